@@ -1,0 +1,136 @@
+# The commands to remember: make demo, make test, make bench, make fuzz, make lint.
+# Each sets up what it needs on its first call: a virtual environment in .venv with the build tools,
+# the package with its extension, and what the tests import. A second call sets nothing up.
+
+PYTHON ?= python3
+VENV   ?= .venv
+JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
+
+BIN    := $(abspath $(VENV))/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+STAMPS := $(VENV)/stamps
+BUILD  := build/make
+
+# The PyTorch side is tested on one pinned pair; on other Pythons it is optional.
+# `make test TORCH=torch` adds the newest one.
+PYVER  := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+TORCH  ?= $(if $(filter 3.11,$(PYVER)),torch==2.13.0)
+
+# Warnings stop the build where the compiler is known, not on a user's machine.
+WERROR := $(if $(CI),ON,OFF)
+
+export PATH := $(BIN):$(PATH)
+export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
+
+SOURCES := CMakeLists.txt pyproject.toml $(wildcard cmake/*.cmake) \
+           $(shell find src include tests/stages -type f 2>/dev/null)
+
+.PHONY: help demo test test-cpp bench fuzz corpus asan format lint package clean
+.DEFAULT_GOAL := help
+
+help:
+	@sed -n 's/^## *//p' Makefile
+
+## make demo     capture a small model end to end, print what happened, write the dump
+demo: $(STAMPS)/package $(STAMPS)/torch
+	$(BIN)/python -m pellucid demo
+
+## make test     everything: the C++ stages, the decompiler on every Python found, the PyTorch side
+test: $(STAMPS)/package $(STAMPS)/test $(STAMPS)/torch-if-pinned $(STAMPS)/asan $(STAMPS)/pyodide
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+## make test-cpp the C++ stage tests alone
+test-cpp: $(STAMPS)/package
+	$(BUILD)/pellucid_tests
+
+## make bench    speed of pellucid.decompile against depyf's decompiler, as a ratio
+bench: $(STAMPS)/package $(STAMPS)/bench
+	$(BIN)/python bench/bench_depyf85.py $(BENCH_ARGS)
+
+## make fuzz     libFuzzer on everything that takes bytes, FUZZ_SECONDS each (needs clang)
+FUZZ_SECONDS ?= 60
+fuzz: $(STAMPS)/tools
+	cmake --preset fuzz && cmake --build --preset fuzz
+	for f in build/fuzz/fuzz_*; do [ -x $$f ] && [ -f $$f ] || continue; \
+	  mkdir -p build/fuzz/corpus/$$(basename $$f); \
+	  $$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 \
+	    build/fuzz/corpus/$$(basename $$f) || exit 1; done
+
+## make corpus   decompile the standard library of every Python found and count the verdicts
+corpus: $(STAMPS)/package $(STAMPS)/test
+	$(BIN)/python tools/corpus.py $(CORPUS_ARGS)
+
+## make asan     the native binary and the stage tests under the sanitizers
+asan: $(STAMPS)/asan
+	build/asan/pellucid_tests
+
+## make format   rewrite our C++ and Python in the one format
+format: $(STAMPS)/dev
+	$(BIN)/python tools/lint.py --fix
+
+## make lint     layers, formats, ruff, mypy
+lint: $(STAMPS)/dev $(STAMPS)/package
+	$(BIN)/python tools/lint.py
+
+package: $(STAMPS)/package
+
+## make clean    remove what make made (.venv and build)
+clean:
+	rm -rf $(VENV) build
+
+# --- set-up, one stamp a step -------------------------------------------------------------------
+
+$(STAMPS)/venv:
+	$(PYTHON) -m venv $(VENV) || { echo "make: '$(PYTHON) -m venv' failed; install your system's python venv package" >&2; exit 1; }
+	mkdir -p $(STAMPS) && $(PIP) --upgrade pip && touch $@
+
+$(STAMPS)/tools: $(STAMPS)/venv
+	@echo "make: installing the build tools"
+	$(PIP) 'cmake>=3.20' ninja 'scikit-build-core>=0.11' 'nanobind>=2.12,<3'
+	touch $@
+
+# The extension is built in place and found through an editable install, in the same build tree as
+# the native binary and the stage tests, so that the core is compiled once.
+$(STAMPS)/package: $(STAMPS)/tools $(SOURCES)
+	@echo "make: building pellucid"
+	$(PIP) --no-build-isolation --editable . \
+	  -Cbuild-dir=$(BUILD) -Ccmake.define.PELLUCID_BUILD_TESTS=ON \
+	  -Ccmake.define.PELLUCID_WERROR=$(WERROR)
+	touch $@
+
+$(STAMPS)/test: $(STAMPS)/tools pyproject.toml
+	@echo "make: installing what the tests import"
+	$(PIP) $$($(BIN)/python tools/extras.py test)
+	touch $@
+
+$(STAMPS)/dev: $(STAMPS)/tools pyproject.toml
+	$(PIP) $$($(BIN)/python tools/extras.py dev)
+	touch $@
+
+$(STAMPS)/bench: $(STAMPS)/tools
+	$(PIP) --no-deps depyf==0.20.0
+	$(PIP) astor dill
+	touch $@
+
+$(STAMPS)/torch: $(STAMPS)/tools
+	@echo "make: installing PyTorch (this is the long step)"
+	$(PIP) $(or $(TORCH),torch)
+	touch $@
+
+.PHONY: $(STAMPS)/torch-if-pinned
+$(STAMPS)/torch-if-pinned: $(if $(TORCH),$(STAMPS)/torch)
+
+$(STAMPS)/asan: $(STAMPS)/tools $(SOURCES)
+	@echo "make: building with the sanitizers"
+	cmake --preset asan -DPELLUCID_WERROR=$(WERROR) > build-asan.log 2>&1 || { cat build-asan.log; exit 1; }
+	rm -f build-asan.log
+	cmake --build --preset asan
+	touch $@
+
+# CPython 3.14 as an npm package; without node its tests are skipped.
+$(STAMPS)/pyodide: tests/node/package.json | $(STAMPS)/venv
+	if command -v npm > /dev/null; then \
+	  mkdir -p build/node && cp tests/node/package*.json build/node/ && \
+	  npm --prefix build/node install --no-audit --no-fund --silent; \
+	fi
+	touch $@

@@ -1,0 +1,12 @@
+# pellucid._core: the thin Python boundary.
+
+find_package(Python 3.8 REQUIRED COMPONENTS Interpreter Development.Module)
+execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir
+  OUTPUT_STRIP_TRAILING_WHITESPACE OUTPUT_VARIABLE nanobind_ROOT COMMAND_ERROR_IS_FATAL ANY)
+find_package(nanobind CONFIG REQUIRED)
+
+pellucid_sources(extension_sources src/python)
+nanobind_add_module(_core NB_STATIC NOMINSIZE ${extension_sources})
+target_compile_definitions(_core PRIVATE PELLUCID_VERSION="${PROJECT_VERSION}")
+target_link_libraries(_core PRIVATE pellucid_driver pellucid_options)
+install(TARGETS _core LIBRARY DESTINATION pellucid)

@@ -1,0 +1,36 @@
+# pellucid_options: the language level, the warnings and the sanitizers of every target of ours.
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+find_program(PELLUCID_CCACHE ccache)
+if(PELLUCID_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${PELLUCID_CCACHE})
+endif()
+
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+
+add_library(pellucid_options INTERFACE)
+target_compile_features(pellucid_options INTERFACE cxx_std_20)
+target_include_directories(pellucid_options INTERFACE
+  ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+target_compile_options(pellucid_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wundef
+  # A missing case or a missing return is wrong on every machine, not only on ours.
+  -Werror=switch -Werror=return-type
+  $<$<BOOL:${PELLUCID_WERROR}>:-Werror>
+  # GCC reports false positives here when it inlines std::optional and std::variant.
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+
+if(PELLUCID_CHECKS)
+  target_compile_definitions(pellucid_options INTERFACE PELLUCID_CHECKS=1)
+endif()
+
+if(PELLUCID_SANITIZE)
+  # Global: an object file without instrumentation hides bugs of those that have it.
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+endif()
