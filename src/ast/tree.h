@@ -1,0 +1,182 @@
+// ast: Python's abstract syntax as one flat store of nodes.
+//
+// Every kind of node has a struct of that name below (generated from nodes.def), whose fields are
+// ids; a node is read with `tree.as<If>(id)` and made with `tree.add(If{test, body, orelse}, where)`.
+// Nodes are small and never move between trees; rewriting replaces ids in lists and fields
+// (`tree.set`). A tree owns no names or constants: they are those of an object::Module, to which
+// the tree adds the few that it needs (temporaries, folded strings).
+//
+// Invariants (check()): every child is of the category its field wants, absent only where the field
+// allows it; lists are in range; the nodes below a root form a tree (no sharing).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "base/check.h"
+#include "base/ids.h"
+#include "object/code.h"
+
+namespace pellucid::ast {
+
+using object::ConstId;
+using NodeId = Id<struct NodeTag>;
+using ListId = Id<struct ListTag>;       // of nodes
+using NumbersId = Id<struct NumbersTag>; // of enumerators
+
+enum class Kind : uint8_t {
+#define FIELD(type, name)
+#define NODE(kind, category, fields) kind,
+#include "ast/nodes.def"
+#undef NODE
+#undef FIELD
+};
+
+enum class Category : uint8_t { Mod, Stmt, Expr, Part, Pattern, TypeParam };
+
+enum class FieldType : uint8_t { Node, List, Name, Value, Number, Numbers };
+
+enum class BoolOperator : uint8_t { And, Or };
+enum class Operator : uint8_t {  // in the order of bytecode::BinaryOperator
+  Add, Sub, Mult, MatMult, Div, Mod, Pow, LShift, RShift, BitOr, BitXor, BitAnd, FloorDiv
+};
+enum class UnaryOperator : uint8_t { USub, UAdd, Not, Invert };  // in the order of bytecode::UnaryOperator
+enum class CmpOperator : uint8_t { Lt, LtE, Eq, NotEq, Gt, GtE, Is, IsNot, In, NotIn };
+
+namespace field {
+using Node = NodeId;
+using List = ListId;
+using Name = Symbol;
+using Value = ConstId;
+using Number = uint32_t;
+using Numbers = NumbersId;
+}  // namespace field
+
+#define FIELD(type, name) field::type name{};
+#define NODE(kind, category, fields)                       \
+  struct kind {                                            \
+    static constexpr Kind kKind = Kind::kind;              \
+    fields                                                 \
+  };
+#include "ast/nodes.def"
+#undef NODE
+#undef FIELD
+
+// Where a node comes from.
+struct Where {
+  int32_t line = -1;                    // in the original source; -1: unknown
+  uint32_t offset = 0xffffffffu;        // byte offset of the instruction that made it
+};
+
+struct FieldInfo {
+  FieldType type;
+  const char* name;
+};
+std::span<const FieldInfo> fields_of(Kind kind);
+const char* name_of(Kind kind);
+Category category_of(Kind kind);
+
+class Tree {
+ public:
+  explicit Tree(object::Module& module) : module_(&module) {}
+
+  template <typename T>
+  NodeId add(const T& node, Where where = {}) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    Record record;
+    record.kind = T::kKind;
+    record.where = where;
+    if constexpr (!std::is_empty_v<T>) {
+      static_assert(sizeof(T) <= sizeof(record.slots));
+      std::memcpy(record.slots.data(), &node, sizeof(T));
+    }
+    records_.push_back(record);
+    return NodeId(records_.size() - 1);
+  }
+
+  // The node as a T; its kind must be T's.
+  template <typename T>
+  T as(NodeId id) const {
+    const Record& record = records_[id.index()];
+    PELLUCID_CHECK(record.kind == T::kKind);
+    T node;
+    if constexpr (!std::is_empty_v<T>) std::memcpy(&node, record.slots.data(), sizeof(T));
+    return node;
+  }
+
+  // Replaces the content of a node; its kind may change.
+  template <typename T>
+  void set(NodeId id, const T& node) {
+    Record& record = records_[id.index()];
+    record.kind = T::kKind;
+    if constexpr (!std::is_empty_v<T>) std::memcpy(record.slots.data(), &node, sizeof(T));
+  }
+
+  Kind kind(NodeId id) const { return records_[id.index()].kind; }
+  bool is(NodeId id, Kind kind) const { return id.valid() && records_[id.index()].kind == kind; }
+  Where where(NodeId id) const { return records_[id.index()].where; }
+  void set_where(NodeId id, Where where) { records_[id.index()].where = where; }
+
+  // The raw slot of the i-th field, for table-driven walks (fields_of).
+  uint32_t slot(NodeId id, size_t i) const { return records_[id.index()].slots[i]; }
+  void set_slot(NodeId id, size_t i, uint32_t value) { records_[id.index()].slots[i] = value; }
+
+  ListId list(std::span<const NodeId> items) {
+    spans_.push_back({static_cast<uint32_t>(items_.size()), static_cast<uint32_t>(items.size())});
+    items_.insert(items_.end(), items.begin(), items.end());
+    return ListId(spans_.size() - 1);
+  }
+  ListId list(std::initializer_list<NodeId> items) {
+    return list(std::span<const NodeId>(items.begin(), items.size()));
+  }
+  // The items of a list; an invalid id is the empty list. Invalidated by list().
+  std::span<const NodeId> items(ListId id) const {
+    if (!id.valid()) return {};
+    return {items_.data() + spans_[id.index()].begin, spans_[id.index()].count};
+  }
+  NumbersId numbers(std::span<const uint32_t> values) {
+    numbers_.emplace_back(values.begin(), values.end());
+    return NumbersId(numbers_.size() - 1);
+  }
+  std::span<const uint32_t> numbers(NumbersId id) const {
+    if (!id.valid()) return {};
+    return numbers_[id.index()];
+  }
+
+  object::Module& module() { return *module_; }
+  const object::Module& module() const { return *module_; }
+  Symbol intern(std::string_view text) { return module_->strings.intern(text); }
+  std::string_view text(Symbol symbol) const { return module_->text(symbol); }
+  size_t size() const { return records_.size(); }
+
+ private:
+  struct Record {
+    Kind kind = Kind::Pass;
+    Where where;
+    std::array<uint32_t, 7> slots{};
+  };
+  struct Span {
+    uint32_t begin;
+    uint32_t count;
+  };
+  object::Module* module_;
+  std::vector<Record> records_;
+  std::vector<NodeId> items_;
+  std::vector<Span> spans_;
+  std::vector<std::vector<uint32_t>> numbers_;
+};
+
+// Text like Python's ast.dump(node, indent=1), for goldens and people.
+std::string dump(const Tree& tree, NodeId root);
+void check(const Tree& tree, NodeId root);
+
+// Whether two subtrees (of one tree) are equal but for places.
+bool same(const Tree& tree, NodeId a, NodeId b);
+
+}  // namespace pellucid::ast

@@ -1,0 +1,105 @@
+// bytecode: raw code units of any version -> one canonical instruction stream.
+//
+//   Result<Stream> decode(const object::Module&, object::CodeId)      (decode.h)
+//
+// A raw instruction is what `dis` shows: opcode, argument with EXTENDED_ARG folded in, jump target,
+// line. A canonical instruction (ops.def) means the same in every version; most raw instructions
+// make one, some make none or several. Both lists are kept: `dis` is the oracle for the first, and
+// the second is what every later layer reads.
+//
+// Invariants (check()): offsets of raw instructions ascend; every canonical instruction names its
+// raw one; a Target operand is the index of an instruction; every name or constant operand has been
+// resolved to an id of the module.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "object/code.h"
+
+namespace pellucid::bytecode {
+
+enum class Op : uint8_t {
+#define OP(name, operand, pops, pushes, raises) name,
+#include "bytecode/ops.def"
+#undef OP
+};
+
+enum class Operand : uint8_t { None, Const, Name, Local, Cell, Target, Count, Depth, Operator, Flags, Kind };
+
+enum class UnaryOperator : uint8_t { Negative, Positive, Not, Invert };
+
+enum class BinaryOperator : uint8_t {
+  Add, Sub, Mult, MatMult, Div, Mod, Pow, LShift, RShift, BitOr, BitXor, BitAnd, FloorDiv
+};
+
+enum class CompareOperator : uint8_t { Lt, LtE, Eq, NotEq, Gt, GtE };
+
+// Bits of MakeFunction and SetFunctionAttribute.
+enum FunctionFlag : uint32_t {
+  kDefaults = 1,
+  kKwDefaults = 2,
+  kAnnotations = 4,  // 3.8, 3.9: dict; 3.10-3.13: tuple of names and values, or dict
+  kClosure = 8,
+  kAnnotate = 16,    // 3.14
+};
+
+inline constexpr int32_t kNoLine = -1;
+
+struct RawInstr {
+  uint32_t offset = 0;      // of the instruction itself, its EXTENDED_ARGs excluded, in bytes
+  uint32_t start = 0;       // of its first EXTENDED_ARG
+  uint8_t opcode = 0;       // the version's own number, unspecialised
+  uint32_t arg = 0;
+  int64_t target = -1;      // byte offset that a jump leads to
+  int32_t line = kNoLine;   // kNoLine: artificial
+};
+
+struct Instr {
+  Op op = Op::Pop;
+  uint32_t a = 0;           // see ops.def
+  uint32_t b = 0;
+  uint32_t raw = 0;         // index of its raw instruction
+  uint32_t offset = 0;      // of that instruction, in bytes
+  int32_t line = kNoLine;
+
+  Symbol symbol() const { return Symbol(a); }
+  object::ConstId constant() const { return object::ConstId(a); }
+};
+
+// One entry of a 3.11+ exception table, in canonical instruction indices.
+struct ExceptionEntry {
+  uint32_t begin = 0;
+  uint32_t end = 0;         // one past the last
+  uint32_t target = 0;
+  uint32_t depth = 0;       // stack slots that stay
+  bool lasti = false;       // the offset of the raising instruction is pushed below the exception
+};
+
+struct Stream {
+  object::CodeId code;
+  std::vector<RawInstr> raw;
+  std::vector<Instr> instrs;
+  std::vector<ExceptionEntry> exceptions;  // 3.11+; sorted by begin, disjoint
+};
+
+std::string_view name_of(Op op);
+Operand operand_of(Op op);
+bool can_raise(Op op);
+
+struct StackEffect {
+  uint32_t pops = 0;
+  uint32_t pushes = 0;
+};
+
+// Slots popped and pushed where control falls through. Not for the 3.8 finally ops and Send, whose
+// effect depends on the path.
+StackEffect stack_effect(const Instr& instr);
+
+// Deterministic text: one line an instruction, operands resolved.
+std::string dump(const object::Module& module, const Stream& stream);
+void check(const object::Module& module, const Stream& stream);
+
+}  // namespace pellucid::bytecode

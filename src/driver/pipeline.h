@@ -1,0 +1,47 @@
+// driver: the table of contents of pellucid. One code object in, source out, one line a step.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "object/code.h"
+
+namespace pellucid::driver {
+
+struct Options {
+  bool keep_lines = false;       // put statements on their original lines where that is possible
+  bool force_unstructured = false;  // print every function as a state machine (a test of the last resort)
+};
+
+// Where a line of the printed source comes from.
+struct LineMapEntry {
+  uint32_t line = 0;             // in the printed source, from 1
+  int32_t original_line = -1;    // in the original source; -1: unknown
+  uint32_t offset = 0xffffffffu; // byte offset in the bytecode of `code`
+  object::CodeId code;
+};
+
+// What a reader should know about a part of the result that is not as it should be.
+struct Diagnostic {
+  object::CodeId code;
+  uint32_t offset = 0;
+  std::string message;
+};
+
+struct Output {
+  std::string source;            // a module's statements, or one `def` (of a function's code object)
+  std::vector<LineMapEntry> line_map;
+  std::vector<object::ConstId> opaques;  // constants that the source refers to by name
+  std::vector<Diagnostic> diagnostics;
+};
+
+// Decompiles `root` with everything nested in it. `module` gains the few names and constants that
+// the source needs and the original lacked.
+Result<Output> decompile(object::Module& module, object::CodeId root, const Options& options = {});
+
+// The text of one stage for one code object and all nested ones: "raw", "stream", "flow", "ir", "ast".
+Result<std::string> dump_stage(object::Module& module, object::CodeId root, const std::string& stage);
+
+}  // namespace pellucid::driver

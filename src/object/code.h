@@ -1,0 +1,141 @@
+// object: the Python objects that bytecode carries, as plain values.
+//
+// A Module owns every string, constant and code object that came from one .pyc file (or from one
+// live code object). Everything to the right of this layer refers to them by id. Two ways in:
+//
+//   read_pyc(bytes)               a .pyc file of CPython 3.8-3.14         (pyc.h)
+//   python/from_code.cpp          a live types.CodeType
+//
+// Invariants (check()): every id is in range; the constant graph is a DAG; `root` is a code object;
+// every Code has the version of its Module.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/string_pool.h"
+
+namespace pellucid::object {
+
+using ConstId = Id<struct ConstTag>;
+using CodeId = Id<struct CodeTag>;
+
+struct Version {
+  uint8_t major = 3;
+  uint8_t minor = 0;
+  friend constexpr auto operator<=>(Version, Version) = default;
+};
+
+enum class ConstKind : uint8_t {
+  None,
+  False,
+  True,
+  Ellipsis,
+  StopIteration,  // marshal can carry it; no compiler emits it
+  Int,            // `integer`
+  BigInt,         // `text`: optional '-', then hexadecimal digits, no leading zero
+  Float,          // `real`
+  Complex,        // `real`, `imag`
+  Str,            // `text`: UTF-8, lone surrogates as three bytes each ("surrogatepass")
+  Bytes,          // `text`: the raw bytes
+  Tuple,          // `items`
+  List,           // `items` (marshal can carry it; no compiler emits it)
+  Set,            // `items`, in marshalled order
+  FrozenSet,      // `items`, in marshalled order
+  Dict,           // `items`: key, value, key, value, ...
+  Slice,          // `items`: start, stop, step (3.14 folds constant slices)
+  Code,           // `code`
+  Opaque,         // `text`: the name that the value is bound to; not a literal
+};
+
+// One constant. Only the members named at its kind have a meaning.
+struct Const {
+  ConstKind kind = ConstKind::None;
+  int64_t integer = 0;
+  double real = 0;
+  double imag = 0;
+  Symbol text;
+  std::vector<ConstId> items;
+  CodeId code;
+};
+
+// What a slot of the fast-locals array is (3.11+ co_localspluskinds; derived before).
+enum class LocalKind : uint8_t {
+  Local,      // a plain local or argument
+  CellLocal,  // an argument that is also a cell
+  Cell,
+  Free,
+  Hidden,     // a local of an inlined comprehension (3.12+, class and module bodies)
+};
+
+// A code object, field for field. Names are CPython's without `co_`.
+struct Code {
+  Version version;
+  uint32_t argcount = 0;         // positional, positional-only ones included
+  uint32_t posonlyargcount = 0;
+  uint32_t kwonlyargcount = 0;
+  uint32_t nlocals = 0;
+  uint32_t stacksize = 0;
+  uint32_t flags = 0;
+  int32_t firstlineno = 0;
+  Symbol name;
+  Symbol qualname;               // 3.11+; equal to `name` before
+  Symbol filename;
+  std::vector<uint8_t> bytecode;         // with inline caches, unspecialised
+  std::vector<ConstId> consts;
+  std::vector<Symbol> names;
+  std::vector<Symbol> varnames;          // arguments first
+  std::vector<Symbol> cellvars;          // arguments that are cells included
+  std::vector<Symbol> freevars;
+  std::vector<Symbol> localsplus;        // the fast-locals index space of 3.11+ (filled for all)
+  std::vector<LocalKind> localspluskinds;
+  std::vector<uint8_t> linetable;        // lnotab <= 3.9, linetable 3.10, locations 3.11+
+  std::vector<uint8_t> exceptiontable;   // 3.11+
+};
+
+enum CodeFlag : uint32_t {
+  kOptimized = 0x1,
+  kNewLocals = 0x2,
+  kVarArgs = 0x4,
+  kVarKeywords = 0x8,
+  kNested = 0x10,
+  kGenerator = 0x20,
+  kNoFree = 0x40,  // <= 3.9
+  kCoroutine = 0x80,
+  kIterableCoroutine = 0x100,
+  kAsyncGenerator = 0x200,
+  kHasDocstring = 0x4000000,  // 3.14+
+  kMethod = 0x8000000,        // 3.14+
+};
+
+struct Module {
+  Version version;
+  StringPool strings;
+  std::vector<Const> consts;
+  std::vector<Code> codes;
+  CodeId root;
+
+  std::string_view text(Symbol symbol) const { return strings.view(symbol); }
+  const Const& operator[](ConstId id) const { return consts[id.index()]; }
+  const Code& operator[](CodeId id) const { return codes[id.index()]; }
+  ConstId add(Const value) {
+    consts.push_back(std::move(value));
+    return ConstId(consts.size() - 1);
+  }
+};
+
+// Structural equality of two constants of one or two modules, as Python's compiler tells constants
+// apart: by type and value, -0.0 from 0.0, NaN equal to itself. Code constants are equal only if
+// they are the same id of the same module.
+bool same_constant(const Module& a, ConstId x, const Module& b, ConstId y);
+
+// Deterministic text of a module: every code object with every field. For goldens and people.
+std::string dump(const Module& module);
+
+// The invariants of this header; throws InternalError.
+void check(const Module& module);
+
+}  // namespace pellucid::object

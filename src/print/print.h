@@ -1,0 +1,40 @@
+// print::to_source: an ast::Tree -> Python source text and its source map.
+//
+// Precedence is one table and parentheses are decided in one function. What the target version can
+// and cannot write (f-string quoting, parenthesised with, `except*`, t-strings, type parameters) is
+// decided here and nowhere else. Names that are no identifiers must have been renamed before.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ast/tree.h"
+#include "object/code.h"
+
+namespace pellucid::print {
+
+struct Style {
+  object::Version version;     // the syntax that the text may use
+  bool keep_lines = false;     // put statements on their original lines where that is possible
+  uint32_t indent = 0;         // levels of indentation of the first line
+};
+
+// One printed statement: where its text starts and where it came from.
+struct LineEntry {
+  uint32_t line = 0;           // in the text, from 1
+  ast::Where where;            // in the original
+};
+
+struct Source {
+  std::string text;            // UTF-8 (lone surrogates only inside escapes), ends with a newline
+  std::vector<LineEntry> map;
+};
+
+// Prints a Module, a statement or an expression.
+Source to_source(const ast::Tree& tree, ast::NodeId root, const Style& style);
+
+// The literal of a constant ("1e400 as a float" prints 1e309; opaque ones print their name).
+std::string to_literal(const object::Module& module, object::ConstId id, const Style& style);
+
+}  // namespace pellucid::print
