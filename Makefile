@@ -27,6 +27,7 @@ SOURCES := CMakeLists.txt pyproject.toml $(wildcard cmake/*.cmake) \
 
 .PHONY: help demo test test-cpp bench fuzz corpus asan format lint package clean
 .DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
 
 help:
 	@sed -n 's/^## *//p' Makefile

@@ -52,13 +52,13 @@ inline bool expect(const char* file, int line, const char* text, bool holds) {
 
 }  // namespace pellucid::testing
 
-#define PELLUCID_CONCAT_(a, b) a##b
-#define PELLUCID_CONCAT(a, b) PELLUCID_CONCAT_(a, b)
+#define PELLUCID_TEST_CONCAT_(a, b) a##b
+#define PELLUCID_TEST_CONCAT(a, b) PELLUCID_TEST_CONCAT_(a, b)
 #define PELLUCID_TEST_(name, id)                                                          \
-  static void PELLUCID_CONCAT(test_body_, id)();                                          \
-  static const ::pellucid::testing::Registration PELLUCID_CONCAT(test_registration_, id){ \
-      name, PELLUCID_CONCAT(test_body_, id)};                                             \
-  static void PELLUCID_CONCAT(test_body_, id)()
+  static void PELLUCID_TEST_CONCAT(test_body_, id)();                                          \
+  static const ::pellucid::testing::Registration PELLUCID_TEST_CONCAT(test_registration_, id){ \
+      name, PELLUCID_TEST_CONCAT(test_body_, id)};                                             \
+  static void PELLUCID_TEST_CONCAT(test_body_, id)()
 #define TEST(name) PELLUCID_TEST_(name, __COUNTER__)
 
 #define EXPECT(...) \

@@ -1,0 +1,177 @@
+"""Hold the C++ includes and the Python imports to the layers of ARCHITECTURE.md.
+
+Run it as `python tools/check_layers.py`; it prints one line a violation and exits with their
+number (0 is good). It also checks that CMakeLists.txt draws the same arrows as CPP_LAYERS.
+"""
+
+import ast
+import re
+import sys
+from pathlib import Path
+from typing import Dict, Iterator, List, Set
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# The one table: what a layer may use directly. What those may use comes with them, except where
+# FORBIDDEN says otherwise.
+CPP_LAYERS: Dict[str, List[str]] = {
+    "base": [],
+    "object": ["base"],
+    "bytecode": ["object"],
+    "flow": ["bytecode"],
+    "ir": ["flow"],
+    "ast": ["base", "object"],
+    "structure": ["ir", "ast"],
+    "polish": ["ast"],
+    "print": ["ast"],
+    "verify": ["flow", "ast"],
+    "driver": ["structure", "polish", "print", "verify"],
+}
+
+# What stands on top names the layers whose headers it may include, and no others.
+CPP_TOPS: Dict[str, List[str]] = {
+    "cli": ["driver", "object", "base", "verify"],
+    "python": ["driver", "object", "base", "verify"],
+}
+
+# ast knows the constants of object, not how a .pyc is read.
+FORBIDDEN_HEADERS: Dict[str, List[str]] = {
+    "ast": ["object/pyc.h"],
+    "structure": ["object/pyc.h"],
+    "polish": ["object/pyc.h"],
+    "print": ["object/pyc.h"],
+}
+
+# Python: the modules (by prefix) that may import torch, and what everything else may import.
+TORCH_ONLY_IN = ("pellucid.torch", "pellucid.optimization")
+TORCH_INTERNALS_ONLY_IN = ("pellucid.torch.hooks", "pellucid.torch.compat")
+TORCH_INTERNALS = ("torch._", "torch.fx._", "torch.utils._")
+THIRD_PARTY = {"rich", "jinja2", "pygments", "torch"}
+# The pure parts: they read plain data and work without torch.
+TORCH_FREE = ("pellucid.torch.events", "pellucid.torch.session", "pellucid.torch.findings",
+              "pellucid.report")
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+
+
+def allowed_layers(layer: str) -> Set[str]:
+    """Return the layers that a file of `layer` may include, its own among them."""
+    if layer in CPP_TOPS:
+        return {layer, *CPP_TOPS[layer]}
+    reached: Set[str] = set()
+    todo = [layer]
+    while todo:
+        current = todo.pop()
+        if current not in reached:
+            reached.add(current)
+            todo.extend(CPP_LAYERS[current])
+    return reached
+
+
+def check_includes() -> Iterator[str]:
+    """Yield a line for each include that crosses the table."""
+    for layer in [*CPP_LAYERS, *CPP_TOPS]:
+        allowed = allowed_layers(layer)
+        for path in sorted((ROOT / "src" / layer).rglob("*")):
+            if path.suffix not in {".h", ".cpp", ".def", ".inc"}:
+                continue
+            for included in INCLUDE.findall(path.read_text(encoding="utf-8")):
+                top = included.split("/")[0]
+                where = path.relative_to(ROOT)
+                if included.startswith("pellucid/"):
+                    if layer not in CPP_TOPS and layer != "driver":
+                        yield f"{where}: {layer} must not include the public header"
+                elif top not in CPP_LAYERS and top not in CPP_TOPS:
+                    yield f'{where}: write #include "layer/file.h", not "{included}"'
+                elif top not in allowed:
+                    yield f"{where}: {layer} must not know {top} ({included})"
+                elif included in FORBIDDEN_HEADERS.get(layer, []):
+                    yield f"{where}: {layer} must not know {included}"
+
+
+def check_folders() -> Iterator[str]:
+    """Yield a line for each folder of src/ that is in no table."""
+    for folder in sorted((ROOT / "src").iterdir()):
+        if folder.is_dir() and folder.name not in CPP_LAYERS and folder.name not in CPP_TOPS:
+            yield f"src/{folder.name}: no layer of the table"
+
+
+def check_link_lines() -> Iterator[str]:
+    """Yield a line for each layer whose CMake link line differs from the table."""
+    text = (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")
+    arrows = re.findall(r"pellucid_layer\((\w+)([^)]*)\)", text)
+    drawn = {name: known.split() for name, known in arrows}
+    for layer, known in CPP_LAYERS.items():
+        if drawn.get(layer) != known:
+            yield f"CMakeLists.txt: {layer} links {drawn.get(layer)}, the table says {known}"
+
+
+def module_name(path: Path) -> str:
+    """Return the dotted name of a file under python/."""
+    parts = list(path.relative_to(ROOT / "python").with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports_of(tree: ast.AST, module: str, is_package: bool) -> Iterator["tuple[int, str]"]:
+    """Yield (line, dotted name) of every import in a module, relative ones resolved."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name
+        elif isinstance(node, ast.ImportFrom):
+            base = module.split(".")
+            if node.level:
+                base = base[: len(base) - node.level + is_package]
+            prefix = ".".join(base) if node.level else ""
+            full = ".".join(part for part in (prefix, node.module or "") if part)
+            yield node.lineno, full
+            for alias in node.names:
+                yield node.lineno, f"{full}.{alias.name}"
+
+
+def under(name: str, prefixes: "tuple[str, ...]") -> bool:
+    """Say whether a dotted name is one of `prefixes` or lies below one."""
+    return any(name == prefix or name.startswith(prefix + ".") for prefix in prefixes)
+
+
+def check_python() -> Iterator[str]:
+    """Yield a line for each Python import that crosses the rules above."""
+    standard = set(getattr(sys, "stdlib_module_names", ())) or None
+    for path in sorted((ROOT / "python" / "pellucid").rglob("*.py")):
+        module = module_name(path)
+        tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
+        for line, name in imports_of(tree, module, path.name == "__init__.py"):
+            where = f"{path.relative_to(ROOT)}:{line}"
+            top = name.split(".")[0]
+            if top == "torch":
+                if under(module, TORCH_FREE):
+                    yield f"{where}: {module} must not know torch"
+                elif not under(module, TORCH_ONLY_IN):
+                    yield f"{where}: only {' and '.join(TORCH_ONLY_IN)} may import torch"
+                elif name.startswith(TORCH_INTERNALS) and not under(
+                    module, TORCH_INTERNALS_ONLY_IN
+                ):
+                    yield f"{where}: torch's internals belong in pellucid.torch.hooks ({name})"
+            elif top == "pellucid":
+                if name == "pellucid._core" and not under(
+                    module, ("pellucid.decompile", "pellucid.recompile", "pellucid.__main__")
+                ):
+                    yield f"{where}: the extension is reached through pellucid.decompile"
+                if under(module, TORCH_FREE) and under(
+                    name, ("pellucid.torch.hooks", "pellucid.torch.capture", "pellucid.torch.debug")
+                ):
+                    yield f"{where}: {module} must not know {name}"
+            elif standard and top not in standard and top not in THIRD_PARTY:
+                yield f"{where}: {top} is no dependency of pellucid"
+
+
+def main() -> int:
+    """Print every violation; return their number, at most 100."""
+    problems = [*check_folders(), *check_includes(), *check_link_lines(), *check_python()]
+    for problem in sorted(set(problems)):
+        print(problem)
+    return min(len(problems), 100)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
