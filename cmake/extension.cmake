@@ -6,7 +6,7 @@ execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir
 find_package(nanobind CONFIG REQUIRED)
 
 pellucid_sources(extension_sources src/python)
-nanobind_add_module(_core NB_STATIC NOMINSIZE ${extension_sources})
+nanobind_add_module(_core NB_STATIC NB_SUPPRESS_WARNINGS NOMINSIZE ${extension_sources})
 target_compile_definitions(_core PRIVATE PELLUCID_VERSION="${PROJECT_VERSION}")
 target_link_libraries(_core PRIVATE pellucid_driver pellucid_options)
 install(TARGETS _core LIBRARY DESTINATION pellucid)

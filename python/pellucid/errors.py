@@ -1,0 +1,24 @@
+"""What pellucid raises."""
+
+
+class DecompileError(ValueError):
+    """Say what is wrong with the input, and where.
+
+    `offset` is a byte offset: in the file for a `.pyc`, in the bytecode for a live object. `code` is
+    one of "truncated", "malformed", "unknown version", "unsupported", "limit" and "internal".
+    """
+
+    def __init__(self, message: str, offset: int = 0, code: str = "malformed") -> None:
+        super().__init__(message)
+        self.message = message
+        self.offset = offset
+        self.code = code
+
+    def __str__(self) -> str:
+        if " byte 0x" in self.message:
+            return self.message
+        return f"{self.message} at byte 0x{self.offset:x}"
+
+
+class CannotStandIn(ValueError):
+    """Say why recompiled code must not run in place of the original."""

@@ -1,0 +1,336 @@
+"""Compile decompiled source into a code object that may stand in for the original.
+
+What runs code objects knows more of them than their meaning: a frame passes arguments and closure
+cells by position, Dynamo looks locals up by name, a traceback prints the qualified name. So the
+result has the original's argument counts, flags, names, `co_freevars` in the original's order,
+`co_cellvars`, and at least its locals; and opaque constants are constants again.
+"""
+
+import ast
+import dis
+import opcode
+import sys
+from types import CodeType
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+
+from pellucid.errors import CannotStandIn
+
+# The function that a decompiled `def` is put into, so that its free variables exist.
+_OUTER = "__pellucid_outer__"
+
+_CO_OPTIMIZED = 0x1
+_CO_NESTED = 0x10
+_CO_ITERABLE_COROUTINE = 0x100
+_FUTURE_FLAGS = 0x1FFE0000  # every `from __future__` bit of 3.8-3.14
+_CO_METHOD_AND_DOCSTRING = 0xC000000  # 3.14
+_FUTURE_FLAGS &= ~_CO_METHOD_AND_DOCSTRING
+# What `compile` takes from a flag and not from the text, and what depends on the context alone.
+_FLAGS_OF_CONTEXT = _CO_NESTED | _FUTURE_FLAGS | _CO_ITERABLE_COROUTINE
+
+
+def stand_in(
+    source: str,
+    original: CodeType,
+    filename: str,
+    renamed: Optional[Dict[str, str]] = None,
+    constants: Optional[Dict[str, Any]] = None,
+) -> CodeType:
+    """Return the code object of `source` that may replace `original`.
+
+    `renamed` maps names in the source to the names that they stand for, `constants` the names of
+    opaque constants to their objects. Raises SyntaxError if the source does not compile and
+    CannotStandIn if no such code object can be made.
+    """
+    renamed = renamed or {}
+    tree = ast.parse(source, filename)
+    if original.co_flags & _CO_OPTIMIZED:
+        code = _compile_function(tree, original, filename, renamed)
+    else:
+        code = _compile(tree, filename, original)
+    code = _with_original_names(code, original, renamed)
+    code = _with_freevars_in_order(code, original.co_freevars)
+    if constants:
+        code = _bind_constants(code, constants)
+    _check(code, original)
+    return code
+
+
+def _compile(tree: ast.Module, filename: str, original: CodeType) -> CodeType:
+    flags = original.co_flags & _FUTURE_FLAGS
+    compiled: CodeType = compile(tree, filename, "exec", flags, dont_inherit=True, optimize=0)
+    return compiled
+
+
+def _compile_function(
+    tree: ast.Module, original: CodeType, filename: str, renamed: Dict[str, str]
+) -> CodeType:
+    """Compile the one `def` of `tree`, inside a function that defines its free variables."""
+    defs = [n for n in tree.body if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    if len(defs) != 1:
+        raise CannotStandIn(f"the source has {len(defs)} function definitions at its top, not one")
+    function = defs[0]
+    shown = {old: new for new, old in renamed.items()}
+    free = [shown.get(name, name) for name in original.co_freevars]
+    tree.body[tree.body.index(function)] = _outer(function, free)
+    code = _find(_compile(tree, filename, original), function)
+    tail = _unused_names(code, original, shown)
+    if tail:
+        function.body.append(_never(tail, function.body[-1]))
+        code = _find(_compile(tree, filename, original), function)
+    return code
+
+
+def _at(node: ast.AST, place: ast.AST) -> Any:
+    return ast.fix_missing_locations(ast.copy_location(node, place))
+
+
+def _outer(function: ast.stmt, free: Sequence[str]) -> ast.stmt:
+    # `a = b = None` makes the names locals of the outer function, so cells for the inner one.
+    lines = [f"def {_OUTER}():"]
+    lines += [f"    {name} = None" for name in free]
+    outer = ast.parse("\n".join([*lines, "    pass"])).body[0]
+    assert isinstance(outer, ast.FunctionDef)
+    for node in ast.walk(outer):
+        if hasattr(node, "lineno"):
+            ast.copy_location(node, function)
+    outer.body.append(function)
+    return outer
+
+
+def _find(module: CodeType, function: Any) -> CodeType:
+    todo = [module]
+    outer_seen = False
+    while todo:
+        code = todo.pop(0)
+        for const in code.co_consts:
+            if not isinstance(const, CodeType):
+                continue
+            if outer_seen and const.co_name == function.name:
+                return const
+            todo.append(const)
+            outer_seen = outer_seen or const.co_name == _OUTER
+    raise CannotStandIn(f"the compiled source has no function {function.name}")
+
+
+def _unused_names(code: CodeType, original: CodeType, shown: Dict[str, str]) -> List[str]:
+    """Return statements (as text) that make names known which the source has no use for."""
+
+    def absent(kind: str) -> List[str]:
+        names = [shown.get(name, name) for name in getattr(original, kind)]
+        return [name for name in names if name not in getattr(code, kind)]
+
+    statements = [f"{name} = None" for name in absent("co_varnames") if name.isidentifier()]
+    statements += [f"lambda: {name}" for name in absent("co_cellvars") if name.isidentifier()]
+    statements += [f"{name}" for name in absent("co_freevars") if name.isidentifier()]
+    # A cell that is no argument must be bound somewhere to be the function's own.
+    bound = {*code.co_varnames, *code.co_cellvars}
+    statements += [
+        f"{name} = None"
+        for name in absent("co_cellvars")
+        if name.isidentifier() and name not in bound
+    ]
+    return statements
+
+
+def _never(statements: List[str], place: ast.stmt) -> ast.stmt:
+    # The symbol table sees the names in dead code; no bytecode is made of it.
+    text = "if 0:\n" + "".join(f"    {statement}\n" for statement in statements)
+    dead = ast.parse(text).body[0]
+    for node in ast.walk(dead):
+        if hasattr(node, "lineno"):
+            _at(node, place)
+    return dead
+
+
+def _with_original_names(
+    code: CodeType, original: CodeType, renamed: Dict[str, str]
+) -> CodeType:
+    """Give `code` the names, flags and qualified names of the original."""
+
+    def old(names: Sequence[str]) -> Tuple[str, ...]:
+        return tuple(renamed.get(name, name) for name in names)
+
+    flags = code.co_flags & ~_FLAGS_OF_CONTEXT | original.co_flags & _FLAGS_OF_CONTEXT
+    changes: Dict[str, Any] = {
+        "co_name": original.co_name,
+        "co_flags": flags,
+        "co_varnames": old(code.co_varnames),
+        "co_cellvars": old(code.co_cellvars),
+        "co_freevars": old(code.co_freevars),
+    }
+    prefix = _qualname(original)
+    if original.co_flags & _CO_OPTIMIZED:
+        compiled_prefix = f"{_OUTER}.<locals>.{code.co_name}"
+        changes["co_consts"] = tuple(
+            _requalified(const, compiled_prefix, prefix, renamed) for const in code.co_consts
+        )
+    if sys.version_info >= (3, 11):
+        changes["co_qualname"] = original.co_qualname
+    return code.replace(**changes)
+
+
+def _qualname(original: CodeType) -> str:
+    """Return the qualified name, for 3.8-3.10 as far as the nested functions' names tell it."""
+    if sys.version_info >= (3, 11):
+        return original.co_qualname
+    nested = {c.co_name for c in original.co_consts if isinstance(c, CodeType)}
+    for const in original.co_consts:
+        if isinstance(const, str) and ".<locals>." in const:
+            prefix, _, name = const.rpartition(".<locals>.")
+            if name in nested and prefix.split(".")[-1] == original.co_name:
+                return prefix
+    return original.co_name
+
+
+def _requalified(const: Any, compiled: str, wanted: str, renamed: Dict[str, str]) -> Any:
+    """Replace the prefix of qualified names in a constant, nested code included."""
+    if isinstance(const, str):
+        return wanted + const[len(compiled) :] if const.startswith(compiled + ".") else const
+    if not isinstance(const, CodeType):
+        return const
+    changes: Dict[str, Any] = {
+        "co_consts": tuple(_requalified(c, compiled, wanted, renamed) for c in const.co_consts),
+        "co_freevars": tuple(renamed.get(name, name) for name in const.co_freevars),
+    }
+    if sys.version_info >= (3, 11):
+        changes["co_qualname"] = _requalified(const.co_qualname, compiled, wanted, renamed)
+    return const.replace(**changes)
+
+
+# --- below: the instructions themselves --------------------------------------------------------
+
+
+class _Unit(NamedTuple):
+    start: int  # of the first EXTENDED_ARG
+    at: int  # of the opcode
+    op: int
+    arg: int
+    caches: int
+
+
+def _caches(op: int) -> int:
+    entries: Any = getattr(opcode, "_inline_cache_entries", None)
+    if entries is None:
+        return 0
+    if isinstance(entries, dict):  # 3.13: by name
+        return int(entries.get(dis.opname[op], 0))
+    return int(entries[op])
+
+
+def _units(code: Sequence[int]) -> Iterator[_Unit]:
+    start = at = arg = 0
+    while at < len(code):
+        op = code[at]
+        arg = arg << 8 | code[at + 1]
+        if op == dis.EXTENDED_ARG:
+            at += 2
+            continue
+        caches = _caches(op)
+        yield _Unit(start, at, op, arg, caches)
+        at += 2 + 2 * caches
+        start, arg = at, 0
+
+
+def _put(code: bytearray, start: int, end: int, instructions: Sequence[Tuple[str, int]]) -> None:
+    """Write instructions over the bytes from `start` to `end`, filling up with NOP."""
+    made = bytearray()
+    for name, arg in instructions:
+        for shift in (24, 16, 8):
+            if arg >> shift:
+                made += bytes([dis.EXTENDED_ARG, arg >> shift & 0xFF])
+        made += bytes([dis.opmap[name], arg & 0xFF])
+    room = end - start - len(made)
+    if room < 0:
+        raise CannotStandIn("an instruction that must change has no room for its new argument")
+    code[start:end] = bytes([dis.opmap["NOP"], 0]) * (room // 2) + made
+
+
+# One-slot instructions that can name a free variable.
+_SLOT_OPS = frozenset(
+    op
+    for op in {*dis.hasfree, *dis.haslocal}
+    if dis.opname[op].count("_FAST") <= 1 and "__" not in dis.opname[op]
+)
+
+
+def _with_freevars_in_order(code: CodeType, wanted: Tuple[str, ...]) -> CodeType:
+    """Permute `co_freevars` to `wanted`; the compiler sorts them, and closures go by position."""
+    have = code.co_freevars
+    if have == wanted:
+        return code
+    if sorted(have) != sorted(wanted):
+        raise CannotStandIn(f"free variables {have} instead of {wanted}")
+    if sys.version_info >= (3, 11):
+        ops = _SLOT_OPS
+        own_cells = [name for name in code.co_cellvars if name not in code.co_varnames]
+        base = len(code.co_varnames) + len(own_cells)
+    else:
+        ops = frozenset(dis.hasfree)
+        base = len(code.co_cellvars)
+    changed = bytearray(code.co_code)
+    for unit in list(_units(code.co_code)):
+        if unit.op in ops and unit.arg >= base:
+            moved = base + wanted.index(have[unit.arg - base])
+            _put(changed, unit.start, unit.at + 2, [(dis.opname[unit.op], moved)])
+    return code.replace(co_code=bytes(changed), co_freevars=wanted)
+
+
+def _bind_constants(code: CodeType, constants: Dict[str, Any]) -> CodeType:
+    """Turn loads of the global names of opaque constants back into constants."""
+    consts: List[Any] = [
+        _bind_constants(const, constants) if isinstance(const, CodeType) else const
+        for const in code.co_consts
+    ]
+    changed = bytearray(code.co_code)
+    places: Dict[str, int] = {}
+    for unit in list(_units(code.co_code)):
+        name = _constant_name(code, unit, constants)
+        if name is None:
+            continue
+        if name not in places:
+            places[name] = len(consts)
+            consts.append(constants[name])
+        load = [("LOAD_CONST", places[name])]
+        if _pushes_null(unit):
+            # 3.13 has the callable below the NULL, the versions before it above.
+            at = 1 if sys.version_info >= (3, 13) else 0
+            load.insert(at, ("PUSH_NULL", 0))
+        end = unit.at + 2 + 2 * unit.caches
+        _put(changed, unit.start, end, load)
+    return code.replace(co_code=bytes(changed), co_consts=tuple(consts))
+
+
+def _constant_name(code: CodeType, unit: _Unit, constants: Dict[str, Any]) -> Optional[str]:
+    kind = dis.opname[unit.op]
+    if kind not in ("LOAD_GLOBAL", "LOAD_NAME"):
+        return None
+    shift = 1 if kind == "LOAD_GLOBAL" and sys.version_info >= (3, 11) else 0
+    name = code.co_names[unit.arg >> shift]
+    return name if name in constants else None
+
+
+def _pushes_null(unit: _Unit) -> bool:
+    return (
+        sys.version_info >= (3, 11) and dis.opname[unit.op] == "LOAD_GLOBAL" and bool(unit.arg & 1)
+    )
+
+
+def _check(code: CodeType, original: CodeType) -> None:
+    """Raise CannotStandIn if what calls the code would see a difference."""
+    for field in ("co_argcount", "co_posonlyargcount", "co_kwonlyargcount", "co_freevars"):
+        ours, theirs = getattr(code, field), getattr(original, field)
+        if ours != theirs:
+            raise CannotStandIn(f"{field} is {ours} instead of {theirs}")
+    arguments = original.co_argcount + original.co_kwonlyargcount
+    arguments += bool(original.co_flags & 0x4) + bool(original.co_flags & 0x8)
+    if code.co_varnames[:arguments] != original.co_varnames[:arguments]:
+        raise CannotStandIn("the arguments have other names")
+    if set(code.co_cellvars) != set(original.co_cellvars):
+        raise CannotStandIn(f"co_cellvars is {code.co_cellvars} instead of {original.co_cellvars}")
+    lost = {*original.co_varnames} - {*code.co_varnames, *code.co_cellvars}
+    if lost and original.co_flags & _CO_OPTIMIZED:
+        raise CannotStandIn(f"the locals {sorted(lost)} are lost")
+    # CO_NOFREE (<= 3.10) follows from the names, and the rest of the mask was copied.
+    different = (code.co_flags ^ original.co_flags) & ~0x40 & ~_CO_METHOD_AND_DOCSTRING
+    if different:
+        raise CannotStandIn(f"the flags differ in 0x{different:x}")

@@ -1,0 +1,121 @@
+"""What lives where in which torch: the table of everything internal that pellucid reaches for.
+
+One row a capability: where it is looked for (the first path that exists wins), and what is lost
+without it.  :mod:`pellucid.torch.hooks` is the only user.  A missing row costs one feature and one
+warning; nothing else in pellucid tests a version of torch.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+
+@dataclass(frozen=True)
+class Capability:
+    """One thing of torch's that is not in its documented interface."""
+
+    name: str
+    paths: Tuple[str, ...]
+    """Dotted paths, newest torch first; ``module:attribute.attribute``."""
+
+    lost: str
+    """What a user goes without when no path exists."""
+
+
+TABLE: Tuple[Capability, ...] = (
+    Capability(
+        "bytecode_hook",
+        ("torch._dynamo.convert_frame:register_bytecode_hook",),
+        "transformed code is neither shown nor run from files",
+    ),
+    Capability(
+        "trace_log",
+        ("torch._logging._internal:trace_log",),
+        "graphs, graph breaks and recompile reasons are not captured",
+    ),
+    Capability(
+        "compile_context",
+        ("torch._guards:CompileContext",),
+        "files are not named by compile id",
+    ),
+    Capability(
+        "cache_entries",
+        ("torch._dynamo.eval_frame:_debug_get_cache_entry_list",),
+        "guards are not shown",
+    ),
+    Capability(
+        "compiled_before",
+        ("torch._dynamo.convert_frame:orig_code_map",),
+        "code compiled before the capture is not shown",
+    ),
+    Capability(
+        "skip_code",
+        ("torch._dynamo.eval_frame:skip_code", "torch._C._dynamo.eval_frame:skip_code"),
+        "graphs do not run from their files",
+    ),
+    Capability(
+        "graph_module",
+        ("torch.fx:GraphModule",),
+        "graphs do not run from their files",
+    ),
+    Capability(
+        "lazy_graph_module",
+        ("torch.fx._lazy_graph_module:_LazyGraphModule",),
+        "lazily compiled graphs do not run from their files",
+    ),
+    Capability(
+        "bytecode_log",
+        ("torch._dynamo.convert_frame:bytecode_log",),
+        "pellucid.install() shows nothing",
+    ),
+    Capability(
+        "interned_strings",
+        ("torch._logging.structured:INTERN_TABLE",),
+        "file names in stacks are left out",
+    ),
+)
+_BY_NAME = {row.name: row for row in TABLE}
+
+
+def resolve(path: str) -> Optional[Any]:
+    """Import ``module:attribute.attribute``; None when any part is not there.
+
+    >>> resolve("math:pi") is not None, resolve("math:no_such"), resolve("no_such_module:x")
+    (True, None, None)
+    """
+    module_name, _, attributes = path.partition(":")
+    try:
+        found: Any = importlib.import_module(module_name)
+        for attribute in filter(None, attributes.split(".")):
+            found = getattr(found, attribute)
+    except (ImportError, AttributeError):
+        return None
+    return found
+
+
+class Probe:
+    """Look capabilities up once, and remember which are missing."""
+
+    def __init__(self, on_missing: Optional[Callable[[Capability], None]] = None) -> None:
+        self._found: Dict[str, Any] = {}
+        self._missing: List[Capability] = []
+        self._on_missing = on_missing
+
+    def get(self, name: str) -> Optional[Any]:
+        """Return what the capability names in this torch, or None."""
+        if name not in self._found:
+            row = _BY_NAME[name]
+            found = next((f for f in map(resolve, row.paths) if f is not None), None)
+            self._found[name] = found
+            if found is None:
+                self._missing.append(row)
+                if self._on_missing is not None:
+                    self._on_missing(row)
+        return self._found[name]
+
+    @property
+    def missing(self) -> Tuple[Capability, ...]:
+        """The capabilities that were asked for in vain."""
+        return tuple(self._missing)

@@ -1,0 +1,172 @@
+"""What a capture consists of: plain, frozen values that know nothing of torch.
+
+:mod:`~pellucid.torch.capture` makes them from hook calls, :class:`~pellucid.torch.session.Session`
+keeps them, :mod:`~pellucid.torch.dump` turns them into files.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any, Dict, Optional, Tuple
+
+from .names import frame_part, slug
+
+
+@dataclass(frozen=True)
+class CompileKey:
+    """Which compile: torch's compile id, and which life of it.
+
+    ``torch._dynamo.reset()`` starts the frame numbers again; ``epoch`` counts how often that was
+    seen inside one capture.
+    """
+
+    id: Optional[str]
+    epoch: int = 0
+
+    @property
+    def slug(self) -> str:
+        return slug(self.id, self.epoch)
+
+    @property
+    def frame(self) -> str:
+        return frame_part(self.id, self.epoch)
+
+    def __str__(self) -> str:
+        label = "no compile id" if self.id is None else self.id
+        return f"{label} (after reset {self.epoch})" if self.epoch else label
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place in the user's program."""
+
+    file: str
+    line: int
+    function: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is known of a source: ``identical``, ``equivalent``, ``unproven`` or ``failed``.
+
+    ``failed`` means that there is no source at all; ``reason`` then says why.
+    """
+
+    status: str
+    reason: str = ""
+
+    @property
+    def proven(self) -> bool:
+        return self.status in ("identical", "equivalent")
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One frame that Dynamo transformed."""
+
+    key: CompileKey
+    original: CodeType
+    transformed: CodeType
+    source: Optional[str]
+    verdict: Verdict
+    file: str
+    swapped: bool
+    """Whether the code compiled from ``file`` runs in place of Dynamo's."""
+    before: bool = False
+    """Whether it was compiled before the capture began."""
+
+    @property
+    def place(self) -> Place:
+        code = self.original
+        return Place(code.co_filename, code.co_firstlineno, code.co_name)
+
+
+@dataclass(frozen=True)
+class Graph:
+    """One graph or generated program of one stage of a compile."""
+
+    key: CompileKey
+    stage: str
+    file: str
+    text: str
+
+
+@dataclass(frozen=True)
+class GraphRun:
+    """What became of running a graph from its file."""
+
+    file: str
+    runs: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Break:
+    """A graph break: torch's own explanation, with the user's line."""
+
+    key: CompileKey
+    text: str
+
+    @property
+    def title(self) -> str:
+        lines = [line.strip() for line in self.text.splitlines() if line.strip()]
+        reason = next((x for x in lines if x.startswith("Graph Break Reason:")), "")
+        where = next((x for x in lines if x.startswith("Graph break in user code at")), "")
+        return reason.partition(":")[2].strip() + (f" — {where}" if reason and where else where)
+
+
+@dataclass(frozen=True)
+class Recompile:
+    """Why a frame was compiled again: the guards that failed, one text each."""
+
+    key: CompileKey
+    reasons: Tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """torch's own summary of one compile; only what is stable from run to run is kept."""
+
+    key: CompileKey
+    values: Dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Started:
+    """Dynamo began to look at a frame."""
+
+    key: CompileKey
+    place: Optional[Place]
+
+
+@dataclass(frozen=True)
+class Guard:
+    """One leaf guard of a cache entry."""
+
+    kind: str
+    text: str
+    """As torch words it, without addresses."""
+    user_line: str
+    expression: Optional[str]
+    """Python that decides it over ``L`` and ``G``, when it can be said."""
+
+
+@dataclass(frozen=True)
+class CacheEntry:
+    """One compiled version of a code object, in the order in which torch tries them."""
+
+    key: CompileKey
+    guards: Tuple[Guard, ...]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something of ours that went wrong, or a feature that this torch does not allow."""
+
+    where: str
+    what: str
+    detail: str = ""

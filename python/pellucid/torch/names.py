@@ -1,0 +1,101 @@
+"""Names that are the same from run to run.
+
+Dynamo names what it makes with a uuid (``__compiled_fn_1_bfd0a77c_…``), with an object's address
+(``___module_iter_140330457142016_c1``) or with a process-wide counter.  Files and sources of a
+capture use names made from the compile id instead.  Everything here is pure text.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Dict, Iterable, Optional
+
+_COMPILED_FN = re.compile(r"__compiled_fn_\d+(?:_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12})?\Z")
+_UUID = re.compile(r"_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12}\b")
+_ID_IN_NAME = re.compile(r"_\d{9,}(?=_|\Z)")
+_ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,16}\b")
+_ID_IN_TEXT = re.compile(r"(?<![\w.])\d{12,16}(?![\w.])")
+_NOT_IDENTIFIER = re.compile(r"\W+", re.ASCII)
+
+
+def slug(compile_id: Optional[str], epoch: int = 0) -> str:
+    """Make a compile id fit for file names and identifiers.
+
+    >>> slug("0/1"), slug("!2/0/1"), slug("0/1", epoch=1), slug(None)
+    ('0_1', 'a2_0_1', 'r1_0_1', 'x')
+    """
+    text = "x" if compile_id is None else compile_id.replace("!", "a").replace("/", "_")
+    return f"r{epoch}_{text}" if epoch else text
+
+
+def frame_part(compile_id: Optional[str], epoch: int = 0) -> str:
+    """Name the frame of a compile id: what all its recompiles share.
+
+    >>> frame_part("3/1"), frame_part("3/2", epoch=1)
+    ('3', 'r1_3')
+    """
+    return slug(compile_id, epoch).rpartition("_")[0] or "x"
+
+
+def identifier(name: str) -> str:
+    """Make a function's name fit for file names and identifiers.
+
+    >>> identifier("<lambda>"), identifier("forward"), identifier("é")
+    ('lambda', 'forward', 'x')
+    """
+    return _NOT_IDENTIFIER.sub("_", name).strip("_") or "x"
+
+
+def stable_globals(names: Iterable[str], taken: Iterable[str], tag: str) -> Dict[str, str]:
+    """Map each name that differs from run to run to one that does not.
+
+    ``names`` are a code object's global and attribute names, ``taken`` all other names it uses,
+    ``tag`` is the slug of its compile id.  The map is one-to-one and never meets a name in use.
+
+    >>> stable_globals(["torch", "__compiled_fn_1_bfd0a77c_ce1c_411a_b1af_d05db5785f3c"], [], "0_0")
+    {'__compiled_fn_1_bfd0a77c_ce1c_411a_b1af_d05db5785f3c': '__compiled_fn_0_0'}
+    """
+    ordered = list(names)
+    used = set(ordered) | set(taken)
+    result: Dict[str, str] = {}
+    for name in ordered:
+        if name in result:
+            continue
+        if _COMPILED_FN.match(name):
+            wanted = f"__compiled_fn_{tag}"
+        elif name.startswith("__"):
+            wanted = _ID_IN_NAME.sub("", _UUID.sub("", name))
+        else:
+            continue
+        if wanted == name:
+            continue
+        candidate, number = wanted, 0
+        while candidate in used:
+            number += 1
+            candidate = f"{wanted}_{number}"
+        used.add(candidate)
+        result[name] = candidate
+    return result
+
+
+def scrub(text: str) -> str:
+    """Replace addresses and object ids in text that is only read, never run.
+
+    >>> scrub("<M object at 0x7f55f7c304e0>, ___check_obj_id(G['torch'], 140147109550320)")
+    "<M object at 0x…>, ___check_obj_id(G['torch'], id…)"
+    """
+    return _ID_IN_TEXT.sub("id…", _ADDRESS.sub("0x…", _UUID.sub("", text)))
+
+
+def as_comment(text: str, limit: int = 0) -> str:
+    """Turn text into comment lines; with ``limit``, at most so many.
+
+    >>> as_comment("a\\nb\\nc", limit=2)
+    '# a\\n# b\\n# … 1 more line'
+    """
+    # Only \n separates our lines: a form feed or \x85 inside must not end a comment.
+    lines = ["".join(c if c.isprintable() else " " for c in line) for line in text.split("\n")]
+    if limit and len(lines) > limit:
+        more = len(lines) - limit
+        lines = [*lines[:limit], f"… {more} more line{'s' if more > 1 else ''}"]
+    return "\n".join(f"# {line}".rstrip() for line in lines)

@@ -1,0 +1,347 @@
+#include "python/from_code.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstddef>
+#include <optional>
+
+#include "object/code.h"
+
+namespace nb = nanobind;
+
+namespace pellucid::python {
+
+using object::Code;
+using object::CodeId;
+using object::Const;
+using object::ConstId;
+using object::ConstKind;
+using object::LocalKind;
+using object::Module;
+
+namespace {
+
+// Tuples nested deeper than this are taken as opaque; no compiler emits them.
+constexpr int kTupleDepth = 200;
+
+std::string utf8(nb::handle text) {
+  Py_ssize_t size = 0;
+  if (const char* fast = PyUnicode_AsUTF8AndSize(text.ptr(), &size)) {
+    return std::string(fast, static_cast<size_t>(size));
+  }
+  PyErr_Clear();  // a lone surrogate
+  nb::object encoded =
+      nb::steal(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogatepass"));
+  if (!encoded.is_valid()) throw nb::python_error();
+  return std::string(PyBytes_AS_STRING(encoded.ptr()),
+                     static_cast<size_t>(PyBytes_GET_SIZE(encoded.ptr())));
+}
+
+std::vector<uint8_t> bytes_of(nb::handle code, const char* attribute) {
+  nb::object value = code.attr(attribute);
+  const auto* data = reinterpret_cast<const uint8_t*>(PyBytes_AS_STRING(value.ptr()));
+  return std::vector<uint8_t>(data, data + PyBytes_GET_SIZE(value.ptr()));
+}
+
+uint32_t number(nb::handle code, const char* attribute) {
+  return nb::cast<uint32_t>(code.attr(attribute));
+}
+
+std::vector<std::string> texts(nb::handle code, const char* attribute) {
+  std::vector<std::string> found;
+  for (nb::handle item : nb::tuple(code.attr(attribute))) found.push_back(utf8(item));
+  return found;
+}
+
+bool is_identifier(const std::string& name) {
+  nb::object text = nb::steal(
+      PyUnicode_Decode(name.data(), static_cast<Py_ssize_t>(name.size()), "utf-8", "surrogatepass"));
+  if (!text.is_valid()) throw nb::python_error();
+  if (!nb::cast<bool>(text.attr("isidentifier")())) return false;
+  return !nb::cast<bool>(nb::module_::import_("keyword").attr("iskeyword")(text));
+}
+
+// What can be kept of `text` in an identifier: ASCII letters, digits and underscores.
+std::string identifier_part(const std::string& text) {
+  std::string kept;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 128 && (std::isalnum(byte) != 0 || c == '_')) kept += c;
+    if (kept.size() == 40) break;
+  }
+  return kept;
+}
+
+// A word that tells a reader what the object is: its own name if it has one, else its type's.
+std::string hint_of(nb::handle object) {
+  for (const nb::handle named : {object, nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())))}) {
+    // Only these are asked for their name: a proxy's attribute access may run anybody's code.
+    PyObject* p = named.ptr();
+    if (!PyType_Check(p) && !PyFunction_Check(p) && !PyCFunction_Check(p) && !PyModule_Check(p)) {
+      continue;
+    }
+    nb::object name = nb::steal(PyObject_GetAttrString(p, "__name__"));
+    if (!name.is_valid()) {
+      PyErr_Clear();
+    } else if (PyUnicode_CheckExact(name.ptr())) {
+      std::string part = identifier_part(utf8(name));
+      if (!part.empty()) return part;
+    }
+  }
+  return "object";
+}
+
+// The index space of fast locals, which a live code object shows only through its parts.
+void fill_localsplus(Code& code) {
+  const bool merged = code.version >= object::Version{3, 11};  // a cell argument has one slot, not two
+  const auto is_cell = [&](Symbol name) {
+    return std::find(code.cellvars.begin(), code.cellvars.end(), name) != code.cellvars.end();
+  };
+  const auto add = [&](Symbol name, LocalKind kind) {
+    code.localsplus.push_back(name);
+    code.localspluskinds.push_back(kind);
+  };
+  // Fast locals of a class or module body are those of inlined comprehensions.
+  const bool hidden = (code.flags & object::kOptimized) == 0;
+  for (const Symbol name : code.varnames) {
+    add(name, merged && is_cell(name) ? LocalKind::CellLocal
+              : hidden                ? LocalKind::Hidden
+                                      : LocalKind::Local);
+  }
+  for (const Symbol name : code.cellvars) {
+    const auto end = code.localsplus.begin() + static_cast<std::ptrdiff_t>(code.varnames.size());
+    if (merged && std::find(code.localsplus.begin(), end, name) != end) continue;
+    add(name, LocalKind::Cell);
+  }
+  for (const Symbol name : code.freevars) add(name, LocalKind::Free);
+}
+
+// One conversion: a worklist of code objects, so that nesting costs no native stack.
+class Converter {
+ public:
+  explicit Converter(OpaqueNames& names) : names_(names) {}
+
+  LiveCode run(nb::handle root) {
+    module_.version = {PY_MAJOR_VERSION, PY_MINOR_VERSION};
+    module_.root = id_of(root);
+    reserve_names(root);
+    for (size_t done = 0; done < pending_.size(); ++done) fill(CodeId(done), pending_[done]);
+    return {std::move(module_), std::move(renamed_)};
+  }
+
+ private:
+  CodeId id_of(nb::handle code) {
+    const auto [it, fresh] = codes_.try_emplace(code.ptr(), CodeId(pending_.size()));
+    if (fresh) {
+      pending_.push_back(nb::borrow(code));
+      module_.codes.emplace_back();
+    }
+    return it->second;
+  }
+
+  // Opaque names must differ from every name in the code, that of nested code included.
+  void reserve_names(nb::handle root) {
+    std::vector<nb::handle> todo{root};
+    std::unordered_set<PyObject*> seen{root.ptr()};
+    while (!todo.empty()) {
+      const nb::handle code = todo.back();
+      todo.pop_back();
+      for (const char* attribute : {"co_names", "co_varnames", "co_cellvars", "co_freevars"}) {
+        for (const std::string& name : texts(code, attribute)) names_.reserve(name);
+      }
+      for (nb::handle item : nb::tuple(code.attr("co_consts"))) {
+        if (PyCode_Check(item.ptr()) && seen.insert(item.ptr()).second) todo.push_back(item);
+      }
+    }
+  }
+
+  Symbol intern(const std::string& text) { return module_.strings.intern(text); }
+
+  // A variable's name as the module shows it.
+  std::string variable(const std::string& name, bool rename) {
+    if (!rename || is_identifier(name)) return name;
+    const auto known = renamed_to_.find(name);
+    if (known != renamed_to_.end()) return known->second;
+    const std::string base = "_" + identifier_part(name);
+    std::string candidate = base;
+    for (int n = 1; names_.taken(candidate); ++n) candidate = base + "_" + std::to_string(n);
+    names_.reserve(candidate);
+    renamed_to_.emplace(name, candidate);
+    renamed_.emplace(candidate, name);
+    return candidate;
+  }
+
+  std::vector<Symbol> variables(nb::handle code, const char* attribute, bool rename) {
+    std::vector<Symbol> symbols;
+    for (const std::string& name : texts(code, attribute)) {
+      symbols.push_back(intern(variable(name, rename)));
+    }
+    return symbols;
+  }
+
+  void fill(CodeId id, nb::handle live) {
+    Code code;
+    code.version = module_.version;
+    code.argcount = number(live, "co_argcount");
+    code.posonlyargcount = number(live, "co_posonlyargcount");
+    code.kwonlyargcount = number(live, "co_kwonlyargcount");
+    code.nlocals = number(live, "co_nlocals");
+    code.stacksize = number(live, "co_stacksize");
+    code.flags = number(live, "co_flags");
+    code.firstlineno = nb::cast<int32_t>(live.attr("co_firstlineno"));
+    code.name = intern(utf8(live.attr("co_name")));
+    code.filename = intern(utf8(live.attr("co_filename")));
+    code.bytecode = bytes_of(live, "co_code");
+#if PY_VERSION_HEX >= 0x030B0000
+    code.qualname = intern(utf8(live.attr("co_qualname")));
+    code.exceptiontable = bytes_of(live, "co_exceptiontable");
+#else
+    code.qualname = code.name;
+#endif
+#if PY_VERSION_HEX >= 0x030A0000
+    code.linetable = bytes_of(live, "co_linetable");
+#else
+    code.linetable = bytes_of(live, "co_lnotab");
+#endif
+    for (const std::string& name : texts(live, "co_names")) code.names.push_back(intern(name));
+    // The `.0` of a nested comprehension is folded away later; what a root cannot write is renamed.
+    const bool is_root = id == module_.root;
+    code.varnames = variables(live, "co_varnames", is_root);
+    code.cellvars = variables(live, "co_cellvars", is_root);
+    code.freevars = variables(live, "co_freevars", true);
+    fill_localsplus(code);
+    for (nb::handle item : nb::tuple(live.attr("co_consts"))) code.consts.push_back(convert(item));
+    module_.codes[id.index()] = std::move(code);
+  }
+
+  // The constant of `value`; one object is one constant.
+  ConstId convert(nb::handle value) {
+    const auto known = consts_.find(value.ptr());
+    if (known != consts_.end()) return known->second;
+    std::optional<ConstId> literal = convert_literal(value, 0);
+    const ConstId id = literal ? *literal : opaque(value);
+    consts_.emplace(value.ptr(), id);
+    return id;
+  }
+
+  ConstId opaque(nb::handle value) {
+    Const made;
+    made.kind = ConstKind::Opaque;
+    made.text = intern(names_.name_of(value));
+    return module_.add(std::move(made));
+  }
+
+  ConstId plain(ConstKind kind) {
+    Const made;
+    made.kind = kind;
+    return module_.add(std::move(made));
+  }
+
+  ConstId with_text(ConstKind kind, const std::string& text) {
+    Const made;
+    made.kind = kind;
+    made.text = intern(text);
+    return module_.add(std::move(made));
+  }
+
+  // Nothing if no literal makes an equal object of the same type.
+  std::optional<ConstId> convert_literal(nb::handle value, int depth) {
+    PyObject* p = value.ptr();
+    if (p == Py_None) return plain(ConstKind::None);
+    if (p == Py_False) return plain(ConstKind::False);
+    if (p == Py_True) return plain(ConstKind::True);
+    if (p == Py_Ellipsis) return plain(ConstKind::Ellipsis);
+    if (PyLong_CheckExact(p)) return integer(value);
+    if (PyUnicode_CheckExact(p)) return with_text(ConstKind::Str, utf8(value));
+    if (PyBytes_CheckExact(p)) {
+      return with_text(ConstKind::Bytes,
+                       std::string(PyBytes_AS_STRING(p), static_cast<size_t>(PyBytes_GET_SIZE(p))));
+    }
+    if (PyFloat_CheckExact(p)) {
+      Const made;
+      made.kind = ConstKind::Float;
+      made.real = PyFloat_AS_DOUBLE(p);
+      return module_.add(std::move(made));
+    }
+    if (PyComplex_CheckExact(p)) {
+      Const made;
+      made.kind = ConstKind::Complex;
+      made.real = PyComplex_RealAsDouble(p);
+      made.imag = PyComplex_ImagAsDouble(p);
+      return module_.add(std::move(made));
+    }
+    if (PyCode_Check(p)) {
+      Const made;
+      made.kind = ConstKind::Code;
+      made.code = id_of(value);
+      return module_.add(std::move(made));
+    }
+    if (depth < kTupleDepth && PyTuple_CheckExact(p)) return items(ConstKind::Tuple, value, depth);
+    if (depth < kTupleDepth && PyFrozenSet_CheckExact(p)) {
+      return items(ConstKind::FrozenSet, value, depth);
+    }
+    return std::nullopt;
+  }
+
+  ConstId integer(nb::handle value) {
+    int overflow = 0;
+    const long long small = PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
+    if (overflow == 0) {
+      Const made;
+      made.kind = ConstKind::Int;
+      made.integer = small;
+      return module_.add(std::move(made));
+    }
+    nb::object base16 = nb::steal(PyNumber_ToBase(value.ptr(), 16));
+    if (!base16.is_valid()) throw nb::python_error();
+    std::string digits = utf8(base16);
+    digits.erase(digits.find("0x"), 2);
+    return with_text(ConstKind::BigInt, digits);
+  }
+
+  // A container is a literal if every item is: rebuilding an opaque item's container would lose
+  // the identity of the container.
+  std::optional<ConstId> items(ConstKind kind, nb::handle value, int depth) {
+    Const made;
+    made.kind = kind;
+    for (nb::handle item : value) {
+      // A code object inside a tuple is no constant that source can write.
+      if (PyCode_Check(item.ptr())) return std::nullopt;
+      const std::optional<ConstId> id = convert_literal(item, depth + 1);
+      if (!id) return std::nullopt;
+      made.items.push_back(*id);
+    }
+    return module_.add(std::move(made));
+  }
+
+  OpaqueNames& names_;
+  Module module_;
+  std::vector<nb::object> pending_;  // by CodeId
+  std::unordered_map<PyObject*, CodeId> codes_;
+  std::unordered_map<PyObject*, ConstId> consts_;
+  std::unordered_map<std::string, std::string> renamed_;     // new -> old
+  std::unordered_map<std::string, std::string> renamed_to_;  // old -> new
+};
+
+}  // namespace
+
+const std::string& OpaqueNames::name_of(nb::handle object) {
+  const auto known = names_.find(object.ptr());
+  if (known != names_.end()) return known->second;
+  const std::string base = "_const_" + hint_of(object);
+  std::string name = base;
+  for (int n = 1; taken(name); ++n) name = base + "_" + std::to_string(n);
+  reserve(name);
+  objects_.push_back(nb::borrow(object));
+  return names_.emplace(object.ptr(), name).first->second;
+}
+
+nb::dict OpaqueNames::bindings() const {
+  nb::dict bound;
+  for (const nb::object& object : objects_) bound[names_.at(object.ptr()).c_str()] = object;
+  return bound;
+}
+
+LiveCode from_code(nb::handle code, OpaqueNames& names) { return Converter(names).run(code); }
+
+}  // namespace pellucid::python

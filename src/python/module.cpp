@@ -1,0 +1,216 @@
+// pellucid._core: what Python can ask of the engine. python/pellucid/_core.pyi is its description.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <span>
+#include <tuple>
+
+#include "driver/pipeline.h"
+#include "object/pyc.h"
+#include "python/from_code.h"
+#include "verify/compare.h"
+
+namespace nb = nanobind;
+
+namespace pellucid::python {
+
+namespace {
+
+const char* name_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::Truncated: return "truncated";
+    case ErrorCode::Malformed: return "malformed";
+    case ErrorCode::UnknownVersion: return "unknown version";
+    case ErrorCode::Unsupported: return "unsupported";
+    case ErrorCode::Limit: return "limit";
+    case ErrorCode::Internal: return "internal";
+  }
+  return "internal";
+}
+
+[[noreturn]] void raise(const Error& error) {
+  nb::object type = nb::module_::import_("pellucid.errors").attr("DecompileError");
+  nb::object raised = type(error.message, error.offset, name_of(error.code));
+  PyErr_SetObject(type.ptr(), raised.ptr());
+  throw nb::python_error();
+}
+
+template <typename T>
+T value_or_raise(Result<T> result) {
+  if (!result.ok()) raise(result.error());
+  return std::move(*result);
+}
+
+nb::str text(const std::string& utf8) {
+  PyObject* made = PyUnicode_DecodeUTF8(utf8.data(), static_cast<Py_ssize_t>(utf8.size()),
+                                        "surrogatepass");
+  if (made == nullptr) throw nb::python_error();
+  return nb::steal<nb::str>(made);
+}
+
+std::span<const uint8_t> span_of(const nb::bytes& data) {
+  return {static_cast<const uint8_t*>(data.data()), data.size()};
+}
+
+void require_code(nb::handle object) {
+  if (!PyCode_Check(object.ptr())) throw nb::type_error("a code object is wanted");
+}
+
+// "<module>/f/<lambda>" for every code object that the root's constants lead to.
+std::vector<std::string> paths_of(const object::Module& module, object::CodeId root) {
+  std::vector<std::string> paths(module.codes.size());
+  std::vector<object::CodeId> todo{root};
+  paths[root.index()] = module.text(module[root].name);
+  while (!todo.empty()) {
+    const object::CodeId parent = todo.back();
+    todo.pop_back();
+    for (const object::ConstId id : module[parent].consts) {
+      const object::Const& item = module[id];
+      if (item.kind != object::ConstKind::Code || !paths[item.code.index()].empty()) continue;
+      paths[item.code.index()] =
+          paths[parent.index()] + "/" + std::string(module.text(module[item.code].name));
+      todo.push_back(item.code);
+    }
+  }
+  return paths;
+}
+
+struct Decompiled {
+  nb::str source;
+  nb::list line_map;     // (line, original line or None, offset or None, code path)
+  nb::dict globals;      // opaque name -> object
+  nb::dict renamed;      // name in the source -> name in the code object
+  nb::list diagnostics;  // (code path, offset, message)
+  std::tuple<int, int> version;
+};
+
+Decompiled decompile(object::Module& module, bool keep_lines) {
+  driver::Options options;
+  options.keep_lines = keep_lines;
+  Result<driver::Output> result = [&] {
+    const nb::gil_scoped_release others_may_run;
+    return driver::decompile(module, module.root, options);
+  }();
+  const driver::Output output = value_or_raise(std::move(result));
+  const std::vector<std::string> paths = paths_of(module, module.root);
+
+  Decompiled made;
+  made.source = text(output.source);
+  made.version = {module.version.major, module.version.minor};
+  for (const driver::LineMapEntry& entry : output.line_map) {
+    nb::object original = nb::none();
+    nb::object offset = nb::none();
+    if (entry.original_line >= 0) original = nb::int_(entry.original_line);
+    if (entry.offset != 0xffffffffu) offset = nb::int_(entry.offset);
+    const std::string path = entry.code.valid() ? paths[entry.code.index()] : std::string();
+    made.line_map.append(nb::make_tuple(entry.line, original, offset, text(path)));
+  }
+  for (const driver::Diagnostic& diagnostic : output.diagnostics) {
+    made.diagnostics.append(nb::make_tuple(text(paths[diagnostic.code.index()]), diagnostic.offset,
+                                           text(diagnostic.message)));
+  }
+  return made;
+}
+
+Decompiled decompile_code(nb::handle code, bool keep_lines) {
+  require_code(code);
+  OpaqueNames names;
+  LiveCode live = from_code(code, names);
+  Decompiled made = decompile(live.module, keep_lines);
+  made.globals = names.bindings();
+  for (const auto& [shown, original] : live.renamed) made.renamed[text(shown)] = text(original);
+  return made;
+}
+
+Decompiled decompile_pyc(const nb::bytes& data, bool keep_lines) {
+  object::Module module = value_or_raise(object::read_pyc(span_of(data)));
+  return decompile(module, keep_lines);
+}
+
+std::string dump_code(nb::handle code, const std::string& stage) {
+  require_code(code);
+  OpaqueNames names;
+  LiveCode live = from_code(code, names);
+  return value_or_raise(driver::dump_stage(live.module, live.module.root, stage));
+}
+
+std::string dump_pyc(const nb::bytes& data, const std::string& stage) {
+  object::Module module = value_or_raise(object::read_pyc(span_of(data)));
+  return value_or_raise(driver::dump_stage(module, module.root, stage));
+}
+
+const char* name_of(verify::Status status) {
+  switch (status) {
+    case verify::Status::Identical: return "identical";
+    case verify::Status::Equivalent: return "equivalent";
+    case verify::Status::Unproven: return "unproven";
+  }
+  return "unproven";
+}
+
+// (status, [(status, path, reason, offset a, offset b), ...])
+nb::tuple verdict(const object::Module& a, const object::Module& b,
+                  const verify::Options& options) {
+  const verify::Verdict found = [&] {
+    const nb::gil_scoped_release others_may_run;
+    return verify::compare(a, a.root, b, b.root, options);
+  }();
+  nb::list codes;
+  for (const verify::CodeVerdict& code : found.codes) {
+    codes.append(nb::make_tuple(name_of(code.status), text(code.path), text(code.reason),
+                                code.offset_a, code.offset_b));
+  }
+  return nb::make_tuple(name_of(found.status), codes);
+}
+
+nb::tuple compare_codes(nb::handle a, nb::handle b, bool ignore_name, bool extra_locals) {
+  require_code(a);
+  require_code(b);
+  OpaqueNames names;  // shared: the same object has the same name on both sides
+  const LiveCode left = from_code(a, names);
+  const LiveCode right = from_code(b, names);
+  verify::Options options;
+  options.ignore_name = ignore_name;
+  options.extra_locals = extra_locals;
+  return verdict(left.module, right.module, options);
+}
+
+nb::tuple compare_pyc(const nb::bytes& pyc, const nb::bytes& marshalled) {
+  const object::Module original = value_or_raise(object::read_pyc(span_of(pyc)));
+  const object::Module again =
+      value_or_raise(object::read_marshal(span_of(marshalled), original.version));
+  return verdict(original, again, {});
+}
+
+std::tuple<int, int> pyc_version(const nb::bytes& data) {
+  const object::Module module = value_or_raise(object::read_pyc(span_of(data)));
+  return {module.version.major, module.version.minor};
+}
+
+}  // namespace
+
+NB_MODULE(_core, m) {
+  m.attr("__version__") = PELLUCID_VERSION;
+  nb::class_<Decompiled>(m, "Decompiled")
+      .def_ro("source", &Decompiled::source)
+      .def_ro("line_map", &Decompiled::line_map)
+      .def_ro("globals", &Decompiled::globals)
+      .def_ro("renamed", &Decompiled::renamed)
+      .def_ro("diagnostics", &Decompiled::diagnostics)
+      .def_ro("version", &Decompiled::version);
+  m.def("decompile_code", &decompile_code, nb::arg("code"), nb::arg("keep_lines") = false);
+  m.def("decompile_pyc", &decompile_pyc, nb::arg("data"), nb::arg("keep_lines") = false);
+  m.def("dump_code", &dump_code, nb::arg("code"), nb::arg("stage"));
+  m.def("dump_pyc", &dump_pyc, nb::arg("data"), nb::arg("stage"));
+  m.def("compare_codes", &compare_codes, nb::arg("a"), nb::arg("b"), nb::kw_only(),
+        nb::arg("ignore_name") = false, nb::arg("extra_locals") = false);
+  m.def("compare_pyc", &compare_pyc, nb::arg("pyc"), nb::arg("marshalled"));
+  m.def("pyc_version", &pyc_version, nb::arg("data"));
+}
+
+}  // namespace pellucid::python
