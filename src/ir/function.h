@@ -1,0 +1,107 @@
+// ir: one code object as values and ordered effects; the stack is gone.
+//
+//   Result<Function> lift(const object::Module&, const flow::Graph&)      (lift.h)
+//
+// Symbolic execution of the stack turns every instruction into a Value whose operands are values.
+// Copies, swaps and rotations leave no trace. Python's variables are not in SSA form: loads and
+// stores of them are effects, in order, like calls. What reaches a join on the stack from several
+// sides is a Phi, a parameter of the block; each edge carries one argument per parameter.
+//
+// Invariants (check()): the operands of a value are defined before it on every path; items of a block
+// are in the order of their evaluation; an edge has as many arguments as its target has parameters;
+// block ids are those of the flow graph.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "flow/graph.h"
+
+namespace pellucid::ir {
+
+using bytecode::Op;
+using flow::BlockId;
+using flow::ExitKind;
+using flow::HandlerId;
+using ValueId = Id<struct ValueTag>;
+
+enum class ValueKind : uint8_t {
+  Instr,      // what an instruction computes or does: op, a, b as in ops.def
+  Element,    // the a-th of several results of operand 0 (UnpackSequence, UnpackEx, MatchKeys, ...)
+  Item,       // what ForIter pushes; operand 0: the iterator
+  Sent,       // what Send pushes
+  Null,       // PushNull, and the second slot of a method or an exit function
+  Exception,  // pushed on entry to a handler; a: ExceptionPart
+  Phi,        // a parameter of a block
+};
+
+enum class ExceptionPart : uint8_t { Value, Type, Traceback, Previous, Lasti };
+
+// Operands of the instructions whose stack order is not the order of their operands here:
+//   Call, CallKw, CallEx  callable, arguments in order, [tuple of names | args, kwargs]; NULL is left out
+//   ListAppend, ...       container, item(s). With a = 1 the result stands for the container from then
+//                         on; with a > 1 (comprehensions) it is an effect without a result.
+//   StoreAttr, StoreSubscr  value, object[, key]
+//   ImportFrom, GetLen, GetAnext, Match*, WithExceptStart  the value they look at, which stays
+//   Pop                   a value that nothing uses: an expression statement; b = 1: the iterator of a
+//                         loop that is left; b = 2: the exit function of a with statement
+struct Value {
+  ValueKind kind = ValueKind::Instr;
+  Op op = Op::Pop;
+  uint32_t a = 0;
+  uint32_t b = 0;
+  uint32_t first = 0;          // into Function::operands
+  uint32_t count = 0;
+  uint32_t offset = 0;         // in the bytecode
+  int32_t line = bytecode::kNoLine;
+  uint32_t uses = 0;           // as an operand, a condition, an argument or a returned value
+
+  Symbol symbol() const { return Symbol(a); }
+  object::ConstId constant() const { return object::ConstId(a); }
+};
+
+struct Edge {
+  BlockId to;                  // invalid: there is no such edge
+  std::vector<ValueId> args;   // one per parameter of `to`
+};
+
+struct Block {
+  std::vector<ValueId> params; // phis
+  std::vector<ValueId> items;  // in order of evaluation
+  ExitKind exit = ExitKind::Goto;
+  uint8_t jump = 0;            // as flow::Exit::jump
+  std::vector<ValueId> operands;  // of the exit: condition | iterator | value | raised values
+  std::array<Edge, 2> next;
+  HandlerId handler;
+  uint32_t exc_depth = 0;
+  uint32_t offset = 0;
+  uint32_t exit_offset = 0;
+  int32_t exit_line = bytecode::kNoLine;
+  std::vector<ValueId> entry_stack;
+};
+
+struct Function {
+  object::CodeId code;
+  std::vector<Value> values;
+  std::vector<ValueId> operand_pool;
+  std::vector<Block> blocks;
+  std::vector<flow::Handler> handlers;
+  bool wraps_stop_iteration = false;
+
+  Value& operator[](ValueId id) { return values[id.index()]; }
+  const Value& operator[](ValueId id) const { return values[id.index()]; }
+  const Block& operator[](BlockId id) const { return blocks[id.index()]; }
+  std::span<const ValueId> operands(const Value& value) const {
+    return {operand_pool.data() + value.first, value.count};
+  }
+  std::span<const ValueId> operands(ValueId id) const { return operands(values[id.index()]); }
+};
+
+std::string dump(const object::Module& module, const Function& function);
+void check(const object::Module& module, const Function& function);
+
+}  // namespace pellucid::ir
