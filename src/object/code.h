@@ -6,6 +6,10 @@
 //   read_pyc(bytes)               a .pyc file of CPython 3.8-3.14         (pyc.h)
 //   python/from_code.cpp          a live types.CodeType
 //
+// LOAD_SMALL_INT of 3.14 names no constant of its code object, so a Module of 3.14 or later starts
+// with the constants that it can mean: constant n is the int n for n < 256. Start every Module
+// with new_module().
+//
 // Invariants (check()): every id is in range; the constant graph is a DAG; `root` is a code object;
 // every Code has the version of its Module.
 #pragma once
@@ -57,9 +61,9 @@ struct Const {
   int64_t integer = 0;
   double real = 0;
   double imag = 0;
-  Symbol text;
-  std::vector<ConstId> items;
-  CodeId code;
+  Symbol text{};
+  std::vector<ConstId> items{};
+  CodeId code{};
 };
 
 // What a slot of the fast-locals array is (3.11+ co_localspluskinds; derived before).
@@ -126,6 +130,16 @@ struct Module {
     return ConstId(consts.size() - 1);
   }
 };
+
+// An empty module of a version, with the small ints where that version needs them.
+Module new_module(Version version);
+
+// How many constants at the front of a module of this version are the small ints.
+constexpr size_t small_int_count(Version version) { return version.minor >= 14 ? 256 : 0; }
+
+// Fills localsplus and localspluskinds from varnames, cellvars and freevars, in the order that 3.11+
+// gives them: locals (arguments that are cells among them), other cells, free variables.
+void derive_localsplus(Code& code);
 
 // Structural equality of two constants of one or two modules, as Python's compiler tells constants
 // apart: by type and value, -0.0 from 0.0, NaN equal to itself. Code constants are equal only if

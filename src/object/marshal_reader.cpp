@@ -1,0 +1,379 @@
+#include "object/marshal_reader.h"
+
+#include <bit>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <type_traits>
+
+#include "object/code_layout.h"
+#include "object/utf8.h"
+
+namespace pellucid::object {
+namespace {
+
+constexpr size_t kMaxDepth = 2000;  // MAX_MARSHAL_STACK_DEPTH of CPython's marshal.c
+constexpr uint8_t kFlagRef = 0x80;
+constexpr size_t kMinBudget = 1 << 20;
+constexpr size_t kBudgetPerByte = 64;
+
+// A container that has been opened and not yet filled.
+struct Frame {
+  ConstKind kind = ConstKind::Tuple;
+  bool until_null = false;     // dict: ends with TYPE_NULL instead of a count
+  uint32_t remaining = 0;      // items (or fields of a code object) still to come
+  std::optional<size_t> ref;   // the reference slot to fill
+  std::vector<ConstId> items;
+  CodeId code;
+  CodeFields fields;
+};
+
+// What a type byte gave: a finished object, an opened container, or the end of a dict.
+enum class Step : uint8_t { Value, Opened, Null, Failed };
+
+class Reader {
+ public:
+  Reader(Module& module, std::span<const uint8_t> bytes, uint64_t base)
+      : module_(module), bytes_(bytes), base_(base), layout_(code_layout(module.version)) {}
+
+  Result<ConstId> run() {
+    for (;;) {
+      const Step step = read_one();
+      if (step == Step::Failed) return error_;
+      if (step == Step::Null && !end_dict()) return error_;
+      if (step == Step::Value && !stack_.empty()) deliver();
+      // Closing a container may fill the one around it.
+      while (!stack_.empty()) {
+        if (!read_numbers()) return error_;
+        if (!is_full(stack_.back())) break;
+        if (!close()) return error_;
+        if (!stack_.empty()) deliver();
+      }
+      if (stack_.empty()) return value_;
+    }
+  }
+
+ private:
+  // -- bytes ----------------------------------------------------------------------------------
+  size_t left() const { return bytes_.size() - at_; }
+
+  bool fail(ErrorCode code, const std::string& what, size_t at) {
+    char where[40];
+    std::snprintf(where, sizeof where, " at byte 0x%llx", static_cast<unsigned long long>(base_ + at));
+    error_ = Error{code, base_ + at, "marshal: " + what + where};
+    return false;
+  }
+  bool malformed(const std::string& what) { return fail(ErrorCode::Malformed, what, start_); }
+  bool need(size_t count) {
+    return left() >= count || fail(ErrorCode::Truncated, "unexpected end", bytes_.size());
+  }
+
+  bool byte(uint8_t& out) {
+    if (!need(1)) return false;
+    out = bytes_[at_++];
+    return true;
+  }
+  template <typename T>
+  bool little_endian(T& out) {
+    if (!need(sizeof(T))) return false;
+    std::make_unsigned_t<T> value = 0;
+    for (size_t i = sizeof(T); i-- > 0;) {
+      value = static_cast<std::make_unsigned_t<T>>(value << 8 | bytes_[at_ + i]);
+    }
+    at_ += sizeof(T);
+    out = static_cast<T>(value);
+    return true;
+  }
+  // A length of things that take at least one byte each.
+  bool length(uint32_t& out) {
+    int32_t value = 0;
+    if (!little_endian(value)) return false;
+    if (value < 0) return malformed("negative length");
+    out = static_cast<uint32_t>(value);
+    return need(out);
+  }
+  bool short_length(uint32_t& out) {
+    uint8_t value = 0;
+    if (!byte(value)) return false;
+    out = value;
+    return need(out);
+  }
+  std::string_view take(size_t count) {
+    const std::string_view text(reinterpret_cast<const char*>(bytes_.data()) + at_, count);
+    at_ += count;
+    return text;
+  }
+
+  // -- one object -----------------------------------------------------------------------------
+  Step read_one() {
+    start_ = at_;
+    uint8_t type = 0;
+    if (!byte(type)) return Step::Failed;
+    ref_.reset();
+    if (type == '0') return Step::Null;
+    if (type == 'r') return read_reference() ? Step::Value : Step::Failed;
+    if (type & kFlagRef) {
+      ref_ = refs_.size();
+      refs_.emplace_back();
+      type = static_cast<uint8_t>(type & ~kFlagRef);
+    }
+    switch (type) {
+      case 'N': return finish(Const{.kind = ConstKind::None});
+      case 'F': return finish(Const{.kind = ConstKind::False});
+      case 'T': return finish(Const{.kind = ConstKind::True});
+      case '.': return finish(Const{.kind = ConstKind::Ellipsis});
+      case 'S': return finish(Const{.kind = ConstKind::StopIteration});
+      case 'i': return read_int();
+      case 'l': return read_long();
+      case 'f': return read_text_floats(ConstKind::Float);
+      case 'x': return read_text_floats(ConstKind::Complex);
+      case 'g': return read_floats(ConstKind::Float);
+      case 'y': return read_floats(ConstKind::Complex);
+      case 's': return read_bytes();
+      case 't':
+      case 'u': return read_utf8();
+      case 'a':
+      case 'A': return read_latin1(false);
+      case 'z':
+      case 'Z': return read_latin1(true);
+      case '(': return open_counted(ConstKind::Tuple);
+      case ')': return open_small_tuple();
+      case '[': return open_counted(ConstKind::List);
+      case '<': return open_counted(ConstKind::Set);
+      case '>': return open_counted(ConstKind::FrozenSet);
+      case '{': return open(ConstKind::Dict, 0);
+      case ':': return module_.version.minor >= 14 ? open(ConstKind::Slice, 3) : unknown_type(type);
+      case 'c': return open(ConstKind::Code, static_cast<uint32_t>(layout_.size()));
+      default: return unknown_type(type);
+    }
+  }
+
+  Step unknown_type(uint8_t type) {
+    char text[32];
+    std::snprintf(text, sizeof text, "unknown type code 0x%02x", type);
+    malformed(text);
+    return Step::Failed;
+  }
+
+  Step finish(Const value) {
+    value_ = module_.add(std::move(value));
+    if (ref_) refs_[*ref_] = value_;
+    return Step::Value;
+  }
+  Step finish_text(ConstKind kind, std::string_view text) {
+    Const value{.kind = kind};
+    value.text = module_.strings.intern(text);
+    return finish(std::move(value));
+  }
+
+  bool read_reference() {
+    uint32_t index = 0;
+    if (!little_endian(index)) return false;
+    if (index >= refs_.size()) return malformed("reference " + std::to_string(index) + " out of range");
+    if (!refs_[index].valid()) {
+      return malformed("reference " + std::to_string(index) + " to an object that holds it");
+    }
+    value_ = refs_[index];
+    return true;
+  }
+
+  Step read_int() {
+    int32_t value = 0;
+    if (!little_endian(value)) return Step::Failed;
+    return finish(Const{.kind = ConstKind::Int, .integer = value});
+  }
+
+  // Base 2**15 digits, least significant first; the sign is that of their count.
+  Step read_long() {
+    int32_t signed_count = 0;
+    if (!little_endian(signed_count)) return Step::Failed;
+    const size_t count = static_cast<size_t>(std::llabs(signed_count));
+    if (!need(2 * count)) return Step::Failed;
+    std::string digits;  // hexadecimal, least significant first
+    uint32_t pending = 0;
+    unsigned bits = 0;
+    for (size_t i = 0; i < count; ++i) {
+      uint16_t digit = 0;
+      if (!little_endian(digit)) return Step::Failed;
+      if (digit > 0x7fff || (i + 1 == count && digit == 0)) {
+        malformed("digit of a long out of range");
+        return Step::Failed;
+      }
+      pending |= static_cast<uint32_t>(digit) << bits;
+      for (bits += 15; bits >= 4; bits -= 4, pending >>= 4) digits += "0123456789abcdef"[pending & 15];
+    }
+    if (pending != 0) digits += "0123456789abcdef"[pending & 15];
+    while (!digits.empty() && digits.back() == '0') digits.pop_back();
+    return finish_long(std::string(digits.rbegin(), digits.rend()), signed_count < 0);
+  }
+
+  Step finish_long(const std::string& digits, bool negative) {
+    if (digits.size() <= 16) {
+      const uint64_t magnitude = digits.empty() ? 0 : std::strtoull(digits.c_str(), nullptr, 16);
+      if (magnitude <= static_cast<uint64_t>(INT64_MAX) + (negative ? 1 : 0)) {
+        const uint64_t value = negative ? ~magnitude + 1 : magnitude;
+        return finish(Const{.kind = ConstKind::Int, .integer = static_cast<int64_t>(value)});
+      }
+    }
+    return finish_text(ConstKind::BigInt, (negative ? "-" : "") + digits);
+  }
+
+  Step read_floats(ConstKind kind) {
+    uint64_t real = 0;
+    uint64_t imag = 0;
+    if (!little_endian(real)) return Step::Failed;
+    if (kind == ConstKind::Complex && !little_endian(imag)) return Step::Failed;
+    return finish(Const{
+        .kind = kind, .real = std::bit_cast<double>(real), .imag = std::bit_cast<double>(imag)});
+  }
+
+  Step read_text_floats(ConstKind kind) {
+    Const value{.kind = kind};
+    if (!text_float(value.real)) return Step::Failed;
+    if (kind == ConstKind::Complex && !text_float(value.imag)) return Step::Failed;
+    return finish(std::move(value));
+  }
+  bool text_float(double& out) {
+    uint32_t count = 0;
+    if (!short_length(count)) return false;
+    const std::string text(take(count));
+    char* end = nullptr;
+    out = std::strtod(text.c_str(), &end);
+    return (count > 0 && end == text.c_str() + count) || malformed("text is not a float");
+  }
+
+  Step read_bytes() {
+    uint32_t count = 0;
+    if (!length(count)) return Step::Failed;
+    return finish_text(ConstKind::Bytes, take(count));
+  }
+  Step read_utf8() {
+    uint32_t count = 0;
+    if (!length(count)) return Step::Failed;
+    const std::string_view text = take(count);
+    if (!is_utf8_with_surrogates(text)) {
+      malformed("string is not UTF-8");
+      return Step::Failed;
+    }
+    return finish_text(ConstKind::Str, text);
+  }
+  // marshal calls these ASCII and reads them as Latin-1.
+  Step read_latin1(bool is_short) {
+    uint32_t count = 0;
+    if (!(is_short ? short_length(count) : length(count))) return Step::Failed;
+    return finish_text(ConstKind::Str, utf8_of_latin1(take(count)));
+  }
+
+  // -- containers -----------------------------------------------------------------------------
+  Step open_counted(ConstKind kind) {
+    uint32_t count = 0;
+    return length(count) ? open(kind, count) : Step::Failed;
+  }
+  Step open_small_tuple() {
+    uint32_t count = 0;
+    return short_length(count) ? open(ConstKind::Tuple, count) : Step::Failed;
+  }
+
+  Step open(ConstKind kind, uint32_t count) {
+    if (stack_.size() >= kMaxDepth) {
+      fail(ErrorCode::Limit, "nested too deeply", start_);
+      return Step::Failed;
+    }
+    Frame frame;
+    frame.kind = kind;
+    frame.until_null = kind == ConstKind::Dict;
+    frame.remaining = count;
+    frame.ref = ref_;
+    if (kind == ConstKind::Code) {
+      frame.code = CodeId(module_.codes.size());
+      module_.codes.emplace_back();
+    }
+    stack_.push_back(std::move(frame));
+    return Step::Opened;
+  }
+
+  static bool is_full(const Frame& frame) { return !frame.until_null && frame.remaining == 0; }
+
+  // Reads the plain numbers that come next if the innermost container is a code object.
+  bool read_numbers() {
+    Frame& frame = stack_.back();
+    while (frame.kind == ConstKind::Code && frame.remaining > 0) {
+      const Field field = layout_[layout_.size() - frame.remaining];
+      if (!is_number(field)) break;
+      if (!little_endian(frame.fields.numbers[static_cast<size_t>(field)])) return false;
+      --frame.remaining;
+    }
+    return true;
+  }
+
+  // Hands value_ to the innermost open container.
+  void deliver() {
+    Frame& frame = stack_.back();
+    if (frame.kind == ConstKind::Code) {
+      const Field field = layout_[layout_.size() - frame.remaining];
+      frame.fields.objects[static_cast<size_t>(field)] = value_;
+    } else {
+      frame.items.push_back(value_);
+    }
+    if (!frame.until_null) --frame.remaining;
+  }
+
+  bool end_dict() {
+    if (stack_.empty() || !stack_.back().until_null) return malformed("unexpected null object");
+    if (stack_.back().items.size() % 2 != 0) return malformed("dict ends after a key");
+    stack_.back().until_null = false;
+    return true;
+  }
+
+  // Turns the innermost container into value_.
+  bool close() {
+    Frame frame = std::move(stack_.back());
+    stack_.pop_back();
+    Const value{.kind = frame.kind};
+    value.items = std::move(frame.items);
+    if (frame.kind == ConstKind::Code) {
+      Code code;
+      const std::string problem = assemble_code(module_, frame.fields, code);
+      if (!problem.empty()) {
+        return fail(ErrorCode::Malformed, "code object: " + problem + ", found", at_);
+      }
+      if (!within_budget(code)) return false;
+      value.code = frame.code;
+      module_.codes[frame.code.index()] = std::move(code);
+    }
+    ref_ = frame.ref;
+    finish(std::move(value));
+    return true;
+  }
+
+  // A code object copies what it refers to. Many that refer to one huge object could make a small
+  // file fill the memory; what compilers write shares next to nothing.
+  bool within_budget(const Code& code) {
+    copied_ += code.bytecode.size() + code.linetable.size() + code.exceptiontable.size();
+    copied_ += sizeof(uint32_t) * (code.consts.size() + code.names.size() + code.localsplus.size());
+    return copied_ <= kMinBudget + kBudgetPerByte * bytes_.size() ||
+           fail(ErrorCode::Limit, "code objects share too much, found", at_);
+  }
+
+  Module& module_;
+  std::span<const uint8_t> bytes_;
+  uint64_t base_;
+  std::span<const Field> layout_;
+  size_t at_ = 0;
+  size_t copied_ = 0;            // bytes that code objects have copied
+  size_t start_ = 0;             // of the object being read
+  std::optional<size_t> ref_;    // its reference slot
+  std::vector<ConstId> refs_;    // invalid while the object is incomplete
+  std::vector<Frame> stack_;
+  ConstId value_;                // the last finished object
+  Error error_;
+};
+
+}  // namespace
+
+Result<ConstId> read_object(Module& module, std::span<const uint8_t> bytes, uint64_t base) {
+  return Reader(module, bytes, base).run();
+}
+
+}  // namespace pellucid::object

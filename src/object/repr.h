@@ -1,0 +1,17 @@
+// object: constants as Python would write them, for dumps. Not for source: print has its own.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "object/code.h"
+
+namespace pellucid::object {
+
+// 'text' with escapes; always ASCII.
+std::string repr_of_text(std::string_view text);
+
+// Constants that hold others are cut after about a thousand characters.
+std::string repr(const Module& module, ConstId id);
+
+}  // namespace pellucid::object

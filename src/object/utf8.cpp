@@ -1,0 +1,63 @@
+#include "object/utf8.h"
+
+#include <cstdint>
+
+namespace pellucid::object {
+namespace {
+
+// The length that a first byte announces, 0 if it cannot be one.
+size_t sequence_length(uint8_t first) {
+  if (first < 0x80) return 1;
+  if (first >= 0xc2 && first <= 0xdf) return 2;
+  if (first >= 0xe0 && first <= 0xef) return 3;
+  if (first >= 0xf0 && first <= 0xf4) return 4;
+  return 0;
+}
+
+}  // namespace
+
+bool is_utf8_with_surrogates(std::string_view text) {
+  size_t at = 0;
+  while (at < text.size()) {
+    const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[at + i]); };
+    const size_t length = sequence_length(byte(0));
+    if (length == 0 || length > text.size() - at) return false;
+    for (size_t i = 1; i < length; ++i) {
+      if ((byte(i) & 0xc0) != 0x80) return false;
+    }
+    // Overlong forms, and what lies beyond U+10FFFF.
+    if (byte(0) == 0xe0 && byte(1) < 0xa0) return false;
+    if (byte(0) == 0xf0 && byte(1) < 0x90) return false;
+    if (byte(0) == 0xf4 && byte(1) > 0x8f) return false;
+    at += length;
+  }
+  return true;
+}
+
+std::string utf8_of_latin1(std::string_view bytes) {
+  std::string text;
+  text.reserve(bytes.size());
+  for (const char c : bytes) {
+    const auto byte = static_cast<uint8_t>(c);
+    if (byte < 0x80) {
+      text += c;
+    } else {
+      text += static_cast<char>(0xc0 | byte >> 6);
+      text += static_cast<char>(0x80 | (byte & 0x3f));
+    }
+  }
+  return text;
+}
+
+char32_t next_code_point(std::string_view text, size_t& at) {
+  const auto first = static_cast<uint8_t>(text[at]);
+  const size_t length = sequence_length(first);
+  char32_t point = length == 1 ? first : first & (0x7fu >> length);
+  for (size_t i = 1; i < length; ++i) {
+    point = point << 6 | (static_cast<uint8_t>(text[at + i]) & 0x3f);
+  }
+  at += length == 0 ? 1 : length;
+  return point;
+}
+
+}  // namespace pellucid::object
