@@ -106,7 +106,9 @@ class Tree {
     const Record& record = records_[id.index()];
     PELLUCID_CHECK(record.kind == T::kKind);
     T node;
-    if constexpr (!std::is_empty_v<T>) std::memcpy(&node, record.slots.data(), sizeof(T));
+    if constexpr (!std::is_empty_v<T>) {
+      std::memcpy(static_cast<void*>(&node), record.slots.data(), sizeof(T));
+    }
     return node;
   }
 

@@ -1,0 +1,103 @@
+#include "ast/tree.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace pellucid::ast {
+
+namespace {
+
+struct KindInfo {
+  const char* name;
+  Category category;
+  std::span<const FieldInfo> fields;
+};
+
+// One array of fields for each kind; the terminator keeps a kind without fields from having none.
+#define FIELD(type, name) {FieldType::type, #name},
+#define NODE(kind, category, fields) \
+  constexpr FieldInfo k##kind##Fields[] = {fields{FieldType::Node, nullptr}};
+#include "ast/nodes.def"
+#undef NODE
+#undef FIELD
+
+#define FIELD(type, name)
+#define NODE(kind, category, fields)                          \
+  {#kind, Category::category,                                 \
+   std::span<const FieldInfo>(k##kind##Fields,                \
+                              std::size(k##kind##Fields) - 1)},
+constexpr KindInfo kKinds[] = {
+#include "ast/nodes.def"
+};
+#undef NODE
+#undef FIELD
+
+const KindInfo& info(Kind kind) { return kKinds[static_cast<size_t>(kind)]; }
+
+}  // namespace
+
+std::span<const FieldInfo> fields_of(Kind kind) { return info(kind).fields; }
+
+const char* name_of(Kind kind) { return info(kind).name; }
+
+Category category_of(Kind kind) { return info(kind).category; }
+
+namespace {
+
+struct Pair {
+  NodeId a;
+  NodeId b;
+};
+
+// Compares one slot of two nodes of one kind; children are left for later.
+bool same_slot(const Tree& tree, FieldType type, uint32_t a, uint32_t b, std::vector<Pair>& later) {
+  switch (type) {
+    case FieldType::Node:
+      later.push_back({NodeId(a), NodeId(b)});
+      return true;
+    case FieldType::List: {
+      const auto x = tree.items(ListId(a));
+      const auto y = tree.items(ListId(b));
+      if (x.size() != y.size()) return false;
+      for (size_t i = 0; i < x.size(); ++i) later.push_back({x[i], y[i]});
+      return true;
+    }
+    case FieldType::Value: {
+      const ConstId x(a);
+      const ConstId y(b);
+      if (x == y) return true;
+      return x.valid() && y.valid() && object::same_constant(tree.module(), x, tree.module(), y);
+    }
+    case FieldType::Numbers: {
+      const auto x = tree.numbers(NumbersId(a));
+      const auto y = tree.numbers(NumbersId(b));
+      return std::equal(x.begin(), x.end(), y.begin(), y.end());
+    }
+    case FieldType::Name:
+    case FieldType::Number: return a == b;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool same(const Tree& tree, NodeId a, NodeId b) {
+  std::vector<Pair> work{{a, b}};
+  while (!work.empty()) {
+    const Pair pair = work.back();
+    work.pop_back();
+    if (pair.a == pair.b) continue;
+    if (!pair.a.valid() || !pair.b.valid()) return false;
+    const Kind kind = tree.kind(pair.a);
+    if (kind != tree.kind(pair.b)) return false;
+    const auto fields = fields_of(kind);
+    for (size_t i = 0; i < fields.size(); ++i) {
+      if (!same_slot(tree, fields[i].type, tree.slot(pair.a, i), tree.slot(pair.b, i), work)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace pellucid::ast
