@@ -1,9 +1,9 @@
 // dump: the text of a tree. Layout as CPython's ast.dump(indent=1), absent and empty fields left out.
 #include <algorithm>
-#include <cstdio>
 #include <string_view>
 
 #include "ast/tree.h"
+#include "object/repr.h"
 
 namespace pellucid::ast {
 
@@ -25,80 +25,6 @@ const char* operator_name(Kind kind, uint32_t op) {
   }
 }
 
-// Quoted, with every byte that is not printable ASCII as \xNN: unambiguous, not meant as Python.
-std::string quoted(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text) {
-    if (c == '\'' || c == '\\') out += '\\';
-    if (c >= ' ' && c <= '~') {
-      out += c;
-    } else {
-      char escape[8];
-      std::snprintf(escape, sizeof escape, "\\x%02x", static_cast<unsigned char>(c));
-      out += escape;
-    }
-  }
-  return out + "'";
-}
-
-std::string number_text(double value) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.17g", value);
-  return text;
-}
-
-const char* opening(object::ConstKind kind) {
-  using enum object::ConstKind;
-  switch (kind) {
-    case Tuple: return "(";
-    case List: return "[";
-    case Set: return "{";
-    case FrozenSet: return "frozenset(";
-    case Dict: return "dict(";
-    case Slice: return "slice(";
-    default: return "";
-  }
-}
-
-const char* closing(object::ConstKind kind) {
-  using enum object::ConstKind;
-  switch (kind) {
-    case List: return "]";
-    case Set: return "}";
-    case Tuple:
-    case FrozenSet:
-    case Dict:
-    case Slice: return ")";
-    default: return "";
-  }
-}
-
-std::string scalar_text(const object::Module& module, const object::Const& value) {
-  using enum object::ConstKind;
-  switch (value.kind) {
-    case None: return "None";
-    case False: return "False";
-    case True: return "True";
-    case Ellipsis: return "Ellipsis";
-    case StopIteration: return "StopIteration";
-    case Int: return std::to_string(value.integer);
-    case BigInt: return "0x" + std::string(module.text(value.text));
-    case Float: return "float(" + number_text(value.real) + ")";
-    case Complex: return "complex(" + number_text(value.real) + ", " + number_text(value.imag) + ")";
-    case Str: return quoted(module.text(value.text));
-    case Bytes: return "b" + quoted(module.text(value.text));
-    case Code: return "<code " + std::to_string(value.code.value) + ">";
-    case Opaque: return "<opaque " + std::string(module.text(value.text)) + ">";
-    case Tuple:
-    case List:
-    case Set:
-    case FrozenSet:
-    case Dict:
-    case Slice: break;
-  }
-  return {};
-}
-
 class Dumper {
  public:
   explicit Dumper(const Tree& tree) : tree_(tree) {}
@@ -113,7 +39,6 @@ class Dumper {
         case Step::Text: out_ += step.text; break;
         case Step::NewLine: new_line(step.depth); break;
         case Step::Node: node(NodeId(step.id), step.depth); break;
-        case Step::Const: constant(ConstId(step.id)); break;
       }
       // Each step lists its parts in reading order; the stack wants the first on top.
       std::reverse(work_.begin() + static_cast<std::ptrdiff_t>(mark), work_.end());
@@ -124,7 +49,7 @@ class Dumper {
 
  private:
   struct Step {
-    enum What : uint8_t { Text, NewLine, Node, Const } what;
+    enum What : uint8_t { Text, NewLine, Node } what;
     uint32_t id = 0;
     uint32_t depth = 0;
     const char* text = "";
@@ -203,8 +128,8 @@ class Dumper {
         push_text("]");
         break;
       }
-      case FieldType::Name: push_owned(quoted(tree_.text(Symbol(slot)))); break;
-      case FieldType::Value: work_.push_back({Step::Const, slot, 0, ""}); break;
+      case FieldType::Name: push_owned(object::repr_of_text(tree_.text(Symbol(slot)))); break;
+      case FieldType::Value: push_owned(object::repr(tree_.module(), ConstId(slot))); break;
       case FieldType::Number:
         if (std::string_view(field.name) == "op") {
           push_text(operator_name(kind, slot));
@@ -222,23 +147,6 @@ class Dumper {
         break;
       }
     }
-  }
-
-  void constant(ConstId id) {
-    const object::Const& value = tree_.module()[id];
-    const char* open = opening(value.kind);
-    if (*open == '\0') {
-      out_ += scalar_text(tree_.module(), value);
-      return;
-    }
-    push_text(open);
-    bool first = true;
-    for (ConstId item : value.items) {
-      if (!first) push_text(", ");
-      first = false;
-      work_.push_back({Step::Const, item.value, 0, ""});
-    }
-    push_text(closing(value.kind));
   }
 
   // The text lives as long as the dump.
