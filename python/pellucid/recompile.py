@@ -6,6 +6,7 @@ result has the original's argument counts, flags, names, `co_freevars` in the or
 `co_cellvars`, and at least its locals; and opaque constants are constants again.
 """
 
+import __future__
 import ast
 import dis
 import opcode
@@ -15,15 +16,18 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tu
 
 from pellucid.errors import CannotStandIn
 
-# The function that a decompiled `def` is put into, so that its free variables exist.
+# The function that a decompiled `def` is put into, so that its free variables exist, and what the
+# `def` is called there: under its own name it would hide a global or a free variable of that name.
 _OUTER = "__pellucid_outer__"
+_INNER = "__pellucid_inner__"
 
 _CO_OPTIMIZED = 0x1
 _CO_NESTED = 0x10
 _CO_ITERABLE_COROUTINE = 0x100
-_FUTURE_FLAGS = 0x1FFE0000  # every `from __future__` bit of 3.8-3.14
 _CO_METHOD_AND_DOCSTRING = 0xC000000  # 3.14
-_FUTURE_FLAGS &= ~_CO_METHOD_AND_DOCSTRING
+_FUTURE_FLAGS = 0
+for _name in __future__.all_feature_names:
+    _FUTURE_FLAGS |= getattr(__future__, _name).compiler_flag & ~_CO_NESTED
 # What `compile` takes from a flag and not from the text, and what depends on the context alone.
 _FLAGS_OF_CONTEXT = _CO_NESTED | _FUTURE_FLAGS | _CO_ITERABLE_COROUTINE
 
@@ -72,11 +76,12 @@ def _compile_function(
     shown = {old: new for new, old in renamed.items()}
     free = [shown.get(name, name) for name in original.co_freevars]
     tree.body[tree.body.index(function)] = _outer(function, free)
-    code = _find(_compile(tree, filename, original), function)
+    function.name = _INNER
+    code = _find(_compile(tree, filename, original))
     tail = _unused_names(code, original, shown)
     if tail:
         function.body.append(_never(tail, function.body[-1]))
-        code = _find(_compile(tree, filename, original), function)
+        code = _find(_compile(tree, filename, original))
     return code
 
 
@@ -97,19 +102,15 @@ def _outer(function: ast.stmt, free: Sequence[str]) -> ast.stmt:
     return outer
 
 
-def _find(module: CodeType, function: Any) -> CodeType:
+def _find(module: CodeType) -> CodeType:
     todo = [module]
-    outer_seen = False
-    while todo:
-        code = todo.pop(0)
+    for code in todo:  # grows as it goes: a function with type parameters lies one deeper
         for const in code.co_consts:
-            if not isinstance(const, CodeType):
-                continue
-            if outer_seen and const.co_name == function.name:
-                return const
-            todo.append(const)
-            outer_seen = outer_seen or const.co_name == _OUTER
-    raise CannotStandIn(f"the compiled source has no function {function.name}")
+            if isinstance(const, CodeType):
+                if const.co_name == _INNER:
+                    return const
+                todo.append(const)
+    raise CannotStandIn("the compiled source has lost its function")
 
 
 def _unused_names(code: CodeType, original: CodeType, shown: Dict[str, str]) -> List[str]:
@@ -160,7 +161,7 @@ def _with_original_names(
     }
     prefix = _qualname(original)
     if original.co_flags & _CO_OPTIMIZED:
-        compiled_prefix = f"{_OUTER}.<locals>.{code.co_name}"
+        compiled_prefix = f"{_OUTER}.<locals>.{_INNER}"
         changes["co_consts"] = tuple(
             _requalified(const, compiled_prefix, prefix, renamed) for const in code.co_consts
         )

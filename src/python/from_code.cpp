@@ -1,8 +1,6 @@
 #include "python/from_code.h"
 
-#include <algorithm>
 #include <cctype>
-#include <cstddef>
 #include <optional>
 
 #include "object/code.h"
@@ -91,29 +89,14 @@ std::string hint_of(nb::handle object) {
   return "object";
 }
 
-// The index space of fast locals, which a live code object shows only through its parts.
+// A live code object shows the index space of its fast locals only through its parts.
 void fill_localsplus(Code& code) {
-  const bool merged = code.version >= object::Version{3, 11};  // a cell argument has one slot, not two
-  const auto is_cell = [&](Symbol name) {
-    return std::find(code.cellvars.begin(), code.cellvars.end(), name) != code.cellvars.end();
-  };
-  const auto add = [&](Symbol name, LocalKind kind) {
-    code.localsplus.push_back(name);
-    code.localspluskinds.push_back(kind);
-  };
+  object::derive_localsplus(code);
+  if ((code.flags & object::kOptimized) != 0) return;
   // Fast locals of a class or module body are those of inlined comprehensions.
-  const bool hidden = (code.flags & object::kOptimized) == 0;
-  for (const Symbol name : code.varnames) {
-    add(name, merged && is_cell(name) ? LocalKind::CellLocal
-              : hidden                ? LocalKind::Hidden
-                                      : LocalKind::Local);
+  for (LocalKind& kind : code.localspluskinds) {
+    if (kind == LocalKind::Local) kind = LocalKind::Hidden;
   }
-  for (const Symbol name : code.cellvars) {
-    const auto end = code.localsplus.begin() + static_cast<std::ptrdiff_t>(code.varnames.size());
-    if (merged && std::find(code.localsplus.begin(), end, name) != end) continue;
-    add(name, LocalKind::Cell);
-  }
-  for (const Symbol name : code.freevars) add(name, LocalKind::Free);
 }
 
 // One conversion: a worklist of code objects, so that nesting costs no native stack.

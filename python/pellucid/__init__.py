@@ -1,0 +1,61 @@
+"""pellucid opens the opaque box of the PyTorch compiler.
+
+`decompile` and `decompile_ex` work on any Python code and need no PyTorch. What works on
+`torch.compile` (`prepare_debug`, `debug`, `install`, `uninstall`, `find_nan`, `report`) is loaded when
+it is first used.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any, Dict, List
+
+from pellucid._version import __version__
+from pellucid.decompile import Decompilation, Verdict, decompile, decompile_ex, decompile_pyc
+from pellucid.errors import CannotStandIn, DecompileError
+
+if TYPE_CHECKING:
+    from pellucid.torch import (  # noqa: F401
+        debug,
+        dump_graph,
+        find_nan,
+        install,
+        prepare_debug,
+        uninstall,
+    )
+
+# Loaded on first use: importing pellucid must not import torch.
+_LAZY: Dict[str, str] = {
+    "prepare_debug": "pellucid.torch",
+    "debug": "pellucid.torch",
+    "install": "pellucid.torch",
+    "uninstall": "pellucid.torch",
+    "find_nan": "pellucid.torch",
+    "dump_graph": "pellucid.torch",
+    "optimization": "",
+    "report": "",
+}
+
+__all__ = [
+    "CannotStandIn",
+    "Decompilation",
+    "DecompileError",
+    "Verdict",
+    "__version__",
+    "decompile",
+    "decompile_ex",
+    "decompile_pyc",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'pellucid' has no attribute {name!r}")
+    if _LAZY[name]:
+        value = getattr(importlib.import_module(_LAZY[name]), name)
+    else:
+        value = importlib.import_module(f"pellucid.{name}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> List[str]:
+    return sorted({*globals(), *_LAZY})

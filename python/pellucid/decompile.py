@@ -1,0 +1,226 @@
+"""The decompiler's Python face: live objects and `.pyc` files in, source and verdict out."""
+
+import dataclasses
+import functools
+import importlib.util
+import inspect
+import sys
+import types
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
+
+from pellucid import _core
+from pellucid.errors import CannotStandIn, DecompileError
+from pellucid.interpreters import compile_to_marshal
+from pellucid.recompile import stand_in
+
+_RANKS = {"unproven": 0, "equivalent": 1, "identical": 2}
+
+
+class LineMapEntry(NamedTuple):
+    """Where a line of the source comes from; lines are counted from 1, offsets in bytes."""
+
+    line: int
+    original_line: Optional[int]
+    offset: Optional[int]
+    code: str  # the path of the code object, "<module>/f/<lambda>"
+
+
+class Diagnostic(NamedTuple):
+    """What a reader should know about a part of the result that is not as it should be."""
+
+    code: str
+    offset: int
+    message: str
+
+
+class CodeVerdict(NamedTuple):
+    """The verdict on one code object; the offsets are those of the first place of difference."""
+
+    status: str
+    code: str
+    reason: str
+    offset: int
+    recompiled_offset: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """Say how far the source is proven to mean the same as the bytecode.
+
+    `status` is "identical", "equivalent" or "unproven"; `tier` says what was compared:
+    "recompiled" (the text, compiled by a matching CPython) or "none". `reason` is empty unless
+    the status is "unproven".
+    """
+
+    status: str
+    tier: str
+    reason: str = ""
+    codes: Tuple[CodeVerdict, ...] = ()
+
+    def at_least(self, status: str) -> bool:
+        """Say whether the verdict is as good as `status` or better.
+
+        >>> Verdict("identical", "recompiled").at_least("equivalent")
+        True
+        """
+        return _RANKS[self.status] >= _RANKS[status]
+
+    def __str__(self) -> str:
+        return f"{self.status}: {self.reason}" if self.reason else self.status
+
+
+@dataclasses.dataclass(frozen=True)
+class Decompilation:
+    """The source of one object, with what it takes to run it and to judge it."""
+
+    source: str
+    globals: Dict[str, Any]
+    line_map: Tuple[LineMapEntry, ...]
+    diagnostics: Tuple[Diagnostic, ...]
+    version: Tuple[int, int]
+    renamed: Dict[str, str]
+    _code: Optional[types.CodeType] = None
+    _pyc: Optional[bytes] = None
+
+    @functools.cached_property
+    def verdict(self) -> Verdict:
+        """Recompile the source and compare both codes; computed once, when first asked for."""
+        try:
+            if self._code is not None:
+                return self._verdict_of_live_code(self._code)
+            assert self._pyc is not None
+            marshalled = compile_to_marshal(self.source, self.version)
+            return _verdict(_core.compare_pyc(self._pyc, marshalled))
+        except LookupError as error:
+            return Verdict("unproven", "none", str(error))
+        except SyntaxError as error:
+            return Verdict("unproven", "recompiled", f"the source does not compile: {error}")
+        except (CannotStandIn, DecompileError) as error:
+            return Verdict("unproven", "recompiled", str(error))
+
+    def _verdict_of_live_code(self, code: types.CodeType) -> Verdict:
+        return _verdict(_core.compare_codes(code, self.compile(), extra_locals=True))
+
+    def compile(self, filename: Optional[str] = None) -> types.CodeType:
+        """Return a code object that may stand in for the original.
+
+        `filename` is the file that tracebacks and debuggers open; the lines are those of
+        `source`. Raises `CannotStandIn` if the source cannot be given the original's interface.
+
+        >>> def add(a, b=1):
+        ...     return a + b
+        >>> decompile_ex(add).compile().co_varnames
+        ('a', 'b')
+        """
+        if self._code is None:
+            code = compile(
+                self.source, filename or "<pellucid>", "exec", dont_inherit=True, optimize=0
+            )
+            assert isinstance(code, types.CodeType)
+            return code
+        name = filename or f"<pellucid {self._code.co_name}>"
+        return stand_in(self.source, self._code, name, self.renamed, self.globals)
+
+
+def _verdict(compared: "Tuple[str, List[Tuple[str, str, str, int, int]]]") -> Verdict:
+    status, codes = compared
+    verdicts = tuple(CodeVerdict(*code) for code in codes)
+    for code in verdicts:
+        if code.status == "unproven":
+            place = f"{code.code}: {code.reason} at byte 0x{code.offset:x}"
+            return Verdict(status, "recompiled", place, verdicts)
+    return Verdict(status, "recompiled", "" if status != "unproven" else "no reason given", verdicts)
+
+
+def _result(
+    raw: _core.Decompiled, code: Optional[types.CodeType], pyc: Optional[bytes]
+) -> Decompilation:
+    return Decompilation(
+        source=raw.source,
+        globals=raw.globals,
+        line_map=tuple(LineMapEntry(*entry) for entry in raw.line_map),
+        diagnostics=tuple(Diagnostic(*entry) for entry in raw.diagnostics),
+        version=raw.version,
+        renamed=raw.renamed,
+        _code=code,
+        _pyc=pyc,
+    )
+
+
+def decompile(obj: Any, *, name: Optional[str] = None) -> str:
+    """Return the source of a function, method, generator, coroutine, class, module or code object.
+
+    `name` is the name to print instead of the object's own. Raises TypeError if the object has no
+    code, DecompileError if its code is invalid.
+
+    >>> def add(a, b):
+    ...     return a + b
+    >>> print(decompile(add), end="")
+    def add(a, b):
+        return a + b
+    """
+    return decompile_ex(obj, name=name).source
+
+
+def decompile_ex(obj: Any, *, name: Optional[str] = None) -> Decompilation:
+    """Return source, verdict, line map and opaque constants; the arguments are `decompile`'s."""
+    code = code_of(obj)
+    if name is not None:
+        code = code.replace(co_name=name)
+    return _result(_core.decompile_code(code), code, None)
+
+
+def decompile_pyc(data: bytes) -> Decompilation:
+    """Decompile the bytes of a `.pyc` file of CPython 3.8-3.14. Nothing in it is executed."""
+    return _result(_core.decompile_pyc(data), None, data)
+
+
+def code_of(obj: Any) -> types.CodeType:
+    """Return the code object that an object runs. Raises TypeError if it has none."""
+    if isinstance(obj, types.CodeType):
+        return obj
+    if isinstance(obj, types.ModuleType):
+        return _code_of_module(obj)
+    if inspect.isclass(obj):
+        return _code_of_class(obj)
+    for attribute in ("__code__", "gi_code", "cr_code", "ag_code"):
+        code = getattr(obj, attribute, None)
+        if isinstance(code, types.CodeType):
+            return code
+    # A bound method, a partial, a property, a callable object: what they call in the end.
+    for attribute in ("__func__", "func", "fget", "__wrapped__"):
+        inner = getattr(obj, attribute, None)
+        if inner is not None and inner is not obj:
+            return code_of(inner)
+    call: Optional[Callable[..., Any]] = getattr(type(obj), "__call__", None)
+    if isinstance(call, types.FunctionType):
+        return call.__code__
+    raise TypeError(f"{type(obj).__name__} object has no Python code")
+
+
+def _code_of_module(module: types.ModuleType) -> types.CodeType:
+    spec = getattr(module, "__spec__", None) or importlib.util.find_spec(module.__name__)
+    get_code = getattr(spec and spec.loader, "get_code", None)
+    code = get_code(spec.name) if spec and get_code else None
+    if not isinstance(code, types.CodeType):
+        raise TypeError(f"module {module.__name__} has no Python code")
+    return code
+
+
+def _code_of_class(cls: type) -> types.CodeType:
+    module = sys.modules.get(cls.__module__)
+    if module is None:
+        raise TypeError(f"the module of class {cls.__qualname__} is not loaded")
+    path = [part for part in cls.__qualname__.split(".") if part != "<locals>"]
+    for code in _nested(_code_of_module(module), path):
+        return code
+    raise TypeError(f"module {cls.__module__} has no code of class {cls.__qualname__}")
+
+
+def _nested(code: types.CodeType, path: "List[str]") -> Iterator[types.CodeType]:
+    if not path:
+        yield code
+        return
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType) and const.co_name == path[0]:
+            yield from _nested(const, path[1:])
