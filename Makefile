@@ -85,27 +85,28 @@ $(STAMPS)/venv:
 	$(PYTHON) -m venv $(VENV) || { echo "make: '$(PYTHON) -m venv' failed; install your system's python venv package" >&2; exit 1; }
 	mkdir -p $(STAMPS) && $(PIP) --upgrade pip && touch $@
 
-$(STAMPS)/tools: $(STAMPS)/venv
+$(STAMPS)/tools: $(STAMPS)/venv pyproject.toml tools/extras.py
 	@echo "make: installing the build tools"
-	$(PIP) 'cmake>=3.20' ninja 'scikit-build-core>=0.11' 'nanobind>=2.12,<3'
+	$(BIN)/python tools/extras.py requires dependencies > $@.txt
+	$(PIP) 'cmake>=3.20' ninja -r $@.txt
 	touch $@
 
 # The extension is built in place and found through an editable install, in the same build tree as
 # the native binary and the stage tests, so that the core is compiled once.
 $(STAMPS)/package: $(STAMPS)/tools $(SOURCES)
 	@echo "make: building pellucid"
-	$(PIP) --no-build-isolation --editable . \
+	$(PIP) --no-build-isolation --no-deps --editable . \
 	  -Cbuild-dir=$(BUILD) -Ccmake.define.PELLUCID_BUILD_TESTS=ON \
 	  -Ccmake.define.PELLUCID_WERROR=$(WERROR)
 	touch $@
 
 $(STAMPS)/test: $(STAMPS)/tools pyproject.toml
 	@echo "make: installing what the tests import"
-	$(PIP) $$($(BIN)/python tools/extras.py test)
+	$(BIN)/python tools/extras.py test > $@.txt && $(PIP) -r $@.txt
 	touch $@
 
 $(STAMPS)/dev: $(STAMPS)/tools pyproject.toml
-	$(PIP) $$($(BIN)/python tools/extras.py dev)
+	$(BIN)/python tools/extras.py dev > $@.txt && $(PIP) -r $@.txt
 	touch $@
 
 $(STAMPS)/bench: $(STAMPS)/tools

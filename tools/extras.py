@@ -1,7 +1,8 @@
-"""Print the requirements of an extra of pyproject.toml, one a line, for pip.
+"""Print a list of requirements of pyproject.toml, one a line, for pip.
 
-pip can install an extra only together with the package; the Makefile wants them apart, so that
-a changed source file does not resolve the test dependencies again. Markers are applied here.
+`extras.py test` prints an extra, `extras.py dependencies` what the package needs, `extras.py requires`
+what building it needs. pip can install these only together with the package; the Makefile wants
+them apart, so that a changed source file does not resolve them again. Markers are applied here.
 """
 
 import ast
@@ -12,23 +13,25 @@ from pathlib import Path
 PYPROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
 
 
-def requirements(extra: str) -> "list[str]":
-    """Return the requirements of `extra` that apply to the running interpreter."""
-    section = PYPROJECT.read_text(encoding="utf-8").split("[project.optional-dependencies]")[1]
-    found = re.search(rf"^{re.escape(extra)} = (\[.*?\])$", section, re.MULTILINE | re.DOTALL)
+def requirements(name: str) -> "list[str]":
+    """Return the requirements of the list `name` that apply to the running interpreter."""
+    text = re.sub(r"\s+# .*$", "", PYPROJECT.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    found = re.search(rf"^{re.escape(name)} = (\[.*?\])$", text, re.MULTILINE | re.DOTALL)
     if found is None:
-        raise SystemExit(f"extras: no extra named {extra}")
+        raise SystemExit(f"extras: pyproject.toml has no list {name}")
     listed = ast.literal_eval(found.group(1))  # a TOML array of strings is a Python list too
-    return [name for name in map(_applicable, listed) if name]
+    return [kept for kept in map(_applicable, listed) if kept]
 
 
 def _applicable(requirement: str) -> str:
     name, _, marker = requirement.partition(";")
-    bound = re.search(r"python_version >= '(\d+)\.(\d+)'", marker)
-    if bound and sys.version_info < (int(bound.group(1)), int(bound.group(2))):
-        return ""
+    bound = re.search(r"python_version (>=|<) '(\d+)\.(\d+)'", marker)
+    if bound:
+        newer = sys.version_info >= (int(bound.group(2)), int(bound.group(3)))
+        if newer != (bound.group(1) == ">="):
+            return ""
     return name.strip()
 
 
 if __name__ == "__main__":
-    print("\n".join(requirements(sys.argv[1])))
+    print("\n".join(requirement for name in sys.argv[1:] for requirement in requirements(name)))
