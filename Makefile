@@ -33,19 +33,19 @@ help:
 	@sed -n 's/^## *//p' Makefile
 
 ## make demo     capture a small model end to end, print what happened, write the dump
-demo: $(STAMPS)/package $(STAMPS)/torch
+demo: $(BUILD)/.stamp $(STAMPS)/torch
 	$(BIN)/python -m pellucid demo
 
 ## make test     everything: the C++ stages, the decompiler on every Python found, the PyTorch side
-test: $(STAMPS)/package $(STAMPS)/test $(STAMPS)/torch-if-pinned $(STAMPS)/asan $(STAMPS)/pyodide
+test: $(BUILD)/.stamp $(STAMPS)/test $(STAMPS)/torch-if-pinned build/asan/.stamp build/node/.stamp
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 ## make test-cpp the C++ stage tests alone
-test-cpp: $(STAMPS)/package
+test-cpp: $(BUILD)/.stamp
 	$(BUILD)/pellucid_tests
 
 ## make bench    speed of pellucid.decompile against depyf's decompiler, as a ratio
-bench: $(STAMPS)/package $(STAMPS)/bench
+bench: $(BUILD)/.stamp $(STAMPS)/bench
 	$(BIN)/python bench/bench_depyf85.py $(BENCH_ARGS)
 
 ## make fuzz     libFuzzer on everything that takes bytes, FUZZ_SECONDS each (needs clang)
@@ -58,11 +58,11 @@ fuzz: $(STAMPS)/tools
 	    build/fuzz/corpus/$$(basename $$f) || exit 1; done
 
 ## make corpus   decompile the standard library of every Python found and count the verdicts
-corpus: $(STAMPS)/package $(STAMPS)/test
+corpus: $(BUILD)/.stamp $(STAMPS)/test
 	$(BIN)/python tools/corpus.py $(CORPUS_ARGS)
 
 ## make asan     the native binary and the stage tests under the sanitizers
-asan: $(STAMPS)/asan
+asan: build/asan/.stamp
 	build/asan/pellucid_tests
 
 ## make format   rewrite our C++ and Python in the one format
@@ -70,10 +70,10 @@ format: $(STAMPS)/dev
 	$(BIN)/python tools/lint.py --fix
 
 ## make lint     layers, formats, ruff, mypy
-lint: $(STAMPS)/dev $(STAMPS)/package
+lint: $(STAMPS)/dev $(BUILD)/.stamp
 	$(BIN)/python tools/lint.py
 
-package: $(STAMPS)/package
+package: $(BUILD)/.stamp
 
 ## make clean    remove what make made (.venv and build)
 clean:
@@ -82,57 +82,58 @@ clean:
 # --- set-up, one stamp a step -------------------------------------------------------------------
 
 $(STAMPS)/venv:
-	$(PYTHON) -m venv $(VENV) || { echo "make: '$(PYTHON) -m venv' failed; install your system's python venv package" >&2; exit 1; }
-	mkdir -p $(STAMPS) && $(PIP) --upgrade pip && touch $@
+	@$(PYTHON) -m venv $(VENV) || { echo "make: '$(PYTHON) -m venv' failed; install your system's python venv package" >&2; exit 1; }
+	@mkdir -p $(STAMPS) && $(PIP) --upgrade pip && touch $@
 
 $(STAMPS)/tools: $(STAMPS)/venv pyproject.toml tools/extras.py
 	@echo "make: installing the build tools"
-	$(BIN)/python tools/extras.py requires dependencies > $@.txt
-	$(PIP) 'cmake>=3.20' ninja -r $@.txt
-	touch $@
+	@$(BIN)/python tools/extras.py requires dependencies > $@.txt
+	@$(PIP) 'cmake>=3.20' ninja -r $@.txt
+	@touch $@
 
 # The extension is built in place and found through an editable install, in the same build tree as
 # the native binary and the stage tests, so that the core is compiled once.
-$(STAMPS)/package: $(STAMPS)/tools $(SOURCES)
+$(BUILD)/.stamp: $(STAMPS)/tools $(SOURCES)
 	@echo "make: building pellucid"
-	$(PIP) --no-build-isolation --no-deps --editable . \
+	@$(PIP) --no-build-isolation --no-deps --editable . \
 	  -Cbuild-dir=$(BUILD) -Ccmake.define.PELLUCID_BUILD_TESTS=ON \
 	  -Ccmake.define.PELLUCID_WERROR=$(WERROR)
-	touch $@
+	@touch $@
 
 $(STAMPS)/test: $(STAMPS)/tools pyproject.toml
 	@echo "make: installing what the tests import"
-	$(BIN)/python tools/extras.py test > $@.txt && $(PIP) -r $@.txt
-	touch $@
+	@$(BIN)/python tools/extras.py test > $@.txt && $(PIP) -r $@.txt
+	@touch $@
 
 $(STAMPS)/dev: $(STAMPS)/tools pyproject.toml
-	$(BIN)/python tools/extras.py dev > $@.txt && $(PIP) -r $@.txt
-	touch $@
+	@$(BIN)/python tools/extras.py dev > $@.txt && $(PIP) -r $@.txt
+	@touch $@
 
 $(STAMPS)/bench: $(STAMPS)/tools
-	$(PIP) --no-deps depyf==0.20.0
-	$(PIP) astor dill
-	touch $@
+	@$(PIP) --no-deps depyf==0.20.0
+	@$(PIP) astor dill
+	@touch $@
 
 $(STAMPS)/torch: $(STAMPS)/tools
 	@echo "make: installing PyTorch (this is the long step)"
-	$(PIP) $(or $(TORCH),torch)
-	touch $@
+	@$(PIP) $(or $(TORCH),torch)
+	@touch $@
 
 .PHONY: $(STAMPS)/torch-if-pinned
 $(STAMPS)/torch-if-pinned: $(if $(TORCH),$(STAMPS)/torch)
 
-$(STAMPS)/asan: $(STAMPS)/tools $(SOURCES)
+build/asan/.stamp: $(STAMPS)/tools $(SOURCES)
 	@echo "make: building with the sanitizers"
-	cmake --preset asan -DPELLUCID_WERROR=$(WERROR) > build-asan.log 2>&1 || { cat build-asan.log; exit 1; }
-	rm -f build-asan.log
-	cmake --build --preset asan
-	touch $@
+	@mkdir -p build
+	@cmake --preset asan -DPELLUCID_WERROR=$(WERROR) > build/asan.log 2>&1 || { cat build/asan.log; exit 1; }
+	@cmake --build --preset asan > build/asan.log 2>&1 || { cat build/asan.log; exit 1; }
+	@touch $@
 
 # CPython 3.14 as an npm package; without node its tests are skipped.
-$(STAMPS)/pyodide: tests/node/package.json | $(STAMPS)/venv
-	if command -v npm > /dev/null; then \
-	  mkdir -p build/node && cp tests/node/package*.json build/node/ && \
+build/node/.stamp: tests/node/package.json | $(STAMPS)/venv
+	@mkdir -p build/node
+	@if command -v npm > /dev/null; then \
+	  cp tests/node/package*.json build/node/ && \
 	  npm --prefix build/node install --no-audit --no-fund --silent; \
 	fi
-	touch $@
+	@touch $@
