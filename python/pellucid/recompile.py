@@ -2,8 +2,8 @@
 
 What runs code objects knows more of them than their meaning: a frame passes arguments and closure
 cells by position, Dynamo looks locals up by name, a traceback prints the qualified name. So the
-result has the original's argument counts, flags, names, `co_freevars` in the original's order,
-`co_cellvars`, and at least its locals; and opaque constants are constants again.
+result has the original's argument counts, flags, names, `co_freevars` and `co_cellvars` in the
+original's order, and at least its locals; and opaque constants are constants again.
 """
 
 import __future__
@@ -52,7 +52,7 @@ def stand_in(
     else:
         code = _compile(tree, filename, original)
     code = _with_original_names(code, original, renamed)
-    code = _with_freevars_in_order(code, original.co_freevars)
+    code = _with_slots_in_order(code, original)
     if constants:
         code = _bind_constants(code, constants)
     _check(code, original)
@@ -254,26 +254,36 @@ _SLOT_OPS = frozenset(
 )
 
 
-def _with_freevars_in_order(code: CodeType, wanted: Tuple[str, ...]) -> CodeType:
-    """Permute `co_freevars` to `wanted`; the compiler sorts them, and closures go by position."""
-    have = code.co_freevars
-    if have == wanted:
+def _with_slots_in_order(code: CodeType, original: CodeType) -> CodeType:
+    """Permute cells and free variables to the original's order.
+
+    The compiler sorts them by name. Closures are passed by position, and Dynamo wants the cells
+    in its own order too.
+    """
+    cells, free = original.co_cellvars, original.co_freevars
+    if (code.co_cellvars, code.co_freevars) == (cells, free):
         return code
-    if sorted(have) != sorted(wanted):
-        raise CannotStandIn(f"free variables {have} instead of {wanted}")
+    if sorted(code.co_freevars) != sorted(free):
+        raise CannotStandIn(f"co_freevars is {code.co_freevars} instead of {free}")
+    if sorted(code.co_cellvars) != sorted(cells):
+        raise CannotStandIn(f"co_cellvars is {code.co_cellvars} instead of {cells}")
     if sys.version_info >= (3, 11):
-        ops = _SLOT_OPS
-        own_cells = [name for name in code.co_cellvars if name not in code.co_varnames]
-        base = len(code.co_varnames) + len(own_cells)
+        # Cells and free variables follow the locals; a cell that is an argument is a local.
+        ops, base = _SLOT_OPS, len(code.co_varnames)
+        have = [name for name in code.co_cellvars if name not in code.co_varnames]
+        want = [name for name in cells if name not in code.co_varnames]
     else:
-        ops = frozenset(dis.hasfree)
-        base = len(code.co_cellvars)
+        ops, base = frozenset(dis.hasfree), 0
+        have, want = list(code.co_cellvars), list(cells)
+    have += code.co_freevars
+    want += free
     changed = bytearray(code.co_code)
     for unit in list(_units(code.co_code)):
         if unit.op in ops and unit.arg >= base:
-            moved = base + wanted.index(have[unit.arg - base])
-            _put(changed, unit.start, unit.at + 2, [(dis.opname[unit.op], moved)])
-    return code.replace(co_code=bytes(changed), co_freevars=wanted)
+            moved = base + want.index(have[unit.arg - base])
+            if moved != unit.arg:
+                _put(changed, unit.start, unit.at + 2, [(dis.opname[unit.op], moved)])
+    return code.replace(co_code=bytes(changed), co_cellvars=cells, co_freevars=free)
 
 
 def _bind_constants(code: CodeType, constants: Dict[str, Any]) -> CodeType:
@@ -318,7 +328,7 @@ def _pushes_null(unit: _Unit) -> bool:
 
 def _check(code: CodeType, original: CodeType) -> None:
     """Raise CannotStandIn if what calls the code would see a difference."""
-    for field in ("co_argcount", "co_posonlyargcount", "co_kwonlyargcount", "co_freevars"):
+    for field in ("co_argcount", "co_posonlyargcount", "co_kwonlyargcount", "co_freevars", "co_cellvars"):
         ours, theirs = getattr(code, field), getattr(original, field)
         if ours != theirs:
             raise CannotStandIn(f"{field} is {ours} instead of {theirs}")
@@ -326,8 +336,6 @@ def _check(code: CodeType, original: CodeType) -> None:
     arguments += bool(original.co_flags & 0x4) + bool(original.co_flags & 0x8)
     if code.co_varnames[:arguments] != original.co_varnames[:arguments]:
         raise CannotStandIn("the arguments have other names")
-    if set(code.co_cellvars) != set(original.co_cellvars):
-        raise CannotStandIn(f"co_cellvars is {code.co_cellvars} instead of {original.co_cellvars}")
     lost = {*original.co_varnames} - {*code.co_varnames, *code.co_cellvars}
     if lost and original.co_flags & _CO_OPTIMIZED:
         raise CannotStandIn(f"the locals {sorted(lost)} are lost")
