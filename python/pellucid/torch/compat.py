@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable
 
 
 @dataclass(frozen=True)
@@ -17,14 +17,14 @@ class Capability:
     """One thing of torch's that is not in its documented interface."""
 
     name: str
-    paths: Tuple[str, ...]
+    paths: tuple[str, ...]
     """Dotted paths, newest torch first; ``module:attribute.attribute``."""
 
     lost: str
     """What a user goes without when no path exists."""
 
 
-TABLE: Tuple[Capability, ...] = (
+TABLE: tuple[Capability, ...] = (
     Capability(
         "bytecode_hook",
         ("torch._dynamo.convert_frame:register_bytecode_hook",),
@@ -79,7 +79,7 @@ TABLE: Tuple[Capability, ...] = (
 _BY_NAME = {row.name: row for row in TABLE}
 
 
-def resolve(path: str) -> Optional[Any]:
+def resolve(path: str) -> Any | None:
     """Import ``module:attribute.attribute``; None when any part is not there.
 
     >>> resolve("math:pi") is not None, resolve("math:no_such"), resolve("no_such_module:x")
@@ -98,12 +98,12 @@ def resolve(path: str) -> Optional[Any]:
 class Probe:
     """Look capabilities up once, and remember which are missing."""
 
-    def __init__(self, on_missing: Optional[Callable[[Capability], None]] = None) -> None:
-        self._found: Dict[str, Any] = {}
-        self._missing: List[Capability] = []
+    def __init__(self, on_missing: Callable[[Capability], None] | None = None) -> None:
+        self._found: dict[str, Any] = {}
+        self._missing: list[Capability] = []
         self._on_missing = on_missing
 
-    def get(self, name: str) -> Optional[Any]:
+    def get(self, name: str) -> Any | None:
         """Return what the capability names in this torch, or None."""
         if name not in self._found:
             row = _BY_NAME[name]
@@ -116,6 +116,6 @@ class Probe:
         return self._found[name]
 
     @property
-    def missing(self) -> Tuple[Capability, ...]:
+    def missing(self) -> tuple[Capability, ...]:
         """The capabilities that were asked for in vain."""
         return tuple(self._missing)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import CodeType
-from typing import Any, Dict, Optional, Tuple
+from typing import Any
 
 from .names import frame_part, slug
 
@@ -21,7 +21,7 @@ class CompileKey:
     seen inside one capture.
     """
 
-    id: Optional[str]
+    id: str | None
     epoch: int = 0
 
     @property
@@ -71,7 +71,7 @@ class Frame:
     key: CompileKey
     original: CodeType
     transformed: CodeType
-    source: Optional[str]
+    source: str | None
     verdict: Verdict
     file: str
     swapped: bool
@@ -124,7 +124,7 @@ class Recompile:
     """Why a frame was compiled again: the guards that failed, one text each."""
 
     key: CompileKey
-    reasons: Tuple[str, ...]
+    reasons: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class Metrics:
     """torch's own summary of one compile; only what is stable from run to run is kept."""
 
     key: CompileKey
-    values: Dict[str, Any]
+    values: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class Started:
     """Dynamo began to look at a frame."""
 
     key: CompileKey
-    place: Optional[Place]
+    place: Place | None
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ class Guard:
     text: str
     """As torch words it, without addresses."""
     user_line: str
-    expression: Optional[str]
+    expression: str | None
     """Python that decides it over ``L`` and ``G``, when it can be said."""
 
 
@@ -160,7 +160,7 @@ class CacheEntry:
     """One compiled version of a code object, in the order in which torch tries them."""
 
     key: CompileKey
-    guards: Tuple[Guard, ...]
+    guards: tuple[Guard, ...]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ capture use names made from the compile id instead.  Everything here is pure tex
 from __future__ import annotations
 
 import re
-from typing import Dict, Iterable, Optional
+from typing import Iterable
 
 _COMPILED_FN = re.compile(r"__compiled_fn_\d+(?:_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12})?\Z")
 _UUID = re.compile(r"_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12}\b")
@@ -18,7 +18,7 @@ _ID_IN_TEXT = re.compile(r"(?<![\w.])\d{12,16}(?![\w.])")
 _NOT_IDENTIFIER = re.compile(r"\W+", re.ASCII)
 
 
-def slug(compile_id: Optional[str], epoch: int = 0) -> str:
+def slug(compile_id: str | None, epoch: int = 0) -> str:
     """Make a compile id fit for file names and identifiers.
 
     >>> slug("0/1"), slug("!2/0/1"), slug("0/1", epoch=1), slug(None)
@@ -28,7 +28,7 @@ def slug(compile_id: Optional[str], epoch: int = 0) -> str:
     return f"r{epoch}_{text}" if epoch else text
 
 
-def frame_part(compile_id: Optional[str], epoch: int = 0) -> str:
+def frame_part(compile_id: str | None, epoch: int = 0) -> str:
     """Name the frame of a compile id: what all its recompiles share.
 
     >>> frame_part("3/1"), frame_part("3/2", epoch=1)
@@ -46,7 +46,7 @@ def identifier(name: str) -> str:
     return _NOT_IDENTIFIER.sub("_", name).strip("_") or "x"
 
 
-def stable_globals(names: Iterable[str], taken: Iterable[str], tag: str) -> Dict[str, str]:
+def stable_globals(names: Iterable[str], taken: Iterable[str], tag: str) -> dict[str, str]:
     """Map each name that differs from run to run to one that does not.
 
     ``names`` are a code object's global and attribute names, ``taken`` all other names it uses,
@@ -57,7 +57,7 @@ def stable_globals(names: Iterable[str], taken: Iterable[str], tag: str) -> Dict
     """
     ordered = list(names)
     used = set(ordered) | set(taken)
-    result: Dict[str, str] = {}
+    result: dict[str, str] = {}
     for name in ordered:
         if name in result:
             continue

@@ -1,0 +1,310 @@
+"""Hook calls to events, and events to files while the program runs.
+
+One capture of the process: torch's hooks are installed when the first session opens and removed
+when the last one closes.  Sessions nest; each gets every event, and the innermost one's
+files are the ones that run.  Compiles happen under torch's own lock, but events also come from
+other threads.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from types import CodeType
+from typing import Any, Mapping
+
+from . import graph_files, guards, hooks
+from .dump import (
+    graph_name,
+    graph_text,
+    inductor_stage,
+    transformed_name,
+    transformed_text,
+)
+from .events import (
+    Break,
+    CacheEntry,
+    CompileKey,
+    Frame,
+    Graph,
+    Metrics,
+    Place,
+    Recompile,
+    Started,
+)
+from .full_code import full_code_name, full_code_text
+from .index import index_text
+from .rewrite import Rewriting, rewrite
+from .session import INDEX, RECORD, Session
+
+_STAGE_OF_EVENT: Mapping[str, str] = {
+    "dynamo_output_graph": "captured",
+    "aot_joint_graph": "joint",
+    "aot_forward_graph": "forward",
+    "aot_backward_graph": "backward",
+    "aot_inference_graph": "inference",
+}
+# Of torch's metrics, those that are the same in the next run.
+_STABLE_METRICS = (
+    "co_name",
+    "co_filename",
+    "co_firstlineno",
+    "cache_size",
+    "guard_count",
+    "shape_env_guard_count",
+    "graph_op_count",
+    "graph_node_count",
+    "graph_input_count",
+    "fail_type",
+    "fail_reason",
+    "fail_user_frame_filename",
+    "fail_user_frame_lineno",
+    "has_guarded_code",
+)
+
+
+class Capture:
+    """The process's one connection to torch, shared by all open sessions."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._sessions: list[Session] = []
+        self._remove: list[hooks.Remove] = []
+        self._busy = threading.local()
+
+    @property
+    def innermost(self) -> Session | None:
+        """The session that was opened last and is still open."""
+        with self._lock:
+            return self._sessions[-1] if self._sessions else None
+
+    def open(self, session: Session) -> None:
+        """Begin to record into a session."""
+        with self._lock:
+            self._sessions.append(session)
+            if len(self._sessions) == 1:
+                self._remove = [
+                    hooks.add_bytecode_hook(self._on_bytecode),
+                    hooks.add_trace_handler(self._on_trace),
+                ]
+
+    def close(self, session: Session) -> None:
+        """Stop recording into a session; the last one removes the hooks."""
+        with self._lock:
+            self._sessions = [other for other in self._sessions if other is not session]
+            if not self._sessions:
+                for remove in self._remove:
+                    with session.guard("removing a hook"):
+                        remove()
+                self._remove = []
+
+    def _open_sessions(self) -> tuple[Session, ...]:
+        with self._lock:
+            return tuple(self._sessions)
+
+    # -- what torch calls --
+
+    def _on_bytecode(self, original: CodeType, transformed: CodeType) -> CodeType | None:
+        sessions = self._open_sessions()
+        if not sessions:
+            return None
+        replacement: CodeType | None = None
+        inner = sessions[-1]
+        with inner.guard(f"rewriting {original.co_name}"):
+            compile_id = hooks.current_compile_id()
+            for session in sessions:
+                with session.guard(f"dumping {original.co_name}"):
+                    code = _frame(session, compile_id, original, transformed, session is inner)
+                    replacement = code if session is inner else replacement
+        return replacement
+
+    def _on_trace(self, record: hooks.TraceRecord) -> None:
+        if getattr(self._busy, "now", False):
+            return  # what our own work makes torch log is no part of the program
+        self._busy.now = True
+        try:
+            for session in self._open_sessions():
+                with session.guard(f"reading torch's trace event {record.kind}"):
+                    on_record(session, record)
+        finally:
+            self._busy.now = False
+
+
+CAPTURE = Capture()
+
+
+# -- transformed frames ----------------------------------------------------------------------------
+
+
+def _frame(
+    session: Session,
+    compile_id: str | None,
+    original: CodeType,
+    transformed: CodeType,
+    swap: bool,
+) -> CodeType | None:
+    """Write one transformed version; return the code that may run in its place."""
+    key = session.key(compile_id)
+    rewriting = rewrite(transformed, key.slug)
+    name = session.claim(transformed_name(key, original.co_name), (key, id(original)))
+    replacement, running = None, ""
+    if not swap:
+        running = "a capture inside this one has the file that runs"
+    elif rewriting.source is None:
+        running = "there is no source"
+    elif not rewriting.verdict.proven:
+        running = "nothing runs in place of Dynamo's code without proof"
+    text = _text(session, key, original, rewriting, running)
+    if not running:
+        try:
+            replacement = rewriting.compile(text, str(session.path(name)))
+        except Exception as error:
+            running = f"{type(error).__name__}: {error}"
+            text = _text(session, key, original, rewriting, running)
+    session.write(name, text)
+    frame = Frame(
+        key=key,
+        original=original,
+        transformed=transformed,
+        source=rewriting.source,
+        verdict=rewriting.verdict,
+        file=name,
+        swapped=replacement is not None,
+    )
+    session.record(frame)
+    return replacement
+
+
+def _text(
+    session: Session, key: CompileKey, code: CodeType, rewriting: Rewriting, running: str
+) -> str:
+    place = Place(code.co_filename, code.co_firstlineno, code.co_name)
+    breaks = [event for event in session.of(Break) if event.key == key]
+    return transformed_text(key, place, rewriting, breaks, running)
+
+
+# -- the structured trace --------------------------------------------------------------------------
+
+
+def on_record(session: Session, record: hooks.TraceRecord) -> None:
+    """Make events, and graph files, of one record of the structured trace."""
+    kind, payload = record.kind, record.payload
+    if kind == "dynamo_start":
+        session.record(Started(session.start(record.compile_id), _place(record.data)))
+        return
+    key = session.key(record.compile_id)
+    if kind in _STAGE_OF_EVENT and payload is not None:
+        _graph(session, key, _STAGE_OF_EVENT[kind], kind, payload)
+    elif kind == "inductor_output_code" and payload is not None:
+        _graph(session, key, inductor_stage(payload), kind, payload)
+    elif kind == "artifact:dynamo_graph_break_reason" and payload is not None:
+        event = Break(key, payload)
+        if event not in session.of(Break):  # an attempt that starts over breaks at the same place
+            session.record(event)
+    elif kind == "artifact:recompile_reasons":
+        session.record(Recompile(key, _reasons(payload)))
+    elif kind == "compilation_metrics" and isinstance(record.data, dict):
+        values = {k: record.data[k] for k in _STABLE_METRICS if record.data.get(k) is not None}
+        session.record(Metrics(key, values))
+
+
+def _graph(session: Session, key: CompileKey, stage: str, kind: str, text: str) -> None:
+    module = hooks.emitted_graph(kind)
+    # Several graphs of one stage in one compile are told apart by a number; torch starting an
+    # attempt over makes the same graph again, which replaces the first.
+    name = graph_name(key, stage)
+    if stage != "captured":
+        name = session.claim(name, (key, stage, text))
+    event = Graph(key, stage, name, text)
+    session.write(name, graph_text(event))
+    session.record(event)
+    if module is not None:
+        graph_files.follow(session, event, module)
+
+
+def _place(data: Any) -> Place | None:
+    stack = data.get("stack") if isinstance(data, dict) else None
+    if not stack:
+        return None
+    top = stack[-1]
+    file = hooks.interned(top.get("filename"))
+    return Place(file or "?", int(top.get("line") or 0), str(top.get("name") or ""))
+
+
+def _reasons(payload: str | None) -> tuple[str, ...]:
+    try:
+        reasons = json.loads(payload or "[]")
+    except ValueError:
+        reasons = [payload]
+    return tuple(map(str, reasons)) if isinstance(reasons, list) else (str(reasons),)
+
+
+# -- the end of a capture --------------------------------------------------------------------------
+
+
+def refresh_caches(session: Session) -> None:
+    """Read the cache entries of everything captured, with their guards."""
+    for code in session.originals():
+        with session.guard(f"reading the guards of {code.co_name}"):
+            entries = _entries(session, code)
+            if entries:
+                session.set_cache(code, entries)
+
+
+def _entries(session: Session, code: CodeType) -> list[CacheEntry]:
+    # After a reset the same id means another compile; the newest one holds the cache entry.
+    newest: dict[str | None, CompileKey] = {}
+    for frame in session.of(Frame):
+        if frame.original is code:
+            newest[frame.key.id] = frame.key
+    result = []
+    for raw in hooks.cache_entries(code):
+        leaves = [] if raw.guard_manager is None else list(hooks.leaf_guards(raw.guard_manager))
+        key = newest.get(raw.compile_id, CompileKey(raw.compile_id))
+        result.append(CacheEntry(key, tuple(guards.translate(leaves))))
+    return result
+
+
+def add_compiled_before(session: Session) -> None:
+    """Show what was compiled before the capture began, from torch's cache entries."""
+    seen = {id(code) for code in session.originals()}
+    for code in hooks.compiled_before():
+        if id(code) in seen:
+            continue
+        for raw in hooks.cache_entries(code):
+            with session.guard(f"dumping {code.co_name}, compiled before the capture"):
+                key = CompileKey(raw.compile_id)
+                rewriting = rewrite(raw.code, key.slug)
+                name = session.claim(transformed_name(key, code.co_name), (key, id(code), "old"))
+                why = "it was compiled before the capture began, and is shown only"
+                session.write(name, _text(session, key, code, rewriting, why))
+                session.record(
+                    Frame(
+                        key=key,
+                        original=code,
+                        transformed=raw.code,
+                        source=rewriting.source,
+                        verdict=rewriting.verdict,
+                        file=name,
+                        swapped=False,
+                        before=True,
+                    )
+                )
+
+
+def write_summary(session: Session) -> None:
+    """Write full code, index and record: what is known only at the end."""
+    full: dict[str, list[Frame]] = {}
+    for code in session.originals():
+        with session.guard(f"writing the full code of {code.co_name}"):
+            versions = [frame for frame in session.of(Frame) if frame.original is code]
+            keys = {frame.key for frame in versions}
+            recompiles = [event for event in session.of(Recompile) if event.key in keys]
+            name = session.claim(full_code_name(versions[0].key.frame, code.co_name), code)
+            by_key = {frame.key: frame for frame in versions}
+            session.write(name, full_code_text(code, session.cache(code), by_key, recompiles))
+            full[name] = versions
+    with session.guard("writing the index"):
+        session.write(INDEX, index_text(session, full))
+    with session.guard("writing the record"):
+        session.write(RECORD, session.to_json(hooks.versions()))

@@ -1,0 +1,113 @@
+"""``debug()``: pause so that breakpoints can be set in the dumped files.
+
+The files run by themselves (:mod:`~pellucid.torch.capture`); what is left to do is to stop once,
+say which files there are, and never ask where nobody can answer.
+"""
+
+from __future__ import annotations
+
+import bdb
+import os
+import pdb
+import sys
+from types import FrameType, TracebackType
+from typing import Any
+
+from . import hooks
+from .events import Frame, GraphRun
+from .prepare import last_session
+from .session import INDEX
+
+_DEBUGGER_MODULES = ("pydevd", "_pydevd_bundle", "debugpy")
+
+
+class debug:  # a context manager that reads as a function
+    """Pause at the start of the block, to set breakpoints in the files of the last capture.
+
+    Under ``pdb``, ``debugpy`` or PyCharm the attached debugger stops; on a terminal ``pdb``
+    starts.  Without either, on ranks above 0, and with ``PYTHONBREAKPOINT=0``, the program goes on.
+
+    >>> with debug():  # doctest: +SKIP
+    ...     model(x)
+    """
+
+    def __enter__(self) -> debug:
+        why_not = cannot_prompt()
+        if why_not:
+            print(f"pellucid: debug() does not pause: {why_not}", file=sys.stderr)
+            return self
+        print(_invitation(), file=sys.stderr, flush=True)
+        _pause(sys._getframe(1))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        return None
+
+
+def cannot_prompt() -> str:
+    """Say why nobody could answer a prompt here; empty when somebody can."""
+    if hooks.rank() > 0:
+        return f"rank {hooks.rank()} has no prompt, rank 0 has"
+    if os.environ.get("PYTHONBREAKPOINT") == "0":
+        return "PYTHONBREAKPOINT is 0"
+    if debugger_attached() or os.environ.get("PYTHONBREAKPOINT"):
+        return ""
+    try:
+        terminal = sys.stdin is not None and sys.stdin.isatty()
+    except ValueError:  # closed
+        terminal = False
+    return "" if terminal else "there is no terminal and no debugger"
+
+
+def debugger_attached() -> bool:
+    """Whether a debugger traces this thread; a coverage tool that traces is none."""
+    if _attached_bdb() is not None:
+        return True
+    trace: Any = sys.gettrace()
+    module = str(getattr(trace, "__module__", None) or type(trace).__module__)
+    if trace is not None and module.split(".")[0] in _DEBUGGER_MODULES:
+        return True
+    monitoring = getattr(sys, "monitoring", None)
+    return monitoring is not None and monitoring.get_tool(monitoring.DEBUGGER_ID) is not None
+
+
+def _attached_bdb() -> bdb.Bdb | None:
+    owner = getattr(sys.gettrace(), "__self__", None)
+    return owner if isinstance(owner, bdb.Bdb) else None
+
+
+def _pause(frame: FrameType) -> None:
+    """Stop in the user's frame, in the debugger that is there already if one is."""
+    attached = _attached_bdb()
+    if attached is not None:
+        attached.set_trace(frame)
+    elif debugger_attached() or os.environ.get("PYTHONBREAKPOINT"):
+        sys.breakpointhook()
+    else:
+        pdb.Pdb().set_trace(frame)
+
+
+def _invitation() -> str:
+    session = last_session()
+    files: list[str] = []
+    if session is not None:
+        names = [frame.file for frame in session.of(Frame) if frame.swapped]
+        names += [run.file for run in session.of(GraphRun) if run.runs]
+        files = [str(session.path(name)) for name in dict.fromkeys(names)]
+    if session is None or not files:
+        return (
+            "pellucid: no file of a capture runs yet; compile inside `with "
+            "pellucid.prepare_debug(directory):` first"
+        )
+    return "\n".join(
+        [
+            "pellucid: set breakpoints (`b FILE:LINE`), then continue (`c`). These files run:",
+            *(f"  {file}" for file in files),
+            f"what they are: {session.path(INDEX)}",
+        ]
+    )

@@ -1,0 +1,165 @@
+"""Events to the text of the dumped files: pure functions, no torch.
+
+File names (all stable from run to run; ``0_1`` is compile id 0/1):
+
+========================================  ========================================================
+``full_code_for_<function>_<frame>.py``   what torch does instead of the function: guards, versions
+``__transformed_code_0_1_for_<f>.py``     one transformed version, the file that runs
+``__compiled_fn_0_1.<stage>.py``          the graph that it calls, as each stage left it
+``index.md``                              a path through all of these
+``session.json``                          the same for programs
+========================================  ========================================================
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import Mapping, Sequence
+
+from .events import Break, CompileKey, Frame, Graph, Place, Recompile, Verdict
+from .names import as_comment, identifier, scrub
+from .rewrite import Rewriting, disassembly
+
+STAGES: Mapping[str, str] = {
+    "captured": "the graph that Dynamo captured",
+    "joint": "forward and backward in one graph, before they are parted",
+    "forward": "the forward graph, as AOTAutograd hands it to the backend",
+    "backward": "the backward graph, as AOTAutograd hands it to the backend",
+    "inference": "the graph without gradients, as AOTAutograd hands it to the backend",
+    "inductor_forward": "Inductor's output for the forward graph",
+    "inductor_backward": "Inductor's output for the backward graph",
+    "inductor_inference": "Inductor's output for the graph without gradients",
+    "inductor": "Inductor's output",
+}
+
+# What torch.fx prints by a bare name; the generated forward finds them in its own globals.
+_GRAPH_IMPORTS = (
+    "import torch\n"
+    "from torch import device, inf, nan  # noqa: F401  names that torch.fx prints bare\n"
+)
+_AOT_ID = re.compile(r"AOT ID: \['\d+_(forward|backward|inference)'\]")
+
+
+def is_python(text: str) -> bool:
+    """Whether text compiles as a module.
+
+    >>> is_python("x = 1"), is_python("x ="), is_python("nul \\0")
+    (True, False, False)
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(text, "<dump>", "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def valid(text: str) -> str:
+    """Return text that compiles: as it is, or as comments under a line that says why."""
+    if is_python(text):
+        return text
+    return "# What follows is not valid Python as torch prints it.\n" + as_comment(text) + "\n"
+
+
+# -- transformed code ------------------------------------------------------------------------------
+
+
+def transformed_name(key: CompileKey, function: str) -> str:
+    """Name the file of one transformed version.
+
+    >>> transformed_name(CompileKey("0/1"), "toy")
+    '__transformed_code_0_1_for_toy.py'
+    """
+    return f"__transformed_code_{key.slug}_for_{identifier(function)}.py"
+
+
+def transformed_text(
+    key: CompileKey,
+    place: Place,
+    rewriting: Rewriting,
+    breaks: Sequence[Break] = (),
+    running: str = "",
+) -> str:
+    """Make the file of one transformed version.
+
+    ``running`` says which code runs and why when it is not the code of this file; empty means that
+    this file is what runs.
+    """
+    head = [f"{place.function} · {place} · compile [{key}] · {_proof(rewriting.verdict)}"]
+    if running:
+        head.append(f"NOT RUNNING from this file: {running}")
+    else:
+        head.append("This file is what runs: breakpoints set in it are hit.")
+    for stop in breaks:
+        if stop.title:
+            head.append(f"graph break: {stop.title}")
+    lines = [as_comment("\n".join(head)), ""]
+    if rewriting.source is not None:
+        lines.append(rewriting.source.rstrip("\n"))
+    if running:
+        lines += ["", "# Dynamo's bytecode, which runs:", as_comment(disassembly(rewriting.code))]
+    return valid("\n".join(lines) + "\n")
+
+
+def _proof(verdict: Verdict) -> str:
+    if verdict.proven:
+        return f"proven {verdict.status}"
+    reason = " ".join(verdict.reason.split())
+    if verdict.status == "failed":
+        return f"not decompiled: {reason}"
+    return f"{verdict.status}: {reason}" if reason else verdict.status
+
+
+# -- graphs ----------------------------------------------------------------------------------------
+
+
+def graph_name(key: CompileKey, stage: str) -> str:
+    """Name the file of one stage of a compiled graph.
+
+    >>> graph_name(CompileKey("2/0"), "forward")
+    '__compiled_fn_2_0.forward.py'
+    """
+    return f"__compiled_fn_{key.slug}.{stage}.py"
+
+
+def inductor_stage(text: str) -> str:
+    """Tell which graph Inductor's output is for, by the line that it writes itself."""
+    found = _AOT_ID.search(text)
+    return f"inductor_{found[1]}" if found else "inductor"
+
+
+def graph_text(graph: Graph, runs: bool = False) -> str:
+    """Make the file of a graph or of generated code."""
+    what = STAGES.get(graph.stage, graph.stage)
+    head = f"compile [{graph.key}] · {what}"
+    if runs:
+        head += (
+            "\nWhen torch runs this graph as Python it runs from this file: breakpoints are hit."
+        )
+    body = graph.text.strip("\n")
+    if graph.stage.startswith("inductor"):
+        return valid(f"{as_comment(head)}\n{body}\n")
+    return valid(f"{as_comment(head)}\n{_GRAPH_IMPORTS}\n\n{scrub(body)}\n")
+
+
+# -- summary lines shared by index.md and full code ------------------------------------------------
+
+
+def frame_status(frame: Frame) -> str:
+    """Say in a few words what a frame's verdict is and what runs."""
+    if frame.before:
+        return f"{frame.verdict.status}, compiled before the capture: Dynamo's code runs"
+    if frame.swapped:
+        return f"{frame.verdict.status}, runs from its file"
+    return f"{frame.verdict.status}, Dynamo's code runs"
+
+
+def recompile_lines(recompiles: Sequence[Recompile]) -> list[str]:
+    """One line a guard that failed."""
+    return [
+        f"[{event.key}] {scrub(' '.join(reason.split()))}"
+        for event in recompiles
+        for reason in event.reasons
+    ]

@@ -1,0 +1,197 @@
+"""``full_code_for_<function>_<frame>.py``: what torch does instead of calling a function.
+
+The file is a replica of torch's frame evaluation: the versions in the order in which torch tries
+them, each with its guards; the version whose guards hold is called; when none fits, torch compiles
+another one or runs the original.  Guards that are decided by values run; the others are told in
+comments where torch checks them, and are taken to hold.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import re
+import textwrap
+from types import CodeType
+from typing import Mapping, Sequence
+
+from .dump import frame_status, is_python, recompile_lines, valid
+from .events import CacheEntry, CompileKey, Frame, Guard, Place, Recompile
+from .names import as_comment, identifier
+from .rewrite import rewrite
+
+_DEF = re.compile(r"^((?:async )?def )(\w+)(?=\()", re.MULTILINE)
+_IMPORTS = """\
+from __future__ import annotations
+
+from pellucid.torch.guard_checks import check_tensor, dict_contains, type_name  # noqa: F401
+"""
+
+
+def full_code_name(frame: str, function: str) -> str:
+    """Name the file of one function.
+
+    >>> full_code_name("0", "toy")
+    'full_code_for_toy_0.py'
+    """
+    return f"full_code_for_{identifier(function)}_{frame}.py"
+
+
+def full_code_text(
+    code: CodeType,
+    entries: Sequence[CacheEntry],
+    frames: Mapping[CompileKey, Frame],
+    recompiles: Sequence[Recompile] = (),
+) -> str:
+    """Make the file of one function from its cache entries, newest knowledge first."""
+    name = identifier(code.co_name)
+    place = Place(code.co_filename, code.co_firstlineno, code.co_name)
+    versions = [entry for entry in entries if entry.key in frames]
+    count = f"{len(versions)} compiled version{'' if len(versions) == 1 else 's'}"
+    head = [f"{place.function} · {place} · {count}"]
+    head += [f"  [{e.key}] {frames[e.key].file}: {frame_status(frames[e.key])}" for e in versions]
+    if recompiles:
+        head += ["Compiled again because:", *("  " + line for line in recompile_lines(recompiles))]
+    if not entries:
+        head.append("torch holds no cache entry of it now, so there are no guards to show.")
+    parts = [as_comment("\n".join(head)), _IMPORTS]
+    for entry in versions:
+        parts += [_guards(entry), _version(entry.key, frames[entry.key], name)]
+    parts += [_original(code, name), _dispatch(code, name, versions)]
+    return valid("\n\n".join(part.strip("\n") for part in parts) + "\n")
+
+
+def _guards(entry: CacheEntry) -> str:
+    checked = sum(guard.expression is not None for guard in entry.guards)
+    told = len(entry.guards) - checked
+    lines = [
+        f"def guards_{entry.key.slug}(L, G):",
+        f'    """Decide {checked} guards of [{entry.key}]; {told} more are told, not checked."""',
+        "    return (",
+        "        True",
+    ]
+    last = ""
+    for guard in entry.guards:
+        if guard.user_line and guard.user_line != last:
+            lines.append(textwrap.indent(as_comment(guard.user_line), " " * 8))
+            last = guard.user_line
+        lines.append(_guard_line(guard))
+    return "\n".join([*lines, "    )"])
+
+
+def _guard_line(guard: Guard) -> str:
+    if guard.expression is None:
+        text = f"not checked: {guard.kind} {guard.text}"
+        return textwrap.indent(as_comment(" ".join(text.split())), " " * 8)
+    return f"        and ({guard.expression})"
+
+
+def _version(key: CompileKey, frame: Frame, name: str) -> str:
+    target = f"__transformed_code_{key.slug}_for_{name}"
+    note = f"# {frame.file}: {frame_status(frame)}\n"
+    if frame.source is not None:
+        text, found = _DEF.subn(rf"\g<1>{target}", frame.source.strip("\n"), count=1)
+        if found and is_python(text):
+            return note + text
+    return note + _stub(target, f"no source: {' '.join(frame.verdict.reason.split())}")
+
+
+def _original(code: CodeType, name: str) -> str:
+    target = f"__original_{name}"
+    text = user_source(code)
+    note = f"# {code.co_filename}:{code.co_firstlineno}\n"
+    if text is None:
+        rewriting = rewrite(code, "x")
+        if rewriting.source is None:
+            return note + _stub(target, f"no source: {rewriting.verdict.reason}")
+        text, note = rewriting.source, note + "# Decompiled from the bytecode.\n"
+    text, found = _DEF.subn(rf"\g<1>{target}", text.strip("\n"), count=1)
+    if not found or not is_python(text):
+        return note + _stub(target, "no source")
+    return note + text
+
+
+def _stub(target: str, why: str) -> str:
+    reason = " ".join(why.split())
+    return f"def {target}(*args, **kwargs):\n    raise NotImplementedError({reason!r})"
+
+
+def user_source(code: CodeType) -> str | None:
+    """The user's own text of a function, without decorators; None when it is not to be had.
+
+    A function whose defaults are more than constants is left out: the file must not evaluate them.
+    """
+    lines = linecache.getlines(code.co_filename)
+    if not 0 < code.co_firstlineno <= len(lines):
+        return None
+    try:
+        text = textwrap.dedent("".join(inspect.getblock(lines[code.co_firstlineno - 1 :])))
+        node = ast.parse(text).body[0]
+    except (SyntaxError, ValueError, IndexError, RecursionError):
+        return None
+    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or node.name != code.co_name:
+        return None
+    defaults = [*node.args.defaults, *(d for d in node.args.kw_defaults if d is not None)]
+    if not all(isinstance(default, ast.Constant) for default in defaults):
+        return None
+    return "\n".join(text.splitlines()[node.lineno - 1 :])
+
+
+def _dispatch(code: CodeType, name: str, versions: Sequence[CacheEntry]) -> str:
+    arguments = _arguments(code)
+    signature, call = _signature(code, arguments), _call(code, arguments)
+    scope = ", ".join(f"{real!r}: {shown}" for real, shown in arguments.items())
+    if code.co_freevars:
+        free = ", ".join(code.co_freevars)
+        note = [f"    # Closure variables ({free}) are in L as well when torch checks."]
+    else:
+        note = []
+    lines = [f"def {name}({signature}):", *note]
+    lines += [f"    L, G = {{{scope}}}, globals()"]
+    for entry in versions:
+        lines += [
+            f"    if guards_{entry.key.slug}(L, G):",
+            f"        return __transformed_code_{entry.key.slug}_for_{name}({call})",
+        ]
+    lines += [
+        "    # No version fits: torch compiles another one, or past its limit runs the original.",
+        f"    return __original_{name}({call})",
+    ]
+    return "\n".join(lines)
+
+
+def _arguments(code: CodeType) -> dict[str, str]:
+    """The arguments by their real names, with names that can be written."""
+    count = code.co_argcount + code.co_kwonlyargcount
+    count += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    return {
+        real: real if real.isidentifier() else f"arg_{identifier(real)}"
+        for real in code.co_varnames[:count]
+    }
+
+
+def _split(code: CodeType, arguments: Mapping[str, str]) -> list[list[str]]:
+    names = list(arguments.values())
+    positional, keyword = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
+    rest = names[keyword:]
+    star = [rest.pop(0)] if code.co_flags & inspect.CO_VARARGS else []
+    return [names[:positional], names[positional:keyword], star, rest]
+
+
+def _signature(code: CodeType, arguments: Mapping[str, str]) -> str:
+    positional, keyword, star, kwargs = _split(code, arguments)
+    parts = list(positional)
+    if code.co_posonlyargcount:
+        parts.insert(code.co_posonlyargcount, "/")
+    if star:
+        parts.append(f"*{star[0]}")
+    elif keyword:
+        parts.append("*")
+    return ", ".join([*parts, *keyword, *(f"**{name}" for name in kwargs)])
+
+
+def _call(code: CodeType, arguments: Mapping[str, str]) -> str:
+    positional, keyword, star, kwargs = _split(code, arguments)
+    parts = [*positional, *(f"*{name}" for name in star), *(f"{n}={n}" for n in keyword)]
+    return ", ".join([*parts, *(f"**{name}" for name in kwargs)])

@@ -1,0 +1,91 @@
+"""Run a captured graph from its dumped file.
+
+torch generates a graph's ``forward`` as a string without a file.  Once it has, the readable print
+of the graph (shapes, the user's lines) is compiled under the file's name; when that gives the same
+instructions, constants and names as torch's own, its code takes the place of the other in the very
+same function.  So nothing but file and lines can differ, and that is checked, not assumed.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+import warnings
+from types import CodeType
+from typing import Any
+
+from . import hooks
+from .dump import graph_text
+from .events import Graph, GraphRun
+from .rewrite import same_instructions
+from .session import Session
+
+
+def follow(session: Session, event: Graph, graph: Any) -> None:
+    """Let ``graph`` run from the file of ``event`` as soon as, and whenever, torch generates it."""
+
+    def generated(module: Any) -> None:
+        with session.guard(f"running {event.file}"):
+            run = _swap(session, event, module)
+            if run not in session.of(GraphRun):  # torch generates some graphs several times
+                session.record(run)
+
+    # AOTAutograd compiles a copy of the backward graph; copies of others are for torch's own use.
+    copies = event.stage == "backward"
+    if not hooks.after_recompile(graph, generated, copies):
+        session.record(GraphRun(event.file, False, "the graph has no class of its own"))
+
+
+def _swap(session: Session, event: Graph, module: Any) -> GraphRun:
+    function = hooks.forward_function(module)
+    if function is None:
+        return GraphRun(event.file, False, "torch has not generated its code")
+    # What was printed while Dynamo worked has the user's lines, which torch drops later.  The
+    # calling form of AOTAutograd's graphs changes afterwards (one list), so they are printed anew;
+    # a captured graph that has changed is another one, made by a backend for itself.
+    bodies = [event.text]
+    if event.stage != "captured":
+        bodies += [hooks.readable(module), str(module.code)]
+    path = session.path(event.file)
+    for body in bodies:
+        text = graph_text(Graph(event.key, event.stage, event.file, body), runs=True)
+        code = _forward_code(text, str(path))
+        if code is None:
+            continue
+        code = _named_as(code, function.__code__)
+        if not same_instructions(code, function.__code__):
+            continue
+        if not hooks.never_compile(code):
+            return GraphRun(event.file, False, "this torch cannot be told to leave it alone")
+        session.write(event.file, text)
+        function.__code__ = code
+        return GraphRun(event.file, True)
+    why = "the printed graph does not compile to what torch runs"
+    return GraphRun(event.file, False, why)
+
+
+def _named_as(code: CodeType, other: CodeType) -> CodeType:
+    changes: dict[str, Any] = {"co_flags": other.co_flags, "co_name": other.co_name}
+    if sys.version_info >= (3, 11):
+        changes["co_qualname"] = other.co_qualname
+    return code.replace(**changes)
+
+
+def _forward_code(text: str, filename: str) -> CodeType | None:
+    """The code of the outermost ``forward`` in a printed graph."""
+    try:
+        tree = ast.parse(text, filename)
+        # CPython compiles a method call on an imported name in another way; torch's own string has
+        # no import, it finds `torch` in its globals.
+        tree.body = [n for n in tree.body if not isinstance(n, (ast.Import, ast.ImportFrom))]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            module = compile(tree, filename, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    scopes = [module, *(c for c in module.co_consts if isinstance(c, CodeType))]
+    for scope in scopes:
+        for const in scope.co_consts:
+            if isinstance(const, CodeType) and const.co_name == "forward":
+                return const
+    return None

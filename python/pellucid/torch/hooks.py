@@ -1,0 +1,345 @@
+"""The one module that touches torch's internals.
+
+Everything else in pellucid sees torch through these functions.  Each of them asks
+:mod:`~pellucid.torch.compat` for what it needs, and does nothing but say so when this torch has it
+not.  Nothing here patches a torch function: the steady channels are the bytecode hook, a handler of
+our own on the structured-trace logger, and the cache entries.  The one thing that is altered is a
+single graph module that we were shown (:func:`after_recompile`), so that it can run from a file.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import warnings
+from dataclasses import dataclass
+from types import CodeType, FunctionType
+from typing import Any, Callable, Iterator, Mapping, Optional
+
+from .compat import Capability, Probe
+
+Remove = Callable[[], None]
+BytecodeHook = Callable[[CodeType, CodeType], Optional[CodeType]]
+
+
+def _warn_missing(row: Capability) -> None:
+    warnings.warn(
+        f"pellucid: this torch has no {row.name} where it is looked for; {row.lost}",
+        RuntimeWarning,
+        stacklevel=4,
+    )
+
+
+_probe = Probe(_warn_missing)
+
+
+def missing() -> tuple[Capability, ...]:
+    """The capabilities that this torch was found not to have, so far."""
+    return _probe.missing
+
+
+def versions() -> dict[str, str]:
+    """Versions that belong in a capture's record."""
+    import torch
+
+    return {"torch": str(torch.__version__), "python": ".".join(map(str, sys.version_info[:3]))}
+
+
+def rank() -> int:
+    """This process's rank in a distributed job, 0 when there is none."""
+    try:
+        import torch.distributed as dist
+
+        if dist.is_available() and dist.is_initialized():
+            return int(dist.get_rank())
+    except Exception:  # a half-initialised process group must not cost the capture
+        pass
+    try:
+        return int(os.environ.get("RANK", "0"))
+    except ValueError:
+        return 0
+
+
+def no_op() -> None:
+    """Remove nothing: what a missing channel returns."""
+
+
+# -- the bytecode hook -----------------------------------------------------------------------------
+
+
+def add_bytecode_hook(hook: BytecodeHook) -> Remove:
+    """Call ``hook(original, transformed)`` for each frame; what it returns, if anything, runs."""
+    register = _probe.get("bytecode_hook")
+    if register is None:
+        return no_op
+    remove: Remove = register(hook).remove
+    return remove
+
+
+def current_compile_id() -> str | None:
+    """The id of the compile that this thread is in, as torch prints it (``0/1``)."""
+    context = _probe.get("compile_context")
+    if context is None:
+        return None
+    try:
+        current = context.current_compile_id()
+    except Exception:  # outside a compile some releases raise
+        return None
+    return None if current is None else str(current)
+
+
+# -- the structured trace --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TraceRecord:
+    """One event of torch's structured trace."""
+
+    kind: str
+    """``dynamo_output_graph``, …; for an artifact, ``artifact:`` and its name."""
+    data: Any
+    payload: str | None
+    compile_id: str | None
+    attempt: int
+
+
+_NOT_THE_EVENT = frozenset(
+    [
+        "rank",
+        "compiled_autograd_id",
+        "frame_id",
+        "frame_compile_id",
+        "attempt",
+        "severity",
+        "timestamp",
+        "pathname",
+        "thread",
+        "has_payload",
+        "subgraph_name",
+        "stack",
+        "process_group_size",
+    ]
+)
+
+
+def parse_trace(metadata: Mapping[str, Any], payload: object) -> TraceRecord | None:
+    """Read one record of the structured trace; None for what is no event.
+
+    >>> parse_trace({"dynamo_start": {}, "frame_id": 0, "frame_compile_id": 1}, None)
+    TraceRecord(kind='dynamo_start', data={}, payload=None, compile_id='0/1', attempt=0)
+    """
+    kind = next((key for key in metadata if key not in _NOT_THE_EVENT), None)
+    if kind is None:
+        return None
+    data = metadata[kind]
+    if kind == "artifact" and isinstance(data, dict):
+        kind = f"artifact:{data.get('name')}"
+    frame, compile_, autograd = (
+        metadata.get(key) for key in ("frame_id", "frame_compile_id", "compiled_autograd_id")
+    )
+    compile_id = None if frame is None or compile_ is None else f"{frame}/{compile_}"
+    if autograd is not None:
+        compile_id = f"!{autograd}" + ("" if compile_id is None else f"/{compile_id}")
+    text = payload if isinstance(payload, str) else None
+    return TraceRecord(kind, data, text, compile_id, int(metadata.get("attempt") or 0))
+
+
+class _TraceHandler(logging.Handler):
+    def __init__(self, receive: Callable[[TraceRecord], None]) -> None:
+        super().__init__()
+        self._receive = receive
+
+    def emit(self, record: logging.LogRecord) -> None:
+        metadata = getattr(record, "metadata", None)
+        if not isinstance(metadata, dict):
+            return
+        event = parse_trace(metadata, getattr(record, "payload", None))
+        if event is not None:
+            self._receive(event)
+
+
+def add_trace_handler(receive: Callable[[TraceRecord], None]) -> Remove:
+    """Call ``receive`` with each event of the structured trace, in the thread that compiles."""
+    log = _probe.get("trace_log")
+    if log is None:
+        return no_op
+    handler = _TraceHandler(receive)
+    # In front: torch's own handler takes itself off the list at the first record when no trace
+    # directory is set, and logging then skips the handler that stood behind it.
+    log.handlers.insert(0, handler)
+
+    def remove() -> None:
+        log.removeHandler(handler)
+
+    return remove
+
+
+def interned(index: object) -> str | None:
+    """The string that the structured trace has written as a number (file names in stacks)."""
+    if isinstance(index, str):
+        return index
+    table = _probe.get("interned_strings")
+    if table is None:
+        return None
+    return next((text for text, number in list(table.items()) if number == index), None)
+
+
+# -- cache entries ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RawEntry:
+    """A cache entry as torch holds it."""
+
+    compile_id: str | None
+    code: CodeType
+    guard_manager: Any
+
+
+def cache_entries(code: CodeType) -> list[RawEntry]:
+    """The compiled versions of a code object, in the order in which torch tries them."""
+    find = _probe.get("cache_entries")
+    if find is None:
+        return []
+    entries = []
+    for entry in find(code):
+        compile_id = getattr(entry, "compile_id", None)
+        entries.append(
+            RawEntry(
+                None if compile_id is None else str(compile_id),
+                entry.code,
+                getattr(entry, "guard_manager", None),
+            )
+        )
+    return entries
+
+
+def compiled_before() -> list[CodeType]:
+    """The user's code objects that have been compiled in this process so far."""
+    table = _probe.get("compiled_before")
+    if table is None:
+        return []
+    # ExactWeakKeyDictionary keeps a dict named `values`; an ordinary mapping has a method.
+    held = table.values.values() if isinstance(table.values, dict) else table.values()
+    unique: dict[int, CodeType] = {id(code): code for code in list(held)}
+    return list(unique.values())
+
+
+def leaf_guards(guard_manager: Any) -> Iterator[tuple[str, str]]:
+    """Yield (kind, text) for every leaf guard of a guard manager, in the order of its tree."""
+    root = getattr(guard_manager, "root", guard_manager)
+    pending = [root]
+    while pending:
+        manager = pending.pop()
+        for leaf in manager.get_leaf_guards():
+            for text in leaf.verbose_code_parts():
+                yield type(leaf).__name__, str(text)
+        pending.extend(reversed(manager.get_child_managers()))
+    for leaf in getattr(root, "get_epilogue_lambda_guards", list)():
+        for text in leaf.verbose_code_parts():
+            yield type(leaf).__name__, str(text)
+
+
+# -- graph modules ---------------------------------------------------------------------------------
+
+# The structured trace has a graph's text, not the graph.  The function that emits the event has
+# it in a local of this name; when a torch renames it, graphs stop running from their files and
+# nothing else is lost.
+_EMITTER_LOCAL = {
+    "dynamo_output_graph": "gm",
+    "aot_forward_graph": "fw_module",
+    "aot_inference_graph": "fw_module",
+    "aot_backward_graph": "bw_module",
+}
+
+
+def emitted_graph(kind: str) -> Any | None:
+    """The graph module whose text the structured-trace event being handled carries."""
+    name = _EMITTER_LOCAL.get(kind)
+    graph_module = _probe.get("graph_module")
+    if name is None or graph_module is None:
+        return None
+    frame = sys._getframe(1)
+    for _ in range(24):
+        if frame.f_back is None:
+            return None
+        frame = frame.f_back
+        if name in frame.f_code.co_varnames or name in frame.f_code.co_cellvars:
+            found = frame.f_locals.get(name)
+            if isinstance(found, graph_module):
+                return found
+    return None
+
+
+def readable(graph: Any) -> str:
+    """A graph module's code with shapes and the user's lines, for the calling form it has now."""
+    options = {"include_stride": True, "include_device": True}
+    try:
+        text = graph.print_readable(print_output=False, **options)
+    except TypeError:  # before torch 2.5 there are no such options
+        text = graph.print_readable(print_output=False)
+    return str(text)
+
+
+def forward_function(graph: Any) -> FunctionType | None:
+    """The generated ``forward`` of a graph module; None while torch has not generated it."""
+    lazy = _probe.get("lazy_graph_module")
+    function = type(graph).__dict__.get("forward")
+    if not isinstance(function, FunctionType):
+        return None
+    if lazy is not None and function is lazy.__dict__.get("_lazy_forward"):
+        return None
+    return function
+
+
+def after_recompile(graph: Any, follow: Callable[[Any], None], copies: bool) -> bool:
+    """Call ``follow(graph)`` each time torch has generated this graph's ``forward``.
+
+    torch gives every graph module a class of its own, so only this one graph is concerned and, with
+    ``copies``, its deep copies.  Returns False when the graph has no class of its own.
+    """
+    cls = type(graph)
+    own = cls.__qualname__.rpartition(".")[2] == "GraphModuleImpl"
+    if not own or "_pellucid_follow" in cls.__dict__:
+        return False
+    lazy = _probe.get("lazy_graph_module")
+    is_lazy = lazy is not None and isinstance(graph, lazy)
+    name = "_real_recompile" if is_lazy else "recompile"
+    recompile, deepcopy = getattr(cls, name), cls.__deepcopy__
+
+    def recompile_and_follow(self: Any, *args: Any, **kwargs: Any) -> Any:
+        result = recompile(self, *args, **kwargs)
+        follow(self)
+        return result
+
+    def deepcopy_and_follow(self: Any, memo: Any) -> Any:
+        copy = deepcopy(self, memo)
+        after_recompile(copy, follow, copies)
+        return copy
+
+    setattr(cls, name, recompile_and_follow)
+    if copies:
+        cls.__deepcopy__ = deepcopy_and_follow
+    cls._pellucid_follow = True
+    if forward_function(graph) is not None:
+        follow(graph)
+    return True
+
+
+def never_compile(code: CodeType) -> bool:
+    """Tell Dynamo to leave this code alone, as it does for the code that torch generates."""
+    skip = _probe.get("skip_code")
+    if skip is None:
+        return False
+    skip(code)
+    return True
+
+
+# -- logs ------------------------------------------------------------------------------------------
+
+
+def bytecode_log() -> logging.Logger | None:
+    """The logger behind ``TORCH_LOGS=+bytecode``."""
+    log = _probe.get("bytecode_log")
+    return log if isinstance(log, logging.Logger) else None

@@ -1,0 +1,145 @@
+"""``index.md``: the way through a capture, in the order in which a reader asks."""
+
+from __future__ import annotations
+
+import os
+from typing import Mapping, Sequence
+
+from .dump import STAGES, frame_status, recompile_lines
+from .events import (
+    Break,
+    CompileKey,
+    Frame,
+    Graph,
+    GraphRun,
+    Metrics,
+    Problem,
+    Recompile,
+    Started,
+)
+from .names import scrub
+from .session import Session
+
+EMPTY = (
+    "Nothing was compiled inside this capture. Either no function under `torch.compile` was called "
+    "here, or every call found code that had been compiled before and is not known to this torch "
+    "any more (`torch._dynamo.reset()` before the capture makes it compile again), or compiling is "
+    "switched off (`TORCHDYNAMO_DISABLE`, `torch.compiler.set_stance`)."
+)
+
+
+def index_text(session: Session, full: Mapping[str, Sequence[Frame]]) -> str:
+    """Make the index; ``full`` maps each full-code file to the versions that it dispatches to."""
+    frames = session.of(Frame)
+    parts: list[str] = ["# What torch.compile made\n"]
+    if not frames:
+        parts.append(EMPTY + "\n")
+    else:
+        parts.append(_summary(session, frames) + "\n")
+        parts.append(_HOW_TO_READ)
+        parts.append(_functions(session, full))
+    parts += [_breaks(session), _recompiles(session), _skipped(session), _problems(session)]
+    return "\n".join(part for part in parts if part).rstrip("\n") + "\n"
+
+
+_HOW_TO_READ = """\
+Start with a function's **full code**: which compiled version torch chooses, by which guards. From
+there go to the **transformed code** of a version, and from there to the **graph** that it calls.
+Where a file runs, a breakpoint in it is hit.
+"""
+
+
+def _summary(session: Session, frames: Sequence[Frame]) -> str:
+    swapped = sum(frame.swapped for frame in frames)
+    proven = sum(frame.verdict.proven for frame in frames)
+    running = sum(run.runs for run in _runs(session).values())
+    graphs = len({graph.file for graph in session.of(Graph)})
+    return (
+        f"{len(frames)} transformed frames: {proven} proven, {swapped} run from their files. "
+        f"{graphs} graph files: {running} run from their files. "
+        f"{len(session.of(Break))} graph breaks, {len(session.of(Recompile))} recompiles."
+    )
+
+
+def _runs(session: Session) -> dict[str, GraphRun]:
+    return {run.file: run for run in session.of(GraphRun)}
+
+
+def _functions(session: Session, full: Mapping[str, Sequence[Frame]]) -> str:
+    graphs: dict[CompileKey, dict[str, Graph]] = {}
+    for graph in session.of(Graph):
+        graphs.setdefault(graph.key, {})[graph.file] = graph
+    runs = _runs(session)
+    lines: list[str] = []
+    for file, versions in full.items():
+        place = versions[0].place
+        lines += [
+            f"## {_code(place.function)}\n",
+            f"`{os.path.basename(place.file)}:{place.line}` · full code: {_link(file)}\n",
+            "| compile | transformed code | verdict |",
+            "| --- | --- | --- |",
+        ]
+        for frame in versions:
+            lines.append(f"| {frame.key} | {_link(frame.file)} | {_cell(frame_status(frame))} |")
+        lines.append("")
+        for frame in versions:
+            for graph in graphs.get(frame.key, {}).values():
+                run = runs.get(graph.file)
+                note = " · runs from this file" if run is not None and run.runs else ""
+                what = STAGES.get(graph.stage, graph.stage)
+                lines.append(f"- [{frame.key}] {_link(graph.file)}: {what}{note}")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _breaks(session: Session) -> str:
+    events = session.of(Break)
+    if not events:
+        return ""
+    lines = ["## Graph breaks\n"]
+    for event in events:
+        lines += [f"**[{event.key}]** {event.title}\n", "```text", scrub(event.text.strip())]
+        lines += ["```", ""]
+    return "\n".join(lines)
+
+
+def _recompiles(session: Session) -> str:
+    lines = [f"- {line}" for line in recompile_lines(session.of(Recompile))]
+    return "\n".join(["## Recompiles\n", *lines, ""]) if lines else ""
+
+
+def _skipped(session: Session) -> str:
+    """Frames that Dynamo began and for which no code came out."""
+    done = {frame.key for frame in session.of(Frame)}
+    reasons = {m.key: m.values.get("fail_reason") for m in session.of(Metrics)}
+    lines = []
+    for started in session.of(Started):
+        if started.key in done:
+            continue
+        place = started.place
+        where = "" if place is None else f"{_code(place.function)} (`{place}`)"
+        why = reasons.get(started.key) or "torch gives no reason; a frame without a graph is kept"
+        lines.append(f"- [{started.key}] {where}: {scrub(' '.join(str(why).split()))}")
+    return "\n".join(["## Frames left as they are\n", *lines, ""]) if lines else ""
+
+
+def _problems(session: Session) -> str:
+    lines = []
+    for problem in session.of(Problem):
+        lines.append(f"- {problem.where}: {' '.join(problem.what.split())}")
+        if problem.detail:
+            lines += ["", "  ```text", *("  " + x for x in problem.detail.splitlines()), "  ```"]
+    return "\n".join(["## What pellucid could not do\n", *lines, ""]) if lines else ""
+
+
+def _link(file: str) -> str:
+    return f"[{_cell(file)}]({file})"
+
+
+def _code(text: str) -> str:
+    return f"`{text}`"
+
+
+def _cell(text: str) -> str:
+    # Leading underscores would be read as emphasis, a bar as the end of the cell.
+    return " ".join(text.split()).replace("|", "\\|").replace("_", "\\_")

@@ -1,0 +1,208 @@
+"""One capture on disk: the events seen so far, the files written, and the record of both.
+
+A session is told of events by several threads; every public method may be called from any of them.
+Files appear whole or not at all.  What goes wrong on our side becomes a :class:`Problem` here, is
+shown in ``index.md``, and is reported once when the capture ends; it never reaches the program.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+import threading
+import traceback
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from types import CodeType
+from typing import Any, Callable, Iterator, TypeVar
+
+from .events import CacheEntry, CompileKey, Frame, Problem, Started
+from .names import scrub
+
+SCHEMA = 1
+RECORD = "session.json"
+INDEX = "index.md"
+
+E = TypeVar("E")
+Listener = Callable[[Any], None]
+
+
+def write_atomic(path: Path, text: str) -> None:
+    """Write a file so that a reader sees the old one or the new one, never a part."""
+    handle, temporary = tempfile.mkstemp(prefix=".pellucid-", dir=str(path.parent))
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
+            # A lone surrogate in a user's string must not cost the file.
+            stream.write(text.encode("utf-8", "backslashreplace").decode("utf-8"))
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, str(path))
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+class Session:
+    """The store of one capture.
+
+    Args:
+        directory: where the files go; made when it is not there.
+        listener: called with each event as it is recorded, for showing progress.
+    """
+
+    def __init__(self, directory: Path, listener: Listener | None = None) -> None:
+        self.directory = Path(os.path.abspath(str(directory)))
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self._listener = listener
+        self._lock = threading.RLock()
+        self._events: list[Any] = []
+        self._files: dict[str, object] = {}
+        self._caches: dict[int, tuple[CodeType, list[CacheEntry]]] = {}
+        self._epoch = 0
+        self._started: dict[tuple[int, str | None], bool] = {}
+        self._remove_previous()
+
+    # -- events --
+
+    def record(self, event: Any) -> None:
+        """Keep an event, and tell the listener."""
+        with self._lock:
+            self._events.append(event)
+        if self._listener is not None:
+            with self.guard("progress listener"):
+                self._listener(event)
+
+    def of(self, kind: type[E]) -> list[E]:
+        """The events of one kind, in order."""
+        with self._lock:
+            return [event for event in self._events if isinstance(event, kind)]
+
+    def key(self, compile_id: str | None) -> CompileKey:
+        """The compile that an id means now."""
+        with self._lock:
+            return CompileKey(compile_id, self._epoch)
+
+    def start(self, compile_id: str | None) -> CompileKey:
+        """A compile begins; an id that begins twice means that torch's counters were reset."""
+        with self._lock:
+            if (self._epoch, compile_id) in self._started:
+                self._epoch += 1
+            self._started[self._epoch, compile_id] = True
+            return CompileKey(compile_id, self._epoch)
+
+    def problem(self, where: str, what: str, detail: str = "") -> None:
+        """Record something that went wrong on our side."""
+        self.record(Problem(where, scrub(what), scrub(detail)))
+
+    @contextlib.contextmanager
+    def guard(self, where: str) -> Iterator[None]:
+        """Keep an exception of ours from the program; it becomes a problem."""
+        try:
+            yield
+        except Exception as error:
+            what = f"{type(error).__name__}: {error}"
+            with self._lock:
+                self._events.append(Problem(where, scrub(what), scrub(traceback.format_exc())))
+
+    # -- cache entries, which die with a reset --
+
+    def set_cache(self, code: CodeType, entries: list[CacheEntry]) -> None:
+        """Keep the newest known cache entries of a code object."""
+        with self._lock:
+            self._caches[id(code)] = (code, entries)
+
+    def cache(self, code: CodeType) -> list[CacheEntry]:
+        """The newest known cache entries of a code object."""
+        with self._lock:
+            return self._caches.get(id(code), (code, []))[1]
+
+    def originals(self) -> list[CodeType]:
+        """The user's code objects of this capture, in the order of their first compile."""
+        unique: dict[int, CodeType] = {}
+        for frame in self.of(Frame):
+            unique.setdefault(id(frame.original), frame.original)
+        return list(unique.values())
+
+    # -- files --
+
+    def claim(self, name: str, owner: object) -> str:
+        """Reserve a file name for one owner; another owner gets the name with a number.
+
+        The same owner always gets the same name back, so that a later version of a file replaces
+        the earlier one.
+        """
+        stem, dot, suffix = name.rpartition(".")
+        with self._lock:
+            candidate, number = name, 1
+            while candidate in self._files and not _same(self._files[candidate], owner):
+                number += 1
+                candidate = f"{stem}_{number}{dot}{suffix}"
+            self._files[candidate] = owner
+            return candidate
+
+    def path(self, name: str) -> Path:
+        """The absolute path of one of this capture's files."""
+        return self.directory / name
+
+    def write(self, name: str, text: str) -> Path:
+        """Write one of this capture's files, whole."""
+        with self._lock:
+            self._files.setdefault(name, name)
+            write_atomic(self.path(name), text)
+            return self.path(name)
+
+    def files(self) -> list[str]:
+        """The names of the files written so far."""
+        with self._lock:
+            return sorted(name for name in self._files if self.path(name).exists())
+
+    def _remove_previous(self) -> None:
+        """Remove what an earlier capture left here, and only that: its record lists it."""
+        try:
+            previous = json.loads(self.path(RECORD).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return
+        if not isinstance(previous, dict) or previous.get("tool") != "pellucid":
+            return
+        for name in previous.get("files", []):
+            if isinstance(name, str) and os.path.basename(name) == name:
+                with contextlib.suppress(OSError):
+                    self.path(name).unlink()
+
+    # -- the record --
+
+    def to_json(self, versions: dict[str, str]) -> str:
+        """The whole capture as text: every event, in order, and the names of the files."""
+        with self._lock:
+            events = [{"event": type(e).__name__, **_plain(e)} for e in self._events]
+            starts = sum(isinstance(e, Started) for e in self._events)
+        record = {
+            "tool": "pellucid",
+            "schema": SCHEMA,
+            "versions": versions,
+            "compiles_started": starts,
+            "events": events,
+            "files": sorted({*self.files(), RECORD}),
+        }
+        return json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+
+
+def _same(a: object, b: object) -> bool:
+    # Code objects that are equal are still two frames; keys are equal by value.
+    return a is b or (not isinstance(a, CodeType) and not isinstance(b, CodeType) and a == b)
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, CodeType):
+        return {"name": value.co_name, "file": value.co_filename, "line": value.co_firstlineno}
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_plain(item) for item in value]
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return scrub(repr(value))
