@@ -38,8 +38,8 @@ def takes_argument(number):
 
 
 def goes_backward(name):
-    """Tell whether a relative jump is backward."""
-    return "JUMP_BACKWARD" in name
+    """Tell whether a relative target is backward (END_ASYNC_FOR has one, though it never jumps)."""
+    return "JUMP_BACKWARD" in name or name == "END_ASYNC_FOR"
 
 
 def cache_entries(name, number):

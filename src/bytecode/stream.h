@@ -46,6 +46,26 @@ enum FunctionFlag : uint32_t {
   kAnnotate = 16,    // 3.14
 };
 
+// Operands of Intrinsic1 and Intrinsic2: CPython's numbers (3.12+), which earlier versions' opcodes get too.
+enum Intrinsic : uint32_t {
+  kPrint = 1,              // PrintExpr where its result is popped
+  kImportStar = 2,         // ImportStar where its result is popped
+  kStopIterationError = 3,
+  kAsyncGenWrap = 4,       // stands before each YieldValue of an asynchronous generator, in all versions
+  kUnaryPositive = 5,      // always Unary
+  kListToTuple = 6,        // always ListToTuple
+  kTypeVar = 7,
+  kParamSpec = 8,
+  kTypeVarTuple = 9,
+  kSubscriptGeneric = 10,
+  kTypeAlias = 11,
+  kPrepReraiseStar = 1,    // Intrinsic2 from here
+  kTypeVarWithBound = 2,
+  kTypeVarWithConstraints = 3,
+  kSetFunctionTypeParams = 4,
+  kSetTypeParamDefault = 5,
+};
+
 inline constexpr int32_t kNoLine = -1;
 
 struct RawInstr {
@@ -100,6 +120,11 @@ StackEffect stack_effect(const Instr& instr);
 
 // Deterministic text: one line an instruction, operands resolved.
 std::string dump(const object::Module& module, const Stream& stream);
+
+// The raw instructions, for comparing with `dis`: a line with the code object's first line and name,
+// then a line an instruction: offset, name, argument, target (-1: none), line (-1: none).
+std::string dump_raw(const object::Module& module, const Stream& stream);
+
 void check(const object::Module& module, const Stream& stream);
 
 }  // namespace pellucid::bytecode

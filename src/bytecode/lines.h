@@ -1,0 +1,16 @@
+// bytecode: the three line tables of CPython, read into one form.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/result.h"
+#include "object/code.h"
+
+namespace pellucid::bytecode {
+
+// The line of each code unit (two bytes of bytecode), kNoLine where the table says "artificial" or
+// says nothing. A table that is cut off or runs past the bytecode is an error.
+Result<std::vector<int32_t>> lines_of_units(const object::Code& code);
+
+}  // namespace pellucid::bytecode

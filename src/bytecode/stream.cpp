@@ -1,0 +1,82 @@
+#include "bytecode/stream.h"
+
+#include <bit>
+
+namespace pellucid::bytecode {
+namespace {
+
+// Stands for "depends on the operand" in ops.def.
+constexpr uint32_t kVar = 0xffffffffu;
+
+struct OpInfo {
+  std::string_view name;
+  Operand operand;
+  uint32_t pops;
+  uint32_t pushes;
+  bool raises;
+};
+
+constexpr OpInfo kOps[] = {
+#define OP(name, operand, pops, pushes, raises) {#name, Operand::operand, pops, pushes, raises != 0},
+#include "bytecode/ops.def"
+#undef OP
+};
+
+const OpInfo& info(Op op) { return kOps[static_cast<size_t>(op)]; }
+
+uint32_t variable_pops(const Instr& instr) {
+  const uint32_t a = instr.a;
+  const uint32_t b = instr.b;
+  switch (instr.op) {
+    case Op::BuildTuple:
+    case Op::BuildList:
+    case Op::BuildSet:
+    case Op::BuildString:
+    case Op::BuildSlice:
+    case Op::BuildTupleUnpack:
+    case Op::BuildTupleUnpackWithCall:
+    case Op::BuildListUnpack:
+    case Op::BuildSetUnpack:
+    case Op::BuildMapUnpack:
+    case Op::BuildMapUnpackWithCall:
+    case Op::PopExcept:
+    case Op::EndAsyncFor:
+    case Op::Raise:
+    case Op::Reraise: return a;
+    case Op::BuildMap: return 2 * a;
+    case Op::BuildConstKeyMap: return a + 1;
+    case Op::Format: return 1 + b;
+    case Op::BuildInterpolation: return 2 + b;
+    case Op::MakeFunction: return 1 + b + static_cast<uint32_t>(std::popcount(a & 15));
+    case Op::Call: return a + b;
+    case Op::CallKw: return a + b + 1;
+    case Op::CallEx: return b + 1 + (a & 1);
+    default: return 0;  // the 3.8 finally ops: their effect depends on the path
+  }
+}
+
+uint32_t variable_pushes(const Instr& instr) {
+  switch (instr.op) {
+    case Op::UnpackSequence: return instr.a;
+    case Op::UnpackEx: return instr.a + 1 + instr.b;
+    case Op::MatchKeys:
+    case Op::MatchClass:
+    case Op::BeforeWith:
+    case Op::BeforeAsyncWith: return 1 + instr.b;
+    default: return 0;  // as above
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(Op op) { return info(op).name; }
+Operand operand_of(Op op) { return info(op).operand; }
+bool can_raise(Op op) { return info(op).raises; }
+
+StackEffect stack_effect(const Instr& instr) {
+  const OpInfo& op = info(instr.op);
+  return {op.pops == kVar ? variable_pops(instr) : op.pops,
+          op.pushes == kVar ? variable_pushes(instr) : op.pushes};
+}
+
+}  // namespace pellucid::bytecode

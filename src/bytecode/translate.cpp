@@ -1,0 +1,303 @@
+#include "bytecode/translate.h"
+
+#include <initializer_list>
+#include <string>
+
+#include "bytecode/meanings.h"
+#include "bytecode/raw_table.h"
+
+namespace pellucid::bytecode {
+namespace {
+
+using object::LocalKind;
+
+// CPython's NB_* numbers: 13 operators, the same in place, and in 3.14 the subscript.
+constexpr BinaryOperator kBinaryOps[] = {
+    BinaryOperator::Add,  BinaryOperator::BitAnd, BinaryOperator::FloorDiv, BinaryOperator::LShift,
+    BinaryOperator::MatMult, BinaryOperator::Mult, BinaryOperator::Mod, BinaryOperator::BitOr,
+    BinaryOperator::Pow, BinaryOperator::RShift, BinaryOperator::Sub, BinaryOperator::Div,
+    BinaryOperator::BitXor,
+};
+constexpr uint32_t kBinaryOpCount = 13;
+constexpr uint32_t kSubscript = 2 * kBinaryOpCount;
+
+// Arguments of LOAD_SPECIAL.
+enum Special : uint32_t { kEnter, kExit, kAsyncEnter, kAsyncExit };
+
+class Translator {
+ public:
+  Translator(const object::Module& module, object::CodeId code, const std::vector<RawInstr>& raw,
+             const RawFacts& facts)
+      : module_(module), code_(module[code]), raw_(raw), facts_(facts) {}
+
+  Result<Translation> run() {
+    out_.first.reserve(raw_.size() + 1);
+    out_.instrs.reserve(raw_.size());
+    for (at_ = 0; at_ < raw_.size(); ++at_) {
+      out_.first.push_back(static_cast<uint32_t>(out_.instrs.size()));
+      if (skip_ > 0) {
+        --skip_;
+      } else if (!one(raw_[at_])) {
+        return error_;
+      }
+    }
+    out_.first.push_back(static_cast<uint32_t>(out_.instrs.size()));
+    return std::move(out_);
+  }
+
+ private:
+  // -- what is around -------------------------------------------------------------------------
+  // The name of the k-th raw instruction from here, "" past the end.
+  std::string_view name_at(size_t k) const {
+    return at_ + k < raw_.size() ? raw_table(code_.version)[raw_[at_ + k].opcode].name : "";
+  }
+  // The same, if control gets there only from the one before.
+  std::string_view name_behind(size_t k) const {
+    return at_ + k < raw_.size() && !facts_.is_target[at_ + k] ? name_at(k) : "";
+  }
+
+  bool fail(const std::string& what) {
+    const RawInstr& instr = raw_[at_];
+    error_ = Error{ErrorCode::Malformed, instr.offset,
+                   "bytecode: " + std::string(name_at(0)) + ' ' + std::to_string(instr.arg) + ": " +
+                       what + " at offset " + std::to_string(instr.offset)};
+    return false;
+  }
+
+  // -- emitting -------------------------------------------------------------------------------
+  bool emit(Op op, uint32_t a = 0, uint32_t b = 0) {
+    const RawInstr& instr = raw_[at_];
+    out_.instrs.push_back({op, a, b, static_cast<uint32_t>(at_), instr.offset, instr.line});
+    return true;
+  }
+  bool emit_const(Op op, uint32_t index) {
+    if (index >= code_.consts.size()) return fail("no such constant");
+    return emit(op, code_.consts[index].value);
+  }
+  bool emit_name(Op op, uint32_t index, uint32_t b = 0) {
+    if (index >= code_.names.size()) return fail("no such name");
+    return emit(op, code_.names[index].value, b);
+  }
+  bool emit_local(Op op, uint32_t index) {
+    const bool since_311 = code_.version.minor >= 11;
+    const size_t count = since_311 ? code_.localsplus.size() : code_.varnames.size();
+    if (index >= count) return fail("no such local");
+    // In 3.11 and later the slot of a cell holds the cell, and 3.13 has no other way to load it.
+    const LocalKind kind = code_.localspluskinds[index];
+    const bool is_cell = since_311 && kind != LocalKind::Local && kind != LocalKind::Hidden;
+    return emit(op == Op::LoadFast && is_cell ? Op::LoadClosure : op,
+                code_.localsplus[index].value);
+  }
+  bool emit_cell(Op op, uint32_t index) {
+    if (code_.version.minor >= 11) {
+      if (index >= code_.localsplus.size()) return fail("no such cell");
+      return emit(op, code_.localsplus[index].value);
+    }
+    const size_t cells = code_.cellvars.size();
+    if (index >= cells + code_.freevars.size()) return fail("no such cell");
+    return emit(op, (index < cells ? code_.cellvars[index] : code_.freevars[index - cells]).value);
+  }
+  bool emit_jump(Op op, int64_t target, uint32_t b = 0) {
+    const uint32_t index = raw_at(target);
+    if (index == kNoRaw) return fail("jump to where no instruction starts");
+    return emit(op, index, b);
+  }
+  uint32_t raw_at(int64_t offset) const {
+    if (offset < 0 || offset % 2 != 0) return kNoRaw;
+    const auto unit = static_cast<uint64_t>(offset) / 2;
+    return unit < facts_.at_unit.size() ? facts_.at_unit[unit] : kNoRaw;
+  }
+
+  // -- one raw instruction --------------------------------------------------------------------
+  bool one(const RawInstr& instr) {
+    const Meaning& meaning = meaning_of(code_.version, instr.opcode);
+    const Op op = meaning.op;
+    const uint32_t arg = instr.arg;
+    if (meaning.form != Form::MakeCell && meaning.form != Form::Drop &&
+        meaning.form != Form::ReturnGenerator) {
+      in_prologue_ = false;
+    }
+    switch (meaning.form) {
+      case Form::Plain: return emit(op, meaning.a, meaning.b);
+      case Form::Number: return emit(op, arg, meaning.b);
+      case Form::Const: return emit_const(op, arg);
+      case Form::Name: return emit_name(op, arg);
+      case Form::Local: return emit_local(op, arg);
+      case Form::Cell: return emit_cell(op, arg);
+      case Form::Target: return emit_jump(op, instr.target, meaning.b);
+      case Form::Drop: return drop();
+      case Form::Never: return fail("not an instruction of a code object");
+      case Form::ReturnGenerator:
+        skip_ = name_behind(1) == "POP_TOP" ? 1 : 0;
+        return true;
+      case Form::MakeCell: return in_prologue_ || emit_cell(op, arg);
+      case Form::DupTwo: return emit(Op::Copy, 2) && emit(Op::Copy, 2);
+      case Form::SmallInt: return small_int(arg);
+      case Form::ReturnConst: return emit_const(Op::LoadConst, arg) && emit(Op::ReturnValue);
+      case Form::TwoLocals: return emit_local(op, arg >> 4) && emit_local(Op::LoadFast, arg & 15);
+      case Form::StoreTwo: return emit_local(op, arg >> 4) && emit_local(op, arg & 15);
+      case Form::GlobalNullBelow: return push_null_if(arg & 1) && emit_name(op, arg >> 1);
+      case Form::GlobalNullAbove: return emit_name(op, arg >> 1) && push_null_if(arg & 1);
+      case Form::AttrOrMethod: return attribute(arg & 1, arg >> 1);
+      case Form::SuperAttr: return emit(op, arg >> 1 & 1) && attribute(arg & 1, arg >> 2);
+      case Form::CommonConstant: return arg == 0 ? emit(Op::LoadAssertionError) : emit(op, arg);
+      case Form::SliceThen: return emit(Op::BuildSlice, 2) && emit(op);
+      case Form::BinaryOp: return binary_op(arg);
+      case Form::CompareOp: return compare_op(arg >> meaning.b);
+      case Form::CompareOp38: return compare_op_38(arg);
+      case Form::Flag: return emit(op, arg & 1);
+      case Form::UnpackEx: return emit(op, arg & 0xff, arg >> 8);
+      case Form::FormatValue: return emit(op, arg & 3, arg >> 2 & 1);
+      case Form::Interpolation: return emit(op, arg >> 2, arg & 1);
+      case Form::CallOrCallKw: return emit(follows_kw_names() ? Op::CallKw : op, arg, meaning.b);
+      case Form::CallEx: return emit(op, arg & 1, meaning.b);
+      case Form::Yield310: return yield_value();
+      case Form::Intrinsic1: return intrinsic_1(arg);
+      case Form::ToBool: return to_bool();
+      case Form::JumpOrPop:
+        return emit(Op::Copy, 1) && emit_jump(op, instr.target) && emit(Op::Pop);
+      case Form::JumpIfNotExcMatch: return emit(Op::ExcMatch) && emit_jump(op, instr.target);
+      case Form::CheckExcMatch:
+        return emit(Op::Copy, 2) && emit(Op::Swap, 2) && emit(Op::ExcMatch);
+      case Form::ForIter: return for_iter(instr);
+      case Form::EndFor:
+        skip_ = name_behind(1) == pop_behind_end_for() ? 1 : 0;
+        return true;
+      case Form::EndSend: return emit(Op::Swap, 2) && emit(Op::Pop);
+      case Form::Copy: return before_with() || emit(op, arg);
+      case Form::Reraise: return emit(op, meaning.a, arg == 0 ? 0 : arg + 1);
+    }
+    return fail("no such form");
+  }
+
+  bool drop() {
+    if (name_at(0) == "RESUME") in_prologue_ = false;
+    return true;
+  }
+
+  bool small_int(uint32_t value) {
+    if (value >= object::small_int_count(code_.version)) return fail("not a small int");
+    return emit(Op::LoadConst, value);
+  }
+
+  bool push_null_if(uint32_t flag) { return flag == 0 || emit(Op::PushNull); }
+
+  bool attribute(uint32_t is_method, uint32_t index) {
+    return emit_name(is_method ? Op::LoadMethod : Op::LoadAttr, index);
+  }
+
+  bool binary_op(uint32_t arg) {
+    if (arg == kSubscript && code_.version.minor >= 14) return emit(Op::Subscr);
+    if (arg >= kSubscript) return fail("no such operator");
+    const BinaryOperator op = kBinaryOps[arg % kBinaryOpCount];
+    return emit(Op::Binary, static_cast<uint32_t>(op), arg / kBinaryOpCount);
+  }
+
+  bool compare_op(uint32_t arg) {
+    if (arg > static_cast<uint32_t>(CompareOperator::GtE)) return fail("no such comparison");
+    return emit(Op::Compare, arg);
+  }
+
+  bool compare_op_38(uint32_t arg) {
+    switch (arg) {
+      case 6: return emit(Op::ContainsOp, 0);
+      case 7: return emit(Op::ContainsOp, 1);
+      case 8: return emit(Op::IsOp, 0);
+      case 9: return emit(Op::IsOp, 1);
+      case 10: return emit(Op::ExcMatch);
+      default: return compare_op(arg);
+    }
+  }
+
+  // CALL behind KW_NAMES, in 3.11 with a PRECALL between them.
+  bool follows_kw_names() const {
+    size_t before = at_;
+    const auto name = [&] { return raw_table(code_.version)[raw_[before].opcode].name; };
+    do {
+      if (before-- == 0) return false;
+    } while (name() == "PRECALL");
+    return name() == "KW_NAMES";
+  }
+
+  bool yield_value() {
+    if (code_.flags & object::kAsyncGenerator) emit(Op::Intrinsic1, kAsyncGenWrap);
+    return emit(Op::YieldValue);
+  }
+
+  bool intrinsic_1(uint32_t arg) {
+    const bool popped = name_behind(1) == "POP_TOP";
+    if (arg == kUnaryPositive) {
+      return emit(Op::Unary, static_cast<uint32_t>(UnaryOperator::Positive));
+    }
+    if (arg == kListToTuple) return emit(Op::ListToTuple);
+    if ((arg == kPrint || arg == kImportStar) && popped) {
+      skip_ = 1;
+      return emit(arg == kPrint ? Op::PrintExpr : Op::ImportStar);
+    }
+    return emit(Op::Intrinsic1, arg);
+  }
+
+  bool to_bool() {
+    const std::string_view next = name_at(1);
+    if (next == "POP_JUMP_IF_TRUE" || next == "POP_JUMP_IF_FALSE" || next == "UNARY_NOT") return true;
+    return emit(Op::ToBool);
+  }
+
+  // What takes the exhausted iterator off the stack behind END_FOR: 3.12's END_FOR does it itself.
+  std::string_view pop_behind_end_for() const {
+    return code_.version.minor == 12 ? "(none)" : code_.version.minor == 13 ? "POP_TOP" : "POP_ITER";
+  }
+
+  bool for_iter(const RawInstr& instr) {
+    const uint32_t end = raw_at(instr.target);
+    if (end == kNoRaw) return fail("jump to where no instruction starts");
+    const auto name = [&](uint32_t index) {
+      return index < raw_.size() ? raw_table(code_.version)[raw_[index].opcode].name : "";
+    };
+    const bool pops = code_.version.minor >= 13;
+    if (name(end) != "END_FOR" || (pops && name(end + 1) != pop_behind_end_for())) {
+      return fail("does not lead to END_FOR");
+    }
+    return emit(Op::ForIter, end + (pops ? 2 : 1));
+  }
+
+  // 3.14: COPY 1, LOAD_SPECIAL exit, SWAP 2, SWAP 3, LOAD_SPECIAL enter, CALL 0.
+  bool before_with() {
+    static constexpr std::string_view kNames[] = {"COPY", "LOAD_SPECIAL", "SWAP",
+                                                  "SWAP", "LOAD_SPECIAL", "CALL"};
+    if (code_.version.minor < 14 || name_behind(1) != kNames[1]) return false;
+    for (size_t k = 1; k < 6; ++k) {
+      if (name_behind(k) != kNames[k]) return false;
+    }
+    const auto has_args = [&](std::initializer_list<uint32_t> args) {
+      size_t k = at_;
+      for (const uint32_t arg : args) {
+        if (raw_[k++].arg != arg) return false;
+      }
+      return true;
+    };
+    const bool sync = has_args({1, kExit, 2, 3, kEnter, 0});
+    if (!sync && !has_args({1, kAsyncExit, 2, 3, kAsyncEnter, 0})) return false;
+    skip_ = 5;
+    return emit(sync ? Op::BeforeWith : Op::BeforeAsyncWith, 0, 2);
+  }
+
+  const object::Module& module_;
+  const object::Code& code_;
+  const std::vector<RawInstr>& raw_;
+  const RawFacts& facts_;
+  Translation out_;
+  Error error_;
+  size_t at_ = 0;
+  size_t skip_ = 0;           // raw instructions behind this one that it has swallowed
+  bool in_prologue_ = true;
+};
+
+}  // namespace
+
+Result<Translation> translate(const object::Module& module, object::CodeId code,
+                              const std::vector<RawInstr>& raw, const RawFacts& facts) {
+  return Translator(module, code, raw, facts).run();
+}
+
+}  // namespace pellucid::bytecode
