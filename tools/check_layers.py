@@ -48,8 +48,12 @@ TORCH_INTERNALS_ONLY_IN = ("pellucid.torch.hooks", "pellucid.torch.compat")
 TORCH_INTERNALS = ("torch._", "torch.fx._", "torch.utils._")
 THIRD_PARTY = {"rich", "jinja2", "pygments", "torch"}
 # The pure parts: they read plain data and work without torch.
-TORCH_FREE = ("pellucid.torch.events", "pellucid.torch.session", "pellucid.torch.findings",
-              "pellucid.report")
+TORCH_FREE = (
+    "pellucid.torch.events",
+    "pellucid.torch.session",
+    "pellucid.torch.findings",
+    "pellucid.report",
+)
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 

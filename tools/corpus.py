@@ -95,9 +95,7 @@ def main() -> int:
     return 0
 
 
-def report(
-    version: str, results: List[Tuple[Path, str, str]], base: Path, reasons: int
-) -> None:
+def report(version: str, results: List[Tuple[Path, str, str]], base: Path, reasons: int) -> None:
     """Print the counts of one version and the commonest reasons."""
     counts: Dict[str, int] = collections.Counter(status for _, status, _ in results)
     proven = counts["identical"] + counts["equivalent"]

@@ -17,8 +17,12 @@ GENERATED = ("src/bytecode/raw/", "src/object/generated/")
 
 def cpp_files() -> List[str]:
     """Return the C++ files whose format is checked; generated ones and .def tables are exempt."""
-    found = [path for folder in ("src", "include", "tests/stages", "fuzz")
-             for path in sorted((ROOT / folder).rglob("*")) if path.suffix in {".h", ".cpp"}]
+    found = [
+        path
+        for folder in ("src", "include", "tests/stages", "fuzz")
+        for path in sorted((ROOT / folder).rglob("*"))
+        if path.suffix in {".h", ".cpp"}
+    ]
     names = [str(path.relative_to(ROOT)) for path in found]
     return [name for name in names if not name.startswith(GENERATED)]
 

@@ -1,8 +1,7 @@
 """pellucid opens the opaque box of the PyTorch compiler.
 
 `decompile` and `decompile_ex` work on any Python code and need no PyTorch. What works on
-`torch.compile` (`prepare_debug`, `debug`, `install`, `uninstall`, `find_nan`, `report`) is loaded when
-it is first used.
+`torch.compile` (`prepare_debug`, `debug`, `install`, `uninstall`) is loaded when it is first used.
 """
 
 import importlib
@@ -13,14 +12,8 @@ from pellucid.decompile import Decompilation, Verdict, decompile, decompile_ex, 
 from pellucid.errors import CannotStandIn, DecompileError
 
 if TYPE_CHECKING:
-    from pellucid.torch import (  # noqa: F401
-        debug,
-        dump_graph,
-        find_nan,
-        install,
-        prepare_debug,
-        uninstall,
-    )
+    from pellucid.torch import debug  # type: ignore[no-redef]
+    from pellucid.torch import install, prepare_debug, uninstall
 
 # Loaded on first use: importing pellucid must not import torch.
 _LAZY: Dict[str, str] = {
@@ -28,10 +21,6 @@ _LAZY: Dict[str, str] = {
     "debug": "pellucid.torch",
     "install": "pellucid.torch",
     "uninstall": "pellucid.torch",
-    "find_nan": "pellucid.torch",
-    "dump_graph": "pellucid.torch",
-    "optimization": "",
-    "report": "",
 }
 
 __all__ = [
@@ -40,19 +29,20 @@ __all__ = [
     "DecompileError",
     "Verdict",
     "__version__",
+    "debug",
     "decompile",
     "decompile_ex",
     "decompile_pyc",
+    "install",
+    "prepare_debug",
+    "uninstall",
 ]
 
 
 def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         raise AttributeError(f"module 'pellucid' has no attribute {name!r}")
-    if _LAZY[name]:
-        value = getattr(importlib.import_module(_LAZY[name]), name)
-    else:
-        value = importlib.import_module(f"pellucid.{name}")
+    value = getattr(importlib.import_module(_LAZY[name]), name)
     globals()[name] = value
     return value
 

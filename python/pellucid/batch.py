@@ -96,7 +96,9 @@ def run(jobs: Sequence[Job], verify: bool, workers: int, as_json: bool) -> int:
             _print(result, alone=len(jobs) == 1)
         if result.error is not None:
             status = EXIT_ERROR
-        elif verify and status == EXIT_OK and result.verdict and result.verdict.status == "unproven":
+        elif (
+            verify and status == EXIT_OK and result.verdict and result.verdict.status == "unproven"
+        ):
             status = EXIT_UNPROVEN
     return status
 
@@ -117,9 +119,7 @@ def _shown_progress(results: Iterable[Result], total: int) -> Iterable[Result]:
     import rich.progress
 
     console = rich.console.Console(stderr=True)
-    return rich.progress.track(
-        results, "decompiling", total=total, console=console, transient=True
-    )
+    return rich.progress.track(results, "decompiling", total=total, console=console, transient=True)
 
 
 def _print(result: Result, alone: bool) -> None:

@@ -129,7 +129,9 @@ def _verdict(compared: "Tuple[str, List[Tuple[str, str, str, int, int]]]") -> Ve
         if code.status == "unproven":
             place = f"{code.code}: {code.reason} at byte 0x{code.offset:x}"
             return Verdict(status, "recompiled", place, verdicts)
-    return Verdict(status, "recompiled", "" if status != "unproven" else "no reason given", verdicts)
+    return Verdict(
+        status, "recompiled", "" if status != "unproven" else "no reason given", verdicts
+    )
 
 
 def _result(

@@ -7,6 +7,7 @@ original's order, and at least its locals; and opaque constants are constants ag
 """
 
 import __future__
+
 import ast
 import dis
 import opcode
@@ -143,9 +144,7 @@ def _never(statements: List[str], place: ast.stmt) -> ast.stmt:
     return dead
 
 
-def _with_original_names(
-    code: CodeType, original: CodeType, renamed: Dict[str, str]
-) -> CodeType:
+def _with_original_names(code: CodeType, original: CodeType, renamed: Dict[str, str]) -> CodeType:
     """Give `code` the names, flags and qualified names of the original."""
 
     def old(names: Sequence[str]) -> Tuple[str, ...]:
@@ -328,7 +327,13 @@ def _pushes_null(unit: _Unit) -> bool:
 
 def _check(code: CodeType, original: CodeType) -> None:
     """Raise CannotStandIn if what calls the code would see a difference."""
-    for field in ("co_argcount", "co_posonlyargcount", "co_kwonlyargcount", "co_freevars", "co_cellvars"):
+    for field in (
+        "co_argcount",
+        "co_posonlyargcount",
+        "co_kwonlyargcount",
+        "co_freevars",
+        "co_cellvars",
+    ):
         ours, theirs = getattr(code, field), getattr(original, field)
         if ours != theirs:
             raise CannotStandIn(f"{field} is {ours} instead of {theirs}")
