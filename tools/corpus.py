@@ -1,7 +1,7 @@
 """Decompile the standard library of every CPython found and count the verdicts.
 
-`corpus.py 3.11` takes one version, `--sample 0.1` a tenth of the files, `--out DIR` keeps the sources. The
-sources are compiled by the interpreter they belong to; nothing of them is run.
+`corpus.py 3.11` takes one version, `--sample 0.1` a tenth of the files, `--out DIR` keeps what was
+decompiled. The library is compiled by the interpreter it belongs to; nothing of it is run.
 """
 
 import argparse
@@ -101,8 +101,8 @@ def report(version: str, results: List[Tuple[Path, str, str]], base: Path, reaso
     proven = counts["identical"] + counts["equivalent"]
     print(
         f"{version:5} {len(results)} files: {counts['identical']} identical, "
-        f"{counts['equivalent']} equivalent, {counts['unproven']} unproven, {counts['error']} errors "
-        f"({100 * proven / max(1, len(results)):.1f} % proven)",
+        f"{counts['equivalent']} equivalent, {counts['unproven']} unproven, "
+        f"{counts['error']} errors ({100 * proven / max(1, len(results)):.1f} % proven)",
         flush=True,
     )
     kinds: Dict[str, List[Path]] = collections.defaultdict(list)

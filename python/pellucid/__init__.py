@@ -12,8 +12,12 @@ from pellucid.decompile import Decompilation, Verdict, decompile, decompile_ex, 
 from pellucid.errors import CannotStandIn, DecompileError
 
 if TYPE_CHECKING:
-    from pellucid.torch import debug  # type: ignore[no-redef]
-    from pellucid.torch import install, prepare_debug, uninstall
+    from pellucid.torch import (
+        debug,  # type: ignore[no-redef]
+        install,
+        prepare_debug,
+        uninstall,
+    )
 
 # Loaded on first use: importing pellucid must not import torch.
 _LAZY: Dict[str, str] = {

@@ -6,7 +6,7 @@ import importlib.util
 import inspect
 import sys
 import types
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from pellucid import _core
 from pellucid.errors import CannotStandIn, DecompileError
@@ -129,9 +129,8 @@ def _verdict(compared: "Tuple[str, List[Tuple[str, str, str, int, int]]]") -> Ve
         if code.status == "unproven":
             place = f"{code.code}: {code.reason} at byte 0x{code.offset:x}"
             return Verdict(status, "recompiled", place, verdicts)
-    return Verdict(
-        status, "recompiled", "" if status != "unproven" else "no reason given", verdicts
-    )
+    reason = "no reason given" if status == "unproven" else ""
+    return Verdict(status, "recompiled", reason, verdicts)
 
 
 def _result(
@@ -194,7 +193,7 @@ def code_of(obj: Any) -> types.CodeType:
         inner = getattr(obj, attribute, None)
         if inner is not None and inner is not obj:
             return code_of(inner)
-    call: Optional[Callable[..., Any]] = getattr(type(obj), "__call__", None)
+    call = getattr(type(obj), "__call__", None)  # noqa: B004: the function itself is wanted
     if isinstance(call, types.FunctionType):
         return call.__code__
     raise TypeError(f"{type(obj).__name__} object has no Python code")

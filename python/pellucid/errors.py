@@ -4,8 +4,8 @@
 class DecompileError(ValueError):
     """Say what is wrong with the input, and where.
 
-    `offset` is a byte offset: in the file for a `.pyc`, in the bytecode for a live object. `code` is
-    one of "truncated", "malformed", "unknown version", "unsupported", "limit" and "internal".
+    `offset` is a byte offset: in the file for a `.pyc`, in the bytecode for a live object. `code`
+    is one of "truncated", "malformed", "unknown version", "unsupported", "limit" and "internal".
     """
 
     def __init__(self, message: str, offset: int = 0, code: str = "malformed") -> None:
