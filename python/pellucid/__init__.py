@@ -12,8 +12,8 @@ from pellucid.decompile import Decompilation, Verdict, decompile, decompile_ex, 
 from pellucid.errors import CannotStandIn, DecompileError
 
 if TYPE_CHECKING:
-    from pellucid.torch import (
-        debug,  # type: ignore[no-redef]
+    from pellucid.torch import (  # type: ignore[no-redef]
+        debug,
         install,
         prepare_debug,
         uninstall,

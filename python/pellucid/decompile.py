@@ -193,7 +193,7 @@ def code_of(obj: Any) -> types.CodeType:
         inner = getattr(obj, attribute, None)
         if inner is not None and inner is not obj:
             return code_of(inner)
-    call = getattr(type(obj), "__call__", None)  # noqa: B004: the function itself is wanted
+    call = getattr(type(obj), "__call__", None)  # noqa: B004
     if isinstance(call, types.FunctionType):
         return call.__code__
     raise TypeError(f"{type(obj).__name__} object has no Python code")
