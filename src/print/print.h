@@ -26,9 +26,17 @@ struct LineEntry {
   ast::Where where;            // in the original
 };
 
+// What the syntax of the target version cannot say. The text is the nearest that can be written: it
+// is not valid there, or not the same program.
+struct Problem {
+  ast::Where where;            // of the statement
+  std::string message;
+};
+
 struct Source {
   std::string text;            // UTF-8 (lone surrogates only inside escapes), ends with a newline
-  std::vector<LineEntry> map;
+  std::vector<LineEntry> map;  // in the order of the text
+  std::vector<Problem> problems;
 };
 
 // Prints a Module, a statement or an expression.

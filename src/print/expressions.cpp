@@ -1,0 +1,385 @@
+#include "print/expressions.h"
+
+#include <algorithm>
+
+namespace pellucid::print {
+
+using ast::Kind;
+using ast::NodeId;
+
+// --- the stack of pieces --------------------------------------------------------------------------
+
+void Expressions::write(std::string_view text) {
+  // `{{` in an f-string is a brace, not a set.
+  if (brace_at_ == out_.size() && text.starts_with('{')) out_ += ' ';
+  out_ += text;
+}
+
+Expressions::Task& Expressions::push(Task::What what, uint32_t id, Place place, const char* text) {
+  return work_.emplace_back(Task{what, quotes_, inside_, kSingle, Braces::Plain, place, id, text});
+}
+
+void Expressions::run() {
+  while (!work_.empty() && !failed_) {
+    const Task task = work_.back();
+    work_.pop_back();
+    const auto mark = static_cast<std::ptrdiff_t>(work_.size());
+    step(task);
+    std::reverse(work_.begin() + mark, work_.end());
+  }
+}
+
+void Expressions::step(const Task& task) {
+  quotes_ = task.quotes;
+  inside_ = task.inside;
+  const auto mark = [&](Mark::What what) {
+    if (!task.inside && !is_confined_) marks_.push_back({what, static_cast<uint32_t>(out_.size())});
+  };
+  switch (task.what) {
+    case Task::Text: write(task.text); break;
+    case Task::Open:
+      write(task.text);
+      mark(Mark::Open);
+      break;
+    case Task::Separator:
+      write(task.text);
+      mark(Mark::Separator);
+      break;
+    case Task::Close:
+    case Task::CloseWithComma:
+      mark(task.what == Task::Close ? Mark::Close : Mark::CloseWithComma);
+      write(task.text);
+      break;
+    case Task::Word: write(module_.text(Symbol(task.id))); break;
+    case Task::Expr: expand(NodeId(task.id), task.place); break;
+    case Task::Const: expand_constant(object::ConstId(task.id), task.place); break;
+    case Task::Params: expand_parameters(NodeId(task.id), task.text); break;
+    case Task::Param: expand_parameter(NodeId(task.id)); break;
+    case Task::TypeParam: expand_type_parameter(NodeId(task.id)); break;
+    case Task::Pattern: expand_pattern(NodeId(task.id), task.place); break;
+    case Task::Comprehension: comprehension(NodeId(task.id)); break;
+    case Task::Keyword: keyword(NodeId(task.id)); break;
+    case Task::FormatText:
+      append_escaped(out_, module_.text(Symbol(task.id)), TextKind::Str, task.quote, task.braces);
+      break;
+    case Task::FormatField: format_value(NodeId(task.id), task.quote); break;
+    case Task::Brace:
+    case Task::InterpolationBrace:
+      out_ += '{';
+      brace_at_ = out_.size();
+      if (task.what == Task::InterpolationBrace) interpolations_.push_back(out_.size());
+      break;
+    case Task::InterpolationText: finish_interpolation(module_.text(Symbol(task.id))); break;
+  }
+}
+
+void Expressions::expression(NodeId id, Place place) {
+  expr(id, place);
+  run();
+}
+
+void Expressions::constant(object::ConstId id, Place place) {
+  push(Task::Const, id.value, place);
+  run();
+}
+
+void Expressions::class_arguments(ast::ListId bases, ast::ListId keywords) {
+  const size_t mark = work_.size();
+  arguments(bases, keywords, false);
+  std::reverse(work_.begin() + static_cast<std::ptrdiff_t>(mark), work_.end());
+  run();
+}
+
+// --- one node ---------------------------------------------------------------------------------------
+
+void Expressions::list(std::span<const NodeId> items, Place place) {
+  bool first = true;
+  for (const NodeId item : items) {
+    if (!first) separator();
+    first = false;
+    expr(item, place);
+  }
+}
+
+void Expressions::expand(NodeId id, Place place) {
+  if (tree_->kind(id) == Kind::Constant) {
+    expand_constant(tree_->as<ast::Constant>(id).value, place);
+  } else if (tree_->kind(id) == Kind::Tuple) {
+    tuple(tree_->items(tree_->as<ast::Tuple>(id).elts), place);
+  } else if (needs_parentheses(level_of(*tree_, id), place)) {
+    open("(");
+    expand_bare(id, place);
+    close(")");
+  } else {
+    expand_bare(id, place);
+  }
+}
+
+void Expressions::expand_bare(NodeId id, Place place) {
+  const ast::Tree& tree = *tree_;
+  switch (tree.kind(id)) {
+    case Kind::BoolOp: {
+      const auto node = tree.as<ast::BoolOp>(id);
+      const bool is_and = static_cast<ast::BoolOperator>(node.op) == ast::BoolOperator::And;
+      bool first = true;
+      for (const NodeId value : tree.items(node.values)) {
+        if (!first) text(is_and ? " and " : " or ");
+        first = false;
+        expr(value, at(tighter(is_and ? Level::And : Level::Or)));
+      }
+      break;
+    }
+    case Kind::NamedExpr: {
+      const auto node = tree.as<ast::NamedExpr>(id);
+      expr(node.target, at(Level::Primary));
+      text(" := ");
+      expr(node.value, kTest);
+      break;
+    }
+    case Kind::BinOp: binary(id); break;
+    case Kind::UnaryOp: unary(id); break;
+    case Kind::Lambda: lambda(id); break;
+    case Kind::IfExp: {
+      const auto node = tree.as<ast::IfExp>(id);
+      expr(node.body, at(Level::Or));
+      text(" if ");
+      expr(node.test, at(Level::Or));
+      text(" else ");
+      expr(node.orelse, kTest);
+      break;
+    }
+    case Kind::Dict: dict(id); break;
+    case Kind::Set: {
+      const auto items = tree.items(tree.as<ast::Set>(id).elts);
+      // An empty set has no display; unpacking nothing makes one without a name.
+      open(items.empty() ? "{*()" : "{");
+      list(items, kTest);
+      close("}", !items.empty());
+      break;
+    }
+    case Kind::List: {
+      open("[");
+      const auto items = tree.items(tree.as<ast::List>(id).elts);
+      list(items, kTest);
+      close("]", !items.empty());
+      break;
+    }
+    case Kind::ListComp: {
+      const auto node = tree.as<ast::ListComp>(id);
+      comprehension_of("[", node.elt, node.generators, "]");
+      break;
+    }
+    case Kind::SetComp: {
+      const auto node = tree.as<ast::SetComp>(id);
+      comprehension_of("{", node.elt, node.generators, "}");
+      break;
+    }
+    case Kind::GeneratorExp: {
+      const auto node = tree.as<ast::GeneratorExp>(id);
+      const bool bare = place.has(Place::kBareGenerator);
+      comprehension_of(bare ? "" : "(", node.elt, node.generators, bare ? "" : ")");
+      break;
+    }
+    case Kind::DictComp: {
+      const auto node = tree.as<ast::DictComp>(id);
+      open("{");
+      expr(node.key, kTest);
+      text(": ");
+      expr(node.value, kTest);
+      for (const NodeId generator : tree.items(node.generators)) {
+        push(Task::Comprehension, generator.value);
+      }
+      close("}");
+      break;
+    }
+    case Kind::Await:
+      text("await ");
+      expr(tree.as<ast::Await>(id).value, at(Level::Primary));
+      break;
+    case Kind::Yield: {
+      const auto node = tree.as<ast::Yield>(id);
+      text(node.value.valid() ? "yield " : "yield");
+      if (node.value.valid()) expr(node.value, kBareTuple);
+      break;
+    }
+    case Kind::YieldFrom:
+      text("yield from ");
+      expr(tree.as<ast::YieldFrom>(id).value, kTest);
+      break;
+    case Kind::Compare: compare(id); break;
+    case Kind::Call: call(id); break;
+    case Kind::FormattedValue:
+    case Kind::Interpolation:
+    case Kind::JoinedStr:
+    case Kind::TemplateStr: format_string(id); break;
+    case Kind::Attribute: {
+      const auto node = tree.as<ast::Attribute>(id);
+      expr(node.value, {Level::Primary, Place::kNoNumber});
+      text(".");
+      word(node.attr);
+      break;
+    }
+    case Kind::Subscript: subscript(id); break;
+    case Kind::Starred:
+      text("*");
+      expr(tree.as<ast::Starred>(id).value, at(Level::BitOr));
+      break;
+    case Kind::Name: word(tree.as<ast::Name>(id).id); break;
+    case Kind::Slice: slice(id); break;
+    default: PELLUCID_CHECK(ast::category_of(tree.kind(id)) == ast::Category::Expr); break;
+  }
+}
+
+void Expressions::binary(NodeId id) {
+  const auto node = tree_->as<ast::BinOp>(id);
+  const auto [op, level] = kBinary[node.op];
+  const bool is_power = level == Level::Power;
+  expr(node.left, at(is_power ? Level::Await : level));
+  text(op);
+  expr(node.right, at(is_power ? Level::Factor : tighter(level)));
+}
+
+void Expressions::unary(NodeId id) {
+  const auto node = tree_->as<ast::UnaryOp>(id);
+  const bool is_not = static_cast<ast::UnaryOperator>(node.op) == ast::UnaryOperator::Not;
+  text(kUnary[node.op]);
+  expr(node.operand, at(is_not ? Level::Not : Level::Factor));
+}
+
+void Expressions::compare(NodeId id) {
+  const auto node = tree_->as<ast::Compare>(id);
+  const auto ops = tree_->numbers(node.ops);
+  const auto comparators = tree_->items(node.comparators);
+  expr(node.left, at(Level::BitOr));
+  for (size_t i = 0; i < ops.size(); ++i) {
+    const auto op = static_cast<ast::CmpOperator>(ops[i]);
+    const bool membership = op == ast::CmpOperator::In || op == ast::CmpOperator::NotIn;
+    text(kCompare[ops[i]]);
+    expr(comparators[i], {Level::BitOr, membership ? uint16_t{Place::kMembership} : uint16_t{0}});
+  }
+}
+
+void Expressions::lambda(NodeId id) {
+  const auto node = tree_->as<ast::Lambda>(id);
+  text("lambda");
+  if (node.args.valid()) push(Task::Params, node.args.value, {}, " ");
+  text(": ");
+  expr(node.body, kTest);
+}
+
+void Expressions::dict(NodeId id) {
+  const auto node = tree_->as<ast::Dict>(id);
+  const auto keys = tree_->items(node.keys);
+  const auto values = tree_->items(node.values);
+  open("{");
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (i > 0) separator();
+    if (keys[i].valid()) {
+      expr(keys[i], kTest);
+      text(": ");
+      expr(values[i], kTest);
+    } else {
+      text("**");
+      expr(values[i], at(Level::BitOr));
+    }
+  }
+  close("}", !values.empty());
+}
+
+void Expressions::call(NodeId id) {
+  const auto node = tree_->as<ast::Call>(id);
+  expr(node.func, at(Level::Primary));
+  arguments(node.args, node.keywords, true);
+}
+
+void Expressions::arguments(ast::ListId args, ast::ListId keywords, bool bare_generator) {
+  const auto positional = tree_->items(args);
+  const auto named = tree_->items(keywords);
+  const bool sole_generator = bare_generator && positional.size() == 1 && named.empty() &&
+                              tree_->is(positional[0], Kind::GeneratorExp);
+  Place place = kCondition;
+  if (sole_generator) place.flags |= Place::kBareGenerator;
+  open("(");
+  list(positional, place);
+  bool first = positional.empty();
+  for (const NodeId each : named) {
+    if (!first) separator();
+    first = false;
+    push(Task::Keyword, each.value);
+  }
+  close(")", !first && !sole_generator);
+}
+
+void Expressions::keyword(NodeId id) {
+  const auto node = tree_->as<ast::keyword>(id);
+  if (node.arg.valid()) word(node.arg);
+  text(node.arg.valid() ? "=" : "**");
+  expr(node.value, kTest);
+}
+
+void Expressions::subscript(NodeId id) {
+  const auto node = tree_->as<ast::Subscript>(id);
+  expr(node.value, at(Level::Primary));
+  open("[");
+  expr(node.slice, {Level::Test, Place::kSubscript | Place::kSlice});
+  close("]");
+}
+
+void Expressions::slice(NodeId id) {
+  const auto node = tree_->as<ast::Slice>(id);
+  if (node.lower.valid()) expr(node.lower, kTest);
+  text(":");
+  if (node.upper.valid()) expr(node.upper, kTest);
+  if (!node.step.valid()) return;
+  text(":");
+  expr(node.step, kTest);
+}
+
+bool Expressions::has_star(std::span<const NodeId> items) const {
+  return std::any_of(items.begin(), items.end(),
+                     [&](NodeId item) { return tree_->is(item, Kind::Starred); });
+}
+
+void Expressions::tuple(std::span<const NodeId> items, Place place) {
+  const bool starred = has_star(items);
+  const bool sliced = std::any_of(items.begin(), items.end(),
+                                  [&](NodeId item) { return tree_->is(item, Kind::Slice); });
+  bool bare = !items.empty() && !needs_parentheses(Level::Tuple, place);
+  if (place.has(Place::kSubscript)) {
+    // x[*a] came with 3.11.
+    bare = bare && (sliced || !starred || !before(11));
+  } else {
+    bare = bare && items.size() > 1 && !(starred && place.has(Place::kNoStar));
+  }
+  if (!bare) open("(");
+  const bool slices = bare && place.has(Place::kSubscript);
+  list(items, {Level::Test, slices ? uint16_t{Place::kSlice} : uint16_t{0}});
+  if (items.size() == 1 && !(bare && starred)) text(",");
+  if (!bare) close(")", items.size() > 1);
+}
+
+void Expressions::comprehension_of(const char* opening, NodeId elt, ast::ListId generators,
+                                   const char* closing) {
+  open(opening);
+  expr(elt, kTest);
+  for (const NodeId generator : tree_->items(generators)) {
+    push(Task::Comprehension, generator.value);
+  }
+  close(closing);
+}
+
+void Expressions::comprehension(NodeId id) {
+  const auto node = tree_->as<ast::comprehension>(id);
+  separator(" ");
+  text(node.is_async != 0 ? "async for " : "for ");
+  expr(node.target, {Level::BitOr, Place::kTuple});
+  text(" in ");
+  expr(node.iter, {Level::Or, Place::kMembership});
+  for (const NodeId condition : tree_->items(node.ifs)) {
+    separator(" ");
+    text("if ");
+    expr(condition, at(Level::Or));
+  }
+}
+
+}  // namespace pellucid::print

@@ -1,0 +1,161 @@
+// print: expressions, patterns and parameters.
+//
+// An expression of any depth is printed without recursion: a stack holds what is still to be
+// written, its next piece on top. Expanding a node replaces it by its pieces, in reading order.
+// Only f-strings before 3.12 recurse (fstrings.cpp says how deep).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ast/tree.h"
+#include "object/code.h"
+#include "print/literals.h"
+#include "print/precedence.h"
+#include "print/print.h"
+
+namespace pellucid::print {
+
+// A place in the text where a line may be broken (wrap.h).
+struct Mark {
+  enum What : uint8_t { Open, Separator, Close, CloseWithComma } what;
+  uint32_t at;  // Open, Separator: behind their text; Close: before it
+};
+
+class Expressions {
+ public:
+  // The text is appended to `out`. `tree` may be null where only constants are printed.
+  Expressions(const object::Module& module, const ast::Tree* tree, object::Version version,
+              std::string& out)
+      : module_(module), tree_(tree), version_(version), out_(out) {}
+
+  void expression(ast::NodeId id, Place place);
+  void constant(object::ConstId id, Place place);
+  // With their parentheses; absent arguments are none.
+  void parameters(ast::NodeId arguments);
+  void type_parameters(ast::ListId params);
+  void pattern(ast::NodeId id);
+  // The parenthesised bases and keywords of a class.
+  void class_arguments(ast::ListId bases, ast::ListId keywords);
+
+  // What the version's syntax cannot say, to be reported at `where` of the statement.
+  void problem(std::string message) { problems_.push_back(std::move(message)); }
+  std::vector<std::string>& problems() { return problems_; }
+
+  std::vector<Mark>& marks() { return marks_; }
+
+ private:
+  struct Task {
+    enum What : uint8_t {
+      Text, Open, Separator, Close, CloseWithComma,
+      Word, Expr, Const, Params, Param, TypeParam, Pattern, Comprehension, Keyword,
+      FormatText, FormatField, Brace, InterpolationBrace, InterpolationText
+    } what;
+    Quotes quotes = kAllQuotes;  // inside an f-string: those still free
+    bool inside = false;         // of an f-string
+    Quote quote = kSingle;       // FormatText
+    Braces braces = Braces::Plain;
+    Place place;
+    uint32_t id = 0;
+    const char* text = "";
+  };
+  // How an expression inside an f-string of a version before 3.12 is confined.
+  struct Confined {
+    Quotes quotes;
+    bool newlines;  // every string around has triple quotes
+  };
+
+  Expressions(const Expressions& outer, std::string& out, Confined confined)
+      : module_(outer.module_), tree_(outer.tree_), version_(outer.version_), out_(out),
+        is_confined_(true), confined_(confined) {}
+
+  bool before(int minor) const { return version_.minor < minor; }
+  void write(std::string_view text);
+  void run();
+  void step(const Task& task);
+
+  // These append one piece in reading order; `step` turns the pieces round.
+  Task& push(Task::What what, uint32_t id = 0, Place place = {}, const char* text = "");
+  void text(const char* piece) { push(Task::Text, 0, {}, piece); }
+  void open(const char* piece) { push(Task::Open, 0, {}, piece); }
+  void separator(const char* piece = ", ") { push(Task::Separator, 0, {}, piece); }
+  void close(const char* piece, bool comma = false) {
+    push(comma ? Task::CloseWithComma : Task::Close, 0, {}, piece);
+  }
+  void word(Symbol symbol) { push(Task::Word, symbol.value); }
+  void expr(ast::NodeId id, Place place) { push(Task::Expr, id.value, place); }
+  void list(std::span<const ast::NodeId> items, Place place);
+
+  // expressions.cpp
+  void expand(ast::NodeId id, Place place);
+  void expand_bare(ast::NodeId id, Place place);
+  void binary(ast::NodeId id);
+  void unary(ast::NodeId id);
+  void compare(ast::NodeId id);
+  void lambda(ast::NodeId id);
+  void dict(ast::NodeId id);
+  void call(ast::NodeId id);
+  void arguments(ast::ListId args, ast::ListId keywords, bool bare_generator);
+  void keyword(ast::NodeId id);
+  void subscript(ast::NodeId id);
+  void slice(ast::NodeId id);
+  void tuple(std::span<const ast::NodeId> items, Place place);
+  void comprehension_of(const char* opening, ast::NodeId elt, ast::ListId generators,
+                        const char* closing);
+  void comprehension(ast::NodeId id);
+  bool has_star(std::span<const ast::NodeId> items) const;
+
+  // constants.cpp
+  void expand_constant(object::ConstId id, Place place);
+  void constant_items(std::span<const object::ConstId> items, const char* opening,
+                      const char* closing);
+  void constant_tuple(const object::Const& value, Place place);
+  void constant_slice(const object::Const& value, Place place);
+  void text_constant(std::string_view content, TextKind kind);
+
+  // parameters.cpp
+  void expand_parameters(ast::NodeId id, const char* before_first);
+  void expand_parameter(ast::NodeId id);
+  void expand_type_parameter(ast::NodeId id);
+
+  // patterns.cpp
+  void expand_pattern(ast::NodeId id, Place place);
+  void pattern_list(std::span<const ast::NodeId> items);
+  void mapping_pattern(ast::NodeId id);
+  void class_pattern(ast::NodeId id);
+
+  // fstrings.cpp
+  void format_string(ast::NodeId id);
+  void format_parts(std::span<const ast::NodeId> values, Quote quote, Braces braces);
+  void format_value(ast::NodeId id, Quote quote);
+  void finish_interpolation(std::string_view source);
+  bool confined_format_string(ast::NodeId id, std::string& text);
+  bool append_confined(std::string& text, std::span<const ast::NodeId> values, Quote quote,
+                       Braces braces);
+  bool append_confined_value(std::string& text, ast::NodeId id, Quote quote, Braces braces);
+  Place place_in_format(ast::NodeId id) const;
+  // The values of an f-string or a format spec; `id` itself where a value stands alone.
+  std::span<const ast::NodeId> parts_of(const ast::NodeId& id) const;
+  // The text between the replacement fields.
+  std::string literal_text(std::span<const ast::NodeId> values) const;
+  const object::Const* text_part(ast::NodeId id) const;
+
+  const object::Module& module_;
+  const ast::Tree* tree_;
+  object::Version version_;
+  std::string& out_;
+  bool is_confined_ = false;
+  Confined confined_{kAllQuotes, true};
+  bool failed_ = false;  // confined: something does not fit
+  Quotes quotes_ = kAllQuotes;
+  bool inside_ = false;
+  size_t brace_at_ = std::string::npos;  // a brace written here must not meet another
+  std::vector<size_t> interpolations_;   // where the expressions of open interpolations start
+  std::vector<Task> work_;
+  std::vector<Mark> marks_;
+  std::vector<std::string> problems_;
+};
+
+}  // namespace pellucid::print

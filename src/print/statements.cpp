@@ -1,0 +1,211 @@
+#include "print/statements.h"
+
+#include <algorithm>
+
+#include "print/wrap.h"
+
+namespace pellucid::print {
+
+using ast::Kind;
+using ast::ListId;
+using ast::NodeId;
+
+namespace {
+
+// CPython's tokenizer stops at this many levels of indentation.
+constexpr uint32_t kMaxIndents = 100;
+constexpr uint32_t kIndent = 4;
+
+bool is_definition(const ast::Tree& tree, NodeId id) {
+  return tree.is(id, Kind::FunctionDef) || tree.is(id, Kind::ClassDef);
+}
+
+}  // namespace
+
+Statements::Statements(const ast::Tree& tree, const Style& style)
+    : tree_(tree),
+      style_(style),
+      out_(source_.text),
+      expressions_(tree.module(), &tree, style.version, source_.text) {}
+
+Source Statements::run(NodeId root) {
+  const auto category = ast::category_of(tree_.kind(root));
+  if (category == ast::Category::Mod) {
+    const ListId list = tree_.as<ast::Module>(root).body;
+    if (!tree_.items(list).empty()) body(list, style_.indent, true);
+  } else {
+    where_ = tree_.where(root);
+    place(root, style_.indent, NodeId());
+    if (category == ast::Category::Stmt) {
+      statement(root, style_.indent);
+    } else {
+      PELLUCID_CHECK(category == ast::Category::Expr);
+      expression(root, kTopLevel);
+      end_line();
+    }
+    std::reverse(work_.begin(), work_.end());
+  }
+  run_steps();
+  return std::move(source_);
+}
+
+void Statements::run_steps() {
+  while (!work_.empty()) {
+    const Step next = work_.back();
+    work_.pop_back();
+    const auto mark = static_cast<std::ptrdiff_t>(work_.size());
+    step(next);
+    // A step leaves what follows from it in reading order; the stack wants the first on top.
+    std::reverse(work_.begin() + mark, work_.end());
+  }
+}
+
+void Statements::step(const Step& step) {
+  if (step.what == Step::Body) {
+    next_in_body(step);
+    return;
+  }
+  if (step.what == Step::Line) {
+    begin_line(step.depth);
+    out_ += step.text;
+    end_line();
+    return;
+  }
+  const NodeId id(step.id);
+  place(id, step.depth, NodeId());
+  if (step.what == Step::Handler) {
+    handler(id, step.depth, step.text);
+  } else if (step.what == Step::Case) {
+    match_case(id, step.depth);
+  } else {
+    conditional(id, step.depth, "elif ");
+  }
+}
+
+void Statements::next_in_body(Step step) {
+  const auto items = tree_.items(ListId(step.id));
+  if (step.index == items.size()) {
+    if (!step.is_empty) return;
+    begin_line(step.depth);
+    out_ += "pass";
+    end_line();
+    return;
+  }
+  const NodeId id = items[step.index];
+  place(id, step.depth, step.index > 0 ? items[step.index - 1] : NodeId());
+  if (step.may_have_docstring && is_docstring(id)) {
+    docstring(id, step.depth);
+  } else {
+    statement(id, step.depth);
+  }
+  const bool is_comment = tree_.is(id, Kind::Comment);
+  step.is_empty = step.is_empty && is_comment;
+  step.may_have_docstring = step.may_have_docstring && is_comment;
+  ++step.index;
+  work_.push_back(step);
+}
+
+void Statements::statement(NodeId id, uint32_t depth) {
+  switch (tree_.kind(id)) {
+    case Kind::FunctionDef: function(id, depth); break;
+    case Kind::ClassDef: class_definition(id, depth); break;
+    case Kind::For: for_loop(id, depth); break;
+    case Kind::While: while_loop(id, depth); break;
+    case Kind::If: conditional(id, depth, "if "); break;
+    case Kind::With: with(id, depth); break;
+    case Kind::Try: try_statement(id, depth); break;
+    case Kind::Match: match(id, depth); break;
+    default:
+      simple(id, depth);
+      end_line();
+      break;
+  }
+}
+
+// --- lines ------------------------------------------------------------------------------------------
+
+bool Statements::can_share_a_line(NodeId id) const {
+  switch (tree_.kind(id)) {
+    case Kind::FunctionDef:
+    case Kind::ClassDef:
+    case Kind::For:
+    case Kind::While:
+    case Kind::If:
+    case Kind::With:
+    case Kind::Try:
+    case Kind::Match:
+    case Kind::Comment: return false;
+    default: return ast::category_of(tree_.kind(id)) == ast::Category::Stmt;
+  }
+}
+
+// Goes to the line where a statement (or a clause with a node of its own) starts.
+void Statements::place(NodeId id, uint32_t depth, NodeId previous) {
+  where_ = tree_.where(id);
+  if (style_.keep_lines) {
+    const bool joins = previous.valid() && where_.line > 0 &&
+                       tree_.where(previous).line == where_.line && can_share_a_line(previous) &&
+                       can_share_a_line(id);
+    if (joins) {
+      out_.pop_back();
+      --line_;
+      out_ += "; ";
+      line_start_ = out_.size();
+      map_line(id);
+      return;
+    }
+    while (static_cast<int64_t>(line_) < where_.line) {
+      out_ += '\n';
+      ++line_;
+    }
+  } else if (previous.valid() &&
+             (is_definition(tree_, previous) ||
+              (is_definition(tree_, id) && !tree_.is(previous, Kind::Comment)))) {
+    const uint32_t count = depth == 0 ? 2 : 1;
+    out_.append(count, '\n');
+    line_ += count;
+  }
+  begin_line(depth);
+  map_line(id);
+}
+
+void Statements::begin_line(uint32_t depth) {
+  if (depth == kMaxIndents) expressions_.problem("more than 100 levels of indentation");
+  line_start_ = out_.size();
+  line_depth_ = depth;
+  out_.append(size_t{kIndent} * depth, ' ');
+}
+
+void Statements::end_line() {
+  if (!style_.keep_lines) {
+    wrap_line(out_, line_start_, size_t{kIndent} * line_depth_, expressions_.marks());
+  }
+  out_ += '\n';
+  const auto start = out_.begin() + static_cast<std::ptrdiff_t>(line_start_);
+  line_ += static_cast<uint32_t>(std::count(start, out_.end(), '\n'));
+  expressions_.marks().clear();
+  for (std::string& message : expressions_.problems()) {
+    source_.problems.push_back({where_, std::move(message)});
+  }
+  expressions_.problems().clear();
+}
+
+void Statements::map_line(NodeId id) { source_.map.push_back({line_, tree_.where(id)}); }
+
+void Statements::needs(int minor, const char* what) {
+  expressions_.problem(std::string(what) + " needs Python 3." + std::to_string(minor));
+}
+
+// --- the layer's interface --------------------------------------------------------------------------
+
+Source to_source(const ast::Tree& tree, NodeId root, const Style& style) {
+  return Statements(tree, style).run(root);
+}
+
+std::string to_literal(const object::Module& module, object::ConstId id, const Style& style) {
+  std::string out;
+  Expressions(module, nullptr, style.version, out).constant(id, kTest);
+  return out;
+}
+
+}  // namespace pellucid::print

@@ -1,0 +1,178 @@
+#include <cstdio>
+
+#include "object/utf8.h"
+#include "print/literals.h"
+
+namespace pellucid::print {
+
+namespace {
+
+struct Range {
+  char32_t first;
+  char32_t last;
+};
+
+// Characters that a reader cannot see or that change how others are shown: controls, spaces other
+// than U+0020, format characters (bidirectional ones above all), surrogates, private use.
+constexpr Range kInvisible[] = {
+    {0x00, 0x1f},       {0x7f, 0xa0},     {0xad, 0xad},     {0x34f, 0x34f},   {0x600, 0x605},
+    {0x61c, 0x61c},     {0x6dd, 0x6dd},   {0x70f, 0x70f},   {0x890, 0x891},   {0x8e2, 0x8e2},
+    {0x115f, 0x1160},   {0x1680, 0x1680}, {0x17b4, 0x17b5}, {0x180b, 0x180f}, {0x2000, 0x200f},
+    {0x2028, 0x202f},   {0x205f, 0x206f}, {0x2800, 0x2800}, {0x3000, 0x3000}, {0x3164, 0x3164},
+    {0xd800, 0xf8ff},   {0xfe00, 0xfe0f}, {0xfeff, 0xfeff}, {0xffa0, 0xffa0}, {0xfff0, 0xfffb},
+    {0xfffe, 0xffff},   {0x110bd, 0x110bd}, {0x110cd, 0x110cd}, {0x13430, 0x1345f},
+    {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0x10ffff},
+};
+
+bool is_visible(char32_t point) {
+  if (point >= 0x20 && point < 0x7f) return true;
+  for (const Range& range : kInvisible) {
+    if (point <= range.last) return point < range.first;
+  }
+  return true;
+}
+
+void append_code(std::string& out, char32_t point) {
+  char text[16];
+  const char* format = point < 0x100 ? "\\x%02x" : point < 0x10000 ? "\\u%04x" : "\\U%08x";
+  std::snprintf(text, sizeof text, format, static_cast<unsigned>(point));
+  out += text;
+}
+
+// The character at `at`, and `at` moved behind it; of bytes, the byte.
+char32_t next(std::string_view text, TextKind kind, size_t& at) {
+  if (kind == TextKind::Bytes) return static_cast<uint8_t>(text[at++]);
+  return object::next_code_point(text, at);
+}
+
+// Whether the character can stand in source as it is, quotes and braces aside.
+bool stands_for_itself(char32_t point, TextKind kind) {
+  return kind == TextKind::Bytes ? point >= 0x20 && point < 0x7f : is_visible(point);
+}
+
+bool append_brace(std::string& out, char32_t point, Braces braces) {
+  if ((point != '{' && point != '}') || braces == Braces::Plain) return false;
+  if (braces == Braces::Doubled) {
+    out.append(2, static_cast<char>(point));
+  } else {
+    append_code(out, point);
+  }
+  return true;
+}
+
+const char* short_escape(char32_t point) {
+  switch (point) {
+    case '\n': return "\\n";
+    case '\r': return "\\r";
+    case '\t': return "\\t";
+    case '\\': return "\\\\";
+    default: return nullptr;
+  }
+}
+
+struct QuoteState {
+  char mark;
+  bool triple;
+  size_t run = 0;  // quotes of this kind that stand unescaped just before
+
+  explicit QuoteState(Quote quote) : mark(text_of(quote)[0]), triple(is_triple(quote)) {}
+
+  // Whether the next character, unescaped, could end the literal.
+  bool must_escape(char32_t point, bool last) {
+    if (point != static_cast<char32_t>(mark)) {
+      run = 0;
+      return false;
+    }
+    const bool escape = !triple || last || run == 2;
+    run = escape ? 0 : run + 1;
+    return escape;
+  }
+};
+
+template <bool kRealLineEnds>
+void append_text(std::string& out, std::string_view text, TextKind kind, Quote quote,
+                 Braces braces) {
+  QuoteState state(quote);
+  for (size_t at = 0; at < text.size();) {
+    const size_t start = at;
+    const char32_t point = next(text, kind, at);
+    if (state.must_escape(point, at == text.size())) {
+      out += '\\';
+      out += static_cast<char>(point);
+    } else if (kRealLineEnds && (point == '\n' || point == '\t')) {
+      out += static_cast<char>(point);
+    } else if (const char* escape = short_escape(point)) {
+      out += escape;
+    } else if (append_brace(out, point, braces)) {
+    } else if (stands_for_itself(point, kind)) {
+      out += text.substr(start, at - start);
+    } else {
+      append_code(out, point);
+    }
+  }
+}
+
+}  // namespace
+
+Quote best_quote(std::string_view text, Quotes quotes) {
+  if (quotes == 0) quotes = kAllQuotes;
+  const bool has_single = text.find('\'') != std::string_view::npos;
+  const bool has_double = text.find('"') != std::string_view::npos;
+  if ((quotes & kSingle) && (!has_single || (has_double && (quotes & kDouble)))) return kSingle;
+  if ((quotes & kDouble) && !has_double) return kDouble;
+  for (const Quote quote : {kSingle, kDouble, kTripleSingle}) {
+    if (quotes & quote) return quote;
+  }
+  return kTripleDouble;
+}
+
+void append_escaped(std::string& out, std::string_view text, TextKind kind, Quote quote,
+                    Braces braces) {
+  append_text<false>(out, text, kind, quote, braces);
+}
+
+bool append_verbatim(std::string& out, std::string_view text, TextKind kind, Quote quote,
+                     Braces braces, bool newlines) {
+  QuoteState state(quote);
+  for (size_t at = 0; at < text.size();) {
+    const size_t start = at;
+    const char32_t point = next(text, kind, at);
+    // The tokenizer reads \r as \n, stops at NUL, and cannot decode a surrogate.
+    const bool impossible = point == '\\' || point == '\r' || point == 0 ||
+                            (point >= 0xd800 && point < 0xe000) ||
+                            (kind == TextKind::Bytes && point >= 0x80) ||
+                            (point == '\n' && !(newlines && is_triple(quote))) ||
+                            ((point == '{' || point == '}') && braces == Braces::Escaped);
+    if (impossible || state.must_escape(point, at == text.size())) return false;
+    if (!append_brace(out, point, braces)) out += text.substr(start, at - start);
+  }
+  return true;
+}
+
+std::string quoted(std::string_view text, TextKind kind, Quotes quotes) {
+  const Quote quote = best_quote(text, quotes);
+  std::string out = kind == TextKind::Bytes ? "b" : "";
+  out += text_of(quote);
+  append_escaped(out, text, kind, quote, Braces::Plain);
+  return out + text_of(quote);
+}
+
+std::optional<std::string> quoted_without_escapes(std::string_view text, TextKind kind,
+                                                  Quotes quotes, bool newlines) {
+  for (const Quote quote : {kSingle, kDouble, kTripleSingle, kTripleDouble}) {
+    if (!(quotes & quote)) continue;
+    std::string out = kind == TextKind::Bytes ? "b" : "";
+    out += text_of(quote);
+    if (!append_verbatim(out, text, kind, quote, Braces::Plain, newlines)) continue;
+    return out + text_of(quote);
+  }
+  return std::nullopt;
+}
+
+std::string docstring(std::string_view text) {
+  std::string out = "\"\"\"";
+  append_text<true>(out, text, TextKind::Str, kTripleDouble, Braces::Plain);
+  return out + "\"\"\"";
+}
+
+}  // namespace pellucid::print

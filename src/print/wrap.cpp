@@ -1,0 +1,119 @@
+// From the left, each bracket whose content fits is left alone; any other gets its items on lines of
+// their own, and then the items are looked at in the same way.
+#include "print/wrap.h"
+
+namespace pellucid::print {
+
+namespace {
+
+constexpr size_t kIndent = 4;
+
+size_t columns(std::string_view text) {
+  size_t count = 0;
+  for (const char c : text) count += (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  return count;
+}
+
+class Wrapper {
+ public:
+  Wrapper(std::string line, size_t indent, const std::vector<Mark>& marks, size_t start)
+      : line_(std::move(line)), indent_(indent), marks_(marks), start_(start) {
+    match();
+  }
+
+  std::string run() {
+    size_t i = 0;
+    while (i < marks_.size()) {
+      const Mark& mark = marks_[i];
+      switch (mark.what) {
+        case Mark::Open:
+          copy_to(i);
+          if (fits(i)) {
+            i = partner_[i];
+            copy_to(i);
+          } else {
+            open_.push_back(i);
+            new_line();
+          }
+          break;
+        case Mark::Separator:
+          copy_to(i);
+          if (!open_.empty()) new_line();
+          break;
+        case Mark::Close:
+        case Mark::CloseWithComma:
+          copy_to(i);
+          if (open_.empty()) break;
+          open_.pop_back();
+          if (mark.what == Mark::CloseWithComma) out_ += ',';
+          new_line();
+          break;
+      }
+      ++i;
+    }
+    out_ += std::string_view(line_).substr(done_);
+    return std::move(out_);
+  }
+
+ private:
+  size_t position(size_t i) const { return marks_[i].at - start_; }
+
+  void match() {
+    partner_.resize(marks_.size(), 0);
+    std::vector<size_t> open;
+    for (size_t i = 0; i < marks_.size(); ++i) {
+      if (marks_[i].what == Mark::Open) open.push_back(i);
+      const bool closes =
+          marks_[i].what == Mark::Close || marks_[i].what == Mark::CloseWithComma;
+      if (!closes || open.empty()) continue;
+      partner_[open.back()] = i;
+      open.pop_back();
+    }
+  }
+
+  void copy_to(size_t i) {
+    out_ += std::string_view(line_).substr(done_, position(i) - done_);
+    done_ = position(i);
+  }
+
+  // Whether all up to the next chance of a break behind the bracket fits on the current line.
+  bool fits(size_t i) const {
+    const size_t close = partner_[i];
+    // An empty pair of brackets cannot be broken.
+    if (position(close) == position(i)) return true;
+    const size_t end = close + 1 < marks_.size() ? position(close + 1) : line_.size();
+    if (end - position(i) > 4 * kMaxColumns) return false;
+    const size_t line_start = out_.rfind('\n') + 1;
+    const std::string_view rest = std::string_view(line_).substr(position(i), end - position(i));
+    return columns(std::string_view(out_).substr(line_start)) + columns(rest) <= kMaxColumns;
+  }
+
+  void new_line() {
+    while (out_.ends_with(' ')) out_.pop_back();
+    out_ += '\n';
+    out_.append(indent_ + kIndent * open_.size(), ' ');
+  }
+
+  std::string line_;
+  size_t indent_;
+  const std::vector<Mark>& marks_;
+  size_t start_;
+  std::vector<size_t> partner_;
+  std::vector<size_t> open_;
+  std::string out_;
+  size_t done_ = 0;
+};
+
+}  // namespace
+
+void wrap_line(std::string& out, size_t start, size_t indent, const std::vector<Mark>& marks) {
+  const std::string_view line = std::string_view(out).substr(start);
+  if (line.size() <= kMaxColumns || columns(line) <= kMaxColumns || marks.empty()) return;
+  // A literal that spans lines keeps them.
+  if (line.find('\n') != std::string_view::npos) return;
+  std::string wrapped = Wrapper(std::string(line), indent, marks, start).run();
+  out.resize(start);
+  out += wrapped;
+}
+
+}  // namespace pellucid::print

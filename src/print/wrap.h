@@ -1,0 +1,17 @@
+// print: long lines are broken inside brackets, where a line end means nothing.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "print/expressions.h"
+
+namespace pellucid::print {
+
+inline constexpr size_t kMaxColumns = 100;
+
+// Breaks the last line of `out`, which starts at `start` and has `indent` columns of indentation.
+// `marks` are its brackets and separators in the order of the text.
+void wrap_line(std::string& out, size_t start, size_t indent, const std::vector<Mark>& marks);
+
+}  // namespace pellucid::print
