@@ -10,7 +10,7 @@ from pellucid import _core, batch
 from pellucid._version import __version__
 from pellucid.errors import DecompileError
 
-STAGES = ["raw", "stream", "flow", "ir", "ast"]
+STAGES = ["module", "raw", "stream", "flow", "ir", "ast"]
 
 
 def main(argv: Optional[List[str]] = None) -> int:

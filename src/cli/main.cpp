@@ -22,7 +22,7 @@ namespace {
 constexpr const char* kUsage =
     "usage: pellucid decompile FILE.pyc... [-o FILE]\n"
     "       pellucid dis FILE.pyc...\n"
-    "       pellucid dump --stage=STAGE FILE.pyc...    STAGE: raw stream flow ir ast\n"
+    "       pellucid dump --stage=STAGE FILE.pyc...    STAGE: module raw stream flow ir ast\n"
     "       pellucid --version\n";
 
 // No .pyc of a real module comes near this; what is larger is refused before it is read.
@@ -74,6 +74,7 @@ Result<std::vector<uint8_t>> read_file(const std::string& path) {
 Result<std::string> text_of(const Arguments& arguments, const std::string& path) {
   PELLUCID_TRY(const std::vector<uint8_t> bytes, read_file(path));
   PELLUCID_TRY(object::Module module, object::read_pyc(bytes));
+  if (arguments.stage == "module") return object::dump(module);
   if (arguments.command != "decompile") {
     return driver::dump_stage(module, module.root, arguments.stage);
   }

@@ -132,16 +132,22 @@ Decompiled decompile_pyc(const nb::bytes& data, bool keep_lines) {
   return decompile(module, keep_lines);
 }
 
-std::string dump_code(nb::handle code, const std::string& stage) {
+// "module" shows what was read; the other stages belong to the driver.
+nb::str dump_stage(object::Module& module, const std::string& stage) {
+  if (stage == "module") return text(object::dump(module));
+  return text(value_or_raise(driver::dump_stage(module, module.root, stage)));
+}
+
+nb::str dump_code(nb::handle code, const std::string& stage) {
   require_code(code);
   OpaqueNames names;
   LiveCode live = from_code(code, names);
-  return value_or_raise(driver::dump_stage(live.module, live.module.root, stage));
+  return dump_stage(live.module, stage);
 }
 
-std::string dump_pyc(const nb::bytes& data, const std::string& stage) {
+nb::str dump_pyc(const nb::bytes& data, const std::string& stage) {
   object::Module module = value_or_raise(object::read_pyc(span_of(data)));
-  return value_or_raise(driver::dump_stage(module, module.root, stage));
+  return dump_stage(module, stage);
 }
 
 const char* name_of(verify::Status status) {

@@ -1,0 +1,75 @@
+"""Converting a live code object gives what reading its `.pyc` gives."""
+
+import asyncio
+import contextlib
+import importlib.util
+import inspect
+import json
+import marshal
+import re
+import types
+import typing
+from typing import List
+
+import pytest
+from pellucid import _core
+
+MODULES = [asyncio.base_events, contextlib, inspect, json.decoder, re, typing]
+
+
+def blocks(dump: str) -> List[str]:
+    """The code objects of a dump, sorted, without numbers that depend on the order of reading."""
+    plain = re.sub(r"<code \d+ ", "<code ", dump)
+    return sorted(re.sub(r"^code \d+ ", "code ", block) for block in plain.split("\n\n")[1:])
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda m: m.__name__)
+def test_a_live_code_object_equals_its_pyc(module: types.ModuleType) -> None:
+    loader = module.__spec__.loader
+    code = compile(loader.get_data(module.__file__), "m.py", "exec", dont_inherit=True)
+    pyc = importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code)
+    live = _core.dump_code(code, "module")
+    assert blocks(live) == blocks(_core.dump_pyc(pyc, "module"))
+    assert _core.compare_codes(code, marshal.loads(marshal.dumps(code)))[0] == "identical"
+
+
+def with_consts(*consts: object) -> types.CodeType:
+    def f() -> None:
+        return None
+
+    return f.__code__.replace(co_consts=(None, *consts))
+
+
+def test_what_no_literal_can_write_is_bound_by_name() -> None:
+    shared: List[int] = [1]
+    thing = object()
+    raw = _core.decompile_code(with_consts(shared, thing, (1, shared), len, shared, json))
+    assert raw.globals == {
+        "_const_list": shared,
+        "_const_object": thing,
+        "_const_tuple": (1, shared),
+        "_const_len": len,
+        "_const_json": json,
+    }
+    assert raw.globals["_const_list"] is shared
+
+
+def test_names_of_opaque_constants_avoid_those_in_use() -> None:
+    def f(_const_list: object) -> object:
+        return _const_list
+
+    code = f.__code__.replace(co_consts=(None, [1]))
+    assert list(_core.decompile_code(code).globals) == ["_const_list_1"]
+
+
+def test_subclasses_of_literals_are_opaque() -> None:
+    class Text(str):
+        pass
+
+    raw = _core.decompile_code(with_consts(Text("x")))
+    assert [type(value) for value in raw.globals.values()] == [Text]
+
+
+def test_something_else_than_a_code_object_is_a_type_error() -> None:
+    with pytest.raises(TypeError):
+        _core.decompile_code(17)  # type: ignore[arg-type]

@@ -1,0 +1,132 @@
+"""Recompiled code may stand in for the original: what callers and Dynamo look at is the same."""
+
+import sys
+import types
+from types import CodeType, FunctionType
+from typing import Any, Dict
+
+import pytest
+from pellucid.errors import CannotStandIn
+from pellucid.recompile import stand_in
+
+
+def interface(code: CodeType) -> Dict[str, Any]:
+    fields = ["co_name", "co_argcount", "co_posonlyargcount", "co_kwonlyargcount", "co_flags"]
+    fields += ["co_varnames", "co_cellvars", "co_freevars"]
+    fields += ["co_qualname"] if sys.version_info >= (3, 11) else []
+    return {field: getattr(code, field) for field in fields}
+
+
+def make() -> FunctionType:
+    zeta = 1
+    alpha = 2
+
+    def inner(x: int, *args: int, key: int = 3, **kw: int) -> Any:
+        later = [zeta, alpha, x]
+        return lambda: (later, x, zeta)
+
+    return inner  # type: ignore[return-value]
+
+
+INNER = """
+def inner(x, *args, key, **kw):
+    later = [zeta, alpha, x]
+    return lambda: (later, x, zeta)
+"""
+
+
+def test_arguments_cells_free_variables_and_names_are_kept() -> None:
+    original = make().__code__
+    made = stand_in(INNER, original, "inner.py")
+    assert interface(made) == interface(original)
+    assert made.co_filename == "inner.py"
+    assert made.co_firstlineno == 2
+    nested = next(c for c in made.co_consts if isinstance(c, CodeType))
+    theirs = next(c for c in original.co_consts if isinstance(c, CodeType))
+    assert interface(nested) == interface(theirs)
+
+
+def test_free_variables_come_in_the_order_of_the_original() -> None:
+    function = make()
+    original = function.__code__
+    # The compiler sorts; generated code need not. Swap both and rewire the closure by hand.
+    assert original.co_freevars == ("alpha", "zeta")
+    wanted = types.SimpleNamespace(
+        **{name: getattr(original, name) for name in dir(original) if name.startswith("co_")}
+    )
+    wanted.co_freevars = ("zeta", "alpha")
+    made = stand_in(INNER, wanted, "inner.py")  # type: ignore[arg-type]
+    alpha, zeta = function.__closure__ or ()
+    run = FunctionType(made, {}, "inner", None, (zeta, alpha))
+    assert run(7, key=0)() == ([1, 2, 7], 7, 1)
+
+
+def test_locals_cells_and_free_variables_without_a_use_are_kept() -> None:
+    original = make().__code__
+    made = stand_in("def inner(x, *args, key, **kw):\n    return None\n", original, "inner.py")
+    assert made.co_freevars == original.co_freevars
+    assert set(made.co_cellvars) == set(original.co_cellvars)
+    assert {*original.co_varnames} <= {*made.co_varnames, *made.co_cellvars}
+
+
+def test_a_function_may_name_itself() -> None:
+    def f(n: int) -> int:
+        return 1 if n == 0 else n * f(n - 1)
+
+    source = "def f(n):\n    return 1 if n == 0 else n * f(n - 1)\n"
+    original = f.__code__
+    assert interface(stand_in(source, original, "f.py")) == interface(original)
+
+
+def test_opaque_constants_are_constants_again() -> None:
+    def thing(*args: object) -> object:
+        return args
+
+    def f(a: object) -> None:
+        pass
+
+    source = "def f(a):\n    return [_const(a), _const, (lambda: _const(1))()]\n"
+    made = stand_in(source, f.__code__, "f.py", {}, {"_const": thing})
+    assert FunctionType(made, {})(5) == [(5,), thing, (1,)]
+    assert "_const" not in FunctionType(made, {}).__globals__
+
+
+def test_more_constants_than_a_byte_can_count() -> None:
+    names = {f"_const_{n}": object() for n in range(300)}
+
+    def f() -> None:
+        pass
+
+    source = "def f():\n    return [" + ", ".join(names) + "]\n"
+    if sys.version_info < (3, 11):
+        # Before 3.11 an instruction has no cache to grow into; the error is clear.
+        try:
+            made = stand_in(source, f.__code__, "f.py", {}, names)
+        except CannotStandIn:
+            return
+    else:
+        made = stand_in(source, f.__code__, "f.py", {}, names)
+    assert FunctionType(made, {})() == list(names.values())
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("x = 1\n", "0 function definitions"),
+        ("def inner(y, *args, key, **kw):\n    pass\n", "arguments have other names"),
+        ("def inner(x, *args, **kw):\n    pass\n", "co_kwonlyargcount"),
+        ("def inner(x, *args, key, **kw):\n    yield\n", "flags differ"),
+    ],
+)
+def test_what_cannot_stand_in_says_why(source: str, reason: str) -> None:
+    with pytest.raises(CannotStandIn, match=reason):
+        stand_in(source, make().__code__, "inner.py")
+
+
+def test_a_renamed_variable_gets_its_name_back() -> None:
+    original = (x for x in ()).gi_code
+    made = stand_in(
+        "def _genexpr(_0):\n    for x in _0:\n        yield x\n", original, "g.py", {"_0": ".0"}
+    )
+    assert made.co_varnames[:1] == (".0",)
+    assert made.co_name == "<genexpr>"
