@@ -37,7 +37,8 @@ demo: $(BUILD)/.stamp $(STAMPS)/torch
 	$(BIN)/python -m pellucid demo
 
 ## make test     everything: the C++ stages, the decompiler on every Python found, the PyTorch side
-test: $(BUILD)/.stamp $(STAMPS)/test $(STAMPS)/torch-if-pinned build/asan/.stamp build/node/.stamp
+test: $(BUILD)/.stamp $(STAMPS)/test $(STAMPS)/torch-if-pinned build/asan/.stamp build/node/.stamp \
+      build/hosts/.stamp
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 ## make test-cpp the C++ stage tests alone
@@ -127,6 +128,11 @@ build/asan/.stamp: $(STAMPS)/tools $(SOURCES)
 	@mkdir -p build
 	@cmake --preset asan -DPELLUCID_WERROR=$(WERROR) > build/asan.log 2>&1 || { cat build/asan.log; exit 1; }
 	@cmake --build --preset asan > build/asan.log 2>&1 || { cat build/asan.log; exit 1; }
+	@touch $@
+
+# The extension on every other Python found, linked with the core that is already built.
+build/hosts/.stamp: $(BUILD)/.stamp tools/hosts.py
+	@$(BIN)/python tools/hosts.py --core $(BUILD) --out build/hosts
 	@touch $@
 
 # CPython 3.14 as an npm package; without node its tests are skipped.

@@ -1,7 +1,7 @@
-"""The 85 syntax functions of the paper's Table 1, on every version: by a foreign judge and by our own.
+"""The 85 syntax functions of the paper's Table 1, on every version: a foreign judge and our own.
 
-The functions and the judge lie beside the repository (see conftest.need). The judge compiles each file,
-hands the `.pyc` to the native binary, recompiles what comes back and compares.
+The functions and the judge lie beside the repository (see conftest.need). The judge compiles each
+file, hands the `.pyc` to the native binary, recompiles what comes back and compares.
 """
 
 import json

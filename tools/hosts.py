@@ -1,0 +1,78 @@
+"""Install pellucid for every other CPython on this machine, each in a virtual environment.
+
+The core is not compiled again: the extension of each host links the layers of the tree that
+`--core` names. The tests that depend on the host's Python run in these environments
+(tests/python/test_hosts.py).
+"""
+
+import argparse
+import concurrent.futures
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import List, Optional
+
+from pellucid.interpreters import Version, find_interpreter
+
+ROOT = Path(__file__).resolve().parent.parent
+VERSIONS: List[Version] = [(3, minor) for minor in range(8, 14)]
+
+
+def run(log: Path, *command: str) -> None:
+    """Run a command quietly; show its output if it fails."""
+    with log.open("ab") as file:
+        done = subprocess.run(command, stdout=file, stderr=subprocess.STDOUT, cwd=ROOT, check=False)
+    if done.returncode != 0:
+        print(log.read_text(errors="replace")[-6000:], file=sys.stderr)
+        raise SystemExit(f"hosts: failed: {' '.join(command)}")
+
+
+def install(version: Version, core: Path, out: Path) -> Optional[Path]:
+    """Make the environment of one version; return its interpreter, or None if there is none."""
+    interpreter = find_interpreter(version)
+    if interpreter is None:
+        return None
+    folder = out / "{}.{}".format(*version)
+    python = folder / "bin" / "python"
+    out.mkdir(parents=True, exist_ok=True)
+    log = out / f"{folder.name}.log"
+    log.write_bytes(b"")
+    if not python.exists():
+        run(log, str(interpreter), "-m", "venv", str(folder))
+        run(log, str(python), "-m", "pip", "install", "--quiet", "--upgrade", "pip")
+        listed = subprocess.run(
+            [str(python), "tools/extras.py", "requires", "dependencies", "test"],
+            stdout=subprocess.PIPE,
+            cwd=ROOT,
+            check=True,
+        )
+        run(
+            log, str(python), "-m", "pip", "install", "--quiet", *listed.stdout.decode().split("\n")
+        )
+    settings = [
+        f"-Cbuild-dir={folder}/build",
+        f"-Ccmake.define.PELLUCID_PREBUILT={core.resolve()}",
+        "-Ccmake.define.PELLUCID_BUILD_CLI=OFF",
+    ]
+    command = [str(python), "-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-deps"]
+    run(log, *command, "--editable", ".", *settings)
+    return python
+
+
+def main() -> int:
+    """Install for all versions but this one; say which were found."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--core", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    arguments = parser.parse_args()
+    others = [version for version in VERSIONS if version != sys.version_info[:2]]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        made = list(pool.map(lambda v: install(v, arguments.core, arguments.out), others))
+    found = ["{}.{}".format(*v) for v, python in zip(others, made) if python is not None]
+    print(f"make: pellucid installed for Python {', '.join(found) or '(no other found)'}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
