@@ -144,6 +144,7 @@ def _frame(
     swap: bool,
 ) -> CodeType | None:
     """Write one transformed version; return the code that may run in its place."""
+    session.see(original)
     key = session.key(compile_id)
     rewriting = rewrite(transformed, key.slug)
     name = session.claim(transformed_name(key, original.co_name), (key, id(original)))
@@ -267,9 +268,8 @@ def _entries(session: Session, code: CodeType) -> list[CacheEntry]:
 
 def add_compiled_before(session: Session) -> None:
     """Show what was compiled before the capture began, from torch's cache entries."""
-    seen = {id(code) for code in session.originals()}
     for code in hooks.compiled_before():
-        if id(code) in seen:
+        if session.saw(code):
             continue
         for raw in hooks.cache_entries(code):
             with session.guard(f"dumping {code.co_name}, compiled before the capture"):

@@ -14,7 +14,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from . import hooks
-from .events import Frame, GraphRun
+from .events import Frame
 from .prepare import last_session
 from .session import INDEX
 
@@ -97,7 +97,7 @@ def _invitation() -> str:
     files: list[str] = []
     if session is not None:
         names = [frame.file for frame in session.of(Frame) if frame.swapped]
-        names += [run.file for run in session.of(GraphRun) if run.runs]
+        names += [graph.file for graph in session.running_graphs()]
         files = [str(session.path(name)) for name in dict.fromkeys(names)]
     if session is None or not files:
         return (

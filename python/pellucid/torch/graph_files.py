@@ -40,11 +40,11 @@ def _swap(session: Session, event: Graph, module: Any) -> GraphRun:
     function = hooks.forward_function(module)
     if function is None:
         return GraphRun(event.file, False, "torch has not generated its code")
-    # What was printed while Dynamo worked has the user's lines, which torch drops later.  The
-    # calling form of AOTAutograd's graphs changes afterwards (one list), so they are printed anew;
-    # a captured graph that has changed is another one, made by a backend for itself.
+    # What was printed while Dynamo worked has the user's lines, which torch drops later.  A backend
+    # that runs AOTAutograd's graphs as Python has them take one list, so they are printed anew; a
+    # graph that has changed otherwise is another one, which the backend made for itself.
     bodies = [event.text]
-    if event.stage != "captured":
+    if function.__code__.co_varnames[1:2] == ("args_list",):
         bodies += [hooks.readable(module), str(module.code)]
     path = session.path(event.file)
     for body in bodies:
@@ -60,7 +60,7 @@ def _swap(session: Session, event: Graph, module: Any) -> GraphRun:
         session.write(event.file, text)
         function.__code__ = code
         return GraphRun(event.file, True)
-    why = "the printed graph does not compile to what torch runs"
+    why = "the backend changed it, or it does not compile to what torch runs"
     return GraphRun(event.file, False, why)
 
 

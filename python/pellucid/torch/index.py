@@ -11,7 +11,6 @@ from .events import (
     CompileKey,
     Frame,
     Graph,
-    GraphRun,
     Metrics,
     Problem,
     Recompile,
@@ -52,7 +51,7 @@ Where a file runs, a breakpoint in it is hit.
 def _summary(session: Session, frames: Sequence[Frame]) -> str:
     swapped = sum(frame.swapped for frame in frames)
     proven = sum(frame.verdict.proven for frame in frames)
-    running = sum(run.runs for run in _runs(session).values())
+    running = len(session.running_graphs())
     graphs = len({graph.file for graph in session.of(Graph)})
     return (
         f"{len(frames)} transformed frames: {proven} proven, {swapped} run from their files. "
@@ -61,15 +60,11 @@ def _summary(session: Session, frames: Sequence[Frame]) -> str:
     )
 
 
-def _runs(session: Session) -> dict[str, GraphRun]:
-    return {run.file: run for run in session.of(GraphRun)}
-
-
 def _functions(session: Session, full: Mapping[str, Sequence[Frame]]) -> str:
     graphs: dict[CompileKey, dict[str, Graph]] = {}
     for graph in session.of(Graph):
         graphs.setdefault(graph.key, {})[graph.file] = graph
-    runs = _runs(session)
+    runs = {graph.file for graph in session.running_graphs()}
     lines: list[str] = []
     for file, versions in full.items():
         place = versions[0].place
@@ -84,8 +79,7 @@ def _functions(session: Session, full: Mapping[str, Sequence[Frame]]) -> str:
         lines.append("")
         for frame in versions:
             for graph in graphs.get(frame.key, {}).values():
-                run = runs.get(graph.file)
-                note = " · runs from this file" if run is not None and run.runs else ""
+                note = " · runs from this file" if graph.file in runs else ""
                 what = STAGES.get(graph.stage, graph.stage)
                 lines.append(f"- [{frame.key}] {_link(graph.file)}: {what}{note}")
         lines.append("")

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any, Callable, Iterator, TypeVar
 
-from .events import CacheEntry, CompileKey, Frame, Problem, Started
+from .events import CacheEntry, CompileKey, Frame, Graph, GraphRun, Problem, Started
 from .names import scrub
 
 SCHEMA = 1
@@ -62,6 +62,7 @@ class Session:
         self._caches: dict[int, tuple[CodeType, list[CacheEntry]]] = {}
         self._epoch = 0
         self._started: dict[tuple[int, str | None], bool] = {}
+        self._seen: dict[int, CodeType] = {}
         self._remove_previous()
 
     # -- events --
@@ -106,6 +107,16 @@ class Session:
             with self._lock:
                 self._events.append(Problem(where, scrub(what), scrub(traceback.format_exc())))
 
+    def see(self, code: CodeType) -> None:
+        """Remember that a code object was compiled inside this capture, whatever comes of it."""
+        with self._lock:
+            self._seen[id(code)] = code
+
+    def saw(self, code: CodeType) -> bool:
+        """Whether a code object was compiled inside this capture."""
+        with self._lock:
+            return id(code) in self._seen
+
     # -- cache entries, which die with a reset --
 
     def set_cache(self, code: CodeType, entries: list[CacheEntry]) -> None:
@@ -124,6 +135,16 @@ class Session:
         for frame in self.of(Frame):
             unique.setdefault(id(frame.original), frame.original)
         return list(unique.values())
+
+    def running_graphs(self) -> list[Graph]:
+        """The graphs that run as Python, from their files.
+
+        A graph for which Inductor made a program is not run itself, whatever file it could use.
+        """
+        runs = {run.file for run in self.of(GraphRun) if run.runs}
+        unique = {graph.file: graph for graph in self.of(Graph)}
+        replaced = {g.key for g in unique.values() if g.stage.startswith("inductor")}
+        return [g for g in unique.values() if g.file in runs and g.key not in replaced]
 
     # -- files --
 

@@ -1,0 +1,29 @@
+"""Small functions, each for one thing that a capture must show."""
+
+import torch
+
+
+def plain(x):
+    return x.sin() + 1
+
+
+def sized(x):
+    return x * x.shape[0]
+
+
+def raises(x):
+    y = x + 1
+    torch._dynamo.graph_break()
+    raise ValueError(f"the sum is {y.sum().item()}")
+
+
+def closes(y):
+    def inner(x):
+        torch._dynamo.graph_break()
+        return x + y
+
+    return inner
+
+
+def flagged(x, flag=True, *, scale=2):
+    return x * scale if flag else -x

@@ -1,0 +1,23 @@
+"""What the tests of the PyTorch side call, beside the fixtures of conftest.py."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Dict
+
+PROGRAMS = Path(__file__).resolve().parent / "programs"
+
+
+def compiles(path: Path) -> str:
+    """Return why a dumped file is no valid Python; empty when it is."""
+    try:
+        compile(path.read_text(encoding="utf-8"), str(path), "exec", dont_inherit=True)
+    except (SyntaxError, ValueError) as error:
+        return f"{path.name}: {error}"
+    return ""
+
+
+def run_env() -> Dict[str, str]:
+    """The environment of a program that a test starts: it finds what the test finds."""
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    return {**os.environ, "PYTHONPATH": path}

@@ -1,0 +1,223 @@
+"""What a capture records, what it leaves alone, and what it says when there is nothing."""
+
+import json
+import subprocess
+import sys
+import threading
+
+import pytest
+from pellucid.torch import prepare_debug
+from pellucid.torch import rewrite as rewriting
+from pellucid.torch.events import Break, Frame, Problem, Recompile, Verdict
+from support import PROGRAMS, run_env
+
+
+@pytest.fixture
+def several(program, dynamo):
+    return program("several")
+
+
+def test_recompile_is_recorded_with_the_guard_that_failed(several, torch, tmp_path):
+    compiled = torch.compile(several.sized, backend="eager", dynamic=False)
+    with prepare_debug(tmp_path) as session:
+        compiled(torch.ones(3))
+        compiled(torch.ones(4))
+    assert [frame.key.id for frame in session.of(Frame)] == ["0/0", "0/1"]
+    (recompile,) = session.of(Recompile)
+    assert "size mismatch at index 0. expected 3, actual 4" in recompile.reasons[0]
+    assert "expected 3, actual 4" in (tmp_path / "index.md").read_text()
+
+
+def test_graph_break_is_recorded_with_its_reason(several, torch, tmp_path):
+    with prepare_debug(tmp_path) as session:
+        torch.compile(several.closes(torch.ones(2)), backend="eager")(torch.ones(2))
+    (stop,) = session.of(Break)
+    assert "torch._dynamo.graph_break()" in stop.text or "graph_break" in stop.title
+    assert stop.key.id == "0/0"
+
+
+def test_exception_of_the_program_is_the_same(several, torch, tmp_path):
+    def message():
+        with pytest.raises(ValueError) as caught:
+            torch.compile(several.raises, backend="eager")(torch.ones(2))
+        return str(caught.value)
+
+    without = message()
+    torch._dynamo.reset()
+    with prepare_debug(tmp_path):
+        assert message() == without == "the sum is 4.0"
+    assert (tmp_path / "session.json").exists()
+
+
+def test_exception_of_ours_never_reaches_the_program(several, torch, tmp_path, monkeypatch):
+    def broken(*_):
+        raise RuntimeError("broken at 0x7f0011223344")
+
+    monkeypatch.setattr("pellucid.torch.capture.rewrite", broken)
+    with pytest.warns(RuntimeWarning, match="broken at") as caught, prepare_debug(
+        tmp_path
+    ) as session:
+        result = torch.compile(several.plain, backend="eager")(torch.zeros(2))
+    assert result.tolist() == [1.0, 1.0]
+    assert [p.what for p in session.of(Problem)] == ["RuntimeError: broken at 0x…"]
+    assert len([w for w in caught if "pellucid" in str(w.message)]) == 1
+    assert "broken at" in (tmp_path / "index.md").read_text()
+
+
+def test_unproven_code_does_not_run_and_the_file_says_so(several, torch, tmp_path, monkeypatch):
+    def unproven(code, tag):
+        return rewriting.Rewriting(
+            code, "def plain(x):\n    return 3", Verdict("unproven", "a test")
+        )
+
+    monkeypatch.setattr("pellucid.torch.capture.rewrite", unproven)
+    with prepare_debug(tmp_path) as session:
+        result = torch.compile(several.plain, backend="eager")(torch.zeros(2))
+    assert result.tolist() == [1.0, 1.0]
+    (frame,) = session.of(Frame)
+    assert not frame.swapped
+    head = (tmp_path / frame.file).read_text().splitlines()[:2]
+    assert "unproven: a test" in head[0]
+    assert "NOT RUNNING" in head[1]
+
+
+def test_swapped_code_is_the_file_on_disk(several, torch, tmp_path):
+    from torch._dynamo.eval_frame import _debug_get_cache_entry_list
+
+    with prepare_debug(tmp_path) as session:
+        torch.compile(several.plain, backend="eager")(torch.zeros(2))
+    (frame,) = session.of(Frame)
+    assert frame.verdict.proven, frame.verdict
+    (entry,) = _debug_get_cache_entry_list(several.plain.__code__)
+    path = tmp_path / frame.file
+    assert entry.code.co_filename == str(path)
+    lines = path.read_text().splitlines()
+    assert lines[entry.code.co_firstlineno - 1].startswith("def plain(x):")
+
+
+def test_closure_variables_stay_cells(several, torch, tmp_path):
+    y = torch.ones(2)
+    with prepare_debug(tmp_path) as session:
+        result = torch.compile(several.closes(y), backend="eager")(torch.ones(2))
+    assert result.tolist() == [2.0, 2.0]
+    assert session.of(Problem) == []
+
+
+def test_full_code_has_guards_that_decide(several, torch, tmp_path, valid_python):
+    with prepare_debug(tmp_path) as session:
+        compiled = torch.compile(several.flagged, backend="eager", dynamic=False)
+        compiled(torch.ones(3))
+    assert valid_python(tmp_path) == []
+    names = {}
+    exec((tmp_path / "full_code_for_flagged_0.py").read_text(), names)
+    guards = names["guards_0_0"]
+    assert guards({"x": torch.zeros(3), "flag": True, "scale": 2}, {})
+    assert not guards({"x": torch.zeros(4), "flag": True, "scale": 2}, {})
+    assert not guards({"x": torch.zeros(3), "flag": False, "scale": 2}, {})
+    assert not guards({"x": torch.zeros(3), "flag": True, "scale": 5}, {})
+    assert not guards({"x": torch.zeros(3).double(), "flag": True, "scale": 2}, {})
+    assert session.of(Problem) == []
+
+
+def test_nested_captures_both_get_everything(several, torch, tmp_path):
+    outer_dir, inner_dir = tmp_path / "outer", tmp_path / "inner"
+    with prepare_debug(outer_dir) as outer:
+        torch.compile(several.plain, backend="eager")(torch.zeros(2))
+        with prepare_debug(inner_dir) as inner:
+            torch.compile(several.sized, backend="eager")(torch.zeros(2))
+    assert [f.place.function for f in outer.of(Frame)] == ["plain", "sized"]
+    (frame,) = [f for f in inner.of(Frame) if not f.before]
+    assert frame.place.function == "sized"
+    assert [f.swapped for f in outer.of(Frame)] == [outer.of(Frame)[0].verdict.proven, False]
+
+
+def test_threads_compile_into_one_capture(several, torch, tmp_path, valid_python):
+    functions = [several.plain, several.sized, several.flagged]
+    results = {}
+
+    def work(function):
+        results[function.__name__] = torch.compile(function, backend="eager")(torch.ones(3))
+
+    with prepare_debug(tmp_path) as session:
+        threads = [threading.Thread(target=work, args=(function,)) for function in functions]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert {f.place.function for f in session.of(Frame)} == {"plain", "sized", "flagged"}
+    assert session.of(Problem) == []
+    assert valid_python(tmp_path) == []
+    assert results["sized"].tolist() == [3.0, 3.0, 3.0]
+
+
+def test_empty_capture_says_why(torch, dynamo, tmp_path):
+    with pytest.warns(RuntimeWarning, match="nothing was compiled"), prepare_debug(tmp_path):
+        pass
+    assert "Nothing was compiled inside this capture" in (tmp_path / "index.md").read_text()
+
+
+def test_code_compiled_before_is_shown_and_marked(several, torch, tmp_path):
+    compiled = torch.compile(several.plain, backend="eager")
+    compiled(torch.zeros(2))
+    with prepare_debug(tmp_path) as session:
+        compiled(torch.zeros(2))
+    (frame,) = session.of(Frame)
+    assert frame.before and not frame.swapped
+    assert "before the capture" in (tmp_path / frame.file).read_text()
+
+
+def test_reset_inside_a_capture_keeps_both_versions_apart(several, torch, dynamo, tmp_path):
+    with prepare_debug(tmp_path) as session:
+        torch.compile(several.plain, backend="eager")(torch.zeros(2))
+        dynamo.reset()
+        torch.compile(several.sized, backend="eager")(torch.zeros(2))
+    files = [frame.file for frame in session.of(Frame)]
+    assert files == [
+        "__transformed_code_0_0_for_plain.py",
+        "__transformed_code_r1_0_0_for_sized.py",
+    ]
+
+
+def test_next_capture_removes_its_predecessors_files_only(several, torch, dynamo, tmp_path):
+    mine = tmp_path / "mine.txt"
+    mine.write_text("keep")
+    with prepare_debug(tmp_path):
+        torch.compile(several.plain, backend="eager")(torch.zeros(2))
+    assert list(tmp_path.glob("*_for_plain*"))
+    dynamo.reset()
+    with prepare_debug(tmp_path):
+        torch.compile(several.sized, backend="eager")(torch.zeros(2))
+    assert not list(tmp_path.glob("*_for_plain*"))
+    assert list(tmp_path.glob("*_for_sized*"))
+    assert mine.read_text() == "keep"
+    assert not list(tmp_path.glob(".pellucid-*"))
+
+
+def test_record_has_schema_and_every_event(several, torch, tmp_path):
+    with prepare_debug(tmp_path) as session:
+        torch.compile(several.plain, backend="eager")(torch.zeros(2))
+    record = json.loads((tmp_path / "session.json").read_text())
+    assert record["schema"] == 1
+    assert [e["event"] for e in record["events"]].count("Frame") == 1
+    assert set(record["files"]) == {path.name for path in tmp_path.iterdir()}
+    assert set(session.files()) == set(record["files"])
+
+
+def test_two_runs_write_the_same_files(torch, tmp_path):
+    script = (
+        "import sys, torch, pellucid, toy\n"
+        "with pellucid.prepare_debug(sys.argv[1]):\n"
+        "    toy.run('aot_eager', None, True, steps=20)\n"
+    )
+    dumps = [tmp_path / "one", tmp_path / "two"]
+    for dump in dumps:
+        subprocess.run(
+            [sys.executable, "-c", script, str(dump)],
+            cwd=PROGRAMS,
+            env=run_env(),
+            check=True,
+            timeout=300,
+        )
+    one, two = ({p.name: p.read_text() for p in dump.iterdir()} for dump in dumps)
+    assert one.keys() == two.keys()
+    assert [name for name in one if one[name] != two[name]] == []

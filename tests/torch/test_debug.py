@@ -1,0 +1,129 @@
+"""Stepping: a real pdb, driven by script, stops in the dumped files; nobody is asked in vain."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+from pellucid.torch import debug, prepare_debug
+from pellucid.torch.debug import cannot_prompt
+from support import PROGRAMS, run_env
+
+SCRIPT = """\
+import sys
+import torch
+import pellucid
+import toy
+
+torch.manual_seed(0)
+compiled = torch.compile(toy.toy_example, backend="eager")
+with pellucid.prepare_debug(sys.argv[1]):
+    for _ in range(20):
+        compiled(torch.randn(10), torch.randn(10))
+with pellucid.debug():
+    result = compiled(torch.full((10,), 2.0), torch.full((10,), 3.0))
+print("result", result[0].item())
+"""
+
+
+def line_of(path, pattern):
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if re.search(pattern, line) and not line.lstrip().startswith("#"):
+            return number
+    raise AssertionError(f"no line like {pattern!r} in {path}:\n{path.read_text()}")
+
+
+@pytest.fixture
+def dumped(torch, tmp_path):
+    """The script and the dump of one run of it; the next run writes the same files again."""
+    script, dump = tmp_path / "script.py", tmp_path / "dump"
+    script.write_text(SCRIPT)
+    done = pdb_run(script, dump, [], pdb=False)
+    assert done.returncode == 0, done.stderr
+    assert "does not pause: there is no terminal and no debugger" in done.stderr
+    return script, dump
+
+
+def pdb_run(script, dump, commands, pdb=True):
+    return subprocess.run(
+        [sys.executable, *(["-m", "pdb"] if pdb else []), str(script), str(dump)],
+        input="\n".join(commands) + "\n",
+        cwd=PROGRAMS,
+        env={**run_env(), "PYTHONPATH": f"{PROGRAMS}:{run_env()['PYTHONPATH']}"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def test_pdb_stops_in_transformed_code_and_in_a_graph_and_prints_locals(dumped):
+    script, dump = dumped
+    transformed = dump / "__transformed_code_0_0_for_toy_example.py"
+    graph = dump / "__compiled_fn_0_0.captured.py"
+    call = line_of(transformed, r"__compiled_fn_0_0\(|= __compiled_fn_0_0")
+    add = line_of(graph, r"^\s*add\b")
+    done = pdb_run(
+        script,
+        dump,
+        [
+            "continue",  # to the pause of debug()
+            f"break {transformed}:{call}",
+            f"break {graph}:{add}",
+            "continue",
+            "print('in transformed', a[0].item())",
+            "continue",
+            "print('in graph', abs_1[0].item())",
+            "next",
+            "print('stepped', add[0].item())",
+            "clear 1",
+            "clear 2",
+            "continue",
+            "quit",
+        ],
+    )
+    output = done.stdout
+    assert f"> {transformed}({call})toy_example()" in output, output + done.stderr
+    assert "in transformed 2.0" in output
+    assert f"> {graph}({add})forward()" in output
+    assert "in graph 2.0" in output
+    assert f"> {graph}({add + 1})forward()" in output
+    assert "stepped 3.0" in output
+    assert "result 2.0" in output
+    assert "These files run:" in done.stderr
+    assert str(transformed) in done.stderr and str(graph) in done.stderr
+
+
+def test_nobody_is_asked_without_a_terminal(capfd, monkeypatch):
+    monkeypatch.delenv("PYTHONBREAKPOINT", raising=False)
+    monkeypatch.setattr("sys.stdin", None)
+    with debug():
+        pass
+    assert "does not pause" in capfd.readouterr().err
+
+
+def test_ranks_above_zero_are_never_asked(monkeypatch):
+    monkeypatch.setenv("RANK", "3")
+    assert "rank 3" in cannot_prompt()
+
+
+def test_a_tracer_that_is_no_debugger_does_not_count(monkeypatch):
+    monkeypatch.delenv("RANK", raising=False)
+    monkeypatch.delenv("PYTHONBREAKPOINT", raising=False)
+    monkeypatch.setattr("sys.stdin", None)
+    previous = sys.gettrace()
+    sys.settrace(lambda *_: None)
+    try:
+        assert cannot_prompt()
+    finally:
+        sys.settrace(previous)
+
+
+def test_backward_graph_runs_from_its_file(torch, dynamo, program, tmp_path):
+    with prepare_debug(tmp_path) as session:
+        program("toy").run("aot_eager", False, True, steps=20)
+    stages = {graph.stage for graph in session.running_graphs()}
+    assert {"forward", "backward"} <= stages
+    text = (tmp_path / "__compiled_fn_0_0.backward.py").read_text()
+    assert "breakpoints are hit" in text.splitlines()[1]
+    assert "toy_example, code: x = a / (torch.abs(a) + 1)" in text

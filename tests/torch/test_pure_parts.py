@@ -1,0 +1,125 @@
+"""The parts that need no torch: names, guards, dumps; their doctests, and their corner cases."""
+
+import doctest
+import importlib
+
+import pytest
+from pellucid.torch import guards, names
+from pellucid.torch.dump import is_python, valid
+from pellucid.torch.events import Break, CompileKey
+from pellucid.torch.full_code import _signature, full_code_text
+from pellucid.torch.hooks import parse_trace
+from pellucid.torch.rewrite import disassembly, same_instructions
+from pellucid.torch.session import write_atomic
+
+MODULES = ["names", "compat", "guards", "guard_checks", "dump", "full_code", "hooks", "rewrite"]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_doctests(module):
+    failed, tried = doctest.testmod(importlib.import_module(f"pellucid.torch.{module}"))
+    assert tried and not failed
+
+
+def test_stable_names_are_one_to_one():
+    uuid = "bfd0a77c_ce1c_411a_b1af_d05db5785f3c"
+    dynamo = [
+        f"__compiled_fn_1_{uuid}",
+        f"__compiled_fn_3_{uuid}",
+        "___module_iter_140330457142016_c1",
+    ]
+    shown = names.stable_globals(dynamo, ["__compiled_fn_0_0"], "0_0")
+    assert len(set(shown.values())) == 3
+    assert "__compiled_fn_0_0" not in shown.values()
+    assert shown["___module_iter_140330457142016_c1"] == "___module_iter_c1"
+
+
+def test_a_comment_cannot_be_left_by_a_control_character():
+    text = names.as_comment("a\x0cb\x85c\u2028d\re")
+    assert len(text.splitlines()) == 1
+    assert is_python(text)
+
+
+def test_what_is_no_python_becomes_a_comment():
+    assert is_python(valid("def f(:\n  pass"))
+    assert valid("x = 1\n") == "x = 1\n"
+
+
+@pytest.mark.parametrize(
+    "kind, text, expression",
+    [
+        ("EQUALS_MATCH", "L['n'] == 3   # x * n  # a.py:3 in f", "L['n'] == 3"),
+        (
+            "TYPE_MATCH",
+            "___check_type_id(L['d'], 139), type=<class 'dict'>",
+            "type_name(L['d']) == 'dict'",
+        ),
+        ("ID_MATCH", "___check_obj_id(G['torch'], 140147109550320), type=<class 'module'>", None),
+        ("DICT_CONTAINS", "not ___dict_contains('a', L['d'])", "not dict_contains('a', L['d'])"),
+        ("EQUALS_MATCH", "G['f'] == <function f at 0x7f>", None),
+        ("LAMBDA_GUARD", "2 <= L['x'].size()[0]", "2 <= L['x'].size()[0]"),
+        ("LAMBDA_GUARD", "utils_device.CURRENT_DEVICE == None", None),
+    ],
+)
+def test_guards_are_translated_by_kind_or_only_told(kind, text, expression):
+    (guard,) = guards.translate([(kind, text)])
+    assert guard.expression == expression
+
+
+def test_tensor_guard():
+    text = (
+        "check_tensor(L['x'], Parameter, DispatchKeySet(CPU, AutogradCPU), torch.float32, "
+        "device=None, requires_grad=True, size=[None, 4], stride=[4, 1])"
+    )
+    (guard,) = guards.translate([("TENSOR_MATCH", text)])
+    assert guard.expression == (
+        "check_tensor(L['x'], type='Parameter', dtype='torch.float32', device=None, "
+        "requires_grad=True, size=[None, 4], stride=[4, 1])"
+    )
+
+
+def test_full_code_without_cache_entries_is_valid():
+    def f(a, /, b, *rest, c=1, **more):
+        return a
+
+    text = full_code_text(f.__code__, [], {})
+    assert is_python(text)
+    assert "no cache entry" in text
+    assert _signature(f.__code__, {n: n for n in f.__code__.co_varnames}) == (
+        "a, /, b, *rest, c, **more"
+    )
+
+
+def test_constants_do_not_swell_a_disassembly():
+    code = (lambda: 1).__code__.replace(co_consts=(None, {"k": "v" * 10**6}, print))
+    assert len(disassembly(code)) < 2000
+
+
+def test_same_instructions_tells_types_of_constants_apart():
+    one, true = (compile(f"x = {v}", "f", "exec") for v in ("1", "True"))
+    zero, minus = (compile(f"x = {v}", "f", "exec") for v in ("0.0", "-0.0"))
+    assert not same_instructions(one, true)
+    assert not same_instructions(zero, minus)
+    assert same_instructions(one, compile("\n\nx = 1", "g", "exec"))
+
+
+def test_trace_records_without_an_event_are_ignored():
+    assert parse_trace({"rank": 0, "stack": []}, None) is None
+    record = parse_trace({"artifact": {"name": "n"}, "compiled_autograd_id": 2}, "p")
+    assert record is not None
+    assert (record.kind, record.compile_id, record.payload) == ("artifact:n", "!2", "p")
+
+
+def test_graph_break_title():
+    text = "Graph break in user code at a.py:6\nGraph Break Reason: Data-dependent branching\n"
+    stop = Break(CompileKey("0/0"), text)
+    assert stop.title == "Data-dependent branching — Graph break in user code at a.py:6"
+
+
+def test_atomic_write_leaves_no_part_behind(tmp_path):
+    target = tmp_path / "file.py"
+    write_atomic(target, "x = '\ud800'\n")
+    assert target.read_text() == "x = '\\ud800'\n"
+    with pytest.raises(AttributeError):
+        write_atomic(target, None)
+    assert [p.name for p in tmp_path.iterdir()] == ["file.py"]

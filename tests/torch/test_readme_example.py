@@ -1,0 +1,50 @@
+"""depyf's README example under every backend: nothing changes, and everything is proven."""
+
+import pytest
+from pellucid.torch.events import Break, Frame, Graph, Problem, Recompile
+
+
+def same_bits(torch, ours, theirs):
+    return len(ours) == len(theirs) and all(
+        a.dtype == b.dtype and torch.equal(a.view(torch.int32), b.view(torch.int32))
+        for a, b in zip(ours, theirs)
+    )
+
+
+@pytest.mark.parametrize("grad", [False, True], ids=["no_grad", "grad"])
+@pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
+def test_nothing_changes_and_every_frame_runs_from_its_file(
+    backend, dynamic, grad, torch, dynamo, program, observed, valid_python, tmp_path
+):
+    from pellucid.torch import prepare_debug
+
+    without = program("toy").run(backend, dynamic, grad)
+    counted_without = observed()
+    dynamo.reset()
+    dynamo.utils.counters.clear()
+    dynamo.utils.clear_compilation_metrics()
+    with prepare_debug(tmp_path) as session:
+        with_us = program("toy").run(backend, dynamic, grad)
+    assert observed() == counted_without
+    assert same_bits(torch, with_us, without)
+
+    frames = session.of(Frame)
+    assert [f.verdict.reason for f in frames if not f.verdict.proven] == []
+    assert [f.file for f in frames if not f.swapped] == []
+    assert len(frames) == 3
+    assert session.of(Problem) == []
+    assert len(session.of(Break)) == sum(counted_without["graph breaks"].values()) == 1
+    assert len(session.of(Recompile)) == counted_without["recompiles"] == 0
+
+    assert valid_python(tmp_path) == []
+    stages = {graph.stage for graph in session.of(Graph)}
+    expected = {"captured"}
+    if backend != "eager":
+        expected |= {"joint", "forward", "backward"} if grad else {"inference"}
+    if backend == "inductor":
+        expected |= {f"inductor_{s}" for s in expected & {"forward", "backward", "inference"}}
+    assert stages >= expected
+    assert (tmp_path / "full_code_for_toy_example_0.py").exists()
+    assert (tmp_path / "__transformed_code_0_0_for_toy_example.py").exists()
+    assert (tmp_path / "__compiled_fn_0_0.captured.py").exists()
