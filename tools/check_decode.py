@@ -1,0 +1,125 @@
+"""Hold the decoder to `dis`, on every code object of a version's standard library.
+
+    python tools/check_decode.py 3.12
+    python tools/check_decode.py 3.14 --every 20        # a sample
+    python tools/check_decode.py 3.8 --python PATH --binary build/dev/pellucid
+
+Opcode, argument, jump target and line of every instruction must agree. 3.14 is the WebAssembly build
+in build/node (npm package pyodide). Prints the figures; exits with 1 on the first disagreement.
+"""
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import List, NamedTuple, Optional
+
+ROOT = Path(__file__).resolve().parent.parent
+LISTER = ROOT / "tools" / "dis_listing.py"
+PYODIDE = ROOT / "build" / "node" / "node_modules" / "pyodide"
+CHUNK = 40
+
+
+class Figures(NamedTuple):
+    """What was compared, and the first disagreement."""
+
+    files: int
+    codes: int
+    instructions: int
+    difference: Optional[str]
+
+
+def command_of(version: str, python: Optional[str]) -> List[str]:
+    """Return the command that runs a script on an interpreter of `version`."""
+    if python is not None:
+        return [python]
+    if version == "3.14" and PYODIDE.exists():
+        node = shutil.which("node") or "node"
+        return [node, str(ROOT / "tests" / "node" / "py314.mjs"), str(PYODIDE)]
+    from pellucid.interpreters import find_interpreter
+
+    major, minor = version.split(".")
+    found = find_interpreter((int(major), int(minor)))
+    if found is None:
+        sys.exit(f"check_decode: no CPython {version} found")
+    return [str(found)]
+
+
+def make_listings(command: List[str], folder: Path, arguments: List[str]) -> None:
+    """Let the interpreter write its pairs of files."""
+    subprocess.run([*command, str(LISTER), str(folder), *arguments], check=True)
+
+
+def compare(binary: Path, folder: Path) -> Figures:
+    """Compare our listing of every .pyc in `folder` with that of `dis`."""
+    pycs = sorted(folder.glob("*.pyc"))
+    codes = instructions = 0
+    for start in range(0, len(pycs), CHUNK):
+        chunk = pycs[start : start + CHUNK]
+        done = subprocess.run(
+            [str(binary), "dump", "--stage=raw", *map(str, chunk)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+        ours = done.stdout.decode("ascii").splitlines()
+        theirs = [
+            line
+            for pyc in chunk
+            for line in pyc.with_suffix(".dis").read_text(encoding="ascii").splitlines()
+        ]
+        heads = sum(line.startswith("raw ") for line in theirs)
+        codes += heads
+        instructions += len(theirs) - heads
+        if done.returncode != 0 or ours != theirs:
+            why = done.stderr.decode(errors="replace") + first_difference(ours, theirs)
+            return Figures(start, codes, instructions, why)
+    return Figures(len(pycs), codes, instructions, None)
+
+
+def first_difference(ours: List[str], theirs: List[str]) -> str:
+    """Say where two listings part."""
+    code = ""
+    for index in range(max(len(ours), len(theirs))):
+        our = ours[index] if index < len(ours) else "(end)"
+        their = theirs[index] if index < len(theirs) else "(end)"
+        if our != their:
+            return f"in {code}: pellucid {our!r}, dis {their!r}"
+        if our.startswith("raw "):
+            code = our[len("raw ") :]
+    return "the listings are equal"
+
+
+def check(version: str, binary: Path, every: int, python: Optional[str] = None) -> Figures:
+    """List and compare (a sample of) the standard library of `version`."""
+    with tempfile.TemporaryDirectory() as folder:
+        # WebAssembly has a /tmp of its own; it sees the folders of the repository.
+        out = Path(folder) if version != "3.14" else ROOT / "build" / "check_decode_3.14"
+        try:
+            make_listings(command_of(version, python), out, ["--stdlib", "--every", str(every)])
+            return compare(binary, out)
+        finally:
+            if version == "3.14":
+                shutil.rmtree(out, ignore_errors=True)
+
+
+def main() -> int:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("version", help="3.8 to 3.14")
+    parser.add_argument("--every", type=int, default=1, help="take every N-th file only")
+    parser.add_argument("--python", help="the interpreter of that version (default: looked for)")
+    parser.add_argument("--binary", type=Path, default=ROOT / "build" / "make" / "pellucid")
+    options = parser.parse_args()
+    figures = check(options.version, options.binary, options.every, options.python)
+    print(
+        f"{options.version}: {figures.files} files, {figures.codes} code objects,"
+        f" {figures.instructions} instructions: {figures.difference or 'all agree with dis'}"
+    )
+    return 0 if figures.difference is None else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
