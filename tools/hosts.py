@@ -47,9 +47,7 @@ def install(version: Version, core: Path, out: Path) -> Optional[Path]:
             cwd=ROOT,
             check=True,
         )
-        run(
-            log, str(python), "-m", "pip", "install", "--quiet", *listed.stdout.decode().split("\n")
-        )
+        run(log, str(python), "-m", "pip", "install", "--quiet", *listed.stdout.decode().split())
     settings = [
         f"-Cbuild-dir={folder}/build",
         f"-Ccmake.define.PELLUCID_PREBUILT={core.resolve()}",
