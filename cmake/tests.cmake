@@ -23,3 +23,7 @@ foreach(layer base object bytecode flow ir ast structure polish print verify dri
     target_link_libraries(pellucid_test_${layer} PRIVATE pellucid_${layer} pellucid_options)
   endif()
 endforeach()
+
+# What tests/python/reprint.py runs: syntax trees in, source out.
+add_executable(pellucid_reprint ${stages_dir}/print_tool/reprint.cpp)
+target_link_libraries(pellucid_reprint PRIVATE pellucid_print pellucid_options)

@@ -29,7 +29,7 @@ std::string finite_text(double value) {
   for (const char c : text.substr(0, e)) {
     if (c != '.') digits += c;
   }
-  const int exponent = std::atoi(buffer + e + 1);
+  const int exponent = std::atoi(std::string(text.substr(e + 1)).c_str());
   const int count = static_cast<int>(digits.size());
   if (exponent < -4 || exponent >= 16) {
     std::string out = digits.substr(0, 1);

@@ -1,0 +1,205 @@
+// reprint VERSION [--keep-lines]: prints programs whose syntax trees come on standard input.
+//
+// tests/python/reprint.py writes the trees and compares what CPython parses from our text with what
+// it was made of. A tree is a program for a stack machine, one instruction a line:
+//
+//   n              an absent child               i NUMBER   a number
+//   s HEX          a name                        l COUNT    a list of the nodes on top
+//   m NUMBERS      a list of numbers             @ LINE     where the next node comes from
+//   k Kind         a node of the slots on top    p          print the node on top
+//   c KIND ...     a constant; tuples and the like take those on top
+//   q              print the constant on top
+//
+// Each program's answer is a line with the length of the text and the number of problems, then the
+// text.
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <unordered_map>
+
+#include "ast/tree.h"
+#include "print/print.h"
+
+namespace pellucid {
+namespace {
+
+using object::ConstKind;
+
+std::string bytes_of(const std::string& hex) {
+  std::string out;
+  for (size_t i = 0; i + 1 < hex.size(); i += 2) {
+    out += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
+  }
+  return out;
+}
+
+const std::unordered_map<std::string, ConstKind> kConstKinds = {
+    {"None", ConstKind::None},       {"False", ConstKind::False},
+    {"True", ConstKind::True},       {"Ellipsis", ConstKind::Ellipsis},
+    {"Int", ConstKind::Int},         {"BigInt", ConstKind::BigInt},
+    {"Float", ConstKind::Float},     {"Complex", ConstKind::Complex},
+    {"Str", ConstKind::Str},         {"Bytes", ConstKind::Bytes},
+    {"Tuple", ConstKind::Tuple},     {"FrozenSet", ConstKind::FrozenSet},
+    {"Slice", ConstKind::Slice},     {"Opaque", ConstKind::Opaque},
+};
+
+class Machine {
+ public:
+  explicit Machine(const print::Style& style) : style_(style) {
+    // Every kind by its name, with one empty node to copy.
+#define FIELD(type, name)
+#define NODE(kind, category, fields) kinds_[#kind] = [](ast::Tree& tree) { return tree.add(ast::kind{}); };
+#include "ast/nodes.def"
+#undef NODE
+#undef FIELD
+    reset();
+  }
+
+  void execute(const std::string& line) {
+    std::istringstream in(line);
+    std::string op;
+    std::string word;
+    in >> op;
+    if (op == "n") {
+      stack_.push_back(ast::NodeId::kInvalid);
+    } else if (op == "s") {
+      in >> word;
+      stack_.push_back(tree_->intern(bytes_of(word)).value);
+    } else if (op == "i") {
+      uint32_t number = 0;
+      in >> number;
+      stack_.push_back(number);
+    } else if (op == "l") {
+      list(in);
+    } else if (op == "m") {
+      std::vector<uint32_t> numbers;
+      for (uint32_t number = 0; in >> number;) numbers.push_back(number);
+      stack_.push_back(tree_->numbers(numbers).value);
+    } else if (op == "@") {
+      in >> where_.line;
+    } else if (op == "k") {
+      in >> word;
+      node(word);
+    } else if (op == "c") {
+      constant(in);
+    } else if (op == "p") {
+      print_tree();
+    } else if (op == "q") {
+      answer(print::to_literal(*module_, object::ConstId(pop()), style_), 0);
+    }
+  }
+
+ private:
+  void reset() {
+    stack_.clear();
+    module_ = std::make_unique<object::Module>();
+    tree_ = std::make_unique<ast::Tree>(*module_);
+  }
+
+  uint32_t pop() {
+    PELLUCID_CHECK(!stack_.empty());
+    const uint32_t top = stack_.back();
+    stack_.pop_back();
+    return top;
+  }
+
+  void list(std::istringstream& in) {
+    size_t count = 0;
+    in >> count;
+    std::vector<ast::NodeId> items;
+    for (size_t i = stack_.size() - count; i < stack_.size(); ++i) {
+      items.push_back(ast::NodeId(stack_[i]));
+    }
+    stack_.resize(stack_.size() - count);
+    stack_.push_back(tree_->list(items).value);
+  }
+
+  void node(const std::string& kind) {
+    const ast::NodeId id = kinds_.at(kind)(*tree_);
+    tree_->set_where(id, where_);
+    where_ = {};
+    const size_t count = ast::fields_of(tree_->kind(id)).size();
+    for (size_t i = count; i-- > 0;) tree_->set_slot(id, i, pop());
+    stack_.push_back(id.value);
+  }
+
+  void constant(std::istringstream& in) {
+    std::string kind;
+    std::string word;
+    in >> kind;
+    object::Const value;
+    value.kind = kConstKinds.at(kind);
+    switch (value.kind) {
+      case ConstKind::Int: in >> value.integer; break;
+      case ConstKind::BigInt:
+        in >> word;
+        value.text = tree_->intern(word);
+        break;
+      case ConstKind::Float:
+      case ConstKind::Complex:
+        in >> word;
+        value.real = std::strtod(word.c_str(), nullptr);
+        in >> word;
+        value.imag = std::strtod(word.c_str(), nullptr);
+        break;
+      case ConstKind::Str:
+      case ConstKind::Bytes:
+      case ConstKind::Opaque:
+        in >> word;
+        value.text = tree_->intern(bytes_of(word));
+        break;
+      case ConstKind::Tuple:
+      case ConstKind::FrozenSet:
+      case ConstKind::Slice: {
+        size_t count = 0;
+        in >> count;
+        for (size_t i = stack_.size() - count; i < stack_.size(); ++i) {
+          value.items.push_back(object::ConstId(stack_[i]));
+        }
+        stack_.resize(stack_.size() - count);
+        break;
+      }
+      default: break;
+    }
+    stack_.push_back(module_->add(std::move(value)).value);
+  }
+
+  void print_tree() {
+    const ast::NodeId root(pop());
+    ast::check(*tree_, root);
+    const print::Source source = print::to_source(*tree_, root, style_);
+    answer(source.text, source.problems.size());
+  }
+
+  void answer(const std::string& text, size_t problems) {
+    std::cout << text.size() << ' ' << problems << '\n' << text;
+    reset();
+  }
+
+  print::Style style_;
+  std::unordered_map<std::string, ast::NodeId (*)(ast::Tree&)> kinds_;
+  std::unique_ptr<object::Module> module_;
+  std::unique_ptr<ast::Tree> tree_;
+  std::vector<uint32_t> stack_;
+  ast::Where where_;
+};
+
+}  // namespace
+}  // namespace pellucid
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    std::fprintf(stderr, "usage: pellucid_reprint VERSION [--keep-lines]\n");
+    return 2;
+  }
+  pellucid::print::Style style;
+  style.version.minor = static_cast<uint8_t>(std::atoi(argv[1] + 2));
+  style.keep_lines = argc > 2 && std::string(argv[2]) == "--keep-lines";
+  std::ios::sync_with_stdio(false);
+  pellucid::Machine machine(style);
+  for (std::string line; std::getline(std::cin, line);) machine.execute(line);
+  return 0;
+}
