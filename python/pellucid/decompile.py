@@ -12,6 +12,7 @@ from pellucid import _core
 from pellucid.errors import CannotStandIn, DecompileError
 from pellucid.interpreters import compile_to_marshal
 from pellucid.recompile import stand_in
+from pellucid.signature import with_defaults
 
 _RANKS = {"unproven": 0, "equivalent": 1, "identical": 2}
 
@@ -168,7 +169,12 @@ def decompile_ex(obj: Any, *, name: Optional[str] = None) -> Decompilation:
     code = code_of(obj)
     if name is not None:
         code = code.replace(co_name=name)
-    return _result(_core.decompile_code(code), code, None)
+    found = _result(_core.decompile_code(code), code, None)
+    function = getattr(obj, "__func__", obj)
+    if isinstance(function, types.FunctionType):
+        source, bindings = with_defaults(found.source, function)
+        found = dataclasses.replace(found, source=source, globals={**found.globals, **bindings})
+    return found
 
 
 def decompile_pyc(data: bytes) -> Decompilation:

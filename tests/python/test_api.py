@@ -59,6 +59,23 @@ def test_what_has_no_code_is_a_type_error() -> None:
             pellucid.decompile(obj)
 
 
+def test_defaults_of_a_function_are_printed() -> None:
+    marker = object()
+
+    def f(
+        a: int, b: Any = (1, "x"), *rest: int, key: Any = None, call: Any = len, m: Any = marker
+    ) -> Any:
+        return a, b, rest, key, call, m
+
+    found = pellucid.decompile_ex(f)
+    assert found.source.startswith(
+        "def f(a, b=(1, 'x'), *rest, key=None, call=len, m=_default_m):\n"
+    )
+    scope = dict(found.globals)
+    exec(found.source, scope)
+    assert scope["f"](1) == f(1)
+
+
 def counter() -> "Callable[[int], int]":
     zulu = 10
     alpha = 1
