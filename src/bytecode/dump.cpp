@@ -18,6 +18,11 @@ std::string operator_text(const Instr& instr) {
   return std::string(kBinary[instr.a]) + (instr.b != 0 ? "=" : "");
 }
 
+std::string with_second(std::string text, const Instr& instr) {
+  if (instr.b != 0) text += " b=" + std::to_string(instr.b);
+  return text;
+}
+
 class Dumper {
  public:
   Dumper(const object::Module& module, const Stream& stream)
@@ -33,9 +38,7 @@ class Dumper {
     for (size_t i = 0; i < stream_.instrs.size(); ++i) {
       const Instr& instr = stream_.instrs[i];
       if (instr.line != line) out_ << "  line " << (line = instr.line) << '\n';
-      out_ << (targets_[i] ? ">>" : "  ") << ' ' << i << ' ' << name_of(instr.op);
-      operand(instr);
-      out_ << '\n';
+      out_ << (targets_[i] ? ">>" : "  ") << ' ' << i << ' ' << text_of(module_, instr) << '\n';
     }
     for (const ExceptionEntry& entry : stream_.exceptions) {
       out_ << "  except " << entry.begin << ".." << entry.end << " -> " << entry.target << " depth "
@@ -45,23 +48,6 @@ class Dumper {
   }
 
  private:
-  void operand(const Instr& instr) {
-    switch (operand_of(instr.op)) {
-      case Operand::None: break;
-      case Operand::Const: out_ << ' ' << object::repr(module_, instr.constant()); break;
-      case Operand::Name:
-      case Operand::Local:
-      case Operand::Cell: out_ << ' ' << module_.text(instr.symbol()); break;
-      case Operand::Target: out_ << " -> " << instr.a; break;
-      case Operand::Operator: out_ << ' ' << operator_text(instr); return;
-      case Operand::Count:
-      case Operand::Depth:
-      case Operand::Flags:
-      case Operand::Kind: out_ << ' ' << instr.a; break;
-    }
-    if (instr.b != 0) out_ << " b=" << instr.b;
-  }
-
   const object::Module& module_;
   const Stream& stream_;
   std::vector<bool> targets_;
@@ -69,6 +55,27 @@ class Dumper {
 };
 
 }  // namespace
+
+std::string text_of(const object::Module& module, const Instr& instr) {
+  const std::string name(name_of(instr.op));
+  const std::string a = ' ' + std::to_string(instr.a);
+  switch (operand_of(instr.op)) {
+    case Operand::None: return with_second(name, instr);
+    case Operand::Const:
+      return with_second(name + ' ' + object::repr(module, instr.constant()), instr);
+    case Operand::Name:
+    case Operand::Local:
+    case Operand::Cell:
+      return with_second(name + ' ' + std::string(module.text(instr.symbol())), instr);
+    case Operand::Target: return with_second(name + " ->" + a, instr);
+    case Operand::Operator: return name + ' ' + operator_text(instr);
+    case Operand::Count:
+    case Operand::Depth:
+    case Operand::Flags:
+    case Operand::Kind: return with_second(name + a, instr);
+  }
+  return name;
+}
 
 std::string dump(const object::Module& module, const Stream& stream) {
   return Dumper(module, stream).run();

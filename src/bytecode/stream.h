@@ -118,6 +118,9 @@ struct StackEffect {
 // effect depends on the path.
 StackEffect stack_effect(const Instr& instr);
 
+// Text of one instruction with its operands resolved: `LoadFast x`.
+std::string text_of(const object::Module& module, const Instr& instr);
+
 // Deterministic text: one line an instruction, operands resolved.
 std::string dump(const object::Module& module, const Stream& stream);
 

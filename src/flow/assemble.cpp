@@ -1,0 +1,263 @@
+// assemble: a Draft -> the Graph, without the blocks that only an interpreter needs.
+//
+//   1. An empty block is jumped over. One stays if it heads a loop from outside of the region that
+//      begins behind it, as in `while True: try: ...`; so does a loop that is nothing but a jump.
+//   2. A block that only shuffles the stack and then leaves (`return f()`, `break` in a `try`) is
+//      protected as what leads to it is: it cannot raise, and it belongs to the body that it ends.
+//   3. A block that only falls into the next one is joined with it.
+//   4. The entry gets a block of its own if a loop goes back to it.
+//   5. What nothing reaches goes, and the rest is numbered in the order of the bytecode.
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "flow/draft.h"
+
+namespace pellucid::flow {
+namespace {
+
+bool only_shuffles(const DraftBlock& block) {
+  return std::all_of(block.instrs.begin(), block.instrs.end(), [](const Instr& instr) {
+    return instr.op == Op::Pop || instr.op == Op::Copy || instr.op == Op::Swap ||
+           instr.op == Op::Rot;
+  });
+}
+
+class Assembler {
+ public:
+  explicit Assembler(Draft draft) : draft_(std::move(draft)) {}
+
+  Graph run() {
+    unify_handlers();
+    entry_ = BlockId(0u);
+    mark_reachable();
+    thread();
+    mark_reachable();
+    protect_ways_out();
+    mark_reachable();
+    count_ways_in();
+    give_entry_its_own_block();
+    join();
+    mark_reachable();
+    return number();
+  }
+
+ private:
+  DraftBlock& at(BlockId id) { return draft_.blocks[id.index()]; }
+  Handler& at(HandlerId id) { return draft_.handlers[id.index()]; }
+  bool is_empty(const DraftBlock& block) const {
+    return block.instrs.empty() && block.exit.kind == ExitKind::Goto;
+  }
+
+  // Handlers that mean the same become one.
+  void unify_handlers() {
+    std::map<std::tuple<uint32_t, uint32_t, bool, bool, uint32_t>, HandlerId> known;
+    std::vector<HandlerId> instead;
+    for (size_t i = 0; i < draft_.handlers.size(); ++i) {
+      const Handler& h = draft_.handlers[i];
+      instead.push_back(
+          known.try_emplace({h.entry.value, h.depth, h.lasti, h.is_with, h.exc_depth}, HandlerId(i))
+              .first->second);
+    }
+    for (DraftBlock& block : draft_.blocks)
+      if (block.handler.valid()) block.handler = instead[block.handler.index()];
+  }
+
+  void mark_reachable() {
+    reached_.assign(draft_.blocks.size(), false);
+    std::vector<BlockId> work;
+    const auto reach = [&](BlockId block) {
+      if (!block.valid() || reached_[block.index()]) return;
+      reached_[block.index()] = true;
+      work.push_back(block);
+    };
+    reach(entry_);
+    while (!work.empty()) {
+      const DraftBlock& block = at(work.back());
+      work.pop_back();
+      for (const BlockId next : block.exit.next) reach(next);
+      if (block.handler.valid()) reach(at(block.handler).entry);
+    }
+  }
+
+  template <typename F>
+  void for_each_edge(F visit) {
+    for (size_t i = 0; i < draft_.blocks.size(); ++i) {
+      if (!reached_[i]) continue;
+      for (const BlockId next : draft_.blocks[i].exit.next)
+        if (next.valid()) visit(BlockId(i), next);
+    }
+  }
+
+  void thread() {
+    std::vector<bool> heads_loop(draft_.blocks.size());
+    for_each_edge([&](BlockId from, BlockId to) {
+      if (at(from).at >= at(to).at) heads_loop[to.index()] = true;
+    });
+    std::vector<bool> stays(draft_.blocks.size());
+    for (const Handler& handler : draft_.handlers) stays[handler.entry.index()] = true;
+
+    instead_.assign(draft_.blocks.size(), BlockId());
+    std::vector<BlockId> path;
+    for (size_t i = 0; i < draft_.blocks.size(); ++i) {
+      BlockId block(i);
+      path.clear();
+      while (!instead_[block.index()].valid() && is_empty(at(block)) && !stays[block.index()]) {
+        // Until its own end is known a block stands for itself: a ring of jumps stays a loop.
+        instead_[block.index()] = block;
+        path.push_back(block);
+        block = at(block).exit.next[0];
+      }
+      if (!instead_[block.index()].valid()) instead_[block.index()] = block;
+      for (BlockId end = instead_[block.index()]; !path.empty(); path.pop_back()) {
+        const BlockId empty = path.back();
+        if (empty == end || (heads_loop[empty.index()] && at(empty).handler != at(end).handler))
+          end = empty;
+        instead_[empty.index()] = end;
+      }
+    }
+    for (size_t i = 0; i < draft_.blocks.size(); ++i)
+      if (reached_[i]) thread_exit(draft_.blocks[i].exit);
+    entry_ = instead_[entry_.index()];
+  }
+
+  void thread_exit(Exit& exit) {
+    // A fall into a jump is that jump.
+    for (BlockId next = exit.next[0];
+         exit.kind == ExitKind::Goto && exit.falls && instead_[next.index()] != next;
+         next = at(next).exit.next[0]) {
+      exit.falls = at(next).exit.falls;
+      if (!exit.falls) exit.instr = at(next).exit.instr;
+    }
+    for (BlockId& next : exit.next)
+      if (next.valid()) next = instead_[next.index()];
+  }
+
+  void protect_ways_out() {
+    constexpr uint32_t kUnknown = 0xfffffffeu;
+    std::vector<HandlerId> leads(draft_.blocks.size(), HandlerId(kUnknown));
+    std::vector<bool> mixed(draft_.blocks.size());
+    for_each_edge([&](BlockId from, BlockId to) {
+      HandlerId& lead = leads[to.index()];
+      if (lead == HandlerId(kUnknown)) lead = at(from).handler;
+      if (lead != at(from).handler) mixed[to.index()] = true;
+    });
+    for (const Handler& handler : draft_.handlers) mixed[handler.entry.index()] = true;
+    for (size_t i = 0; i < draft_.blocks.size(); ++i) {
+      DraftBlock& block = draft_.blocks[i];
+      const bool leaves = block.exit.kind == ExitKind::Return ||
+                          (block.exit.kind == ExitKind::Goto && !block.exit.falls &&
+                           block.exit.next[0] != BlockId(i));
+      if (reached_[i] && leaves && !mixed[i] && leads[i] != HandlerId(kUnknown) &&
+          only_shuffles(block))
+        block.handler = leads[i];
+    }
+  }
+
+  void count_ways_in() {
+    ways_in_.assign(draft_.blocks.size(), 0);
+    for_each_edge([&](BlockId, BlockId to) { ++ways_in_[to.index()]; });
+    for (size_t i = 0; i < draft_.blocks.size(); ++i)
+      if (reached_[i] && draft_.blocks[i].handler.valid())
+        ++ways_in_[at(draft_.blocks[i].handler).entry.index()];
+  }
+
+  void give_entry_its_own_block() {
+    if (ways_in_[entry_.index()] != 0) {
+      DraftBlock block;
+      block.at = at(entry_).at;
+      block.rank = 0;
+      block.exit.falls = true;
+      block.exit.next[0] = entry_;
+      block.exit.instr.op = Op::Jump;
+      block.exit.instr.offset = draft_.offsets[block.at];
+      ++ways_in_[entry_.index()];
+      entry_ = BlockId(draft_.blocks.size());
+      draft_.blocks.push_back(std::move(block));
+      ways_in_.push_back(0);
+      reached_.push_back(true);
+    }
+    ++ways_in_[entry_.index()];
+  }
+
+  // Whether `block` falls into a block that only it leads to and that is protected as it is.
+  bool joins_next(const DraftBlock& block) {
+    if (block.exit.kind != ExitKind::Goto || !block.exit.falls) return false;
+    const BlockId next = block.exit.next[0];
+    return ways_in_[next.index()] == 1 && at(next).handler == block.handler;
+  }
+
+  void join() {
+    std::vector<bool> joined(draft_.blocks.size());
+    for (size_t i = 0; i < draft_.blocks.size(); ++i)
+      if (reached_[i] && joins_next(draft_.blocks[i]))
+        joined[draft_.blocks[i].exit.next[0].index()] = true;
+    for (size_t i = 0; i < draft_.blocks.size(); ++i) {
+      if (!reached_[i] || joined[i]) continue;
+      DraftBlock& block = draft_.blocks[i];
+      while (joins_next(block)) {
+        const DraftBlock& next = at(block.exit.next[0]);
+        block.instrs.insert(block.instrs.end(), next.instrs.begin(), next.instrs.end());
+        block.exit = Exit(next.exit);
+      }
+    }
+  }
+
+  Graph number() {
+    std::vector<BlockId> order;
+    for (size_t i = 0; i < draft_.blocks.size(); ++i)
+      if (reached_[i]) order.emplace_back(i);
+    std::sort(order.begin(), order.end(), [&](BlockId a, BlockId b) {
+      const auto key = [&](BlockId id) {
+        return std::tuple(id != entry_, at(id).at, at(id).rank, id.value);
+      };
+      return key(a) < key(b);
+    });
+    std::vector<BlockId> renamed(draft_.blocks.size());
+    for (size_t i = 0; i < order.size(); ++i) renamed[order[i].index()] = BlockId(i);
+
+    Graph graph;
+    graph.code = draft_.code;
+    graph.wraps_stop_iteration = draft_.wraps_stop_iteration;
+    std::vector<HandlerId> handlers(draft_.handlers.size());
+    for (const BlockId id : order) {
+      DraftBlock& from = at(id);
+      Block block;
+      block.first = static_cast<uint32_t>(graph.instrs.size());
+      block.count = static_cast<uint32_t>(from.instrs.size());
+      block.exit = from.exit;
+      for (BlockId& next : block.exit.next)
+        if (next.valid()) next = renamed[next.index()];
+      if (from.handler.valid()) {
+        HandlerId& handler = handlers[from.handler.index()];
+        if (!handler.valid()) {
+          handler = HandlerId(graph.handlers.size());
+          graph.handlers.push_back(at(from.handler));
+          graph.handlers.back().entry = renamed[at(from.handler).entry.index()];
+        }
+        block.handler = handler;
+      }
+      block.depth = from.depth;
+      block.exc_depth = from.exc_depth;
+      block.offset = !from.instrs.empty()  ? from.instrs.front().offset
+                     : from.exit.falls     ? draft_.offsets[from.at]
+                                           : from.exit.instr.offset;
+      graph.instrs.insert(graph.instrs.end(), from.instrs.begin(), from.instrs.end());
+      graph.blocks.push_back(block);
+    }
+    return graph;
+  }
+
+  Draft draft_;
+  BlockId entry_;
+  std::vector<bool> reached_;
+  std::vector<BlockId> instead_;   // of each block: where a jump to it ends
+  std::vector<uint32_t> ways_in_;  // exits, protected blocks, and one for the entry
+};
+
+}  // namespace
+
+Graph assemble(Draft draft) { return Assembler(std::move(draft)).run(); }
+
+}  // namespace pellucid::flow

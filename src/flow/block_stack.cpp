@@ -1,0 +1,303 @@
+#include "flow/block_stack.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace pellucid::flow {
+namespace {
+
+constexpr uint32_t kMaxBlocks = 20;          // CPython's CO_MAXBLOCKS
+constexpr uint32_t kExceptionSlots = 6;      // what entering a handler pushes
+constexpr size_t kCopiesPerInstruction = 64;
+
+}  // namespace
+
+BlockStack::BlockStack(const object::Module& module, const bytecode::Stream& stream)
+    : module_(module), stream_(stream), leader_(stream.instrs.size() + 1, false) {
+  draft_.code = stream.code;
+  for (const Instr& instr : stream.instrs) {
+    draft_.offsets.push_back(instr.offset);
+    if (bytecode::operand_of(instr.op) == bytecode::Operand::Target) leader_[instr.a] = true;
+  }
+}
+
+Result<Draft> BlockStack::run() {
+  node(0, State());
+  for (uint32_t i = 0; i < draft_.blocks.size() && !error_; ++i) {
+    walk(i);
+    enter_handlers();
+  }
+  if (error_) return *error_;
+  return std::move(draft_);
+}
+
+void BlockStack::fail(const std::string& what, ErrorCode code) {
+  if (error_) return;
+  const uint32_t offset =
+      stream_.instrs.empty() ? 0 : stream_.instrs[std::min<size_t>(at_, stream_.instrs.size() - 1)].offset;
+  error_ = Error{code, offset, "flow: " + what + " at offset " + std::to_string(offset)};
+}
+
+uint32_t BlockStack::hidden_below(const State& state, uint32_t level) const {
+  return chains_[chains_.cut(state.hidden, level)].length;
+}
+
+bool BlockStack::hidden_at(const State& state, uint32_t level) const {
+  const uint32_t upto = chains_.cut(state.hidden, level + 1);
+  return upto != 0 && chains_[upto].level == level;
+}
+
+uint32_t BlockStack::exceptions(uint32_t blocks) const {
+  uint32_t count = 0;
+  for (; blocks != 0; blocks = chains_[blocks].parent) count += chains_[blocks].kind >= kHandling;
+  return count;
+}
+
+BlockId BlockStack::node(uint32_t at, const State& state) {
+  if (at >= stream_.instrs.size()) {
+    fail("control falls off the end of the code");
+    return BlockId();
+  }
+  if (draft_.blocks.size() > kCopiesPerInstruction * (stream_.instrs.size() + 64)) {
+    fail("too many copies of finally bodies", ErrorCode::Limit);
+    return BlockId();
+  }
+  const auto [known, fresh] =
+      nodes_.try_emplace({at, chains_[state.blocks].shape, chains_[state.hidden].shape},
+                         static_cast<uint32_t>(draft_.blocks.size()));
+  if (fresh) return add_block(at, state);
+  const State& other = states_[known->second];
+  if (other != state) {
+    at_ = at;
+    fail("two ways in disagree about the stack (" + std::to_string(other.depth) + " and " +
+         std::to_string(state.depth) + " slots)");
+  }
+  return BlockId(known->second);
+}
+
+BlockId BlockStack::add_block(uint32_t at, const State& state) {
+  DraftBlock block;
+  block.at = at;
+  block.handler = handler_of(state);
+  block.depth = state.depth - hidden_below(state, state.depth);
+  block.exc_depth = exceptions(state.blocks);
+  draft_.blocks.push_back(std::move(block));
+  states_.push_back(state);
+  return BlockId(draft_.blocks.size() - 1);
+}
+
+HandlerId BlockStack::handler_of(const State& state) {
+  uint32_t blocks = state.blocks;
+  while (blocks != 0 && chains_[blocks].kind >= kHandling) blocks = chains_[blocks].parent;
+  if (blocks == 0) return HandlerId();
+  const Chains::Link link = chains_[blocks];
+  State entry;
+  entry.depth = link.level + kExceptionSlots;
+  entry.hidden = chains_.cut(state.hidden, link.level);
+  const auto [known, fresh] = handlers_.try_emplace(
+      {blocks, entry.hidden, 0}, static_cast<uint32_t>(draft_.handlers.size()));
+  if (!fresh) return HandlerId(known->second);
+  entry.blocks = chains_.push(link.parent, kHandling, 0, link.level);
+  Handler handler;
+  handler.depth = link.level - hidden_below(state, link.level);
+  handler.pushes = kExceptionSlots;
+  handler.is_with = link.kind == kProtectWith;
+  handler.exc_depth = exceptions(entry.blocks);
+  draft_.handlers.push_back(handler);
+  pending_.push_back({HandlerId(known->second), link.value, entry});
+  return HandlerId(known->second);
+}
+
+void BlockStack::enter_handlers() {
+  while (!pending_.empty() && !error_) {
+    const PendingHandler next = pending_.back();
+    pending_.pop_back();
+    const BlockId entry = node(next.at, next.entry);
+    draft_.handlers[next.handler.index()].entry = entry;
+  }
+}
+
+void BlockStack::walk(uint32_t index) {
+  State state = states_[index];
+  const uint32_t start = draft_.blocks[index].at;
+  const HandlerId handler = draft_.blocks[index].handler;
+  uint32_t blocks = state.blocks;
+  body_.clear();
+  exit_ = Exit();
+  at_ = start;
+  if (swallows_.contains(index)) {
+    swallow_exception(state);
+    ++at_;
+  }
+  for (; !error_; ++at_) {
+    if (at_ >= stream_.instrs.size()) {
+      fail("control falls off the end of the code");
+      break;
+    }
+    const bool same_handler = state.blocks == blocks || handler_of(state) == handler;
+    if (at_ != start && (leader_[at_] || !same_handler)) {
+      go_on(at_, state);
+      break;
+    }
+    blocks = state.blocks;
+    if (!step(stream_.instrs[at_], state)) break;
+  }
+  DraftBlock& block = draft_.blocks[index];
+  block.instrs = body_;
+  block.exit = exit_;
+}
+
+void BlockStack::go_on(uint32_t at, const State& state) {
+  exit_.kind = ExitKind::Goto;
+  exit_.falls = true;
+  exit_.next[0] = node(at, state);
+  if (!body_.empty()) {
+    exit_.instr = body_.back();
+    return;
+  }
+  exit_.instr.op = Op::Jump;
+  exit_.instr.offset = draft_.offsets[std::min<size_t>(at, draft_.offsets.size() - 1)];
+}
+
+bool BlockStack::step(const Instr& instr, State& state) {
+  if (const auto control = control_of(instr)) {
+    transfer(instr, *control, state);
+    return false;
+  }
+  if (instr.op == Op::SetupFinally) {
+    push_block(kProtect, instr.a, state.depth, state);
+  } else if (instr.op == Op::SetupWith) {
+    const uint32_t level = state.depth;
+    emit(Op::BeforeWith, 0, 1, state);
+    push_block(kProtectWith, instr.a, level, state);
+  } else if (instr.op == Op::SetupAsyncWith) {
+    if (state.depth == 0) fail("stack underflow");
+    push_block(kProtectWith, instr.a, state.depth - 1, state);
+  } else if (instr.op == Op::PopBlock) {
+    pop_block(state);
+  } else if (instr.op == Op::PopExcept) {
+    ordinary(instr, state);
+    if (!leave_handler(state)) fail("POP_EXCEPT outside of a handler");
+  } else if (instr.op == Op::EndAsyncFor) {
+    const bool in_place = state.blocks != 0 &&
+                          chains_[state.blocks].level + kExceptionSlots == state.depth;
+    ordinary(instr, state);
+    if (!leave_handler(state) || !in_place) fail("END_ASYNC_FOR outside of a handler");
+  } else if (instr.op == Op::BeginFinally) {
+    state.hidden = chains_.push(state.hidden, kNormal, 0, state.depth++);
+  } else if (instr.op == Op::CallFinally) {
+    return call_finally(instr, state);
+  } else if (instr.op == Op::PopFinally) {
+    pop_finally(instr, state);
+  } else if (instr.op == Op::EndFinally) {
+    return end_finally(state);
+  } else if (instr.op == Op::WithCleanupStart) {
+    with_cleanup_start(state);
+  } else if (instr.op == Op::WithCleanupFinish) {
+    return with_cleanup_finish(state);
+  } else {
+    ordinary(instr, state);
+  }
+  return true;
+}
+
+void BlockStack::transfer(const Instr& instr, const Control& control, State state) {
+  exit_.kind = control.kind;
+  exit_.jump = control.jump;
+  exit_.instr = instr;
+  const uint32_t need = reach_of(instr);
+  if (state.depth < need || hidden_below(state, state.depth) !=
+                                hidden_below(state, state.depth - need)) {
+    fail("stack underflow");
+    return;
+  }
+  const auto follow = [&](uint32_t at, int change) {
+    State then = state;
+    then.depth += static_cast<uint32_t>(change);
+    return node(at, then);
+  };
+  if (control.falls) exit_.next[control.jump ^ 1u] = follow(at_ + 1, control.fall_depth);
+  if (control.jumps) exit_.next[control.jump] = follow(instr.a, control.jump_depth);
+}
+
+void BlockStack::ordinary(Instr instr, State& state) {
+  if (state.hidden == 0) return emit(instr, state);
+  if (instr.op == Op::Rot) return rotate(instr, state);
+  if (instr.op == Op::Pop && hidden_at(state, state.depth - 1)) {
+    state.hidden = chains_[state.hidden].parent;
+    --state.depth;
+    return;
+  }
+  // Slots that the graph does not have must not be touched, nor counted by a depth operand.
+  const uint32_t need = reach_of(instr);
+  const uint32_t pops = bytecode::stack_effect(instr).pops;
+  if (state.depth < need) return fail("stack underflow");
+  const uint32_t all = hidden_below(state, state.depth);
+  if (hidden_below(state, state.depth - pops) != all ||
+      (need > pops && hidden_at(state, state.depth - need)))
+    return fail("a finally return address is taken for a value");
+  const uint32_t skipped = all - hidden_below(state, state.depth - need);
+  if (skipped == 0) return emit(instr, state);
+  const uint32_t a = instr.a;
+  instr.a -= skipped;
+  emit(instr, state);
+  PELLUCID_CHECK(a > skipped);
+}
+
+void BlockStack::rotate(Instr instr, State& state) {
+  const uint32_t count = instr.a;
+  if (state.depth < count) return fail("stack underflow");
+  const uint32_t base = state.depth - count;
+  std::vector<Chains::Link> moved;
+  for (; state.hidden != 0 && chains_[state.hidden].level >= base;
+       state.hidden = chains_[state.hidden].parent)
+    moved.push_back(chains_[state.hidden]);
+  const bool top_moves = !moved.empty() && moved.front().level + 1 == state.depth;
+  if (top_moves) {
+    state.hidden = chains_.push(state.hidden, moved.front().kind, moved.front().value, base);
+    moved.erase(moved.begin());
+  }
+  for (size_t i = moved.size(); i-- > 0;)
+    state.hidden =
+        chains_.push(state.hidden, moved[i].kind, moved[i].value, moved[i].level + 1);
+  instr.a = count - static_cast<uint32_t>(moved.size());
+  if (!top_moves && instr.a > 1) emit(instr, state);
+}
+
+void BlockStack::emit(Instr instr, State& state) {
+  const bytecode::StackEffect effect = bytecode::stack_effect(instr);
+  if (state.depth < std::max(effect.pops, reach_of(instr))) return fail("stack underflow");
+  state.depth = state.depth - effect.pops + effect.pushes;
+  body_.push_back(instr);
+}
+
+void BlockStack::emit(Op op, uint32_t a, uint32_t b, State& state) {
+  Instr instr = stream_.instrs[at_];
+  instr.op = op;
+  instr.a = a;
+  instr.b = b;
+  emit(instr, state);
+}
+
+void BlockStack::push_block(BlockKind kind, uint32_t target, uint32_t level, State& state) {
+  if (chains_[state.blocks].length == kMaxBlocks) return fail("too many nested blocks");
+  state.blocks = chains_.push(state.blocks, kind, target, level);
+}
+
+void BlockStack::pop_block(State& state) {
+  if (state.blocks == 0 || chains_[state.blocks].kind >= kHandling)
+    return fail("POP_BLOCK without a block");
+  state.blocks = chains_[state.blocks].parent;
+}
+
+bool BlockStack::leave_handler(State& state) {
+  if (state.blocks == 0 || chains_[state.blocks].kind < kHandling) return false;
+  state.blocks = chains_[state.blocks].parent;
+  return true;
+}
+
+Result<Draft> draft_from_block_stack(const object::Module& module, const bytecode::Stream& stream) {
+  return BlockStack(module, stream).run();
+}
+
+}  // namespace pellucid::flow

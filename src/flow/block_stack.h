@@ -1,0 +1,102 @@
+// BlockStack: runs the block stack of 3.8-3.10 over a stream, instruction by instruction.
+//
+// An instruction is visited once for each context in which it can run: the blocks on the block
+// stack, and the ways into the 3.8 finally bodies around it. What compilers emit for 3.9 and 3.10
+// gives every instruction one context. In 3.8 a finally body is a subroutine (CALL_FINALLY,
+// END_FINALLY); it gets one context, and so one copy, for each way in, as 3.9 compiles it.
+//
+// 3.8 marks the way in by a slot on the stack: NULL or a return address. The graph has no such
+// slots. Here they are the links of State::hidden, and what the graph says about depths is
+// corrected for them.
+//
+// Private to flow.
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/check.h"
+#include "flow/draft.h"
+
+namespace pellucid::flow {
+
+class BlockStack {
+ public:
+  BlockStack(const object::Module& module, const bytecode::Stream& stream);
+  Result<Draft> run();
+
+ private:
+  // Kinds of the links of State::blocks; the value of the first two is the handler's index.
+  enum BlockKind : uint32_t { kProtect, kProtectWith, kHandling, kHandlingWith };
+  // Kinds of the links of State::hidden; the value of kReturn is the index to go back to.
+  enum HiddenKind : uint32_t { kNormal, kReturn, kNoException, kException };
+
+  struct State {
+    uint32_t depth = 0;   // as the interpreter counts, hidden slots included
+    uint32_t blocks = 0;  // the block stack
+    uint32_t hidden = 0;
+    bool operator==(const State&) const = default;
+  };
+  struct PendingHandler {
+    HandlerId handler;
+    uint32_t at;
+    State entry;
+  };
+
+  void fail(const std::string& what, ErrorCode code = ErrorCode::Malformed);
+
+  // Blocks and handlers, made when they are first asked for.
+  BlockId node(uint32_t at, const State& state);
+  BlockId add_block(uint32_t at, const State& state);
+  HandlerId handler_of(const State& state);
+  void enter_handlers();
+
+  // Runs one block to its exit; step() says whether the block goes on behind the instruction.
+  void walk(uint32_t index);
+  bool step(const Instr& instr, State& state);
+  void transfer(const Instr& instr, const Control& control, State state);
+  void go_on(uint32_t at, const State& state);
+
+  void ordinary(Instr instr, State& state);
+  void rotate(Instr instr, State& state);
+  void emit(Instr instr, State& state);
+  void emit(Op op, uint32_t a, uint32_t b, State& state);
+  void push_block(BlockKind kind, uint32_t target, uint32_t level, State& state);
+  void pop_block(State& state);
+  // Pops the block of a handler that has run so far; false: there is none, or not at that level.
+  bool leave_handler(State& state);
+
+  // The finally subroutines of 3.8 (finally_subroutine.cpp).
+  bool call_finally(const Instr& instr, State& state);
+  bool end_finally(State& state);
+  void pop_finally(const Instr& instr, State& state);
+  void with_cleanup_start(State& state);
+  bool with_cleanup_finish(State& state);
+  void swallow_exception(State& state);
+  object::ConstId none_constant();
+
+  uint32_t hidden_below(const State& state, uint32_t level) const;
+  bool hidden_at(const State& state, uint32_t level) const;
+  uint32_t exceptions(uint32_t blocks) const;
+
+  const object::Module& module_;
+  const bytecode::Stream& stream_;
+  std::vector<bool> leader_;
+  Chains chains_;
+  Draft draft_;
+  std::vector<State> states_;                                     // at the entry of each block
+  std::map<std::array<uint32_t, 3>, uint32_t> nodes_, handlers_;  // by context
+  std::vector<PendingHandler> pending_;
+  std::set<uint32_t> swallows_;  // blocks that start by dropping the exception of a with statement
+  std::optional<Error> error_;
+
+  uint32_t at_ = 0;              // the instruction that is being run
+  std::vector<Instr> body_;      // of the block that is being walked, and its exit
+  Exit exit_;
+};
+
+}  // namespace pellucid::flow

@@ -1,0 +1,91 @@
+// Draft: blocks as the interpreter of a block stack or of an exception table finds them, in any
+// order, with more empty and split ones than anybody wants. assemble() makes the Graph of it.
+//
+//   draft_from_block_stack       3.8-3.10   (block_stack.cpp)
+//   draft_from_exception_table   3.11+      (exception_table.cpp)
+//
+// Private to flow.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "flow/graph.h"
+
+namespace pellucid::flow {
+
+struct DraftBlock {
+  uint32_t at = 0;        // index in the stream where it starts
+  uint32_t rank = 1;      // among the blocks that start there; then the earlier made goes first
+  std::vector<Instr> instrs;
+  Exit exit;              // next: indices of Draft::blocks
+  HandlerId handler;
+  uint32_t depth = 0;
+  uint32_t exc_depth = 0;
+};
+
+struct Draft {
+  object::CodeId code;
+  std::vector<DraftBlock> blocks;  // the first one is the entry
+  std::vector<Handler> handlers;   // entry: an index of `blocks`
+  std::vector<uint32_t> offsets;   // in bytes, of every instruction of the stream
+  bool wraps_stop_iteration = false;
+};
+
+Result<Draft> draft_from_block_stack(const object::Module& module, const bytecode::Stream& stream);
+Result<Draft> draft_from_exception_table(const bytecode::Stream& stream);
+
+// Threads jumps over empty blocks, joins straight lines, drops what nothing reaches, and numbers
+// the rest in the order of the bytecode.
+Graph assemble(Draft draft);
+
+// What a control instruction does. Ops that transfer no control have none.
+struct Control {
+  ExitKind kind = ExitKind::Goto;
+  uint8_t jump = 0;          // which of Exit::next its target is; the other one follows it
+  int jump_depth = 0;        // slots more or less on the way to its target
+  int fall_depth = 0;        // and on the way to what follows
+  bool jumps = false;
+  bool falls = false;
+};
+std::optional<Control> control_of(const Instr& instr);
+
+// How many slots the instruction looks at, those that it pops included.
+uint32_t reach_of(const Instr& instr);
+
+// A chain of facts about stack positions, interned: equal chains have equal ids, 0 is the empty one.
+// `shape` is the same for chains that differ in their levels only.
+class Chains {
+ public:
+  struct Link {
+    uint32_t parent = 0;
+    uint32_t kind = 0;
+    uint32_t value = 0;
+    uint32_t level = 0;
+    uint32_t shape = 0;
+    uint32_t length = 0;
+  };
+
+  Chains();
+  uint32_t push(uint32_t chain, uint32_t kind, uint32_t value, uint32_t level);
+  const Link& operator[](uint32_t chain) const { return links_[chain]; }
+  // Drops the links from the top whose level is `level` or higher.
+  uint32_t cut(uint32_t chain, uint32_t level) const;
+
+ private:
+  struct Key {
+    uint32_t parent, kind, value, level;
+    bool operator==(const Key&) const = default;
+  };
+  struct Hash {
+    size_t operator()(const Key& key) const;
+  };
+
+  std::vector<Link> links_;
+  std::unordered_map<Key, uint32_t, Hash> ids_, shapes_;
+};
+
+}  // namespace pellucid::flow

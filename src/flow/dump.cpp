@@ -1,0 +1,66 @@
+#include <sstream>
+#include <string_view>
+
+#include "flow/graph.h"
+
+namespace pellucid::flow {
+namespace {
+
+std::string_view name_of(ExitKind kind) {
+  switch (kind) {
+    case ExitKind::Goto: return "goto";
+    case ExitKind::Branch: return "branch";
+    case ExitKind::BranchNone: return "branch none";
+    case ExitKind::ForIter: return "for";
+    case ExitKind::Send: return "send";
+    case ExitKind::Return: return "return";
+    case ExitKind::Raise: return "raise";
+    case ExitKind::Reraise: return "reraise";
+  }
+  return "";
+}
+
+void dump_exit(const Exit& exit, std::ostringstream& out) {
+  out << "    " << name_of(exit.kind);
+  const bool two_ways = exit.next[1].valid();
+  for (size_t i = 0; i < exit.next.size(); ++i) {
+    if (!exit.next[i].valid()) continue;
+    // The way that the bytecode jumps is marked by an arrow, the one that it falls by dots.
+    const bool jumps = two_ways ? exit.jump == i : !exit.falls;
+    out << (jumps ? " -> " : " .. ") << exit.next[i].value;
+  }
+  if (exit.kind == ExitKind::Raise || exit.kind == ExitKind::Reraise) out << ' ' << exit.instr.a;
+  if (exit.kind == ExitKind::Reraise && exit.instr.b != 0) out << " lasti " << exit.instr.b;
+  out << '\n';
+}
+
+}  // namespace
+
+std::string dump(const object::Module& module, const Graph& graph) {
+  std::ostringstream out;
+  out << "flow " << module.text(module[graph.code].qualname);
+  if (graph.wraps_stop_iteration) out << " (wraps StopIteration)";
+  out << '\n';
+  for (size_t i = 0; i < graph.handlers.size(); ++i) {
+    const Handler& handler = graph.handlers[i];
+    out << "  handler " << i << " -> " << handler.entry.value << " depth " << handler.depth
+        << " pushes " << static_cast<int>(handler.pushes);
+    if (handler.lasti) out << " lasti";
+    if (handler.is_with) out << " with";
+    if (handler.exc_depth != 0) out << " exceptions " << handler.exc_depth;
+    out << '\n';
+  }
+  for (size_t i = 0; i < graph.blocks.size(); ++i) {
+    const Block& block = graph.blocks[i];
+    out << "  block " << i << " offset " << block.offset << " depth " << block.depth;
+    if (block.exc_depth != 0) out << " exceptions " << block.exc_depth;
+    if (block.handler.valid()) out << " handler " << block.handler.value;
+    out << '\n';
+    for (uint32_t k = block.first; k < block.first + block.count; ++k)
+      out << "    " << bytecode::text_of(module, graph.instrs[k]) << '\n';
+    dump_exit(block.exit, out);
+  }
+  return out.str();
+}
+
+}  // namespace pellucid::flow

@@ -1,0 +1,276 @@
+// 3.11+: every instruction is visited once; the exception table says what protects it.
+#include <map>
+#include <string>
+#include <utility>
+
+#include "flow/draft.h"
+#include "flow/regions.h"
+
+namespace pellucid::flow {
+namespace {
+
+class ExceptionTable {
+ public:
+  ExceptionTable(const bytecode::Stream& stream, bool fold);
+  Result<Draft> run();
+  // Whether what folding took for granted holds; known once run() is through.
+  bool confirmed() const { return confirmed_; }
+
+ private:
+  struct State {
+    uint32_t depth = 0;
+    uint32_t saved = 0;  // where the exceptions lie that PushExcInfo has set aside
+    bool operator==(const State&) const = default;
+  };
+
+  void find_leaders();
+  BlockId follow(uint32_t from_region, uint32_t target, const State& state);
+  BlockId block_at(uint32_t at, const State& state);
+  BlockId add_block(uint32_t at, const State& state);
+  void agree(uint32_t at, BlockId block, const State& state);
+  void walk(uint32_t index);
+  void step(const Instr& instr, State& state);
+  void transfer(const Instr& instr, const Control& control, const State& state);
+  void go_on(BlockId next);
+  void protect(uint32_t index, uint32_t region, const State& state);
+  void confirm(const State& state);
+  bool is_with(uint32_t at) const;
+  void fail(const std::string& what);
+
+  Regions code_;
+  uint32_t size_;
+  std::vector<bool> leader_;
+  // Of an instruction to which a loop goes back from outside of its region: the region that holds
+  // both ends. All ways in from outside of its own region meet in an empty block before it, which
+  // heads the loop; what stands there in the source (`try:`, `with`) is inside of the loop.
+  std::vector<uint32_t> outer_;
+  std::vector<bool> has_outer_;
+
+  Draft draft_;
+  Chains chains_;
+  std::vector<State> states_;             // at the entry of each block
+  std::vector<BlockId> plain_, outside_;  // by index of the first instruction
+  std::map<std::pair<uint32_t, uint32_t>, HandlerId> handlers_;  // by region and saved exceptions
+  std::optional<Error> error_;
+  bool confirmed_ = true;
+
+  uint32_t at_ = 0;          // the instruction that is being run
+  std::vector<Instr> body_;  // of the block that is being walked, and its exit
+  Exit exit_;
+};
+
+ExceptionTable::ExceptionTable(const bytecode::Stream& stream, bool fold)
+    : code_(regions_of(stream, fold)), size_(static_cast<uint32_t>(stream.instrs.size())),
+      leader_(size_ + 1, false), outer_(size_, kNoRegion), has_outer_(size_, false),
+      plain_(size_), outside_(size_) {
+  draft_.code = stream.code;
+  draft_.wraps_stop_iteration = code_.wraps_stop_iteration;
+  draft_.offsets.reserve(size_);
+  for (const Instr& instr : stream.instrs) draft_.offsets.push_back(instr.offset);
+  find_leaders();
+}
+
+void ExceptionTable::find_leaders() {
+  for (const Region& region : code_.regions) leader_[code_.live(region.target)] = true;
+  for (uint32_t i = 0; i < size_; ++i) {
+    const Instr& instr = code_.instrs[i];
+    if (code_.gone[i] || bytecode::operand_of(instr.op) != bytecode::Operand::Target) continue;
+    const uint32_t target = code_.live(instr.a);
+    leader_[target] = true;
+    if (target > i || code_.cover[target] == kNoRegion) continue;
+    const uint32_t both = code_.common(code_.cover[i], code_.cover[target]);
+    if (both == code_.cover[target]) continue;
+    outer_[target] = has_outer_[target] ? code_.common(outer_[target], both) : both;
+    has_outer_[target] = true;
+  }
+}
+
+Result<Draft> ExceptionTable::run() {
+  follow(kNoRegion, 0, State());
+  for (uint32_t i = 0; i < draft_.blocks.size() && !error_; ++i) walk(i);
+  if (error_) return *error_;
+  return std::move(draft_);
+}
+
+void ExceptionTable::fail(const std::string& what) {
+  if (error_) return;
+  const uint32_t offset = at_ < size_ ? draft_.offsets[at_] : size_ == 0 ? 0 : draft_.offsets.back();
+  error_ = Error{ErrorCode::Malformed, offset,
+                 "flow: " + what + " at offset " + std::to_string(offset)};
+}
+
+BlockId ExceptionTable::follow(uint32_t from_region, uint32_t target, const State& state) {
+  const uint32_t at = code_.live(target);
+  if (at >= size_) {
+    fail("control falls off the end of the code");
+    return BlockId();
+  }
+  const uint32_t region = code_.cover[at];
+  if (!has_outer_[at] || code_.common(from_region, region) == region) return block_at(at, state);
+  BlockId& outside = outside_[at];
+  if (outside.valid()) {
+    agree(at, outside, state);
+    return outside;
+  }
+  outside = add_block(at, state);
+  draft_.blocks[outside.index()].rank = 0;
+  const BlockId result = outside;
+  const BlockId inside = block_at(at, state);
+  DraftBlock& block = draft_.blocks[result.index()];
+  block.exit.falls = true;
+  block.exit.next[0] = inside;
+  block.exit.instr.op = Op::Jump;
+  block.exit.instr.offset = draft_.offsets[at];
+  protect(result.value, outer_[at], state);
+  return result;
+}
+
+BlockId ExceptionTable::block_at(uint32_t at, const State& state) {
+  BlockId& block = plain_[at];
+  if (block.valid())
+    agree(at, block, state);
+  else
+    block = add_block(at, state);
+  return block;
+}
+
+BlockId ExceptionTable::add_block(uint32_t at, const State& state) {
+  DraftBlock block;
+  block.at = at;
+  block.depth = state.depth;
+  block.exc_depth = chains_[state.saved].length;
+  draft_.blocks.push_back(std::move(block));
+  states_.push_back(state);
+  return BlockId(draft_.blocks.size() - 1);
+}
+
+void ExceptionTable::agree(uint32_t at, BlockId block, const State& state) {
+  const State& other = states_[block.index()];
+  if (other == state) return;
+  at_ = at;
+  if (other.depth != state.depth)
+    fail("two ways in disagree about the stack (" + std::to_string(other.depth) + " and " +
+         std::to_string(state.depth) + " slots)");
+  else
+    fail("two ways in disagree about the exceptions that are being handled");
+}
+
+void ExceptionTable::walk(uint32_t index) {
+  const uint32_t start = draft_.blocks[index].at;
+  if (plain_[start] != BlockId(index)) return;  // an empty block before a loop: done when made
+  const uint32_t region = code_.cover[start];
+  State state = states_[index];
+  bool protects = region != kNoRegion;
+  body_.clear();
+  exit_ = Exit();
+  for (at_ = start; !error_; ++at_) {
+    if (at_ >= size_) {
+      fail("control falls off the end of the code");
+      break;
+    }
+    if (code_.gone[at_]) continue;
+    if (at_ != start && (leader_[at_] || code_.cover[at_] != region)) {
+      go_on(follow(region, at_, state));
+      break;
+    }
+    const Instr& instr = code_.instrs[at_];
+    confirm(state);
+    // The handler sees the stack as it is where something can be raised.
+    if (protects && bytecode::can_raise(instr.op)) {
+      protect(index, region, state);
+      protects = false;
+    }
+    if (const auto control = control_of(instr)) {
+      transfer(instr, *control, state);
+      break;
+    }
+    step(instr, state);
+  }
+  if (protects && !error_ && state.depth >= code_.regions[region].depth)
+    protect(index, region, state);
+  DraftBlock& block = draft_.blocks[index];
+  block.instrs = body_;
+  block.exit = exit_;
+}
+
+void ExceptionTable::go_on(BlockId next) {
+  exit_.kind = ExitKind::Goto;
+  exit_.falls = true;
+  exit_.next[0] = next;
+  exit_.instr = body_.back();
+}
+
+void ExceptionTable::step(const Instr& instr, State& state) {
+  const bytecode::StackEffect effect = bytecode::stack_effect(instr);
+  if (state.depth < reach_of(instr)) return fail("stack underflow");
+  if (instr.op == Op::PushExcInfo) {
+    state.saved = chains_.push(state.saved, 0, 0, state.depth - 1);
+  } else if (instr.op == Op::PopExcept) {
+    if (state.saved == 0) return fail("POP_EXCEPT outside of a handler");
+    state.saved = chains_[state.saved].parent;
+  }
+  state.depth = state.depth - effect.pops + effect.pushes;
+  body_.push_back(instr);
+}
+
+void ExceptionTable::transfer(const Instr& instr, const Control& control, const State& state) {
+  exit_.kind = control.kind;
+  exit_.jump = control.jump;
+  exit_.instr = instr;
+  if (state.depth < reach_of(instr)) return fail("stack underflow");
+  const auto way = [&](uint32_t target, int change) {
+    State then = state;
+    then.depth += static_cast<uint32_t>(change);
+    return follow(code_.cover[at_], target, then);
+  };
+  if (control.falls) exit_.next[control.jump ^ 1u] = way(at_ + 1, control.fall_depth);
+  if (control.jumps) exit_.next[control.jump] = way(instr.a, control.jump_depth);
+}
+
+void ExceptionTable::protect(uint32_t index, uint32_t region, const State& state) {
+  if (region == kNoRegion) return;
+  const Region& it = code_.regions[region];
+  if (state.depth < it.depth) return fail("a handler keeps more slots than there are");
+  State entry;
+  entry.depth = it.depth + (it.lasti ? 2 : 1);
+  entry.saved = chains_.cut(state.saved, it.depth);
+  HandlerId& id = handlers_[{region, entry.saved}];
+  if (!id.valid()) {
+    id = HandlerId(draft_.handlers.size());
+    Handler handler;
+    const uint32_t at = code_.live(it.target);
+    if (at >= size_) return fail("control falls off the end of the code");
+    handler.entry = block_at(at, entry);
+    handler.depth = it.depth;
+    handler.lasti = it.lasti;
+    handler.pushes = it.lasti ? 2 : 1;
+    handler.is_with = is_with(at);
+    handler.exc_depth = chains_[entry.saved].length;
+    draft_.handlers.push_back(handler);
+  }
+  draft_.blocks[index].handler = id;
+}
+
+bool ExceptionTable::is_with(uint32_t at) const {
+  return at + 1 < size_ && code_.instrs[at].op == Op::PushExcInfo &&
+         code_.instrs[at + 1].op == Op::WithExceptStart;
+}
+
+void ExceptionTable::confirm(const State& state) {
+  if (code_.depth_at[at_] != kAnything) confirmed_ &= code_.depth_at[at_] == state.depth;
+  const uint32_t slot = code_.saved_at[at_];
+  if (slot == kAnything) return;
+  const uint32_t saved = chains_.cut(state.saved, slot + 1);
+  confirmed_ &= saved != 0 && chains_[saved].level == slot;
+}
+
+}  // namespace
+
+Result<Draft> draft_from_exception_table(const bytecode::Stream& stream) {
+  ExceptionTable folded(stream, true);
+  Result<Draft> draft = folded.run();
+  if (folded.confirmed()) return draft;
+  return ExceptionTable(stream, false).run();
+}
+
+}  // namespace pellucid::flow

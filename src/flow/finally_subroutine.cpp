@@ -1,0 +1,133 @@
+// The finally bodies and with statements of 3.8, spelt as 3.9 spells them.
+//
+// A finally body is entered with one slot that says how: NULL (BEGIN_FINALLY: by falling in), a
+// return address (CALL_FINALLY), or the six slots of an exception. END_FINALLY goes on, returns or
+// re-raises accordingly. WITH_CLEANUP_START calls __exit__ with what that slot says, duplicates the
+// exception or None, and pushes the result; WITH_CLEANUP_FINISH takes both and turns a handled
+// exception into NULL.
+#include "flow/block_stack.h"
+
+namespace pellucid::flow {
+
+bool BlockStack::call_finally(const Instr& instr, State& state) {
+  State inside = state;
+  inside.hidden = chains_.push(inside.hidden, kReturn, at_ + 1, inside.depth++);
+  go_on(instr.a, inside);
+  return false;
+}
+
+bool BlockStack::end_finally(State& state) {
+  if (state.depth > 0 && hidden_at(state, state.depth - 1)) {
+    const Chains::Link way_in = chains_[state.hidden];
+    state.hidden = way_in.parent;
+    --state.depth;
+    if (way_in.kind == kNormal) return true;
+    if (way_in.kind == kReturn)
+      go_on(way_in.value, state);
+    else
+      fail("END_FINALLY within a with statement's cleanup");
+    return false;
+  }
+  Instr reraise = stream_.instrs[at_];
+  reraise.op = Op::Reraise;
+  reraise.a = 3;
+  reraise.b = 0;
+  transfer(reraise, *control_of(reraise), state);
+  return false;
+}
+
+// A finally body is left by return, break or continue: the way in does not matter any more.
+void BlockStack::pop_finally(const Instr& instr, State& state) {
+  const bool keeps_top = instr.a != 0;
+  if (state.depth < 1 + instr.a) return fail("stack underflow");
+  if (hidden_at(state, state.depth - 1 - instr.a)) {
+    state.hidden = chains_[state.hidden].parent;
+    --state.depth;
+    return;
+  }
+  const uint32_t handling = state.blocks;
+  if (!leave_handler(state)) return fail("POP_FINALLY outside of a finally body");
+  const bool with_exit = chains_[handling].kind == kHandlingWith;
+  if (keeps_top) emit(Op::Rot, 4, 0, state);
+  for (int i = 0; i < 3; ++i) emit(Op::Pop, 0, 0, state);
+  if (keeps_top) emit(Op::Rot, 4, 0, state);
+  emit(Op::PopExcept, 3, 0, state);
+  if (with_exit && keeps_top) emit(Op::Rot, 2, 0, state);
+  if (with_exit) emit(Op::Pop, 0, 0, state);
+}
+
+void BlockStack::with_cleanup_start(State& state) {
+  if (state.depth >= 2 && hidden_at(state, state.depth - 1)) {
+    const Chains::Link way_in = chains_[state.hidden];
+    state.hidden = way_in.parent;
+    --state.depth;
+    const object::ConstId none = none_constant();
+    for (int i = 0; i < 3; ++i) emit(Op::LoadConst, none.value, 0, state);
+    emit(Op::Call, 3, 1, state);
+    // The result lies where the exit function was; the interpreter has it two slots higher, above
+    // the way in and a None.
+    --state.depth;
+    state.hidden = chains_.push(state.hidden, way_in.kind, way_in.value, state.depth++);
+    state.hidden = chains_.push(state.hidden, kNoException, 0, state.depth++);
+    ++state.depth;
+    return;
+  }
+  if (state.blocks == 0 || chains_[state.blocks].kind != kHandling ||
+      chains_[state.blocks].level + 6 != state.depth)
+    return fail("WITH_CLEANUP_START outside of a with statement's cleanup");
+  emit(Op::WithExceptStart, 7, 0, state);
+  --state.depth;
+  state.hidden = chains_.push(state.hidden, kException, 0, state.depth++);
+  ++state.depth;
+}
+
+bool BlockStack::with_cleanup_finish(State& state) {
+  if (state.depth < 2 || !hidden_at(state, state.depth - 2) || hidden_at(state, state.depth - 1)) {
+    fail("WITH_CLEANUP_FINISH without WITH_CLEANUP_START");
+    return false;
+  }
+  const uint32_t kind = chains_[state.hidden].kind;
+  state.hidden = chains_[state.hidden].parent;
+  --state.depth;
+  if (kind == kNoException) {
+    emit(Op::Pop, 0, 0, state);
+    return true;
+  }
+  if (kind != kException || state.blocks == 0 || chains_[state.blocks].kind != kHandling) {
+    fail("WITH_CLEANUP_FINISH without WITH_CLEANUP_START");
+    return false;
+  }
+  --state.depth;
+  exit_.kind = ExitKind::Branch;
+  exit_.jump = 0;
+  exit_.instr = stream_.instrs[at_];
+  exit_.instr.op = Op::BranchTrue;
+  exit_.instr.a = 0;
+  exit_.next[0] = add_block(at_, state);
+  swallows_.insert(exit_.next[0].value);
+  // The exit function stays below the exception, where 3.8 itself has dropped it by now.
+  const Chains::Link handling = chains_[state.blocks];
+  state.blocks = chains_.push(handling.parent, kHandlingWith, 0, handling.level);
+  exit_.next[1] = node(at_ + 1, state);
+  return false;
+}
+
+// __exit__ has said true: the exception is dropped, and the finally body ends as a normal one.
+void BlockStack::swallow_exception(State& state) {
+  for (int i = 0; i < 3; ++i) emit(Op::Pop, 0, 0, state);
+  emit(Op::PopExcept, 3, 0, state);
+  if (!leave_handler(state)) fail("WITH_CLEANUP_FINISH outside of a handler");
+  emit(Op::Pop, 0, 0, state);
+  state.hidden = chains_.push(state.hidden, kNormal, 0, state.depth++);
+}
+
+object::ConstId BlockStack::none_constant() {
+  for (const object::ConstId id : module_[stream_.code].consts)
+    if (module_[id].kind == object::ConstKind::None) return id;
+  for (size_t i = 0; i < module_.consts.size(); ++i)
+    if (module_.consts[i].kind == object::ConstKind::None) return object::ConstId(i);
+  fail("the module has no None constant", ErrorCode::Unsupported);
+  return object::ConstId();
+}
+
+}  // namespace pellucid::flow

@@ -1,0 +1,127 @@
+// Regions out of exception tables, and the handlers among them that say nothing.
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "flow/regions.h"
+
+namespace pellucid::flow {
+namespace {
+
+constexpr uint32_t kStopIterationError = 3;  // INTRINSIC_STOPITERATION_ERROR
+
+// COPY 3; POP_EXCEPT; RERAISE 1.
+bool is_cleanup(const std::vector<Instr>& instrs, uint32_t at) {
+  return at + 2 < instrs.size() && instrs[at].op == Op::Copy && instrs[at].a == 3 &&
+         instrs[at + 1].op == Op::PopExcept && instrs[at + 2].op == Op::Reraise;
+}
+
+// CALL_INTRINSIC_1 3; RERAISE 1.
+bool is_stop_iteration_wrapper(const std::vector<Instr>& instrs, uint32_t at) {
+  return at + 1 < instrs.size() && instrs[at].op == Op::Intrinsic1 &&
+         instrs[at].a == kStopIterationError && instrs[at + 1].op == Op::Reraise;
+}
+
+// The region that takes the place of `region` when all cleanup handlers are folded.
+uint32_t behind_cleanups(const Regions& regions, uint32_t region) {
+  // A handler may protect itself; then it is no cleanup of anything.
+  for (size_t steps = 0; steps <= regions.regions.size(); ++steps) {
+    if (region == kNoRegion) return region;
+    const Region& it = regions.regions[region];
+    if (!it.lasti || it.depth == 0 || !is_cleanup(regions.instrs, it.target)) return region;
+    region = regions.cover[it.target + 2];
+  }
+  return region;
+}
+
+void fold_cleanups(Regions& regions) {
+  std::vector<uint32_t> instead(regions.regions.size());
+  for (uint32_t i = 0; i < instead.size(); ++i) instead[i] = behind_cleanups(regions, i);
+  for (uint32_t i = 0; i < regions.cover.size(); ++i) {
+    uint32_t& cover = regions.cover[i];
+    if (cover == kNoRegion || instead[cover] == cover) continue;
+    if (bytecode::can_raise(regions.instrs[i].op))
+      regions.saved_at[i] = regions.regions[cover].depth - 1;
+    cover = instead[cover];
+  }
+}
+
+// The wrapper goes only if nothing that can raise is outside of it.
+void fold_stop_iteration_wrapper(Regions& regions) {
+  uint32_t wrapper = kNoRegion;
+  for (uint32_t i = 0; i < regions.regions.size(); ++i) {
+    if (!is_stop_iteration_wrapper(regions.instrs, regions.regions[i].target)) continue;
+    if (wrapper != kNoRegion) return;
+    wrapper = i;
+  }
+  if (wrapper == kNoRegion) return;
+  const uint32_t target = regions.regions[wrapper].target;
+  for (uint32_t i = 0; i < regions.instrs.size(); ++i)
+    if (regions.cover[i] == kNoRegion && (i < target || i > target + 1) &&
+        bytecode::can_raise(regions.instrs[i].op))
+      return;
+  std::replace(regions.cover.begin(), regions.cover.end(), wrapper, kNoRegion);
+  regions.wraps_stop_iteration = true;
+}
+
+// Parents, with cycles (a handler that protects itself) cut.
+void find_parents(Regions& regions) {
+  std::vector<uint32_t> state(regions.regions.size(), 0);  // 1: being numbered, 2: numbered
+  std::vector<uint32_t> path;
+  for (uint32_t i = 0; i < regions.regions.size(); ++i) {
+    path.clear();
+    uint32_t at = i;
+    while (at != kNoRegion && state[at] == 0) {
+      state[at] = 1;
+      path.push_back(at);
+      Region& region = regions.regions[at];
+      const uint32_t target = regions.live(region.target);
+      region.parent = target < regions.cover.size() ? regions.cover[target] : kNoRegion;
+      at = region.parent;
+    }
+    if (at != kNoRegion && state[at] == 1) regions.regions[path.back()].parent = kNoRegion;
+    for (; !path.empty(); path.pop_back()) {
+      Region& region = regions.regions[path.back()];
+      state[path.back()] = 2;
+      if (region.parent != kNoRegion) region.nesting = regions.regions[region.parent].nesting + 1;
+    }
+  }
+}
+
+}  // namespace
+
+uint32_t Regions::common(uint32_t a, uint32_t b) const {
+  while (a != b && a != kNoRegion && b != kNoRegion) {
+    if (regions[a].nesting >= regions[b].nesting)
+      a = regions[a].parent;
+    else
+      b = regions[b].parent;
+  }
+  return a == b ? a : kNoRegion;
+}
+
+Regions regions_of(const bytecode::Stream& stream, bool fold) {
+  Regions result;
+  result.instrs = stream.instrs;
+  result.gone.assign(stream.instrs.size(), false);
+  result.cover.assign(stream.instrs.size(), kNoRegion);
+  result.depth_at.assign(stream.instrs.size(), kAnything);
+  result.saved_at.assign(stream.instrs.size(), kAnything);
+  std::map<std::array<uint32_t, 3>, uint32_t> known;
+  for (const bytecode::ExceptionEntry& entry : stream.exceptions) {
+    if (entry.begin >= entry.end) continue;
+    const auto [at, fresh] = known.try_emplace({entry.target, entry.depth, entry.lasti},
+                                               static_cast<uint32_t>(result.regions.size()));
+    if (fresh) result.regions.push_back({entry.target, entry.depth, entry.lasti, kNoRegion, 1});
+    std::fill(result.cover.begin() + entry.begin, result.cover.begin() + entry.end, at->second);
+  }
+  if (fold) {
+    fold_cleanups(result);
+    fold_stop_iteration_wrapper(result);
+    fold_send_loops(result);
+  }
+  find_parents(result);
+  return result;
+}
+
+}  // namespace pellucid::flow

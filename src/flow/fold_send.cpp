@@ -1,0 +1,106 @@
+// `await` and `yield from` of 3.11+: a loop of its own, folded to one YieldFrom.
+//
+//   3.11                               3.12+
+//   i:    SEND t                       i:    SEND t
+//         YIELD_VALUE                        YIELD_VALUE      (protected by c alone)
+//         JUMP_BACKWARD i                    JUMP_BACKWARD i
+//   t:                                 t:    END_SEND
+//                                      c:    CLEANUP_THROW    (out of line, or right before t)
+//                                            JUMP t
+//
+// throw() and close() on the generator go to the iterator first, which 3.11 does by itself and
+// 3.12+ by CLEANUP_THROW; YieldFrom means the same as in 3.10.
+#include "flow/regions.h"
+
+namespace pellucid::flow {
+namespace {
+
+class SendFolder {
+ public:
+  explicit SendFolder(Regions& regions)
+      : regions_(regions), jumps_to_(regions.instrs.size() + 1, 0) {
+    for (const Instr& instr : regions.instrs)
+      if (bytecode::operand_of(instr.op) == bytecode::Operand::Target) ++jumps_to_[instr.a];
+    for (const Region& region : regions.regions) ++jumps_to_[region.target];
+  }
+
+  void fold(uint32_t at) {
+    const auto& instrs = regions_.instrs;
+    const uint32_t target = instrs[at].a;
+    if (!is(at + 1, Op::YieldValue) || !is(at + 2, Op::Jump) || instrs[at + 2].a != at ||
+        jumps_to_[at + 1] != 0 || jumps_to_[at + 2] != 0 || target == at)
+      return;
+    const bool keeps_iterator = instrs[at].b == 0;
+    const uint32_t cover = regions_.cover[at];
+    uint32_t behind = target;
+    if (keeps_iterator) {
+      // END_SEND is one raw instruction, so nothing can jump between its two.
+      if (!is(target, Op::Swap) || instrs[target].a != 2 || !is(target + 1, Op::Pop)) return;
+      behind = target + 2;
+    }
+    uint32_t ways_in = 1;  // to `target`: by SEND
+    uint32_t throws = kNoRegion;
+    uint32_t depth = kAnything;
+    if (regions_.cover[at + 1] != cover) {
+      if (!keeps_iterator || regions_.cover[at + 1] == kNoRegion) return;
+      const Region& region = regions_.regions[regions_.cover[at + 1]];
+      throws = region.target;
+      if (region.lasti || !is(throws, Op::CleanupThrow) || regions_.cover[throws] != cover ||
+          jumps_to_[throws] != 1 || (throws > 0 && falls_through(throws - 1)))
+        return;
+      if (is(throws + 1, Op::Jump) && instrs[throws + 1].a == target &&
+          jumps_to_[throws + 1] == 0)
+        ++ways_in;
+      else if (throws + 1 != target)
+        return;
+      depth = region.depth;
+    }
+    if (keeps_iterator) {
+      const bool by_falling = target > 0 && target != throws + 1 && falls_through(target - 1);
+      if (jumps_to_[target] != ways_in || jumps_to_[target + 1] != 0 || by_falling) return;
+    }
+    regions_.instrs[at].op = Op::YieldFrom;
+    regions_.instrs[at].a = 0;
+    regions_.instrs[at].b = 0;
+    regions_.depth_at[at] = depth;
+    regions_.gone[at + 1] = true;
+    if (keeps_iterator) regions_.gone[target] = regions_.gone[target + 1] = true;
+    if (throws != kNoRegion) {
+      regions_.gone[throws] = true;
+      if (ways_in == 2) regions_.gone[throws + 1] = true;
+    }
+    regions_.instrs[at + 2].a = behind;
+    loops_.push_back(at + 2);
+  }
+
+  // The jump back has become a jump on; where that is the next instruction, it goes.
+  void drop_jumps() {
+    for (const uint32_t jump : loops_)
+      if (regions_.live(jump + 1) == regions_.live(regions_.instrs[jump].a))
+        regions_.gone[jump] = true;
+  }
+
+ private:
+  bool is(uint32_t at, Op op) const {
+    return at < regions_.instrs.size() && regions_.instrs[at].op == op;
+  }
+  bool falls_through(uint32_t at) const {
+    const auto control = control_of(regions_.instrs[at]);
+    return !control || control->falls;
+  }
+
+  Regions& regions_;
+  std::vector<uint32_t> jumps_to_;  // by jumps and as handlers
+  std::vector<uint32_t> loops_;
+};
+
+}  // namespace
+
+void fold_send_loops(Regions& regions) {
+  SendFolder folder(regions);
+  for (uint32_t i = 0; i < regions.instrs.size(); ++i)
+    if (regions.instrs[i].op == Op::Send && !regions.gone[i]) folder.fold(i);
+  folder.drop_jumps();
+}
+
+}  // namespace pellucid::flow
