@@ -49,14 +49,14 @@ test-cpp: $(BUILD)/.stamp
 bench: $(BUILD)/.stamp $(STAMPS)/bench
 	$(BIN)/python bench/bench_depyf85.py $(BENCH_ARGS)
 
-## make fuzz     libFuzzer on everything that takes bytes, FUZZ_SECONDS each (needs clang)
+## make fuzz     fuzz everything that takes bytes, FUZZ_SECONDS each (libFuzzer with CXX=clang++)
 FUZZ_SECONDS ?= 60
 fuzz: $(STAMPS)/tools
-	cmake --preset fuzz && cmake --build --preset fuzz
-	for f in build/fuzz/fuzz_*; do [ -x $$f ] && [ -f $$f ] || continue; \
-	  mkdir -p build/fuzz/corpus/$$(basename $$f); \
-	  $$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 \
-	    build/fuzz/corpus/$$(basename $$f) || exit 1; done
+	cmake --preset fuzz
+	cmake --build --preset fuzz
+	$(BIN)/python tools/seeds.py build/fuzz/seeds
+	set -e; for f in build/fuzz/fuzz_*[a-z]; do [ -x $$f ] && [ -f $$f ] || continue; \
+	  $$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 build/fuzz/seeds; done
 
 ## make corpus   decompile the standard library of every Python found and count the verdicts
 corpus: $(BUILD)/.stamp $(STAMPS)/test

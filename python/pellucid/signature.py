@@ -35,7 +35,7 @@ def with_defaults(source: str, function: FunctionType) -> Tuple[str, Dict[str, A
     names = function.__code__.co_varnames[first : first + len(arguments.kwonlyargs)]
     pairs += [(a, named[n]) for a, n in zip(arguments.kwonlyargs, names) if n in named]
 
-    lines = [line.encode("utf-8", "surrogatepass") for line in source.splitlines(keepends=True)]
+    lines = [line.encode("utf-8", "surrogatepass") for line in source.split("\n")]
     bindings: Dict[str, Any] = {}
     for argument, value in sorted(
         pairs, key=lambda p: (p[0].lineno, p[0].col_offset), reverse=True
@@ -44,7 +44,7 @@ def with_defaults(source: str, function: FunctionType) -> Tuple[str, Dict[str, A
         sign = " = " if argument.annotation else "="
         row, column = (argument.end_lineno or 1) - 1, argument.end_col_offset or 0
         lines[row] = lines[row][:column] + (sign + text).encode() + lines[row][column:]
-    return b"".join(lines).decode("utf-8", "surrogatepass"), bindings
+    return b"\n".join(lines).decode("utf-8", "surrogatepass"), bindings
 
 
 def _text(value: Any, parameter: str, function: FunctionType, bindings: Dict[str, Any]) -> str:

@@ -1,0 +1,50 @@
+"""Write small `.pyc` files of every CPython found into a folder, as seeds for the fuzzers."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+SEEDS = {
+    "flow": "def f(x):\n for i in x:\n  if i: continue\n  while i: break\n else: return 1\n",
+    "try": "def f(x):\n try: g()\n except E as e: h(e)\n else: i()\n finally: j()\n",
+    "with": "def f(x):\n with x as y, z: return y\n",
+    "names": "global a\nimport b.c as d\nfrom e import *\n",
+    "class": "class F(G, k=1):\n x: int = lambda y: [z for z in y]\n",
+    "consts": "x = (1, 2.5, 3j, 'a', b'b', None, True, ..., 10**30, {1, 2} & {3})\n",
+    "async": "async def f(x):\n async with x as y:\n  async for z in y: yield await z\n",
+    "calls": "def f(*a, k=1, **b):\n return g(*a, 1, x=2, **b)[1:2](not a, f'{a!r:>{k}}')\n",
+}
+
+_COMPILE = """
+import py_compile, sys
+py_compile.compile(sys.argv[1], sys.argv[2], doraise=True)
+"""
+
+
+def main(folder: Path) -> int:
+    """Compile every seed with every interpreter."""
+    # By path, so that fuzzing needs no built extension.
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    path = Path(__file__).resolve().parent.parent / "python" / "pellucid" / "interpreters.py"
+    spec = spec_from_file_location("interpreters", path)
+    assert spec is not None and spec.loader is not None
+    interpreters = module_from_spec(spec)
+    spec.loader.exec_module(interpreters)
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in SEEDS.items():
+        source = folder / f"{name}.txt"
+        source.write_text(text)
+        for minor in range(8, 14):
+            python = interpreters.find_interpreter((3, minor))
+            if python is not None:
+                target = folder / f"{name}-3.{minor}.pyc"
+                command = [str(python), "-I", "-c", _COMPILE, str(source), str(target)]
+                subprocess.run(command, check=True)
+        source.unlink()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))
