@@ -240,9 +240,7 @@ class Assembler {
       }
       block.depth = from.depth;
       block.exc_depth = from.exc_depth;
-      block.offset = !from.instrs.empty()  ? from.instrs.front().offset
-                     : from.exit.falls     ? draft_.offsets[from.at]
-                                           : from.exit.instr.offset;
+      block.offset = draft_.offsets[from.at];
       graph.instrs.insert(graph.instrs.end(), from.instrs.begin(), from.instrs.end());
       graph.blocks.push_back(block);
     }

@@ -53,6 +53,20 @@ uint32_t BlockStack::exceptions(uint32_t blocks) const {
   return count;
 }
 
+uint64_t BlockStack::interleaving(const State& state) const {
+  uint64_t order = 1;
+  uint32_t blocks = state.blocks;
+  uint32_t hidden = state.hidden;
+  while (blocks != 0 && hidden != 0) {
+    // Of a block and a slot at one level the block came first.
+    const bool block_on_top = chains_[blocks].level > chains_[hidden].level;
+    order = order << 1 | (block_on_top ? 1 : 0);
+    uint32_t& top = block_on_top ? blocks : hidden;
+    top = chains_[top].parent;
+  }
+  return order;
+}
+
 BlockId BlockStack::node(uint32_t at, const State& state) {
   if (at >= stream_.instrs.size()) {
     fail("control falls off the end of the code");
@@ -63,7 +77,8 @@ BlockId BlockStack::node(uint32_t at, const State& state) {
     return BlockId();
   }
   const auto [known, fresh] =
-      nodes_.try_emplace({at, chains_[state.blocks].shape, chains_[state.hidden].shape},
+      nodes_.try_emplace({at, chains_[state.blocks].shape, chains_[state.hidden].shape,
+                          interleaving(state)},
                          static_cast<uint32_t>(draft_.blocks.size()));
   if (fresh) return add_block(at, state);
   const State& other = states_[known->second];
@@ -95,7 +110,7 @@ HandlerId BlockStack::handler_of(const State& state) {
   entry.depth = link.level + kExceptionSlots;
   entry.hidden = chains_.cut(state.hidden, link.level);
   const auto [known, fresh] = handlers_.try_emplace(
-      {blocks, entry.hidden, 0}, static_cast<uint32_t>(draft_.handlers.size()));
+      {blocks, entry.hidden}, static_cast<uint32_t>(draft_.handlers.size()));
   if (!fresh) return HandlerId(known->second);
   entry.blocks = chains_.push(link.parent, kHandling, 0, link.level);
   Handler handler;

@@ -81,6 +81,8 @@ class BlockStack {
 
   uint32_t hidden_below(const State& state, uint32_t level) const;
   bool hidden_at(const State& state, uint32_t level) const;
+  // Which blocks lie above which hidden slots: a part of the context that the chains do not show.
+  uint64_t interleaving(const State& state) const;
   uint32_t exceptions(uint32_t blocks) const;
 
   const object::Module& module_;
@@ -89,7 +91,8 @@ class BlockStack {
   Chains chains_;
   Draft draft_;
   std::vector<State> states_;                                     // at the entry of each block
-  std::map<std::array<uint32_t, 3>, uint32_t> nodes_, handlers_;  // by context
+  std::map<std::array<uint64_t, 4>, uint32_t> nodes_;             // by index and context
+  std::map<std::array<uint32_t, 2>, uint32_t> handlers_;
   std::vector<PendingHandler> pending_;
   std::set<uint32_t> swallows_;  // blocks that start by dropping the exception of a with statement
   std::optional<Error> error_;
