@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import List
 
 import pytest
-from conftest import need
+from needs import need
 from pellucid import DecompileError, decompile_pyc
 
 SMALL = """

@@ -5,10 +5,9 @@ import importlib
 import pkgutil
 from typing import List
 
-import pytest
-from conftest import need
-
 import pellucid
+import pytest
+from needs import need
 
 
 def _modules() -> List[str]:

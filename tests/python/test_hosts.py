@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import ROOT, VERSIONS, missing
+from needs import ROOT, VERSIONS, missing
 
 _PARTS = ["test_api.py", "test_live_objects.py", "test_recompile.py", "test_command_line.py"]
 _OTHERS = [v for v in VERSIONS if v != "{}.{}".format(*sys.version_info[:2])]

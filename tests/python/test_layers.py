@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from conftest import ROOT
+from needs import ROOT
 
 
 def test_no_include_or_import_crosses_the_layers() -> None:

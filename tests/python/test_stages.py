@@ -3,7 +3,7 @@
 import subprocess
 
 import pytest
-from conftest import ROOT, need
+from needs import ROOT, need
 
 
 def _names() -> "list[str]":

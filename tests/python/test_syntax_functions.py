@@ -1,6 +1,6 @@
 """The 85 syntax functions of the paper's Table 1, on every version: a foreign judge and our own.
 
-The functions and the judge lie beside the repository (see conftest.need). The judge compiles each
+The functions and the judge lie beside the repository (see needs.need). The judge compiles each
 file, hands the `.pyc` to the native binary, recompiles what comes back and compares.
 """
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Dict, List
 
 import pytest
-from conftest import VERSIONS, need
+from needs import VERSIONS, need
 from pellucid import DecompileError, decompile_pyc
 
 _COMPILE = """
