@@ -1,6 +1,9 @@
 """What a capture records, what it leaves alone, and what it says when there is nothing."""
 
+import contextlib
+import gc
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -9,6 +12,7 @@ import pytest
 from pellucid.torch import prepare_debug
 from pellucid.torch import rewrite as rewriting
 from pellucid.torch.events import Break, Frame, Problem, Recompile, Verdict
+from pellucid.torch.session import Session
 from support import PROGRAMS, run_env
 
 
@@ -221,3 +225,29 @@ def test_two_runs_write_the_same_files(torch, tmp_path):
     one, two = ({p.name: p.read_text() for p in dump.iterdir()} for dump in dumps)
     assert one.keys() == two.keys()
     assert [name for name in one if one[name] != two[name]] == []
+
+
+def test_session_keeps_no_function_alive(tmp_path):
+    session = Session(tmp_path)
+    code = compile("def short_lived(): pass", "a.py", "exec").co_consts[0]
+    other = compile("def short_lived(): pass", "a.py", "exec").co_consts[0]
+    assert session.function(code) == 0 == session.function(code)
+    assert session.function(other) == 1, "equal code objects are two functions"
+    del code
+    gc.collect()
+    assert [(n, c is None) for n, c in session.functions()] == [(0, True), (1, False)]
+
+
+def test_fork_does_not_write_into_its_parents_capture(several, torch, tmp_path):
+    with prepare_debug(tmp_path) as session:
+        child = os.fork()
+        if not child:
+            status = 1
+            with contextlib.suppress(BaseException):
+                torch.compile(several.plain, backend="eager")(torch.zeros(2))
+                status = len(session.of(Frame))
+            os._exit(status)
+        assert os.waitpid(child, 0)[1] == 0
+        torch.compile(several.sized, backend="eager")(torch.zeros(2))
+    assert [f.place.function for f in session.of(Frame)] == ["sized"]
+    assert not list(tmp_path.glob("*plain*"))

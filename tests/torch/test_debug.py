@@ -1,5 +1,7 @@
 """Stepping: a real pdb, driven by script, stops in the dumped files; nobody is asked in vain."""
 
+import os
+import pty
 import re
 import subprocess
 import sys
@@ -44,12 +46,18 @@ def dumped(torch, tmp_path):
     return script, dump
 
 
+def program_env():
+    environment = run_env()
+    environment["PYTHONPATH"] = f"{PROGRAMS}{os.pathsep}{environment['PYTHONPATH']}"
+    return environment
+
+
 def pdb_run(script, dump, commands, pdb=True):
     return subprocess.run(
         [sys.executable, *(["-m", "pdb"] if pdb else []), str(script), str(dump)],
         input="\n".join(commands) + "\n",
         cwd=PROGRAMS,
-        env={**run_env(), "PYTHONPATH": f"{PROGRAMS}:{run_env()['PYTHONPATH']}"},
+        env=program_env(),
         capture_output=True,
         text=True,
         timeout=300,
@@ -92,6 +100,33 @@ def test_pdb_stops_in_transformed_code_and_in_a_graph_and_prints_locals(dumped):
     assert "result 2.0" in output
     assert "These files run:" in done.stderr
     assert str(transformed) in done.stderr and str(graph) in done.stderr
+
+
+def test_pdb_starts_on_a_terminal(dumped):
+    script, dump = dumped
+    graph = dump / "__compiled_fn_0_0.captured.py"
+    add = line_of(graph, r"^\s*add\b")
+    keyboard, terminal = pty.openpty()
+    try:
+        os.write(
+            keyboard, f"break {graph}:{add}\ncontinue\np 'in graph', abs_1[0].item()\n".encode()
+        )
+        os.write(keyboard, b"clear 1\ncontinue\n")
+        done = subprocess.run(
+            [sys.executable, str(script), str(dump)],
+            stdin=terminal,
+            env=program_env(),
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+    finally:
+        os.close(keyboard)
+        os.close(terminal)
+    assert "> " + str(script) in done.stdout, "pdb must stop in the user's frame, not in ours"
+    assert "('in graph', 2.0)" in done.stdout, done.stdout + done.stderr
+    assert "result 2.0" in done.stdout
 
 
 def test_nobody_is_asked_without_a_terminal(capfd, monkeypatch):

@@ -6,7 +6,7 @@ import importlib
 import pytest
 from pellucid.torch import guards, names
 from pellucid.torch.dump import is_python, valid
-from pellucid.torch.events import Break, CompileKey
+from pellucid.torch.events import Break, CompileKey, Place
 from pellucid.torch.full_code import _signature, full_code_text
 from pellucid.torch.hooks import parse_trace
 from pellucid.torch.rewrite import disassembly, same_instructions
@@ -82,9 +82,10 @@ def test_full_code_without_cache_entries_is_valid():
     def f(a, /, b, *rest, c=1, **more):
         return a
 
-    text = full_code_text(f.__code__, [], {})
+    text = full_code_text(Place("a.py", 1, "f"), f.__code__, [], {})
     assert is_python(text)
     assert "no cache entry" in text
+    assert "has dropped the function" in full_code_text(Place("a.py", 1, "f"), None, [], {})
     assert _signature(f.__code__, {n: n for n in f.__code__.co_varnames}) == (
         "a, /, b, *rest, c, **more"
     )

@@ -100,7 +100,7 @@ class Capture:
 
     def _open_sessions(self) -> tuple[Session, ...]:
         with self._lock:
-            return tuple(self._sessions)
+            return tuple(session for session in self._sessions if session.here)
 
     # -- what torch calls --
 
@@ -144,10 +144,10 @@ def _frame(
     swap: bool,
 ) -> CodeType | None:
     """Write one transformed version; return the code that may run in its place."""
-    session.see(original)
+    function, place = session.function(original), _place_of(original)
     key = session.key(compile_id)
     rewriting = rewrite(transformed, key.slug)
-    name = session.claim(transformed_name(key, original.co_name), (key, id(original)))
+    name = session.claim(transformed_name(key, original.co_name), (key, function))
     replacement, running = None, ""
     if not swap:
         running = "a capture inside this one has the file that runs"
@@ -155,18 +155,18 @@ def _frame(
         running = "there is no source"
     elif not rewriting.verdict.proven:
         running = "nothing runs in place of Dynamo's code without proof"
-    text = _text(session, key, original, rewriting, running)
+    text = _text(session, key, place, rewriting, running)
     if not running:
         try:
             replacement = rewriting.compile(text, str(session.path(name)))
         except Exception as error:
             running = f"{type(error).__name__}: {error}"
-            text = _text(session, key, original, rewriting, running)
+            text = _text(session, key, place, rewriting, running)
     session.write(name, text)
     frame = Frame(
         key=key,
-        original=original,
-        transformed=transformed,
+        function=function,
+        place=place,
         source=rewriting.source,
         verdict=rewriting.verdict,
         file=name,
@@ -177,9 +177,8 @@ def _frame(
 
 
 def _text(
-    session: Session, key: CompileKey, code: CodeType, rewriting: Rewriting, running: str
+    session: Session, key: CompileKey, place: Place, rewriting: Rewriting, running: str
 ) -> str:
-    place = Place(code.co_filename, code.co_firstlineno, code.co_name)
     breaks = [event for event in session.of(Break) if event.key == key]
     return transformed_text(key, place, rewriting, breaks, running)
 
@@ -190,6 +189,9 @@ def _text(
 def on_record(session: Session, record: hooks.TraceRecord) -> None:
     """Make events, and graph files, of one record of the structured trace."""
     kind, payload = record.kind, record.payload
+    if kind == hooks.UNREADABLE:
+        session.problem("an event of torch's trace", str(record.data))
+        return
     if kind == "dynamo_start":
         session.record(Started(session.start(record.compile_id), _place(record.data)))
         return
@@ -223,6 +225,10 @@ def _graph(session: Session, key: CompileKey, stage: str, kind: str, text: str) 
         graph_files.follow(session, event, module)
 
 
+def _place_of(code: CodeType) -> Place:
+    return Place(code.co_filename, code.co_firstlineno, code.co_name)
+
+
 def _place(data: Any) -> Place | None:
     stack = data.get("stack") if isinstance(data, dict) else None
     if not stack:
@@ -245,19 +251,18 @@ def _reasons(payload: str | None) -> tuple[str, ...]:
 
 def refresh_caches(session: Session) -> None:
     """Read the cache entries of everything captured, with their guards."""
-    for code in session.originals():
+    for function, code in session.functions():
+        if code is None:
+            continue
         with session.guard(f"reading the guards of {code.co_name}"):
-            entries = _entries(session, code)
+            entries = _entries(session, function, code)
             if entries:
-                session.set_cache(code, entries)
+                session.set_cache(function, entries)
 
 
-def _entries(session: Session, code: CodeType) -> list[CacheEntry]:
+def _entries(session: Session, function: int, code: CodeType) -> list[CacheEntry]:
     # After a reset the same id means another compile; the newest one holds the cache entry.
-    newest: dict[str | None, CompileKey] = {}
-    for frame in session.of(Frame):
-        if frame.original is code:
-            newest[frame.key.id] = frame.key
+    newest = {f.key.id: f.key for f in session.of(Frame) if f.function == function}
     result = []
     for raw in hooks.cache_entries(code):
         leaves = [] if raw.guard_manager is None else list(hooks.leaf_guards(raw.guard_manager))
@@ -269,40 +274,47 @@ def _entries(session: Session, code: CodeType) -> list[CacheEntry]:
 def add_compiled_before(session: Session) -> None:
     """Show what was compiled before the capture began, from torch's cache entries."""
     for code in hooks.compiled_before():
-        if session.saw(code):
+        if session.number(code) is not None:
             continue
         for raw in hooks.cache_entries(code):
             with session.guard(f"dumping {code.co_name}, compiled before the capture"):
-                key = CompileKey(raw.compile_id)
-                rewriting = rewrite(raw.code, key.slug)
-                name = session.claim(transformed_name(key, code.co_name), (key, id(code), "old"))
-                why = "it was compiled before the capture began, and is shown only"
-                session.write(name, _text(session, key, code, rewriting, why))
-                session.record(
-                    Frame(
-                        key=key,
-                        original=code,
-                        transformed=raw.code,
-                        source=rewriting.source,
-                        verdict=rewriting.verdict,
-                        file=name,
-                        swapped=False,
-                        before=True,
-                    )
-                )
+                _compiled_before(session, code, raw)
+
+
+def _compiled_before(session: Session, code: CodeType, raw: hooks.RawEntry) -> None:
+    key, place, function = CompileKey(raw.compile_id), _place_of(code), session.function(code)
+    rewriting = rewrite(raw.code, key.slug)
+    name = session.claim(transformed_name(key, code.co_name), (key, function))
+    why = "it was compiled before the capture began, and is shown only"
+    session.write(name, _text(session, key, place, rewriting, why))
+    frame = Frame(
+        key=key,
+        function=function,
+        place=place,
+        source=rewriting.source,
+        verdict=rewriting.verdict,
+        file=name,
+        swapped=False,
+        before=True,
+    )
+    session.record(frame)
 
 
 def write_summary(session: Session) -> None:
     """Write full code, index and record: what is known only at the end."""
     full: dict[str, list[Frame]] = {}
-    for code in session.originals():
-        with session.guard(f"writing the full code of {code.co_name}"):
-            versions = [frame for frame in session.of(Frame) if frame.original is code]
+    for function, code in session.functions():
+        versions = [frame for frame in session.of(Frame) if frame.function == function]
+        if not versions:
+            continue
+        place = versions[0].place
+        with session.guard(f"writing the full code of {place.function}"):
             keys = {frame.key for frame in versions}
             recompiles = [event for event in session.of(Recompile) if event.key in keys]
-            name = session.claim(full_code_name(versions[0].key.frame, code.co_name), code)
+            name = session.claim(full_code_name(versions[0].key.frame, place.function), function)
             by_key = {frame.key: frame for frame in versions}
-            session.write(name, full_code_text(code, session.cache(code), by_key, recompiles))
+            text = full_code_text(place, code, session.cache(function), by_key, recompiles)
+            session.write(name, text)
             full[name] = versions
     with session.guard("writing the index"):
         session.write(INDEX, index_text(session, full))

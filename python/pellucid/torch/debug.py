@@ -78,7 +78,16 @@ def debugger_attached() -> bool:
 
 def _attached_bdb() -> bdb.Bdb | None:
     owner = getattr(sys.gettrace(), "__self__", None)
-    return owner if isinstance(owner, bdb.Bdb) else None
+    if isinstance(owner, bdb.Bdb):
+        return owner
+    # `continue` without a breakpoint makes bdb stop tracing; a program started by it is still its.
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code is bdb.Bdb.run.__code__:
+            owner = frame.f_locals.get("self")
+            return owner if isinstance(owner, bdb.Bdb) else None
+        frame = frame.f_back
+    return None
 
 
 def _pause(frame: FrameType) -> None:

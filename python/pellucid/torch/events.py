@@ -7,7 +7,6 @@ keeps them, :mod:`~pellucid.torch.dump` turns them into files.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import CodeType
 from typing import Any
 
 from .names import frame_part, slug
@@ -69,8 +68,9 @@ class Frame:
     """One frame that Dynamo transformed."""
 
     key: CompileKey
-    original: CodeType
-    transformed: CodeType
+    function: int
+    """The number of the user's function in this capture; its versions share it."""
+    place: Place
     source: str | None
     verdict: Verdict
     file: str
@@ -78,11 +78,6 @@ class Frame:
     """Whether the code compiled from ``file`` runs in place of Dynamo's."""
     before: bool = False
     """Whether it was compiled before the capture began."""
-
-    @property
-    def place(self) -> Place:
-        code = self.original
-        return Place(code.co_filename, code.co_firstlineno, code.co_name)
 
 
 @dataclass(frozen=True)

@@ -39,27 +39,37 @@ def full_code_name(frame: str, function: str) -> str:
 
 
 def full_code_text(
-    code: CodeType,
+    place: Place,
+    code: CodeType | None,
     entries: Sequence[CacheEntry],
     frames: Mapping[CompileKey, Frame],
     recompiles: Sequence[Recompile] = (),
 ) -> str:
-    """Make the file of one function from its cache entries, newest knowledge first."""
-    name = identifier(code.co_name)
-    place = Place(code.co_filename, code.co_firstlineno, code.co_name)
+    """Make the file of one function from its cache entries, in the order in which torch tries them.
+
+    ``code`` is None when the program has dropped the function since.
+    """
+    name = identifier(place.function)
     versions = [entry for entry in entries if entry.key in frames]
-    count = f"{len(versions)} compiled version{'' if len(versions) == 1 else 's'}"
+    known = {entry.key for entry in versions}
+    count = f"{len(frames)} compiled version{'' if len(frames) == 1 else 's'}"
     head = [f"{place.function} · {place} · {count}"]
     head += [f"  [{e.key}] {frames[e.key].file}: {frame_status(frames[e.key])}" for e in versions]
+    for key in frames:
+        if key not in known:
+            head.append(f"  [{key}] {frames[key].file}: torch holds it no longer")
     if recompiles:
         head += ["Compiled again because:", *("  " + line for line in recompile_lines(recompiles))]
-    if not entries:
+    if code is None:
+        head.append("The program has dropped the function, and torch its cache entries with it.")
+    elif not entries:
         head.append("torch holds no cache entry of it now, so there are no guards to show.")
     parts = [as_comment("\n".join(head)), _IMPORTS]
     for entry in versions:
         parts += [_guards(entry), _version(entry.key, frames[entry.key], name)]
-    parts += [_original(code, name), _dispatch(code, name, versions)]
-    return valid("\n\n".join(part.strip("\n") for part in parts) + "\n")
+    if code is not None:
+        parts += [_original(code, name), _dispatch(code, name, versions)]
+    return valid("\n\n\n".join(part.strip("\n") for part in parts) + "\n")
 
 
 def _guards(entry: CacheEntry) -> str:

@@ -104,6 +104,7 @@ class TraceRecord:
     attempt: int
 
 
+UNREADABLE = "pellucid:unreadable"
 _NOT_THE_EVENT = frozenset(
     [
         "rank",
@@ -154,7 +155,10 @@ class _TraceHandler(logging.Handler):
         metadata = getattr(record, "metadata", None)
         if not isinstance(metadata, dict):
             return
-        event = parse_trace(metadata, getattr(record, "payload", None))
+        try:
+            event = parse_trace(metadata, getattr(record, "payload", None))
+        except Exception as error:  # torch calls this in the middle of the program's compile
+            event = TraceRecord(UNREADABLE, f"{type(error).__name__}: {error}", None, None, 0)
         if event is not None:
             self._receive(event)
 

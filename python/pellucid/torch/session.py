@@ -13,12 +13,13 @@ import os
 import tempfile
 import threading
 import traceback
+import weakref
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from types import CodeType
 from typing import Any, Callable, Iterator, TypeVar
 
-from .events import CacheEntry, CompileKey, Frame, Graph, GraphRun, Problem, Started
+from .events import CacheEntry, CompileKey, Graph, GraphRun, Problem, Started
 from .names import scrub
 
 SCHEMA = 1
@@ -59,11 +60,17 @@ class Session:
         self._lock = threading.RLock()
         self._events: list[Any] = []
         self._files: dict[str, object] = {}
-        self._caches: dict[int, tuple[CodeType, list[CacheEntry]]] = {}
+        self._caches: dict[int, list[CacheEntry]] = {}
+        self._process = os.getpid()
         self._epoch = 0
         self._started: dict[tuple[int, str | None], bool] = {}
-        self._seen: dict[int, CodeType] = {}
+        self._functions: list[weakref.ref[CodeType]] = []
         self._remove_previous()
+
+    @property
+    def here(self) -> bool:
+        """Whether this is the process that opened the session, and not a fork of it."""
+        return self._process == os.getpid()
 
     # -- events --
 
@@ -107,34 +114,36 @@ class Session:
             with self._lock:
                 self._events.append(Problem(where, scrub(what), scrub(traceback.format_exc())))
 
-    def see(self, code: CodeType) -> None:
-        """Remember that a code object was compiled inside this capture, whatever comes of it."""
+    # -- the user's functions, by number; a capture keeps none of them alive --
+
+    def function(self, code: CodeType) -> int:
+        """The number of a code object, a new one for a new code object."""
         with self._lock:
-            self._seen[id(code)] = code
+            number = self.number(code)
+            if number is None:
+                number = len(self._functions)
+                self._functions.append(weakref.ref(code))
+            return number
 
-    def saw(self, code: CodeType) -> bool:
-        """Whether a code object was compiled inside this capture."""
+    def number(self, code: CodeType) -> int | None:
+        """The number of a code object that was seen; None when it was not."""
         with self._lock:
-            return id(code) in self._seen
+            return next((n for n, ref in enumerate(self._functions) if ref() is code), None)
 
-    # -- cache entries, which die with a reset --
-
-    def set_cache(self, code: CodeType, entries: list[CacheEntry]) -> None:
-        """Keep the newest known cache entries of a code object."""
+    def functions(self) -> list[tuple[int, CodeType | None]]:
+        """Every number with its code object, or None where the program has dropped it."""
         with self._lock:
-            self._caches[id(code)] = (code, entries)
+            return [(number, ref()) for number, ref in enumerate(self._functions)]
 
-    def cache(self, code: CodeType) -> list[CacheEntry]:
-        """The newest known cache entries of a code object."""
+    def set_cache(self, function: int, entries: list[CacheEntry]) -> None:
+        """Keep the newest known cache entries of a function; a reset makes torch forget them."""
         with self._lock:
-            return self._caches.get(id(code), (code, []))[1]
+            self._caches[function] = entries
 
-    def originals(self) -> list[CodeType]:
-        """The user's code objects of this capture, in the order of their first compile."""
-        unique: dict[int, CodeType] = {}
-        for frame in self.of(Frame):
-            unique.setdefault(id(frame.original), frame.original)
-        return list(unique.values())
+    def cache(self, function: int) -> list[CacheEntry]:
+        """The newest known cache entries of a function."""
+        with self._lock:
+            return self._caches.get(function, [])
 
     def running_graphs(self) -> list[Graph]:
         """The graphs that run as Python, from their files.
@@ -157,7 +166,7 @@ class Session:
         stem, dot, suffix = name.rpartition(".")
         with self._lock:
             candidate, number = name, 1
-            while candidate in self._files and not _same(self._files[candidate], owner):
+            while candidate in self._files and self._files[candidate] != owner:
                 number += 1
                 candidate = f"{stem}_{number}{dot}{suffix}"
             self._files[candidate] = owner
@@ -210,16 +219,9 @@ class Session:
         return json.dumps(record, indent=1, ensure_ascii=False) + "\n"
 
 
-def _same(a: object, b: object) -> bool:
-    # Code objects that are equal are still two frames; keys are equal by value.
-    return a is b or (not isinstance(a, CodeType) and not isinstance(b, CodeType) and a == b)
-
-
 def _plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, CodeType):
-        return {"name": value.co_name, "file": value.co_filename, "line": value.co_firstlineno}
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
