@@ -36,7 +36,8 @@ struct Draft {
 };
 
 Result<Draft> draft_from_block_stack(const object::Module& module, const bytecode::Stream& stream);
-Result<Draft> draft_from_exception_table(const bytecode::Stream& stream);
+Result<Draft> draft_from_exception_table(const object::Module& module,
+                                         const bytecode::Stream& stream);
 
 // Threads jumps over empty blocks, joins straight lines, drops what nothing reaches, and numbers
 // the rest in the order of the bytecode.

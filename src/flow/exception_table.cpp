@@ -11,7 +11,7 @@ namespace {
 
 class ExceptionTable {
  public:
-  ExceptionTable(const bytecode::Stream& stream, bool fold);
+  ExceptionTable(const object::Module& module, const bytecode::Stream& stream, bool fold);
   Result<Draft> run();
   // Whether what folding took for granted holds; known once run() is through.
   bool confirmed() const { return confirmed_; }
@@ -59,8 +59,8 @@ class ExceptionTable {
   Exit exit_;
 };
 
-ExceptionTable::ExceptionTable(const bytecode::Stream& stream, bool fold)
-    : code_(regions_of(stream, fold)), size_(static_cast<uint32_t>(stream.instrs.size())),
+ExceptionTable::ExceptionTable(const object::Module& module, const bytecode::Stream& stream, bool fold)
+    : code_(regions_of(module, stream, fold)), size_(static_cast<uint32_t>(stream.instrs.size())),
       leader_(size_ + 1, false), outer_(size_, kNoRegion), has_outer_(size_, false),
       plain_(size_), outside_(size_) {
   draft_.code = stream.code;
@@ -266,11 +266,12 @@ void ExceptionTable::confirm(const State& state) {
 
 }  // namespace
 
-Result<Draft> draft_from_exception_table(const bytecode::Stream& stream) {
-  ExceptionTable folded(stream, true);
+Result<Draft> draft_from_exception_table(const object::Module& module,
+                                         const bytecode::Stream& stream) {
+  ExceptionTable folded(module, stream, true);
   Result<Draft> draft = folded.run();
   if (folded.confirmed()) return draft;
-  return ExceptionTable(stream, false).run();
+  return ExceptionTable(module, stream, false).run();
 }
 
 }  // namespace pellucid::flow

@@ -64,6 +64,17 @@ void fold_stop_iteration_wrapper(Regions& regions) {
   regions.wraps_stop_iteration = true;
 }
 
+// A branch that cannot raise belongs to what it tests. In 3.13+ no branch can, as TO_BOOL is an
+// instruction of its own there, and the compiler loses some branches from their regions.
+void protect_branches(Regions& regions, bool tests_raise) {
+  for (uint32_t i = 1; i < regions.instrs.size(); ++i) {
+    const Op op = regions.instrs[i].op;
+    const bool tests = op == Op::BranchTrue || op == Op::BranchFalse;
+    const bool free = op == Op::BranchNone || op == Op::BranchNotNone || (tests && !tests_raise);
+    if (free && !control_of(regions.instrs[i - 1])) regions.cover[i] = regions.cover[i - 1];
+  }
+}
+
 // Parents, with cycles (a handler that protects itself) cut.
 void find_parents(Regions& regions) {
   std::vector<uint32_t> state(regions.regions.size(), 0);  // 1: being numbered, 2: numbered
@@ -100,7 +111,7 @@ uint32_t Regions::common(uint32_t a, uint32_t b) const {
   return a == b ? a : kNoRegion;
 }
 
-Regions regions_of(const bytecode::Stream& stream, bool fold) {
+Regions regions_of(const object::Module& module, const bytecode::Stream& stream, bool fold) {
   Regions result;
   result.instrs = stream.instrs;
   result.gone.assign(stream.instrs.size(), false);
@@ -115,6 +126,7 @@ Regions regions_of(const bytecode::Stream& stream, bool fold) {
     if (fresh) result.regions.push_back({entry.target, entry.depth, entry.lasti, kNoRegion, 1});
     std::fill(result.cover.begin() + entry.begin, result.cover.begin() + entry.end, at->second);
   }
+  protect_branches(result, module[stream.code].version < object::Version{3, 13});
   if (fold) {
     fold_cleanups(result);
     fold_stop_iteration_wrapper(result);

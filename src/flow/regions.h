@@ -52,7 +52,7 @@ struct Regions {
 };
 
 // `fold` = false leaves everything as the table has it.
-Regions regions_of(const bytecode::Stream& stream, bool fold);
+Regions regions_of(const object::Module& module, const bytecode::Stream& stream, bool fold);
 
 // The SEND loops, in place (fold_send.cpp).
 void fold_send_loops(Regions& regions);
