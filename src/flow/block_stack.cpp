@@ -15,9 +15,12 @@ constexpr size_t kCopiesPerInstruction = 64;
 BlockStack::BlockStack(const object::Module& module, const bytecode::Stream& stream)
     : module_(module), stream_(stream), leader_(stream.instrs.size() + 1, false) {
   draft_.code = stream.code;
-  for (const Instr& instr : stream.instrs) {
+  for (size_t i = 0; i < stream.instrs.size(); ++i) {
+    const Instr& instr = stream.instrs[i];
     draft_.offsets.push_back(instr.offset);
     if (bytecode::operand_of(instr.op) == bytecode::Operand::Target) leader_[instr.a] = true;
+    // Behind a 3.8 finally body its copies meet again.
+    if (instr.op == Op::EndFinally || instr.op == Op::PopFinally) leader_[i + 1] = true;
   }
 }
 

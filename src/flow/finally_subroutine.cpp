@@ -75,7 +75,7 @@ void BlockStack::with_cleanup_start(State& state) {
   if (state.blocks == 0 || chains_[state.blocks].kind != kHandling ||
       chains_[state.blocks].level + 6 != state.depth)
     return fail("WITH_CLEANUP_START outside of a with statement's cleanup");
-  emit(Op::WithExceptStart, 7, 0, state);
+  emit(Op::WithExceptStart, 7, 1, state);
   --state.depth;
   state.hidden = chains_.push(state.hidden, kException, 0, state.depth++);
   ++state.depth;
