@@ -6,8 +6,8 @@
 namespace pellucid::flow {
 namespace {
 
-constexpr uint32_t kMaxBlocks = 20;          // CPython's CO_MAXBLOCKS
-constexpr uint32_t kExceptionSlots = 6;      // what entering a handler pushes
+constexpr uint32_t kMaxBlocks = 20;      // CPython's CO_MAXBLOCKS
+constexpr uint32_t kExceptionSlots = 6;  // what entering a handler pushes
 constexpr size_t kCopiesPerInstruction = 64;
 
 }  // namespace
@@ -37,7 +37,9 @@ Result<Draft> BlockStack::run() {
 void BlockStack::fail(const std::string& what, ErrorCode code) {
   if (error_) return;
   const uint32_t offset =
-      stream_.instrs.empty() ? 0 : stream_.instrs[std::min<size_t>(at_, stream_.instrs.size() - 1)].offset;
+      stream_.instrs.empty()
+          ? 0
+          : stream_.instrs[std::min<size_t>(at_, stream_.instrs.size() - 1)].offset;
   error_ = Error{code, offset, "flow: " + what + " at offset " + std::to_string(offset)};
 }
 
@@ -79,10 +81,9 @@ BlockId BlockStack::node(uint32_t at, const State& state) {
     fail("too many copies of finally bodies", ErrorCode::Limit);
     return BlockId();
   }
-  const auto [known, fresh] =
-      nodes_.try_emplace({at, chains_[state.blocks].shape, chains_[state.hidden].shape,
-                          interleaving(state)},
-                         static_cast<uint32_t>(draft_.blocks.size()));
+  const auto [known, fresh] = nodes_.try_emplace(
+      {at, chains_[state.blocks].shape, chains_[state.hidden].shape, interleaving(state)},
+      static_cast<uint32_t>(draft_.blocks.size()));
   if (fresh) return add_block(at, state);
   const State& other = states_[known->second];
   if (other != state) {
@@ -112,8 +113,8 @@ HandlerId BlockStack::handler_of(const State& state) {
   State entry;
   entry.depth = link.level + kExceptionSlots;
   entry.hidden = chains_.cut(state.hidden, link.level);
-  const auto [known, fresh] = handlers_.try_emplace(
-      {blocks, entry.hidden}, static_cast<uint32_t>(draft_.handlers.size()));
+  const auto [known, fresh] =
+      handlers_.try_emplace({blocks, entry.hidden}, static_cast<uint32_t>(draft_.handlers.size()));
   if (!fresh) return HandlerId(known->second);
   entry.blocks = chains_.push(link.parent, kHandling, 0, link.level);
   Handler handler;
@@ -197,8 +198,8 @@ bool BlockStack::step(const Instr& instr, State& state) {
     ordinary(instr, state);
     if (!leave_handler(state)) fail("POP_EXCEPT outside of a handler");
   } else if (instr.op == Op::EndAsyncFor) {
-    const bool in_place = state.blocks != 0 &&
-                          chains_[state.blocks].level + kExceptionSlots == state.depth;
+    const bool in_place =
+        state.blocks != 0 && chains_[state.blocks].level + kExceptionSlots == state.depth;
     ordinary(instr, state);
     if (!leave_handler(state) || !in_place) fail("END_ASYNC_FOR outside of a handler");
   } else if (instr.op == Op::BeginFinally) {
@@ -224,8 +225,8 @@ void BlockStack::transfer(const Instr& instr, const Control& control, State stat
   exit_.jump = control.jump;
   exit_.instr = instr;
   const uint32_t need = reach_of(instr);
-  if (state.depth < need || hidden_below(state, state.depth) !=
-                                hidden_below(state, state.depth - need)) {
+  if (state.depth < need ||
+      hidden_below(state, state.depth) != hidden_below(state, state.depth - need)) {
     fail("stack underflow");
     return;
   }
@@ -276,8 +277,7 @@ void BlockStack::rotate(Instr instr, State& state) {
     moved.erase(moved.begin());
   }
   for (size_t i = moved.size(); i-- > 0;)
-    state.hidden =
-        chains_.push(state.hidden, moved[i].kind, moved[i].value, moved[i].level + 1);
+    state.hidden = chains_.push(state.hidden, moved[i].kind, moved[i].value, moved[i].level + 1);
   instr.a = count - static_cast<uint32_t>(moved.size());
   if (!top_moves && instr.a > 1) emit(instr, state);
 }

@@ -90,15 +90,15 @@ class BlockStack {
   std::vector<bool> leader_;
   Chains chains_;
   Draft draft_;
-  std::vector<State> states_;                                     // at the entry of each block
-  std::map<std::array<uint64_t, 4>, uint32_t> nodes_;             // by index and context
+  std::vector<State> states_;                          // at the entry of each block
+  std::map<std::array<uint64_t, 4>, uint32_t> nodes_;  // by index and context
   std::map<std::array<uint32_t, 2>, uint32_t> handlers_;
   std::vector<PendingHandler> pending_;
   std::set<uint32_t> swallows_;  // blocks that start by dropping the exception of a with statement
   std::optional<Error> error_;
 
-  uint32_t at_ = 0;              // the instruction that is being run
-  std::vector<Instr> body_;      // of the block that is being walked, and its exit
+  uint32_t at_ = 0;          // the instruction that is being run
+  std::vector<Instr> body_;  // of the block that is being walked, and its exit
   Exit exit_;
 };
 

@@ -42,14 +42,20 @@ class Checker {
   void check_shape(const Exit& exit) {
     size_t ways = 0;
     switch (exit.kind) {
-      case ExitKind::Goto: ways = 1; break;
+      case ExitKind::Goto:
+        ways = 1;
+        break;
       case ExitKind::Branch:
       case ExitKind::BranchNone:
       case ExitKind::ForIter:
-      case ExitKind::Send: ways = 2; break;
+      case ExitKind::Send:
+        ways = 2;
+        break;
       case ExitKind::Return:
       case ExitKind::Raise:
-      case ExitKind::Reraise: ways = 0; break;
+      case ExitKind::Reraise:
+        ways = 0;
+        break;
     }
     for (size_t i = 0; i < exit.next.size(); ++i) {
       PELLUCID_CHECK(exit.next[i].valid() == (i < ways));
@@ -83,7 +89,9 @@ class Checker {
       PELLUCID_CHECK(graph_[exit.next[way]].exc_depth == exceptions);
     };
     switch (exit.kind) {
-      case ExitKind::Goto: goes(0, 0, 0); return;
+      case ExitKind::Goto:
+        goes(0, 0, 0);
+        return;
       case ExitKind::Branch:
       case ExitKind::BranchNone:
         goes(0, 1, 0);
@@ -97,9 +105,13 @@ class Checker {
         goes(0, 2, 2);
         goes(1, 2, exit.instr.b == 1 ? 1 : 2);
         return;
-      case ExitKind::Return: goes(0, 1, 0); return;
+      case ExitKind::Return:
+        goes(0, 1, 0);
+        return;
       case ExitKind::Raise:
-      case ExitKind::Reraise: goes(0, exit.instr.a, 0); return;
+      case ExitKind::Reraise:
+        goes(0, exit.instr.a, 0);
+        return;
     }
   }
 
@@ -129,8 +141,10 @@ class Checker {
       case Op::PopFinally:
       case Op::EndFinally:
       case Op::WithCleanupStart:
-      case Op::WithCleanupFinish: return true;
-      default: return false;  // NOLINT: the ops above are what a Graph has no instruction for
+      case Op::WithCleanupFinish:
+        return true;
+      default:
+        return false;  // NOLINT: the ops above are what a Graph has no instruction for
     }
   }
 

@@ -18,10 +18,10 @@
 namespace pellucid::flow {
 
 struct DraftBlock {
-  uint32_t at = 0;        // index in the stream where it starts
-  uint32_t rank = 1;      // among the blocks that start there; then the earlier made goes first
+  uint32_t at = 0;    // index in the stream where it starts
+  uint32_t rank = 1;  // among the blocks that start there; then the earlier made goes first
   std::vector<Instr> instrs;
-  Exit exit;              // next: indices of Draft::blocks
+  Exit exit;  // next: indices of Draft::blocks
   HandlerId handler;
   uint32_t depth = 0;
   uint32_t exc_depth = 0;
@@ -46,9 +46,9 @@ Graph assemble(Draft draft);
 // What a control instruction does. Ops that transfer no control have none.
 struct Control {
   ExitKind kind = ExitKind::Goto;
-  uint8_t jump = 0;          // which of Exit::next its target is; the other one follows it
-  int jump_depth = 0;        // slots more or less on the way to its target
-  int fall_depth = 0;        // and on the way to what follows
+  uint8_t jump = 0;    // which of Exit::next its target is; the other one follows it
+  int jump_depth = 0;  // slots more or less on the way to its target
+  int fall_depth = 0;  // and on the way to what follows
   bool jumps = false;
   bool falls = false;
 };
@@ -57,8 +57,8 @@ std::optional<Control> control_of(const Instr& instr);
 // How many slots the instruction looks at, those that it pops included.
 uint32_t reach_of(const Instr& instr);
 
-// A chain of facts about stack positions, interned: equal chains have equal ids, 0 is the empty one.
-// `shape` is the same for chains that differ in their levels only.
+// A chain of facts about stack positions, interned: equal chains have equal ids, 0 is the empty
+// one. `shape` is the same for chains that differ in their levels only.
 class Chains {
  public:
   struct Link {

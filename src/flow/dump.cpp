@@ -8,14 +8,22 @@ namespace {
 
 std::string_view name_of(ExitKind kind) {
   switch (kind) {
-    case ExitKind::Goto: return "goto";
-    case ExitKind::Branch: return "branch";
-    case ExitKind::BranchNone: return "branch none";
-    case ExitKind::ForIter: return "for";
-    case ExitKind::Send: return "send";
-    case ExitKind::Return: return "return";
-    case ExitKind::Raise: return "raise";
-    case ExitKind::Reraise: return "reraise";
+    case ExitKind::Goto:
+      return "goto";
+    case ExitKind::Branch:
+      return "branch";
+    case ExitKind::BranchNone:
+      return "branch none";
+    case ExitKind::ForIter:
+      return "for";
+    case ExitKind::Send:
+      return "send";
+    case ExitKind::Return:
+      return "return";
+    case ExitKind::Raise:
+      return "raise";
+    case ExitKind::Reraise:
+      return "reraise";
   }
   return "";
 }

@@ -59,10 +59,15 @@ class ExceptionTable {
   Exit exit_;
 };
 
-ExceptionTable::ExceptionTable(const object::Module& module, const bytecode::Stream& stream, bool fold)
-    : code_(regions_of(module, stream, fold)), size_(static_cast<uint32_t>(stream.instrs.size())),
-      leader_(size_ + 1, false), outer_(size_, kNoRegion), has_outer_(size_, false),
-      plain_(size_), outside_(size_) {
+ExceptionTable::ExceptionTable(const object::Module& module, const bytecode::Stream& stream,
+                               bool fold)
+    : code_(regions_of(module, stream, fold)),
+      size_(static_cast<uint32_t>(stream.instrs.size())),
+      leader_(size_ + 1, false),
+      outer_(size_, kNoRegion),
+      has_outer_(size_, false),
+      plain_(size_),
+      outside_(size_) {
   draft_.code = stream.code;
   draft_.wraps_stop_iteration = code_.wraps_stop_iteration;
   draft_.offsets.reserve(size_);
@@ -94,9 +99,11 @@ Result<Draft> ExceptionTable::run() {
 
 void ExceptionTable::fail(const std::string& what) {
   if (error_) return;
-  const uint32_t offset = at_ < size_ ? draft_.offsets[at_] : size_ == 0 ? 0 : draft_.offsets.back();
-  error_ = Error{ErrorCode::Malformed, offset,
-                 "flow: " + what + " at offset " + std::to_string(offset)};
+  const uint32_t offset = at_ < size_  ? draft_.offsets[at_]
+                          : size_ == 0 ? 0
+                                       : draft_.offsets.back();
+  error_ =
+      Error{ErrorCode::Malformed, offset, "flow: " + what + " at offset " + std::to_string(offset)};
 }
 
 BlockId ExceptionTable::follow(uint32_t from_region, uint32_t target, const State& state) {

@@ -48,8 +48,7 @@ class SendFolder {
       if (region.lasti || !is(throws, Op::CleanupThrow) || regions_.cover[throws] != cover ||
           jumps_to_[throws] != 1 || (throws > 0 && falls_through(throws - 1)))
         return;
-      if (is(throws + 1, Op::Jump) && instrs[throws + 1].a == target &&
-          jumps_to_[throws + 1] == 0)
+      if (is(throws + 1, Op::Jump) && instrs[throws + 1].a == target && jumps_to_[throws + 1] == 0)
         ++ways_in;
       else if (throws + 1 != target)
         return;

@@ -154,8 +154,7 @@ Order::Order(const Edges& edges, BlockId entry) : number(edges.size(), kUnreache
   std::vector<bool> seen(edges.size());
   postorder_from(entry, edges.successors, seen, blocks);
   std::reverse(blocks.begin(), blocks.end());
-  for (size_t i = 0; i < blocks.size(); ++i)
-    number[blocks[i].index()] = static_cast<uint32_t>(i);
+  for (size_t i = 0; i < blocks.size(); ++i) number[blocks[i].index()] = static_cast<uint32_t>(i);
 }
 
 BlockId Tree::common(BlockId a, BlockId b) const {

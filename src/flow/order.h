@@ -70,10 +70,10 @@ struct Order {
 // A dominator or postdominator tree. Blocks outside of it (unreached ones) have no parent and are
 // contained in nothing.
 struct Tree {
-  std::vector<BlockId> parent;   // immediate (post)dominator; invalid at the roots
-  std::vector<uint32_t> depth;   // of a root: 0
-  std::vector<uint32_t> enter;   // preorder numbers: a contains b iff
-  std::vector<uint32_t> leave;   //   enter[a] <= enter[b] && enter[b] < leave[a]
+  std::vector<BlockId> parent;  // immediate (post)dominator; invalid at the roots
+  std::vector<uint32_t> depth;  // of a root: 0
+  std::vector<uint32_t> enter;  // preorder numbers: a contains b iff
+  std::vector<uint32_t> leave;  //   enter[a] <= enter[b] && enter[b] < leave[a]
   std::vector<BlockId> preorder;
 
   // Whether `a` (post)dominates `b`; every block does so to itself.

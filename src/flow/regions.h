@@ -23,7 +23,7 @@ inline constexpr uint32_t kNoRegion = 0xffffffffu;
 inline constexpr uint32_t kAnything = 0xffffffffu;
 
 struct Region {
-  uint32_t target = 0;   // index of the handler's first instruction
+  uint32_t target = 0;  // index of the handler's first instruction
   uint32_t depth = 0;
   bool lasti = false;
   uint32_t parent = kNoRegion;  // what protects the handler
