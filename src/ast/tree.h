@@ -1,8 +1,8 @@
 // ast: Python's abstract syntax as one flat store of nodes.
 //
 // Every kind of node has a struct of that name below (generated from nodes.def), whose fields are
-// ids; a node is read with `tree.as<If>(id)` and made with `tree.add(If{test, body, orelse}, where)`.
-// Nodes are small and never move between trees; rewriting replaces ids in lists and fields
+// ids; a node is read with `tree.as<If>(id)` and made with `tree.add(If{test, body, orelse},
+// where)`. Nodes are small and never move between trees; rewriting replaces ids in lists and fields
 // (`tree.set`). A tree owns no names or constants: they are those of an object::Module, to which
 // the tree adds the few that it needs (temporaries, folded strings).
 //
@@ -10,6 +10,7 @@
 // allows it; lists are in range; the nodes below a root form a tree (no sharing).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -27,8 +28,8 @@ namespace pellucid::ast {
 
 using object::ConstId;
 using NodeId = Id<struct NodeTag>;
-using ListId = Id<struct ListTag>;       // of nodes
-using NumbersId = Id<struct NumbersTag>; // of enumerators
+using ListId = Id<struct ListTag>;        // of nodes
+using NumbersId = Id<struct NumbersTag>;  // of enumerators
 
 enum class Kind : uint8_t {
 #define FIELD(type, name)
@@ -44,9 +45,26 @@ enum class FieldType : uint8_t { Node, List, Name, Value, Number, Numbers };
 
 enum class BoolOperator : uint8_t { And, Or };
 enum class Operator : uint8_t {  // in the order of bytecode::BinaryOperator
-  Add, Sub, Mult, MatMult, Div, Mod, Pow, LShift, RShift, BitOr, BitXor, BitAnd, FloorDiv
+  Add,
+  Sub,
+  Mult,
+  MatMult,
+  Div,
+  Mod,
+  Pow,
+  LShift,
+  RShift,
+  BitOr,
+  BitXor,
+  BitAnd,
+  FloorDiv
 };
-enum class UnaryOperator : uint8_t { USub, UAdd, Not, Invert };  // in the order of bytecode::UnaryOperator
+enum class UnaryOperator : uint8_t {
+  USub,
+  UAdd,
+  Not,
+  Invert
+};  // in the order of bytecode::UnaryOperator
 enum class CmpOperator : uint8_t { Lt, LtE, Eq, NotEq, Gt, GtE, Is, IsNot, In, NotIn };
 
 namespace field {
@@ -59,10 +77,10 @@ using Numbers = NumbersId;
 }  // namespace field
 
 #define FIELD(type, name) field::type name{};
-#define NODE(kind, category, fields)                       \
-  struct kind {                                            \
-    static constexpr Kind kKind = Kind::kind;              \
-    fields                                                 \
+#define NODE(kind, category, fields)          \
+  struct kind {                               \
+    static constexpr Kind kKind = Kind::kind; \
+    fields                                    \
   };
 #include "ast/nodes.def"
 #undef NODE
@@ -70,8 +88,8 @@ using Numbers = NumbersId;
 
 // Where a node comes from.
 struct Where {
-  int32_t line = -1;                    // in the original source; -1: unknown
-  uint32_t offset = 0xffffffffu;        // byte offset of the instruction that made it
+  int32_t line = -1;              // in the original source; -1: unknown
+  uint32_t offset = 0xffffffffu;  // byte offset of the instruction that made it
 };
 
 struct FieldInfo {
@@ -130,7 +148,8 @@ class Tree {
   void set_slot(NodeId id, size_t i, uint32_t value) { records_[id.index()].slots[i] = value; }
 
   ListId list(std::span<const NodeId> items) {
-    spans_.push_back({static_cast<uint32_t>(items_.size()), static_cast<uint32_t>(items.size())});
+    const auto count = static_cast<uint32_t>(items.size());
+    spans_.push_back({static_cast<uint32_t>(items_.size()), count, count});
     items_.insert(items_.end(), items.begin(), items.end());
     return ListId(spans_.size() - 1);
   }
@@ -141,6 +160,21 @@ class Tree {
   std::span<const NodeId> items(ListId id) const {
     if (!id.valid()) return {};
     return {items_.data() + spans_[id.index()].begin, spans_[id.index()].count};
+  }
+  // The list with one more item; `id` is used up. Takes constant time on the average, wherever
+  // other lists are made meanwhile.
+  ListId append(ListId id, NodeId item) {
+    if (!id.valid()) return list({item});
+    Span& span = spans_[id.index()];
+    if (span.count == span.capacity) {
+      const auto begin = static_cast<uint32_t>(items_.size());
+      span.capacity = span.count * 2 + 4;
+      items_.resize(items_.size() + span.capacity);
+      std::copy_n(items_.begin() + span.begin, span.count, items_.begin() + begin);
+      span.begin = begin;
+    }
+    items_[span.begin + span.count++] = item;
+    return id;
   }
   NumbersId numbers(std::span<const uint32_t> values) {
     numbers_.emplace_back(values.begin(), values.end());
@@ -166,6 +200,7 @@ class Tree {
   struct Span {
     uint32_t begin;
     uint32_t count;
+    uint32_t capacity;
   };
   object::Module* module_;
   std::vector<Record> records_;

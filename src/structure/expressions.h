@@ -67,8 +67,13 @@ class Expressions {
   ast::NodeId function(const ir::Value& value, Nodes operands);
   ast::NodeId function_attribute(const ir::Value& value, Nodes operands);
   ast::NodeId function_literal(object::CodeId code, ast::Where where);
+  // The call of a function that nobody wrote: of a comprehension or of type parameters.
+  ast::NodeId hidden_call(const ir::Value& value, ast::NodeId callee, Nodes args);
   // comprehensions.cpp
   ast::NodeId comprehension_call(const ir::Value& value, ast::NodeId callee, ast::NodeId iterable);
+  // type_parameters.cpp
+  ast::NodeId type_parameter(const ir::Value& value, Nodes operands);
+  ast::NodeId with_type_parameters(ast::NodeId callee, Nodes args);
   // classes.cpp
   ast::NodeId class_literal(const ir::Value& value, Nodes args, Nodes keywords);
 

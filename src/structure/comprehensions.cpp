@@ -1,0 +1,198 @@
+// Comprehensions and expressions that were recovered as statements.
+#include "structure/expressions.h"
+#include "structure/names.h"
+
+namespace pellucid::structure {
+
+using ast::Kind;
+using ast::ListId;
+using ast::NodeId;
+using bytecode::Op;
+
+namespace {
+
+bool is_continue(const ast::Tree& tree, ListId list) {
+  const auto items = tree.items(list);
+  return items.size() == 1 && tree.is(items[0], Kind::Continue);
+}
+
+// The one statement of a list that matters: a trailing return (of the result) or continue is the
+// compiler's.
+std::span<const NodeId> without_tail(const ast::Tree& tree, ListId list) {
+  auto items = tree.items(list);
+  while (items.size() > 1 &&
+         (tree.is(items.back(), Kind::Return) || tree.is(items.back(), Kind::Continue) ||
+          tree.is(items.back(), Kind::Pass))) {
+    items = items.first(items.size() - 1);
+  }
+  return items;
+}
+
+struct Generator {
+  ast::For loop;
+  NodeId node;
+  std::vector<NodeId> ifs;
+};
+
+// The yielded value at the bottom of the loops; invalid: of another form. Tests that are to be
+// negated are remembered, so that nothing is changed before the form is known.
+NodeId read_loops(const ast::Tree& tree, ListId body, std::vector<Generator>& generators,
+                  std::vector<NodeId>& to_negate) {
+  std::vector<NodeId> at;
+  const auto enter = [&](ListId list) {
+    const auto items = without_tail(tree, list);
+    at.assign(items.begin(), items.end());
+  };
+  enter(body);
+  while (!at.empty()) {
+    const NodeId statement = at[0];
+    if (tree.is(statement, Kind::For)) {
+      const auto loop = tree.as<ast::For>(statement);
+      if (at.size() != 1 || !tree.items(loop.orelse).empty()) return NodeId();
+      generators.push_back({loop, statement, {}});
+      enter(loop.body);
+    } else if (tree.is(statement, Kind::If) && !generators.empty()) {
+      const auto branch = tree.as<ast::If>(statement);
+      if (is_continue(tree, branch.body)) {
+        // `if not c: continue`, then the rest behind it or in its else.
+        generators.back().ifs.push_back(branch.test);
+        to_negate.push_back(branch.test);
+        if (!tree.items(branch.orelse).empty()) {
+          if (at.size() != 1) return NodeId();
+          enter(branch.orelse);
+        } else {
+          at.erase(at.begin());
+        }
+        continue;
+      }
+      const bool has_else = !tree.items(branch.orelse).empty() && !is_continue(tree, branch.orelse);
+      if (at.size() != 1 || has_else) return NodeId();
+      generators.back().ifs.push_back(branch.test);
+      enter(branch.body);
+    } else if (tree.is(statement, Kind::Expr) && !generators.empty() && at.size() == 1) {
+      const NodeId value = tree.as<ast::Expr>(statement).value;
+      return tree.is(value, Kind::Yield) ? value : NodeId();
+    } else {
+      return NodeId();
+    }
+  }
+  return NodeId();
+}
+
+// The statements of a list with those that follow, as one expression.
+struct Pending {
+  std::vector<NodeId> statements;
+  NodeId owner;   // the IfExp that waits for it
+  bool is_else = false;
+};
+
+}  // namespace
+
+bool comprehension_parts(ast::Tree& tree, ListId body, NodeId first_iter, ComprehensionParts& parts) {
+  std::vector<Generator> generators;
+  std::vector<NodeId> to_negate;
+  const NodeId yield = read_loops(tree, body, generators, to_negate);
+  if (!yield.valid()) return false;
+  const NodeId elt = tree.as<ast::Yield>(yield).value;
+  parts.elt = elt.valid() ? elt : none_node(tree, tree.where(yield));
+  std::vector<NodeId> nodes;
+  for (size_t i = 0; i < generators.size(); ++i) {
+    Generator& generator = generators[i];
+    for (NodeId& test : generator.ifs) {
+      for (const NodeId negate : to_negate) {
+        if (negate == test) {
+          test = negated(tree, test);
+          break;
+        }
+      }
+    }
+    const NodeId iter = i == 0 && first_iter.valid() ? first_iter : generator.loop.iter;
+    const ast::comprehension made{generator.loop.target, as_iterable(tree, iter),
+                                  tree.list(generator.ifs), generator.loop.is_async};
+    nodes.push_back(tree.add(made, tree.where(generator.node)));
+  }
+  parts.generators = tree.list(nodes);
+  return true;
+}
+
+// The list, set or dict comprehension or generator expression that a call of its function is.
+NodeId Expressions::comprehension_call(const ir::Value& value, NodeId callee, NodeId iterable) {
+  const auto def = tree_.as<ast::FunctionDef>(callee);
+  // The outermost iterable is evaluated, and its iterator made, in front of the call.
+  const ir::Value& argument = operand(value, 1);
+  if (is_op(argument, Op::GetIter) && tree_.is(iterable, Kind::Call)) {
+    const auto args = tree_.items(tree_.as<ast::Call>(iterable).args);
+    if (args.size() == 1) iterable = args[0];
+  }
+  ComprehensionParts parts;
+  if (!comprehension_parts(tree_, def.body, iterable, parts)) return NodeId();
+  const ast::Where at = where(value);
+  const std::string_view name = tree_.text(def.name);
+  if (name == "<listcomp>") return tree_.add(ast::ListComp{parts.elt, parts.generators}, at);
+  if (name == "<setcomp>") return tree_.add(ast::SetComp{parts.elt, parts.generators}, at);
+  if (name == "<genexpr>") return tree_.add(ast::GeneratorExp{parts.elt, parts.generators}, at);
+  if (!tree_.is(parts.elt, Kind::Tuple)) return NodeId();
+  const auto pair = tree_.items(tree_.as<ast::Tuple>(parts.elt).elts);
+  if (pair.size() != 2) return NodeId();
+  return tree_.add(ast::DictComp{pair[0], pair[1], parts.generators}, at);
+}
+
+NodeId returned_expression(ast::Tree& tree, ListId body) {
+  std::vector<Pending> todo;
+  const auto items = tree.items(body);
+  todo.push_back({{items.begin(), items.end()}, NodeId(), false});
+  NodeId root;
+  while (!todo.empty()) {
+    Pending task = std::move(todo.back());
+    todo.pop_back();
+    if (task.statements.empty()) return NodeId();
+    const NodeId first = task.statements[0];
+    NodeId made;
+    if (tree.is(first, Kind::Return)) {
+      made = tree.as<ast::Return>(first).value;
+      if (!made.valid()) made = none_node(tree, tree.where(first));
+    } else if (tree.is(first, Kind::If)) {
+      const auto branch = tree.as<ast::If>(first);
+      const auto rest = std::span<const NodeId>(task.statements).subspan(1);
+      Pending then{{}, NodeId(), false};
+      Pending otherwise{{}, NodeId(), true};
+      for (const NodeId item : tree.items(branch.body)) then.statements.push_back(item);
+      for (const NodeId item : tree.items(branch.orelse)) otherwise.statements.push_back(item);
+      // Only one of both may go on with what follows: nothing is written twice.
+      const auto ends = [&](const Pending& side) {
+        return !side.statements.empty() && (tree.is(side.statements.back(), Kind::Return) ||
+                                            tree.is(side.statements.back(), Kind::If));
+      };
+      if (!ends(then)) return NodeId();
+      if (!ends(otherwise)) {
+        otherwise.statements.insert(otherwise.statements.end(), rest.begin(), rest.end());
+      } else if (!rest.empty()) {
+        return NodeId();
+      }
+      made = tree.add(ast::IfExp{branch.test, NodeId(), NodeId()}, tree.where(first));
+      then.owner = otherwise.owner = made;
+      todo.push_back(std::move(then));
+      todo.push_back(std::move(otherwise));
+    } else if (tree.is(first, Kind::Expr) && !task.owner.valid() && task.statements.size() <= 2) {
+      // `lambda: (yield)`: the value of a generator's body is dropped.
+      if (task.statements.size() == 2) {
+        if (!tree.is(task.statements[1], Kind::Return)) return NodeId();
+        const NodeId value = tree.as<ast::Return>(task.statements[1]).value;
+        if (value.valid() && !is_none(tree, value)) return NodeId();
+      }
+      made = tree.as<ast::Expr>(first).value;
+    } else {
+      return NodeId();
+    }
+    if (!task.owner.valid()) {
+      root = made;
+    } else {
+      auto owner = tree.as<ast::IfExp>(task.owner);
+      (task.is_else ? owner.orelse : owner.body) = made;
+      tree.set(task.owner, owner);
+    }
+  }
+  return root;
+}
+
+}  // namespace pellucid::structure

@@ -1,0 +1,219 @@
+#include "structure/expressions.h"
+
+#include <algorithm>
+#include <array>
+
+namespace pellucid::structure {
+
+using ast::NodeId;
+using bytecode::Op;
+using object::Const;
+using object::ConstKind;
+
+namespace {
+
+// LOAD_COMMON_CONSTANT of 3.14.
+constexpr std::array<std::string_view, 5> kCommonConstants = {"AssertionError", "NotImplementedError",
+                                                              "tuple", "all", "any"};
+
+NodeId compare(ast::Tree& tree, NodeId left, ast::CmpOperator op, NodeId right, ast::Where where) {
+  const std::array<uint32_t, 1> ops = {static_cast<uint32_t>(op)};
+  return tree.add(ast::Compare{left, tree.numbers(ops), tree.list({right})}, where);
+}
+
+// A cell has no name in Python; a closure has cells.
+NodeId cell(ast::Tree& tree, Symbol name, ast::Where where) {
+  const NodeId lambda = tree.add(ast::Lambda{NodeId(), tree.add(ast::Name{name}, where)}, where);
+  const NodeId closure = tree.add(ast::Attribute{lambda, tree.intern("__closure__")}, where);
+  Const zero;
+  zero.kind = ConstKind::Int;
+  const NodeId index = tree.add(ast::Constant{tree.module().add(zero)}, where);
+  return tree.add(ast::Subscript{closure, index}, where);
+}
+
+// BUILD_SLICE 3 says a step even if it is None; an absent bound is a None that nobody wrote.
+NodeId slice(ast::Tree& tree, std::span<const NodeId> parts, ast::Where where) {
+  const auto bound = [&](NodeId part) { return is_none(tree, part) ? NodeId() : part; };
+  return tree.add(
+      ast::Slice{bound(parts[0]), bound(parts[1]), parts.size() > 2 ? parts[2] : NodeId()}, where);
+}
+
+}  // namespace
+
+NodeId Expressions::make(const ir::Value& value, Nodes operands) {
+  if (value.kind != ir::ValueKind::Instr) return NodeId();
+  for (NodeId operand : operands) {
+    if (!operand.valid()) return NodeId();
+  }
+  switch (value.op) {
+    case Op::Call:
+    case Op::CallKw: return call(value, operands);
+    case Op::CallEx: return call_ex(value, operands);
+    case Op::BuildTuple:
+    case Op::BuildList:
+    case Op::BuildSet:
+    case Op::BuildMap:
+    case Op::BuildConstKeyMap: return display(value, operands);
+    case Op::ListAppend:
+    case Op::SetAdd:
+    case Op::MapAdd:
+    case Op::ListExtend:
+    case Op::SetUpdate:
+    case Op::DictUpdate:
+    case Op::DictMerge:
+    case Op::ListToTuple: return extended(value, operands);
+    case Op::BuildTupleUnpack:
+    case Op::BuildTupleUnpackWithCall:
+    case Op::BuildListUnpack:
+    case Op::BuildSetUnpack:
+    case Op::BuildMapUnpack:
+    case Op::BuildMapUnpackWithCall: return unpack_38(value, operands);
+    case Op::BuildString:
+    case Op::Convert:
+    case Op::Format:
+    case Op::BuildInterpolation:
+    case Op::BuildTemplate: return string(value, operands);
+    case Op::MakeFunction: return function(value, operands);
+    case Op::SetFunctionAttribute: return function_attribute(value, operands);
+    case Op::Intrinsic1:
+    case Op::Intrinsic2: return intrinsic(value, operands);
+    default: return operation(value, operands);
+  }
+}
+
+// Loads, attributes and items, operators, iteration, generators.
+NodeId Expressions::operation(const ir::Value& value, Nodes operands) {
+  const ast::Where at = where(value);
+  switch (value.op) {
+    case Op::LoadConst: return tree_.add(ast::Constant{value.constant()}, at);
+    case Op::LoadFast:
+    case Op::LoadName:
+    case Op::LoadGlobal:
+    case Op::LoadDeref:
+    case Op::LoadClassDeref:
+    case Op::LoadFromDictOrDeref:
+    case Op::LoadFromDictOrGlobals: return tree_.add(ast::Name{value.symbol()}, at);
+    case Op::LoadClosure: return cell(tree_, value.symbol(), at);
+    case Op::LoadLocals: return tree_.add(ast::Call{name_node(tree_, "locals", at), {}, {}}, at);
+    case Op::LoadBuildClass: return name_node(tree_, "__build_class__", at);
+    case Op::LoadAssertionError: return name_node(tree_, "AssertionError", at);
+    case Op::LoadCommonConstant:
+      if (value.a >= kCommonConstants.size()) return NodeId();
+      return name_node(tree_, kCommonConstants[value.a], at);
+    case Op::LoadAttr:
+    case Op::LoadMethod: return tree_.add(ast::Attribute{operands[0], value.symbol()}, at);
+    case Op::LoadSuper: {
+      const ast::ListId args = value.a == 1 ? tree_.list(operands.subspan(1)) : ast::ListId();
+      return tree_.add(ast::Call{operands[0], args, {}}, at);
+    }
+    case Op::Subscr: return tree_.add(ast::Subscript{operands[0], operands[1]}, at);
+    case Op::BuildSlice: return slice(tree_, operands, at);
+    case Op::Unary: return tree_.add(ast::UnaryOp{value.a, operands[0]}, at);
+    case Op::Binary: return tree_.add(ast::BinOp{operands[0], value.a, operands[1]}, at);
+    case Op::Compare:
+      return compare(tree_, operands[0], static_cast<ast::CmpOperator>(value.a), operands[1], at);
+    case Op::IsOp:
+      return compare(tree_, operands[0], value.a ? ast::CmpOperator::IsNot : ast::CmpOperator::Is,
+                     operands[1], at);
+    case Op::ContainsOp:
+      return compare(tree_, operands[0], value.a ? ast::CmpOperator::NotIn : ast::CmpOperator::In,
+                     as_iterable(tree_, operands[1]), at);
+    case Op::ToBool: {
+      // 3.14 makes TO_BOOL of `not not x`.
+      const uint32_t op_not = static_cast<uint32_t>(ast::UnaryOperator::Not);
+      return tree_.add(ast::UnaryOp{op_not, tree_.add(ast::UnaryOp{op_not, operands[0]}, at)}, at);
+    }
+    case Op::GetIter:
+      return tree_.add(ast::Call{name_node(tree_, "iter", at), tree_.list(operands), {}}, at);
+    case Op::GetAwaitable:
+      // The call of a comprehension that awaits is awaited without anybody writing so.
+      if (is_op(operand(value, 0), Op::Call)) {
+        const ast::Kind kind = tree_.kind(operands[0]);
+        if (kind == ast::Kind::ListComp || kind == ast::Kind::SetComp ||
+            kind == ast::Kind::DictComp) {
+          return operands[0];
+        }
+      }
+      return tree_.add(ast::Await{operands[0]}, at);
+    case Op::GetYieldFromIter: return tree_.add(ast::YieldFrom{operands[0]}, at);
+    case Op::GetAiter: return operands[0];
+    case Op::YieldFrom: {
+      const ir::Value& iterator = operand(value, 0);
+      if (is_op(iterator, Op::GetAwaitable) || is_op(iterator, Op::GetYieldFromIter)) {
+        return operands[0];
+      }
+      return tree_.add(ast::YieldFrom{operands[0]}, at);
+    }
+    case Op::YieldValue:
+      return tree_.add(ast::Yield{is_none(tree_, operands[0]) ? NodeId() : operands[0]}, at);
+    default: return NodeId();
+  }
+}
+
+NodeId as_iterable(ast::Tree& tree, NodeId node) {
+  const Const* constant = constant_of(tree, node);
+  if (!constant || constant->kind != ConstKind::FrozenSet || constant->items.empty()) return node;
+  const ast::Where at = tree.where(node);
+  std::vector<NodeId> elts;
+  for (object::ConstId item : std::vector<object::ConstId>(constant->items)) {
+    elts.push_back(tree.add(ast::Constant{item}, at));
+  }
+  tree.set(node, ast::Set{tree.list(elts)});
+  return node;
+}
+
+NodeId negated(ast::Tree& tree, NodeId node) {
+  const uint32_t op_not = static_cast<uint32_t>(ast::UnaryOperator::Not);
+  if (tree.is(node, ast::Kind::UnaryOp)) {
+    const auto unary = tree.as<ast::UnaryOp>(node);
+    if (unary.op == op_not) return unary.operand;
+  }
+  if (tree.is(node, ast::Kind::Compare)) {
+    auto compare = tree.as<ast::Compare>(node);
+    const auto ops = tree.numbers(compare.ops);
+    const auto first = static_cast<uint32_t>(ast::CmpOperator::Is);
+    // Is, IsNot, In, NotIn: neighbours negate each other.
+    if (ops.size() == 1 && ops[0] >= first) {
+      const std::array<uint32_t, 1> opposite = {first + ((ops[0] - first) ^ 1u)};
+      compare.ops = tree.numbers(opposite);
+      tree.set(node, compare);
+      return node;
+    }
+  }
+  return tree.add(ast::UnaryOp{op_not, node}, tree.where(node));
+}
+
+NodeId name_node(ast::Tree& tree, std::string_view name, ast::Where where) {
+  return tree.add(ast::Name{tree.intern(name)}, where);
+}
+
+NodeId none_node(ast::Tree& tree, ast::Where where) {
+  return tree.add(ast::Constant{tree.module().add(Const{})}, where);
+}
+
+const Const* constant_of(const ast::Tree& tree, NodeId node) {
+  if (!tree.is(node, ast::Kind::Constant)) return nullptr;
+  return &tree.module()[tree.as<ast::Constant>(node).value];
+}
+
+bool is_none(const ast::Tree& tree, NodeId node) {
+  const Const* constant = constant_of(tree, node);
+  return constant && constant->kind == ConstKind::None;
+}
+
+bool is_identifier(std::string_view text) {
+  static constexpr std::array<std::string_view, 35> kKeywords = {
+      "False",  "None",   "True",     "and",   "as",    "assert", "async",  "await", "break",
+      "class",  "continue", "def",    "del",   "elif",  "else",   "except", "finally", "for",
+      "from",   "global", "if",       "import", "in",   "is",     "lambda", "nonlocal", "not",
+      "or",     "pass",   "raise",    "return", "try",  "while",  "with",   "yield"};
+  if (text.empty() || (text[0] >= '0' && text[0] <= '9')) return false;
+  for (const char c : text) {
+    const bool fits = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      c == '_' || static_cast<unsigned char>(c) >= 0x80;
+    if (!fits) return false;
+  }
+  return std::find(kKeywords.begin(), kKeywords.end(), text) == kKeywords.end();
+}
+
+}  // namespace pellucid::structure

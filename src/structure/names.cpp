@@ -1,0 +1,74 @@
+#include "structure/names.h"
+
+#include "structure/expressions.h"
+
+namespace pellucid::structure {
+
+using ast::Kind;
+using ast::NodeId;
+
+bool is_comprehension_name(std::string_view name) {
+  return name == "<listcomp>" || name == "<setcomp>" || name == "<dictcomp>" || name == "<genexpr>";
+}
+
+bool is_private(std::string_view name) {
+  return name.starts_with("__") && !name.ends_with("__") && name.find('.') == name.npos;
+}
+
+namespace {
+
+// Names that the compiler takes as they are: of keywords in calls and patterns, of modules.
+bool is_mangled_field(Kind kind, const ast::FieldInfo& field) {
+  if (field.type != ast::FieldType::Name) return false;
+  return kind != Kind::keyword && kind != Kind::alias && kind != Kind::ImportFrom &&
+         kind != Kind::Comment;
+}
+
+}  // namespace
+
+void demangle(ast::Tree& tree, std::string_view class_name, ast::ListId body) {
+  const size_t letters = class_name.find_first_not_of('_');
+  if (letters == class_name.npos) return;
+  const std::string prefix = "_" + std::string(class_name.substr(letters));
+  std::vector<NodeId> todo(tree.items(body).begin(), tree.items(body).end());
+  while (!todo.empty()) {
+    const NodeId node = todo.back();
+    todo.pop_back();
+    const Kind kind = tree.kind(node);
+    const auto fields = ast::fields_of(kind);
+    for (size_t i = 0; i < fields.size(); ++i) {
+      const uint32_t slot = tree.slot(node, i);
+      const std::string_view field = fields[i].name;
+      if (slot == Symbol::kInvalid) continue;
+      if (is_mangled_field(kind, fields[i])) {
+        const std::string_view name = tree.text(Symbol(slot));
+        if (name.starts_with(prefix) && is_private(name.substr(prefix.size()))) {
+          const std::string short_name(name.substr(prefix.size()));
+          tree.set_slot(node, i, tree.intern(short_name).value);
+        }
+      } else if (fields[i].type == ast::FieldType::Node) {
+        todo.push_back(NodeId(slot));
+      } else if (fields[i].type == ast::FieldType::List) {
+        if (kind == Kind::ClassDef && field == "body") continue;
+        if (kind == Kind::MatchClass && field == "kwd_attrs") continue;
+        for (const NodeId item : tree.items(ast::ListId(slot))) {
+          if (item.valid()) todo.push_back(item);
+        }
+      }
+    }
+  }
+}
+
+bool has_future_annotations(const object::Module& module, object::CodeId code) {
+  // CPython 3.9 moved the bits of __future__ (bpo-39562).
+  const uint32_t flag = module.version.minor <= 8 ? 0x100000 : 0x1000000;
+  return (module[code].flags & flag) != 0;
+}
+
+NodeId annotation_of_string(ast::Tree& tree, NodeId node) {
+  const object::Const* constant = constant_of(tree, node);
+  if (!constant || constant->kind != object::ConstKind::Str) return node;
+  return tree.add(ast::Name{constant->text}, tree.where(node));
+}
+
+}  // namespace pellucid::structure

@@ -1,0 +1,223 @@
+// Type parameters (PEP 695, PEP 696): `def f[T]`, `class C[T]`, `type X[T] = ...`.
+//
+// The compiler makes a hidden function `<generic parameters of X>` that binds the parameters and
+// returns the function, class or alias; it is called at once. Bounds, defaults and the value of an
+// alias are functions without parameters that are called when somebody asks.
+#include <unordered_map>
+
+#include "structure/expressions.h"
+#include "structure/function_parts.h"
+
+namespace pellucid::structure {
+
+using ast::Kind;
+using ast::ListId;
+using ast::NodeId;
+using bytecode::Op;
+using object::Const;
+using object::ConstKind;
+
+namespace {
+
+// CPython's numbers of CALL_INTRINSIC_1 and CALL_INTRINSIC_2.
+enum Intrinsic1 : uint32_t {
+  kAsyncGenWrap = 4,
+  kTypeVar = 7,
+  kParamSpec = 8,
+  kTypeVarTuple = 9,
+  kSubscriptGeneric = 10,
+  kTypeAlias = 11,
+};
+enum Intrinsic2 : uint32_t {
+  kTypeVarWithBound = 2,
+  kTypeVarWithConstraints = 3,
+  kSetFunctionTypeParams = 4,
+  kSetTypeParamDefault = 5,
+};
+
+// Stands for the base `Generic[T]` that the compiler adds.
+constexpr std::string_view kGenericBase = ".generic_base";
+
+bool is_type_parameter(const ast::Tree& tree, NodeId node) {
+  return tree.is(node, Kind::TypeVar) || tree.is(node, Kind::ParamSpec) ||
+         tree.is(node, Kind::TypeVarTuple);
+}
+
+// What the names of a hidden function stand for: type parameters and tuples of them.
+class Bindings {
+ public:
+  Bindings(const ast::Tree& tree, ListId body) : tree_(tree) {
+    for (const NodeId statement : tree.items(body)) {
+      if (!tree.is(statement, Kind::Assign)) continue;
+      const auto assign = tree.as<ast::Assign>(statement);
+      for (const NodeId target : tree.items(assign.targets)) bind(target, assign.value);
+    }
+  }
+
+  // What `node` stands for.
+  NodeId resolve(NodeId node) {
+    while (true) {
+      if (tree_.is(node, Kind::NamedExpr)) {
+        const auto named = tree_.as<ast::NamedExpr>(node);
+        bind(named.target, named.value);
+        node = named.value;
+        continue;
+      }
+      if (!tree_.is(node, Kind::Name)) return node;
+      const auto it = bound_.find(tree_.as<ast::Name>(node).id);
+      if (it == bound_.end()) return node;
+      node = it->second;
+    }
+  }
+
+  // The type parameters among `nodes`, each resolved. False: something else is among them.
+  bool parameters(std::vector<NodeId> nodes, std::vector<NodeId>& out) {
+    for (NodeId node : nodes) {
+      node = resolve(node);
+      if (tree_.is(node, Kind::Tuple)) {
+        for (const NodeId item : tree_.items(tree_.as<ast::Tuple>(node).elts)) {
+          const NodeId parameter = resolve(item);
+          if (!is_type_parameter(tree_, parameter)) return false;
+          out.push_back(parameter);
+        }
+      } else if (is_type_parameter(tree_, node)) {
+        out.push_back(node);
+      } else {
+        return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  void bind(NodeId target, NodeId value) {
+    if (!tree_.is(target, Kind::Name)) return;
+    const Symbol name = tree_.as<ast::Name>(target).id;
+    // A name bound to itself would never resolve.
+    if (tree_.is(value, Kind::Name) && tree_.as<ast::Name>(value).id == name) return;
+    bound_.emplace(name, value);
+  }
+
+  const ast::Tree& tree_;
+  std::unordered_map<Symbol, NodeId> bound_;
+};
+
+std::vector<NodeId> to_vector(const ast::Tree& tree, ListId list) {
+  return {tree.items(list).begin(), tree.items(list).end()};
+}
+
+// The values of `.defaults` and `.kwdefaults`, which the hidden function took as arguments.
+bool pass_defaults(ast::Tree& tree, NodeId hidden_args, std::span<const NodeId> args,
+                   NodeId function_args) {
+  const auto parameters = to_vector(tree, tree.as<ast::arguments>(hidden_args).args);
+  if (parameters.size() != args.size()) return false;
+  for (size_t i = 0; i < args.size(); ++i) {
+    const std::string_view name = tree.text(tree.as<ast::arg>(parameters[i]).arg);
+    const bool done = name == ".defaults" ? set_defaults(tree, function_args, args[i])
+                                          : set_keyword_defaults(tree, function_args, args[i]);
+    if (!done) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+NodeId Expressions::intrinsic(const ir::Value& value, Nodes operands) {
+  if (value.op == Op::Intrinsic1 && value.a == kAsyncGenWrap) return operands[0];
+  return type_parameter(value, operands);
+}
+
+NodeId Expressions::type_parameter(const ir::Value& value, Nodes operands) {
+  const ast::Where at = where(value);
+  const Const* constant = constant_of(tree_, operands[0]);
+  const Symbol name = constant && constant->kind == ConstKind::Str ? constant->text : Symbol();
+  if (value.op == Op::Intrinsic1) {
+    switch (value.a) {
+      case kTypeVar:
+        return name.valid() ? tree_.add(ast::TypeVar{name, NodeId(), NodeId()}, at) : NodeId();
+      case kParamSpec:
+        return name.valid() ? tree_.add(ast::ParamSpec{name, NodeId()}, at) : NodeId();
+      case kTypeVarTuple:
+        return name.valid() ? tree_.add(ast::TypeVarTuple{name, NodeId()}, at) : NodeId();
+      case kSubscriptGeneric: return name_node(tree_, kGenericBase, at);
+      case kTypeAlias: {
+        std::vector<NodeId> parts;
+        if (!tuple_elements(tree_, operands[0], parts) || parts.size() != 3) return NodeId();
+        const Const* alias = constant_of(tree_, parts[0]);
+        if (!alias || alias->kind != ConstKind::Str) return NodeId();
+        const NodeId target = tree_.add(ast::Name{alias->text}, at);
+        const NodeId aliased = lazy_value(tree_, parts[2]);
+        if (!aliased.valid()) return NodeId();
+        // The parameters are resolved where the hidden function is called.
+        const ListId parameters = is_none(tree_, parts[1]) ? ListId() : tree_.list({parts[1]});
+        return tree_.add(ast::TypeAlias{target, parameters, aliased}, at);
+      }
+      default: return NodeId();
+    }
+  }
+  switch (value.a) {
+    case kTypeVarWithBound:
+    case kTypeVarWithConstraints: {
+      const NodeId bound = lazy_value(tree_, operands[1]);
+      if (!name.valid() || !bound.valid()) return NodeId();
+      return tree_.add(ast::TypeVar{name, bound, NodeId()}, at);
+    }
+    case kSetFunctionTypeParams: {
+      if (!tree_.is(operands[0], Kind::FunctionDef)) return NodeId();
+      auto def = tree_.as<ast::FunctionDef>(operands[0]);
+      def.type_params = tree_.list({operands[1]});
+      tree_.set(operands[0], def);
+      return operands[0];
+    }
+    case kSetTypeParamDefault: {
+      const NodeId made = lazy_value(tree_, operands[1]);
+      if (!made.valid() || !is_type_parameter(tree_, operands[0])) return NodeId();
+      // The default is the last field of each.
+      const size_t last = ast::fields_of(tree_.kind(operands[0])).size() - 1;
+      tree_.set_slot(operands[0], last, made.value);
+      return operands[0];
+    }
+    default: return NodeId();
+  }
+}
+
+// What the call of a hidden function makes: its literal, with the type parameters it bound.
+NodeId Expressions::with_type_parameters(NodeId callee, Nodes args) {
+  const auto hidden = tree_.as<ast::FunctionDef>(callee);
+  Bindings bindings(tree_, hidden.body);
+  const auto statements = to_vector(tree_, hidden.body);
+  if (statements.empty() || !tree_.is(statements.back(), Kind::Return)) return NodeId();
+  const NodeId literal = bindings.resolve(tree_.as<ast::Return>(statements.back()).value);
+  std::vector<NodeId> parameters;
+  if (tree_.is(literal, Kind::FunctionDef)) {
+    auto def = tree_.as<ast::FunctionDef>(literal);
+    if (!bindings.parameters(to_vector(tree_, def.type_params), parameters)) return NodeId();
+    if (!pass_defaults(tree_, hidden.args, args, def.args)) return NodeId();
+    def.type_params = tree_.list(parameters);
+    tree_.set(literal, def);
+    return literal;
+  }
+  if (tree_.is(literal, Kind::TypeAlias)) {
+    auto alias = tree_.as<ast::TypeAlias>(literal);
+    if (!bindings.parameters(to_vector(tree_, alias.type_params), parameters)) return NodeId();
+    alias.type_params = tree_.list(parameters);
+    tree_.set(literal, alias);
+    return literal;
+  }
+  if (!tree_.is(literal, Kind::ClassDef)) return NodeId();
+  auto def = tree_.as<ast::ClassDef>(literal);
+  const NodeId tuple = name_node(tree_, ".type_params", tree_.where(literal));
+  if (!bindings.parameters({tuple}, parameters)) return NodeId();
+  std::vector<NodeId> bases;
+  for (const NodeId base : to_vector(tree_, def.bases)) {
+    const bool is_generic = tree_.is(base, Kind::Name) &&
+                            tree_.text(tree_.as<ast::Name>(base).id) == kGenericBase;
+    if (!is_generic) bases.push_back(base);
+  }
+  def.bases = tree_.list(bases);
+  def.type_params = tree_.list(parameters);
+  tree_.set(literal, def);
+  return literal;
+}
+
+}  // namespace pellucid::structure
