@@ -7,16 +7,14 @@ from types import ModuleType
 from typing import Any, Callable, Dict, Iterator, List
 
 import pytest
+from needs import need
 from support import PROGRAMS, compiles
 
 
 @pytest.fixture(scope="session")
 def torch(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """PyTorch, with compile caches of its own; without PyTorch the test is skipped, CI fails."""
-    if importlib.util.find_spec("torch") is None:
-        if os.environ.get("CI"):
-            pytest.fail("CI lacks torch", pytrace=False)
-        pytest.skip("needs torch")
+    need("torch")
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(tmp_path_factory.mktemp("inductor"))
     import torch
 

@@ -1,0 +1,105 @@
+"""Dispatch straight to compiled code, past the guards.
+
+Serving engines know more of their calls than the guards check: when the shapes fall into a few
+known buckets, the guards only cost time.  The protocol is depyf's, which vLLM subclasses.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import weakref
+from types import CodeType, FunctionType, MethodType
+from typing import Any, Callable, Iterator
+
+from pellucid.torch import hooks
+
+_calling = threading.local()
+
+
+class TorchCompileWrapperWithCustomDispatcher:
+    """Base of callables that choose among the compiled versions of their ``forward`` themselves.
+
+    A subclass defines ``forward`` and calls ``super().__init__`` with the compiled callable.  Its
+    ``__call__`` either calls ``self.compiled_callable`` or, inside
+    ``with self.dispatch_to_code(index):``, ``self.forward``.  ``self.compiled_codes`` holds the
+    compiled versions in the order in which Dynamo made them; nothing checks that a version fits the
+    arguments it is given.
+
+    Args:
+        compiled_callable: what ``torch.compile`` returned for ``self.forward``.
+        use_custom_dispatcher: kept for the subclass to read.
+    """
+
+    def __init__(
+        self, compiled_callable: Callable[..., Any], use_custom_dispatcher: bool = True
+    ) -> None:
+        self.original_code_object: CodeType = type(self).forward.__code__
+        self.compiled_codes: list[CodeType] = []
+        self.use_custom_dispatcher = use_custom_dispatcher
+        self.compiled_callable = _announced(compiled_callable, weakref.ref(self))
+        hook = weakref.WeakMethod(self.bytecode_hook)
+
+        def call_hook(old: CodeType, new: CodeType) -> None:
+            method = hook()
+            if method is not None:
+                method(old, new)
+
+        weakref.finalize(self, hooks.add_bytecode_hook(call_hook))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the compiled callable; subclasses put their dispatch here."""
+        return self.compiled_callable(*args, **kwargs)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Compute; what ``torch.compile`` compiles.  Subclasses define it."""
+        raise NotImplementedError
+
+    def bytecode_hook(self, old_code: CodeType, new_code: CodeType) -> None:
+        """Keep a compiled version of this instance's ``forward``."""
+        if old_code is not self.original_code_object:
+            return
+        # Instances of one class share the code object, so it tells nothing of whose call this is.
+        caller = getattr(_calling, "instance", None)
+        if caller is None or caller is self:
+            self.compiled_codes.append(new_code)
+
+    @contextlib.contextmanager
+    def dispatch_to_code(self, index: int) -> Iterator[None]:
+        """Make ``self.forward`` run a compiled version inside the block, without its guards.
+
+        Dynamo gives the compiled code the arguments and closure cells of the original, so it can
+        stand in for it.  Other instances, also of the same class, are not concerned.
+        """
+        function = type(self).forward
+        compiled = FunctionType(
+            self.compiled_codes[index],
+            function.__globals__,
+            function.__name__,
+            function.__defaults__,
+            function.__closure__,
+        )
+        compiled.__kwdefaults__ = function.__kwdefaults__
+        before = self.__dict__.get("forward")
+        self.__dict__["forward"] = MethodType(compiled, self)
+        try:
+            yield
+        finally:
+            if before is None:
+                del self.__dict__["forward"]
+            else:
+                self.__dict__["forward"] = before
+
+
+def _announced(function: Callable[..., Any], instance: weakref.ref[Any]) -> Callable[..., Any]:
+    """Wrap a compiled callable so that a compile can be told whose call caused it."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        outer = getattr(_calling, "instance", None)
+        _calling.instance = instance()
+        try:
+            return function(*args, **kwargs)
+        finally:
+            _calling.instance = outer
+
+    return call
