@@ -8,7 +8,8 @@
 //   * what only dead code said (a name is local, a function is a generator, a variable is captured)
 //     is said by `if False:` statements, which compile to nothing.
 //
-// Nothing is done to the bodies of comprehensions and lambdas but the last point.
+// The bodies of comprehensions and lambdas stay as they are; what they cannot declare themselves is
+// declared by the function around them, so finish nested code objects first.
 #pragma once
 
 #include <unordered_map>
@@ -16,6 +17,7 @@
 
 #include "ast/tree.h"
 #include "ir/function.h"
+#include "structure/symbols.h"
 
 namespace pellucid::structure {
 
@@ -27,13 +29,17 @@ class Scopes {
   ast::ListId finish_body(ast::ListId body, const ir::Function& function);
 
  private:
-  enum class Scope : uint8_t { Module, Class, Function, Comprehension, Lambda, Annotation };
+  using NamesByCode = std::unordered_map<object::CodeId, std::vector<Symbol>>;
 
-  Scope scope_of(object::CodeId code) const;
+  ScopeKind scope_of(object::CodeId code) const;
   bool is_bound_outside(object::CodeId code, Symbol name) const;
 
   ast::Tree& tree_;
   std::vector<object::CodeId> parent_;  // by CodeId; invalid: none
+  NamesByCode undeclared_;              // global names that lambdas and comprehensions in it read
+  NamesByCode undeclared_stores_;       // ... and bind (by walrus)
+  NamesByCode undeclared_nonlocals_;
+  std::unordered_map<object::CodeId, object::ConstId> opaques_;  // names of code objects as values
 };
 
 }  // namespace pellucid::structure

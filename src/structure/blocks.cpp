@@ -1,0 +1,203 @@
+#include "structure/blocks.h"
+
+#include <string>
+
+#include "structure/expressions.h"
+#include "structure/names.h"
+
+namespace pellucid::structure {
+
+using ast::Kind;
+using ast::ListId;
+using ast::NodeId;
+using object::CodeId;
+using object::Const;
+using object::ConstId;
+using object::ConstKind;
+
+namespace {
+
+class Normaliser {
+ public:
+  Normaliser(ast::Tree& tree, std::unordered_map<CodeId, ConstId>& opaques)
+      : tree_(tree), opaques_(opaques) {}
+
+  void run(ListId body) {
+    push_all(body);
+    while (!todo_.empty()) {
+      const Task task = todo_.back();
+      todo_.pop_back();
+      put_in_order(task);
+      enter(task);
+    }
+  }
+
+ private:
+  struct Task {
+    NodeId node;
+    bool is_subscript = false;  // it is, or is an element of, what a Subscript has in brackets
+  };
+
+  void push_all(ListId list, bool is_subscript = false) {
+    for (const NodeId item : tree_.items(list)) {
+      if (item.valid()) todo_.push_back({item, is_subscript});
+    }
+  }
+
+  void put_in_order(const Task& task) {
+    const Kind kind = tree_.kind(task.node);
+    if (kind == Kind::Slice && !task.is_subscript) {
+      make_call(task.node);
+    } else if (kind == Kind::Constant) {
+      const Const constant = *constant_of(tree_, task.node);
+      if (constant.kind == ConstKind::Code) {
+        tree_.set(task.node, ast::Constant{named(constant.code)});
+      } else if (constant.kind == ConstKind::Slice && task.is_subscript) {
+        write_slice(task.node, constant);
+      } else if (constant.kind == ConstKind::Tuple && task.is_subscript && has_slice(constant)) {
+        std::vector<NodeId> elements;
+        for (const ConstId item : constant.items) elements.push_back(tree_.add(ast::Constant{item}));
+        tree_.set(task.node, ast::Tuple{tree_.list(elements)});
+      }
+    }
+  }
+
+  void enter(const Task& task) {
+    const Kind kind = tree_.kind(task.node);
+    const auto fields = ast::fields_of(kind);
+    const bool is_definition = kind == Kind::FunctionDef || kind == Kind::ClassDef;
+    for (size_t i = 0; i < fields.size(); ++i) {
+      const uint32_t slot = tree_.slot(task.node, i);
+      if (slot == NodeId::kInvalid) continue;
+      if (fields[i].type == ast::FieldType::Node) {
+        const bool is_subscript = kind == Kind::Subscript && std::string_view(fields[i].name) == "slice";
+        todo_.push_back({NodeId(slot), is_subscript});
+      } else if (fields[i].type == ast::FieldType::List) {
+        if (is_definition && std::string_view(fields[i].name) == "body") continue;
+        push_all(ListId(slot), kind == Kind::Tuple && task.is_subscript);
+      }
+    }
+  }
+
+  bool has_slice(const Const& tuple) const {
+    for (const ConstId item : tuple.items) {
+      if (tree_.module()[item].kind == ConstKind::Slice) return true;
+    }
+    return false;
+  }
+
+  void make_call(NodeId node) {
+    const auto slice = tree_.as<ast::Slice>(node);
+    const ast::Where at = tree_.where(node);
+    const auto bound = [&](NodeId part) { return part.valid() ? part : none_node(tree_, at); };
+    std::vector<NodeId> args = {bound(slice.lower), bound(slice.upper)};
+    if (slice.step.valid()) args.push_back(slice.step);
+    tree_.set(node, ast::Call{name_node(tree_, "slice", at), tree_.list(args), {}});
+  }
+
+  void write_slice(NodeId node, const Const& slice) {
+    const auto bound = [&](ConstId id) {
+      return tree_.module()[id].kind == ConstKind::None
+                 ? NodeId()
+                 : tree_.add(ast::Constant{id}, tree_.where(node));
+    };
+    tree_.set(node, ast::Slice{bound(slice.items[0]), bound(slice.items[1]), bound(slice.items[2])});
+  }
+
+  // The constant by whose name a code object is known.
+  ConstId named(CodeId code) {
+    const auto it = opaques_.find(code);
+    if (it != opaques_.end()) return it->second;
+    std::string name = "_code_" + std::to_string(code.value);
+    const std::string_view own = tree_.text(tree_.module()[code].name);
+    if (is_identifier(own)) name += "_" + std::string(own);
+    Const opaque;
+    opaque.kind = ConstKind::Opaque;
+    opaque.text = tree_.intern(name);
+    opaque.code = code;
+    const ConstId id = tree_.module().add(opaque);
+    opaques_.emplace(code, id);
+    return id;
+  }
+
+  ast::Tree& tree_;
+  std::unordered_map<CodeId, ConstId>& opaques_;
+  std::vector<Task> todo_;
+};
+
+// The name and the annotation of `__annotations__['name'] = annotation`.
+bool annotation_store(const ast::Tree& tree, NodeId statement, Symbol& name, NodeId& annotation) {
+  if (!tree.is(statement, Kind::Assign)) return false;
+  const auto assign = tree.as<ast::Assign>(statement);
+  const auto targets = tree.items(assign.targets);
+  if (targets.size() != 1 || !tree.is(targets[0], Kind::Subscript)) return false;
+  const auto target = tree.as<ast::Subscript>(targets[0]);
+  const Const* key = constant_of(tree, target.slice);
+  if (!key || key->kind != ConstKind::Str || !is_identifier(tree.text(key->text))) return false;
+  if (!tree.is(target.value, Kind::Name) ||
+      tree.text(tree.as<ast::Name>(target.value).id) != "__annotations__") {
+    return false;
+  }
+  name = key->text;
+  annotation = assign.value;
+  return true;
+}
+
+}  // namespace
+
+void normalise(ast::Tree& tree, ListId body, std::unordered_map<CodeId, ConstId>& opaques) {
+  Normaliser(tree, opaques).run(body);
+}
+
+bool fold_annotations(ast::Tree& tree, std::vector<NodeId>& body, CodeId code) {
+  const bool are_strings = has_future_annotations(tree.module(), code);
+  bool has_any = false;
+  struct Block {
+    NodeId owner;  // invalid: the body itself
+    size_t field = 0;
+  };
+  std::vector<Block> todo = {{NodeId(), 0}};
+  while (!todo.empty()) {
+    const Block block = todo.back();
+    todo.pop_back();
+    std::vector<NodeId> items = body;
+    if (block.owner.valid()) {
+      const auto list = tree.items(ListId(tree.slot(block.owner, block.field)));
+      items.assign(list.begin(), list.end());
+    }
+    std::vector<NodeId> out;
+    for (const NodeId statement : items) {
+      Symbol name;
+      NodeId annotation;
+      if (!annotation_store(tree, statement, name, annotation)) {
+        out.push_back(statement);
+        for_each_block(tree, statement, [&](size_t field, ListId) { todo.push_back({statement, field}); });
+        continue;
+      }
+      has_any = true;
+      if (are_strings) annotation = annotation_of_string(tree, annotation);
+      // `x = value` right in front belongs to it: the value is stored first.
+      NodeId value;
+      if (!out.empty() && tree.is(out.back(), Kind::Assign)) {
+        const auto assign = tree.as<ast::Assign>(out.back());
+        const auto targets = tree.items(assign.targets);
+        if (targets.size() == 1 && tree.is(targets[0], Kind::Name) &&
+            tree.as<ast::Name>(targets[0]).id == name) {
+          value = assign.value;
+          out.pop_back();
+        }
+      }
+      const ast::Where at = tree.where(statement);
+      const NodeId target = tree.add(ast::Name{name}, at);
+      out.push_back(tree.add(ast::AnnAssign{target, annotation, value, 1}, at));
+    }
+    if (!block.owner.valid()) {
+      body = std::move(out);
+    } else if (out.size() != items.size() || has_any) {
+      tree.set_slot(block.owner, block.field, tree.list(out).value);
+    }
+  }
+  return has_any;
+}
+
+}  // namespace pellucid::structure

@@ -1,0 +1,38 @@
+// structure: walks over the statements of one body, and what they are good for.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "ast/tree.h"
+
+namespace pellucid::structure {
+
+// Calls visit(field index, list) for each list of statements, handlers or cases that a compound
+// statement holds; definitions are not entered.
+template <typename Visit>
+void for_each_block(const ast::Tree& tree, ast::NodeId statement, Visit visit) {
+  const ast::Kind kind = tree.kind(statement);
+  if (kind == ast::Kind::FunctionDef || kind == ast::Kind::ClassDef) return;
+  const auto fields = ast::fields_of(kind);
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].type != ast::FieldType::List) continue;
+    const std::string_view name = fields[i].name;
+    if (name == "body" || name == "orelse" || name == "finalbody" || name == "handlers" ||
+        name == "cases") {
+      visit(i, ast::ListId(tree.slot(statement, i)));
+    }
+  }
+}
+
+// Puts in order what only the context of an expression decides: slices outside subscripts are calls
+// of `slice`, constant slices in subscripts are written out, code objects as values get a name.
+// Bodies of functions and classes, which are finished, are not entered.
+void normalise(ast::Tree& tree, ast::ListId body,
+               std::unordered_map<object::CodeId, object::ConstId>& opaques);
+
+// Makes annotated assignments of the stores to `__annotations__` that they were compiled to. False:
+// there is none.
+bool fold_annotations(ast::Tree& tree, std::vector<ast::NodeId>& body, object::CodeId code);
+
+}  // namespace pellucid::structure

@@ -1,0 +1,289 @@
+#include "structure/scopes.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "structure/blocks.h"
+#include "structure/expressions.h"
+#include "structure/names.h"
+#include "structure/symbols.h"
+
+namespace pellucid::structure {
+
+using ast::Kind;
+using ast::ListId;
+using ast::NodeId;
+using bytecode::Op;
+using object::Code;
+using object::CodeId;
+using object::Const;
+using object::ConstKind;
+
+namespace {
+
+using Statements = std::vector<NodeId>;
+
+bool is_name(const ast::Tree& tree, NodeId node, std::string_view name) {
+  return tree.is(node, Kind::Name) && tree.text(tree.as<ast::Name>(node).id) == name;
+}
+
+// The value of `name = value`; invalid: the statement is of another form.
+NodeId stored_in(const ast::Tree& tree, NodeId statement, std::string_view name) {
+  if (!tree.is(statement, Kind::Assign)) return NodeId();
+  const auto assign = tree.as<ast::Assign>(statement);
+  const auto targets = tree.items(assign.targets);
+  return targets.size() == 1 && is_name(tree, targets[0], name) ? assign.value : NodeId();
+}
+
+bool returns_none(const ast::Tree& tree, NodeId statement) {
+  if (!tree.is(statement, Kind::Return)) return false;
+  const NodeId value = tree.as<ast::Return>(statement).value;
+  return !value.valid() || is_none(tree, value);
+}
+
+// `(lambda: x).__closure__[0]`, as Expressions writes a cell.
+bool is_cell(const ast::Tree& tree, NodeId node) {
+  if (!tree.is(node, Kind::Subscript)) return false;
+  const NodeId closure = tree.as<ast::Subscript>(node).value;
+  return tree.is(closure, Kind::Attribute) &&
+         tree.is(tree.as<ast::Attribute>(closure).value, Kind::Lambda) &&
+         tree.text(tree.as<ast::Attribute>(closure).attr) == "__closure__";
+}
+
+bool is_const(const ast::Tree& tree, NodeId node, ConstKind kind) {
+  const Const* constant = constant_of(tree, node);
+  return constant && constant->kind == kind;
+}
+
+// What the compiler puts in front of a class body, in this order, each maybe absent.
+void strip_class_prologue(const ast::Tree& tree, Statements& body) {
+  size_t at = 0;
+  const auto skip = [&](std::string_view name, auto fits) {
+    if (at >= body.size()) return false;
+    const NodeId value = stored_in(tree, body[at], name);
+    if (!value.valid() || !fits(value)) return false;
+    ++at;
+    return true;
+  };
+  if (!skip("__module__", [&](NodeId v) { return is_name(tree, v, "__name__"); })) return;
+  skip("__qualname__", [&](NodeId v) { return is_const(tree, v, ConstKind::Str); });
+  skip("__firstlineno__", [&](NodeId v) { return is_const(tree, v, ConstKind::Int); });
+  skip("__type_params__", [&](NodeId v) { return is_name(tree, v, ".type_params"); });
+  skip("__conditional_annotations__", [&](NodeId v) { return tree.is(v, Kind::Set); });
+  body.erase(body.begin(), body.begin() + static_cast<std::ptrdiff_t>(at));
+}
+
+// What it puts behind: `__static_attributes__`, the cells that type.__new__ fills, the return.
+void strip_class_epilogue(const ast::Tree& tree, Statements& body) {
+  if (!body.empty() && tree.is(body.back(), Kind::Return)) body.pop_back();
+  while (!body.empty() && tree.is(body.back(), Kind::Assign)) {
+    const NodeId last = body.back();
+    const auto assign = tree.as<ast::Assign>(last);
+    bool is_compilers = is_cell(tree, assign.value);
+    for (const NodeId target : tree.items(assign.targets)) {
+      is_compilers |= is_name(tree, target, "__classcell__") ||
+                      is_name(tree, target, "__classdictcell__");
+    }
+    is_compilers |= is_const(tree, stored_in(tree, last, "__static_attributes__"), ConstKind::Tuple);
+    if (!is_compilers) return;
+    body.pop_back();
+  }
+}
+
+// Outside functions `return` cannot be written: a return of None in the tail of a body is its end.
+void strip_tail_returns(ast::Tree& tree, Statements& body) {
+  if (!body.empty() && returns_none(tree, body.back())) body.pop_back();
+  std::vector<NodeId> todo;
+  if (!body.empty()) todo.push_back(body.back());
+  while (!todo.empty()) {
+    const NodeId statement = todo.back();
+    todo.pop_back();
+    for_each_block(tree, statement, [&](size_t field, ListId list) {
+      const Kind kind = tree.kind(statement);
+      if (kind != Kind::If && kind != Kind::With) return;
+      auto items = Statements(tree.items(list).begin(), tree.items(list).end());
+      if (items.empty()) return;
+      if (returns_none(tree, items.back())) {
+        items.pop_back();
+        const bool is_else = std::string_view(ast::fields_of(kind)[field].name) == "orelse";
+        if (items.empty() && !is_else) items.push_back(tree.add(ast::Pass{}));
+        tree.set_slot(statement, field, tree.list(items).value);
+      }
+      if (!items.empty()) todo.push_back(items.back());
+    });
+  }
+}
+
+// Whether inspect.cleandoc, which the compiler of 3.13+ applies to docstrings, would keep `text`.
+bool is_clean(std::string_view text) {
+  if (text.find('\t') != text.npos || text.starts_with(' ')) return false;
+  size_t margin = text.npos;
+  for (size_t at = text.find('\n'); at != text.npos; at = text.find('\n', at)) {
+    ++at;
+    const size_t word = text.find_first_not_of(' ', at);
+    if (word == text.npos) break;
+    if (text[word] != '\n') margin = std::min(margin, word - at);
+  }
+  return margin == text.npos || margin == 0;
+}
+
+void fold_docstring_store(ast::Tree& tree, Statements& body) {
+  if (body.empty()) return;
+  const NodeId value = stored_in(tree, body[0], "__doc__");
+  if (!is_const(tree, value, ConstKind::Str)) return;
+  // Compilers clean docstrings from 3.13 on; an explicit `__doc__ = "..."` they keep.
+  const bool cleans = tree.module().version.minor >= 13;
+  if (cleans && !is_clean(tree.text(constant_of(tree, value)->text))) return;
+  body[0] = tree.add(ast::Expr{value}, tree.where(body[0]));
+}
+
+// The docstring of a function is its first constant. Before 3.14 that one is None if there is none.
+NodeId function_docstring(ast::Tree& tree, CodeId id) {
+  const Code& code = tree.module()[id];
+  const bool has_flag = tree.module().version.minor >= 14;
+  if (code.consts.empty() || (has_flag && (code.flags & object::kHasDocstring) == 0)) return NodeId();
+  if (tree.module()[code.consts[0]].kind != ConstKind::Str) return NodeId();
+  return tree.add(ast::Expr{tree.add(ast::Constant{code.consts[0]})});
+}
+
+NodeId names_statement(ast::Tree& tree, const std::vector<Symbol>& names, bool is_global) {
+  Statements nodes;
+  for (const Symbol name : names) nodes.push_back(tree.add(ast::Name{name}));
+  const ListId list = tree.list(nodes);
+  return is_global ? tree.add(ast::Global{list}) : tree.add(ast::Nonlocal{list});
+}
+
+// `if False:` with what makes the compiler remember what only dead code said.
+NodeId dead_statement(ast::Tree& tree, const Statements& body) {
+  Const no;
+  no.kind = ConstKind::False;
+  const NodeId test = tree.add(ast::Constant{tree.module().add(no)});
+  return tree.add(ast::If{test, tree.list(body), {}});
+}
+
+Statements dead_code(ast::Tree& tree, const Symbols& symbols) {
+  Statements dead;
+  const auto name = [&](Symbol symbol) { return tree.add(ast::Name{symbol}); };
+  for (const Symbol symbol : symbols.unbound_locals) {
+    dead.push_back(tree.add(ast::Assign{tree.list({name(symbol)}), none_node(tree, {})}));
+  }
+  for (const Symbol symbol : symbols.unused_free) dead.push_back(tree.add(ast::Expr{name(symbol)}));
+  for (const Symbol symbol : symbols.unused_cells) {
+    dead.push_back(tree.add(ast::Expr{tree.add(ast::Lambda{NodeId(), name(symbol)})}));
+  }
+  if (symbols.lacks_yield) dead.push_back(tree.add(ast::Expr{tree.add(ast::Yield{})}));
+  return dead;
+}
+
+bool is_future_import(const ast::Tree& tree, NodeId statement) {
+  if (!tree.is(statement, Kind::ImportFrom)) return false;
+  const Symbol module = tree.as<ast::ImportFrom>(statement).module;
+  return module.valid() && tree.text(module) == "__future__";
+}
+
+}  // namespace
+
+Scopes::Scopes(ast::Tree& tree) : tree_(tree), parent_(tree.module().codes.size()) {
+  const object::Module& module = tree.module();
+  for (size_t i = 0; i < module.codes.size(); ++i) {
+    for (const object::ConstId id : module.codes[i].consts) {
+      if (module[id].kind == ConstKind::Code) parent_[module[id].code.index()] = CodeId(i);
+    }
+  }
+}
+
+ScopeKind Scopes::scope_of(CodeId id) const {
+  const Code& code = tree_.module()[id];
+  const std::string_view name = tree_.text(code.name);
+  if ((code.flags & object::kOptimized) == 0) {
+    return parent_[id.index()].valid() ? ScopeKind::Class : ScopeKind::Module;
+  }
+  if (name == "<lambda>") return ScopeKind::Lambda;
+  if (is_comprehension_name(name)) return ScopeKind::Comprehension;
+  if (name.starts_with("<generic parameters of ")) return ScopeKind::TypeParameters;
+  return ScopeKind::Function;
+}
+
+// Whether `name`, read in `code`, would be taken from a function around it.
+bool Scopes::is_bound_outside(CodeId code, Symbol name) const {
+  for (CodeId at = parent_[code.index()]; at.valid(); at = parent_[at.index()]) {
+    const Code& outer = tree_.module()[at];
+    if ((outer.flags & object::kOptimized) == 0) continue;
+    for (const auto* names : {&outer.varnames, &outer.cellvars}) {
+      if (std::find(names->begin(), names->end(), name) != names->end()) return true;
+    }
+  }
+  return false;
+}
+
+ListId Scopes::finish_body(ListId body, const ir::Function& function) {
+  const ScopeKind scope = scope_of(function.code);
+  normalise(tree_, body, opaques_);
+  Symbols symbols = symbols_of(tree_.module(), function, scope);
+
+  // `global` for names that an enclosing function binds; from scopes that cannot declare, too.
+  std::vector<Symbol>& inherited = undeclared_[function.code];
+  symbols.global_reads.insert(symbols.global_reads.end(), inherited.begin(), inherited.end());
+  for (const Symbol name : symbols.global_reads) {
+    if (is_bound_outside(function.code, name)) symbols.declare_global(name);
+  }
+  if (scope == ScopeKind::Lambda || scope == ScopeKind::Comprehension) {
+    const CodeId parent = parent_[function.code.index()];
+    if (parent.valid()) {
+      auto& names = undeclared_[parent];
+      names.insert(names.end(), symbols.global_reads.begin(), symbols.global_reads.end());
+      auto& stores = undeclared_stores_[parent];
+      stores.insert(stores.end(), symbols.globals.begin(), symbols.globals.end());
+      auto& free = undeclared_nonlocals_[parent];
+      free.insert(free.end(), symbols.nonlocals.begin(), symbols.nonlocals.end());
+    }
+    return body;
+  }
+  if (scope == ScopeKind::TypeParameters) return body;
+  if (scope != ScopeKind::Module) {
+    for (const Symbol name : undeclared_stores_[function.code]) symbols.declare_global(name);
+    const auto& free = tree_.module()[function.code].freevars;
+    for (const Symbol name : undeclared_nonlocals_[function.code]) {
+      if (std::find(free.begin(), free.end(), name) != free.end()) symbols.declare_nonlocal(name);
+    }
+  }
+
+  Statements statements(tree_.items(body).begin(), tree_.items(body).end());
+  Statements front;
+  if (scope == ScopeKind::Class) {
+    strip_class_prologue(tree_, statements);
+    strip_class_epilogue(tree_, statements);
+  }
+  if (scope == ScopeKind::Function) {
+    const NodeId docstring = function_docstring(tree_, function.code);
+    if (docstring.valid()) front.push_back(docstring);
+    if (!statements.empty() && returns_none(tree_, statements.back())) statements.pop_back();
+  } else {
+    strip_tail_returns(tree_, statements);
+    fold_docstring_store(tree_, statements);
+  }
+  Statements dead = dead_code(tree_, symbols);
+  if (symbols.sets_up_annotations && !fold_annotations(tree_, statements, function.code)) {
+    // Only dead code has an annotation; SETUP_ANNOTATIONS must come back all the same.
+    const NodeId target = name_node(tree_, "_", {});
+    dead.push_back(tree_.add(ast::AnnAssign{target, none_node(tree_, {}), NodeId(), 1}));
+  }
+  if (scope != ScopeKind::Function && !statements.empty() && tree_.is(statements[0], Kind::Expr) &&
+      is_const(tree_, tree_.as<ast::Expr>(statements[0]).value, ConstKind::Str)) {
+    front.push_back(statements[0]);
+    statements.erase(statements.begin());
+  }
+  size_t first = 0;
+  while (first < statements.size() && is_future_import(tree_, statements[first])) {
+    front.push_back(statements[first++]);
+  }
+  if (!symbols.globals.empty()) front.push_back(names_statement(tree_, symbols.globals, true));
+  if (!symbols.nonlocals.empty()) front.push_back(names_statement(tree_, symbols.nonlocals, false));
+  if (!dead.empty()) front.push_back(dead_statement(tree_, dead));
+  front.insert(front.end(), statements.begin() + static_cast<std::ptrdiff_t>(first), statements.end());
+  if (front.empty() && scope != ScopeKind::Module) front.push_back(tree_.add(ast::Pass{}));
+  return tree_.list(front);
+}
+
+}  // namespace pellucid::structure

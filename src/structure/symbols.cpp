@@ -1,0 +1,171 @@
+#include "structure/symbols.h"
+
+#include <string_view>
+#include <unordered_set>
+
+#include "structure/expressions.h"
+
+namespace pellucid::structure {
+
+using bytecode::Op;
+using object::Code;
+using object::LocalKind;
+
+namespace {
+
+using Names = std::unordered_set<Symbol>;
+
+// How often each name is used in which way, over all instructions.
+struct Uses {
+  Names fast_loads;
+  Names fast_bindings;      // stored, deleted, or set aside by an inlined comprehension
+  Names cell_bindings;
+  Names cell_mentions;
+  Names captured;           // free in a nested function that is made, or a cell taken as a value
+  Names global_loads;
+  Names global_bindings;
+  bool mentions_super = false;
+  bool yields = false;
+  bool sets_up_annotations = false;
+  bool has_inlined_comprehension = false;
+};
+
+void add_use(const object::Module& module, const ir::Function& function, const ir::Value& value,
+             Uses& uses) {
+  switch (value.op) {
+    case Op::LoadFast: uses.fast_loads.insert(value.symbol()); break;
+    case Op::LoadFastAndClear:
+      uses.has_inlined_comprehension = true;
+      [[fallthrough]];
+    case Op::StoreFast:
+    case Op::DeleteFast: uses.fast_bindings.insert(value.symbol()); break;
+    case Op::StoreDeref:
+    case Op::DeleteDeref:
+      uses.cell_bindings.insert(value.symbol());
+      uses.cell_mentions.insert(value.symbol());
+      break;
+    case Op::LoadDeref:
+    case Op::LoadClassDeref:
+    case Op::LoadFromDictOrDeref: uses.cell_mentions.insert(value.symbol()); break;
+    case Op::LoadClosure:
+      uses.cell_mentions.insert(value.symbol());
+      uses.captured.insert(value.symbol());
+      break;
+    case Op::LoadGlobal:
+      uses.global_loads.insert(value.symbol());
+      uses.mentions_super |= module.text(value.symbol()) == "super";
+      break;
+    case Op::LoadSuper: uses.mentions_super = true; break;
+    case Op::StoreGlobal:
+    case Op::DeleteGlobal: uses.global_bindings.insert(value.symbol()); break;
+    case Op::YieldValue: uses.yields = true; break;
+    case Op::YieldFrom: {
+      // `await` is one, too, but makes no generator.
+      const ir::Value& iterator = function[function.operands(value)[0]];
+      uses.yields |= !(iterator.kind == ir::ValueKind::Instr && iterator.op == Op::GetAwaitable);
+      break;
+    }
+    case Op::SetupAnnotations: uses.sets_up_annotations = true; break;
+    default: break;
+  }
+}
+
+Uses uses_of(const object::Module& module, const ir::Function& function) {
+  Uses uses;
+  for (const ir::Value& value : function.values) {
+    if (value.kind == ir::ValueKind::Instr) add_use(module, function, value, uses);
+  }
+  for (const ir::Block& block : function.blocks) uses.yields |= block.exit == ir::ExitKind::Send;
+  return uses;
+}
+
+std::vector<Symbol> sorted(const object::Module& module, const Names& names) {
+  std::vector<Symbol> list(names.begin(), names.end());
+  std::sort(list.begin(), list.end(),
+            [&](Symbol a, Symbol b) { return module.text(a) < module.text(b); });
+  return list;
+}
+
+// The free variables that nested functions made here have, as the class body's `__class__` is taken
+// as a value whether one has it or not.
+Names free_of_nested(const object::Module& module, const ir::Function& function) {
+  Names names;
+  for (const ir::Value& value : function.values) {
+    if (value.kind != ir::ValueKind::Instr || value.op != Op::MakeFunction) continue;
+    for (const ir::ValueId operand : function.operands(value)) {
+      const ir::Value& code = function[operand];
+      if (code.kind != ir::ValueKind::Instr || code.op != Op::LoadConst) continue;
+      const object::Const& constant = module[code.constant()];
+      if (constant.kind != object::ConstKind::Code) continue;
+      const auto& free = module[constant.code].freevars;
+      names.insert(free.begin(), free.end());
+    }
+  }
+  return names;
+}
+
+// Cells and free variables of the compiler's own have names that no text can mention.
+bool can_be_mentioned(std::string_view name) {
+  return is_identifier(name) && name != "__classdict__" && name != "__conditional_annotations__";
+}
+
+}  // namespace
+
+Symbols symbols_of(const object::Module& module, const ir::Function& function, ScopeKind scope) {
+  const Code& code = module[function.code];
+  const Uses uses = uses_of(module, function);
+  Symbols symbols;
+  symbols.sets_up_annotations = uses.sets_up_annotations;
+  const Names free(code.freevars.begin(), code.freevars.end());
+
+  Names globals = uses.global_bindings;
+  // Class bodies read names by LOAD_NAME; an inlined comprehension in them does not.
+  const bool is_hidden = std::find(code.localspluskinds.begin(), code.localspluskinds.end(),
+                                   LocalKind::Hidden) != code.localspluskinds.end();
+  if (scope == ScopeKind::Class && !uses.has_inlined_comprehension && !is_hidden) {
+    globals.insert(uses.global_loads.begin(), uses.global_loads.end());
+  }
+  symbols.globals = sorted(module, globals);
+  for (const Symbol name : sorted(module, uses.cell_bindings)) {
+    if (free.contains(name)) symbols.nonlocals.push_back(name);
+  }
+  if (scope != ScopeKind::Class && scope != ScopeKind::Module) {
+    for (const Symbol name : sorted(module, uses.global_loads)) {
+      if (!uses.global_bindings.contains(name)) symbols.global_reads.push_back(name);
+    }
+  }
+
+  for (const Symbol name : code.freevars) {
+    const std::string_view text = module.text(name);
+    if (uses.cell_mentions.contains(name) || !can_be_mentioned(text)) continue;
+    if (text == "__class__" && uses.mentions_super) continue;
+    symbols.unused_free.push_back(name);
+  }
+  const Names captured = scope == ScopeKind::Class ? free_of_nested(module, function) : uses.captured;
+  for (const Symbol name : code.cellvars) {
+    if (!captured.contains(name) && can_be_mentioned(module.text(name))) {
+      symbols.unused_cells.push_back(name);
+    }
+  }
+  if (scope == ScopeKind::Function) {
+    const size_t args = code.argcount + code.kwonlyargcount +
+                        ((code.flags & object::kVarArgs) != 0) +
+                        ((code.flags & object::kVarKeywords) != 0);
+    Names bound = uses.fast_bindings;
+    bound.insert(uses.cell_bindings.begin(), uses.cell_bindings.end());
+    for (size_t i = 0; i < std::min(args, code.varnames.size()); ++i) bound.insert(code.varnames[i]);
+    for (const Symbol name : code.varnames) {
+      if (uses.fast_loads.contains(name) && !bound.contains(name)) symbols.unbound_locals.push_back(name);
+    }
+    for (const Symbol name : code.cellvars) {
+      if (!bound.contains(name) && can_be_mentioned(module.text(name))) {
+        symbols.unbound_locals.push_back(name);
+      }
+    }
+    const bool is_generator = (code.flags & (object::kGenerator | object::kAsyncGenerator)) != 0;
+    symbols.lacks_yield = is_generator && !uses.yields;
+  }
+  return symbols;
+}
+
+}  // namespace pellucid::structure

@@ -1,0 +1,34 @@
+// structure: what the instructions of a code object say about its names.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "ir/function.h"
+
+namespace pellucid::structure {
+
+enum class ScopeKind : uint8_t { Module, Class, Function, Comprehension, Lambda, TypeParameters };
+
+struct Symbols {
+  std::vector<Symbol> globals;         // to be declared `global`
+  std::vector<Symbol> nonlocals;       // to be declared `nonlocal`
+  std::vector<Symbol> global_reads;    // read as globals in a function
+  std::vector<Symbol> unbound_locals;  // local, though nothing that is left binds them
+  std::vector<Symbol> unused_free;     // free, though nothing that is left mentions them
+  std::vector<Symbol> unused_cells;    // cells, though nothing that is left captures them
+  bool lacks_yield = false;            // a generator, though nothing that is left yields
+  bool sets_up_annotations = false;
+
+  void declare_global(Symbol name) { add(globals, name); }
+  void declare_nonlocal(Symbol name) { add(nonlocals, name); }
+
+ private:
+  static void add(std::vector<Symbol>& names, Symbol name) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+};
+
+Symbols symbols_of(const object::Module& module, const ir::Function& function, ScopeKind scope);
+
+}  // namespace pellucid::structure
