@@ -1,4 +1,5 @@
-// The rules that nodes.def does not say: which children may be absent and of what category they are.
+// The rules that nodes.def does not say: which children may be absent and of what category they
+// are.
 #include <string_view>
 
 #include "ast/tree.h"
@@ -19,31 +20,51 @@ bool is_one_of(std::string_view name, Names names) {
 // ASDL's `?`. An absent `args` of a FunctionDef or Lambda means no parameters.
 bool may_be_absent(Kind kind, std::string_view field) {
   switch (kind) {
-    case Kind::FunctionDef: return is_one_of(field, {"args", "returns"});
-    case Kind::Lambda: return field == "args";
+    case Kind::FunctionDef:
+      return is_one_of(field, {"args", "returns"});
+    case Kind::Lambda:
+      return field == "args";
     case Kind::Return:
     case Kind::AnnAssign:
-    case Kind::Yield: return field == "value";
-    case Kind::Raise: return true;
-    case Kind::Assert: return field == "msg";
-    case Kind::ImportFrom: return field == "module";
+    case Kind::Yield:
+      return field == "value";
+    case Kind::Raise:
+      return true;
+    case Kind::Assert:
+      return field == "msg";
+    case Kind::ImportFrom:
+      return field == "module";
     case Kind::FormattedValue:
-    case Kind::Interpolation: return field == "format_spec";
-    case Kind::Slice: return true;
-    case Kind::ExceptHandler: return is_one_of(field, {"type", "name"});
-    case Kind::arguments: return is_one_of(field, {"vararg", "kwarg"});
-    case Kind::arg: return field == "annotation";
-    case Kind::keyword: return field == "arg";
-    case Kind::alias: return field == "asname";
-    case Kind::withitem: return field == "optional_vars";
-    case Kind::match_case: return field == "guard";
-    case Kind::MatchMapping: return field == "rest";
-    case Kind::MatchStar: return field == "name";
-    case Kind::MatchAs: return true;
+    case Kind::Interpolation:
+      return field == "format_spec";
+    case Kind::Slice:
+      return true;
+    case Kind::ExceptHandler:
+      return is_one_of(field, {"type", "name"});
+    case Kind::arguments:
+      return is_one_of(field, {"vararg", "kwarg"});
+    case Kind::arg:
+      return field == "annotation";
+    case Kind::keyword:
+      return field == "arg";
+    case Kind::alias:
+      return field == "asname";
+    case Kind::withitem:
+      return field == "optional_vars";
+    case Kind::match_case:
+      return field == "guard";
+    case Kind::MatchMapping:
+      return field == "rest";
+    case Kind::MatchStar:
+      return field == "name";
+    case Kind::MatchAs:
+      return true;
     case Kind::TypeVar:
     case Kind::ParamSpec:
-    case Kind::TypeVarTuple: return is_one_of(field, {"bound", "default_value"});
-    default: return false;
+    case Kind::TypeVarTuple:
+      return is_one_of(field, {"bound", "default_value"});
+    default:
+      return false;
   }
 }
 
@@ -83,9 +104,12 @@ bool fits(Kind parent, const FieldInfo& field, Kind child) {
 
 uint32_t operator_count(Kind kind) {
   switch (kind) {
-    case Kind::BoolOp: return 2;
-    case Kind::UnaryOp: return 4;
-    default: return 13;
+    case Kind::BoolOp:
+      return 2;
+    case Kind::UnaryOp:
+      return 4;
+    default:
+      return 13;
   }
 }
 
@@ -104,7 +128,9 @@ void check_counts(const Tree& tree, NodeId id) {
       for (uint32_t op : ops) PELLUCID_CHECK(op <= static_cast<uint32_t>(CmpOperator::NotIn));
       break;
     }
-    case Kind::BoolOp: PELLUCID_CHECK(tree.items(tree.as<BoolOp>(id).values).size() >= 2); break;
+    case Kind::BoolOp:
+      PELLUCID_CHECK(tree.items(tree.as<BoolOp>(id).values).size() >= 2);
+      break;
     case Kind::arguments: {
       const auto node = tree.as<arguments>(id);
       PELLUCID_CHECK(tree.items(node.kw_defaults).size() == tree.items(node.kwonlyargs).size());
@@ -122,7 +148,8 @@ void check_counts(const Tree& tree, NodeId id) {
       PELLUCID_CHECK(tree.items(node.keys).size() == tree.items(node.patterns).size());
       break;
     }
-    default: break;
+    default:
+      break;
   }
 }
 
@@ -137,7 +164,8 @@ class Checker {
       work_.pop_back();
       const Kind kind = tree_.kind(id);
       const auto fields = fields_of(kind);
-      for (size_t i = 0; i < fields.size(); ++i) check_field(id, kind, fields[i], tree_.slot(id, i));
+      for (size_t i = 0; i < fields.size(); ++i)
+        check_field(id, kind, fields[i], tree_.slot(id, i));
       check_counts(tree_, id);
     }
   }
@@ -167,11 +195,15 @@ class Checker {
         PELLUCID_CHECK(absent ? may_be_absent(kind, field.name)
                               : slot < tree_.module().strings.size());
         break;
-      case FieldType::Value: PELLUCID_CHECK(slot < tree_.module().consts.size()); break;
-      case FieldType::Number:
-        PELLUCID_CHECK(std::string_view(field.name) != "op" || slot < operator_count(tree_.kind(id)));
+      case FieldType::Value:
+        PELLUCID_CHECK(slot < tree_.module().consts.size());
         break;
-      case FieldType::Numbers: break;
+      case FieldType::Number:
+        PELLUCID_CHECK(std::string_view(field.name) != "op" ||
+                       slot < operator_count(tree_.kind(id)));
+        break;
+      case FieldType::Numbers:
+        break;
     }
   }
 

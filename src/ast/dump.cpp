@@ -1,4 +1,5 @@
-// dump: the text of a tree. Layout as CPython's ast.dump(indent=1), absent and empty fields left out.
+// dump: the text of a tree. Layout as CPython's ast.dump(indent=1), absent and empty fields left
+// out.
 #include <algorithm>
 #include <string_view>
 
@@ -10,18 +11,21 @@ namespace pellucid::ast {
 namespace {
 
 constexpr const char* kBoolOperators[] = {"And", "Or"};
-constexpr const char* kOperators[] = {"Add",    "Sub",    "Mult",  "MatMult", "Div",
-                                      "Mod",    "Pow",    "LShift", "RShift", "BitOr",
+constexpr const char* kOperators[] = {"Add",    "Sub",    "Mult",    "MatMult", "Div",
+                                      "Mod",    "Pow",    "LShift",  "RShift",  "BitOr",
                                       "BitXor", "BitAnd", "FloorDiv"};
 constexpr const char* kUnaryOperators[] = {"USub", "UAdd", "Not", "Invert"};
-constexpr const char* kCmpOperators[] = {"Lt", "LtE", "Eq", "NotEq", "Gt",
-                                         "GtE", "Is", "IsNot", "In", "NotIn"};
+constexpr const char* kCmpOperators[] = {"Lt",  "LtE", "Eq",    "NotEq", "Gt",
+                                         "GtE", "Is",  "IsNot", "In",    "NotIn"};
 
 const char* operator_name(Kind kind, uint32_t op) {
   switch (kind) {
-    case Kind::BoolOp: return op < 2 ? kBoolOperators[op] : "?";
-    case Kind::UnaryOp: return op < 4 ? kUnaryOperators[op] : "?";
-    default: return op < 13 ? kOperators[op] : "?";
+    case Kind::BoolOp:
+      return op < 2 ? kBoolOperators[op] : "?";
+    case Kind::UnaryOp:
+      return op < 4 ? kUnaryOperators[op] : "?";
+    default:
+      return op < 13 ? kOperators[op] : "?";
   }
 }
 
@@ -36,9 +40,15 @@ class Dumper {
       work_.pop_back();
       const size_t mark = work_.size();
       switch (step.what) {
-        case Step::Text: out_ += step.text; break;
-        case Step::NewLine: new_line(step.depth); break;
-        case Step::Node: node(NodeId(step.id), step.depth); break;
+        case Step::Text:
+          out_ += step.text;
+          break;
+        case Step::NewLine:
+          new_line(step.depth);
+          break;
+        case Step::Node:
+          node(NodeId(step.id), step.depth);
+          break;
       }
       // Each step lists its parts in reading order; the stack wants the first on top.
       std::reverse(work_.begin() + static_cast<std::ptrdiff_t>(mark), work_.end());
@@ -67,12 +77,15 @@ class Dumper {
   // Fields that say nothing are not shown: absent, empty, or a flag that is off.
   bool shown(const FieldInfo& field, uint32_t slot) const {
     switch (field.type) {
-      case FieldType::List: return !tree_.items(ListId(slot)).empty();
-      case FieldType::Number: return slot != 0 || std::string_view(field.name) == "op";
+      case FieldType::List:
+        return !tree_.items(ListId(slot)).empty();
+      case FieldType::Number:
+        return slot != 0 || std::string_view(field.name) == "op";
       case FieldType::Node:
       case FieldType::Name:
       case FieldType::Value:
-      case FieldType::Numbers: return slot != NodeId::kInvalid;
+      case FieldType::Numbers:
+        return slot != NodeId::kInvalid;
     }
     return true;
   }
@@ -115,7 +128,9 @@ class Dumper {
 
   void value(Kind kind, const FieldInfo& field, uint32_t slot, uint32_t depth) {
     switch (field.type) {
-      case FieldType::Node: push_node(NodeId(slot), depth); break;
+      case FieldType::Node:
+        push_node(NodeId(slot), depth);
+        break;
       case FieldType::List: {
         push_text("[");
         bool first = true;
@@ -128,8 +143,12 @@ class Dumper {
         push_text("]");
         break;
       }
-      case FieldType::Name: push_owned(object::repr_of_text(tree_.text(Symbol(slot)))); break;
-      case FieldType::Value: push_owned(object::repr(tree_.module(), ConstId(slot))); break;
+      case FieldType::Name:
+        push_owned(object::repr_of_text(tree_.text(Symbol(slot))));
+        break;
+      case FieldType::Value:
+        push_owned(object::repr(tree_.module(), ConstId(slot)));
+        break;
       case FieldType::Number:
         if (std::string_view(field.name) == "op") {
           push_text(operator_name(kind, slot));
@@ -150,9 +169,7 @@ class Dumper {
   }
 
   // The text lives as long as the dump.
-  void push_owned(const std::string& text) {
-    push_text(owned_.view(owned_.intern(text)).data());
-  }
+  void push_owned(const std::string& text) { push_text(owned_.view(owned_.intern(text)).data()); }
 
   const Tree& tree_;
   std::string out_;

@@ -22,10 +22,9 @@ struct KindInfo {
 #undef FIELD
 
 #define FIELD(type, name)
-#define NODE(kind, category, fields)                          \
-  {#kind, Category::category,                                 \
-   std::span<const FieldInfo>(k##kind##Fields,                \
-                              std::size(k##kind##Fields) - 1)},
+#define NODE(kind, category, fields) \
+  {#kind, Category::category,        \
+   std::span<const FieldInfo>(k##kind##Fields, std::size(k##kind##Fields) - 1)},
 constexpr KindInfo kKinds[] = {
 #include "ast/nodes.def"
 };
@@ -74,7 +73,8 @@ bool same_slot(const Tree& tree, FieldType type, uint32_t a, uint32_t b, std::ve
       return std::equal(x.begin(), x.end(), y.begin(), y.end());
     }
     case FieldType::Name:
-    case FieldType::Number: return a == b;
+    case FieldType::Number:
+      return a == b;
   }
   return false;
 }

@@ -13,8 +13,7 @@ void Expressions::text_constant(std::string_view content, TextKind kind) {
     write(quoted(content, kind, quotes_));
     return;
   }
-  const auto literal =
-      quoted_without_escapes(content, kind, confined_.quotes, confined_.newlines);
+  const auto literal = quoted_without_escapes(content, kind, confined_.quotes, confined_.newlines);
   if (literal) write(*literal);
   failed_ = failed_ || !literal;
 }
@@ -22,11 +21,21 @@ void Expressions::text_constant(std::string_view content, TextKind kind) {
 void Expressions::expand_constant(ConstId id, Place place) {
   const Const& value = module_[id];
   switch (value.kind) {
-    case ConstKind::None: write("None"); break;
-    case ConstKind::False: write("False"); break;
-    case ConstKind::True: write("True"); break;
-    case ConstKind::Ellipsis: write(place.has(Place::kNoNumber) ? "(...)" : "..."); break;
-    case ConstKind::StopIteration: write("StopIteration"); break;
+    case ConstKind::None:
+      write("None");
+      break;
+    case ConstKind::False:
+      write("False");
+      break;
+    case ConstKind::True:
+      write("True");
+      break;
+    case ConstKind::Ellipsis:
+      write(place.has(Place::kNoNumber) ? "(...)" : "...");
+      break;
+    case ConstKind::StopIteration:
+      write("StopIteration");
+      break;
     case ConstKind::Int:
     case ConstKind::BigInt:
     case ConstKind::Float:
@@ -36,10 +45,18 @@ void Expressions::expand_constant(ConstId id, Place place) {
       write(parens ? '(' + number.text + ')' : number.text);
       break;
     }
-    case ConstKind::Str: text_constant(module_.text(value.text), TextKind::Str); break;
-    case ConstKind::Bytes: text_constant(module_.text(value.text), TextKind::Bytes); break;
-    case ConstKind::Tuple: constant_tuple(value, place); break;
-    case ConstKind::List: constant_items(value.items, "[", "]"); break;
+    case ConstKind::Str:
+      text_constant(module_.text(value.text), TextKind::Str);
+      break;
+    case ConstKind::Bytes:
+      text_constant(module_.text(value.text), TextKind::Bytes);
+      break;
+    case ConstKind::Tuple:
+      constant_tuple(value, place);
+      break;
+    case ConstKind::List:
+      constant_items(value.items, "[", "]");
+      break;
     case ConstKind::Set:
       constant_items(value.items, value.items.empty() ? "{*()" : "{", "}");
       break;
@@ -66,12 +83,16 @@ void Expressions::expand_constant(ConstId id, Place place) {
       close("}");
       break;
     }
-    case ConstKind::Slice: constant_slice(value, place); break;
+    case ConstKind::Slice:
+      constant_slice(value, place);
+      break;
     case ConstKind::Code:
       problem("a code object has no literal");
       write(module_.text(module_[value.code].name));
       break;
-    case ConstKind::Opaque: write(module_.text(value.text)); break;
+    case ConstKind::Opaque:
+      write(module_.text(value.text));
+      break;
   }
 }
 

@@ -7,7 +7,8 @@ namespace pellucid::print {
 using ast::Kind;
 using ast::NodeId;
 
-// --- the stack of pieces --------------------------------------------------------------------------
+// --- the stack of pieces
+// --------------------------------------------------------------------------
 
 void Expressions::write(std::string_view text) {
   // `{{` in an f-string is a brace, not a set.
@@ -36,7 +37,9 @@ void Expressions::step(const Task& task) {
     if (!task.inside && !is_confined_) marks_.push_back({what, static_cast<uint32_t>(out_.size())});
   };
   switch (task.what) {
-    case Task::Text: write(task.text); break;
+    case Task::Text:
+      write(task.text);
+      break;
     case Task::Open:
       write(task.text);
       mark(Mark::Open);
@@ -50,26 +53,48 @@ void Expressions::step(const Task& task) {
       mark(task.what == Task::Close ? Mark::Close : Mark::CloseWithComma);
       write(task.text);
       break;
-    case Task::Word: write(module_.text(Symbol(task.id))); break;
-    case Task::Expr: expand(NodeId(task.id), task.place); break;
-    case Task::Const: expand_constant(object::ConstId(task.id), task.place); break;
-    case Task::Params: expand_parameters(NodeId(task.id), task.text); break;
-    case Task::Param: expand_parameter(NodeId(task.id)); break;
-    case Task::TypeParam: expand_type_parameter(NodeId(task.id)); break;
-    case Task::Pattern: expand_pattern(NodeId(task.id), task.place); break;
-    case Task::Comprehension: comprehension(NodeId(task.id)); break;
-    case Task::Keyword: keyword(NodeId(task.id)); break;
+    case Task::Word:
+      write(module_.text(Symbol(task.id)));
+      break;
+    case Task::Expr:
+      expand(NodeId(task.id), task.place);
+      break;
+    case Task::Const:
+      expand_constant(object::ConstId(task.id), task.place);
+      break;
+    case Task::Params:
+      expand_parameters(NodeId(task.id), task.text);
+      break;
+    case Task::Param:
+      expand_parameter(NodeId(task.id));
+      break;
+    case Task::TypeParam:
+      expand_type_parameter(NodeId(task.id));
+      break;
+    case Task::Pattern:
+      expand_pattern(NodeId(task.id), task.place);
+      break;
+    case Task::Comprehension:
+      comprehension(NodeId(task.id));
+      break;
+    case Task::Keyword:
+      keyword(NodeId(task.id));
+      break;
     case Task::FormatText:
       append_escaped(out_, module_.text(Symbol(task.id)), TextKind::Str, task.quote, task.braces);
       break;
-    case Task::FormatField: format_value(NodeId(task.id), task.quote); break;
+    case Task::FormatField:
+      format_value(NodeId(task.id), task.quote);
+      break;
     case Task::Brace:
     case Task::InterpolationBrace:
       out_ += '{';
       brace_at_ = out_.size();
       if (task.what == Task::InterpolationBrace) interpolations_.push_back(out_.size());
       break;
-    case Task::InterpolationText: finish_interpolation(module_.text(Symbol(task.id))); break;
+    case Task::InterpolationText:
+      finish_interpolation(module_.text(Symbol(task.id)));
+      break;
   }
 }
 
@@ -90,12 +115,13 @@ void Expressions::class_arguments(ast::ListId bases, ast::ListId keywords) {
   run();
 }
 
-// --- one node ---------------------------------------------------------------------------------------
+// --- one node
+// ---------------------------------------------------------------------------------------
 
-void Expressions::list(std::span<const NodeId> items, Place place) {
+void Expressions::list(std::span<const NodeId> items, Place place, bool breakable) {
   bool first = true;
   for (const NodeId item : items) {
-    if (!first) separator();
+    if (!first) comma(breakable);
     first = false;
     expr(item, place);
   }
@@ -136,9 +162,15 @@ void Expressions::expand_bare(NodeId id, Place place) {
       expr(node.value, kTest);
       break;
     }
-    case Kind::BinOp: binary(id); break;
-    case Kind::UnaryOp: unary(id); break;
-    case Kind::Lambda: lambda(id); break;
+    case Kind::BinOp:
+      binary(id);
+      break;
+    case Kind::UnaryOp:
+      unary(id);
+      break;
+    case Kind::Lambda:
+      lambda(id);
+      break;
     case Kind::IfExp: {
       const auto node = tree.as<ast::IfExp>(id);
       expr(node.body, at(Level::Or));
@@ -148,7 +180,9 @@ void Expressions::expand_bare(NodeId id, Place place) {
       expr(node.orelse, kTest);
       break;
     }
-    case Kind::Dict: dict(id); break;
+    case Kind::Dict:
+      dict(id);
+      break;
     case Kind::Set: {
       const auto items = tree.items(tree.as<ast::Set>(id).elts);
       // An empty set has no display; unpacking nothing makes one without a name.
@@ -206,12 +240,18 @@ void Expressions::expand_bare(NodeId id, Place place) {
       text("yield from ");
       expr(tree.as<ast::YieldFrom>(id).value, kTest);
       break;
-    case Kind::Compare: compare(id); break;
-    case Kind::Call: call(id); break;
+    case Kind::Compare:
+      compare(id);
+      break;
+    case Kind::Call:
+      call(id);
+      break;
     case Kind::FormattedValue:
     case Kind::Interpolation:
     case Kind::JoinedStr:
-    case Kind::TemplateStr: format_string(id); break;
+    case Kind::TemplateStr:
+      format_string(id);
+      break;
     case Kind::Attribute: {
       const auto node = tree.as<ast::Attribute>(id);
       expr(node.value, {Level::Primary, Place::kNoNumber});
@@ -219,14 +259,22 @@ void Expressions::expand_bare(NodeId id, Place place) {
       word(node.attr);
       break;
     }
-    case Kind::Subscript: subscript(id); break;
+    case Kind::Subscript:
+      subscript(id);
+      break;
     case Kind::Starred:
       text("*");
       expr(tree.as<ast::Starred>(id).value, at(Level::BitOr));
       break;
-    case Kind::Name: word(tree.as<ast::Name>(id).id); break;
-    case Kind::Slice: slice(id); break;
-    default: PELLUCID_CHECK(ast::category_of(tree.kind(id)) == ast::Category::Expr); break;
+    case Kind::Name:
+      word(tree.as<ast::Name>(id).id);
+      break;
+    case Kind::Slice:
+      slice(id);
+      break;
+    default:
+      PELLUCID_CHECK(ast::category_of(tree.kind(id)) == ast::Category::Expr);
+      break;
   }
 }
 
@@ -353,7 +401,7 @@ void Expressions::tuple(std::span<const NodeId> items, Place place) {
   }
   if (!bare) open("(");
   const bool slices = bare && place.has(Place::kSubscript);
-  list(items, {Level::Test, slices ? uint16_t{Place::kSlice} : uint16_t{0}});
+  list(items, {Level::Test, slices ? uint16_t{Place::kSlice} : uint16_t{0}}, !bare || slices);
   if (items.size() == 1 && !(bare && starred)) text(",");
   if (!bare) close(")", items.size() > 1);
 }

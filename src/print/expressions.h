@@ -49,9 +49,25 @@ class Expressions {
  private:
   struct Task {
     enum What : uint8_t {
-      Text, Open, Separator, Close, CloseWithComma,
-      Word, Expr, Const, Params, Param, TypeParam, Pattern, Comprehension, Keyword,
-      FormatText, FormatField, Brace, InterpolationBrace, InterpolationText
+      Text,
+      Open,
+      Separator,
+      Close,
+      CloseWithComma,
+      Word,
+      Expr,
+      Const,
+      Params,
+      Param,
+      TypeParam,
+      Pattern,
+      Comprehension,
+      Keyword,
+      FormatText,
+      FormatField,
+      Brace,
+      InterpolationBrace,
+      InterpolationText
     } what;
     Quotes quotes = kAllQuotes;  // inside an f-string: those still free
     bool inside = false;         // of an f-string
@@ -68,8 +84,12 @@ class Expressions {
   };
 
   Expressions(const Expressions& outer, std::string& out, Confined confined)
-      : module_(outer.module_), tree_(outer.tree_), version_(outer.version_), out_(out),
-        is_confined_(true), confined_(confined) {}
+      : module_(outer.module_),
+        tree_(outer.tree_),
+        version_(outer.version_),
+        out_(out),
+        is_confined_(true),
+        confined_(confined) {}
 
   bool before(int minor) const { return version_.minor < minor; }
   void write(std::string_view text);
@@ -81,12 +101,14 @@ class Expressions {
   void text(const char* piece) { push(Task::Text, 0, {}, piece); }
   void open(const char* piece) { push(Task::Open, 0, {}, piece); }
   void separator(const char* piece = ", ") { push(Task::Separator, 0, {}, piece); }
-  void close(const char* piece, bool comma = false) {
-    push(comma ? Task::CloseWithComma : Task::Close, 0, {}, piece);
+  // Where no bracket of its own is near, a line break would belong to another list.
+  void comma(bool breakable) { push(breakable ? Task::Separator : Task::Text, 0, {}, ", "); }
+  void close(const char* piece, bool may_add_comma = false) {
+    push(may_add_comma ? Task::CloseWithComma : Task::Close, 0, {}, piece);
   }
   void word(Symbol symbol) { push(Task::Word, symbol.value); }
   void expr(ast::NodeId id, Place place) { push(Task::Expr, id.value, place); }
-  void list(std::span<const ast::NodeId> items, Place place);
+  void list(std::span<const ast::NodeId> items, Place place, bool breakable = true);
 
   // expressions.cpp
   void expand(ast::NodeId id, Place place);

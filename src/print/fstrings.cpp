@@ -88,10 +88,14 @@ namespace {
 
 const char* conversion_text(uint32_t conversion) {
   switch (conversion) {
-    case 's': return "!s";
-    case 'r': return "!r";
-    case 'a': return "!a";
-    default: return "";
+    case 's':
+      return "!s";
+    case 'r':
+      return "!r";
+    case 'a':
+      return "!a";
+    default:
+      return "";
   }
 }
 
@@ -154,7 +158,8 @@ void Expressions::finish_interpolation(std::string_view source) {
   }
 }
 
-// --- before 3.12 ------------------------------------------------------------------------------------
+// --- before 3.12
+// ------------------------------------------------------------------------------------
 
 bool Expressions::confined_format_string(NodeId id, std::string& whole) {
   const auto values = parts_of(id);
@@ -187,8 +192,7 @@ bool Expressions::append_confined(std::string& whole, std::span<const NodeId> va
   return true;
 }
 
-bool Expressions::append_confined_value(std::string& whole, NodeId id, Quote quote,
-                                        Braces braces) {
+bool Expressions::append_confined_value(std::string& whole, NodeId id, Quote quote, Braces braces) {
   const Field field = field_of(*tree_, id);
   const Quotes allowed = is_confined_ ? confined_.quotes : kAllQuotes;
   const bool newlines = (!is_confined_ || confined_.newlines) && is_triple(quote);
@@ -198,15 +202,18 @@ bool Expressions::append_confined_value(std::string& whole, NodeId id, Quote quo
   const bool fits = !inside.failed_ && inner.find('\\') == std::string::npos &&
                     inner.find(text_of(quote)) == std::string::npos &&
                     (newlines || inner.find('\n') == std::string::npos);
-  // A field inside a format spec has no spec of its own that holds fields (CPython: nested too deeply).
-  const bool is_nested = braces == Braces::Escaped;
-  if (!fits || (is_nested && field.format_spec.valid())) return false;
+  if (!fits) return false;
   whole += inner.starts_with('{') ? "{ " : "{";
   whole += inner;
   whole += conversion_text(field.conversion);
   if (field.format_spec.valid()) {
+    const auto parts = parts_of(field.format_spec);
+    // CPython: "expressions nested too deeply".
+    const auto is_text = [&](NodeId part) { return text_part(part) != nullptr; };
+    const bool is_nested = braces == Braces::Escaped;
+    if (is_nested && !std::all_of(parts.begin(), parts.end(), is_text)) return false;
     whole += ':';
-    if (!append_confined(whole, parts_of(field.format_spec), quote, Braces::Escaped)) return false;
+    if (!append_confined(whole, parts, quote, Braces::Escaped)) return false;
   }
   whole += '}';
   for (std::string& each : inside.problems_) problem(std::move(each));

@@ -27,10 +27,14 @@ inline constexpr Quotes kAllQuotes = 15;
 constexpr bool is_triple(Quote quote) { return quote >= kTripleSingle; }
 constexpr const char* text_of(Quote quote) {
   switch (quote) {
-    case kSingle: return "'";
-    case kDouble: return "\"";
-    case kTripleSingle: return "'''";
-    case kTripleDouble: return "\"\"\"";
+    case kSingle:
+      return "'";
+    case kDouble:
+      return "\"";
+    case kTripleSingle:
+      return "'''";
+    case kTripleDouble:
+      return "\"\"\"";
   }
   return "";
 }
@@ -38,10 +42,14 @@ constexpr const char* text_of(Quote quote) {
 // What may be quoted inside a string that is quoted with `quote`, without ending that string.
 constexpr Quotes without(Quotes quotes, Quote quote) {
   switch (quote) {
-    case kSingle: return quotes & ~(kSingle | kTripleSingle);
-    case kDouble: return quotes & ~(kDouble | kTripleDouble);
-    case kTripleSingle: return quotes & ~kTripleSingle;
-    case kTripleDouble: return quotes & ~kTripleDouble;
+    case kSingle:
+      return quotes & ~(kSingle | kTripleSingle);
+    case kDouble:
+      return quotes & ~(kDouble | kTripleDouble);
+    case kTripleSingle:
+      return quotes & ~kTripleSingle;
+    case kTripleDouble:
+      return quotes & ~kTripleDouble;
   }
   return quotes;
 }
@@ -49,7 +57,11 @@ constexpr Quotes without(Quotes quotes, Quote quote) {
 enum class TextKind : uint8_t { Str, Bytes };
 
 // What the text of a literal part must heed besides its quotes.
-enum class Braces : uint8_t { Plain, Doubled, Escaped };  // outside, in an f-string, in a format spec
+enum class Braces : uint8_t {
+  Plain,
+  Doubled,
+  Escaped
+};  // outside, in an f-string, in a format spec
 
 // A literal with escapes: any value fits. An empty set of quotes means that any will do.
 std::string quoted(std::string_view text, TextKind kind, Quotes quotes);

@@ -145,10 +145,15 @@ Number number_of(const object::Module& module, const object::Const& value,
   switch (value.kind) {
     case object::ConstKind::Int:
       return {std::to_string(value.integer), value.integer < 0 ? Level::Factor : Level::Primary};
-    case object::ConstKind::BigInt: return big_number(module.text(value.text));
-    case object::ConstKind::Float: return float_number(value.real);
-    case object::ConstKind::Complex: return complex_number(value.real, value.imag, version);
-    default: PELLUCID_CHECK(false); return {};
+    case object::ConstKind::BigInt:
+      return big_number(module.text(value.text));
+    case object::ConstKind::Float:
+      return float_number(value.real);
+    case object::ConstKind::Complex:
+      return complex_number(value.real, value.imag, version);
+    default:
+      PELLUCID_CHECK(false);
+      return {};
   }
 }
 

@@ -6,7 +6,7 @@ using ast::NodeId;
 
 void Expressions::parameters(NodeId arguments) {
   // The stack's top comes first.
-  close(")", false);
+  close(")", arguments.valid());
   if (arguments.valid()) push(Task::Params, arguments.value, {}, "");
   open("(");
   run();
@@ -20,12 +20,13 @@ void Expressions::expand_parameters(NodeId id, const char* before_first) {
   const auto keyword_only = tree_->items(node.kwonlyargs);
   const auto defaults = tree_->items(node.defaults);
   const auto keyword_defaults = tree_->items(node.kw_defaults);
+  const bool breakable = *before_first == '\0';  // those of a lambda have no brackets
   bool first = true;
   const auto next = [&] {
     if (first) {
       text(before_first);
     } else {
-      separator();
+      comma(breakable);
     }
     first = false;
   };
@@ -45,7 +46,7 @@ void Expressions::expand_parameters(NodeId id, const char* before_first) {
     const bool has_default = i + defaults.size() >= count;
     with_default(parameter, has_default ? defaults[i + defaults.size() - count] : NodeId());
     if (i + 1 == positional_only.size()) {
-      separator();
+      comma(breakable);
       text("/");
     }
   }

@@ -31,7 +31,9 @@ void Expressions::pattern_list(std::span<const NodeId> items) {
 void Expressions::expand_pattern(NodeId id, Place place) {
   const ast::Tree& tree = *tree_;
   switch (tree.kind(id)) {
-    case Kind::MatchValue: expr(tree.as<ast::MatchValue>(id).value, kTest); break;
+    case Kind::MatchValue:
+      expr(tree.as<ast::MatchValue>(id).value, kTest);
+      break;
     case Kind::MatchSingleton:
       push(Task::Const, tree.as<ast::MatchSingleton>(id).value.value, kTest);
       break;
@@ -42,8 +44,12 @@ void Expressions::expand_pattern(NodeId id, Place place) {
       close("]", !items.empty());
       break;
     }
-    case Kind::MatchMapping: mapping_pattern(id); break;
-    case Kind::MatchClass: class_pattern(id); break;
+    case Kind::MatchMapping:
+      mapping_pattern(id);
+      break;
+    case Kind::MatchClass:
+      class_pattern(id);
+      break;
     case Kind::MatchStar: {
       const auto node = tree.as<ast::MatchStar>(id);
       text("*");
@@ -82,7 +88,9 @@ void Expressions::expand_pattern(NodeId id, Place place) {
       if (parens) close(")");
       break;
     }
-    default: PELLUCID_CHECK(ast::category_of(tree.kind(id)) == ast::Category::Pattern); break;
+    default:
+      PELLUCID_CHECK(ast::category_of(tree.kind(id)) == ast::Category::Pattern);
+      break;
   }
 }
 

@@ -12,8 +12,10 @@ Level level_of(const object::Module& module, object::ConstId id, object::Version
     case object::ConstKind::BigInt:
       return module.text(value.text).starts_with('-') ? Level::Factor : Level::Primary;
     case object::ConstKind::Float:
-    case object::ConstKind::Complex: return number_of(module, value, version).level;
-    case object::ConstKind::Tuple: return value.items.empty() ? Level::Primary : Level::Tuple;
+    case object::ConstKind::Complex:
+      return number_of(module, value, version).level;
+    case object::ConstKind::Tuple:
+      return value.items.empty() ? Level::Primary : Level::Tuple;
     case object::ConstKind::None:
     case object::ConstKind::False:
     case object::ConstKind::True:
@@ -27,7 +29,8 @@ Level level_of(const object::Module& module, object::ConstId id, object::Version
     case object::ConstKind::Dict:
     case object::ConstKind::Slice:
     case object::ConstKind::Code:
-    case object::ConstKind::Opaque: return Level::Primary;
+    case object::ConstKind::Opaque:
+      return Level::Primary;
   }
   return Level::Primary;
 }
@@ -39,21 +42,28 @@ Level level_of(const ast::Tree& tree, ast::NodeId id) {
       const auto op = static_cast<ast::BoolOperator>(tree.as<ast::BoolOp>(id).op);
       return op == ast::BoolOperator::And ? Level::And : Level::Or;
     }
-    case Kind::NamedExpr: return Level::Named;
-    case Kind::BinOp: return kBinary[tree.as<ast::BinOp>(id).op].level;
+    case Kind::NamedExpr:
+      return Level::Named;
+    case Kind::BinOp:
+      return kBinary[tree.as<ast::BinOp>(id).op].level;
     case Kind::UnaryOp: {
       const auto op = static_cast<ast::UnaryOperator>(tree.as<ast::UnaryOp>(id).op);
       return op == ast::UnaryOperator::Not ? Level::Not : Level::Factor;
     }
     case Kind::Lambda:
-    case Kind::IfExp: return Level::Test;
-    case Kind::Compare: return Level::Compare;
-    case Kind::Await: return Level::Await;
+    case Kind::IfExp:
+      return Level::Test;
+    case Kind::Compare:
+      return Level::Compare;
+    case Kind::Await:
+      return Level::Await;
     case Kind::Yield:
-    case Kind::YieldFrom: return Level::Yield;
+    case Kind::YieldFrom:
+      return Level::Yield;
     case Kind::Tuple:
       return tree.items(tree.as<ast::Tuple>(id).elts).empty() ? Level::Primary : Level::Tuple;
-    default: return Level::Primary;
+    default:
+      return Level::Primary;
   }
 }
 

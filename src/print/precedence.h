@@ -11,24 +11,41 @@ namespace pellucid::print {
 // How tightly an expression binds, loosest first (CPython's Grammar/python.gram, from
 // star_expressions to atom). Tuple, Yield and Named stand bare only where a Place says so.
 enum class Level : uint8_t {
-  Tuple, Yield, Named, Test, Or, And, Not, Compare, BitOr, BitXor, BitAnd, Shift, Arith, Term,
-  Factor, Power, Await, Primary
+  Tuple,
+  Yield,
+  Named,
+  Test,
+  Or,
+  And,
+  Not,
+  Compare,
+  BitOr,
+  BitXor,
+  BitAnd,
+  Shift,
+  Arith,
+  Term,
+  Factor,
+  Power,
+  Await,
+  Primary
 };
 
 constexpr Level tighter(Level level) { return static_cast<Level>(static_cast<uint8_t>(level) + 1); }
 
-// What a place in the text accepts without parentheses: everything from `min` up, and what `flags` add.
+// What a place in the text accepts without parentheses: everything from `min` up, and what `flags`
+// add.
 struct Place {
   enum Flag : uint16_t {
-    kTuple = 1,         // a tuple of two or more may stand bare: return a, b
-    kYield = 2,         // x = yield y
-    kNamed = 4,         // if x := y:
-    kNoStar = 8,        // with kTuple: but not one with a starred item
-    kSubscript = 16,    // inside [...]: any tuple stands bare
-    kSlice = 256,       // a slice constant is written a:b
-    kBareGenerator = 32,// the call's own parentheses serve the generator expression
-    kMembership = 64,   // a frozenset constant may be written as a set display
-    kNoNumber = 128,    // before a dot, where 1.real would be a float
+    kTuple = 1,           // a tuple of two or more may stand bare: return a, b
+    kYield = 2,           // x = yield y
+    kNamed = 4,           // if x := y:
+    kNoStar = 8,          // with kTuple: but not one with a starred item
+    kSubscript = 16,      // inside [...]: any tuple stands bare
+    kSlice = 256,         // a slice constant is written a:b
+    kBareGenerator = 32,  // the call's own parentheses serve the generator expression
+    kMembership = 64,     // a frozenset constant may be written as a set display
+    kNoNumber = 128,      // before a dot, where 1.real would be a float
   };
   Level min = Level::Test;
   uint16_t flags = 0;
@@ -47,28 +64,33 @@ struct BinaryForm {
 };
 inline constexpr BinaryForm kBinary[] = {
     // In the order of ast::Operator.
-    {" + ", Level::Arith},   {" - ", Level::Arith},  {" * ", Level::Term},    {" @ ", Level::Term},
-    {" / ", Level::Term},    {" % ", Level::Term},   {" ** ", Level::Power},  {" << ", Level::Shift},
-    {" >> ", Level::Shift},  {" | ", Level::BitOr},  {" ^ ", Level::BitXor},  {" & ", Level::BitAnd},
+    {" + ", Level::Arith},  {" - ", Level::Arith}, {" * ", Level::Term},   {" @ ", Level::Term},
+    {" / ", Level::Term},   {" % ", Level::Term},  {" ** ", Level::Power}, {" << ", Level::Shift},
+    {" >> ", Level::Shift}, {" | ", Level::BitOr}, {" ^ ", Level::BitXor}, {" & ", Level::BitAnd},
     {" // ", Level::Term},
 };
-inline constexpr const char* kAugmented[] = {" += ",  " -= ",  " *= ", " @= ", " /= ", " %= ", " **= ",
-                                             " <<= ", " >>= ", " |= ", " ^= ", " &= ", " //= "};
+inline constexpr const char* kAugmented[] = {
+    " += ",  " -= ",  " *= ", " @= ", " /= ", " %= ", " **= ",
+    " <<= ", " >>= ", " |= ", " ^= ", " &= ", " //= "};
 inline constexpr const char* kUnary[] = {"-", "+", "not ", "~"};
-inline constexpr const char* kCompare[] = {" < ", " <= ", " == ",     " != ", " > ",
+inline constexpr const char* kCompare[] = {" < ",  " <= ", " == ",     " != ", " > ",
                                            " >= ", " is ", " is not ", " in ", " not in "};
 
 Level level_of(const ast::Tree& tree, ast::NodeId id);
 Level level_of(const object::Module& module, object::ConstId id, object::Version version);
 
-// Whether an expression of this level needs parentheses in this place. A tuple's answer is that of a
-// tuple with two items; whether it has one, or a star, is what its printing knows.
+// Whether an expression of this level needs parentheses in this place. A tuple's answer is that of
+// a tuple with two items; whether it has one, or a star, is what its printing knows.
 constexpr bool needs_parentheses(Level level, Place place) {
   switch (level) {
-    case Level::Tuple: return !place.has(Place::kTuple) && !place.has(Place::kSubscript);
-    case Level::Yield: return !place.has(Place::kYield);
-    case Level::Named: return !place.has(Place::kNamed);
-    default: return level < place.min;
+    case Level::Tuple:
+      return !place.has(Place::kTuple) && !place.has(Place::kSubscript);
+    case Level::Yield:
+      return !place.has(Place::kYield);
+    case Level::Named:
+      return !place.has(Place::kNamed);
+    default:
+      return level < place.min;
   }
 }
 

@@ -15,21 +15,21 @@
 namespace pellucid::print {
 
 struct Style {
-  object::Version version;     // the syntax that the text may use
-  bool keep_lines = false;     // put statements on their original lines where that is possible
-  uint32_t indent = 0;         // levels of indentation of the first line
+  object::Version version;  // the syntax that the text may use
+  bool keep_lines = false;  // put statements on their original lines where that is possible
+  uint32_t indent = 0;      // levels of indentation of the first line
 };
 
 // One printed statement: where its text starts and where it came from.
 struct LineEntry {
-  uint32_t line = 0;           // in the text, from 1
-  ast::Where where;            // in the original
+  uint32_t line = 0;  // in the text, from 1
+  ast::Where where;   // in the original
 };
 
 // What the syntax of the target version cannot say. The text is the nearest that can be written: it
 // is not valid there, or not the same program.
 struct Problem {
-  ast::Where where;            // of the statement
+  ast::Where where;  // of the statement
   std::string message;
 };
 

@@ -17,18 +17,34 @@ void Statements::simple(NodeId id, uint32_t depth) {
       if (value.valid()) expression(value, kBareTuple);
       break;
     }
-    case Kind::Delete: delete_targets(id); break;
-    case Kind::Assign: assign(id); break;
-    case Kind::TypeAlias: type_alias(id); break;
-    case Kind::AugAssign: augmented_assign(id); break;
-    case Kind::AnnAssign: annotated_assign(id); break;
-    case Kind::Raise: raise(id); break;
-    case Kind::Assert: assertion(id); break;
+    case Kind::Delete:
+      delete_targets(id);
+      break;
+    case Kind::Assign:
+      assign(id);
+      break;
+    case Kind::TypeAlias:
+      type_alias(id);
+      break;
+    case Kind::AugAssign:
+      augmented_assign(id);
+      break;
+    case Kind::AnnAssign:
+      annotated_assign(id);
+      break;
+    case Kind::Raise:
+      raise(id);
+      break;
+    case Kind::Assert:
+      assertion(id);
+      break;
     case Kind::Import:
       out_ += "import ";
       aliases(tree_.as<ast::Import>(id).names);
       break;
-    case Kind::ImportFrom: import_from(id); break;
+    case Kind::ImportFrom:
+      import_from(id);
+      break;
     case Kind::Global:
       out_ += "global ";
       names(tree_.as<ast::Global>(id).names);
@@ -37,12 +53,24 @@ void Statements::simple(NodeId id, uint32_t depth) {
       out_ += "nonlocal ";
       names(tree_.as<ast::Nonlocal>(id).names);
       break;
-    case Kind::Expr: expression(tree_.as<ast::Expr>(id).value, kTopLevel); break;
-    case Kind::Pass: out_ += "pass"; break;
-    case Kind::Break: out_ += "break"; break;
-    case Kind::Continue: out_ += "continue"; break;
-    case Kind::Comment: comment(tree_.text(tree_.as<ast::Comment>(id).text), depth); break;
-    default: PELLUCID_CHECK(ast::category_of(tree_.kind(id)) == ast::Category::Stmt); break;
+    case Kind::Expr:
+      expression(tree_.as<ast::Expr>(id).value, kTopLevel);
+      break;
+    case Kind::Pass:
+      out_ += "pass";
+      break;
+    case Kind::Break:
+      out_ += "break";
+      break;
+    case Kind::Continue:
+      out_ += "continue";
+      break;
+    case Kind::Comment:
+      comment(tree_.text(tree_.as<ast::Comment>(id).text), depth);
+      break;
+    default:
+      PELLUCID_CHECK(ast::category_of(tree_.kind(id)) == ast::Category::Stmt);
+      break;
   }
 }
 
@@ -164,7 +192,8 @@ void Statements::comment(std::string_view text, uint32_t depth) {
   }
 }
 
-// --- docstrings -------------------------------------------------------------------------------------
+// --- docstrings
+// -------------------------------------------------------------------------------------
 
 bool Statements::is_docstring(NodeId id) const {
   if (!tree_.is(id, Kind::Expr)) return false;
@@ -211,8 +240,7 @@ std::string indented(std::string_view text, size_t columns) {
 }  // namespace
 
 void Statements::docstring(NodeId id, uint32_t depth) {
-  const std::string_view text =
-      tree_.text(constant(tree_.as<ast::Expr>(id).value).text);
+  const std::string_view text = tree_.text(constant(tree_.as<ast::Expr>(id).value).text);
   // The compiler takes the indentation away again, so the text may stand as its author saw it.
   if (!before(13) && depth > 0 && text.find('\t') == std::string_view::npos) {
     const std::string natural = indented(text, size_t{4} * depth);

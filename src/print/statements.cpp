@@ -107,14 +107,30 @@ void Statements::next_in_body(Step step) {
 
 void Statements::statement(NodeId id, uint32_t depth) {
   switch (tree_.kind(id)) {
-    case Kind::FunctionDef: function(id, depth); break;
-    case Kind::ClassDef: class_definition(id, depth); break;
-    case Kind::For: for_loop(id, depth); break;
-    case Kind::While: while_loop(id, depth); break;
-    case Kind::If: conditional(id, depth, "if "); break;
-    case Kind::With: with(id, depth); break;
-    case Kind::Try: try_statement(id, depth); break;
-    case Kind::Match: match(id, depth); break;
+    case Kind::FunctionDef:
+      function(id, depth);
+      break;
+    case Kind::ClassDef:
+      class_definition(id, depth);
+      break;
+    case Kind::For:
+      for_loop(id, depth);
+      break;
+    case Kind::While:
+      while_loop(id, depth);
+      break;
+    case Kind::If:
+      conditional(id, depth, "if ");
+      break;
+    case Kind::With:
+      with(id, depth);
+      break;
+    case Kind::Try:
+      try_statement(id, depth);
+      break;
+    case Kind::Match:
+      match(id, depth);
+      break;
     default:
       simple(id, depth);
       end_line();
@@ -122,7 +138,8 @@ void Statements::statement(NodeId id, uint32_t depth) {
   }
 }
 
-// --- lines ------------------------------------------------------------------------------------------
+// --- lines
+// ------------------------------------------------------------------------------------------
 
 bool Statements::can_share_a_line(NodeId id) const {
   switch (tree_.kind(id)) {
@@ -134,8 +151,10 @@ bool Statements::can_share_a_line(NodeId id) const {
     case Kind::With:
     case Kind::Try:
     case Kind::Match:
-    case Kind::Comment: return false;
-    default: return ast::category_of(tree_.kind(id)) == ast::Category::Stmt;
+    case Kind::Comment:
+      return false;
+    default:
+      return ast::category_of(tree_.kind(id)) == ast::Category::Stmt;
   }
 }
 
@@ -196,7 +215,8 @@ void Statements::needs(int minor, const char* what) {
   expressions_.problem(std::string(what) + " needs Python 3." + std::to_string(minor));
 }
 
-// --- the layer's interface --------------------------------------------------------------------------
+// --- the layer's interface
+// --------------------------------------------------------------------------
 
 Source to_source(const ast::Tree& tree, NodeId root, const Style& style) {
   return Statements(tree, style).run(root);

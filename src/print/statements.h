@@ -28,7 +28,7 @@ class Statements {
     uint32_t id = 0;                  // a list (Body) or a node
     uint32_t index = 0;               // Body: the next statement
     uint32_t depth = 0;
-    const char* text = "";            // Line, Handler
+    const char* text = "";  // Line, Handler
   };
 
   void run_steps();
@@ -94,7 +94,7 @@ class Statements {
   ast::Where where_;       // of the current statement, for problems
   size_t line_start_ = 0;  // of the line being written
   uint32_t line_depth_ = 0;
-  uint32_t line_ = 1;      // its number
+  uint32_t line_ = 1;  // its number
 };
 
 }  // namespace pellucid::print

@@ -1,5 +1,5 @@
-// From the left, each bracket whose content fits is left alone; any other gets its items on lines of
-// their own, and then the items are looked at in the same way.
+// From the left, each bracket whose content fits is left alone; any other gets its items on lines
+// of their own, and then the items are looked at in the same way.
 #include "print/wrap.h"
 
 namespace pellucid::print {
@@ -63,8 +63,7 @@ class Wrapper {
     std::vector<size_t> open;
     for (size_t i = 0; i < marks_.size(); ++i) {
       if (marks_[i].what == Mark::Open) open.push_back(i);
-      const bool closes =
-          marks_[i].what == Mark::Close || marks_[i].what == Mark::CloseWithComma;
+      const bool closes = marks_[i].what == Mark::Close || marks_[i].what == Mark::CloseWithComma;
       if (!closes || open.empty()) continue;
       partner_[open.back()] = i;
       open.pop_back();

@@ -6,8 +6,8 @@ Runs under any CPython of 3.8 to 3.14 and needs only the standard library:
 
 The tool prints syntax trees that it is given in the form that `Serializer` writes; the header of
 tests/stages/print_tool/reprint.cpp describes it. Two programs are the same when their serialized
-trees are: positions aside, adjacent literal parts of f-strings joined, and docstrings cleaned as the
-compiler of 3.13 and later does.
+trees are: positions aside, adjacent literal parts of f-strings joined, and docstrings cleaned as
+the compiler of 3.13 and later does.
 """
 
 import ast
@@ -20,11 +20,23 @@ from pathlib import Path
 from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Tuple
 
 BOOL_OPERATORS = ["And", "Or"]
-OPERATORS = (
-    "Add Sub Mult MatMult Div Mod Pow LShift RShift BitOr BitXor BitAnd FloorDiv".split()
-)
+OPERATORS = [
+    "Add",
+    "Sub",
+    "Mult",
+    "MatMult",
+    "Div",
+    "Mod",
+    "Pow",
+    "LShift",
+    "RShift",
+    "BitOr",
+    "BitXor",
+    "BitAnd",
+    "FloorDiv",
+]
 UNARY_OPERATORS = ["USub", "UAdd", "Not", "Invert"]
-CMP_OPERATORS = "Lt LtE Eq NotEq Gt GtE Is IsNot In NotIn".split()
+CMP_OPERATORS = ["Lt", "LtE", "Eq", "NotEq", "Gt", "GtE", "Is", "IsNot", "In", "NotIn"]
 
 # The fields of each kind, as nodes.def lists them: N a node, L a list, S a name, V a constant,
 # I a number. What CPython's tree lacks in a version is absent or empty.
@@ -306,7 +318,7 @@ def difference(wanted: str, text: str) -> str:
 def check(tool: str, paths: "Iterable[Path]", keep_lines: bool) -> "Iterator[Failure | None]":
     """Check files in batches; yield None for each that passes."""
     flags = ["--keep-lines"] if keep_lines else []
-    batch: "List[Tuple[Path, str, str]]" = []
+    batch: List[Tuple[Path, str, str]] = []
 
     def finish() -> "Iterator[Failure | None]":
         answers = reprint(tool, [with_lines for _, _, with_lines in batch], *flags)

@@ -37,13 +37,13 @@ std::string bytes_of(const std::string& hex) {
 }
 
 const std::unordered_map<std::string, ConstKind> kConstKinds = {
-    {"None", ConstKind::None},       {"False", ConstKind::False},
-    {"True", ConstKind::True},       {"Ellipsis", ConstKind::Ellipsis},
-    {"Int", ConstKind::Int},         {"BigInt", ConstKind::BigInt},
-    {"Float", ConstKind::Float},     {"Complex", ConstKind::Complex},
-    {"Str", ConstKind::Str},         {"Bytes", ConstKind::Bytes},
-    {"Tuple", ConstKind::Tuple},     {"FrozenSet", ConstKind::FrozenSet},
-    {"Slice", ConstKind::Slice},     {"Opaque", ConstKind::Opaque},
+    {"None", ConstKind::None},   {"False", ConstKind::False},
+    {"True", ConstKind::True},   {"Ellipsis", ConstKind::Ellipsis},
+    {"Int", ConstKind::Int},     {"BigInt", ConstKind::BigInt},
+    {"Float", ConstKind::Float}, {"Complex", ConstKind::Complex},
+    {"Str", ConstKind::Str},     {"Bytes", ConstKind::Bytes},
+    {"Tuple", ConstKind::Tuple}, {"FrozenSet", ConstKind::FrozenSet},
+    {"Slice", ConstKind::Slice}, {"Opaque", ConstKind::Opaque},
 };
 
 class Machine {
@@ -51,7 +51,8 @@ class Machine {
   explicit Machine(const print::Style& style) : style_(style) {
     // Every kind by its name, with one empty node to copy.
 #define FIELD(type, name)
-#define NODE(kind, category, fields) kinds_[#kind] = [](ast::Tree& tree) { return tree.add(ast::kind{}); };
+#define NODE(kind, category, fields) \
+  kinds_[#kind] = [](ast::Tree& tree) { return tree.add(ast::kind{}); };
 #include "ast/nodes.def"
 #undef NODE
 #undef FIELD
@@ -133,7 +134,9 @@ class Machine {
     object::Const value;
     value.kind = kConstKinds.at(kind);
     switch (value.kind) {
-      case ConstKind::Int: in >> value.integer; break;
+      case ConstKind::Int:
+        in >> value.integer;
+        break;
       case ConstKind::BigInt:
         in >> word;
         value.text = tree_->intern(word);
@@ -162,7 +165,8 @@ class Machine {
         stack_.resize(stack_.size() - count);
         break;
       }
-      default: break;
+      default:
+        break;
     }
     stack_.push_back(module_->add(std::move(value)).value);
   }

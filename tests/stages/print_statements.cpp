@@ -1,0 +1,118 @@
+#include "print_trees.h"
+#include "testing.h"
+
+namespace pellucid::print {
+namespace {
+
+using ast::NodeId;
+
+NodeId pass(TreeMaker& t) { return t.tree.add(ast::Pass{}); }
+
+NodeId function(TreeMaker& t, std::initializer_list<NodeId> body) {
+  ast::FunctionDef node;
+  node.name = t.tree.intern("f");
+  node.args = t.tree.add(ast::arguments{});
+  node.body = t.tree.list(body);
+  return t.tree.add(node);
+}
+
+TEST("print: an else that is one if becomes elif, however long the chain") {
+  TreeMaker t;
+  NodeId last = t.tree.add(ast::If{t.name("z"), t.tree.list({pass(t)}), {}});
+  const size_t count = 2'000;
+  for (size_t i = 0; i < count; ++i) {
+    last = t.tree.add(ast::If{t.name("x"), t.tree.list({pass(t)}), t.tree.list({last})});
+  }
+  const Source source = t.source(last);
+  EXPECT(source.text.starts_with("if x:\n    pass\nelif x:\n    pass\n"));
+  EXPECT(source.text.ends_with("elif z:\n    pass\n"));
+  EXPECT_EQ(source.map.size(), 2 * (count + 1));
+}
+
+TEST("print: a body without statements has a pass, comments or not") {
+  TreeMaker t;
+  const NodeId comment = t.tree.add(ast::Comment{t.tree.intern("one\ntwo")});
+  EXPECT_EQ(t.print(function(t, {comment})), "def f():\n    # one\n    # two\n    pass\n");
+  EXPECT_EQ(t.print(function(t, {})), "def f():\n    pass\n");
+  EXPECT_EQ(t.print(t.tree.add(ast::Module{})), "");
+}
+
+TEST("print: a docstring has triple quotes and real line ends") {
+  TreeMaker t;
+  const auto doc = [&](std::string_view text) { return function(t, {t.statement(t.text(text))}); };
+  EXPECT_EQ(t.print(doc("Title.\n\nBody \\ \"\"\"quoted\"")),
+            "def f():\n    \"\"\"Title.\n\nBody \\\\ \"\"\\\"quoted\\\"\"\"\"\n");
+  t.style.version.minor = 13;
+  EXPECT_EQ(t.print(doc("Title.\n\nBody\n    more\n")),
+            "def f():\n    \"\"\"Title.\n\n    Body\n        more\n    \"\"\"\n");
+  // Not what the compiler leaves of an indented docstring, so it stands as it is.
+  EXPECT_EQ(t.print(doc("Title.\n  Body")), "def f():\n    \"\"\"Title.\n  Body\"\"\"\n");
+}
+
+TEST("print: the source map has the line of each statement") {
+  TreeMaker t;
+  const NodeId inner = t.statement(t.name("y"), 20);
+  const NodeId root = t.tree.add(ast::Module{t.tree.list(
+      {t.statement(t.name("x"), 10), function(t, {t.statement(t.text("a\nb"), 19), inner})})});
+  const Source source = t.source(root);
+  EXPECT_EQ(source.text, "x\n\n\ndef f():\n    \"\"\"a\nb\"\"\"\n    y\n");
+  REQUIRE(source.map.size() == 4);
+  EXPECT_EQ(source.map[0].line, 1u);
+  EXPECT_EQ(source.map[1].line, 4u);
+  EXPECT_EQ(source.map[2].line, 5u);
+  EXPECT_EQ(source.map[3].line, 7u);
+  EXPECT_EQ(source.map[3].where.line, 20);
+}
+
+TEST("print: statements stay on their lines on request") {
+  TreeMaker t;
+  t.style.keep_lines = true;
+  const NodeId root = t.tree.add(ast::Module{t.tree.list(
+      {t.statement(t.name("a"), 2), t.statement(t.name("b"), 2), t.statement(t.name("c"), 5)})});
+  EXPECT_EQ(t.print(root), "\na; b\n\n\nc\n");
+}
+
+TEST("print: long lines are broken in brackets only") {
+  TreeMaker t;
+  std::vector<NodeId> args;
+  for (int i = 0; i < 8; ++i) args.push_back(t.name("argument_" + std::to_string(i)));
+  const auto call = [&](std::span<const NodeId> list) {
+    return t.tree.add(ast::Call{t.name("function"), t.tree.list(list), {}});
+  };
+  EXPECT_EQ(t.print(call(std::span(args).first(7))),
+            "function(argument_0, argument_1, argument_2, argument_3, argument_4, argument_5, "
+            "argument_6)\n");
+  std::vector<NodeId> again;
+  for (int i = 0; i < 8; ++i) again.push_back(t.name("argument_" + std::to_string(i)));
+  const NodeId two[] = {t.name("x"), call(again)};
+  EXPECT_EQ(t.print(call(two)), R"(function(
+    x,
+    function(
+        argument_0,
+        argument_1,
+        argument_2,
+        argument_3,
+        argument_4,
+        argument_5,
+        argument_6,
+        argument_7,
+    ),
+)
+)");
+}
+
+TEST("print: syntax that is newer than the version is reported") {
+  TreeMaker t;
+  ast::Match node;
+  node.subject = t.name("x");
+  node.cases = t.tree.list(
+      {t.tree.add(ast::match_case{t.tree.add(ast::MatchAs{}), {}, t.tree.list({pass(t)})})});
+  const NodeId root = t.tree.add(node);
+  const Source source = t.source(root);
+  EXPECT_EQ(source.text, "match x:\n    case _:\n        pass\n");
+  REQUIRE(source.problems.size() == 1);
+  EXPECT_EQ(source.problems[0].message, std::string("match needs Python 3.10"));
+}
+
+}  // namespace
+}  // namespace pellucid::print
