@@ -82,6 +82,10 @@ class Expressions {
   const std::vector<ast::ListId>& bodies_;
 };
 
+// The definition of a code object on its own: what `bodies` has for it under its parameters.
+ast::NodeId function_source(ast::Tree& tree, object::CodeId code,
+                            const std::vector<ast::ListId>& bodies);
+
 // Whether `node` is a literal: no expression yet, to be defined or hoisted by the caller.
 bool is_literal(const ast::Tree& tree, ast::NodeId node);
 

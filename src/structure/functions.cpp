@@ -226,17 +226,26 @@ bool set_part(ast::Tree& tree, NodeId literal, uint32_t flag, NodeId value, bool
 
 }  // namespace
 
-NodeId Expressions::function_literal(CodeId id, ast::Where at) {
-  const NodeId args = parameters(tree_, id, at);
+NodeId function_source(ast::Tree& tree, CodeId id, const std::vector<ListId>& bodies) {
+  const Code& code = tree.module()[id];
+  const bool is_async = (code.flags & (object::kCoroutine | object::kAsyncGenerator)) != 0;
+  const ast::Where at{code.firstlineno, ast::Where{}.offset};
+  const NodeId args = parameters(tree, id, at);
   if (!args.valid()) return NodeId();
-  const ListId body = id.index() < bodies_.size() ? bodies_[id.index()] : ListId();
-  const Symbol name = module()[id].name;
-  if (tree_.text(name) == "<lambda>") {
-    const NodeId value = returned_expression(tree_, body);
-    if (value.valid()) return tree_.add(ast::Lambda{args, value}, at);
+  return tree.add(ast::FunctionDef{code.name, args, bodies[id.index()], {}, NodeId(), {}, is_async}, at);
+}
+
+NodeId Expressions::function_literal(CodeId id, ast::Where at) {
+  const NodeId literal = function_source(tree_, id, bodies_);
+  if (!literal.valid()) return literal;
+  tree_.set_where(literal, at);
+  if (tree_.text(module()[id].name) == "<lambda>") {
+    const NodeId value = returned_expression(tree_, bodies_[id.index()]);
+    if (value.valid()) {
+      return tree_.add(ast::Lambda{tree_.as<ast::FunctionDef>(literal).args, value}, at);
+    }
   }
-  const bool is_async = (module()[id].flags & (object::kCoroutine | object::kAsyncGenerator)) != 0;
-  return tree_.add(ast::FunctionDef{name, args, body, {}, NodeId(), {}, is_async}, at);
+  return literal;
 }
 
 NodeId Expressions::function(const ir::Value& value, Nodes operands) {
