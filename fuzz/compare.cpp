@@ -11,8 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace pellucid;
   const Result<object::Module> module = object::read_pyc(std::span(data, size));
   if (!module.ok()) return 0;
-  const verify::Verdict verdict =
-      verify::compare(*module, module->root, *module, module->root);
+  const verify::Verdict verdict = verify::compare(*module, module->root, *module, module->root);
   // Bytecode that is invalid is unproven, with a reason.
   if (verdict.status == verify::Status::Unproven && verdict.first_unproven() == nullptr) {
     __builtin_trap();

@@ -1,9 +1,10 @@
-// A small fuzzer for machines without libFuzzer: mutates seed files for a while and runs the target.
+// A small fuzzer for machines without libFuzzer: mutates seed files for a while and runs the
+// target.
 //
 //   fuzz_<name> -max_total_time=SECONDS SEED...
 //
-// It knows nothing of coverage. The input that is being run lies in `<program>.input`, so that it can be
-// looked at after a crash; `<program> FILE` without a time runs the file once.
+// It knows nothing of coverage. The input that is being run lies in `<program>.input`, so that it
+// can be looked at after a crash; `<program> FILE` without a time runs the file once.
 
 #include <algorithm>
 #include <chrono>
@@ -46,11 +47,21 @@ class Mutator {
     const size_t at = below(bytes.size());
     static constexpr uint8_t kEdges[] = {0, 1, 2, 0x7f, 0x80, 0xfe, 0xff};
     switch (below(6)) {
-      case 0: bytes[at] ^= static_cast<uint8_t>(1u << below(8)); break;
-      case 1: bytes[at] = static_cast<uint8_t>(below(256)); break;
-      case 2: bytes[at] = kEdges[below(std::size(kEdges))]; break;
-      case 3: bytes.resize(at); break;
-      case 4: bytes.erase(bytes.begin() + static_cast<std::ptrdiff_t>(at)); break;
+      case 0:
+        bytes[at] ^= static_cast<uint8_t>(1u << below(8));
+        break;
+      case 1:
+        bytes[at] = static_cast<uint8_t>(below(256));
+        break;
+      case 2:
+        bytes[at] = kEdges[below(std::size(kEdges))];
+        break;
+      case 3:
+        bytes.resize(at);
+        break;
+      case 4:
+        bytes.erase(bytes.begin() + static_cast<std::ptrdiff_t>(at));
+        break;
       default: {  // a piece of another seed
         const Bytes& other = seeds[below(seeds.size())];
         const size_t from = below(other.size());

@@ -12,7 +12,7 @@ from pellucid.decompile import Decompilation, Verdict, decompile_pyc
 from pellucid.errors import DecompileError
 
 EXIT_OK = 0
-EXIT_ERROR = 1  # a file could not be read, decompiled or written
+EXIT_ERROR = 1  # a file could not be read, wholly decompiled or written
 EXIT_UNPROVEN = 3  # every file was decompiled, one at least without a proof (--verify)
 
 
@@ -94,7 +94,7 @@ def run(jobs: Sequence[Job], verify: bool, workers: int, as_json: bool) -> int:
             print(json.dumps(_as_json(result)), flush=True)
         else:
             _print(result, alone=len(jobs) == 1)
-        if result.error is not None:
+        if result.error is not None or (result.decompilation and result.decompilation.diagnostics):
             status = EXIT_ERROR
         elif (
             verify and status == EXIT_OK and result.verdict and result.verdict.status == "unproven"

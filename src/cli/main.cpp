@@ -71,15 +71,30 @@ Result<std::vector<uint8_t>> read_file(const std::string& path) {
   return bytes;
 }
 
-Result<std::string> text_of(const Arguments& arguments, const std::string& path) {
+// What one file gave: the text, and what is not as it should be in it.
+struct Answer {
+  std::string text;
+  std::vector<Error> complaints;
+};
+
+Answer plain(std::string text) { return {std::move(text), {}}; }
+
+Result<Answer> answer_for(const Arguments& arguments, const std::string& path) {
   PELLUCID_TRY(const std::vector<uint8_t> bytes, read_file(path));
   PELLUCID_TRY(object::Module module, object::read_pyc(bytes));
-  if (arguments.stage == "module") return object::dump(module);
+  if (arguments.stage == "module") return plain(object::dump(module));
   if (arguments.command != "decompile") {
-    return driver::dump_stage(module, module.root, arguments.stage);
+    PELLUCID_TRY(std::string text, driver::dump_stage(module, module.root, arguments.stage));
+    return plain(std::move(text));
   }
   PELLUCID_TRY(driver::Output output, driver::decompile(module, module.root));
-  return std::move(output.source);
+  Answer answer = plain(std::move(output.source));
+  for (const driver::Diagnostic& diagnostic : output.diagnostics) {
+    const std::string_view name = module.text(module[diagnostic.code].qualname);
+    answer.complaints.push_back(
+        {ErrorCode::Unsupported, diagnostic.offset, std::string(name) + ": " + diagnostic.message});
+  }
+  return answer;
 }
 
 void complain(const std::string& path, const Error& error) {
@@ -104,9 +119,9 @@ bool write(const Arguments& arguments, const std::string& text) {
 }
 
 // The one place where what should not happen is caught: a bug of ours is an error of one file.
-Result<std::string> guarded_text_of(const Arguments& arguments, const std::string& path) {
+Result<Answer> guarded_answer_for(const Arguments& arguments, const std::string& path) {
   try {
-    return text_of(arguments, path);
+    return answer_for(arguments, path);
   } catch (const std::bad_alloc&) {
     return Error{ErrorCode::Limit, 0, "not enough memory"};
   } catch (const std::exception& error) {
@@ -117,14 +132,20 @@ Result<std::string> guarded_text_of(const Arguments& arguments, const std::strin
 int run(const Arguments& arguments) {
   int status = 0;
   for (const std::string& path : arguments.files) {
-    const Result<std::string> text = guarded_text_of(arguments, path);
-    if (!text.ok()) {
-      complain(path, text.error());
+    const Result<Answer> answer = guarded_answer_for(arguments, path);
+    if (!answer.ok()) {
+      complain(path, answer.error());
       status = 1;
-    } else if (!write(arguments, *text)) {
+      continue;
+    }
+    if (!write(arguments, answer->text)) {
       std::fprintf(stderr, "pellucid: %s: cannot be written\n",
                    arguments.out.empty() ? "standard output" : arguments.out.c_str());
       return 1;
+    }
+    for (const Error& complaint : answer->complaints) {
+      complain(path, complaint);
+      status = 1;
     }
   }
   return status;

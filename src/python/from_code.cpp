@@ -28,8 +28,7 @@ std::string utf8(nb::handle text) {
     return std::string(fast, static_cast<size_t>(size));
   }
   PyErr_Clear();  // a lone surrogate
-  nb::object encoded =
-      nb::steal(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogatepass"));
+  nb::object encoded = nb::steal(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogatepass"));
   if (!encoded.is_valid()) throw nb::python_error();
   return std::string(PyBytes_AS_STRING(encoded.ptr()),
                      static_cast<size_t>(PyBytes_GET_SIZE(encoded.ptr())));
@@ -52,8 +51,8 @@ std::vector<std::string> texts(nb::handle code, const char* attribute) {
 }
 
 bool is_identifier(const std::string& name) {
-  nb::object text = nb::steal(
-      PyUnicode_Decode(name.data(), static_cast<Py_ssize_t>(name.size()), "utf-8", "surrogatepass"));
+  nb::object text = nb::steal(PyUnicode_Decode(name.data(), static_cast<Py_ssize_t>(name.size()),
+                                               "utf-8", "surrogatepass"));
   if (!text.is_valid()) throw nb::python_error();
   if (!nb::cast<bool>(text.attr("isidentifier")())) return false;
   return !nb::cast<bool>(nb::module_::import_("keyword").attr("iskeyword")(text));
@@ -72,7 +71,8 @@ std::string identifier_part(const std::string& text) {
 
 // A word that tells a reader what the object is: its own name if it has one, else its type's.
 std::string hint_of(nb::handle object) {
-  for (const nb::handle named : {object, nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())))}) {
+  for (const nb::handle named :
+       {object, nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())))}) {
     // Only these are asked for their name: a proxy's attribute access may run anybody's code.
     PyObject* p = named.ptr();
     if (!PyType_Check(p) && !PyFunction_Check(p) && !PyCFunction_Check(p) && !PyModule_Check(p)) {

@@ -36,8 +36,8 @@ class OpaqueNames {
   std::vector<nanobind::object> objects_;  // kept alive, so that an address means one object
 };
 
-// A code object with everything nested in it. Names of variables of the root that are no identifiers are
-// replaced one-to-one; `renamed` maps the new ones to the old.
+// A code object with everything nested in it. Names of variables of the root that are no
+// identifiers are replaced one-to-one; `renamed` maps the new ones to the old.
 struct LiveCode {
   object::Module module;
   std::unordered_map<std::string, std::string> renamed;

@@ -23,12 +23,18 @@ namespace {
 
 const char* name_of(ErrorCode code) {
   switch (code) {
-    case ErrorCode::Truncated: return "truncated";
-    case ErrorCode::Malformed: return "malformed";
-    case ErrorCode::UnknownVersion: return "unknown version";
-    case ErrorCode::Unsupported: return "unsupported";
-    case ErrorCode::Limit: return "limit";
-    case ErrorCode::Internal: return "internal";
+    case ErrorCode::Truncated:
+      return "truncated";
+    case ErrorCode::Malformed:
+      return "malformed";
+    case ErrorCode::UnknownVersion:
+      return "unknown version";
+    case ErrorCode::Unsupported:
+      return "unsupported";
+    case ErrorCode::Limit:
+      return "limit";
+    case ErrorCode::Internal:
+      return "internal";
   }
   return "internal";
 }
@@ -47,8 +53,8 @@ T value_or_raise(Result<T> result) {
 }
 
 nb::str text(const std::string& utf8) {
-  PyObject* made = PyUnicode_DecodeUTF8(utf8.data(), static_cast<Py_ssize_t>(utf8.size()),
-                                        "surrogatepass");
+  PyObject* made =
+      PyUnicode_DecodeUTF8(utf8.data(), static_cast<Py_ssize_t>(utf8.size()), "surrogatepass");
   if (made == nullptr) throw nb::python_error();
   return nb::steal<nb::str>(made);
 }
@@ -152,9 +158,12 @@ nb::str dump_pyc(const nb::bytes& data, const std::string& stage) {
 
 const char* name_of(verify::Status status) {
   switch (status) {
-    case verify::Status::Identical: return "identical";
-    case verify::Status::Equivalent: return "equivalent";
-    case verify::Status::Unproven: return "unproven";
+    case verify::Status::Identical:
+      return "identical";
+    case verify::Status::Equivalent:
+      return "equivalent";
+    case verify::Status::Unproven:
+      return "unproven";
   }
   return "unproven";
 }

@@ -40,8 +40,9 @@ std::string show(const T& value) {
 template <typename A, typename B>
 bool expect_eq(const char* file, int line, const char* text, const A& got, const B& wanted) {
   if (got == wanted) return true;
-  report_failure(file, line,
-                 std::string(text) + "\n--- got ---\n" + show(got) + "\n--- wanted ---\n" + show(wanted));
+  report_failure(
+      file, line,
+      std::string(text) + "\n--- got ---\n" + show(got) + "\n--- wanted ---\n" + show(wanted));
   return false;
 }
 
@@ -54,7 +55,7 @@ inline bool expect(const char* file, int line, const char* text, bool holds) {
 
 #define PELLUCID_TEST_CONCAT_(a, b) a##b
 #define PELLUCID_TEST_CONCAT(a, b) PELLUCID_TEST_CONCAT_(a, b)
-#define PELLUCID_TEST_(name, id)                                                          \
+#define PELLUCID_TEST_(name, id)                                                               \
   static void PELLUCID_TEST_CONCAT(test_body_, id)();                                          \
   static const ::pellucid::testing::Registration PELLUCID_TEST_CONCAT(test_registration_, id){ \
       name, PELLUCID_TEST_CONCAT(test_body_, id)};                                             \
@@ -65,5 +66,6 @@ inline bool expect(const char* file, int line, const char* text, bool holds) {
   ::pellucid::testing::expect(__FILE__, __LINE__, #__VA_ARGS__, static_cast<bool>(__VA_ARGS__))
 #define EXPECT_EQ(got, wanted) \
   ::pellucid::testing::expect_eq(__FILE__, __LINE__, #got " == " #wanted, (got), (wanted))
-#define REQUIRE(...) \
-  if (!EXPECT(__VA_ARGS__)) throw ::pellucid::testing::Abandoned {}
+#define REQUIRE(...)                                               \
+  if (!EXPECT(__VA_ARGS__)) throw ::pellucid::testing::Abandoned { \
+    }
