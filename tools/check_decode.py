@@ -4,8 +4,9 @@
     python tools/check_decode.py 3.14 --every 20        # a sample
     python tools/check_decode.py 3.8 --python PATH --binary build/dev/pellucid
 
-Opcode, argument, jump target and line of every instruction must agree. 3.14 is the WebAssembly build
-in build/node (npm package pyodide). Prints the figures; exits with 1 on the first disagreement.
+Opcode, argument, jump target and line of every instruction must agree. 3.14 is the WebAssembly
+build in build/node (npm package pyodide). Prints the figures; exits with 1 on the first
+disagreement.
 """
 
 import argparse
@@ -64,31 +65,35 @@ def compare(binary: Path, folder: Path) -> Figures:
             stderr=subprocess.PIPE,
             check=False,
         )
-        ours = done.stdout.decode("ascii").splitlines()
-        theirs = [
-            line
-            for pyc in chunk
-            for line in pyc.with_suffix(".dis").read_text(encoding="ascii").splitlines()
-        ]
-        heads = sum(line.startswith("raw ") for line in theirs)
-        codes += heads
-        instructions += len(theirs) - heads
+        ours = blocks(done.stdout.decode("ascii"))
+        listings = [pyc.with_suffix(".dis").read_text(encoding="ascii") for pyc in chunk]
+        theirs = blocks("".join(listings))
+        codes += len(theirs)
+        instructions += sum(len(block) - 1 for block in theirs)
         if done.returncode != 0 or ours != theirs:
             why = done.stderr.decode(errors="replace") + first_difference(ours, theirs)
             return Figures(start, codes, instructions, why)
     return Figures(len(pycs), codes, instructions, None)
 
 
-def first_difference(ours: List[str], theirs: List[str]) -> str:
+def blocks(text: str) -> List[List[str]]:
+    """Split a listing into code objects, in an order that does not depend on who wrote it."""
+    found: List[List[str]] = []
+    for line in text.splitlines():
+        if line.startswith("raw "):
+            found.append([])
+        found[-1].append(line)
+    return sorted(found)
+
+
+def first_difference(ours: List[List[str]], theirs: List[List[str]]) -> str:
     """Say where two listings part."""
-    code = ""
-    for index in range(max(len(ours), len(theirs))):
-        our = ours[index] if index < len(ours) else "(end)"
-        their = theirs[index] if index < len(theirs) else "(end)"
-        if our != their:
-            return f"in {code}: pellucid {our!r}, dis {their!r}"
-        if our.startswith("raw "):
-            code = our[len("raw ") :]
+    if len(ours) != len(theirs):
+        return f"pellucid has {len(ours)} code objects, dis has {len(theirs)}"
+    for our, their in zip(ours, theirs):
+        for our_line, their_line in zip([*our, "(end)"], [*their, "(end)"]):
+            if our_line != their_line:
+                return f"in {their[0]}: pellucid {our_line!r}, dis {their_line!r}"
     return "the listings are equal"
 
 

@@ -1,6 +1,6 @@
 """Compile files and list their code objects as `dis` sees them; run by the interpreter under test.
 
-    python3.9 tools/dis_listing.py OUT --stdlib [--every N]    # every N-th file of the standard library
+    python3.9 tools/dis_listing.py OUT --stdlib [--every N]    # every N-th file of the library
     python3.9 tools/dis_listing.py OUT FILE.py...
 
 Writes OUT/<number>.pyc and OUT/<number>.dis. A listing has the form of `pellucid dump --stage=raw`:

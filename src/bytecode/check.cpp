@@ -7,17 +7,24 @@ namespace {
 
 void check_operand(const object::Module& module, const Stream& stream, const Instr& instr) {
   switch (operand_of(instr.op)) {
-    case Operand::Const: PELLUCID_CHECK(instr.a < module.consts.size()); return;
+    case Operand::Const:
+      PELLUCID_CHECK(instr.a < module.consts.size());
+      return;
     case Operand::Name:
     case Operand::Local:
-    case Operand::Cell: PELLUCID_CHECK(instr.a < module.strings.size()); return;
-    case Operand::Target: PELLUCID_CHECK(instr.a < stream.instrs.size()); return;
+    case Operand::Cell:
+      PELLUCID_CHECK(instr.a < module.strings.size());
+      return;
+    case Operand::Target:
+      PELLUCID_CHECK(instr.a < stream.instrs.size());
+      return;
     case Operand::None:
     case Operand::Count:
     case Operand::Depth:
     case Operand::Operator:
     case Operand::Flags:
-    case Operand::Kind: return;
+    case Operand::Kind:
+      return;
   }
 }
 

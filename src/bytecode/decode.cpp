@@ -14,7 +14,8 @@ RawFacts facts_of(const object::Code& code, const std::vector<RawInstr>& raw,
   RawFacts facts;
   facts.at_unit.assign(code.bytecode.size() / 2, kNoRaw);
   facts.is_target.assign(raw.size(), false);
-  for (size_t i = 0; i < raw.size(); ++i) facts.at_unit[raw[i].start / 2] = static_cast<uint32_t>(i);
+  for (size_t i = 0; i < raw.size(); ++i)
+    facts.at_unit[raw[i].start / 2] = static_cast<uint32_t>(i);
   const auto mark = [&](int64_t offset) {
     if (offset < 0 || offset % 2 != 0) return;
     const auto unit = static_cast<uint64_t>(offset) / 2;
@@ -33,9 +34,9 @@ Result<bool> resolve_targets(Translation& translation) {
     if (operand_of(instr.op) != Operand::Target) continue;
     instr.a = translation.first[instr.a];
     if (instr.a >= translation.instrs.size()) {
-      return Error{ErrorCode::Malformed, instr.offset,
-                   "bytecode: jump past the last instruction at offset " +
-                       std::to_string(instr.offset)};
+      return Error{
+          ErrorCode::Malformed, instr.offset,
+          "bytecode: jump past the last instruction at offset " + std::to_string(instr.offset)};
     }
   }
   return true;
@@ -65,8 +66,9 @@ class ExceptionTable {
  private:
   // The first canonical instruction at or behind a byte offset.
   uint32_t index_of(uint32_t offset) const {
-    const auto it = std::lower_bound(raw_.begin(), raw_.end(), offset,
-                                     [](const RawInstr& instr, uint32_t o) { return instr.start < o; });
+    const auto it =
+        std::lower_bound(raw_.begin(), raw_.end(), offset,
+                         [](const RawInstr& instr, uint32_t o) { return instr.start < o; });
     return translation_.first[static_cast<size_t>(it - raw_.begin())];
   }
 

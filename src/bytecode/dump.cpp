@@ -9,7 +9,8 @@ namespace pellucid::bytecode {
 namespace {
 
 constexpr std::string_view kUnary[] = {"-", "+", "not", "~"};
-constexpr std::string_view kBinary[] = {"+", "-", "*", "@", "/", "%", "**", "<<", ">>", "|", "^", "&", "//"};
+constexpr std::string_view kBinary[] = {"+",  "-",  "*", "@", "/", "%", "**",
+                                        "<<", ">>", "|", "^", "&", "//"};
 constexpr std::string_view kCompare[] = {"<", "<=", "==", "!=", ">", ">="};
 
 std::string operator_text(const Instr& instr) {
@@ -60,19 +61,23 @@ std::string text_of(const object::Module& module, const Instr& instr) {
   const std::string name(name_of(instr.op));
   const std::string a = ' ' + std::to_string(instr.a);
   switch (operand_of(instr.op)) {
-    case Operand::None: return with_second(name, instr);
+    case Operand::None:
+      return with_second(name, instr);
     case Operand::Const:
       return with_second(name + ' ' + object::repr(module, instr.constant()), instr);
     case Operand::Name:
     case Operand::Local:
     case Operand::Cell:
       return with_second(name + ' ' + std::string(module.text(instr.symbol())), instr);
-    case Operand::Target: return with_second(name + " ->" + a, instr);
-    case Operand::Operator: return name + ' ' + operator_text(instr);
+    case Operand::Target:
+      return with_second(name + " ->" + a, instr);
+    case Operand::Operator:
+      return name + ' ' + operator_text(instr);
     case Operand::Count:
     case Operand::Depth:
     case Operand::Flags:
-    case Operand::Kind: return with_second(name + a, instr);
+    case Operand::Kind:
+      return with_second(name + a, instr);
   }
   return name;
 }

@@ -24,8 +24,8 @@ Error cut_off(const std::vector<uint8_t>& table) {
   return Error{ErrorCode::Malformed, table.size(), "line table: unexpected end"};
 }
 
-// 3.8, 3.9 (Objects/lnotab_notes.txt): pairs of an address increment and a signed line increment; the
-// line is that of the addresses behind it, up to the end of the code.
+// 3.8, 3.9 (Objects/lnotab_notes.txt): pairs of an address increment and a signed line increment;
+// the line is that of the addresses behind it, up to the end of the code.
 Result<Lines> read_lnotab(const object::Code& code) {
   const std::vector<uint8_t>& table = code.linetable;
   Lines lines(code.bytecode.size() / 2, code.firstlineno);
@@ -58,8 +58,8 @@ Result<Lines> read_linetable(const object::Code& code) {
   return lines;
 }
 
-// 3.11+ (Objects/locations.md): entries of a kind and a length in code units, then what the kind needs.
-// Only the start line is kept.
+// 3.11+ (Objects/locations.md): entries of a kind and a length in code units, then what the kind
+// needs. Only the start line is kept.
 Result<Lines> read_locations(const object::Code& code) {
   enum Kind { kShortEnd = 10, kOneLineEnd = 13, kNoColumns = 13, kLong = 14, kNoLocation = 15 };
   const std::vector<uint8_t>& table = code.linetable;
@@ -77,7 +77,8 @@ Result<Lines> read_locations(const object::Code& code) {
       complete = read_signed_varint(table, at, delta);
       line = plus(line, delta);
       uint32_t ignored = 0;
-      for (int i = 0; complete && kind == kLong && i < 3; ++i) complete = read_varint(table, at, ignored);
+      for (int i = 0; complete && kind == kLong && i < 3; ++i)
+        complete = read_varint(table, at, ignored);
     } else if (kind < kShortEnd) {
       at += 1;
     } else if (kind < kOneLineEnd) {

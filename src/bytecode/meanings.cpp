@@ -170,7 +170,8 @@ constexpr Meaning kMeanings[] = {
     {"BUILD_INTERPOLATION", kAll, Form::Interpolation, Op::BuildInterpolation},
     {"BUILD_TEMPLATE", kAll, Form::Plain, Op::BuildTemplate},
 
-    // -- functions and calls (b: the slots that hold what is called) --------------------------------
+    // -- functions and calls (b: the slots that hold what is called)
+    // --------------------------------
     {"MAKE_FUNCTION", until(10), Form::Number, Op::MakeFunction, 0, 1},
     {"MAKE_FUNCTION", {11, 12}, Form::Number, Op::MakeFunction},
     {"MAKE_FUNCTION", since(13), Form::Plain, Op::MakeFunction},
@@ -259,7 +260,8 @@ constexpr Meaning kMeanings[] = {
     {"RERAISE", {9, 10}, Form::Plain, Op::Reraise, 3},
     {"RERAISE", since(11), Form::Reraise, Op::Reraise, 1},
 
-    // -- the block stack of 3.8-3.10 ----------------------------------------------------------------
+    // -- the block stack of 3.8-3.10
+    // ----------------------------------------------------------------
     {"SETUP_FINALLY", kAll, Form::Target, Op::SetupFinally},
     {"SETUP_WITH", kAll, Form::Target, Op::SetupWith},
     {"SETUP_ASYNC_WITH", kAll, Form::Target, Op::SetupAsyncWith},

@@ -19,30 +19,30 @@ enum class Form : uint8_t {
   Target,  // a = the instruction that the jump leads to
   // ... and these make none or several, or take their argument apart (translate.cpp).
   Drop,
-  Never,              // occurs in no code object
-  ReturnGenerator,    // dropped with the pop behind it
-  MakeCell,           // dropped in the prologue
-  DupTwo,             // Copy 2, Copy 2
-  SmallInt,           // LoadConst
-  ReturnConst,        // LoadConst, ReturnValue
-  TwoLocals,          // the row's op on the local in the high bits, then LoadFast ...
-  StoreTwo,           // ... or StoreFast of the one in the low bits
-  GlobalNullBelow,    // low bit: PushNull, then LoadGlobal
-  GlobalNullAbove,    // low bit: LoadGlobal, then PushNull
-  AttrOrMethod,       // low bit: LoadMethod instead of LoadAttr
-  SuperAttr,          // LoadSuper, then LoadAttr or LoadMethod
-  CommonConstant,     // LoadAssertionError where it is that
-  SliceThen,          // BuildSlice 2, then the row's op
-  BinaryOp,           // 3.11+ numbers
-  CompareOp,          // a = argument >> the row's b
-  CompareOp38,        // is, in and exception matches among the comparisons
-  Flag,               // a = the lowest bit of the argument
+  Never,            // occurs in no code object
+  ReturnGenerator,  // dropped with the pop behind it
+  MakeCell,         // dropped in the prologue
+  DupTwo,           // Copy 2, Copy 2
+  SmallInt,         // LoadConst
+  ReturnConst,      // LoadConst, ReturnValue
+  TwoLocals,        // the row's op on the local in the high bits, then LoadFast ...
+  StoreTwo,         // ... or StoreFast of the one in the low bits
+  GlobalNullBelow,  // low bit: PushNull, then LoadGlobal
+  GlobalNullAbove,  // low bit: LoadGlobal, then PushNull
+  AttrOrMethod,     // low bit: LoadMethod instead of LoadAttr
+  SuperAttr,        // LoadSuper, then LoadAttr or LoadMethod
+  CommonConstant,   // LoadAssertionError where it is that
+  SliceThen,        // BuildSlice 2, then the row's op
+  BinaryOp,         // 3.11+ numbers
+  CompareOp,        // a = argument >> the row's b
+  CompareOp38,      // is, in and exception matches among the comparisons
+  Flag,             // a = the lowest bit of the argument
   UnpackEx,
   FormatValue,
   Interpolation,
-  CallOrCallKw,       // CallKw behind a KW_NAMES
-  CallEx,             // a = the lowest bit, b = the row's
-  Yield310,           // wraps the value in asynchronous generators, as 3.11+ says itself
+  CallOrCallKw,  // CallKw behind a KW_NAMES
+  CallEx,        // a = the lowest bit, b = the row's
+  Yield310,      // wraps the value in asynchronous generators, as 3.11+ says itself
   Intrinsic1,
   ToBool,             // dropped where the next instruction tests the value anyway
   JumpOrPop,          // Copy 1, the row's branch, Pop

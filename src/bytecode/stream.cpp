@@ -17,7 +17,8 @@ struct OpInfo {
 };
 
 constexpr OpInfo kOps[] = {
-#define OP(name, operand, pops, pushes, raises) {#name, Operand::operand, pops, pushes, raises != 0},
+#define OP(name, operand, pops, pushes, raises) \
+  {#name, Operand::operand, pops, pushes, raises != 0},
 #include "bytecode/ops.def"
 #undef OP
 };
@@ -42,28 +43,42 @@ uint32_t variable_pops(const Instr& instr) {
     case Op::PopExcept:
     case Op::EndAsyncFor:
     case Op::Raise:
-    case Op::Reraise: return a;
-    case Op::BuildMap: return 2 * a;
-    case Op::BuildConstKeyMap: return a + 1;
-    case Op::Format: return 1 + b;
-    case Op::BuildInterpolation: return 2 + b;
-    case Op::MakeFunction: return 1 + b + static_cast<uint32_t>(std::popcount(a & 15));
-    case Op::Call: return a + b;
-    case Op::CallKw: return a + b + 1;
-    case Op::CallEx: return b + 1 + (a & 1);
-    default: return 0;  // the 3.8 finally ops: their effect depends on the path
+    case Op::Reraise:
+      return a;
+    case Op::BuildMap:
+      return 2 * a;
+    case Op::BuildConstKeyMap:
+      return a + 1;
+    case Op::Format:
+      return 1 + b;
+    case Op::BuildInterpolation:
+      return 2 + b;
+    case Op::MakeFunction:
+      return 1 + b + static_cast<uint32_t>(std::popcount(a & 15));
+    case Op::Call:
+      return a + b;
+    case Op::CallKw:
+      return a + b + 1;
+    case Op::CallEx:
+      return b + 1 + (a & 1);
+    default:
+      return 0;  // the 3.8 finally ops: their effect depends on the path
   }
 }
 
 uint32_t variable_pushes(const Instr& instr) {
   switch (instr.op) {
-    case Op::UnpackSequence: return instr.a;
-    case Op::UnpackEx: return instr.a + 1 + instr.b;
+    case Op::UnpackSequence:
+      return instr.a;
+    case Op::UnpackEx:
+      return instr.a + 1 + instr.b;
     case Op::MatchKeys:
     case Op::MatchClass:
     case Op::BeforeWith:
-    case Op::BeforeAsyncWith: return 1 + instr.b;
-    default: return 0;  // as above
+    case Op::BeforeAsyncWith:
+      return 1 + instr.b;
+    default:
+      return 0;  // as above
   }
 }
 

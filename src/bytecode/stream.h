@@ -27,12 +27,36 @@ enum class Op : uint8_t {
 #undef OP
 };
 
-enum class Operand : uint8_t { None, Const, Name, Local, Cell, Target, Count, Depth, Operator, Flags, Kind };
+enum class Operand : uint8_t {
+  None,
+  Const,
+  Name,
+  Local,
+  Cell,
+  Target,
+  Count,
+  Depth,
+  Operator,
+  Flags,
+  Kind
+};
 
 enum class UnaryOperator : uint8_t { Negative, Positive, Not, Invert };
 
 enum class BinaryOperator : uint8_t {
-  Add, Sub, Mult, MatMult, Div, Mod, Pow, LShift, RShift, BitOr, BitXor, BitAnd, FloorDiv
+  Add,
+  Sub,
+  Mult,
+  MatMult,
+  Div,
+  Mod,
+  Pow,
+  LShift,
+  RShift,
+  BitOr,
+  BitXor,
+  BitAnd,
+  FloorDiv
 };
 
 enum class CompareOperator : uint8_t { Lt, LtE, Eq, NotEq, Gt, GtE };
@@ -43,23 +67,24 @@ enum FunctionFlag : uint32_t {
   kKwDefaults = 2,
   kAnnotations = 4,  // 3.8, 3.9: dict; 3.10-3.13: tuple of names and values, or dict
   kClosure = 8,
-  kAnnotate = 16,    // 3.14
+  kAnnotate = 16,  // 3.14
 };
 
-// Operands of Intrinsic1 and Intrinsic2: CPython's numbers (3.12+), which earlier versions' opcodes get too.
+// Operands of Intrinsic1 and Intrinsic2: CPython's numbers (3.12+), which earlier versions' opcodes
+// get too.
 enum Intrinsic : uint32_t {
-  kPrint = 1,              // PrintExpr where its result is popped
-  kImportStar = 2,         // ImportStar where its result is popped
+  kPrint = 1,       // PrintExpr where its result is popped
+  kImportStar = 2,  // ImportStar where its result is popped
   kStopIterationError = 3,
-  kAsyncGenWrap = 4,       // stands before each YieldValue of an asynchronous generator, in all versions
-  kUnaryPositive = 5,      // always Unary
-  kListToTuple = 6,        // always ListToTuple
+  kAsyncGenWrap = 4,  // stands before each YieldValue of an asynchronous generator, in all versions
+  kUnaryPositive = 5,  // always Unary
+  kListToTuple = 6,    // always ListToTuple
   kTypeVar = 7,
   kParamSpec = 8,
   kTypeVarTuple = 9,
   kSubscriptGeneric = 10,
   kTypeAlias = 11,
-  kPrepReraiseStar = 1,    // Intrinsic2 from here
+  kPrepReraiseStar = 1,  // Intrinsic2 from here
   kTypeVarWithBound = 2,
   kTypeVarWithConstraints = 3,
   kSetFunctionTypeParams = 4,
@@ -69,20 +94,20 @@ enum Intrinsic : uint32_t {
 inline constexpr int32_t kNoLine = -1;
 
 struct RawInstr {
-  uint32_t offset = 0;      // of the instruction itself, its EXTENDED_ARGs excluded, in bytes
-  uint32_t start = 0;       // of its first EXTENDED_ARG
-  uint8_t opcode = 0;       // the version's own number, unspecialised
+  uint32_t offset = 0;  // of the instruction itself, its EXTENDED_ARGs excluded, in bytes
+  uint32_t start = 0;   // of its first EXTENDED_ARG
+  uint8_t opcode = 0;   // the version's own number, unspecialised
   uint32_t arg = 0;
-  int64_t target = -1;      // byte offset that a jump leads to
-  int32_t line = kNoLine;   // kNoLine: artificial
+  int64_t target = -1;     // byte offset that a jump leads to
+  int32_t line = kNoLine;  // kNoLine: artificial
 };
 
 struct Instr {
   Op op = Op::Pop;
-  uint32_t a = 0;           // see ops.def
+  uint32_t a = 0;  // see ops.def
   uint32_t b = 0;
-  uint32_t raw = 0;         // index of its raw instruction
-  uint32_t offset = 0;      // of that instruction, in bytes
+  uint32_t raw = 0;     // index of its raw instruction
+  uint32_t offset = 0;  // of that instruction, in bytes
   int32_t line = kNoLine;
 
   Symbol symbol() const { return Symbol(a); }
@@ -92,10 +117,10 @@ struct Instr {
 // One entry of a 3.11+ exception table, in canonical instruction indices.
 struct ExceptionEntry {
   uint32_t begin = 0;
-  uint32_t end = 0;         // one past the last
+  uint32_t end = 0;  // one past the last
   uint32_t target = 0;
-  uint32_t depth = 0;       // stack slots that stay
-  bool lasti = false;       // the offset of the raising instruction is pushed below the exception
+  uint32_t depth = 0;  // stack slots that stay
+  bool lasti = false;  // the offset of the raising instruction is pushed below the exception
 };
 
 struct Stream {
@@ -124,8 +149,8 @@ std::string text_of(const object::Module& module, const Instr& instr);
 // Deterministic text: one line an instruction, operands resolved.
 std::string dump(const object::Module& module, const Stream& stream);
 
-// The raw instructions, for comparing with `dis`: a line with the code object's first line and name,
-// then a line an instruction: offset, name, argument, target (-1: none), line (-1: none).
+// The raw instructions, for comparing with `dis`: a line with the code object's first line and
+// name, then a line an instruction: offset, name, argument, target (-1: none), line (-1: none).
 std::string dump_raw(const object::Module& module, const Stream& stream);
 
 void check(const object::Module& module, const Stream& stream);

@@ -13,9 +13,10 @@ using object::LocalKind;
 
 // CPython's NB_* numbers: 13 operators, the same in place, and in 3.14 the subscript.
 constexpr BinaryOperator kBinaryOps[] = {
-    BinaryOperator::Add,  BinaryOperator::BitAnd, BinaryOperator::FloorDiv, BinaryOperator::LShift,
-    BinaryOperator::MatMult, BinaryOperator::Mult, BinaryOperator::Mod, BinaryOperator::BitOr,
-    BinaryOperator::Pow, BinaryOperator::RShift, BinaryOperator::Sub, BinaryOperator::Div,
+    BinaryOperator::Add,    BinaryOperator::BitAnd,  BinaryOperator::FloorDiv,
+    BinaryOperator::LShift, BinaryOperator::MatMult, BinaryOperator::Mult,
+    BinaryOperator::Mod,    BinaryOperator::BitOr,   BinaryOperator::Pow,
+    BinaryOperator::RShift, BinaryOperator::Sub,     BinaryOperator::Div,
     BinaryOperator::BitXor,
 };
 constexpr uint32_t kBinaryOpCount = 13;
@@ -118,54 +119,92 @@ class Translator {
       in_prologue_ = false;
     }
     switch (meaning.form) {
-      case Form::Plain: return emit(op, meaning.a, meaning.b);
-      case Form::Number: return emit(op, arg, meaning.b);
-      case Form::Const: return emit_const(op, arg);
-      case Form::Name: return emit_name(op, arg);
-      case Form::Local: return emit_local(op, arg);
-      case Form::Cell: return emit_cell(op, arg);
-      case Form::Target: return emit_jump(op, instr.target, meaning.b);
-      case Form::Drop: return drop();
-      case Form::Never: return fail("not an instruction of a code object");
+      case Form::Plain:
+        return emit(op, meaning.a, meaning.b);
+      case Form::Number:
+        return emit(op, arg, meaning.b);
+      case Form::Const:
+        return emit_const(op, arg);
+      case Form::Name:
+        return emit_name(op, arg);
+      case Form::Local:
+        return emit_local(op, arg);
+      case Form::Cell:
+        return emit_cell(op, arg);
+      case Form::Target:
+        return emit_jump(op, instr.target, meaning.b);
+      case Form::Drop:
+        return drop();
+      case Form::Never:
+        return fail("not an instruction of a code object");
       case Form::ReturnGenerator:
         skip_ = name_behind(1) == "POP_TOP" ? 1 : 0;
         return true;
-      case Form::MakeCell: return in_prologue_ || emit_cell(op, arg);
-      case Form::DupTwo: return emit(Op::Copy, 2) && emit(Op::Copy, 2);
-      case Form::SmallInt: return small_int(arg);
-      case Form::ReturnConst: return emit_const(Op::LoadConst, arg) && emit(Op::ReturnValue);
-      case Form::TwoLocals: return emit_local(op, arg >> 4) && emit_local(Op::LoadFast, arg & 15);
-      case Form::StoreTwo: return emit_local(op, arg >> 4) && emit_local(op, arg & 15);
-      case Form::GlobalNullBelow: return push_null_if(arg & 1) && emit_name(op, arg >> 1);
-      case Form::GlobalNullAbove: return emit_name(op, arg >> 1) && push_null_if(arg & 1);
-      case Form::AttrOrMethod: return attribute(arg & 1, arg >> 1);
-      case Form::SuperAttr: return emit(op, arg >> 1 & 1) && attribute(arg & 1, arg >> 2);
-      case Form::CommonConstant: return arg == 0 ? emit(Op::LoadAssertionError) : emit(op, arg);
-      case Form::SliceThen: return emit(Op::BuildSlice, 2) && emit(op);
-      case Form::BinaryOp: return binary_op(arg);
-      case Form::CompareOp: return compare_op(arg >> meaning.b);
-      case Form::CompareOp38: return compare_op_38(arg);
-      case Form::Flag: return emit(op, arg & 1);
-      case Form::UnpackEx: return emit(op, arg & 0xff, arg >> 8);
-      case Form::FormatValue: return emit(op, arg & 3, arg >> 2 & 1);
-      case Form::Interpolation: return emit(op, arg >> 2, arg & 1);
-      case Form::CallOrCallKw: return emit(follows_kw_names() ? Op::CallKw : op, arg, meaning.b);
-      case Form::CallEx: return emit(op, arg & 1, meaning.b);
-      case Form::Yield310: return yield_value();
-      case Form::Intrinsic1: return intrinsic_1(arg);
-      case Form::ToBool: return to_bool();
+      case Form::MakeCell:
+        return in_prologue_ || emit_cell(op, arg);
+      case Form::DupTwo:
+        return emit(Op::Copy, 2) && emit(Op::Copy, 2);
+      case Form::SmallInt:
+        return small_int(arg);
+      case Form::ReturnConst:
+        return emit_const(Op::LoadConst, arg) && emit(Op::ReturnValue);
+      case Form::TwoLocals:
+        return emit_local(op, arg >> 4) && emit_local(Op::LoadFast, arg & 15);
+      case Form::StoreTwo:
+        return emit_local(op, arg >> 4) && emit_local(op, arg & 15);
+      case Form::GlobalNullBelow:
+        return push_null_if(arg & 1) && emit_name(op, arg >> 1);
+      case Form::GlobalNullAbove:
+        return emit_name(op, arg >> 1) && push_null_if(arg & 1);
+      case Form::AttrOrMethod:
+        return attribute(arg & 1, arg >> 1);
+      case Form::SuperAttr:
+        return emit(op, arg >> 1 & 1) && attribute(arg & 1, arg >> 2);
+      case Form::CommonConstant:
+        return arg == 0 ? emit(Op::LoadAssertionError) : emit(op, arg);
+      case Form::SliceThen:
+        return emit(Op::BuildSlice, 2) && emit(op);
+      case Form::BinaryOp:
+        return binary_op(arg);
+      case Form::CompareOp:
+        return compare_op(arg >> meaning.b);
+      case Form::CompareOp38:
+        return compare_op_38(arg);
+      case Form::Flag:
+        return emit(op, arg & 1);
+      case Form::UnpackEx:
+        return emit(op, arg & 0xff, arg >> 8);
+      case Form::FormatValue:
+        return emit(op, arg & 3, arg >> 2 & 1);
+      case Form::Interpolation:
+        return emit(op, arg >> 2, arg & 1);
+      case Form::CallOrCallKw:
+        return emit(follows_kw_names() ? Op::CallKw : op, arg, meaning.b);
+      case Form::CallEx:
+        return emit(op, arg & 1, meaning.b);
+      case Form::Yield310:
+        return yield_value();
+      case Form::Intrinsic1:
+        return intrinsic_1(arg);
+      case Form::ToBool:
+        return to_bool();
       case Form::JumpOrPop:
         return emit(Op::Copy, 1) && emit_jump(op, instr.target) && emit(Op::Pop);
-      case Form::JumpIfNotExcMatch: return emit(Op::ExcMatch) && emit_jump(op, instr.target);
+      case Form::JumpIfNotExcMatch:
+        return emit(Op::ExcMatch) && emit_jump(op, instr.target);
       case Form::CheckExcMatch:
         return emit(Op::Copy, 2) && emit(Op::Swap, 2) && emit(Op::ExcMatch);
-      case Form::ForIter: return for_iter(instr);
+      case Form::ForIter:
+        return for_iter(instr);
       case Form::EndFor:
         skip_ = name_behind(1) == pop_behind_end_for() ? 1 : 0;
         return true;
-      case Form::EndSend: return emit(Op::Swap, 2) && emit(Op::Pop);
-      case Form::Copy: return before_with() || emit(op, arg);
-      case Form::Reraise: return emit(op, meaning.a, arg == 0 ? 0 : arg + 1);
+      case Form::EndSend:
+        return emit(Op::Swap, 2) && emit(Op::Pop);
+      case Form::Copy:
+        return before_with() || emit(op, arg);
+      case Form::Reraise:
+        return emit(op, meaning.a, arg == 0 ? 0 : arg + 1);
     }
     return fail("no such form");
   }
@@ -200,12 +239,18 @@ class Translator {
 
   bool compare_op_38(uint32_t arg) {
     switch (arg) {
-      case 6: return emit(Op::ContainsOp, 0);
-      case 7: return emit(Op::ContainsOp, 1);
-      case 8: return emit(Op::IsOp, 0);
-      case 9: return emit(Op::IsOp, 1);
-      case 10: return emit(Op::ExcMatch);
-      default: return compare_op(arg);
+      case 6:
+        return emit(Op::ContainsOp, 0);
+      case 7:
+        return emit(Op::ContainsOp, 1);
+      case 8:
+        return emit(Op::IsOp, 0);
+      case 9:
+        return emit(Op::IsOp, 1);
+      case 10:
+        return emit(Op::ExcMatch);
+      default:
+        return compare_op(arg);
     }
   }
 
@@ -239,13 +284,16 @@ class Translator {
 
   bool to_bool() {
     const std::string_view next = name_at(1);
-    if (next == "POP_JUMP_IF_TRUE" || next == "POP_JUMP_IF_FALSE" || next == "UNARY_NOT") return true;
+    if (next == "POP_JUMP_IF_TRUE" || next == "POP_JUMP_IF_FALSE" || next == "UNARY_NOT")
+      return true;
     return emit(Op::ToBool);
   }
 
   // What takes the exhausted iterator off the stack behind END_FOR: 3.12's END_FOR does it itself.
   std::string_view pop_behind_end_for() const {
-    return code_.version.minor == 12 ? "(none)" : code_.version.minor == 13 ? "POP_TOP" : "POP_ITER";
+    return code_.version.minor == 12   ? "(none)"
+           : code_.version.minor == 13 ? "POP_TOP"
+                                       : "POP_ITER";
   }
 
   bool for_iter(const RawInstr& instr) {
@@ -289,7 +337,7 @@ class Translator {
   Translation out_;
   Error error_;
   size_t at_ = 0;
-  size_t skip_ = 0;           // raw instructions behind this one that it has swallowed
+  size_t skip_ = 0;  // raw instructions behind this one that it has swallowed
   bool in_prologue_ = true;
 };
 

@@ -72,13 +72,13 @@ enum class LocalKind : uint8_t {
   CellLocal,  // an argument that is also a cell
   Cell,
   Free,
-  Hidden,     // a local of an inlined comprehension (3.12+, class and module bodies)
+  Hidden,  // a local of an inlined comprehension (3.12+, class and module bodies)
 };
 
 // A code object, field for field. Names are CPython's without `co_`.
 struct Code {
   Version version;
-  uint32_t argcount = 0;         // positional, positional-only ones included
+  uint32_t argcount = 0;  // positional, positional-only ones included
   uint32_t posonlyargcount = 0;
   uint32_t kwonlyargcount = 0;
   uint32_t nlocals = 0;
@@ -86,18 +86,18 @@ struct Code {
   uint32_t flags = 0;
   int32_t firstlineno = 0;
   Symbol name;
-  Symbol qualname;               // 3.11+; equal to `name` before
+  Symbol qualname;  // 3.11+; equal to `name` before
   Symbol filename;
-  std::vector<uint8_t> bytecode;         // with inline caches, unspecialised
+  std::vector<uint8_t> bytecode;  // with inline caches, unspecialised
   std::vector<ConstId> consts;
   std::vector<Symbol> names;
-  std::vector<Symbol> varnames;          // arguments first
-  std::vector<Symbol> cellvars;          // arguments that are cells included
+  std::vector<Symbol> varnames;  // arguments first
+  std::vector<Symbol> cellvars;  // arguments that are cells included
   std::vector<Symbol> freevars;
-  std::vector<Symbol> localsplus;        // the fast-locals index space of 3.11+ (filled for all)
+  std::vector<Symbol> localsplus;  // the fast-locals index space of 3.11+ (filled for all)
   std::vector<LocalKind> localspluskinds;
-  std::vector<uint8_t> linetable;        // lnotab <= 3.9, linetable 3.10, locations 3.11+
-  std::vector<uint8_t> exceptiontable;   // 3.11+
+  std::vector<uint8_t> linetable;       // lnotab <= 3.9, linetable 3.10, locations 3.11+
+  std::vector<uint8_t> exceptiontable;  // 3.11+
 };
 
 enum CodeFlag : uint32_t {
@@ -137,8 +137,8 @@ Module new_module(Version version);
 // How many constants at the front of a module of this version are the small ints.
 constexpr size_t small_int_count(Version version) { return version.minor >= 14 ? 256 : 0; }
 
-// Fills localsplus and localspluskinds from varnames, cellvars and freevars, in the order that 3.11+
-// gives them: locals (arguments that are cells among them), other cells, free variables.
+// Fills localsplus and localspluskinds from varnames, cellvars and freevars, in the order
+// that 3.11+ gives them: locals (arguments that are cells among them), other cells, free variables.
 void derive_localsplus(Code& code);
 
 // Structural equality of two constants of one or two modules, as Python's compiler tells constants

@@ -6,21 +6,30 @@ namespace pellucid::object {
 namespace {
 
 constexpr Field kUntil310[] = {
-    Field::ArgCount, Field::PosOnlyArgCount, Field::KwOnlyArgCount, Field::NLocals,
-    Field::StackSize, Field::Flags, Field::Bytecode, Field::Consts, Field::Names, Field::VarNames,
-    Field::FreeVars, Field::CellVars, Field::FileName, Field::Name, Field::FirstLineNo,
-    Field::LineTable,
+    Field::ArgCount,       Field::PosOnlyArgCount,
+    Field::KwOnlyArgCount, Field::NLocals,
+    Field::StackSize,      Field::Flags,
+    Field::Bytecode,       Field::Consts,
+    Field::Names,          Field::VarNames,
+    Field::FreeVars,       Field::CellVars,
+    Field::FileName,       Field::Name,
+    Field::FirstLineNo,    Field::LineTable,
 };
 
 constexpr Field kSince311[] = {
-    Field::ArgCount, Field::PosOnlyArgCount, Field::KwOnlyArgCount, Field::StackSize, Field::Flags,
-    Field::Bytecode, Field::Consts, Field::Names, Field::LocalsPlusNames, Field::LocalsPlusKinds,
-    Field::FileName, Field::Name, Field::QualName, Field::FirstLineNo, Field::LineTable,
-    Field::ExceptionTable,
+    Field::ArgCount,        Field::PosOnlyArgCount, Field::KwOnlyArgCount, Field::StackSize,
+    Field::Flags,           Field::Bytecode,        Field::Consts,         Field::Names,
+    Field::LocalsPlusNames, Field::LocalsPlusKinds, Field::FileName,       Field::Name,
+    Field::QualName,        Field::FirstLineNo,     Field::LineTable,      Field::ExceptionTable,
 };
 
 // CPython's CO_FAST_* bits of a slot.
-enum SlotBit : uint8_t { kSlotHidden = 0x10, kSlotLocal = 0x20, kSlotCell = 0x40, kSlotFree = 0x80 };
+enum SlotBit : uint8_t {
+  kSlotHidden = 0x10,
+  kSlotLocal = 0x20,
+  kSlotCell = 0x40,
+  kSlotFree = 0x80
+};
 
 class Assembler {
  public:
@@ -122,11 +131,11 @@ class Assembler {
       if (local) code_.varnames.push_back(name);
       if (cell) code_.cellvars.push_back(name);
       if (!local && !cell) code_.freevars.push_back(name);
-      code_.localspluskinds.push_back(local && cell                ? LocalKind::CellLocal
-                                      : cell                      ? LocalKind::Cell
-                                      : !local                    ? LocalKind::Free
+      code_.localspluskinds.push_back(local && cell              ? LocalKind::CellLocal
+                                      : cell                     ? LocalKind::Cell
+                                      : !local                   ? LocalKind::Free
                                       : (kinds[i] & kSlotHidden) ? LocalKind::Hidden
-                                                                  : LocalKind::Local);
+                                                                 : LocalKind::Local);
     }
     code_.nlocals = static_cast<uint32_t>(code_.varnames.size());
   }
@@ -140,7 +149,8 @@ class Assembler {
     uint64_t arguments = uint64_t{code_.argcount} + code_.kwonlyargcount;
     arguments += (code_.flags & kVarArgs ? 1 : 0) + (code_.flags & kVarKeywords ? 1 : 0);
     if (arguments > code_.varnames.size()) fail("more arguments than locals");
-    if (code_.posonlyargcount > code_.argcount) fail("more positional-only arguments than arguments");
+    if (code_.posonlyargcount > code_.argcount)
+      fail("more positional-only arguments than arguments");
   }
 
   Module& module_;
@@ -156,9 +166,7 @@ std::span<const Field> code_layout(Version version) {
   return kUntil310;
 }
 
-bool is_number(Field field) {
-  return field <= Field::Flags || field == Field::FirstLineNo;
-}
+bool is_number(Field field) { return field <= Field::Flags || field == Field::FirstLineNo; }
 
 std::string assemble_code(Module& module, const CodeFields& fields, Code& code) {
   return Assembler(module, fields, code).run();

@@ -37,7 +37,8 @@ class Hasher {
     hash = mix(hash, static_cast<uint64_t>(value.integer));
     hash = mix(hash, std::bit_cast<uint64_t>(value.real));
     hash = mix(hash, std::bit_cast<uint64_t>(value.imag));
-    if (value.text.valid()) hash = mix(hash, std::hash<std::string_view>()(module_.text(value.text)));
+    if (value.text.valid())
+      hash = mix(hash, std::hash<std::string_view>()(module_.text(value.text)));
     uint64_t sum = 0;
     for (const ConstId item : value.items) {
       const uint64_t of_item = (*this)(item);
@@ -67,21 +68,28 @@ class Comparer {
       case ConstKind::False:
       case ConstKind::True:
       case ConstKind::Ellipsis:
-      case ConstKind::StopIteration: return true;
-      case ConstKind::Int: return p.integer == q.integer;
-      case ConstKind::Float: return same_bits(p.real, q.real);
-      case ConstKind::Complex: return same_bits(p.real, q.real) && same_bits(p.imag, q.imag);
+      case ConstKind::StopIteration:
+        return true;
+      case ConstKind::Int:
+        return p.integer == q.integer;
+      case ConstKind::Float:
+        return same_bits(p.real, q.real);
+      case ConstKind::Complex:
+        return same_bits(p.real, q.real) && same_bits(p.imag, q.imag);
       case ConstKind::BigInt:
       case ConstKind::Str:
       case ConstKind::Bytes:
-      case ConstKind::Opaque: return a_.text(p.text) == b_.text(q.text);
-      case ConstKind::Code: return &a_ == &b_ && p.code == q.code;
+      case ConstKind::Opaque:
+        return a_.text(p.text) == b_.text(q.text);
+      case ConstKind::Code:
+        return &a_ == &b_ && p.code == q.code;
       case ConstKind::Tuple:
       case ConstKind::List:
       case ConstKind::Dict:
       case ConstKind::Slice:
       case ConstKind::Set:
-      case ConstKind::FrozenSet: break;
+      case ConstKind::FrozenSet:
+        break;
     }
     if (p.items.size() != q.items.size()) return false;
     if (p.items.empty() || equal_.contains({x, y})) return true;

@@ -8,11 +8,16 @@ namespace {
 
 const char* name_of(LocalKind kind) {
   switch (kind) {
-    case LocalKind::Local: return "local";
-    case LocalKind::CellLocal: return "cell-local";
-    case LocalKind::Cell: return "cell";
-    case LocalKind::Free: return "free";
-    case LocalKind::Hidden: return "hidden";
+    case LocalKind::Local:
+      return "local";
+    case LocalKind::CellLocal:
+      return "cell-local";
+    case LocalKind::Cell:
+      return "cell";
+    case LocalKind::Free:
+      return "free";
+    case LocalKind::Hidden:
+      return "hidden";
   }
   return "";
 }

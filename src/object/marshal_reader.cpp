@@ -21,9 +21,9 @@ constexpr size_t kBudgetPerByte = 64;
 // A container that has been opened and not yet filled.
 struct Frame {
   ConstKind kind = ConstKind::Tuple;
-  bool until_null = false;     // dict: ends with TYPE_NULL instead of a count
-  uint32_t remaining = 0;      // items (or fields of a code object) still to come
-  std::optional<size_t> ref;   // the reference slot to fill
+  bool until_null = false;    // dict: ends with TYPE_NULL instead of a count
+  uint32_t remaining = 0;     // items (or fields of a code object) still to come
+  std::optional<size_t> ref;  // the reference slot to fill
   std::vector<ConstId> items;
   CodeId code;
   CodeFields fields;
@@ -60,7 +60,8 @@ class Reader {
 
   bool fail(ErrorCode code, const std::string& what, size_t at) {
     char where[40];
-    std::snprintf(where, sizeof where, " at byte 0x%llx", static_cast<unsigned long long>(base_ + at));
+    std::snprintf(where, sizeof where, " at byte 0x%llx",
+                  static_cast<unsigned long long>(base_ + at));
     error_ = Error{code, base_ + at, "marshal: " + what + where};
     return false;
   }
@@ -119,33 +120,57 @@ class Reader {
       type = static_cast<uint8_t>(type & ~kFlagRef);
     }
     switch (type) {
-      case 'N': return finish(Const{.kind = ConstKind::None});
-      case 'F': return finish(Const{.kind = ConstKind::False});
-      case 'T': return finish(Const{.kind = ConstKind::True});
-      case '.': return finish(Const{.kind = ConstKind::Ellipsis});
-      case 'S': return finish(Const{.kind = ConstKind::StopIteration});
-      case 'i': return read_int();
-      case 'l': return read_long();
-      case 'f': return read_text_floats(ConstKind::Float);
-      case 'x': return read_text_floats(ConstKind::Complex);
-      case 'g': return read_floats(ConstKind::Float);
-      case 'y': return read_floats(ConstKind::Complex);
-      case 's': return read_bytes();
+      case 'N':
+        return finish(Const{.kind = ConstKind::None});
+      case 'F':
+        return finish(Const{.kind = ConstKind::False});
+      case 'T':
+        return finish(Const{.kind = ConstKind::True});
+      case '.':
+        return finish(Const{.kind = ConstKind::Ellipsis});
+      case 'S':
+        return finish(Const{.kind = ConstKind::StopIteration});
+      case 'i':
+        return read_int();
+      case 'l':
+        return read_long();
+      case 'f':
+        return read_text_floats(ConstKind::Float);
+      case 'x':
+        return read_text_floats(ConstKind::Complex);
+      case 'g':
+        return read_floats(ConstKind::Float);
+      case 'y':
+        return read_floats(ConstKind::Complex);
+      case 's':
+        return read_bytes();
       case 't':
-      case 'u': return read_utf8();
+      case 'u':
+        return read_utf8();
       case 'a':
-      case 'A': return read_latin1(false);
+      case 'A':
+        return read_latin1(false);
       case 'z':
-      case 'Z': return read_latin1(true);
-      case '(': return open_counted(ConstKind::Tuple);
-      case ')': return open_small_tuple();
-      case '[': return open_counted(ConstKind::List);
-      case '<': return open_counted(ConstKind::Set);
-      case '>': return open_counted(ConstKind::FrozenSet);
-      case '{': return open(ConstKind::Dict, 0);
-      case ':': return module_.version.minor >= 14 ? open(ConstKind::Slice, 3) : unknown_type(type);
-      case 'c': return open(ConstKind::Code, static_cast<uint32_t>(layout_.size()));
-      default: return unknown_type(type);
+      case 'Z':
+        return read_latin1(true);
+      case '(':
+        return open_counted(ConstKind::Tuple);
+      case ')':
+        return open_small_tuple();
+      case '[':
+        return open_counted(ConstKind::List);
+      case '<':
+        return open_counted(ConstKind::Set);
+      case '>':
+        return open_counted(ConstKind::FrozenSet);
+      case '{':
+        return open(ConstKind::Dict, 0);
+      case ':':
+        return module_.version.minor >= 14 ? open(ConstKind::Slice, 3) : unknown_type(type);
+      case 'c':
+        return open(ConstKind::Code, static_cast<uint32_t>(layout_.size()));
+      default:
+        return unknown_type(type);
     }
   }
 
@@ -170,7 +195,8 @@ class Reader {
   bool read_reference() {
     uint32_t index = 0;
     if (!little_endian(index)) return false;
-    if (index >= refs_.size()) return malformed("reference " + std::to_string(index) + " out of range");
+    if (index >= refs_.size())
+      return malformed("reference " + std::to_string(index) + " out of range");
     if (!refs_[index].valid()) {
       return malformed("reference " + std::to_string(index) + " to an object that holds it");
     }
@@ -201,7 +227,8 @@ class Reader {
         return Step::Failed;
       }
       pending |= static_cast<uint32_t>(digit) << bits;
-      for (bits += 15; bits >= 4; bits -= 4, pending >>= 4) digits += "0123456789abcdef"[pending & 15];
+      for (bits += 15; bits >= 4; bits -= 4, pending >>= 4)
+        digits += "0123456789abcdef"[pending & 15];
     }
     if (pending != 0) digits += "0123456789abcdef"[pending & 15];
     while (!digits.empty() && digits.back() == '0') digits.pop_back();
@@ -361,12 +388,12 @@ class Reader {
   uint64_t base_;
   std::span<const Field> layout_;
   size_t at_ = 0;
-  size_t copied_ = 0;            // bytes that code objects have copied
-  size_t start_ = 0;             // of the object being read
-  std::optional<size_t> ref_;    // its reference slot
-  std::vector<ConstId> refs_;    // invalid while the object is incomplete
+  size_t copied_ = 0;          // bytes that code objects have copied
+  size_t start_ = 0;           // of the object being read
+  std::optional<size_t> ref_;  // its reference slot
+  std::vector<ConstId> refs_;  // invalid while the object is incomplete
   std::vector<Frame> stack_;
-  ConstId value_;                // the last finished object
+  ConstId value_;  // the last finished object
   Error error_;
 };
 

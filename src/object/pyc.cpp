@@ -16,8 +16,9 @@ struct MagicRange {
   Version version;
 };
 
-// Lib/importlib/_bootstrap_external.py (3.14: pycore_magic_number.h) tells what each number changed.
-// `last` is that of the final release; between the two neither the opcodes nor the layout changed.
+// Lib/importlib/_bootstrap_external.py (3.14: pycore_magic_number.h) tells what each number
+// changed. `last` is that of the final release; between the two neither the opcodes nor the layout
+// changed.
 constexpr MagicRange kMagic[] = {
     {3410, 3413, {3, 8}},  {3425, 3425, {3, 9}},  {3438, 3439, {3, 10}}, {3494, 3495, {3, 11}},
     {3531, 3531, {3, 12}}, {3568, 3571, {3, 13}}, {3623, 3627, {3, 14}},
@@ -64,9 +65,9 @@ Result<Module> read_pyc(std::span<const uint8_t> bytes) {
   const auto magic = static_cast<uint16_t>(bytes[0] | bytes[1] << 8);
   const std::optional<Version> version = version_of_magic(magic);
   if (!version) {
-    return Error{ErrorCode::UnknownVersion, 0,
-                 "pyc: unknown magic number " + std::to_string(magic) +
-                     " (CPython 3.8-3.14 are supported)"};
+    return Error{
+        ErrorCode::UnknownVersion, 0,
+        "pyc: unknown magic number " + std::to_string(magic) + " (CPython 3.8-3.14 are supported)"};
   }
   const uint32_t flags = bytes[4] | static_cast<uint32_t>(bytes[5]) << 8 |
                          static_cast<uint32_t>(bytes[6]) << 16 |

@@ -64,31 +64,55 @@ class Writer {
   void write(ConstId id) {
     const Const& value = module_[id];
     switch (value.kind) {
-      case ConstKind::None: out += "None"; return;
-      case ConstKind::False: out += "False"; return;
-      case ConstKind::True: out += "True"; return;
-      case ConstKind::Ellipsis: out += "Ellipsis"; return;
-      case ConstKind::StopIteration: out += "StopIteration"; return;
-      case ConstKind::Int: out += std::to_string(value.integer); return;
-      case ConstKind::BigInt: write_big(module_.text(value.text)); return;
-      case ConstKind::Float: out += repr_of_float(value.real); return;
+      case ConstKind::None:
+        out += "None";
+        return;
+      case ConstKind::False:
+        out += "False";
+        return;
+      case ConstKind::True:
+        out += "True";
+        return;
+      case ConstKind::Ellipsis:
+        out += "Ellipsis";
+        return;
+      case ConstKind::StopIteration:
+        out += "StopIteration";
+        return;
+      case ConstKind::Int:
+        out += std::to_string(value.integer);
+        return;
+      case ConstKind::BigInt:
+        write_big(module_.text(value.text));
+        return;
+      case ConstKind::Float:
+        out += repr_of_float(value.real);
+        return;
       case ConstKind::Complex:
         out += "complex(" + repr_of_float(value.real) + ", " + repr_of_float(value.imag) + ")";
         return;
-      case ConstKind::Str: out += repr_of_text(module_.text(value.text)); return;
-      case ConstKind::Bytes: out += repr_of_bytes(module_.text(value.text)); return;
+      case ConstKind::Str:
+        out += repr_of_text(module_.text(value.text));
+        return;
+      case ConstKind::Bytes:
+        out += repr_of_bytes(module_.text(value.text));
+        return;
       case ConstKind::Code:
         out += "<code " + std::to_string(value.code.value) + ' ';
         out += module_.text(module_[value.code].name);
         out += '>';
         return;
-      case ConstKind::Opaque: out += "<opaque " + std::string(module_.text(value.text)) + '>'; return;
+      case ConstKind::Opaque:
+        out += "<opaque " + std::string(module_.text(value.text)) + '>';
+        return;
       case ConstKind::Tuple:
       case ConstKind::List:
       case ConstKind::Set:
       case ConstKind::FrozenSet:
       case ConstKind::Dict:
-      case ConstKind::Slice: write_items(value); return;
+      case ConstKind::Slice:
+        write_items(value);
+        return;
     }
   }
 

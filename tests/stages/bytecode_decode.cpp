@@ -73,8 +73,10 @@ TEST("the argument of COMPARE_OP moved twice") {
 }
 
 TEST("LOAD_GLOBAL pushes its NULL below until 3.12 and above since 3.13") {
-  EXPECT_EQ(Assembler(3, 12).op("LOAD_GLOBAL", 3).stream(), "\n   0 PushNull\n   1 LoadGlobal n1\n");
-  EXPECT_EQ(Assembler(3, 13).op("LOAD_GLOBAL", 3).stream(), "\n   0 LoadGlobal n1\n   1 PushNull\n");
+  EXPECT_EQ(Assembler(3, 12).op("LOAD_GLOBAL", 3).stream(),
+            "\n   0 PushNull\n   1 LoadGlobal n1\n");
+  EXPECT_EQ(Assembler(3, 13).op("LOAD_GLOBAL", 3).stream(),
+            "\n   0 LoadGlobal n1\n   1 PushNull\n");
   EXPECT_EQ(Assembler(3, 10).op("LOAD_GLOBAL", 1).stream(), "\n   0 LoadGlobal n1\n");
 }
 
@@ -97,8 +99,7 @@ TEST("KW_NAMES makes the next call a CallKw, past 3.11's PRECALL") {
    2 Call 0 b=2
 )");
   EXPECT_EQ(Assembler(3, 13).op("CALL_KW", 3).stream(), "\n   0 CallKw 3 b=2\n");
-  EXPECT_EQ(Assembler(3, 8).op("CALL_FUNCTION_KW", 3).stream(),
-            "\n  line 1\n   0 CallKw 3 b=1\n");
+  EXPECT_EQ(Assembler(3, 8).op("CALL_FUNCTION_KW", 3).stream(), "\n  line 1\n   0 CallKw 3 b=1\n");
 }
 
 TEST("calls with unpacked arguments tell their callable slots") {

@@ -21,7 +21,8 @@ class MarshalWriter {
     return *this;
   }
   Writer& number(int64_t value, int size = 4) {
-    for (int i = 0; i < size; ++i) byte(static_cast<int>(static_cast<uint64_t>(value) >> 8 * i & 255));
+    for (int i = 0; i < size; ++i)
+      byte(static_cast<int>(static_cast<uint64_t>(value) >> 8 * i & 255));
     return *this;
   }
   Writer& type(char code) { return byte(static_cast<uint8_t>(code)); }
@@ -52,7 +53,7 @@ class MarshalWriter {
 struct CodeWriter {
   object::Version version{3, 12};
   std::string bytecode;
-  MarshalWriter consts;   // the items alone
+  MarshalWriter consts;  // the items alone
   int const_count = 0;
   std::vector<std::string> names;
   std::vector<std::string> varnames;

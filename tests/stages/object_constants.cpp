@@ -63,7 +63,8 @@ TEST("the order of a frozenset means nothing, that of a tuple does") {
 TEST("constants that share their parts are compared and shown in linear time") {
   const auto nest = [](Module& module) {
     ConstId id = module.add(integer(1));
-    for (int i = 0; i < 60; ++i) id = module.add(Const{.kind = ConstKind::Tuple, .items = {id, id}});
+    for (int i = 0; i < 60; ++i)
+      id = module.add(Const{.kind = ConstKind::Tuple, .items = {id, id}});
     return Const{.kind = ConstKind::FrozenSet, .items = {id}};
   };
   Pair pair;

@@ -48,7 +48,8 @@ TEST("marshal reads constants of every type") {
   EXPECT_EQ(read_constant(MarshalWriter().type('[').number(1).type('N')), "[None]");
   EXPECT_EQ(read_constant(MarshalWriter().type('>').number(1).type('T')), "frozenset({True})");
   EXPECT_EQ(read_constant(MarshalWriter().type('<').number(1).type('T')), "{True}");
-  EXPECT_EQ(read_constant(MarshalWriter().type('{').type('T').type('F').type('0')), "{True: False}");
+  EXPECT_EQ(read_constant(MarshalWriter().type('{').type('T').type('F').type('0')),
+            "{True: False}");
 }
 
 TEST("marshal reads long integers, small ones as Int") {
@@ -158,8 +159,7 @@ TEST("pyc headers that are wrong say why") {
   EXPECT_EQ(message({}), "pyc: the file is empty");
   EXPECT_EQ(message({0x55, 0x0d, 0x0d}),
             "pyc: the file ends within its header of 16 bytes (it has 3)");
-  EXPECT_EQ(message(std::vector<uint8_t>(20, 'x')),
-            "pyc: not a .pyc file (no CR LF at byte 0x2)");
+  EXPECT_EQ(message(std::vector<uint8_t>(20, 'x')), "pyc: not a .pyc file (no CR LF at byte 0x2)");
   std::vector<uint8_t> header(17);
   header[2] = '\r';
   header[3] = '\n';

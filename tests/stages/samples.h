@@ -1,5 +1,6 @@
 // Compiled samples for the stage tests: tests/stages/data/sample-<version>.bin is sample.py as that
-// version compiles it (a .pyc file), sample-<version>.dis what its `dis` says of it. To make one anew:
+// version compiles it (a .pyc file), sample-<version>.dis what its `dis` says of it. To make one
+// anew:
 //
 //   cd tests/stages/data && python3.12 ../../../tools/dis_listing.py OUT sample.py
 //   cp OUT/00000.pyc sample-3.12.bin && cp OUT/00000.dis sample-3.12.dis
