@@ -3,7 +3,6 @@
 #include <string>
 
 #include "structure/expressions.h"
-#include "structure/names.h"
 
 namespace pellucid::structure {
 
@@ -125,79 +124,10 @@ class Normaliser {
   std::vector<Task> todo_;
 };
 
-// The name and the annotation of `__annotations__['name'] = annotation`.
-bool annotation_store(const ast::Tree& tree, NodeId statement, Symbol& name, NodeId& annotation) {
-  if (!tree.is(statement, Kind::Assign)) return false;
-  const auto assign = tree.as<ast::Assign>(statement);
-  const auto targets = tree.items(assign.targets);
-  if (targets.size() != 1 || !tree.is(targets[0], Kind::Subscript)) return false;
-  const auto target = tree.as<ast::Subscript>(targets[0]);
-  const Const* key = constant_of(tree, target.slice);
-  if (!key || key->kind != ConstKind::Str || !is_identifier(tree.text(key->text))) return false;
-  if (!tree.is(target.value, Kind::Name) ||
-      tree.text(tree.as<ast::Name>(target.value).id) != "__annotations__") {
-    return false;
-  }
-  name = key->text;
-  annotation = assign.value;
-  return true;
-}
-
 }  // namespace
 
 void normalise(ast::Tree& tree, ListId body, std::unordered_map<CodeId, ConstId>& opaques) {
   Normaliser(tree, opaques).run(body);
-}
-
-bool fold_annotations(ast::Tree& tree, std::vector<NodeId>& body, CodeId code) {
-  const bool are_strings = has_future_annotations(tree.module(), code);
-  bool has_any = false;
-  struct Block {
-    NodeId owner;  // invalid: the body itself
-    size_t field = 0;
-  };
-  std::vector<Block> todo = {{NodeId(), 0}};
-  while (!todo.empty()) {
-    const Block block = todo.back();
-    todo.pop_back();
-    std::vector<NodeId> items = body;
-    if (block.owner.valid()) {
-      const auto list = tree.items(ListId(tree.slot(block.owner, block.field)));
-      items.assign(list.begin(), list.end());
-    }
-    std::vector<NodeId> out;
-    for (const NodeId statement : items) {
-      Symbol name;
-      NodeId annotation;
-      if (!annotation_store(tree, statement, name, annotation)) {
-        out.push_back(statement);
-        for_each_block(tree, statement, [&](size_t field, ListId) { todo.push_back({statement, field}); });
-        continue;
-      }
-      has_any = true;
-      if (are_strings) annotation = annotation_of_string(tree, annotation);
-      // `x = value` right in front belongs to it: the value is stored first.
-      NodeId value;
-      if (!out.empty() && tree.is(out.back(), Kind::Assign)) {
-        const auto assign = tree.as<ast::Assign>(out.back());
-        const auto targets = tree.items(assign.targets);
-        if (targets.size() == 1 && tree.is(targets[0], Kind::Name) &&
-            tree.as<ast::Name>(targets[0]).id == name) {
-          value = assign.value;
-          out.pop_back();
-        }
-      }
-      const ast::Where at = tree.where(statement);
-      const NodeId target = tree.add(ast::Name{name}, at);
-      out.push_back(tree.add(ast::AnnAssign{target, annotation, value, 1}, at));
-    }
-    if (!block.owner.valid()) {
-      body = std::move(out);
-    } else if (out.size() != items.size() || has_any) {
-      tree.set_slot(block.owner, block.field, tree.list(out).value);
-    }
-  }
-  return has_any;
 }
 
 }  // namespace pellucid::structure

@@ -35,4 +35,7 @@ void normalise(ast::Tree& tree, ast::ListId body,
 // there is none.
 bool fold_annotations(ast::Tree& tree, std::vector<ast::NodeId>& body, object::CodeId code);
 
+// The same for the `__annotate__` function of 3.14, which goes.
+void fold_annotate_function(ast::Tree& tree, std::vector<ast::NodeId>& body);
+
 }  // namespace pellucid::structure

@@ -126,6 +126,12 @@ NodeId Expressions::extended(const ir::Value& value, Nodes operands) {
     return tree_.add(ast::Tuple{tree_.list({starred(tree_, display)})}, where(value));
   }
   if (value.a != 1 && value.op != Op::DictMerge) return NodeId();
+  // 3.14 notes an annotation that was reached: a set that has a name.
+  if (value.op == Op::SetAdd && tree_.is(display, ast::Kind::Name)) {
+    const ast::Where at = where(value);
+    const NodeId add = tree_.add(ast::Attribute{display, tree_.intern("add")}, at);
+    return tree_.add(ast::Call{add, tree_.list({operands[1]}), {}}, at);
+  }
   const ast::Kind wanted = value.op == Op::ListAppend || value.op == Op::ListExtend ? ast::Kind::List
                            : value.op == Op::SetAdd || value.op == Op::SetUpdate   ? ast::Kind::Set
                                                                                    : ast::Kind::Dict;

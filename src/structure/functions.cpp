@@ -302,7 +302,9 @@ NodeId Expressions::definition(NodeId value, Symbol name) {
   const std::string_view wanted = tree_.text(name);
   const bool is_mangled = is_private(own) && wanted.starts_with('_') && wanted.ends_with(own) &&
                           wanted.size() > own.size() + 1;
-  if (own != wanted && !is_mangled) return NodeId();
+  // 3.14 stores the annotations of a class under a name of their own.
+  const bool is_annotate = own == "__annotate__" && wanted == "__annotate_func__";
+  if (own != wanted && !is_mangled && !is_annotate) return NodeId();
   if (!decorators.empty()) {
     const ListId list = tree_.list(decorators);
     if (tree_.is(at, ast::Kind::FunctionDef)) {

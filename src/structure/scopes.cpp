@@ -70,6 +70,7 @@ void strip_class_prologue(const ast::Tree& tree, Statements& body) {
   skip("__qualname__", [&](NodeId v) { return is_const(tree, v, ConstKind::Str); });
   skip("__firstlineno__", [&](NodeId v) { return is_const(tree, v, ConstKind::Int); });
   skip("__type_params__", [&](NodeId v) { return is_name(tree, v, ".type_params"); });
+  skip("__classdict__", [&](NodeId v) { return tree.is(v, Kind::Call); });
   skip("__conditional_annotations__", [&](NodeId v) { return tree.is(v, Kind::Set); });
   body.erase(body.begin(), body.begin() + static_cast<std::ptrdiff_t>(at));
 }
@@ -262,6 +263,7 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function) {
   } else {
     strip_tail_returns(tree_, statements);
     fold_docstring_store(tree_, statements);
+    fold_annotate_function(tree_, statements);
   }
   Statements dead = dead_code(tree_, symbols);
   if (symbols.sets_up_annotations && !fold_annotations(tree_, statements, function.code)) {
