@@ -202,9 +202,19 @@ def test_record_has_schema_and_every_event(several, torch, tmp_path):
         torch.compile(several.plain, backend="eager")(torch.zeros(2))
     record = json.loads((tmp_path / "session.json").read_text())
     assert record["schema"] == 1
+    assert [c["function"] for c in record["caches"]] == [0]
+    assert record["caches"][0]["entries"][0]["guards"]
     assert [e["event"] for e in record["events"]].count("Frame") == 1
     assert set(record["files"]) == {path.name for path in tmp_path.iterdir()}
     assert set(session.files()) == set(record["files"])
+
+
+def test_bytecode_is_shown_on_demand(several, torch, tmp_path):
+    with prepare_debug(tmp_path, log_bytecode=True) as session:
+        torch.compile(several.plain, backend="eager")(torch.zeros(2))
+    (frame,) = session.of(Frame)
+    assert "#             " in (tmp_path / frame.file).read_text()
+    assert "RETURN_VALUE" in (tmp_path / frame.file).read_text()
 
 
 def test_two_runs_write_the_same_files(torch, tmp_path):

@@ -180,7 +180,7 @@ def _text(
     session: Session, key: CompileKey, place: Place, rewriting: Rewriting, running: str
 ) -> str:
     breaks = [event for event in session.of(Break) if event.key == key]
-    return transformed_text(key, place, rewriting, breaks, running)
+    return transformed_text(key, place, rewriting, breaks, running, session.show_bytecode)
 
 
 # -- the structured trace --------------------------------------------------------------------------

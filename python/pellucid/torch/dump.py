@@ -81,11 +81,12 @@ def transformed_text(
     rewriting: Rewriting,
     breaks: Sequence[Break] = (),
     running: str = "",
+    bytecode: bool = False,
 ) -> str:
     """Make the file of one transformed version.
 
     ``running`` says which code runs and why when it is not the code of this file; empty means that
-    this file is what runs.
+    this file is what runs.  Dynamo's bytecode is shown when it runs, or on demand (``bytecode``).
     """
     head = [f"{place.function} · {place} · compile [{key}] · {_proof(rewriting.verdict)}"]
     if running:
@@ -98,8 +99,9 @@ def transformed_text(
     lines = [as_comment("\n".join(head)), ""]
     if rewriting.source is not None:
         lines.append(rewriting.source.rstrip("\n"))
-    if running:
-        lines += ["", "# Dynamo's bytecode, which runs:", as_comment(disassembly(rewriting.code))]
+    if running or bytecode:
+        which = ", which runs:" if running else ":"
+        lines += ["", f"# Dynamo's bytecode{which}", as_comment(disassembly(rewriting.code))]
     return valid("\n".join(lines) + "\n")
 
 

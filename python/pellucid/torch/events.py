@@ -6,10 +6,13 @@ keeps them, :mod:`~pellucid.torch.dump` turns them into files.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from .names import frame_part, slug
+
+# Marks what a file of the dump holds already, so that the record need not repeat it.
+IN_FILE: dict[str, Any] = {"in_file": True}
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,7 @@ class Frame:
     function: int
     """The number of the user's function in this capture; its versions share it."""
     place: Place
-    source: str | None
+    source: str | None = field(metadata=IN_FILE)
     verdict: Verdict
     file: str
     swapped: bool
@@ -87,7 +90,7 @@ class Graph:
     key: CompileKey
     stage: str
     file: str
-    text: str
+    text: str = field(metadata=IN_FILE)
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,8 @@ def last_session() -> Session | None:
 @contextlib.contextmanager
 def prepare_debug(
     dump_src_dir: str | os.PathLike[str],
+    clean_wild_fx_code: bool = True,
+    log_bytecode: bool = False,
     *,
     on_event: Callable[[Any], None] | None = None,
 ) -> Iterator[Session]:
@@ -34,13 +36,16 @@ def prepare_debug(
 
     Args:
         dump_src_dir: directory of the files; ranks above 0 get one below it (``rank_1``).
+        clean_wild_fx_code: taken for the sake of programs written for depyf; there is nothing to
+            clean, because no file is written that has no place in the dump.
+        log_bytecode: also disassemble transformed code in its file.
         on_event: called with each event as it is captured, to show progress.
     """
     global _last
     directory = Path(dump_src_dir)
     if hooks.rank() > 0:
         directory = directory / f"rank_{hooks.rank()}"
-    session = Session(directory, on_event)
+    session = Session(directory, on_event, log_bytecode)
     CAPTURE.open(session)
     try:
         yield session

@@ -51,11 +51,18 @@ class Session:
     Args:
         directory: where the files go; made when it is not there.
         listener: called with each event as it is recorded, for showing progress.
+        show_bytecode: whether transformed code is disassembled in its file even when it is proven.
     """
 
-    def __init__(self, directory: Path, listener: Listener | None = None) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        listener: Listener | None = None,
+        show_bytecode: bool = False,
+    ) -> None:
         self.directory = Path(os.path.abspath(str(directory)))
         self.directory.mkdir(parents=True, exist_ok=True)
+        self.show_bytecode = show_bytecode
         self._listener = listener
         self._lock = threading.RLock()
         self._events: list[Any] = []
@@ -208,12 +215,17 @@ class Session:
         with self._lock:
             events = [{"event": type(e).__name__, **_plain(e)} for e in self._events]
             starts = sum(isinstance(e, Started) for e in self._events)
+            caches = [
+                {"function": number, "entries": _plain(entries)}
+                for number, entries in sorted(self._caches.items())
+            ]
         record = {
             "tool": "pellucid",
             "schema": SCHEMA,
             "versions": versions,
             "compiles_started": starts,
             "events": events,
+            "caches": caches,
             "files": sorted({*self.files(), RECORD}),
         }
         return json.dumps(record, indent=1, ensure_ascii=False) + "\n"
@@ -221,7 +233,11 @@ class Session:
 
 def _plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+        return {
+            field.name: _plain(getattr(value, field.name))
+            for field in fields(value)
+            if not field.metadata.get("in_file")
+        }
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
