@@ -58,6 +58,12 @@ uint32_t BlockStack::exceptions(uint32_t blocks) const {
   return count;
 }
 
+bool BlockStack::solid(const State& state, uint32_t slots) const {
+  return state.depth >= slots &&
+         (state.hidden == 0 ||
+          hidden_below(state, state.depth) == hidden_below(state, state.depth - slots));
+}
+
 uint64_t BlockStack::interleaving(const State& state) const {
   uint64_t order = 1;
   uint32_t blocks = state.blocks;
@@ -123,6 +129,7 @@ HandlerId BlockStack::handler_of(const State& state) {
   handler.is_with = link.kind == kProtectWith;
   handler.exc_depth = exceptions(entry.blocks);
   draft_.handlers.push_back(handler);
+  handler_levels_.push_back(link.level);
   pending_.push_back({HandlerId(known->second), link.value, entry});
   return HandlerId(known->second);
 }
@@ -141,6 +148,7 @@ void BlockStack::walk(uint32_t index) {
   const uint32_t start = draft_.blocks[index].at;
   const HandlerId handler = draft_.blocks[index].handler;
   uint32_t blocks = state.blocks;
+  level_ = handler.valid() ? handler_levels_[handler.index()] : 0;
   body_.clear();
   exit_ = Exit();
   at_ = start;
@@ -224,12 +232,8 @@ void BlockStack::transfer(const Instr& instr, const Control& control, State stat
   exit_.kind = control.kind;
   exit_.jump = control.jump;
   exit_.instr = instr;
-  const uint32_t need = reach_of(instr);
-  if (state.depth < need ||
-      hidden_below(state, state.depth) != hidden_below(state, state.depth - need)) {
-    fail("stack underflow");
-    return;
-  }
+  require_handler_slots(instr, state);
+  if (!solid(state, reach_of(instr))) return fail("stack underflow");
   const auto follow = [&](uint32_t at, int change) {
     State then = state;
     then.depth += static_cast<uint32_t>(change);
@@ -282,10 +286,19 @@ void BlockStack::rotate(Instr instr, State& state) {
   if (!top_moves && instr.a > 1) emit(instr, state);
 }
 
+void BlockStack::require_handler_slots(const Instr& instr, const State& state) {
+  if (state.depth < level_ && bytecode::can_raise(instr.op))
+    fail("a handler keeps more slots than there are");
+}
+
 void BlockStack::emit(Instr instr, State& state) {
+  require_handler_slots(instr, state);
   const bytecode::StackEffect effect = bytecode::stack_effect(instr);
-  if (state.depth < std::max(effect.pops, reach_of(instr))) return fail("stack underflow");
+  const uint32_t visible = state.depth - hidden_below(state, state.depth);
+  if (visible < std::max(effect.pops, reach_of(instr)) || !solid(state, effect.pops))
+    return fail("stack underflow");
   state.depth = state.depth - effect.pops + effect.pushes;
+  if (state.depth > kMaxDepth) return fail("stack overflow");
   body_.push_back(instr);
 }
 

@@ -63,6 +63,7 @@ class BlockStack {
 
   void ordinary(Instr instr, State& state);
   void rotate(Instr instr, State& state);
+  void require_handler_slots(const Instr& instr, const State& state);
   void emit(Instr instr, State& state);
   void emit(Op op, uint32_t a, uint32_t b, State& state);
   void push_block(BlockKind kind, uint32_t target, uint32_t level, State& state);
@@ -81,6 +82,8 @@ class BlockStack {
 
   uint32_t hidden_below(const State& state, uint32_t level) const;
   bool hidden_at(const State& state, uint32_t level) const;
+  // Whether the top slots are all there and none of them is hidden.
+  bool solid(const State& state, uint32_t slots) const;
   // Which blocks lie above which hidden slots: a part of the context that the chains do not show.
   uint64_t interleaving(const State& state) const;
   uint32_t exceptions(uint32_t blocks) const;
@@ -93,12 +96,14 @@ class BlockStack {
   std::vector<State> states_;                          // at the entry of each block
   std::map<std::array<uint64_t, 4>, uint32_t> nodes_;  // by index and context
   std::map<std::array<uint32_t, 2>, uint32_t> handlers_;
+  std::vector<uint32_t> handler_levels_;  // stack slots that stay, as the interpreter counts
   std::vector<PendingHandler> pending_;
   std::set<uint32_t> swallows_;  // blocks that start by dropping the exception of a with statement
   std::optional<Error> error_;
 
   uint32_t at_ = 0;          // the instruction that is being run
-  std::vector<Instr> body_;  // of the block that is being walked, and its exit
+  uint32_t level_ = 0;       // of the handler that protects the block that is being walked
+  std::vector<Instr> body_;  // of that block, and its exit
   Exit exit_;
 };
 

@@ -1,12 +1,33 @@
 #include "flow/build.h"
 
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "flow/draft.h"
 
 namespace pellucid::flow {
 
+namespace {
+
+// With smaller counts than this no sum of them overflows; CPython's own limit is lower.
+constexpr uint32_t kMaxCount = 1u << 24;
+
+std::optional<Error> find_excess(const bytecode::Stream& stream) {
+  for (const Instr& instr : stream.instrs) {
+    const bytecode::Operand operand = bytecode::operand_of(instr.op);
+    if (operand != bytecode::Operand::Count && operand != bytecode::Operand::Depth) continue;
+    if (instr.a < kMaxCount && instr.b < kMaxCount) continue;
+    return Error{ErrorCode::Limit, instr.offset,
+                 "flow: count out of range at offset " + std::to_string(instr.offset)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 Result<Graph> build(const object::Module& module, const bytecode::Stream& stream) {
+  if (auto error = find_excess(stream)) return *error;
   const bool has_block_stack = module[stream.code].version < object::Version{3, 11};
   PELLUCID_TRY(Draft draft, has_block_stack ? draft_from_block_stack(module, stream)
                                             : draft_from_exception_table(module, stream));

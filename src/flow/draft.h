@@ -54,6 +54,9 @@ struct Control {
 };
 std::optional<Control> control_of(const Instr& instr);
 
+// No stack grows beyond this, so that no depth overflows.
+inline constexpr uint32_t kMaxDepth = 1u << 28;
+
 // How many slots the instruction looks at, those that it pops included.
 uint32_t reach_of(const Instr& instr);
 

@@ -183,8 +183,11 @@ void ExceptionTable::walk(uint32_t index) {
     const Instr& instr = code_.instrs[at_];
     confirm(state);
     // The handler sees the stack as it is where something can be raised.
-    if (protects && bytecode::can_raise(instr.op)) {
-      protect(index, region, state);
+    if (region != kNoRegion && bytecode::can_raise(instr.op)) {
+      if (state.depth < code_.regions[region].depth)
+        fail("a handler keeps more slots than there are");
+      else if (protects)
+        protect(index, region, state);
       protects = false;
     }
     if (const auto control = control_of(instr)) {
@@ -193,8 +196,7 @@ void ExceptionTable::walk(uint32_t index) {
     }
     step(instr, state);
   }
-  if (protects && !error_ && state.depth >= code_.regions[region].depth)
-    protect(index, region, state);
+  if (protects && !error_) protect(index, region, state);
   DraftBlock& block = draft_.blocks[index];
   block.instrs = body_;
   block.exit = exit_;
@@ -217,6 +219,7 @@ void ExceptionTable::step(const Instr& instr, State& state) {
     state.saved = chains_[state.saved].parent;
   }
   state.depth = state.depth - effect.pops + effect.pushes;
+  if (state.depth > kMaxDepth) return fail("stack overflow");
   body_.push_back(instr);
 }
 
@@ -235,9 +238,8 @@ void ExceptionTable::transfer(const Instr& instr, const Control& control, const 
 }
 
 void ExceptionTable::protect(uint32_t index, uint32_t region, const State& state) {
-  if (region == kNoRegion) return;
+  if (region == kNoRegion || state.depth < code_.regions[region].depth) return;
   const Region& it = code_.regions[region];
-  if (state.depth < it.depth) return fail("a handler keeps more slots than there are");
   State entry;
   entry.depth = it.depth + (it.lasti ? 2 : 1);
   entry.saved = chains_.cut(state.saved, it.depth);

@@ -46,7 +46,8 @@ void BlockStack::pop_finally(const Instr& instr, State& state) {
     return;
   }
   const uint32_t handling = state.blocks;
-  if (!leave_handler(state)) return fail("POP_FINALLY outside of a finally body");
+  if (!leave_handler(state) || chains_[handling].level + 6 + instr.a != state.depth)
+    return fail("POP_FINALLY outside of a finally body");
   const bool with_exit = chains_[handling].kind == kHandlingWith;
   if (keeps_top) emit(Op::Rot, 4, 0, state);
   for (int i = 0; i < 3; ++i) emit(Op::Pop, 0, 0, state);
@@ -73,7 +74,7 @@ void BlockStack::with_cleanup_start(State& state) {
     return;
   }
   if (state.blocks == 0 || chains_[state.blocks].kind != kHandling ||
-      chains_[state.blocks].level + 6 != state.depth)
+      chains_[state.blocks].level + 6 != state.depth || !solid(state, 7))
     return fail("WITH_CLEANUP_START outside of a with statement's cleanup");
   emit(Op::WithExceptStart, 7, 1, state);
   --state.depth;
