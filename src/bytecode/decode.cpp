@@ -14,17 +14,21 @@ RawFacts facts_of(const object::Code& code, const std::vector<RawInstr>& raw,
   RawFacts facts;
   facts.at_unit.assign(code.bytecode.size() / 2, kNoRaw);
   facts.is_target.assign(raw.size(), false);
-  for (size_t i = 0; i < raw.size(); ++i)
+  facts.is_entered.assign(raw.size(), false);
+  for (size_t i = 0; i < raw.size(); ++i) {
     facts.at_unit[raw[i].start / 2] = static_cast<uint32_t>(i);
-  const auto mark = [&](int64_t offset) {
+  }
+  const auto mark = [&](int64_t offset, bool enters) {
     if (offset < 0 || offset % 2 != 0) return;
     const auto unit = static_cast<uint64_t>(offset) / 2;
-    if (unit < facts.at_unit.size() && facts.at_unit[unit] != kNoRaw) {
-      facts.is_target[facts.at_unit[unit]] = true;
-    }
+    if (unit >= facts.at_unit.size() || facts.at_unit[unit] == kNoRaw) return;
+    facts.is_target[facts.at_unit[unit]] = true;
+    if (enters) facts.is_entered[facts.at_unit[unit]] = true;
   };
-  for (const RawInstr& instr : raw) mark(instr.target);
-  for (const RawException& entry : exceptions) mark(entry.target);
+  for (const RawInstr& instr : raw) {
+    mark(instr.target, raw_name(code.version, instr.opcode) != "FOR_ITER");
+  }
+  for (const RawException& entry : exceptions) mark(entry.target, true);
   return facts;
 }
 

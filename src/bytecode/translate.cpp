@@ -197,8 +197,7 @@ class Translator {
       case Form::ForIter:
         return for_iter(instr);
       case Form::EndFor:
-        skip_ = name_behind(1) == pop_behind_end_for() ? 1 : 0;
-        return true;
+        return end_for();
       case Form::EndSend:
         return emit(Op::Swap, 2) && emit(Op::Pop);
       case Form::Copy:
@@ -307,6 +306,23 @@ class Translator {
       return fail("does not lead to END_FOR");
     }
     return emit(Op::ForIter, end + (pops ? 2 : 1));
+  }
+
+  // FOR_ITER leads past it, so it is dropped; but whoever built the code may get here otherwise.
+  bool end_for() {
+    if (!facts_.is_entered[at_] && at_ > 0 && never_falls_through(name_before())) {
+      skip_ = name_behind(1) == pop_behind_end_for() ? 1 : 0;
+      return true;
+    }
+    return emit(Op::Pop) && (code_.version.minor > 12 || emit(Op::Pop));
+  }
+  std::string_view name_before() const {
+    return raw_table(code_.version)[raw_[at_ - 1].opcode].name;
+  }
+  static bool never_falls_through(std::string_view name) {
+    return name == "JUMP_BACKWARD" || name == "JUMP_BACKWARD_NO_INTERRUPT" ||
+           name == "JUMP_FORWARD" || name == "RETURN_VALUE" || name == "RETURN_CONST" ||
+           name == "RAISE_VARARGS" || name == "RERAISE";
   }
 
   // 3.14: COPY 1, LOAD_SPECIAL exit, SWAP 2, SWAP 3, LOAD_SPECIAL enter, CALL 0.

@@ -14,6 +14,8 @@ struct RawFacts {
   std::vector<uint32_t> at_unit;
   // Whether a jump or an exception leads to the raw instruction.
   std::vector<bool> is_target;
+  // The same, the exhausted edges of FOR_ITER left out: they never run what they point at.
+  std::vector<bool> is_entered;
 };
 inline constexpr uint32_t kNoRaw = 0xffffffffu;
 

@@ -187,6 +187,19 @@ TEST("FOR_ITER leads past the end of the loop in every version") {
   EXPECT_EQ(in_311.stream(), wanted);
 }
 
+TEST("an END_FOR that something else leads to pops what it does") {
+  Assembler code(3, 12);
+  code.op("FOR_ITER", 2).op("POP_TOP").op("JUMP_FORWARD", 0).op("END_FOR").op("RETURN_VALUE");
+  EXPECT_EQ(code.stream(), R"(
+   0 ForIter -> 5
+   1 Pop
+   2 Jump -> 3
+>> 3 Pop
+   4 Pop
+>> 5 ReturnValue
+)");
+}
+
 TEST("a with statement of 3.14 begins with BeforeWith of two slots") {
   Assembler code(3, 14);
   code.op("LOAD_FAST", 0).op("COPY", 1).op("LOAD_SPECIAL", 1).op("SWAP", 2).op("SWAP", 3);
