@@ -45,6 +45,9 @@ def test_nothing_changes_and_every_frame_runs_from_its_file(
     if backend == "inductor":
         expected |= {f"inductor_{s}" for s in expected & {"forward", "backward", "inference"}}
     assert stages >= expected
+    last = "inductor" if backend == "inductor" else "forward" if grad else "inference"
+    runs = {graph.stage for graph in session.running_graphs()}
+    assert any(stage.startswith("captured" if backend == "eager" else last) for stage in runs)
     assert (tmp_path / "full_code_for_toy_example_0.py").exists()
     assert (tmp_path / "__transformed_code_0_0_for_toy_example.py").exists()
     assert (tmp_path / "__compiled_fn_0_0.captured.py").exists()

@@ -71,6 +71,7 @@ class Capture:
         self._sessions: list[Session] = []
         self._remove: list[hooks.Remove] = []
         self._busy = threading.local()
+        self._unloaded: list[tuple[Session, Graph, str]] = []
 
     @property
     def innermost(self) -> Session | None:
@@ -90,7 +91,9 @@ class Capture:
 
     def close(self, session: Session) -> None:
         """Stop recording into a session; the last one removes the hooks."""
+        self.run_programs()
         with self._lock:
+            self._unloaded = [entry for entry in self._unloaded if entry[0] is not session]
             self._sessions = [other for other in self._sessions if other is not session]
             if not self._sessions:
                 for remove in self._remove:
@@ -101,6 +104,18 @@ class Capture:
     def _open_sessions(self) -> tuple[Session, ...]:
         with self._lock:
             return tuple(session for session in self._sessions if session.here)
+
+    def run_programs(self) -> None:
+        """Take up Inductor's programs that torch has loaded since; it tells of them before."""
+        with self._lock:
+            waiting, self._unloaded = self._unloaded, []
+        for session, event, path in waiting:
+            loaded = True
+            with session.guard(f"running {event.file}"):
+                loaded = graph_files.run_program(session, event, path)
+            if not loaded:
+                with self._lock:
+                    self._unloaded.append((session, event, path))
 
     # -- what torch calls --
 
@@ -123,9 +138,13 @@ class Capture:
             return  # what our own work makes torch log is no part of the program
         self._busy.now = True
         try:
+            self.run_programs()
             for session in self._open_sessions():
                 with session.guard(f"reading torch's trace event {record.kind}"):
-                    on_record(session, record)
+                    program = on_record(session, record)
+                    if program is not None:
+                        with self._lock:
+                            self._unloaded.append((session, *program))
         finally:
             self._busy.now = False
 
@@ -186,20 +205,25 @@ def _text(
 # -- the structured trace --------------------------------------------------------------------------
 
 
-def on_record(session: Session, record: hooks.TraceRecord) -> None:
-    """Make events, and graph files, of one record of the structured trace."""
+def on_record(session: Session, record: hooks.TraceRecord) -> tuple[Graph, str] | None:
+    """Make events, and graph files, of one record of the structured trace.
+
+    Returns a program of Inductor's with the path of its own file, from which torch will load it.
+    """
     kind, payload = record.kind, record.payload
     if kind == hooks.UNREADABLE:
         session.problem("an event of torch's trace", str(record.data))
-        return
+        return None
     if kind == "dynamo_start":
         session.record(Started(session.start(record.compile_id), _place(record.data)))
-        return
+        return None
     key = session.key(record.compile_id)
     if kind in _STAGE_OF_EVENT and payload is not None:
         _graph(session, key, _STAGE_OF_EVENT[kind], kind, payload)
     elif kind == "inductor_output_code" and payload is not None:
-        _graph(session, key, inductor_stage(payload), kind, payload)
+        program = _graph(session, key, inductor_stage(payload), kind, payload)
+        path = record.data.get("file_path") if isinstance(record.data, dict) else None
+        return None if path is None else (program, str(path))
     elif kind == "artifact:dynamo_graph_break_reason" and payload is not None:
         event = Break(key, payload)
         if event not in session.of(Break):  # an attempt that starts over breaks at the same place
@@ -209,9 +233,10 @@ def on_record(session: Session, record: hooks.TraceRecord) -> None:
     elif kind == "compilation_metrics" and isinstance(record.data, dict):
         values = {k: record.data[k] for k in _STABLE_METRICS if record.data.get(k) is not None}
         session.record(Metrics(key, values))
+    return None
 
 
-def _graph(session: Session, key: CompileKey, stage: str, kind: str, text: str) -> None:
+def _graph(session: Session, key: CompileKey, stage: str, kind: str, text: str) -> Graph:
     module = hooks.emitted_graph(kind)
     # Several graphs of one stage in one compile are told apart by a number; torch starting an
     # attempt over makes the same graph again, which replaces the first.
@@ -223,6 +248,7 @@ def _graph(session: Session, key: CompileKey, stage: str, kind: str, text: str) 
     session.record(event)
     if module is not None:
         graph_files.follow(session, event, module)
+    return event
 
 
 def _place_of(code: CodeType) -> Place:

@@ -66,6 +66,11 @@ TABLE: tuple[Capability, ...] = (
         "lazily compiled graphs do not run from their files",
     ),
     Capability(
+        "inductor_modules",
+        ("torch._inductor.codecache:PyCodeCache.modules",),
+        "Inductor's programs do not run from their files",
+    ),
+    Capability(
         "bytecode_log",
         ("torch._dynamo.convert_frame:bytecode_log",),
         "pellucid.install() shows nothing",

@@ -137,11 +137,13 @@ def graph_text(graph: Graph, runs: bool = False) -> str:
     what = STAGES.get(graph.stage, graph.stage)
     head = f"compile [{graph.key}] · {what}"
     if runs:
+        kind = "program" if graph.is_program else "graph"
         head += (
-            "\nWhen torch runs this graph as Python it runs from this file: breakpoints are hit."
+            f"\nWhen torch runs this {kind} as Python it runs from this file: breakpoints are hit."
         )
+
     body = graph.text.strip("\n")
-    if graph.stage.startswith("inductor"):
+    if graph.is_program:
         return valid(f"{as_comment(head)}\n{body}\n")
     return valid(f"{as_comment(head)}\n{_GRAPH_IMPORTS}\n\n{scrub(body)}\n")
 

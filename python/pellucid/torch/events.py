@@ -92,6 +92,11 @@ class Graph:
     file: str
     text: str = field(metadata=IN_FILE)
 
+    @property
+    def is_program(self) -> bool:
+        """Whether this is what Inductor wrote, not a graph."""
+        return self.stage.startswith("inductor")
+
 
 @dataclass(frozen=True)
 class GraphRun:

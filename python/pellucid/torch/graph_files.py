@@ -1,4 +1,4 @@
-"""Run a captured graph from its dumped file.
+"""Run a captured graph, and Inductor's program for it, from the dumped file.
 
 torch generates a graph's ``forward`` as a string without a file.  Once it has, the readable print
 of the graph (shapes, the user's lines) is compiled under the file's name; when that gives the same
@@ -62,6 +62,40 @@ def _swap(session: Session, event: Graph, module: Any) -> GraphRun:
         return GraphRun(event.file, True)
     why = "the backend changed it, or it does not compile to what torch runs"
     return GraphRun(event.file, False, why)
+
+
+def run_program(session: Session, event: Graph, path: str) -> bool:
+    """Let Inductor's program run from the file of ``event``; False while it is not loaded.
+
+    ``path`` is Inductor's own file.  The text is the same but for our first lines, so each of its
+    functions has the same instructions in ours.
+    """
+    functions = hooks.program_functions(path)
+    if not functions:
+        return False
+    text = graph_text(event, runs=True)
+    mine = _all_code(compile(text, str(session.path(event.file)), "exec", dont_inherit=True))
+    swapped = 0
+    for function in functions:
+        code = next((c for c in mine if same_instructions(c, function.__code__)), None)
+        if code is not None and hooks.never_compile(code):
+            function.__code__ = code
+            swapped += 1
+    if swapped == len(functions):
+        session.write(event.file, text)
+        session.record(GraphRun(event.file, True))
+    else:
+        why = f"{len(functions) - swapped} of {len(functions)} functions differ"
+        session.record(GraphRun(event.file, False, why))
+    return True
+
+
+def _all_code(module: CodeType) -> list[CodeType]:
+    """Every code object of a module, outer before inner."""
+    found = [module]
+    for code in found:
+        found.extend(const for const in code.co_consts if isinstance(const, CodeType))
+    return found[1:]
 
 
 def _named_as(code: CodeType, other: CodeType) -> CodeType:

@@ -331,6 +331,22 @@ def after_recompile(graph: Any, follow: Callable[[Any], None], copies: bool) -> 
     return True
 
 
+def program_functions(path: str) -> list[FunctionType]:
+    """The Python functions of the modules that Inductor has loaded from one of its files."""
+    modules = _probe.get("inductor_modules")
+    found: dict[int, FunctionType] = {}
+    for module in list(modules or ()):
+        if getattr(module, "__file__", None) != path:
+            continue
+        values = list(vars(module).values())
+        for value in [v for v in values if isinstance(v, type) and v.__module__ == module.__name__]:
+            values += vars(value).values()
+        for value in values:
+            if isinstance(value, FunctionType) and value.__code__.co_filename == path:
+                found[id(value)] = value
+    return list(found.values())
+
+
 def never_compile(code: CodeType) -> bool:
     """Tell Dynamo to leave this code alone, as it does for the code that torch generates."""
     skip = _probe.get("skip_code")

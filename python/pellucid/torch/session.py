@@ -153,14 +153,16 @@ class Session:
             return self._caches.get(function, [])
 
     def running_graphs(self) -> list[Graph]:
-        """The graphs that run as Python, from their files.
+        """The graphs and programs that run as Python, from their files.
 
         A graph for which Inductor made a program is not run itself, whatever file it could use.
         """
         runs = {run.file for run in self.of(GraphRun) if run.runs}
         unique = {graph.file: graph for graph in self.of(Graph)}
-        replaced = {g.key for g in unique.values() if g.stage.startswith("inductor")}
-        return [g for g in unique.values() if g.file in runs and g.key not in replaced]
+        replaced = {g.key for g in unique.values() if g.is_program}
+        return [
+            g for g in unique.values() if g.file in runs and (g.is_program or g.key not in replaced)
+        ]
 
     # -- files --
 
