@@ -78,6 +78,9 @@ def _compile_function(
     free = [shown.get(name, name) for name in original.co_freevars]
     tree.body[tree.body.index(function)] = _outer(function, free)
     function.name = _INNER
+    context = _context(original)
+    if context:
+        tree.body.append(_never(context, function))
     code = _find(_compile(tree, filename, original))
     tail = _unused_names(code, original, shown)
     if tail:
@@ -101,6 +104,41 @@ def _outer(function: ast.stmt, free: Sequence[str]) -> ast.stmt:
             ast.copy_location(node, function)
     outer.body.append(function)
     return outer
+
+
+def _context(original: CodeType) -> List[str]:
+    """Return module-level statements that the compiler must have seen to choose the same ops.
+
+    Since 3.11 `a.f()` is no method call if the module imports `a`; since 3.12 `super()` is a plain
+    call if the module itself mentions `super`.
+    """
+    if sys.version_info < (3, 11):
+        return []
+    imported: Dict[str, bool] = {}
+    plain_super = False
+    todo = [original]
+    for code in todo:
+        todo += [const for const in code.co_consts if isinstance(const, CodeType)]
+        instructions = list(dis.get_instructions(code))
+        for first, then in zip(instructions, instructions[1:]):
+            if first.opname != "LOAD_GLOBAL":
+                continue
+            if then.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+                by_method = then.opname == "LOAD_METHOD" or (
+                    sys.version_info >= (3, 12) and bool((then.arg or 0) & 1)
+                )
+                name = str(first.argval)
+                imported[name] = imported.get(name, True) and not by_method
+            plain_super = plain_super or (first.argval == "super" and _is_call(first))
+    statements = [
+        f"import {name}" for name, is_it in imported.items() if is_it and name.isidentifier()
+    ]
+    return statements + ["super"] * plain_super
+
+
+def _is_call(load: dis.Instruction) -> bool:
+    """Say whether a LOAD_GLOBAL makes room for a call, as LOAD_SUPER_ATTR's operand does not."""
+    return bool((load.arg or 0) & 1)
 
 
 def _find(module: CodeType) -> CodeType:
