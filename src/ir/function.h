@@ -37,6 +37,7 @@ enum class ValueKind : uint8_t {
   Null,       // PushNull, and the second slot of a method or an exit function
   Exception,  // pushed on entry to a handler; a: ExceptionPart
   Phi,        // a parameter of a block
+  Region,     // what a reduced control region computes; a: index in structure's table of regions
 };
 
 enum class ExceptionPart : uint8_t { Value, Type, Traceback, Previous, Lasti };
@@ -74,7 +75,7 @@ struct Block {
   std::vector<ValueId> items;  // in order of evaluation
   ExitKind exit = ExitKind::Goto;
   uint8_t jump = 0;            // as flow::Exit::jump
-  std::vector<ValueId> operands;  // of the exit: condition | iterator | value | raised values
+  std::vector<ValueId> operands;  // of the exit: condition | iterator, its Item | value | raised values
   std::array<Edge, 2> next;
   HandlerId handler;
   uint32_t exc_depth = 0;

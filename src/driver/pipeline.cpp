@@ -1,0 +1,130 @@
+#include "driver/pipeline.h"
+
+#include <algorithm>
+
+#include "ast/tree.h"
+#include "base/check.h"
+#include "bytecode/decode.h"
+#include "flow/build.h"
+#include "ir/lift.h"
+#include "polish/polish.h"
+#include "print/print.h"
+#include "structure/expressions.h"
+#include "structure/recover.h"
+#include "structure/scopes.h"
+
+namespace pellucid::driver {
+namespace {
+
+// Every code object below `root`, nested ones before those that hold them.
+std::vector<object::CodeId> innermost_first(const object::Module& module, object::CodeId root) {
+  std::vector<object::CodeId> order;
+  std::vector<uint8_t> seen(module.codes.size(), 0);
+  std::vector<object::CodeId> stack{root};
+  while (!stack.empty()) {
+    const object::CodeId code = stack.back();
+    stack.pop_back();
+    if (seen[code.index()]) continue;
+    seen[code.index()] = 1;
+    order.push_back(code);
+    for (const object::ConstId id : module[code].consts) {
+      const object::Const& constant = module[id];
+      if (constant.kind == object::ConstKind::Code) stack.push_back(constant.code);
+    }
+  }
+  std::reverse(order.begin(), order.end());
+  return order;
+}
+
+Result<ir::Function> to_ir(const object::Module& module, object::CodeId code) {
+  PELLUCID_TRY(const bytecode::Stream stream, bytecode::decode(module, code));
+  PELLUCID_TRY(const flow::Graph graph, flow::build(module, stream));
+  // From here on no version is visible.
+  return ir::lift(module, graph);
+}
+
+// The statements of one code object, or what stands in the way.
+Result<ast::ListId> body_of(object::Module& module, object::CodeId code, ast::Tree& tree,
+                            structure::Scopes& scopes, const std::vector<ast::ListId>& bodies) {
+  try {
+    PELLUCID_TRY(const ir::Function function, to_ir(module, code));
+    PELLUCID_TRY(const ast::ListId body, structure::recover(function, tree, bodies));
+    return scopes.finish_body(body, function);
+  } catch (const InternalError& bug) {
+    return Error{ErrorCode::Internal, 0, bug.what()};
+  }
+}
+
+// A body that says that there is none, and why.
+ast::ListId marker_body(ast::Tree& tree, const Error& error) {
+  const auto name = tree.add(ast::Name{tree.intern("NotImplementedError")});
+  object::Const text;
+  text.kind = object::ConstKind::Str;
+  text.text = tree.intern("pellucid: " + error.message);
+  const auto message = tree.add(ast::Constant{tree.module().add(text)});
+  const auto call = tree.add(ast::Call{name, tree.list({message}), tree.list({})});
+  return tree.list({tree.add(ast::Raise{call, {}})});
+}
+
+}  // namespace
+
+Result<Output> decompile(object::Module& module, object::CodeId root, const Options& options) {
+  Output out;
+  ast::Tree tree(module);
+  structure::Scopes scopes(tree);
+  std::vector<ast::ListId> bodies(module.codes.size());
+  for (const object::CodeId code : innermost_first(module, root)) {
+    Result<ast::ListId> body = body_of(module, code, tree, scopes, bodies);
+    if (body.ok()) {
+      bodies[code.index()] = polish::run(tree, *body);
+      continue;
+    }
+    const Error& error = body.error();
+    out.diagnostics.push_back({code, static_cast<uint32_t>(error.offset), error.message});
+    bodies[code.index()] = marker_body(tree, error);
+  }
+  const object::Code& code = module[root];
+  ast::NodeId top;
+  if (code.flags & object::kOptimized) {
+    top = structure::function_source(tree, root, bodies);
+  } else {
+    top = tree.add(ast::Module{bodies[root.index()]});
+  }
+  ast::check(tree, top);
+  const print::Source source = print::to_source(tree, top, {module.version, options.keep_lines, 0});
+  out.source = source.text;
+  for (const print::LineEntry& entry : source.map) {
+    out.line_map.push_back({entry.line, entry.where.line, entry.where.offset, root});
+  }
+  for (size_t i = 0; i < module.consts.size(); ++i) {
+    if (module.consts[i].kind == object::ConstKind::Opaque) {
+      out.opaques.push_back(object::ConstId(i));
+    }
+  }
+  return out;
+}
+
+Result<std::string> dump_stage(object::Module& module, object::CodeId root, const std::string& stage) {
+  std::string text;
+  for (const object::CodeId code : innermost_first(module, root)) {
+    PELLUCID_TRY(const bytecode::Stream stream, bytecode::decode(module, code));
+    if (stage == "stream") {
+      text += bytecode::dump(module, stream);
+      continue;
+    }
+    PELLUCID_TRY(const flow::Graph graph, flow::build(module, stream));
+    if (stage == "flow") {
+      text += flow::dump(module, graph);
+      continue;
+    }
+    PELLUCID_TRY(const ir::Function function, ir::lift(module, graph));
+    if (stage == "ir") {
+      text += ir::dump(module, function);
+      continue;
+    }
+    return Error{ErrorCode::Unsupported, 0, "unknown stage '" + stage + "'"};
+  }
+  return text;
+}
+
+}  // namespace pellucid::driver

@@ -1,0 +1,357 @@
+#include "ir/lift.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/check.h"
+#include "ir/stack_machine.h"
+
+namespace pellucid::ir {
+namespace {
+
+// Blocks in an order in which a block comes after at least one way into it.
+std::vector<BlockId> reverse_postorder(const flow::Graph& graph) {
+  const size_t count = graph.blocks.size();
+  std::vector<uint8_t> seen(count, 0);
+  std::vector<BlockId> order;
+  struct Frame {
+    BlockId block;
+    uint32_t step;
+  };
+  std::vector<Frame> stack{{BlockId(0u), 0}};
+  seen[0] = 1;
+  while (!stack.empty()) {
+    Frame& frame = stack.back();
+    const flow::Block& block = graph[frame.block];
+    // The handler is visited first, so that it comes last: after the code that it protects.
+    BlockId next;
+    const uint32_t step = frame.step++;
+    if (step == 0) {
+      if (block.handler.valid()) next = graph[block.handler].entry;
+    } else if (step <= 2) {
+      // The far target first, so that what is laid out behind the block comes right after it.
+      next = block.exit.next[step == 1 ? 1 : 0];
+    } else {
+      order.push_back(frame.block);
+      stack.pop_back();
+      continue;
+    }
+    if (next.valid() && !seen[next.index()]) {
+      seen[next.index()] = 1;
+      stack.push_back({next, 0});
+    }
+  }
+  std::reverse(order.begin(), order.end());
+  return order;
+}
+
+class Lifter {
+ public:
+  Lifter(const object::Module& module, const flow::Graph& graph) : module_(module), graph_(graph) {
+    out_.code = graph.code;
+    out_.handlers = graph.handlers;
+    out_.wraps_stop_iteration = graph.wraps_stop_iteration;
+    out_.blocks.resize(graph.blocks.size());
+    exits_.resize(graph.blocks.size());
+    slots_.resize(graph.blocks.size());
+    done_.resize(graph.blocks.size(), 0);
+    normal_.resize(graph.blocks.size());
+    protects_.resize(graph.blocks.size());
+    for (size_t i = 0; i < graph.blocks.size(); ++i) {
+      const flow::Block& block = graph.blocks[i];
+      for (uint8_t k = 0; k < 2; ++k) {
+        const BlockId to = block.exit.next[k];
+        if (to.valid()) normal_[to.index()].push_back({BlockId(i), k});
+      }
+      if (block.handler.valid()) {
+        const BlockId entry = graph[block.handler].entry;
+        protects_[entry.index()].push_back({BlockId(i), block.handler});
+      }
+    }
+  }
+
+  Result<Function> run() {
+    for (const BlockId id : reverse_postorder(graph_)) {
+      if (auto error = enter(id)) return *error;
+      StackMachine machine(out_, out_.blocks[id.index()], used_);
+      const flow::Block& block = graph_[id];
+      machine.stack = out_.blocks[id.index()].entry_stack;
+      for (uint32_t i = 0; i < block.count; ++i) machine.step(graph_.instrs[block.first + i]);
+      leave(id, machine);
+      done_[id.index()] = 1;
+    }
+    for (size_t i = 0; i < out_.blocks.size(); ++i) {
+      for (uint8_t k = 0; k < 2; ++k) fill_arguments(BlockId(i), k);
+    }
+    remove_trivial_phis();
+    count_uses();
+    return std::move(out_);
+  }
+
+ private:
+  struct Way {
+    BlockId from;
+    uint8_t edge;
+  };
+  struct Protected {
+    BlockId block;
+    HandlerId handler;
+  };
+
+  // Makes the stack that `id` starts with.
+  std::optional<Error> enter(BlockId id) {
+    Block& block = out_.blocks[id.index()];
+    const flow::Block& source = graph_[id];
+    block.handler = source.handler;
+    block.exc_depth = source.exc_depth;
+    block.offset = source.offset;
+    const auto& ways = normal_[id.index()];
+    const auto& regions = protects_[id.index()];
+    if (!regions.empty()) {
+      if (!ways.empty()) {
+        return Error{ErrorCode::Unsupported, source.offset,
+                     "an exception handler that is also reached by a jump"};
+      }
+      enter_handler(id, regions);
+      return std::nullopt;
+    }
+    if (ways.size() == 1 && done_[ways[0].from.index()]) {
+      block.entry_stack = exits_[ways[0].from.index()][ways[0].edge];
+      return std::nullopt;
+    }
+    for (uint32_t slot = 0; slot < source.depth; ++slot) {
+      const ValueId common = common_value(ways, slot);
+      if (common.valid()) {
+        block.entry_stack.push_back(common);
+        continue;
+      }
+      const ValueId phi = new_phi(source.offset);
+      block.params.push_back(phi);
+      slots_[id.index()].push_back(slot);
+      block.entry_stack.push_back(phi);
+    }
+    return std::nullopt;
+  }
+
+  void enter_handler(BlockId id, const std::vector<Protected>& regions) {
+    Block& block = out_.blocks[id.index()];
+    const flow::Handler& handler = graph_[regions[0].handler];
+    for (const Protected& region : regions) {
+      if (!done_[region.block.index()]) continue;
+      const auto& stack = out_.blocks[region.block.index()].entry_stack;
+      if (stack.size() >= handler.depth) {
+        block.entry_stack.assign(stack.begin(), stack.begin() + handler.depth);
+        break;
+      }
+    }
+    while (block.entry_stack.size() < handler.depth) block.entry_stack.push_back(new_null());
+    const auto push = [&](ExceptionPart part) {
+      Value value;
+      value.kind = ValueKind::Exception;
+      value.a = static_cast<uint32_t>(part);
+      value.offset = graph_[id].offset;
+      out_.values.push_back(value);
+      block.entry_stack.push_back(ValueId(out_.values.size() - 1));
+    };
+    if (handler.pushes == 6) {
+      for (int i = 0; i < 3; ++i) push(ExceptionPart::Previous);
+      push(ExceptionPart::Traceback);
+      push(ExceptionPart::Value);
+      push(ExceptionPart::Type);
+    } else {
+      if (handler.pushes == 2) push(ExceptionPart::Lasti);
+      push(ExceptionPart::Value);
+    }
+    used_.resize(out_.values.size(), 0);
+  }
+
+  // The one value that every way in brings in `slot`, if all are known already.
+  ValueId common_value(const std::vector<Way>& ways, uint32_t slot) const {
+    ValueId common;
+    for (const Way& way : ways) {
+      if (!done_[way.from.index()]) return {};
+      const auto& stack = exits_[way.from.index()][way.edge];
+      if (slot >= stack.size()) return {};
+      if (!common.valid()) common = stack[slot];
+      if (common != stack[slot]) return {};
+    }
+    return common;
+  }
+
+  void leave(BlockId id, StackMachine& machine) {
+    Block& block = out_.blocks[id.index()];
+    const flow::Exit& exit = graph_[id].exit;
+    block.exit = exit.kind;
+    block.jump = exit.jump;
+    block.exit_offset = exit.instr.offset;
+    block.exit_line = exit.instr.line;
+    for (int k = 0; k < 2; ++k) block.next[k].to = exit.next[k];
+    auto& stacks = exits_[id.index()];
+    switch (exit.kind) {
+      case ExitKind::Goto:
+        break;
+      case ExitKind::Branch:
+      case ExitKind::BranchNone:
+      case ExitKind::Return:
+        block.operands.push_back(machine.pop_used());
+        break;
+      case ExitKind::ForIter: {
+        const ValueId iterator = machine.top();
+        machine.use(iterator);
+        block.operands.push_back(iterator);
+        machine.mark_iterator(iterator);
+        stacks[1] = machine.stack;
+        stacks[1].pop_back();
+        Value item;
+        item.kind = ValueKind::Item;
+        item.offset = exit.instr.offset;
+        item.line = exit.instr.line;
+        const ValueId next = machine.make(item, {iterator});
+        block.operands.push_back(next);
+        machine.stack.push_back(next);
+        stacks[0] = machine.stack;
+        return;
+      }
+      case ExitKind::Send: {
+        const ValueId sent = machine.pop_used();
+        const ValueId receiver = machine.top();
+        machine.use(receiver);
+        block.operands = {receiver, sent};
+        Value value;
+        value.kind = ValueKind::Sent;
+        value.offset = exit.instr.offset;
+        value.line = exit.instr.line;
+        machine.stack.push_back(machine.make(value, {receiver, sent}));
+        stacks[0] = machine.stack;
+        stacks[1] = machine.stack;
+        return;
+      }
+      case ExitKind::Raise:
+        for (uint32_t i = 0; i < exit.instr.a; ++i) block.operands.push_back(machine.pop_used());
+        std::reverse(block.operands.begin(), block.operands.end());
+        break;
+      case ExitKind::Reraise:
+        for (uint32_t i = 0; i < exit.instr.a; ++i) block.operands.push_back(machine.pop_used());
+        std::reverse(block.operands.begin(), block.operands.end());
+        break;
+    }
+    stacks[0] = machine.stack;
+    stacks[1] = machine.stack;
+  }
+
+  void fill_arguments(BlockId id, uint8_t k) {
+    Edge& edge = out_.blocks[id.index()].next[k];
+    if (!edge.to.valid()) return;
+    const auto& stack = exits_[id.index()][k];
+    for (const uint32_t slot : slots_[edge.to.index()]) {
+      PELLUCID_CHECK(slot < stack.size());
+      edge.args.push_back(stack[slot]);
+    }
+  }
+
+  // A phi whose arguments are all one value (or itself) is that value (Braun et al., CC 2013).
+  void remove_trivial_phis() {
+    forward_.resize(out_.values.size());
+    for (size_t i = 0; i < forward_.size(); ++i) forward_[i] = ValueId(i);
+    bool changed = true;
+    while (changed) {
+      changed = false;
+      for (size_t b = 0; b < out_.blocks.size(); ++b) {
+        auto& params = out_.blocks[b].params;
+        for (size_t p = 0; p < params.size();) {
+          const ValueId only = only_argument(BlockId(b), p);
+          if (!only.valid()) {
+            ++p;
+            continue;
+          }
+          forward_[params[p].index()] = only;
+          params.erase(params.begin() + static_cast<ptrdiff_t>(p));
+          for (const Way& way : normal_[b]) {
+            auto& args = out_.blocks[way.from.index()].next[way.edge].args;
+            args.erase(args.begin() + static_cast<ptrdiff_t>(p));
+          }
+          changed = true;
+        }
+      }
+    }
+    for (ValueId& id : out_.operand_pool) id = resolve(id);
+    for (Block& block : out_.blocks) {
+      for (ValueId& id : block.operands) id = resolve(id);
+      for (ValueId& id : block.entry_stack) id = resolve(id);
+      for (Edge& edge : block.next) {
+        for (ValueId& id : edge.args) id = resolve(id);
+      }
+    }
+  }
+
+  ValueId only_argument(BlockId id, size_t p) {
+    const ValueId self = out_.blocks[id.index()].params[p];
+    ValueId only;
+    for (const Way& way : normal_[id.index()]) {
+      const ValueId arg = resolve(out_.blocks[way.from.index()].next[way.edge].args[p]);
+      if (arg == self || arg == only) continue;
+      if (only.valid()) return {};
+      only = arg;
+    }
+    return only;
+  }
+
+  ValueId resolve(ValueId id) {
+    while (forward_[id.index()] != id) {
+      forward_[id.index()] = forward_[forward_[id.index()].index()];
+      id = forward_[id.index()];
+    }
+    return id;
+  }
+
+  void count_uses() {
+    for (Block& block : out_.blocks) {
+      for (const ValueId item : block.items) {
+        for (const ValueId id : out_.operands(item)) ++out_[id].uses;
+      }
+      for (const ValueId id : block.operands) {
+        if (block.exit == ExitKind::ForIter && id != block.operands[0]) continue;  // a result
+        ++out_[id].uses;
+      }
+      for (const Edge& edge : block.next) {
+        for (const ValueId id : edge.args) ++out_[id].uses;
+      }
+    }
+  }
+
+  ValueId new_phi(uint32_t offset) {
+    Value phi;
+    phi.kind = ValueKind::Phi;
+    phi.offset = offset;
+    out_.values.push_back(phi);
+    used_.resize(out_.values.size(), 0);
+    return ValueId(out_.values.size() - 1);
+  }
+
+  ValueId new_null() {
+    Value null;
+    null.kind = ValueKind::Null;
+    out_.values.push_back(null);
+    used_.resize(out_.values.size(), 0);
+    return ValueId(out_.values.size() - 1);
+  }
+
+  const object::Module& module_;
+  const flow::Graph& graph_;
+  Function out_;
+  std::vector<uint8_t> used_;                              // StackMachine's marks, by value
+  std::vector<std::array<std::vector<ValueId>, 2>> exits_;  // the stack on each edge, by block
+  std::vector<std::vector<uint32_t>> slots_;               // the stack slot of each parameter
+  std::vector<uint8_t> done_;
+  std::vector<std::vector<Way>> normal_;
+  std::vector<std::vector<Protected>> protects_;
+  std::vector<ValueId> forward_;
+};
+
+}  // namespace
+
+Result<Function> lift(const object::Module& module, const flow::Graph& graph) {
+  return Lifter(module, graph).run();
+}
+
+}  // namespace pellucid::ir

@@ -1,0 +1,335 @@
+#include "ir/stack_machine.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace pellucid::ir {
+
+ValueId StackMachine::top() const { return peek(1); }
+
+ValueId StackMachine::peek(size_t depth) const {
+  PELLUCID_CHECK(depth >= 1 && depth <= stack.size());
+  return stack[stack.size() - depth];
+}
+
+ValueId StackMachine::pop() {
+  const ValueId id = top();
+  stack.pop_back();
+  return id;
+}
+
+ValueId StackMachine::make(Value value, std::span<const ValueId> operands) {
+  value.first = static_cast<uint32_t>(out_.operand_pool.size());
+  value.count = static_cast<uint32_t>(operands.size());
+  out_.operand_pool.insert(out_.operand_pool.end(), operands.begin(), operands.end());
+  out_.values.push_back(value);
+  used_.push_back(0);
+  for (const ValueId id : operands) use(id);
+  return ValueId(out_.values.size() - 1);
+}
+
+ValueId StackMachine::emit(const bytecode::Instr& instr, std::span<const ValueId> operands) {
+  Value value;
+  value.op = instr.op;
+  value.a = instr.a;
+  value.b = instr.b;
+  value.offset = instr.offset;
+  value.line = instr.line;
+  const ValueId id = make(value, operands);
+  block_.items.push_back(id);
+  return id;
+}
+
+ValueId StackMachine::element(ValueId of, uint32_t index) {
+  Value value;
+  value.kind = ValueKind::Element;
+  value.a = index;
+  value.offset = out_[of].offset;
+  value.line = out_[of].line;
+  return make(value, {of});
+}
+
+ValueId StackMachine::null() {
+  Value value;
+  value.kind = ValueKind::Null;
+  return make(value, std::span<const ValueId>());
+}
+
+void StackMachine::discard(const bytecode::Instr& instr) {
+  const ValueId id = pop();
+  const Value& value = out_[id];
+  const uint8_t marks = used_[id.index()];
+  if (marks & kIterator) {
+    bytecode::Instr pop_iterator = instr;
+    pop_iterator.b = 1;
+    emit(pop_iterator, {id});
+    return;
+  }
+  const bool copied = std::find(stack.begin(), stack.end(), id) != stack.end();
+  const bool silent =
+      value.kind == ValueKind::Null || value.kind == ValueKind::Exception ||
+      (value.kind == ValueKind::Instr &&
+       (value.op == Op::LoadConst || value.op == Op::BeforeWith || value.op == Op::BeforeAsyncWith));
+  if (copied || silent || (marks & kUsed)) return;
+  emit(instr, {id});
+}
+
+void StackMachine::call(const bytecode::Instr& instr, uint32_t extra) {
+  const uint32_t arguments = instr.a + extra;
+  PELLUCID_CHECK(stack.size() >= arguments + instr.b);
+  std::vector<ValueId> operands;
+  const size_t base = stack.size() - arguments - instr.b;
+  for (size_t i = base; i < stack.size(); ++i) {
+    // A NULL among the callable's slots says that the other one is called as it is.
+    if (i < base + instr.b && out_[stack[i]].kind == ValueKind::Null) continue;
+    operands.push_back(stack[i]);
+  }
+  stack.resize(base);
+  stack.push_back(emit(instr, operands));
+}
+
+void StackMachine::update_container(const bytecode::Instr& instr, uint32_t items) {
+  std::vector<ValueId> operands(1);
+  operands.insert(operands.end(), stack.end() - items, stack.end());
+  stack.resize(stack.size() - items);
+  operands[0] = peek(instr.a);
+  const ValueId result = emit(instr, operands);
+  if (instr.a == 1) stack.back() = result;
+}
+
+void StackMachine::push_elements(const bytecode::Instr& instr, uint32_t count) {
+  const ValueId sequence = emit(instr, {pop()});
+  for (uint32_t i = count; i-- > 0;) stack.push_back(element(sequence, i));
+}
+
+void StackMachine::generic(const bytecode::Instr& instr) {
+  const bytecode::StackEffect effect = bytecode::stack_effect(instr);
+  PELLUCID_CHECK(effect.pops <= stack.size() && effect.pushes <= 1);
+  const std::vector<ValueId> operands(stack.end() - effect.pops, stack.end());
+  stack.resize(stack.size() - effect.pops);
+  const ValueId id = emit(instr, operands);
+  if (effect.pushes == 1) stack.push_back(id);
+}
+
+void StackMachine::step(const bytecode::Instr& instr) {
+  switch (instr.op) {
+    case Op::Pop:
+      return discard(instr);
+    case Op::Copy:
+      stack.push_back(peek(instr.a));
+      return;
+    case Op::Swap:
+      PELLUCID_CHECK(instr.a >= 1 && instr.a <= stack.size());
+      std::swap(stack[stack.size() - instr.a], stack.back());
+      return;
+    case Op::Rot:
+      PELLUCID_CHECK(instr.a >= 1 && instr.a <= stack.size());
+      std::rotate(stack.end() - instr.a, stack.end() - 1, stack.end());
+      return;
+    case Op::PushNull:
+      stack.push_back(null());
+      return;
+    case Op::LoadMethod:
+    case Op::LoadSpecial: {
+      const ValueId method = emit(instr, {pop()});
+      stack.push_back(method);
+      stack.push_back(null());
+      return;
+    }
+    case Op::Call:
+      return call(instr, 0);
+    case Op::CallKw:
+      return call(instr, 1);
+    case Op::CallEx: {
+      bytecode::Instr with_kwargs = instr;
+      // `a` counts the arguments for call(): the tuple, and the dict unless it is a NULL.
+      if ((instr.a & 1) && out_[top()].kind == ValueKind::Null) {
+        stack.pop_back();
+        with_kwargs.a = 0;
+      }
+      with_kwargs.a &= 1;
+      const size_t before = out_.values.size();
+      call(with_kwargs, 1);
+      PELLUCID_CHECK(out_.values.size() == before + 1);
+      return;
+    }
+    case Op::ListAppend:
+    case Op::SetAdd:
+    case Op::ListExtend:
+    case Op::SetUpdate:
+    case Op::DictUpdate:
+    case Op::DictMerge:
+      return update_container(instr, 1);
+    case Op::MapAdd:
+      return update_container(instr, 2);
+    case Op::UnpackSequence:
+      return push_elements(instr, instr.a);
+    case Op::UnpackEx:
+      return push_elements(instr, instr.a + 1 + instr.b);
+    case Op::GetAnext:
+    case Op::ImportFrom:
+    case Op::GetLen:
+    case Op::MatchMapping:
+    case Op::MatchSequence:
+      stack.push_back(emit(instr, {top()}));
+      return;
+    case Op::MatchKeys: {
+      const ValueId keys = emit(instr, {peek(2), peek(1)});
+      stack.push_back(keys);
+      if (instr.b == 1) stack.push_back(element(keys, 1));
+      return;
+    }
+    case Op::MatchClass: {
+      const std::vector<ValueId> operands(stack.end() - 3, stack.end());
+      stack.resize(stack.size() - 3);
+      const ValueId attributes = emit(instr, operands);
+      stack.push_back(attributes);
+      if (instr.b == 1) stack.push_back(element(attributes, 1));
+      return;
+    }
+    case Op::CopyDictWithoutKeys: {
+      const ValueId keys = pop();
+      stack.push_back(emit(instr, {top(), keys}));
+      return;
+    }
+    case Op::PushExcInfo: {
+      Value previous;
+      previous.kind = ValueKind::Exception;
+      previous.a = static_cast<uint32_t>(ExceptionPart::Previous);
+      previous.offset = instr.offset;
+      const ValueId exception = pop();
+      stack.push_back(make(previous, std::span<const ValueId>()));
+      stack.push_back(exception);
+      return;
+    }
+    case Op::PopExcept:
+    case Op::EndAsyncFor: {
+      PELLUCID_CHECK(instr.a <= stack.size());
+      stack.resize(stack.size() - instr.a);
+      emit(instr, std::span<const ValueId>());
+      return;
+    }
+    case Op::EgMatch: {
+      const std::vector<ValueId> operands(stack.end() - 2, stack.end());
+      stack.resize(stack.size() - 2);
+      const ValueId match = emit(instr, operands);
+      stack.push_back(element(match, 0));
+      stack.push_back(element(match, 1));
+      return;
+    }
+    case Op::BeforeWith:
+    case Op::BeforeAsyncWith: {
+      const ValueId exit = emit(instr, {pop()});
+      stack.push_back(exit);
+      if (instr.b == 2) stack.push_back(null());
+      stack.push_back(element(exit, 0));
+      return;
+    }
+    case Op::WithExceptStart:
+      stack.push_back(emit(instr, {peek(instr.a)}));
+      return;
+    case Op::CleanupThrow: {
+      const std::vector<ValueId> operands(stack.end() - 3, stack.end());
+      stack.resize(stack.size() - 3);
+      const ValueId thrown = emit(instr, operands);
+      stack.push_back(null());
+      stack.push_back(thrown);
+      return;
+    }
+    case Op::LoadConst:
+    case Op::LoadFast:
+    case Op::LoadFastAndClear:
+    case Op::StoreFast:
+    case Op::DeleteFast:
+    case Op::LoadName:
+    case Op::StoreName:
+    case Op::DeleteName:
+    case Op::LoadGlobal:
+    case Op::StoreGlobal:
+    case Op::DeleteGlobal:
+    case Op::LoadDeref:
+    case Op::StoreDeref:
+    case Op::DeleteDeref:
+    case Op::LoadClosure:
+    case Op::MakeCell:
+    case Op::LoadClassDeref:
+    case Op::LoadFromDictOrDeref:
+    case Op::LoadFromDictOrGlobals:
+    case Op::LoadLocals:
+    case Op::LoadBuildClass:
+    case Op::LoadAssertionError:
+    case Op::LoadCommonConstant:
+    case Op::LoadAttr:
+    case Op::LoadSuper:
+    case Op::StoreAttr:
+    case Op::DeleteAttr:
+    case Op::Subscr:
+    case Op::StoreSubscr:
+    case Op::DeleteSubscr:
+    case Op::Unary:
+    case Op::Binary:
+    case Op::Compare:
+    case Op::IsOp:
+    case Op::ContainsOp:
+    case Op::ToBool:
+    case Op::BuildTuple:
+    case Op::BuildList:
+    case Op::BuildSet:
+    case Op::BuildMap:
+    case Op::BuildConstKeyMap:
+    case Op::BuildString:
+    case Op::BuildSlice:
+    case Op::BuildTupleUnpack:
+    case Op::BuildTupleUnpackWithCall:
+    case Op::BuildListUnpack:
+    case Op::BuildSetUnpack:
+    case Op::BuildMapUnpack:
+    case Op::BuildMapUnpackWithCall:
+    case Op::ListToTuple:
+    case Op::Convert:
+    case Op::Format:
+    case Op::BuildInterpolation:
+    case Op::BuildTemplate:
+    case Op::MakeFunction:
+    case Op::SetFunctionAttribute:
+    case Op::GetIter:
+    case Op::GetYieldFromIter:
+    case Op::GetAwaitable:
+    case Op::GetAiter:
+    case Op::YieldValue:
+    case Op::YieldFrom:
+    case Op::Intrinsic1:
+    case Op::Intrinsic2:
+    case Op::ImportName:
+    case Op::ImportStar:
+    case Op::SetupAnnotations:
+    case Op::PrintExpr:
+    case Op::ExcMatch:
+      return generic(instr);
+    case Op::Jump:
+    case Op::BranchTrue:
+    case Op::BranchFalse:
+    case Op::BranchNone:
+    case Op::BranchNotNone:
+    case Op::ForIter:
+    case Op::Send:
+    case Op::ReturnValue:
+    case Op::Raise:
+    case Op::Reraise:
+    case Op::SetupFinally:
+    case Op::SetupWith:
+    case Op::SetupAsyncWith:
+    case Op::PopBlock:
+    case Op::BeginFinally:
+    case Op::CallFinally:
+    case Op::PopFinally:
+    case Op::EndFinally:
+    case Op::WithCleanupStart:
+    case Op::WithCleanupFinish:
+      break;  // exits and block-stack instructions are no items of a flow::Block
+  }
+  PELLUCID_CHECK(false);
+}
+
+}  // namespace pellucid::ir

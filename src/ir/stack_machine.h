@@ -1,0 +1,60 @@
+// StackMachine: executes one block's instructions on a stack of values.
+#pragma once
+
+#include <initializer_list>
+#include <span>
+#include <vector>
+
+#include "ir/function.h"
+
+namespace pellucid::ir {
+
+class StackMachine {
+ public:
+  // `used` marks values that something has used so far (kUsed), and iterators of loops (kIterator).
+  StackMachine(Function& out, Block& block, std::vector<uint8_t>& used)
+      : out_(out), block_(block), used_(used) {}
+
+  void step(const bytecode::Instr& instr);
+
+  ValueId top() const;
+  ValueId pop();
+  ValueId pop_used() {
+    const ValueId id = pop();
+    use(id);
+    return id;
+  }
+  void use(ValueId id) { used_[id.index()] |= kUsed; }
+  void mark_iterator(ValueId id) { used_[id.index()] |= kIterator; }
+
+  // A new value with these operands; not an item, not on the stack.
+  ValueId make(Value value, std::span<const ValueId> operands);
+  ValueId make(Value value, std::initializer_list<ValueId> operands) {
+    return make(value, std::span<const ValueId>(operands.begin(), operands.size()));
+  }
+
+  std::vector<ValueId> stack;
+
+ private:
+  static constexpr uint8_t kUsed = 1;
+  static constexpr uint8_t kIterator = 2;
+
+  ValueId emit(const bytecode::Instr& instr, std::span<const ValueId> operands);
+  ValueId emit(const bytecode::Instr& instr, std::initializer_list<ValueId> operands) {
+    return emit(instr, std::span<const ValueId>(operands.begin(), operands.size()));
+  }
+  ValueId element(ValueId of, uint32_t index);
+  ValueId null();
+  ValueId peek(size_t depth) const;
+  void discard(const bytecode::Instr& instr);
+  void call(const bytecode::Instr& instr, uint32_t extra);
+  void update_container(const bytecode::Instr& instr, uint32_t items);
+  void push_elements(const bytecode::Instr& instr, uint32_t count);
+  void generic(const bytecode::Instr& instr);
+
+  Function& out_;
+  Block& block_;
+  std::vector<uint8_t>& used_;
+};
+
+}  // namespace pellucid::ir

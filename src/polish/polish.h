@@ -1,0 +1,14 @@
+// polish: rewrites that change how a tree reads and not what it means.
+//
+// Each rewrite is a free function in a file of its own; run() applies them in one order, in which
+// every line says why it stands there.
+#pragma once
+
+#include "ast/tree.h"
+
+namespace pellucid::polish {
+
+// Polishes the statements of one body.
+ast::ListId run(ast::Tree& tree, ast::ListId body);
+
+}  // namespace pellucid::polish

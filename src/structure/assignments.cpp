@@ -1,0 +1,415 @@
+// The forms of assignment: chains, unpacking, tuples that never were, augmented ones, imports.
+#include <algorithm>
+
+#include "base/check.h"
+#include "structure/statements.h"
+
+namespace pellucid::structure {
+
+using ast::NodeId;
+
+namespace {
+
+bool is_store(const ir::Value& value) {
+  switch (value.op) {
+    case Op::StoreFast:
+    case Op::StoreName:
+    case Op::StoreGlobal:
+    case Op::StoreDeref:
+    case Op::StoreAttr:
+    case Op::StoreSubscr:
+      return value.kind == ValueKind::Instr;
+    default:
+      return false;
+  }
+}
+
+bool is_unpack(const ir::Value& value) {
+  return value.kind == ValueKind::Instr &&
+         (value.op == Op::UnpackSequence || value.op == Op::UnpackEx);
+}
+
+}  // namespace
+
+void Statements::store(std::span<const ValueId> items, size_t i) {
+  const ValueId id = items[i];
+  const ir::Value value = c_.graph[id];
+  const ValueId stored = c_.graph.resolve(operands(id)[0]);
+  if (augmented_.count(stored) && augmented_store(id)) return;
+  if (value.op != Op::StoreAttr && value.op != Op::StoreSubscr) {
+    if (c_.graph[stored].kind == ValueKind::Exception) {
+      caught_ = value.symbol();
+      return;
+    }
+    if (c_.graph[stored].kind == ValueKind::Instr && stored_import(stored, value.symbol())) return;
+    return deliver(items, i, stored, name(value.symbol(), where(id)));
+  }
+  std::vector<ValueId> wanted;
+  for (const ValueId operand : operands(id).subspan(1)) wanted.push_back(c_.graph.resolve(operand));
+  const std::vector<NodeId> nodes = take_all(wanted);
+  NodeId target;
+  if (value.op == Op::StoreAttr) {
+    target = c_.tree.add(ast::Attribute{nodes[0], value.symbol()}, where(id));
+  } else {
+    target = c_.tree.add(ast::Subscript{nodes[0], nodes[1]}, where(id));
+  }
+  deliver(items, i, stored, target);
+}
+
+// `target` receives `value`: as a slot of an unpacking, a member of a group, one of a chain.
+void Statements::deliver(std::span<const ValueId> items, size_t i, ValueId value, NodeId target) {
+  const ast::Where at = where(items[i]);
+  for (;;) {
+    const auto slot = slots_.find(value);
+    if (slot == slots_.end()) break;
+    Unpacking& unpacking = unpackings_[slot->second.first];
+    unpacking.slots[slot->second.second] =
+        slot->second.second == unpacking.star ? c_.tree.add(ast::Starred{target}, at) : target;
+    if (++unpacking.filled < unpacking.slots.size()) return;
+    target = c_.tree.add(ast::Tuple{c_.tree.list(unpacking.slots)}, at);
+    value = unpacking.value;
+  }
+  const ir::Value& source = c_.graph[value];
+  if (source.kind == ValueKind::Item) {
+    c_.targets[value] = target;
+    return;
+  }
+  if (source.kind == ValueKind::Element) {
+    const ValueId of = operands(value)[0];
+    if (c_.graph[of].op == Op::BeforeWith || c_.graph[of].op == Op::BeforeAsyncWith) {
+      c_.targets[of] = target;
+      return;
+    }
+  }
+  for (Group& group : groups_) {
+    for (size_t k = 0; k < group.values.size(); ++k) {
+      if (group.values[k] != value || group.targets[k].valid()) continue;
+      group.targets[k] = target;
+      if (++group.filled == group.values.size()) {
+        Group complete = std::move(group);
+        groups_.clear();
+        finish_group(complete, at);
+      }
+      return;
+    }
+  }
+  if (start_group(items, i, value)) return deliver(items, i, value, target);
+  const size_t entry = find(value);
+  if (entry < pending_.size() && pending_[entry].uses_left > 1 && !c_.materialized.count(value)) {
+    // Used again: another target of the chain, or a walrus.
+    --pending_[entry].uses_left;
+    if (Assignment* assignment = assignment_of(value)) {
+      assignment->targets.push_back(target);
+    } else {
+      assignments_.push_back({value, {target}});
+    }
+    return;
+  }
+  assign(value, target, at);
+}
+
+void Statements::assign(ValueId value, NodeId target, ast::Where at) {
+  std::vector<NodeId> targets;
+  if (Assignment* assignment = assignment_of(value)) {
+    targets = std::move(assignment->targets);
+    assignments_.erase(assignments_.begin() + (assignment - assignments_.data()));
+  }
+  targets.push_back(target);
+  const ir::Value& source = c_.graph[value];
+  NodeId node = take_all(std::array<ValueId, 1>{value})[0];
+  if (targets.size() == 1 && c_.tree.is(target, ast::Kind::Name)) {
+    const Symbol symbol = c_.tree.as<ast::Name>(target).id;
+    const NodeId definition = c_.expressions.definition(node, symbol);
+    if (definition.valid()) {
+      protect(symbol);
+      return append(definition);
+    }
+    // x += v
+    if (source.kind == ValueKind::Instr && source.op == Op::Binary && source.b == 1 &&
+        c_.tree.is(node, ast::Kind::BinOp)) {
+      const ast::BinOp sum = c_.tree.as<ast::BinOp>(node);
+      if (c_.tree.is(sum.left, ast::Kind::Name) && c_.tree.as<ast::Name>(sum.left).id == symbol) {
+        const NodeId right = hoist_literals(sum.right);
+        protect(symbol);
+        return append(c_.tree.add(ast::AugAssign{target, sum.op, right}, at));
+      }
+    }
+  }
+  node = hoist_literals(node);
+  for (const NodeId t : targets) {
+    if (c_.tree.is(t, ast::Kind::Name)) protect(c_.tree.as<ast::Name>(t).id);
+  }
+  append(c_.tree.add(ast::Assign{c_.tree.list(targets), node}, at));
+}
+
+// a, b = v, w: the values are pending and the stores follow one another. Compilers leave the tuple
+// out for two or three values, and (3.12+) may store in reverse order.
+bool Statements::start_group(std::span<const ValueId> items, size_t i, ValueId value) {
+  if (!groups_.empty() || c_.materialized.count(value)) return false;
+  const size_t at = find(value);
+  if (at == pending_.size() || pending_[at].uses_left != 1) return false;
+  size_t begin = at, end = pending_.size();
+  if (at + 1 == end) {
+    // The last value is stored first: take those below it that the next stores want.
+    size_t k = i + 1;
+    while (begin > 0 && k < items.size() && is_store(c_.graph[items[k]]) &&
+           c_.graph[items[k]].op == Op::StoreFast && pending_[begin - 1].uses_left == 1 &&
+           c_.graph.resolve(operands(items[k])[0]) == pending_[begin - 1].value) {
+      --begin;
+      ++k;
+    }
+    if (begin == at) return false;
+  } else {
+    // Those above it must be stored by what follows, with nothing but targets computed in between.
+    size_t want = end - at - 1;
+    for (size_t k = i + 1; want > 0; ++k) {
+      if (k >= items.size()) return false;
+      const ir::Value& next = c_.graph[items[k]];
+      if (next.kind == ValueKind::Instr && (is_store(next) || is_unpack(next))) {
+        const ValueId stored = c_.graph.resolve(operands(items[k])[0]);
+        const size_t place = find(stored);
+        if (place < pending_.size()) {
+          if (place <= at || pending_[place].uses_left != 1) return false;
+          --want;
+        } else if (c_.graph[stored].kind != ValueKind::Element) {
+          return false;
+        }
+      } else if (is_statement(next)) {
+        return false;
+      }
+    }
+  }
+  Group group;
+  for (size_t k = begin; k < end; ++k) group.values.push_back(pending_[k].value);
+  std::vector<ValueId> values = group.values;
+  group.targets.resize(values.size());
+  group.nodes = take_all(values);
+  groups_.push_back(std::move(group));
+  return true;
+}
+
+void Statements::finish_group(Group& group, ast::Where at) {
+  for (NodeId& node : group.nodes) node = hoist_literals(node);
+  for (const NodeId target : group.targets) {
+    if (c_.tree.is(target, ast::Kind::Name)) protect(c_.tree.as<ast::Name>(target).id);
+  }
+  const NodeId left = c_.tree.add(ast::Tuple{c_.tree.list(group.targets)}, at);
+  const NodeId right = c_.tree.add(ast::Tuple{c_.tree.list(group.nodes)}, at);
+  append(c_.tree.add(ast::Assign{c_.tree.list({left}), right}, at));
+}
+
+// ---- unpacking ------------------------------------------------------------------------------
+
+// Whether the elements are stored one after the other by what follows.
+bool Statements::unpacks_into_targets(std::span<const ValueId> items, size_t i) const {
+  const Graph& g = c_.graph;
+  // (unpack item, next element) from the outermost to the innermost that is open
+  std::vector<std::pair<ValueId, uint32_t>> open;
+  const auto count_of = [&](ValueId id) {
+    return g[id].op == Op::UnpackEx ? g[id].a + 1 + g[id].b : g[id].a;
+  };
+  const auto close = [&] {
+    while (!open.empty() && open.back().second == count_of(open.back().first)) {
+      open.pop_back();
+      if (!open.empty()) ++open.back().second;
+    }
+  };
+  open.push_back({items[i], 0});
+  close();
+  for (size_t k = i + 1; !open.empty(); ++k) {
+    if (k >= items.size()) return false;
+    const ir::Value& value = g[items[k]];
+    if (value.kind != ValueKind::Instr) continue;
+    const bool unpacks = is_unpack(value);
+    if (!unpacks && !is_store(value)) {
+      if (is_statement(value)) return false;
+      continue;
+    }
+    const ValueId stored = g.resolve(operands(items[k])[0]);
+    const ir::Value& element = g[stored];
+    if (element.kind != ValueKind::Element || operands(stored)[0] != open.back().first ||
+        element.a != open.back().second || element.uses != 1) {
+      return false;
+    }
+    if (unpacks) {
+      open.push_back({items[k], 0});
+    } else {
+      ++open.back().second;
+    }
+    close();
+  }
+  return true;
+}
+
+void Statements::unpack(std::span<const ValueId> items, size_t i) {
+  const ValueId id = items[i];
+  const ir::Value value = c_.graph[id];
+  const uint32_t count = value.op == Op::UnpackEx ? value.a + 1 + value.b : value.a;
+  const ValueId source = c_.graph.resolve(operands(id)[0]);
+  Unpacking unpacking;
+  unpacking.value = source;
+  unpacking.slots.resize(count);
+  if (value.op == Op::UnpackEx) unpacking.star = value.a;
+  const bool nested = slots_.count(source) > 0;
+  if (count > 0 && (nested || unpacks_into_targets(items, i))) {
+    const size_t index = unpackings_.size();
+    unpackings_.push_back(std::move(unpacking));
+    // The elements are found when they are stored.
+    for (size_t k = i + 1; k < items.size(); ++k) {
+      for (const ValueId operand : operands(items[k])) {
+        const ValueId element = c_.graph.resolve(operand);
+        if (c_.graph[element].kind == ValueKind::Element && operands(element)[0] == id) {
+          slots_[element] = {index, c_.graph[element].a};
+        }
+      }
+    }
+    return;
+  }
+  // Not what targets do: every element gets a name.
+  std::vector<NodeId> targets;
+  std::vector<Symbol> names;
+  for (uint32_t k = 0; k < count; ++k) {
+    names.push_back(c_.fresh_name("temp"));
+    NodeId target = name(names.back(), where(id));
+    if (k == unpacking.star) target = c_.tree.add(ast::Starred{target}, where(id));
+    targets.push_back(target);
+  }
+  for (size_t v = 0; v < c_.graph.f.values.size(); ++v) {
+    const ir::Value& element = c_.graph.f.values[v];
+    if (element.kind == ValueKind::Element && operands(ValueId(v))[0] == id) {
+      c_.materialized[ValueId(v)] = names[element.a];
+    }
+  }
+  deliver(items, i, source, c_.tree.add(ast::Tuple{c_.tree.list(targets)}, where(id)));
+}
+
+// ---- augmented assignment to attributes and items -------------------------------------------
+
+// At the load of `x.y` or `x[k]`: whether its base is used once more, by the store of `x.y op= v`.
+bool Statements::augmented_load(std::span<const ValueId> items, size_t i) {
+  Graph& g = c_.graph;
+  const ValueId id = items[i];
+  const ir::Value value = g[id];
+  std::vector<ValueId> bases;
+  for (const ValueId operand : operands(id)) bases.push_back(g.resolve(operand));
+  if (value.op == Op::BuildSlice) {
+    // x[a:b] op= v builds the slice twice from the same bounds.
+    for (const ValueId base : bases) {
+      if (g[base].uses != 2) return false;
+    }
+    for (size_t k = i + 1; k < items.size(); ++k) {
+      const ir::Value& later = g[items[k]];
+      if (later.kind != ValueKind::Instr || later.op != Op::BuildSlice || later.a != value.a) continue;
+      bool same = true;
+      for (size_t o = 0; o < bases.size(); ++o) same = same && g.resolve(operands(items[k])[o]) == bases[o];
+      if (!same) continue;
+      for (Entry& entry : pending_) {
+        if (std::find(bases.begin(), bases.end(), entry.value) != bases.end()) entry.uses_left = 1;
+      }
+      skipped_.insert(items[k]);
+      g[id].uses = 2;  // stands for the second slice as well
+      g.alias(items[k], id);
+      return false;
+    }
+    return false;
+  }
+  if (g[bases[0]].uses != 2 || g[id].uses != 1) return false;
+  for (size_t k = i + 1; k < items.size(); ++k) {
+    const ir::Value& later = g[items[k]];
+    if (later.kind != ValueKind::Instr) continue;
+    const bool attribute = later.op == Op::StoreAttr && value.op != Op::Subscr && later.a == value.a;
+    const bool item = later.op == Op::StoreSubscr && value.op == Op::Subscr;
+    if (!attribute && !item) continue;
+    const auto stored = operands(items[k]);
+    bool same = true;
+    for (size_t o = 0; o < bases.size(); ++o) same = same && g.resolve(stored[o + 1]) == bases[o];
+    const ValueId sum = g.resolve(stored[0]);
+    if (!same || g[sum].kind != ValueKind::Instr || g[sum].op != Op::Binary || g[sum].b != 1 ||
+        g[sum].uses != 1 || g.resolve(operands(sum)[0]) != id) {
+      continue;
+    }
+    for (Entry& entry : pending_) {
+      if (std::find(bases.begin(), bases.end(), entry.value) != bases.end()) entry.uses_left = 1;
+    }
+    augmented_.insert(sum);
+    const NodeId node = c_.expressions.make(value, take_all(bases));
+    push(id, node, false);
+    return true;
+  }
+  return false;
+}
+
+bool Statements::augmented_store(ValueId id) {
+  const ValueId sum = c_.graph.resolve(operands(id)[0]);
+  const NodeId node = take_all(std::array<ValueId, 1>{sum})[0];
+  if (!c_.tree.is(node, ast::Kind::BinOp)) {
+    throw NotStructured("an augmented assignment of unknown form", c_.graph[id].offset);
+  }
+  const ast::BinOp both = c_.tree.as<ast::BinOp>(node);
+  const NodeId right = hoist_literals(both.right);
+  append(c_.tree.add(ast::AugAssign{both.left, both.op, right}, where(id)));
+  return true;
+}
+
+// ---- imports --------------------------------------------------------------------------------
+
+bool Statements::import(std::span<const ValueId> items, size_t i) {
+  Graph& g = c_.graph;
+  const ValueId id = items[i];
+  const ir::Value value = g[id];
+  if (value.op == Op::ImportName) {
+    imports_[id] = {};
+    for (const ValueId operand : operands(id)) {
+      const size_t at = find(g.resolve(operand));
+      if (at < pending_.size()) pending_.erase(pending_.begin() + static_cast<ptrdiff_t>(at));
+    }
+    return true;
+  }
+  if (value.op == Op::ImportFrom) return true;  // its store says the rest
+  const ValueId module = g.resolve(operands(id)[0]);
+  const ir::Value& source = g[module];
+  if (source.op != Op::ImportName) return false;
+  const object::Const& level = c_.tree.module()[g[g.resolve(operands(module)[0])].constant()];
+  const NodeId star = c_.tree.add(ast::alias{c_.tree.intern("*"), {}}, where(id));
+  append(c_.tree.add(ast::ImportFrom{source.symbol(), c_.tree.list({star}),
+                                     static_cast<uint32_t>(level.integer)},
+                     where(module)));
+  return true;
+}
+
+// `name` receives an imported module or a member of one.
+bool Statements::stored_import(ValueId id, Symbol stored) {
+  Graph& g = c_.graph;
+  const ir::Value value = g[id];
+  if (value.op != Op::ImportName && value.op != Op::ImportFrom) return false;
+  // From the member up to the module: `import a.b as c` takes b from a, `from a import b` b from a.
+  ValueId module = id;
+  while (g[module].op == Op::ImportFrom) module = g.resolve(operands(module)[0]);
+  const ir::Value& source = g[module];
+  if (source.op != Op::ImportName) return false;
+  const object::Module& objects = c_.tree.module();
+  const auto constant = [&](size_t o) -> const object::Const& {
+    return objects[g[g.resolve(operands(module)[o])].constant()];
+  };
+  const object::Const& members = constant(1);
+  const ast::Where at = where(module);
+  if (members.kind != object::ConstKind::Tuple) {
+    const std::string_view full = objects.text(source.symbol());
+    const bool plain = value.op == Op::ImportName &&
+                       full.substr(0, full.find('.')) == objects.text(stored);
+    const NodeId alias = c_.tree.add(ast::alias{source.symbol(), plain ? Symbol() : stored}, at);
+    protect(stored);
+    append(c_.tree.add(ast::Import{c_.tree.list({alias})}, at));
+    return true;
+  }
+  std::vector<NodeId>& aliases = imports_[module];
+  const Symbol member = value.symbol();
+  aliases.push_back(c_.tree.add(ast::alias{member, member == stored ? Symbol() : stored}, at));
+  if (aliases.size() == members.items.size()) {
+    const auto level = static_cast<uint32_t>(constant(0).integer);
+    append(c_.tree.add(ast::ImportFrom{source.symbol(), c_.tree.list(aliases), level}, at));
+  }
+  return true;
+}
+
+}  // namespace pellucid::structure

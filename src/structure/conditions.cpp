@@ -1,0 +1,408 @@
+#include "structure/conditions.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+
+#include "base/check.h"
+
+namespace pellucid::structure {
+namespace {
+
+bool is_name_store(const ir::Value& value) {
+  return value.kind == ValueKind::Instr &&
+         (value.op == Op::StoreFast || value.op == Op::StoreName || value.op == Op::StoreGlobal ||
+          value.op == Op::StoreDeref);
+}
+
+class Conditions {
+ public:
+  Conditions(Graph& graph, object::ConstId none) : g_(graph), none_(none) {}
+
+  void run() {
+    for (const BlockId id : g_.order()) spell_out_none_test(id);
+    bool changed = true;
+    while (changed) {
+      changed = false;
+      const std::vector<BlockId> order = g_.order();
+      for (size_t i = order.size(); i-- > 0;) {
+        while (g_.reachable(order[i]) && reduce(order[i])) changed = true;
+      }
+      g_.apply_aliases();
+      g_.recompute();
+    }
+  }
+
+ private:
+  // BranchNone x  ->  Branch (x is None): one form of test for all rules.
+  void spell_out_none_test(BlockId id) {
+    if (g_[id].exit != ExitKind::BranchNone) return;
+    ir::Value none;
+    none.op = Op::LoadConst;
+    none.a = none_.value;
+    none.offset = g_[id].exit_offset;
+    none.line = g_[id].exit_line;
+    none.uses = 1;
+    const ValueId constant = g_.add(none, {});
+    ir::Value test = none;
+    test.op = Op::IsOp;
+    test.a = 0;
+    const std::array<ValueId, 2> operands{g_[id].operands[0], constant};
+    const ValueId result = g_.add(test, operands);
+    ir::Block& block = g_[id];
+    block.items.push_back(constant);
+    block.items.push_back(result);
+    block.operands[0] = result;
+    block.exit = ExitKind::Branch;
+  }
+
+  bool reduce(BlockId id) {
+    if (g_[id].exit == ExitKind::Goto) {
+      const BlockId next = g_[id].next[0].to;
+      return next != id && g_.merge_into_predecessor(next);
+    }
+    if (g_[id].exit != ExitKind::Branch) return false;
+    const ir::Value& test = g_[g_.resolve(g_[id].operands[0])];
+    if (test.kind == ValueKind::Instr && test.op == Op::ExcMatch) return false;  // an `except` clause
+    return pair(id) || value(id) || conditional_branch(id) || conditional_value(id) ||
+           returned_value(id);
+  }
+
+  // Whether only `id` leads to `next`, under the same protection.
+  bool owns(BlockId id, BlockId next) const {
+    return next.valid() && next != id && next != g_.entry() && g_.ways_into(next).size() == 1 &&
+           g_[next].handler == g_[id].handler;
+  }
+
+  // Whether the items of a block compute `result` and nothing else. `pivot`: a value of another
+  // block that the result may compare once more.
+  bool computes(BlockId id, ValueId result, ValueId pivot = {}) const {
+    const ir::Block& block = g_[id];
+    std::unordered_map<ValueId, uint32_t> uses;
+    bool defines_result = false;
+    for (const ValueId item : block.items) {
+      const ir::Value& value = g_[item];
+      if (is_statement(value)) {
+        // A store whose value is used once more is a walrus.
+        if (!is_name_store(value)) return false;
+        if (g_[g_.resolve(g_.f.operands(value)[0])].uses < 2) return false;
+      }
+      for (ValueId operand : g_.f.operands(value)) {
+        operand = g_.resolve(operand);
+        if (g_[operand].kind == ValueKind::Null) continue;
+        auto it = uses.find(operand);
+        if (it == uses.end()) {
+          if (operand == pivot) continue;
+          return false;
+        }
+        ++it->second;
+      }
+      if (item == result) defines_result = true;
+      if (!is_statement(value)) uses.emplace(item, 0);
+    }
+    if (!defines_result) return false;
+    for (const auto& [item, count] : uses) {
+      if (item != result && count != g_[item].uses) return false;
+    }
+    return true;
+  }
+
+  bool is_comparison(ValueId id) const {
+    const ir::Value& value = g_[id];
+    return value.kind == ValueKind::Instr &&
+           (value.op == Op::Compare || value.op == Op::IsOp || value.op == Op::ContainsOp);
+  }
+
+  // The right side of a comparison (or of the last one of a chain), if it is used once more.
+  ValueId pivot_of(ValueId comparison) const {
+    const ir::Value& value = g_[comparison];
+    if (value.kind == ValueKind::Region) {
+      const Region& region = g_.regions[value.a];
+      if (region.kind != RegionKind::Chain) return {};
+      comparison = region.parts.back().result;
+    }
+    if (!is_comparison(comparison)) return {};
+    const ValueId right = g_.resolve(g_.f.operands(comparison)[1]);
+    return g_[right].uses == 2 ? right : ValueId();
+  }
+
+  bool continues_chain(ValueId result, ValueId pivot) const {
+    return pivot.valid() && is_comparison(result) &&
+           g_.resolve(g_.f.operands(result)[0]) == pivot;
+  }
+
+  ValueId negated(BlockId id, ValueId condition) {
+    ir::Value value;
+    value.op = Op::Unary;
+    value.a = static_cast<uint32_t>(bytecode::UnaryOperator::Not);
+    value.offset = g_[id].exit_offset;
+    value.line = g_[id].exit_line;
+    value.uses = 1;
+    g_[condition].uses = 1;
+    const ValueId result = g_.add(value, std::array<ValueId, 1>{condition});
+    g_[id].items.push_back(result);
+    return result;
+  }
+
+  ValueId add_region(BlockId id, RegionKind kind, ValueId operand, std::vector<Part> parts,
+                     uint32_t uses) {
+    Region region;
+    region.kind = kind;
+    region.parts = std::move(parts);
+    g_[operand].uses = kind == RegionKind::Chain ? g_[operand].uses : 1;
+    for (const Part& part : region.parts) g_[part.result].uses = 1;
+    ir::Value value;
+    value.kind = ValueKind::Region;
+    value.a = static_cast<uint32_t>(g_.regions.size());
+    value.offset = g_[id].exit_offset;
+    value.line = g_[id].exit_line;
+    value.uses = uses;
+    g_.regions.push_back(std::move(region));
+    const ValueId result = g_.add(value, std::array<ValueId, 1>{operand});
+    g_[id].items.push_back(result);
+    return result;
+  }
+
+  // Extends the And/Or/Chain at `first` by a part, or starts one.
+  ValueId join(BlockId id, RegionKind kind, ValueId first, Part part, uint32_t uses) {
+    const ir::Value& value = g_[first];
+    if (kind == RegionKind::Chain && value.kind == ValueKind::Region &&
+        g_.regions[value.a].kind == kind && g_[id].items.back() == first) {
+      g_[part.result].uses = 1;
+      g_.regions[value.a].parts.push_back(std::move(part));
+      g_[first].uses = uses;
+      return first;
+    }
+    std::vector<Part> parts;
+    parts.push_back(std::move(part));
+    // `a and (b and c)` is `a and b and c`: take over the parts of an equal region that ends the part.
+    const ValueId last = parts[0].result;
+    if (kind != RegionKind::Chain && g_[last].kind == ValueKind::Region &&
+        g_.regions[g_[last].a].kind == kind && parts[0].items.back() == last) {
+      std::vector<Part> rest = std::move(g_.regions[g_[last].a].parts);
+      parts[0].items.pop_back();
+      parts[0].result = g_.resolve(g_.f.operands(last)[0]);
+      std::move(rest.begin(), rest.end(), std::back_inserter(parts));
+    }
+    return add_region(id, kind, first, std::move(parts), uses);
+  }
+
+  // Whether the arguments agree, but for `a` on one edge standing where `b` stands on the other.
+  // Returns the number of such places, or nothing.
+  std::optional<uint32_t> agree(const ir::Edge& x, const ir::Edge& y, ValueId a, ValueId b) const {
+    uint32_t kept = 0;
+    for (size_t i = 0; i < x.args.size(); ++i) {
+      const ValueId p = g_.resolve(x.args[i]), q = g_.resolve(y.args[i]);
+      if (p == a && q == b) {
+        ++kept;
+      } else if (p != q) {
+        return std::nullopt;
+      }
+    }
+    return kept;
+  }
+
+  void replace_args(BlockId id, ValueId from, ValueId to) {
+    for (ir::Edge& edge : g_[id].next) {
+      for (ValueId& arg : edge.args) {
+        if (g_.resolve(arg) == from) arg = to;
+      }
+    }
+  }
+
+  static uint32_t count_args(const Graph& g, const ir::Block& block, ValueId value) {
+    uint32_t count = 0;
+    for (const ir::Edge& edge : block.next) {
+      for (const ValueId arg : edge.args) count += g.resolve(arg) == value ? 1 : 0;
+    }
+    return count;
+  }
+
+  bool pair(BlockId a) {
+    for (uint8_t side = 0; side < 2; ++side) {
+      const BlockId b = g_[a].next[side].to;
+      const BlockId shared = g_[a].next[1 - side].to;
+      if (b == shared || !owns(a, b) || g_[b].exit != ExitKind::Branch) continue;
+      const ValueId first = g_.resolve(g_[a].operands[0]);
+      const ValueId second = g_.resolve(g_[b].operands[0]);
+      for (uint8_t k = 0; k < 2; ++k) {
+        if (g_[b].next[k].to != shared || g_[b].next[1 - k].to == shared) continue;
+        const auto kept = agree(g_[a].next[1 - side], g_[b].next[k], first, second);
+        if (!kept) continue;
+        const bool negate = side == k;  // `not a or b`, `not a and b`
+        if (negate && *kept > 0) continue;
+        const ValueId pivot = side == 0 && k == 1 ? pivot_of(first) : ValueId();
+        const bool chain = continues_chain(second, pivot);
+        if (!computes(b, second, chain ? pivot : ValueId())) continue;
+        const RegionKind kind =
+            chain ? RegionKind::Chain : k == 1 ? RegionKind::And : RegionKind::Or;
+        const ValueId operand = negate ? negated(a, first) : first;
+        const uint32_t uses = 1 + count_args(g_, g_[b], second);
+        const ValueId whole = join(a, kind, operand, {g_[b].items, second}, uses);
+        g_.take_exit(a, b);
+        g_[a].operands[0] = whole;
+        replace_args(a, second, whole);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // The one value that `block` brings to the join and the others do not; invalid: none or several.
+  bool value(BlockId a) {
+    const ValueId first = g_.resolve(g_[a].operands[0]);
+    for (uint8_t side = 0; side < 2; ++side) {
+      const BlockId b = g_[a].next[side].to;
+      const BlockId join_block = g_[a].next[1 - side].to;
+      if (b == join_block || !owns(a, b) || g_[b].exit != ExitKind::Goto) continue;
+      if (g_[b].next[0].to != join_block) continue;
+      const ir::Edge& from_a = g_[a].next[1 - side];
+      const ir::Edge& from_b = g_[b].next[0];
+      ValueId second;
+      for (size_t i = 0; i < from_a.args.size(); ++i) {
+        if (g_.resolve(from_a.args[i]) == first) second = g_.resolve(from_b.args[i]);
+      }
+      if (!second.valid()) continue;
+      const auto kept = agree(from_a, from_b, first, second);
+      if (!kept || *kept != 1) continue;
+      const ValueId pivot = side == 0 ? pivot_of(first) : ValueId();
+      const bool chain = continues_chain(second, pivot);
+      if (!computes(b, second, chain ? pivot : ValueId())) continue;
+      const RegionKind kind =
+          chain ? RegionKind::Chain : side == 0 ? RegionKind::And : RegionKind::Or;
+      const ValueId whole = join(a, kind, first, {g_[b].items, second}, 1);
+      g_.redirect(a, 0, {});
+      g_.redirect(a, 1, {});
+      g_.take_exit(a, b);
+      replace_args(a, second, whole);
+      return true;
+    }
+    return false;
+  }
+
+  // The fall-through side of a branch is the first arm of a conditional expression.
+  uint8_t first_arm(BlockId id) const { return static_cast<uint8_t>(1 - g_[id].jump); }
+
+  ValueId conditional(BlockId a, BlockId body, BlockId orelse, ValueId x, ValueId y, uint32_t uses) {
+    ValueId test = g_.resolve(g_[a].operands[0]);
+    if (first_arm(a) == 1) test = negated(a, test);
+    std::vector<Part> parts;
+    parts.push_back({g_[body].items, x});
+    parts.push_back({g_[orelse].items, y});
+    return add_region(a, RegionKind::Conditional, test, std::move(parts), uses);
+  }
+
+  bool conditional_branch(BlockId a) {
+    const BlockId b = g_[a].next[first_arm(a)].to, c = g_[a].next[1 - first_arm(a)].to;
+    if (b == c || !owns(a, b) || !owns(a, c)) return false;
+    if (g_[b].exit != ExitKind::Branch || g_[c].exit != ExitKind::Branch) return false;
+    const ValueId x = g_.resolve(g_[b].operands[0]);
+    ValueId y = g_.resolve(g_[c].operands[0]);
+    const bool straight =
+        g_[b].next[0].to == g_[c].next[0].to && g_[b].next[1].to == g_[c].next[1].to;
+    const bool crossed =
+        g_[b].next[0].to == g_[c].next[1].to && g_[b].next[1].to == g_[c].next[0].to;
+    if (!straight && !crossed) return false;
+    uint32_t kept = 0;
+    for (uint8_t k = 0; k < 2; ++k) {
+      const auto places = agree(g_[b].next[k], g_[c].next[straight ? k : 1 - k], x, y);
+      if (!places) return false;
+      kept += *places;
+    }
+    if (!straight && kept > 0) return false;
+    if (!computes(b, x) || !computes(c, y)) return false;
+    if (!straight) y = negated(c, y);
+    const ValueId whole = conditional(a, b, c, x, y, 1 + kept);
+    for (uint8_t k = 0; k < 2; ++k) {
+      g_.redirect(a, k, {});
+      g_.redirect(c, k, {});
+    }
+    g_.take_exit(a, b);
+    g_[a].operands[0] = whole;
+    replace_args(a, x, whole);
+    return true;
+  }
+
+  bool conditional_value(BlockId a) {
+    const BlockId b = g_[a].next[first_arm(a)].to, c = g_[a].next[1 - first_arm(a)].to;
+    if (b == c || !owns(a, b) || !owns(a, c)) return false;
+    if (g_[b].exit != ExitKind::Goto || g_[c].exit != ExitKind::Goto) return false;
+    if (g_[b].next[0].to != g_[c].next[0].to) return false;
+    const ir::Edge& from_b = g_[b].next[0];
+    const ir::Edge& from_c = g_[c].next[0];
+    ValueId x, y;
+    for (size_t i = 0; i < from_b.args.size(); ++i) {
+      const ValueId p = g_.resolve(from_b.args[i]), q = g_.resolve(from_c.args[i]);
+      if (p == q) continue;
+      if (x.valid()) return false;
+      x = p;
+      y = q;
+    }
+    if (!x.valid() || !computes(b, x) || !computes(c, y)) return false;
+    const ValueId whole = conditional(a, b, c, x, y, 1);
+    for (uint8_t k = 0; k < 2; ++k) g_.redirect(a, k, {});
+    g_.redirect(c, 0, {});
+    g_.take_exit(a, b);
+    replace_args(a, x, whole);
+    return true;
+  }
+
+  // What a block without items returns when it is reached by this edge; invalid if it does not.
+  ValueId returned_through(const ir::Edge& edge) const {
+    const ir::Block& block = g_[edge.to];
+    if (!block.items.empty() || block.exit != ExitKind::Return) return {};
+    const ValueId value = g_.resolve(block.operands[0]);
+    for (size_t p = 0; p < block.params.size(); ++p) {
+      if (block.params[p] == value) return g_.resolve(edge.args[p]);
+    }
+    return value;
+  }
+
+  // `return a and b`, `return x if c else y`: each arm returns for itself.
+  bool returned_value(BlockId a) {
+    const ValueId test = g_.resolve(g_[a].operands[0]);
+    for (uint8_t side = 0; side < 2; ++side) {
+      const BlockId b = g_[a].next[side].to;
+      if (!owns(a, b) || g_[b].exit != ExitKind::Return) continue;
+      const ValueId second = g_.resolve(g_[b].operands[0]);
+      if (returned_through(g_[a].next[1 - side]) == test && test.valid()) {
+        const ValueId pivot = side == 0 ? pivot_of(test) : ValueId();
+        const bool chain = continues_chain(second, pivot);
+        if (!computes(b, second, chain ? pivot : ValueId())) continue;
+        const RegionKind kind =
+            chain ? RegionKind::Chain : side == 0 ? RegionKind::And : RegionKind::Or;
+        const ValueId whole = join(a, kind, test, {g_[b].items, second}, 1);
+        for (uint8_t k = 0; k < 2; ++k) g_.redirect(a, k, {});
+        g_.take_exit(a, b);
+        g_[a].operands[0] = whole;
+        return true;
+      }
+    }
+    return conditional_return(a);
+  }
+
+  bool conditional_return(BlockId a) {
+    const BlockId b = g_[a].next[first_arm(a)].to, c = g_[a].next[1 - first_arm(a)].to;
+    if (b == c || !owns(a, b) || !owns(a, c)) return false;
+    if (g_[b].exit != ExitKind::Return || g_[c].exit != ExitKind::Return) return false;
+    // Two returns are two statements, unless they lie on the line of the test.
+    const int32_t line = g_[a].exit_line;
+    if (line == bytecode::kNoLine || g_[b].exit_line != line || g_[c].exit_line != line) return false;
+    const ValueId x = g_.resolve(g_[b].operands[0]), y = g_.resolve(g_[c].operands[0]);
+    if (!computes(b, x) || !computes(c, y)) return false;
+    const ValueId whole = conditional(a, b, c, x, y, 1);
+    for (uint8_t k = 0; k < 2; ++k) g_.redirect(a, k, {});
+    g_.take_exit(a, b);
+    g_[a].operands[0] = whole;
+    return true;
+  }
+
+  Graph& g_;
+  object::ConstId none_;
+};
+
+}  // namespace
+
+void reduce_conditions(Graph& graph, object::ConstId none) { Conditions(graph, none).run(); }
+
+}  // namespace pellucid::structure

@@ -1,0 +1,24 @@
+// Conditions: short-circuit and conditional control flow -> Region values.
+//
+// `a and b`, `x if c else y`, `a < b < c` compile to branches around expressions. Each rule looks at a
+// block A that ends in a branch and at the blocks that only A leads to; where these compute one value
+// and do nothing else, A computes the whole as one Region value:
+//
+//   A ? B : S, B ? T : S      A and B                 (and its three mirror images)
+//   A ? B : J(A), B -> J      A and B as a value      (J takes the value that decided)
+//   A ? B : C, both ? T : S   B if A else C, tested
+//   A ? B : C, both -> J      B if A else C as a value
+//
+// A comparison whose right side the next one compares again is a chain. Applied bottom-up until
+// nothing changes; every application removes a block.
+#pragma once
+
+#include "object/code.h"
+#include "structure/graph.h"
+
+namespace pellucid::structure {
+
+// `none` is a constant None of the module.
+void reduce_conditions(Graph& graph, object::ConstId none);
+
+}  // namespace pellucid::structure

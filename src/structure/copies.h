@@ -1,0 +1,18 @@
+// Copies: the body of a `finally` matched against its copies on the normal ways out.
+#pragma once
+
+#include "structure/graph.h"
+
+namespace pellucid::structure {
+
+// Takes the copies of the handler's body away from every way out of its region and leaves a marker
+// there. False, with the graph as it was, if some way out has no copy.
+bool strip_copies(Graph& graph, HandlerId handler);
+
+// An item that does nothing: it marks where control left a region.
+ValueId marker(Graph& graph);
+
+// Whether the block only goes on (or returns): no items but markers.
+bool only_markers(const Graph& graph, const ir::Block& block);
+
+}  // namespace pellucid::structure

@@ -1,0 +1,263 @@
+#include "structure/emit.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "structure/copies.h"
+
+namespace pellucid::structure {
+
+using ast::ListId;
+using ast::NodeId;
+
+namespace {
+// CPython's own parser stops at 100 levels of indentation; `elif` chains take one level each here.
+constexpr size_t kDeepest = 4000;
+}  // namespace
+
+Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
+    : graph_(graph), tree_(tree), context_{graph, tree, expressions, {}, {}, {}, {}, {}, 0} {
+  // The end of a `for` loop by `break` is where its iterator is dropped.
+  for (const BlockId id : std::vector<BlockId>(graph.order())) {
+    BlockId block = id;
+    for (size_t i = 0; i < graph[block].items.size(); ++i) {
+      const ir::Value value = graph[graph[block].items[i]];
+      if (value.kind != ValueKind::Instr || value.op != Op::Pop || value.b != 1) continue;
+      const ValueId iterator = graph.resolve(graph.f.operands(value)[0]);
+      const BlockId rest = graph.split(block, i + 1);
+      breaks_[iterator].push_back(rest);
+      block = rest;
+      i = static_cast<size_t>(-1);
+    }
+  }
+  for (const BlockId id : graph.order()) {
+    if (graph[id].exit == ExitKind::ForIter) {
+      context_.iterators.insert(graph.resolve(graph[id].operands[0]));
+    }
+  }
+  for (const Region& region : graph.regions) {
+    if (region.kind != RegionKind::Chain) continue;
+    for (const Part& part : region.parts) {
+      context_.pivots.insert(graph.resolve(graph.f.operands(part.result)[0]));
+    }
+  }
+  graph.recompute();
+  for (auto& [iterator, targets] : breaks_) {
+    for (BlockId& target : targets) target = skip_markers(target);
+  }
+  analysis_ = analyse(graph);
+  budget_ = 4 * graph.order().size() + 64;
+}
+
+ListId Emitter::run() {
+  if (!analysis_.reducible) fail("a loop with several entries", graph_.entry());
+  return list(graph_.entry(), {});
+}
+
+void Emitter::fail(const char* what, BlockId block) const {
+  throw NotStructured(what, graph_[block].items.empty() ? graph_[block].exit_offset
+                                                        : graph_[graph_[block].items[0]].offset);
+}
+
+ListId Emitter::list(BlockId block, const Scope& scope, bool* falls) {
+  Statements out(context_);
+  const bool falls_through = emit(block, scope, out);
+  if (falls) *falls = falls_through;
+  const std::vector<NodeId> statements = out.take_list();
+  return tree_.list(statements);
+}
+
+bool Emitter::is_open(BlockId header, const Scope& scope) const {
+  for (const OpenLoop* loop = scope.loop; loop; loop = loop->outer) {
+    if (loop->header == header) return true;
+  }
+  return false;
+}
+
+bool Emitter::is_jump_target(BlockId block, const Scope& scope) const {
+  return scope.loop && (block == scope.loop->header || block == scope.loop->follow);
+}
+
+BlockId Emitter::skip_markers(BlockId block) const {
+  for (size_t steps = 0; block.valid() && steps <= graph_.size(); ++steps) {
+    const ir::Block& b = graph_[block];
+    if (b.exit != ExitKind::Goto || !only_markers(graph_, b) || !b.params.empty()) break;
+    block = b.next[0].to;
+  }
+  return block;
+}
+
+bool Emitter::cannot_raise(BlockId block) const {
+  const ir::Block& b = graph_[block];
+  return std::all_of(b.items.begin(), b.items.end(), [&](ValueId item) {
+    const ir::Value& value = graph_[item];
+    return value.kind == ValueKind::Instr &&
+           (value.op == Op::LoadConst || value.op == Op::PopExcept ||
+            (value.op == Op::Pop && value.b == 1));
+  });
+}
+
+bool Emitter::only_returns(BlockId block) const {
+  return graph_[block].exit == ExitKind::Return && cannot_raise(block);
+}
+
+const Loop* Emitter::loop_at(BlockId block) const {
+  const uint32_t index = analysis_.loop_of_header[block.index()];
+  return index == ~0u ? nullptr : &analysis_.loops[index];
+}
+
+bool Emitter::emit(BlockId block, const Scope& scope, Statements& out) {
+  struct Depth {
+    size_t& depth;
+    ~Depth() { --depth; }
+  } guard{++depth_};
+  if (depth_ > kDeepest) fail("nesting beyond the limit", block);
+  while (block.valid()) {
+    if (block == scope.follow) return true;
+    if (scope.loop && block == scope.loop->header) {
+      out.append(tree_.add(ast::Continue{}));
+      return false;
+    }
+    if (scope.loop && block == scope.loop->follow) {
+      out.append(tree_.add(ast::Break{}));
+      return false;
+    }
+    if (budget_-- == 0) fail("control flow that needs too much repetition", block);
+    const ir::Block& b = graph_[block];
+    const bool is_loop = b.exit == ExitKind::ForIter || loop_at(block) != nullptr;
+    if (is_open(block, scope)) fail("a jump to an outer loop", block);
+    if (b.handler != scope.handler) {
+      if (graph_.within(b.handler, scope.handler)) {
+        HandlerId enter = b.handler;
+        while (graph_.handlers[enter.index()].outer != scope.handler) {
+          enter = graph_.handlers[enter.index()].outer;
+        }
+        // A loop that goes on outside the region contains the `try`, not the other way round.
+        const Loop* loop = loop_at(block);
+        const bool loop_first =
+            loop && std::any_of(loop->blocks.begin(), loop->blocks.end(), [&](BlockId member) {
+              return !graph_.within(graph_[member].handler, enter);
+            });
+        if (!loop_first) {
+          block = protected_region(enter, block, scope, out);
+          continue;
+        }
+      } else if (!cannot_raise(block)) {
+        fail("code that leaves a try statement in the middle", block);
+      }
+    }
+    if (is_loop) {
+      block = b.exit == ExitKind::ForIter ? for_loop(block, scope, out)
+                                          : while_loop(block, scope, out);
+      continue;
+    }
+    out.run(b.items);
+    switch (graph_[block].exit) {
+      case ExitKind::Goto:
+        out.pass(graph_[block].next[0]);
+        block = graph_[block].next[0].to;
+        break;
+      case ExitKind::Branch: {
+        bool falls = false;
+        block = branch(block, scope, out, falls);
+        if (!block.valid()) return falls;
+        break;
+      }
+      case ExitKind::Reraise:
+        return true;  // the end of a finally body
+      case ExitKind::Return:
+      case ExitKind::Raise:
+        leave(block, out);
+        return false;
+      case ExitKind::BranchNone:
+      case ExitKind::ForIter:
+      case ExitKind::Send:
+        fail("a jump of unknown form", block);
+    }
+  }
+  return false;
+}
+
+void Emitter::leave(BlockId block, Statements& out) {
+  const ir::Block& b = graph_[block];
+  const ast::Where at = exit_where(block);
+  if (b.exit == ExitKind::Return) {
+    NodeId value = out.take(b.operands[0]);
+    if (is_none(tree_, value)) value = {};
+    out.append(tree_.add(ast::Return{value}, at));
+    return;
+  }
+  NodeId exception, cause;
+  if (b.operands.size() == 2) cause = out.take(b.operands[1]);
+  if (!b.operands.empty()) exception = out.take(b.operands[0]);
+  out.append(tree_.add(ast::Raise{exception, cause}, at));
+}
+
+NodeId Emitter::if_statement(NodeId test, ListId body, ListId orelse, ast::Where at) {
+  if (tree_.items(body).empty() && !tree_.items(orelse).empty()) {
+    std::swap(body, orelse);
+    test = negated(tree_, test);
+  }
+  return tree_.add(ast::If{test, body, orelse}, at);
+}
+
+// Where the arms of a branch meet again: a block that the branch dominates and several ways lead to.
+BlockId Emitter::meeting_point(BlockId block, const Scope& scope) const {
+  BlockId best;
+  for (const BlockId child : analysis_.children[block.index()]) {
+    size_t forward = 0;
+    for (const Way& way : graph_.ways_into(child)) {
+      if (analysis_.number[way.from.index()] < analysis_.number[child.index()]) ++forward;
+    }
+    if (forward < 2 || !graph_.within(graph_[child].handler, scope.handler)) continue;
+    if (is_jump_target(child, scope) || is_jump_target(skip_markers(child), scope)) continue;
+    if (only_returns(child) && best.valid()) continue;
+    best = child;
+  }
+  return best;
+}
+
+// An `if`. Returns the block where the sequence goes on, or an invalid one: then `falls` says whether
+// control falls through to the follow of the scope.
+BlockId Emitter::branch(BlockId block, const Scope& scope, Statements& out, bool& falls) {
+  const ir::Block b = graph_[block];
+  const ast::Where at = exit_where(block);
+  // What is pending was evaluated before the test.
+  NodeId test = out.take(b.operands[0]);
+  if (out.hard_pending() > 0) {
+    // Keep the order: the values below the test first.
+    const Symbol name = context_.fresh_name("test");
+    out.spill_all();
+    out.append(tree_.add(ast::Assign{tree_.list({tree_.add(ast::Name{name}, at)}), test}, at));
+    test = tree_.add(ast::Name{name}, at);
+  }
+  // The arm that is laid out first comes first.
+  const uint8_t near = static_cast<uint8_t>(1 - b.jump);
+  if (near == 1) test = negated(tree_, test);
+  const BlockId then_block = b.next[near].to, else_block = b.next[b.jump].to;
+  const BlockId meet = meeting_point(block, scope);
+  Scope inner = scope;
+  if (meet.valid()) inner.follow = meet;
+
+  const auto arm = [&](uint8_t edge, const Scope& arm_scope, bool& arm_falls) {
+    Statements statements(context_);
+    statements.pass(b.next[edge]);
+    arm_falls = emit(b.next[edge].to, arm_scope, statements);
+    return tree_.list(statements.take_list());
+  };
+  bool then_falls = false, else_falls = false;
+  const ListId body = arm(near, inner, then_falls);
+  if (!then_falls && else_block != inner.follow && b.next[b.jump].args.empty()) {
+    // The rest needs no `else`.
+    out.append(if_statement(test, body, {}, at));
+    (void)then_block;
+    return else_block;
+  }
+  const ListId orelse = arm(b.jump, inner, else_falls);
+  out.append(if_statement(test, body, orelse, at));
+  if (meet.valid() && (then_falls || else_falls)) return meet;
+  falls = then_falls || else_falls;
+  return {};
+}
+
+}  // namespace pellucid::structure

@@ -1,0 +1,81 @@
+// Emitter: a reduced graph -> nested statements.
+//
+// emit() follows control from a block, appending statements, until it falls through to where the
+// enclosing statement goes on (Scope::follow) or ends in a jump. What a block starts decides who goes
+// on: a protected region (try.cpp), a loop (loop.cpp), a branch (emit.cpp). The dominator tree tells
+// where the arms of a branch meet; stack contents and layout tell where a loop ends.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "structure/statements.h"
+
+namespace pellucid::structure {
+
+struct OpenLoop {
+  BlockId header;          // `continue` leads here
+  BlockId follow;          // `break` leads here; may be invalid
+  const OpenLoop* outer = nullptr;
+};
+
+struct Scope {
+  BlockId follow;          // falling off the end leads here; may be invalid
+  const OpenLoop* loop = nullptr;
+  HandlerId handler;       // the innermost region that has been entered
+};
+
+class Emitter {
+ public:
+  Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions);
+
+  ast::ListId run();
+
+ private:
+  // Appends what happens from `block` on. True: control falls through to scope.follow.
+  bool emit(BlockId block, const Scope& scope, Statements& out);
+  ast::ListId list(BlockId block, const Scope& scope, bool* falls = nullptr);
+
+  // emit.cpp
+  BlockId branch(BlockId block, const Scope& scope, Statements& out, bool& falls);
+  BlockId meeting_point(BlockId block, const Scope& scope) const;
+  void leave(BlockId block, Statements& out);
+  ast::NodeId if_statement(ast::NodeId test, ast::ListId body, ast::ListId orelse, ast::Where at);
+
+  // loop.cpp
+  BlockId for_loop(BlockId block, const Scope& scope, Statements& out);
+  BlockId while_loop(BlockId block, const Scope& scope, Statements& out);
+  BlockId break_target(const Loop* loop, BlockId header, BlockId exhausted) const;
+  std::vector<BlockId> left_to(const Loop& loop, BlockId exhausted) const;
+
+  // try.cpp
+  BlockId protected_region(HandlerId handler, BlockId block, const Scope& scope, Statements& out);
+  BlockId with_statement(HandlerId handler, BlockId block, const Scope& scope, Statements& out);
+  BlockId try_finally(HandlerId handler, BlockId block, const Scope& scope, Statements& out);
+  BlockId try_except(HandlerId handler, BlockId block, const Scope& scope, Statements& out);
+  ast::ListId clauses(HandlerId handler, const Scope& scope);
+  std::vector<BlockId> exits_of(HandlerId handler) const;
+  std::vector<BlockId> exits_of_clauses(HandlerId handler) const;
+  BlockId pick_follow(const std::vector<BlockId>& targets, const Scope& scope) const;
+
+  bool is_open(BlockId header, const Scope& scope) const;
+  bool is_jump_target(BlockId block, const Scope& scope) const;
+  bool only_returns(BlockId block) const;    // constants and markers, then a return
+  bool cannot_raise(BlockId block) const;
+  BlockId skip_markers(BlockId block) const;
+  const Loop* loop_at(BlockId block) const;
+  [[noreturn]] void fail(const char* what, BlockId block) const;
+  ast::Where exit_where(BlockId block) const {
+    return {graph_[block].exit_line, graph_[block].exit_offset};
+  }
+
+  Graph& graph_;
+  ast::Tree& tree_;
+  FunctionContext context_;
+  Analysis analysis_;
+  std::unordered_map<ValueId, std::vector<BlockId>> breaks_;  // iterator -> where breaks lead
+  size_t budget_ = 0;      // blocks that may still be emitted, repetitions included
+  size_t depth_ = 0;
+};
+
+}  // namespace pellucid::structure

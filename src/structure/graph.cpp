@@ -1,0 +1,310 @@
+#include "structure/graph.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace pellucid::structure {
+
+Graph::Graph(ir::Function function) : f(std::move(function)) {
+  handlers.resize(f.handlers.size());
+  for (size_t i = 0; i < handlers.size(); ++i) {
+    handlers[i].outer = f.blocks[f.handlers[i].entry.index()].handler;
+  }
+  for (HandlerInfo& info : handlers) {
+    for (HandlerId h = info.outer; h.valid() && info.depth <= handlers.size();) {
+      ++info.depth;
+      h = handlers[h.index()].outer;
+    }
+  }
+  recompute();
+}
+
+bool Graph::within(HandlerId inner, HandlerId outer) const {
+  if (!outer.valid()) return true;
+  for (size_t steps = 0; inner.valid() && steps <= handlers.size(); ++steps) {
+    if (inner == outer) return true;
+    inner = handlers[inner.index()].outer;
+  }
+  return false;
+}
+
+void Graph::recompute() {
+  const size_t count = f.blocks.size();
+  ways_.assign(count, {});
+  reachable_.assign(count, 0);
+  order_.clear();
+  struct Frame {
+    BlockId block;
+    uint32_t step;
+  };
+  std::vector<Frame> stack{{entry(), 0}};
+  reachable_[0] = 1;
+  while (!stack.empty()) {
+    Frame& frame = stack.back();
+    const ir::Block& block = f.blocks[frame.block.index()];
+    BlockId next;
+    const uint32_t step = frame.step++;
+    if (step == 0) {
+      if (block.handler.valid()) next = f.handlers[block.handler.index()].entry;
+    } else if (step <= 2) {
+      // The far target first, so that what is laid out behind a block comes right after it.
+      const uint8_t edge = step == 1 ? block.jump : static_cast<uint8_t>(1 - block.jump);
+      next = block.next[edge].to;
+    } else {
+      order_.push_back(frame.block);
+      stack.pop_back();
+      continue;
+    }
+    if (next.valid() && !reachable_[next.index()]) {
+      reachable_[next.index()] = 1;
+      stack.push_back({next, 0});
+    }
+  }
+  std::reverse(order_.begin(), order_.end());
+  for (const BlockId id : order_) {
+    for (uint8_t k = 0; k < 2; ++k) {
+      const BlockId to = f.blocks[id.index()].next[k].to;
+      if (to.valid()) ways_[to.index()].push_back({id, k});
+    }
+  }
+}
+
+ValueId Graph::add(ir::Value value, std::span<const ValueId> operands) {
+  value.first = static_cast<uint32_t>(f.operand_pool.size());
+  value.count = static_cast<uint32_t>(operands.size());
+  const std::vector<ValueId> copy(operands.begin(), operands.end());
+  f.operand_pool.insert(f.operand_pool.end(), copy.begin(), copy.end());
+  f.values.push_back(value);
+  return ValueId(f.values.size() - 1);
+}
+
+BlockId Graph::split(BlockId id, size_t index) {
+  ir::Block rest;
+  ir::Block& block = f.blocks[id.index()];
+  rest.items.assign(block.items.begin() + static_cast<ptrdiff_t>(index), block.items.end());
+  block.items.resize(index);
+  rest.exit = block.exit;
+  rest.jump = block.jump;
+  rest.operands = std::move(block.operands);
+  rest.next = std::move(block.next);
+  rest.handler = block.handler;
+  rest.exc_depth = block.exc_depth;
+  rest.exit_offset = block.exit_offset;
+  rest.exit_line = block.exit_line;
+  rest.offset = rest.items.empty() ? block.exit_offset : f[rest.items.front()].offset;
+  block.exit = ExitKind::Goto;
+  block.operands.clear();
+  block.next = {};
+  const BlockId fresh(f.blocks.size());
+  block.next[0].to = fresh;
+  f.blocks.push_back(std::move(rest));
+  return fresh;
+}
+
+void Graph::redirect(BlockId from, uint8_t k, BlockId to, std::vector<ValueId> args) {
+  ir::Edge& edge = f.blocks[from.index()].next[k];
+  if (edge.to.valid() && edge.to.index() < ways_.size()) {
+    auto& ways = ways_[edge.to.index()];
+    for (size_t i = ways.size(); i-- > 0;) {
+      if (ways[i].from == from && ways[i].edge == k) {
+        ways.erase(ways.begin() + static_cast<ptrdiff_t>(i));
+        break;
+      }
+    }
+  }
+  edge.to = to;
+  edge.args = std::move(args);
+  if (to.valid()) {
+    if (to.index() >= ways_.size()) ways_.resize(f.blocks.size());
+    ways_[to.index()].push_back({from, k});
+  }
+}
+
+void Graph::take_exit(BlockId into, BlockId from) {
+  ir::Block& source = f.blocks[from.index()];
+  std::array<ir::Edge, 2> next = source.next;
+  for (uint8_t k = 0; k < 2; ++k) {
+    redirect(from, k, {});
+    redirect(into, k, next[k].to, std::move(next[k].args));
+  }
+  ir::Block& target = f.blocks[into.index()];
+  target.exit = source.exit;
+  target.jump = source.jump;
+  target.operands = source.operands;
+  target.exit_offset = source.exit_offset;
+  target.exit_line = source.exit_line;
+}
+
+bool Graph::merge_into_predecessor(BlockId id) {
+  if (id == entry() || ways_into(id).size() != 1) return false;
+  const BlockId from = ways_into(id)[0].from;
+  ir::Block& first = f.blocks[from.index()];
+  ir::Block& second = f.blocks[id.index()];
+  if (from == id || first.exit != ExitKind::Goto || first.handler != second.handler) return false;
+  for (size_t p = 0; p < second.params.size(); ++p) alias(second.params[p], first.next[0].args[p]);
+  first.items.insert(first.items.end(), second.items.begin(), second.items.end());
+  take_exit(from, id);
+  return true;
+}
+
+void Graph::apply_aliases() {
+  for (ValueId& id : f.operand_pool) id = resolve(id);
+  for (ir::Block& block : f.blocks) {
+    for (ValueId& id : block.operands) id = resolve(id);
+    for (ir::Edge& edge : block.next) {
+      for (ValueId& id : edge.args) id = resolve(id);
+    }
+  }
+  for (Region& region : regions) {
+    for (Part& part : region.parts) part.result = resolve(part.result);
+  }
+}
+
+void Graph::thread_empty_blocks() {
+  for (const BlockId id : order_) {
+    for (uint8_t k = 0; k < 2; ++k) {
+      ir::Edge& edge = f.blocks[id.index()].next[k];
+      for (size_t steps = 0; edge.to.valid() && steps < f.blocks.size(); ++steps) {
+        const ir::Block& target = f.blocks[edge.to.index()];
+        if (!target.items.empty() || target.exit != ExitKind::Goto || edge.to == target.next[0].to ||
+            edge.to == entry()) {
+          break;
+        }
+        std::vector<ValueId> args = target.next[0].args;
+        for (ValueId& arg : args) {
+          for (size_t p = 0; p < target.params.size(); ++p) {
+            if (arg == target.params[p]) arg = edge.args[p];
+          }
+        }
+        const BlockId to = target.next[0].to;
+        edge.to = to;
+        edge.args = std::move(args);
+      }
+    }
+  }
+  recompute();
+}
+
+bool is_statement(const ir::Value& value) {
+  if (value.kind != ValueKind::Instr) return false;
+  switch (value.op) {
+    case Op::Pop:
+    case Op::StoreFast:
+    case Op::StoreName:
+    case Op::StoreGlobal:
+    case Op::StoreDeref:
+    case Op::StoreAttr:
+    case Op::StoreSubscr:
+    case Op::DeleteFast:
+    case Op::DeleteName:
+    case Op::DeleteGlobal:
+    case Op::DeleteDeref:
+    case Op::DeleteAttr:
+    case Op::DeleteSubscr:
+    case Op::ImportName:
+    case Op::ImportFrom:
+    case Op::ImportStar:
+    case Op::SetupAnnotations:
+    case Op::PrintExpr:
+    case Op::MakeCell:
+    case Op::PopExcept:
+    case Op::EndAsyncFor:
+    case Op::BeforeWith:
+    case Op::BeforeAsyncWith:
+    case Op::WithExceptStart:
+    case Op::UnpackSequence:
+    case Op::UnpackEx:
+      return true;
+    case Op::ListAppend:
+    case Op::SetAdd:
+    case Op::MapAdd:
+      return value.a > 1;
+    default:  // everything else computes a value
+      return false;
+  }
+}
+
+bool Analysis::dominates(BlockId a, BlockId b) const {
+  while (number[b.index()] > number[a.index()]) b = idom[b.index()];
+  return a == b;
+}
+
+Analysis analyse(const Graph& graph) {
+  Analysis out;
+  const size_t count = graph.size();
+  const auto& order = graph.order();
+  out.idom.resize(count);
+  out.number.assign(count, 0);
+  out.children.resize(count);
+  out.loop_of_header.assign(count, ~0u);
+  for (size_t i = 0; i < order.size(); ++i) out.number[order[i].index()] = static_cast<uint32_t>(i);
+
+  // All edges, handlers included: an exception may come from any block that is protected.
+  std::vector<std::vector<BlockId>> preds(count);
+  for (const BlockId id : order) {
+    for (const Way& way : graph.ways_into(id)) preds[id.index()].push_back(way.from);
+    const HandlerId handler = graph[id].handler;
+    if (handler.valid()) preds[graph.f.handlers[handler.index()].entry.index()].push_back(id);
+  }
+  // Cooper, Harvey, Kennedy: A Simple, Fast Dominance Algorithm (2001).
+  out.idom[order[0].index()] = order[0];
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    for (size_t i = 1; i < order.size(); ++i) {
+      BlockId best;
+      for (BlockId p : preds[order[i].index()]) {
+        if (!out.idom[p.index()].valid()) continue;
+        if (!best.valid()) {
+          best = p;
+          continue;
+        }
+        BlockId q = best;
+        while (p != q) {
+          while (out.number[p.index()] > out.number[q.index()]) p = out.idom[p.index()];
+          while (out.number[q.index()] > out.number[p.index()]) q = out.idom[q.index()];
+        }
+        best = p;
+      }
+      if (out.idom[order[i].index()] != best) {
+        out.idom[order[i].index()] = best;
+        changed = true;
+      }
+    }
+  }
+  for (size_t i = 1; i < order.size(); ++i) {
+    out.children[out.idom[order[i].index()].index()].push_back(order[i]);
+  }
+  // Natural loops: a back edge leads to a block that dominates its source.
+  for (const BlockId id : order) {
+    Loop loop;
+    loop.header = id;
+    for (const Way& way : graph.ways_into(id)) {
+      if (out.dominates(id, way.from)) {
+        loop.back_edges.push_back(way);
+      } else if (out.number[way.from.index()] >= out.number[id.index()]) {
+        out.reducible = false;
+      }
+    }
+    if (loop.back_edges.empty()) continue;
+    loop.contains.assign(count, 0);
+    loop.contains[id.index()] = 1;
+    loop.blocks.push_back(id);
+    std::vector<BlockId> todo;
+    for (const Way& way : loop.back_edges) todo.push_back(way.from);
+    while (!todo.empty()) {
+      const BlockId block = todo.back();
+      todo.pop_back();
+      if (loop.contains[block.index()]) continue;
+      loop.contains[block.index()] = 1;
+      loop.blocks.push_back(block);
+      for (const BlockId p : preds[block.index()]) todo.push_back(p);
+    }
+    out.loop_of_header[id.index()] = static_cast<uint32_t>(out.loops.size());
+    out.loops.push_back(std::move(loop));
+  }
+  return out;
+}
+
+}  // namespace pellucid::structure

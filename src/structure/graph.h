@@ -1,0 +1,155 @@
+// Graph: the working copy of an ir::Function that structuring reduces, step by step, until what is
+// left reads as nested statements.
+//
+// The steps (recover.cpp lists them in order) only ever replace blocks by simpler ones that mean the
+// same: an empty block is jumped over, a short-circuit pair becomes one block that computes a Region
+// value, the copies of a finally body go and leave their handler marked. Block ids stay valid;
+// a block that nothing reaches any more is dead.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "ir/function.h"
+
+namespace pellucid::structure {
+
+using flow::BlockId;
+using flow::ExitKind;
+using flow::HandlerId;
+using bytecode::Op;
+using ir::ValueId;
+using ir::ValueKind;
+
+enum class RegionKind : uint8_t {
+  And,            // operand 0, then each part
+  Or,
+  Conditional,    // operand 0 ? parts[0] : parts[1]
+  Chain,          // operand 0 is a comparison; each part compares its right side further
+  Comprehension,  // an inlined one: the loop at `header`; operand 0: its accumulator, 1: its iterator
+};
+
+// Items that compute one value and do nothing else: an expression of its own. In a Chain, the left
+// operand of the result is the right operand of the comparison before it.
+struct Part {
+  std::vector<ValueId> items;
+  ValueId result;
+};
+
+struct Region {
+  RegionKind kind = RegionKind::And;
+  std::vector<Part> parts;
+  BlockId header;
+};
+
+enum class HandlerKind : uint8_t {
+  Unknown,
+  Except,      // a chain of `except` clauses
+  ExceptStar,
+  Finally,     // its body is at the handler's entry; the copies on the normal ways are gone
+  With,        // `exit` is the BeforeWith value; the calls of it on the normal ways are gone
+  Dissolved,   // made by the compiler for its own ends: of no interest any more
+};
+
+struct HandlerInfo {
+  HandlerKind kind = HandlerKind::Unknown;
+  HandlerId outer;       // what protects the handler's own code
+  uint32_t depth = 0;    // how many handlers enclose this one
+  ValueId exit;          // With
+  BlockId swallowed;     // With: where control goes on after __exit__ returned true
+};
+
+struct Way {
+  BlockId from;
+  uint8_t edge = 0;
+};
+
+class Graph {
+ public:
+  explicit Graph(ir::Function function);
+
+  ir::Function f;
+  std::vector<Region> regions;
+  std::vector<HandlerInfo> handlers;
+
+  ir::Block& operator[](BlockId id) { return f.blocks[id.index()]; }
+  const ir::Block& operator[](BlockId id) const { return f.blocks[id.index()]; }
+  ir::Value& operator[](ValueId id) { return f.values[id.index()]; }
+  const ir::Value& operator[](ValueId id) const { return f.values[id.index()]; }
+  size_t size() const { return f.blocks.size(); }
+  BlockId entry() const { return BlockId(0u); }
+
+  // Ways into each block along normal edges, from blocks that are reachable. recompute() after edits.
+  const std::vector<Way>& ways_into(BlockId id) const { return ways_[id.index()]; }
+  bool reachable(BlockId id) const { return reachable_[id.index()] != 0; }
+  void recompute();
+
+  // Blocks reachable from the entry, by normal and handler edges, in reverse postorder.
+  const std::vector<BlockId>& order() const { return order_; }
+
+  // Whether `inner` is `outer` or lies within it; the invalid handler encloses all.
+  bool within(HandlerId inner, HandlerId outer) const;
+
+  // Appends a value that is an instruction or a region.
+  ValueId add(ir::Value value, std::span<const ValueId> operands);
+
+  // Splits a block before items[index]; the rest becomes a new block that the first one goes to.
+  BlockId split(BlockId id, size_t index);
+
+  // Sends an edge elsewhere (an invalid `to` removes it).
+  void redirect(BlockId from, uint8_t edge, BlockId to, std::vector<ValueId> args = {});
+
+  // Gives `into` the exit of `from`, which is dead then.
+  void take_exit(BlockId into, BlockId from);
+
+  // A value that has turned out to be another one (a parameter with one way in).
+  ValueId resolve(ValueId id) const {
+    while (id.index() < alias_.size() && alias_[id.index()].valid()) id = alias_[id.index()];
+    return id;
+  }
+  void alias(ValueId from, ValueId to) {
+    if (alias_.size() <= from.index()) alias_.resize(f.values.size());
+    alias_[from.index()] = to;
+  }
+  // Writes aliases into every operand and argument.
+  void apply_aliases();
+
+  // Appends a block that a single way leads to, and that shares the handler, to its predecessor.
+  bool merge_into_predecessor(BlockId id);
+
+  // Jumps over blocks without items that only go on.
+  void thread_empty_blocks();
+
+ private:
+  std::vector<std::vector<Way>> ways_;
+  std::vector<uint8_t> reachable_;
+  std::vector<BlockId> order_;
+  std::vector<ValueId> alias_;
+};
+
+// Dominators and natural loops of a Graph, normal and handler edges together.
+struct Loop {
+  BlockId header;
+  std::vector<BlockId> blocks;   // the natural loop, header included
+  std::vector<uint8_t> contains; // by block
+  std::vector<Way> back_edges;
+};
+
+struct Analysis {
+  std::vector<BlockId> idom;              // by block; the entry's is itself
+  std::vector<uint32_t> number;           // position in Graph::order()
+  std::vector<std::vector<BlockId>> children;  // of the dominator tree, in order
+  std::vector<uint32_t> loop_of_header;   // index into loops, or ~0
+  std::vector<Loop> loops;
+  bool reducible = true;
+
+  bool dominates(BlockId a, BlockId b) const;
+};
+
+Analysis analyse(const Graph& graph);
+
+// Whether the instruction is a statement by itself: it makes no value for an expression.
+bool is_statement(const ir::Value& value);
+
+}  // namespace pellucid::structure

@@ -1,0 +1,272 @@
+#include "structure/handlers.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "structure/copies.h"
+
+namespace pellucid::structure {
+namespace {
+
+bool is_op(const ir::Value& value, Op op) { return value.kind == ValueKind::Instr && value.op == op; }
+
+bool stores_name(const ir::Value& value) {
+  return is_op(value, Op::StoreFast) || is_op(value, Op::StoreName) ||
+         is_op(value, Op::StoreGlobal) || is_op(value, Op::StoreDeref);
+}
+
+bool deletes_name(const ir::Value& value) {
+  return is_op(value, Op::DeleteFast) || is_op(value, Op::DeleteName) ||
+         is_op(value, Op::DeleteGlobal) || is_op(value, Op::DeleteDeref);
+}
+
+class Handlers {
+ public:
+  explicit Handlers(Graph& graph) : g_(graph) {}
+
+  void run() {
+    std::vector<HandlerId> order;
+    for (size_t i = 0; i < g_.handlers.size(); ++i) order.push_back(HandlerId(i));
+    // Innermost first: the copies of an outer body begin where those of an inner one end.
+    std::stable_sort(order.begin(), order.end(), [&](HandlerId a, HandlerId b) {
+      return g_.handlers[a.index()].depth > g_.handlers[b.index()].depth;
+    });
+    for (const HandlerId id : order) {
+      if (!g_.reachable(entry_of(id))) continue;
+      fold(id);
+      g_.recompute();
+    }
+  }
+
+ private:
+  BlockId entry_of(HandlerId id) const { return g_.f.handlers[id.index()].entry; }
+  HandlerInfo& info(HandlerId id) { return g_.handlers[id.index()]; }
+
+  void fold(HandlerId id) {
+    const ir::Block& entry = g_[entry_of(id)];
+    for (const ValueId item : entry.items) {
+      const ir::Value& value = g_[item];
+      if (is_op(value, Op::WithExceptStart)) return fold_with(id, item);
+      if (is_op(value, Op::EndAsyncFor)) return fold_async_for(id);
+      if (is_op(value, Op::EgMatch)) {
+        info(id).kind = HandlerKind::ExceptStar;
+        return;
+      }
+    }
+    if (entry.exit == ExitKind::Branch &&
+        is_op(g_[g_.resolve(entry.operands[0])], Op::ExcMatch)) {
+      info(id).kind = HandlerKind::Except;
+      return;
+    }
+    if (is_name_cleanup(entry)) return dissolve_name_cleanup(id);
+    if (restores_locals(entry)) return dissolve(id);
+    if (reraises(id)) {
+      info(id).kind = strip_copies(g_, id) ? HandlerKind::Finally : HandlerKind::Unknown;
+      return;
+    }
+    info(id).kind = HandlerKind::Except;
+  }
+
+  // ---- with -----------------------------------------------------------------------------------
+
+  void fold_with(HandlerId id, ValueId start) {
+    ir::Block& entry = g_[entry_of(id)];
+    const ValueId exit = g_.resolve(g_.f.operands(start)[0]);
+    info(id).kind = HandlerKind::With;
+    info(id).exit = exit;
+    if (entry.exit != ExitKind::Branch) {
+      info(id).kind = HandlerKind::Unknown;
+      return;
+    }
+    const BlockId swallowed = entry.next[0].to;
+    info(id).swallowed = swallowed;
+    entry.items.clear();
+    g_.redirect(entry_of(id), 1, {});
+    g_[entry_of(id)].exit = ExitKind::Goto;
+    g_[entry_of(id)].operands.clear();
+    remove_exit_calls(exit);
+  }
+
+  // Every call of the exit function, with what disposes of its result, becomes a marker.
+  void remove_exit_calls(ValueId exit) {
+    for (const BlockId id : g_.order()) {
+      auto& items = g_[id].items;
+      for (size_t i = 0; i < items.size(); ++i) {
+        const ir::Value& call = g_[items[i]];
+        if (!is_op(call, Op::Call) || g_.resolve(g_.f.operands(call)[0]) != exit) continue;
+        std::unordered_set<ValueId> gone{items[i]};
+        for (const ValueId operand : g_.f.operands(call)) gone.insert(g_.resolve(operand));
+        size_t end = i + 1;
+        // async: Await(call), with None sent first; then the result is dropped
+        while (end < items.size()) {
+          const ir::Value& next = g_[items[end]];
+          const bool continues = is_op(next, Op::GetAwaitable) || is_op(next, Op::YieldFrom) ||
+                                 is_op(next, Op::Pop);
+          if (continues && gone.count(g_.resolve(g_.f.operands(next)[0]))) {
+            gone.insert(items[end]);
+          } else if (!(is_op(next, Op::LoadConst) && end + 1 < items.size() &&
+                       is_op(g_[items[end + 1]], Op::YieldFrom) &&
+                       gone.count(g_.resolve(g_.f.operands(items[end + 1])[0])))) {
+            break;
+          }
+          ++end;
+        }
+        // The Nones before the call.
+        size_t begin = i;
+        while (begin > 0 && gone.count(items[begin - 1])) --begin;
+        items[begin] = marker(g_);
+        items.erase(items.begin() + static_cast<ptrdiff_t>(begin) + 1,
+                    items.begin() + static_cast<ptrdiff_t>(end));
+        i = begin;
+      }
+    }
+  }
+
+  // ---- async for ------------------------------------------------------------------------------
+
+  // GetAnext, None, YieldFrom under a handler that ends the loop is a ForIter in all but name.
+  void fold_async_for(HandlerId id) {
+    const BlockId entry = entry_of(id);
+    auto& ending = g_[entry].items;
+    ending.erase(std::find_if(ending.begin(), ending.end(), [&](ValueId item) {
+      return is_op(g_[item], Op::EndAsyncFor);
+    }));
+    ending.insert(ending.begin(), marker(g_));
+    for (const BlockId block : std::vector<BlockId>(g_.order())) {
+      if (g_[block].handler != id) continue;
+      const auto& items = g_[block].items;
+      for (size_t i = 0; i + 2 < items.size(); ++i) {
+        if (!is_op(g_[items[i]], Op::GetAnext) || !is_op(g_[items[i + 2]], Op::YieldFrom)) continue;
+        const ValueId iterator = g_.resolve(g_.f.operands(items[i])[0]);
+        const ValueId result = items[i + 2];
+        const BlockId body = g_.split(block, i + 3);
+        g_[block].items.resize(i);
+        const BlockId header = i == 0 ? block : g_.split(block, i);
+        ir::Value item;
+        item.kind = ValueKind::Item;
+        item.b = 1;  // asynchronous
+        item.uses = g_[result].uses;
+        item.offset = g_[result].offset;
+        item.line = g_[result].line;
+        const ValueId next = g_.add(item, std::array<ValueId, 1>{iterator});
+        g_.alias(result, next);
+        ir::Block& loop = g_[header];
+        loop.exit = ExitKind::ForIter;
+        loop.jump = 1;
+        loop.operands = {iterator, next};
+        loop.next[0].to = body;
+        loop.next[1].to = entry;
+        break;
+      }
+    }
+    g_.apply_aliases();
+    dissolve(id);
+  }
+
+  // ---- regions of the compiler's own -----------------------------------------------------------
+
+  // `except E as name` clears the name on every way out.
+  bool is_name_cleanup(const ir::Block& entry) const {
+    if (entry.exit != ExitKind::Reraise || entry.items.size() != 3) return false;
+    const ir::Value &none = g_[entry.items[0]], &store = g_[entry.items[1]],
+                    &del = g_[entry.items[2]];
+    return is_op(none, Op::LoadConst) && stores_name(store) && deletes_name(del) &&
+           store.a == del.a && caught_names().count(store.symbol()) > 0;
+  }
+
+  std::unordered_set<Symbol> caught_names() const {
+    std::unordered_set<Symbol> names;
+    for (const BlockId id : g_.order()) {
+      for (const ValueId item : g_[id].items) {
+        const ir::Value& value = g_[item];
+        if (stores_name(value) &&
+            g_[g_.resolve(g_.f.operands(value)[0])].kind == ValueKind::Exception) {
+          names.insert(value.symbol());
+        }
+      }
+    }
+    return names;
+  }
+
+  void dissolve_name_cleanup(HandlerId id) {
+    const Symbol name = g_[g_[entry_of(id)].items[1]].symbol();
+    std::unordered_set<BlockId> targets;
+    for (const BlockId block : g_.order()) {
+      if (!g_.within(g_[block].handler, id)) continue;
+      for (const ir::Edge& edge : g_[block].next) {
+        if (edge.to.valid() && !g_.within(g_[edge.to].handler, id)) targets.insert(edge.to);
+      }
+    }
+    for (const BlockId target : targets) {
+      auto& items = g_[target].items;
+      for (size_t i = 0; i + 1 < items.size() && i < 4; ++i) {
+        const ir::Value &store = g_[items[i]], &del = g_[items[i + 1]];
+        if (!stores_name(store) || store.symbol() != name || !deletes_name(del)) continue;
+        items.erase(items.begin() + static_cast<ptrdiff_t>(i),
+                    items.begin() + static_cast<ptrdiff_t>(i) + 2);
+        if (i > 0 && is_op(g_[items[i - 1]], Op::LoadConst)) {
+          items.erase(items.begin() + static_cast<ptrdiff_t>(i) - 1);
+        }
+        break;
+      }
+    }
+    dissolve(id);
+  }
+
+  // An inlined comprehension (3.12+) puts back the locals it has hidden.
+  bool restores_locals(const ir::Block& entry) const {
+    if (entry.exit != ExitKind::Reraise || entry.items.empty()) return false;
+    return std::all_of(entry.items.begin(), entry.items.end(), [&](ValueId item) {
+      const ir::Value& value = g_[item];
+      if (is_op(value, Op::Pop)) return true;
+      if (!is_op(value, Op::StoreFast)) return false;
+      const ir::Value& saved = g_[g_.resolve(g_.f.operands(value)[0])];
+      return is_op(saved, Op::LoadFastAndClear);
+    });
+  }
+
+  void dissolve(HandlerId id) {
+    info(id).kind = HandlerKind::Dissolved;
+    const HandlerId outer = info(id).outer;
+    for (ir::Block& block : g_.f.blocks) {
+      if (block.handler == id) block.handler = outer;
+    }
+    for (HandlerInfo& other : g_.handlers) {
+      if (other.outer == id) other.outer = outer;
+    }
+  }
+
+  // Whether a normal way through the handler ends by raising its exception again.
+  bool reraises(HandlerId id) const {
+    const BlockId entry = entry_of(id);
+    const auto& own = g_[entry].entry_stack;
+    std::unordered_set<BlockId> seen{entry};
+    std::vector<BlockId> todo{entry};
+    while (!todo.empty()) {
+      const BlockId block = todo.back();
+      todo.pop_back();
+      if (g_[block].exit == ExitKind::Reraise) {
+        for (const ValueId operand : g_[block].operands) {
+          const ValueId value = g_.resolve(operand);
+          if (g_[value].kind == ValueKind::Exception &&
+              std::find(own.begin(), own.end(), value) != own.end()) {
+            return true;
+          }
+        }
+      }
+      for (const ir::Edge& edge : g_[block].next) {
+        if (edge.to.valid() && seen.insert(edge.to).second) todo.push_back(edge.to);
+      }
+    }
+    return false;
+  }
+
+  Graph& g_;
+};
+
+}  // namespace
+
+void fold_handlers(Graph& graph) { Handlers(graph).run(); }
+
+}  // namespace pellucid::structure

@@ -1,0 +1,173 @@
+// Loops: where they end, what `break` and `else` are.
+#include <algorithm>
+#include <unordered_set>
+
+#include "structure/copies.h"
+#include "structure/emit.h"
+
+namespace pellucid::structure {
+
+using ast::ListId;
+using ast::NodeId;
+
+// The follow of a `for` loop: where its breaks lead, else where exhaustion does.
+BlockId Emitter::for_loop(BlockId block, const Scope& scope, Statements& out) {
+  const ir::Block b = graph_[block];
+  if (!b.items.empty() && loop_at(block)) fail("a for loop with work in its header", block);
+  out.run(b.items);
+  const ValueId iterator = graph_.resolve(b.operands[0]);
+  const ValueId item = graph_.resolve(b.operands[1]);
+  const NodeId iterable = out.take(iterator);
+  out.spill_all();
+  const BlockId exhausted = skip_markers(b.next[1].to);
+  BlockId follow = exhausted;
+  const auto breaks = breaks_.find(iterator);
+  if (breaks != breaks_.end()) {
+    BlockId other;
+    bool same = false;
+    for (const BlockId target : breaks->second) {
+      if (target == exhausted) same = true;
+      if (!only_returns(target) && (!other.valid() || other == scope.follow)) other = target;
+    }
+    if (!same && other.valid()) follow = other;
+  }
+  OpenLoop loop{block, follow, scope.loop};
+  // Inside, the header is where each arm falls through to.
+  Scope inner{block, &loop, scope.handler};
+  context_.targets.erase(item);
+  Statements body(context_);
+  emit(b.next[0].to, inner, body);
+  const ListId statements = tree_.list(body.take_list());
+  NodeId target;
+  const auto stored = context_.targets.find(item);
+  if (stored != context_.targets.end()) {
+    target = stored->second;
+  } else if (graph_[item].uses <= 1) {
+    target = name_node(tree_, "_", exit_where(block));
+  } else {
+    fail("a for loop without a target", block);
+  }
+  ListId orelse;
+  if (follow != exhausted) {
+    orelse = list(exhausted, {follow, scope.loop, scope.handler});
+  }
+  const uint32_t is_async = graph_[item].b == 1 ? 1 : 0;
+  out.append(tree_.add(ast::For{target, iterable, statements, orelse, is_async}, exit_where(block)));
+  return follow;
+}
+
+// Where control that leaves the loop other than by its test ends up: blocks laid out behind it.
+// Blocks before `exhausted` that never come back are still inside (`if c: f(); break`).
+std::vector<BlockId> Emitter::left_to(const Loop& loop, BlockId exhausted) const {
+  uint32_t end = exhausted.valid() ? graph_[exhausted].offset : 0;
+  if (!exhausted.valid()) {
+    for (const BlockId member : loop.blocks) end = std::max(end, graph_[member].exit_offset + 1);
+  }
+  std::vector<BlockId> found;
+  std::unordered_set<BlockId> seen;
+  std::vector<BlockId> todo;
+  const auto visit = [&](BlockId from) {
+    const HandlerId handler = graph_[from].handler;
+    if (handler.valid() && handler != graph_[loop.header].handler) {
+      const BlockId entry = graph_.f.handlers[handler.index()].entry;
+      if (analysis_.dominates(loop.header, entry)) todo.push_back(entry);
+    }
+    for (const ir::Edge& edge : graph_[from].next) {
+      if (edge.to.valid() && !loop.contains[edge.to.index()]) todo.push_back(edge.to);
+    }
+  };
+  for (const BlockId member : loop.blocks) {
+    if (member == loop.header && exhausted.valid()) continue;
+    visit(member);
+  }
+  while (!todo.empty()) {
+    const BlockId target = skip_markers(todo.back());
+    todo.pop_back();
+    if (!seen.insert(target).second || loop.contains[target.index()]) continue;
+    if (target == exhausted || graph_[target].offset >= end ||
+        !analysis_.dominates(loop.header, target)) {
+      found.push_back(target);
+      continue;
+    }
+    visit(target);
+  }
+  return found;
+}
+
+BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) {
+  const Loop& loop = *loop_at(block);
+  const ir::Block b = graph_[block];
+  out.spill_all();
+  // `while test:` if the header does nothing but test, and one side leaves the loop.
+  NodeId test;
+  uint8_t stay = 0;
+  bool tested = false;
+  if (b.exit == ExitKind::Branch && b.params.empty()) {
+    const bool in0 = loop.contains[b.next[0].to.index()] != 0;
+    const bool in1 = loop.contains[b.next[1].to.index()] != 0;
+    if (in0 != in1 && b.next[0].args.empty() && b.next[1].args.empty()) {
+      Statements trial(context_);
+      trial.run(b.items);
+      if (trial.list().empty()) {
+        const NodeId condition = trial.take(b.operands[0]);
+        if (trial.list().empty() && trial.hard_pending() == 0) {
+          tested = true;
+          stay = in0 ? 0 : 1;
+          test = stay == 1 ? negated(tree_, condition) : condition;
+        }
+      }
+    }
+  }
+  const BlockId exhausted = tested ? skip_markers(b.next[1 - stay].to) : BlockId();
+  BlockId follow = exhausted;
+  const std::vector<BlockId> left = left_to(loop, exhausted);
+  if (std::find(left.begin(), left.end(), exhausted) == left.end() || !tested) {
+    BlockId best;
+    for (const BlockId target : left) {
+      if (only_returns(target) && (tested || left.size() > 1)) continue;
+      if (!best.valid() || graph_[target].offset < graph_[best].offset) best = target;
+    }
+    if (best.valid()) follow = best;
+  }
+  OpenLoop open{block, follow, scope.loop};
+  Scope inner{block, &open, scope.handler};
+  ListId body, orelse;
+  if (tested) {
+    body = list(b.next[stay].to, inner);
+    if (follow != exhausted) orelse = list(exhausted, {follow, scope.loop, scope.handler});
+  } else {
+    test = tree_.add(ast::Constant{}, exit_where(block));
+    object::Const always;
+    always.kind = object::ConstKind::True;
+    tree_.set(test, ast::Constant{tree_.module().add(always)});
+    Statements statements(context_);
+    // The header's own work is the start of the body.
+    HandlerId handler = scope.handler;
+    Scope body_scope{block, &open, handler};
+    if (b.handler != handler && graph_.within(b.handler, handler)) {
+      HandlerId enter = b.handler;
+      while (graph_.handlers[enter.index()].outer != handler) {
+        enter = graph_.handlers[enter.index()].outer;
+      }
+      const BlockId next = protected_region(enter, block, body_scope, statements);
+      if (next.valid()) emit(next, body_scope, statements);
+    } else {
+      statements.run(b.items);
+      if (b.exit == ExitKind::Branch) {
+        bool falls = false;
+        const BlockId next = branch(block, body_scope, statements, falls);
+        if (next.valid()) emit(next, body_scope, statements);
+      } else if (b.exit == ExitKind::Goto) {
+        statements.pass(b.next[0]);
+        emit(b.next[0].to, body_scope, statements);
+      } else {
+        fail("a loop of unknown form", block);
+      }
+    }
+    body = tree_.list(statements.take_list());
+  }
+  out.append(tree_.add(ast::While{test, body, orelse}, exit_where(block)));
+  return follow;
+}
+
+}  // namespace pellucid::structure

@@ -1,0 +1,37 @@
+#include "structure/recover.h"
+
+#include "structure/conditions.h"
+#include "structure/emit.h"
+#include "structure/handlers.h"
+
+namespace pellucid::structure {
+namespace {
+
+object::ConstId none_of(object::Module& module) {
+  for (size_t i = 0; i < module.consts.size(); ++i) {
+    if (module.consts[i].kind == object::ConstKind::None) return object::ConstId(i);
+  }
+  return module.add({});
+}
+
+}  // namespace
+
+Result<ast::ListId> recover(const ir::Function& function, ast::Tree& tree,
+                            const std::vector<ast::ListId>& bodies) {
+  try {
+    Graph graph(function);
+    // Stack shuffling leaves blocks without items.
+    graph.thread_empty_blocks();
+    // Before conditions: copies of finally bodies are compared as they were compiled.
+    fold_handlers(graph);
+    graph.thread_empty_blocks();
+    reduce_conditions(graph, none_of(tree.module()));
+    graph.thread_empty_blocks();
+    Expressions expressions(graph.f, tree, bodies);
+    return Emitter(graph, tree, expressions).run();
+  } catch (const NotStructured& reason) {
+    return Error{ErrorCode::Unsupported, reason.offset, reason.what()};
+  }
+}
+
+}  // namespace pellucid::structure

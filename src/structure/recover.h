@@ -1,0 +1,17 @@
+// structure::recover: values, effects and edges of one code object -> the statements of its body.
+#pragma once
+
+#include <vector>
+
+#include "ast/tree.h"
+#include "base/result.h"
+#include "ir/function.h"
+
+namespace pellucid::structure {
+
+// `bodies[c]`: the finished statements of nested code object c. Errors carry the byte offset of the
+// place for which no structured form was found.
+Result<ast::ListId> recover(const ir::Function& function, ast::Tree& tree,
+                            const std::vector<ast::ListId>& bodies);
+
+}  // namespace pellucid::structure

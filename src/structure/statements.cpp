@@ -1,0 +1,441 @@
+#include "structure/statements.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace pellucid::structure {
+
+using ast::NodeId;
+
+Symbol FunctionContext::fresh_name(const char* stem) {
+  for (;;) {
+    const std::string text = stem + std::string("_") + std::to_string(++temporaries);
+    if (!tree.module().strings.find(text).valid()) return tree.intern(text);
+  }
+}
+
+std::span<const ValueId> Statements::operands(ValueId id) const { return c_.graph.f.operands(id); }
+
+NodeId Statements::name(Symbol symbol, ast::Where where) {
+  return c_.tree.add(ast::Name{symbol}, where);
+}
+
+size_t Statements::find(ValueId id) const {
+  for (size_t i = pending_.size(); i-- > 0;) {
+    if (pending_[i].value == id) return i;
+  }
+  return pending_.size();
+}
+
+Statements::Assignment* Statements::assignment_of(ValueId id) {
+  for (Assignment& assignment : assignments_) {
+    if (assignment.value == id) return &assignment;
+  }
+  return nullptr;
+}
+
+size_t Statements::hard_pending() const {
+  return static_cast<size_t>(std::count_if(pending_.begin(), pending_.end(),
+                                           [](const Entry& entry) { return !entry.reloadable; }));
+}
+
+void Statements::push(ValueId id, NodeId node, bool reloadable) {
+  pending_.push_back({id, node, std::max(1u, c_.graph[id].uses), reloadable});
+}
+
+// The expression of a value that costs nothing to compute again.
+NodeId Statements::remake(ValueId id) {
+  const ir::Value value = c_.graph[id];
+  const NodeId node = c_.expressions.make(value, {});
+  if (!node.valid()) throw NotStructured("no expression for " + std::string(name_of(value.op)), value.offset);
+  return node;
+}
+
+void Statements::spill_entry(Entry& entry) {
+  const Symbol temporary = c_.fresh_name("temp");
+  const ast::Where at = where(entry.value);
+  NodeId node = entry.reloadable ? remake(entry.value) : entry.node;
+  node = hoist_literals(node);
+  std::vector<NodeId> targets;
+  if (Assignment* assignment = assignment_of(entry.value)) {
+    targets = assignment->targets;
+    assignments_.erase(assignments_.begin() + (assignment - assignments_.data()));
+  }
+  targets.push_back(name(temporary, at));
+  list_.push_back(c_.tree.add(ast::Assign{c_.tree.list(targets), node}, at));
+  c_.materialized[entry.value] = temporary;
+}
+
+void Statements::spill_from(size_t index) {
+  std::vector<Entry> kept(pending_.begin(), pending_.begin() + static_cast<ptrdiff_t>(index));
+  for (size_t i = index; i < pending_.size(); ++i) {
+    if (pending_[i].reloadable) {
+      kept.push_back(pending_[i]);
+    } else {
+      spill_entry(pending_[i]);
+    }
+  }
+  pending_ = std::move(kept);
+}
+
+void Statements::spill_all() {
+  spill_from(0);
+}
+
+// Before a local changes: what was loaded from it and is still wanted must be kept.
+void Statements::protect(Symbol local) {
+  for (size_t i = 0; i < pending_.size();) {
+    const ir::Value& value = c_.graph[pending_[i].value];
+    if (pending_[i].reloadable && value.op == Op::LoadFast && value.symbol() == local) {
+      // Everything that was evaluated before it and is pending goes first.
+      spill_entry(pending_[i]);
+      pending_.erase(pending_.begin() + static_cast<ptrdiff_t>(i));
+      continue;
+    }
+    ++i;
+  }
+}
+
+std::vector<NodeId> Statements::take_all(std::span<const ValueId> ids) {
+  std::vector<size_t> hard;
+  bool spill = false;
+  for (const ValueId id : ids) {
+    if (c_.materialized.count(id)) continue;
+    const size_t at = find(id);
+    if (at == pending_.size()) continue;
+    const Entry& entry = pending_[at];
+    if (entry.reloadable) continue;
+    if (!hard.empty() && at <= hard.back()) spill = true;
+    const Assignment* assignment = assignment_of(id);
+    const bool walrus = assignment && assignment->targets.size() == 1 &&
+                        c_.tree.is(assignment->targets[0], ast::Kind::Name);
+    if (assignment && !walrus) spill = true;
+    if (entry.uses_left > 1 && !c_.pivots.count(id)) spill = true;
+    hard.push_back(at);
+  }
+  if (!hard.empty()) {
+    const size_t low = *std::min_element(hard.begin(), hard.end());
+    for (size_t i = low; i < pending_.size() && !spill; ++i) {
+      if (!pending_[i].reloadable && std::find(hard.begin(), hard.end(), i) == hard.end()) spill = true;
+    }
+    if (spill) spill_from(low);
+  }
+  std::vector<NodeId> nodes;
+  for (const ValueId id : ids) {
+    const auto known = c_.materialized.find(id);
+    if (known != c_.materialized.end()) {
+      nodes.push_back(name(known->second, where(id)));
+      continue;
+    }
+    const size_t at = find(id);
+    if (at == pending_.size()) {
+      const ir::Value& value = c_.graph[id];
+      if (value.kind == ValueKind::Instr && value.op == Op::LoadConst) {
+        nodes.push_back(remake(id));
+        continue;
+      }
+      throw NotStructured("a value that is used where it is not at hand", value.offset);
+    }
+    Entry& entry = pending_[at];
+    NodeId node = entry.reloadable ? remake(id) : entry.node;
+    if (Assignment* assignment = assignment_of(id)) {
+      node = c_.tree.add(ast::NamedExpr{assignment->targets[0], node}, where(id));
+      assignments_.erase(assignments_.begin() + (assignment - assignments_.data()));
+    }
+    if (entry.uses_left > 1 && entry.reloadable) {
+      --entry.uses_left;
+    } else {
+      pending_.erase(pending_.begin() + static_cast<ptrdiff_t>(at));
+    }
+    nodes.push_back(node);
+  }
+  return nodes;
+}
+
+NodeId Statements::take(ValueId id) {
+  id = c_.graph.resolve(id);
+  return hoist_literals(take_all(std::array<ValueId, 1>{id})[0]);
+}
+
+// Definitions that ended up inside an expression are put in front of the statement.
+NodeId Statements::hoist_literals(NodeId root) {
+  if (!root.valid()) return root;
+  std::vector<std::pair<NodeId, uint32_t>> todo;  // parent, slot of the child or ~item index
+  if (is_literal(c_.tree, root)) {
+    const Symbol fresh = hoist_name(c_.tree, root);
+    const ast::Where at = c_.tree.where(root);
+    list_.push_back(hoisted(c_.tree, root, fresh));
+    return name(fresh, at);
+  }
+  std::vector<NodeId> stack{root};
+  while (!stack.empty()) {
+    const NodeId node = stack.back();
+    stack.pop_back();
+    if (is_literal(c_.tree, node)) {
+      // Keep the node's place, move the definition to a node of its own.
+      const Symbol fresh = hoist_name(c_.tree, node);
+      NodeId copy;
+      switch (c_.tree.kind(node)) {
+        case ast::Kind::FunctionDef:
+          copy = c_.tree.add(c_.tree.as<ast::FunctionDef>(node), c_.tree.where(node));
+          break;
+        case ast::Kind::ClassDef:
+          copy = c_.tree.add(c_.tree.as<ast::ClassDef>(node), c_.tree.where(node));
+          break;
+        case ast::Kind::TypeAlias:
+          copy = c_.tree.add(c_.tree.as<ast::TypeAlias>(node), c_.tree.where(node));
+          break;
+        default:
+          PELLUCID_CHECK(false);
+      }
+      list_.push_back(hoisted(c_.tree, copy, fresh));
+      c_.tree.set(node, ast::Name{fresh});
+      continue;
+    }
+    if (ast::category_of(c_.tree.kind(node)) == ast::Category::Stmt) continue;
+    if (c_.tree.is(node, ast::Kind::Lambda)) continue;
+    const auto fields = ast::fields_of(c_.tree.kind(node));
+    for (size_t i = fields.size(); i-- > 0;) {
+      if (fields[i].type == ast::FieldType::Node) {
+        const NodeId child(c_.tree.slot(node, i));
+        if (child.valid()) stack.push_back(child);
+      } else if (fields[i].type == ast::FieldType::List) {
+        const auto items = c_.tree.items(ast::ListId(c_.tree.slot(node, i)));
+        for (size_t k = items.size(); k-- > 0;) {
+          if (items[k].valid()) stack.push_back(items[k]);
+        }
+      }
+    }
+  }
+  return root;
+}
+
+void Statements::append(NodeId statement) {
+  spill_from(0);
+  list_.push_back(statement);
+}
+
+void Statements::pass(const ir::Edge& edge) {
+  const auto& params = c_.graph[edge.to].params;
+  std::vector<std::pair<ValueId, ValueId>> moves;  // parameter, argument
+  for (size_t p = 0; p < params.size(); ++p) {
+    const ValueId arg = c_.graph.resolve(edge.args[p]);
+    const ValueKind kind = c_.graph[arg].kind;
+    if (kind == ValueKind::Null || kind == ValueKind::Exception || arg == params[p]) continue;
+    moves.push_back({params[p], arg});
+  }
+  if (moves.empty()) return;
+  std::vector<NodeId> targets, values;
+  std::vector<ValueId> args;
+  for (const auto& [param, arg] : moves) args.push_back(arg);
+  values = take_all(args);
+  for (NodeId& node : values) node = hoist_literals(node);
+  for (const auto& [param, arg] : moves) {
+    auto it = c_.materialized.find(param);
+    if (it == c_.materialized.end()) {
+      it = c_.materialized.emplace(param, c_.fresh_name("temp")).first;
+    }
+    targets.push_back(name(it->second));
+  }
+  ast::Where at = where(moves[0].second);
+  if (moves.size() == 1) {
+    append(c_.tree.add(ast::Assign{c_.tree.list({targets[0]}), values[0]}, at));
+    return;
+  }
+  const NodeId left = c_.tree.add(ast::Tuple{c_.tree.list(targets)}, at);
+  const NodeId right = c_.tree.add(ast::Tuple{c_.tree.list(values)}, at);
+  append(c_.tree.add(ast::Assign{c_.tree.list({left}), right}, at));
+}
+
+void Statements::run(std::span<const ValueId> items) {
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (!skipped_.count(items[i])) step(items, i);
+  }
+}
+
+void Statements::step(std::span<const ValueId> items, size_t i) {
+  const ValueId id = items[i];
+  const ir::Value value = c_.graph[id];
+  if (value.kind == ValueKind::Region) return region(id);
+  PELLUCID_CHECK(value.kind == ValueKind::Instr);
+  switch (value.op) {
+    case Op::StoreFast:
+    case Op::StoreName:
+    case Op::StoreGlobal:
+    case Op::StoreDeref:
+    case Op::StoreAttr:
+    case Op::StoreSubscr:
+      return store(items, i);
+    case Op::DeleteFast:
+    case Op::DeleteName:
+    case Op::DeleteGlobal:
+    case Op::DeleteDeref: {
+      if (value.op == Op::DeleteFast) protect(value.symbol());
+      const NodeId target = name(value.symbol(), where(id));
+      return append(c_.tree.add(ast::Delete{c_.tree.list({target})}, where(id)));
+    }
+    case Op::DeleteAttr: {
+      const NodeId object = take(operands(id)[0]);
+      const NodeId target = c_.tree.add(ast::Attribute{object, value.symbol()}, where(id));
+      return append(c_.tree.add(ast::Delete{c_.tree.list({target})}, where(id)));
+    }
+    case Op::DeleteSubscr: {
+      ir::Value load = value;
+      load.op = Op::Subscr;
+      const NodeId target = c_.expressions.make(load, take_all(operands(id)));
+      return append(c_.tree.add(ast::Delete{c_.tree.list({hoist_literals(target)})}, where(id)));
+    }
+    case Op::Pop: {
+      const ValueId what = c_.graph.resolve(operands(id)[0]);
+      if (value.b == 1 || c_.graph[what].kind == ValueKind::Element ||
+          c_.graph[what].kind == ValueKind::Item) {
+        return;
+      }
+      if (find(what) == pending_.size() && !c_.materialized.count(what)) return;
+      if (c_.materialized.count(what)) return;
+      const NodeId node = take(what);
+      return append(c_.tree.add(ast::Expr{node}, where(what)));
+    }
+    case Op::PrintExpr:
+      return append(c_.tree.add(ast::Expr{take(operands(id)[0])}, where(id)));
+    case Op::UnpackSequence:
+    case Op::UnpackEx:
+      return unpack(items, i);
+    case Op::BeforeWith:
+    case Op::BeforeAsyncWith:
+      c_.managers[id] = take(operands(id)[0]);
+      spill_all();
+      return;
+    case Op::ListAppend:
+    case Op::SetAdd:
+    case Op::MapAdd:
+      if (value.a > 1) return comprehension_element(id);
+      return expression(items, i);
+    case Op::ImportName:
+    case Op::ImportFrom:
+    case Op::ImportStar:
+      if (import(items, i)) return;
+      throw NotStructured("an import of unknown form", value.offset);
+    case Op::SetupAnnotations:
+    case Op::MakeCell:
+    case Op::PopExcept:
+      return;
+    case Op::EndAsyncFor:
+    case Op::WithExceptStart:
+      throw NotStructured("a handler of unknown form (" + std::string(name_of(value.op)) + ")",
+                          value.offset);
+    default:
+      return expression(items, i);
+  }
+}
+
+void Statements::expression(std::span<const ValueId> items, size_t i) {
+  const ValueId id = items[i];
+  const ir::Value value = c_.graph[id];
+  switch (value.op) {
+    case Op::LoadConst:
+    case Op::LoadFast:
+    case Op::LoadClosure:
+    case Op::LoadBuildClass:
+    case Op::LoadAssertionError:
+    case Op::LoadCommonConstant:
+      return push(id, {}, true);
+    case Op::LoadAttr:
+    case Op::LoadMethod:
+    case Op::Subscr:
+    case Op::BuildSlice:
+      if (augmented_load(items, i)) return;
+      break;
+    default:
+      break;
+  }
+  std::vector<ValueId> wanted;
+  for (const ValueId operand : operands(id)) wanted.push_back(c_.graph.resolve(operand));
+  std::vector<NodeId> nodes = take_all(wanted);
+  if ((value.op == Op::GetIter || value.op == Op::GetAiter) && c_.iterators.count(id)) {
+    return push(id, as_iterable(c_.tree, nodes[0]), false);
+  }
+  const NodeId node = c_.expressions.make(value, nodes);
+  if (!node.valid()) {
+    throw NotStructured("no expression for " + std::string(name_of(value.op)), value.offset);
+  }
+  push(id, node, false);
+}
+
+// ---- regions --------------------------------------------------------------------------------
+
+NodeId Statements::part(const Part& part, ValueId pivot) {
+  Statements inner(c_);
+  if (pivot.valid()) inner.preload(pivot, name(c_.tree.intern("_")));
+  inner.run(part.items);
+  const NodeId node = inner.take(part.result);
+  if (!inner.list_.empty() || inner.hard_pending() > 0) {
+    throw NotStructured("an expression that is none", c_.graph[part.result].offset);
+  }
+  return node;
+}
+
+void Statements::region(ValueId id) {
+  const ir::Value value = c_.graph[id];
+  const Region region = c_.graph.regions[value.a];
+  const NodeId first = take_all(std::array<ValueId, 1>{c_.graph.resolve(operands(id)[0])})[0];
+  const ast::Where at = where(id);
+  switch (region.kind) {
+    case RegionKind::And:
+    case RegionKind::Or: {
+      const auto op = static_cast<uint32_t>(region.kind == RegionKind::And ? ast::BoolOperator::And
+                                                                           : ast::BoolOperator::Or);
+      std::vector<NodeId> values;
+      const auto add = [&](NodeId node) {
+        if (c_.tree.is(node, ast::Kind::BoolOp) && c_.tree.as<ast::BoolOp>(node).op == op) {
+          const auto inner = c_.tree.items(c_.tree.as<ast::BoolOp>(node).values);
+          values.insert(values.end(), inner.begin(), inner.end());
+        } else {
+          values.push_back(node);
+        }
+      };
+      add(first);
+      for (const Part& p : region.parts) add(part(p, {}));
+      return push(id, c_.tree.add(ast::BoolOp{op, c_.tree.list(values)}, at), false);
+    }
+    case RegionKind::Conditional: {
+      const NodeId body = part(region.parts[0], {}), orelse = part(region.parts[1], {});
+      return push(id, c_.tree.add(ast::IfExp{first, body, orelse}, at), false);
+    }
+    case RegionKind::Chain: {
+      if (!c_.tree.is(first, ast::Kind::Compare)) {
+        throw NotStructured("a comparison chain that is none", value.offset);
+      }
+      ast::Compare chain = c_.tree.as<ast::Compare>(first);
+      std::vector<uint32_t> ops(c_.tree.numbers(chain.ops).begin(), c_.tree.numbers(chain.ops).end());
+      std::vector<NodeId> comparators(c_.tree.items(chain.comparators).begin(),
+                                      c_.tree.items(chain.comparators).end());
+      for (const Part& p : region.parts) {
+        const ValueId pivot = c_.graph.resolve(c_.graph.f.operands(p.result)[0]);
+        const NodeId next = part(p, pivot);
+        const ast::Compare link = c_.tree.as<ast::Compare>(next);
+        ops.push_back(c_.tree.numbers(link.ops)[0]);
+        comparators.push_back(c_.tree.items(link.comparators)[0]);
+      }
+      chain.ops = c_.tree.numbers(ops);
+      chain.comparators = c_.tree.list(comparators);
+      return push(id, c_.tree.add(chain, at), false);
+    }
+    case RegionKind::Comprehension:
+      break;
+  }
+  throw NotStructured("an inlined comprehension", value.offset);
+}
+
+void Statements::comprehension_element(ValueId id) {
+  std::vector<ValueId> wanted;
+  for (const ValueId operand : operands(id).subspan(1)) wanted.push_back(c_.graph.resolve(operand));
+  const std::vector<NodeId> nodes = take_all(wanted);
+  const NodeId element =
+      nodes.size() == 1 ? nodes[0] : c_.tree.add(ast::Tuple{c_.tree.list(nodes)}, where(id));
+  const NodeId yielded = c_.tree.add(ast::Yield{element}, where(id));
+  append(c_.tree.add(ast::Expr{yielded}, where(id)));
+}
+
+}  // namespace pellucid::structure

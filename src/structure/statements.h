@@ -1,0 +1,147 @@
+// Statements: a straight run of items -> statements.
+//
+// Compiled expressions evaluate their operands in order, so a run of values is read like a postfix
+// expression: each value goes to the end of `pending_`, each consumer takes its operands from there.
+// Stores, deletes and the like are statements; what is pending then was evaluated before them.
+// Where a value is used twice, or not in the order of evaluation, one of Python's own forms explains it
+// (a = b = v; a, b = b, a; x.y += v; (n := v); a < v < b), or the value is *spilled*: assigned to a
+// temporary, in the order of evaluation, so that no effect ever moves.
+#pragma once
+
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "ast/tree.h"
+#include "structure/expressions.h"
+#include "structure/graph.h"
+
+namespace pellucid::structure {
+
+// Thrown when a construct has no structured form yet; the driver reports op and offset.
+class NotStructured : public std::runtime_error {
+ public:
+  NotStructured(const std::string& what, uint32_t at) : std::runtime_error(what), offset(at) {}
+  uint32_t offset;
+};
+
+// What the statements of one function share.
+struct FunctionContext {
+  Graph& graph;
+  ast::Tree& tree;
+  Expressions& expressions;
+  std::unordered_map<ValueId, Symbol> materialized;       // values that a name holds
+  std::unordered_map<ValueId, ast::NodeId> targets;       // of ForIter items and BeforeWith results
+  std::unordered_map<ValueId, ast::NodeId> managers;      // BeforeWith -> context expression
+  std::unordered_set<ValueId> iterators;                  // GetIter values that a loop consumes
+  std::unordered_set<ValueId> pivots;                     // values that a chain compares twice
+  uint32_t temporaries = 0;
+
+  Symbol fresh_name(const char* stem);
+};
+
+class Statements {
+ public:
+  explicit Statements(FunctionContext& context) : c_(context) {}
+
+  // Reads items in order.
+  void run(std::span<const ValueId> items);
+
+  // The expression of a pending or materialised value, which this use consumes.
+  ast::NodeId take(ValueId id);
+
+  // Assigns every pending value that is not reloadable to a temporary.
+  void spill_all();
+
+  // Assigns the arguments of an edge to the names of the parameters of its target.
+  void pass(const ir::Edge& edge);
+
+  // Appends a statement, after spilling what is pending.
+  void append(ast::NodeId statement);
+
+  // Values that are pending but not reloadable.
+  size_t hard_pending() const;
+
+  std::vector<ast::NodeId> take_list() { return std::move(list_); }
+  const std::vector<ast::NodeId>& list() const { return list_; }
+
+  // The name that the exception being handled was stored under, if any.
+  Symbol caught() const { return caught_; }
+
+  // Makes `id` pending with a given expression.
+  void preload(ValueId id, ast::NodeId node) { pending_.push_back({id, node, 1, false}); }
+
+ private:
+  struct Entry {
+    ValueId value;
+    ast::NodeId node;       // invalid for reloadable values: made on each use
+    uint32_t uses_left;
+    bool reloadable;        // a constant, or a local that no store has changed since
+  };
+  // A target list that is being filled: `a, (b, c) = v`.
+  struct Unpacking {
+    ValueId value;                    // what is unpacked
+    std::vector<ast::NodeId> slots;
+    size_t filled = 0;
+    uint32_t star = ~0u;
+  };
+  // `a = b = v` so far.
+  struct Assignment {
+    ValueId value;
+    std::vector<ast::NodeId> targets;
+  };
+  // `a, b = v, w` whose right side is never a tuple.
+  struct Group {
+    std::vector<ValueId> values;
+    std::vector<ast::NodeId> nodes;
+    std::vector<ast::NodeId> targets;
+    size_t filled = 0;
+  };
+
+  void step(std::span<const ValueId> items, size_t i);
+  void expression(std::span<const ValueId> items, size_t i);
+  void region(ValueId id);
+  ast::NodeId part(const Part& part, ValueId pivot);
+  void store(std::span<const ValueId> items, size_t i);
+  void deliver(std::span<const ValueId> items, size_t i, ValueId value, ast::NodeId target);
+  void assign(ValueId value, ast::NodeId target, ast::Where where);
+  bool start_group(std::span<const ValueId> items, size_t i, ValueId value);
+  void finish_group(Group& group, ast::Where where);
+  void unpack(std::span<const ValueId> items, size_t i);
+  bool unpacks_into_targets(std::span<const ValueId> items, size_t i) const;
+  bool augmented_load(std::span<const ValueId> items, size_t i);
+  bool augmented_store(ValueId id);
+  bool import(std::span<const ValueId> items, size_t i);
+  bool stored_import(ValueId id, Symbol name);
+  void comprehension_element(ValueId id);
+
+  std::vector<ast::NodeId> take_all(std::span<const ValueId> ids);
+  void spill_from(size_t index);
+  void spill_entry(Entry& entry);
+  void protect(Symbol local);
+  void push(ValueId id, ast::NodeId node, bool reloadable);
+  size_t find(ValueId id) const;
+  ast::NodeId remake(ValueId id);
+  ast::NodeId name(Symbol symbol, ast::Where where = {});
+  ast::NodeId hoist_literals(ast::NodeId node);
+  Assignment* assignment_of(ValueId id);
+  ast::Where where(ValueId id) const { return {c_.graph[id].line, c_.graph[id].offset}; }
+  std::span<const ValueId> operands(ValueId id) const;
+
+  FunctionContext& c_;
+  std::vector<Entry> pending_;
+  std::vector<ast::NodeId> list_;
+  std::vector<Unpacking> unpackings_;
+  std::vector<Assignment> assignments_;
+  std::vector<Group> groups_;
+  Symbol caught_;
+  std::unordered_map<ValueId, std::pair<size_t, size_t>> slots_;  // Element -> unpacking, slot
+  std::unordered_set<ValueId> augmented_;   // Binary values whose store is an augmented assignment
+  std::unordered_set<ValueId> skipped_;     // items that another one has accounted for
+  std::unordered_map<ValueId, std::vector<ast::NodeId>> imports_;  // ImportName -> aliases so far
+};
+
+}  // namespace pellucid::structure

@@ -1,0 +1,207 @@
+// Protected regions: with, try/finally, try/except.
+#include <algorithm>
+#include <unordered_set>
+
+#include "structure/copies.h"
+#include "structure/emit.h"
+
+namespace pellucid::structure {
+
+using ast::ListId;
+using ast::NodeId;
+
+// The blocks outside a region that its blocks lead to, markers skipped; each once.
+std::vector<BlockId> Emitter::exits_of(HandlerId handler) const {
+  std::vector<BlockId> targets;
+  for (const BlockId block : graph_.order()) {
+    if (!graph_.within(graph_[block].handler, handler)) continue;
+    for (const ir::Edge& edge : graph_[block].next) {
+      if (!edge.to.valid() || graph_.within(graph_[edge.to].handler, handler)) continue;
+      const BlockId target = skip_markers(edge.to);
+      if (std::find(targets.begin(), targets.end(), target) == targets.end()) {
+        targets.push_back(target);
+      }
+    }
+  }
+  return targets;
+}
+
+// The same for the clauses of its handler: blocks that the handler's entry does not dominate.
+std::vector<BlockId> Emitter::exits_of_clauses(HandlerId handler) const {
+  const BlockId entry = graph_.f.handlers[handler.index()].entry;
+  std::vector<BlockId> targets;
+  std::unordered_set<BlockId> seen{entry};
+  std::vector<BlockId> todo{entry};
+  const uint32_t inside = graph_[entry].exc_depth;
+  while (!todo.empty()) {
+    const BlockId block = todo.back();
+    todo.pop_back();
+    const auto go = [&](BlockId to) {
+      // A block past the handler's end handles no exception any more.
+      const bool ends = block != entry && !graph_[block].items.empty() &&
+                        graph_[graph_[block].items.back()].kind == ValueKind::Instr &&
+                        graph_[graph_[block].items.back()].op == Op::PopExcept &&
+                        graph_[to].exc_depth <= inside;
+      const BlockId target = skip_markers(to);
+      if (ends || !analysis_.dominates(entry, to)) {
+        if (std::find(targets.begin(), targets.end(), target) == targets.end()) {
+          targets.push_back(target);
+        }
+      } else if (seen.insert(to).second) {
+        todo.push_back(to);
+      }
+    };
+    for (const ir::Edge& edge : graph_[block].next) {
+      if (edge.to.valid()) go(edge.to);
+    }
+    const HandlerId nested = graph_[block].handler;
+    if (nested.valid() && nested != graph_.handlers[handler.index()].outer) {
+      const BlockId to = graph_.f.handlers[nested.index()].entry;
+      if (analysis_.dominates(entry, to) && seen.insert(to).second) todo.push_back(to);
+    }
+  }
+  return targets;
+}
+
+// Of the places that control may go on at: one that no jump statement can name comes first, then the
+// follow of the scope, then whatever is there.
+BlockId Emitter::pick_follow(const std::vector<BlockId>& targets, const Scope& scope) const {
+  BlockId best;
+  int best_rank = -1;
+  for (const BlockId target : targets) {
+    int rank = 4;
+    if (target == scope.follow) {
+      rank = 3;
+    } else if (is_jump_target(target, scope)) {
+      rank = 1;
+    } else if (only_returns(target)) {
+      rank = graph_[target].items.empty() ? 0 : 2;
+    }
+    if (rank > best_rank) {
+      best_rank = rank;
+      best = target;
+    }
+  }
+  return best_rank == 0 ? BlockId() : best;
+}
+
+BlockId Emitter::protected_region(HandlerId handler, BlockId block, const Scope& scope,
+                                  Statements& out) {
+  out.spill_all();
+  switch (graph_.handlers[handler.index()].kind) {
+    case HandlerKind::With:
+      return with_statement(handler, block, scope, out);
+    case HandlerKind::Finally:
+      return try_finally(handler, block, scope, out);
+    case HandlerKind::Except:
+      return try_except(handler, block, scope, out);
+    case HandlerKind::ExceptStar:
+      fail("except*", block);
+    case HandlerKind::Unknown:
+    case HandlerKind::Dissolved:
+      break;
+  }
+  fail("a protected region of unknown form", block);
+}
+
+BlockId Emitter::with_statement(HandlerId handler, BlockId block, const Scope& scope,
+                                Statements& out) {
+  const HandlerInfo& info = graph_.handlers[handler.index()];
+  const BlockId follow = skip_markers(info.swallowed);
+  const ListId body = list(block, {follow, scope.loop, handler});
+  const auto manager = context_.managers.find(info.exit);
+  if (manager == context_.managers.end()) fail("a with statement without a manager", block);
+  NodeId target;
+  const auto stored = context_.targets.find(info.exit);
+  if (stored != context_.targets.end()) target = stored->second;
+  const ir::Value& before = graph_[info.exit];
+  const ast::Where at{before.line, before.offset};
+  const NodeId item = tree_.add(ast::withitem{manager->second, target}, at);
+  const uint32_t is_async = before.op == Op::BeforeAsyncWith ? 1 : 0;
+  out.append(tree_.add(ast::With{tree_.list({item}), body, is_async}, at));
+  return follow;
+}
+
+BlockId Emitter::try_finally(HandlerId handler, BlockId block, const Scope& scope, Statements& out) {
+  const BlockId follow = pick_follow(exits_of(handler), scope);
+  const ast::Where at{graph_[block].exit_line, graph_[block].offset};
+  bool falls = false;
+  const ListId body = list(block, {follow, scope.loop, handler}, &falls);
+  const BlockId entry = graph_.f.handlers[handler.index()].entry;
+  const ListId finalbody = list(entry, {{}, scope.loop, scope.handler});
+  out.append(tree_.add(ast::Try{body, {}, {}, finalbody, 0}, at));
+  return follow;
+}
+
+ListId Emitter::clauses(HandlerId handler, const Scope& scope) {
+  std::vector<NodeId> handlers;
+  BlockId block = graph_.f.handlers[handler.index()].entry;
+  while (block.valid()) {
+    const ir::Block b = graph_[block];
+    const ast::Where at{b.items.empty() ? b.exit_line : graph_[b.items[0]].line, b.offset};
+    if (b.exit == ExitKind::Reraise && only_markers(graph_, b)) break;
+    NodeId type;
+    BlockId body = block;
+    BlockId next;
+    if (b.exit == ExitKind::Branch) {
+      const ValueId match = graph_.resolve(b.operands[0]);
+      if (graph_[match].kind == ValueKind::Instr && graph_[match].op == Op::ExcMatch) {
+        Statements test(context_);
+        test.run(std::span<const ValueId>(b.items.data(), b.items.size() - 1));
+        type = test.take(graph_.f.operands(match)[1]);
+        if (!test.list().empty()) fail("an except clause with statements in its type", block);
+        body = b.next[0].to;
+        next = b.next[1].to;
+      }
+    }
+    Statements statements(context_);
+    emit(body, scope, statements);
+    const Symbol name = statements.caught();
+    const ListId list = tree_.list(statements.take_list());
+    handlers.push_back(tree_.add(ast::ExceptHandler{type, name, list}, at));
+    block = next;
+  }
+  return tree_.list(handlers);
+}
+
+BlockId Emitter::try_except(HandlerId handler, BlockId block, const Scope& scope, Statements& out) {
+  const std::vector<BlockId> ends = exits_of(handler);
+  const std::vector<BlockId> clause_ends = exits_of_clauses(handler);
+  std::vector<BlockId> common;
+  for (const BlockId end : ends) {
+    if (std::find(clause_ends.begin(), clause_ends.end(), end) != clause_ends.end()) {
+      common.push_back(end);
+    }
+  }
+  // What follows the body without protection, if it is not what follows the whole.
+  BlockId orelse;
+  for (const BlockId end : ends) {
+    if (!is_jump_target(end, scope) && end != scope.follow && !only_returns(end)) orelse = end;
+  }
+  BlockId follow = pick_follow(common, scope);
+  if (!follow.valid() || (is_jump_target(follow, scope) && orelse.valid())) {
+    const BlockId after_clauses = pick_follow(clause_ends, scope);
+    const BlockId entry = graph_.f.handlers[handler.index()].entry;
+    if (!orelse.valid()) {
+      if (!follow.valid()) follow = after_clauses.valid() ? after_clauses : pick_follow(ends, scope);
+    } else if (!after_clauses.valid() || only_returns(after_clauses) ||
+               (is_jump_target(after_clauses, scope) && after_clauses != scope.follow) ||
+               (is_jump_target(after_clauses, scope) &&
+                graph_[orelse].offset > graph_[entry].offset)) {
+      follow = orelse;  // the clauses never get there by themselves
+    } else {
+      follow = after_clauses;
+    }
+  }
+  if (orelse == follow) orelse = {};
+  const ast::Where at{graph_[block].exit_line, graph_[block].offset};
+  const BlockId body_follow = orelse.valid() ? orelse : follow;
+  const ListId body = list(block, {body_follow, scope.loop, handler});
+  const ListId handlers = clauses(handler, {follow, scope.loop, scope.handler});
+  ListId otherwise;
+  if (orelse.valid()) otherwise = list(orelse, {follow, scope.loop, scope.handler});
+  out.append(tree_.add(ast::Try{body, handlers, otherwise, {}, 0}, at));
+  return follow;
+}
+
+}  // namespace pellucid::structure
