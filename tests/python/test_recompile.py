@@ -1,7 +1,6 @@
 """Recompiled code may stand in for the original: what callers and Dynamo look at is the same."""
 
 import sys
-import types
 from types import CodeType, FunctionType
 from typing import Any, Dict
 
@@ -49,13 +48,10 @@ def test_arguments_cells_free_variables_and_names_are_kept() -> None:
 def test_free_variables_come_in_the_order_of_the_original() -> None:
     function = make()
     original = function.__code__
-    # The compiler sorts; generated code need not. Swap both and rewire the closure by hand.
+    # The compiler sorts; generated code need not. Here the names alone change places.
     assert original.co_freevars == ("alpha", "zeta")
-    wanted = types.SimpleNamespace(
-        **{name: getattr(original, name) for name in dir(original) if name.startswith("co_")}
-    )
-    wanted.co_freevars = ("zeta", "alpha")
-    made = stand_in(INNER, wanted, "inner.py")  # type: ignore[arg-type]
+    wanted = original.replace(co_freevars=("zeta", "alpha"))
+    made = stand_in(INNER, wanted, "inner.py")
     alpha, zeta = function.__closure__ or ()
     run = FunctionType(made, {}, "inner", None, (zeta, alpha))
     assert run(7, key=0)() == ([1, 2, 7], 7, 1)
