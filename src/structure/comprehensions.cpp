@@ -28,6 +28,17 @@ std::span<const NodeId> without_tail(const ast::Tree& tree, ListId list) {
   return items;
 }
 
+// Whether a statement is `temporary = []` (or set or dict), the list that is made.
+bool makes_container(const ast::Tree& tree, NodeId statement) {
+  if (!tree.is(statement, Kind::Assign)) return false;
+  const auto assign = tree.as<ast::Assign>(statement);
+  const auto targets = tree.items(assign.targets);
+  const Kind kind = tree.kind(assign.value);
+  return targets.size() == 1 && tree.is(targets[0], Kind::Name) &&
+         (kind == Kind::List || kind == Kind::Set || kind == Kind::Dict) &&
+         tree.items(ListId(tree.slot(assign.value, 0))).empty();
+}
+
 struct Generator {
   ast::For loop;
   NodeId node;
@@ -44,6 +55,7 @@ NodeId read_loops(const ast::Tree& tree, ListId body, std::vector<Generator>& ge
     at.assign(items.begin(), items.end());
   };
   enter(body);
+  if (!at.empty() && makes_container(tree, at[0])) at.erase(at.begin());
   while (!at.empty()) {
     const NodeId statement = at[0];
     if (tree.is(statement, Kind::For)) {

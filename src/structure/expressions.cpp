@@ -168,6 +168,17 @@ NodeId negated(ast::Tree& tree, NodeId node) {
     const auto unary = tree.as<ast::UnaryOp>(node);
     if (unary.op == op_not) return unary.operand;
   }
+  if (tree.is(node, ast::Kind::BoolOp)) {
+    // De Morgan: what jumps do anyway.
+    auto both = tree.as<ast::BoolOp>(node);
+    both.op ^= 1u;
+    const auto items = tree.items(both.values);
+    std::vector<NodeId> values(items.begin(), items.end());
+    for (NodeId& value : values) value = negated(tree, value);
+    both.values = tree.list(values);
+    tree.set(node, both);
+    return node;
+  }
   if (tree.is(node, ast::Kind::Compare)) {
     auto compare = tree.as<ast::Compare>(node);
     const auto ops = tree.numbers(compare.ops);

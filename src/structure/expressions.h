@@ -114,8 +114,8 @@ ast::NodeId returned_expression(ast::Tree& tree, ast::ListId body);
 // What is iterated or searched: a frozenset constant is written as a set display there.
 ast::NodeId as_iterable(ast::Tree& tree, ast::NodeId node);
 
-// `not node`, simplified where that keeps the value's truth (`not not x`, comparisons of one step
-// whose negation is an operator: is, is not, in, not in).
+// `not node`, simplified where that keeps the value's truth: `not not x`, `and` and `or`, comparisons
+// of one step whose negation is an operator (is, is not, in, not in).
 ast::NodeId negated(ast::Tree& tree, ast::NodeId node);
 
 // Small makers that several files use.
