@@ -266,7 +266,6 @@ bool ExceptionTable::is_with(uint32_t at) const {
 }
 
 void ExceptionTable::confirm(const State& state) {
-  if (code_.depth_at[at_] != kAnything) confirmed_ &= code_.depth_at[at_] == state.depth;
   const uint32_t slot = code_.saved_at[at_];
   if (slot == kAnything) return;
   const uint32_t saved = chains_.cut(state.saved, slot + 1);

@@ -116,7 +116,6 @@ Regions regions_of(const object::Module& module, const bytecode::Stream& stream,
   result.instrs = stream.instrs;
   result.gone.assign(stream.instrs.size(), false);
   result.cover.assign(stream.instrs.size(), kNoRegion);
-  result.depth_at.assign(stream.instrs.size(), kAnything);
   result.saved_at.assign(stream.instrs.size(), kAnything);
   std::map<std::array<uint32_t, 3>, uint32_t> known;
   for (const bytecode::ExceptionEntry& entry : stream.exceptions) {

@@ -40,7 +40,6 @@ class SendFolder {
     }
     uint32_t ways_in = 1;  // to `target`: by SEND
     uint32_t throws = kNoRegion;
-    uint32_t depth = kAnything;
     if (regions_.cover[at + 1] != cover) {
       if (!keeps_iterator || regions_.cover[at + 1] == kNoRegion) return;
       const Region& region = regions_.regions[regions_.cover[at + 1]];
@@ -52,7 +51,6 @@ class SendFolder {
         ++ways_in;
       else if (throws + 1 != target)
         return;
-      depth = region.depth;
     }
     if (keeps_iterator) {
       const bool by_falling = target > 0 && target != throws + 1 && falls_through(target - 1);
@@ -61,7 +59,6 @@ class SendFolder {
     regions_.instrs[at].op = Op::YieldFrom;
     regions_.instrs[at].a = 0;
     regions_.instrs[at].b = 0;
-    regions_.depth_at[at] = depth;
     regions_.gone[at + 1] = true;
     if (keeps_iterator) regions_.gone[target] = regions_.gone[target + 1] = true;
     if (throws != kNoRegion) {

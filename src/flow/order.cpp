@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/check.h"
-
 namespace pellucid::flow {
 
 BlockLists::BlockLists(size_t owners, const std::vector<std::pair<uint32_t, BlockId>>& pairs)
@@ -65,87 +63,133 @@ void postorder_from(BlockId root, const BlockLists& successors, std::vector<bool
   }
 }
 
-constexpr uint32_t kRoot = 0xfffffffeu;  // the virtual root above the roots of a Tree
+// Semi-NCA (Georgiadis, "Linear-Time Algorithms for Dominators and Related Problems", 2005), on a
+// depth-first tree below a virtual root.
+class SemiNca {
+ public:
+  SemiNca(const BlockLists& successors, const BlockLists& predecessors)
+      : successors_(successors),
+        predecessors_(predecessors),
+        number_(successors.size(), kUnreached) {
+    add(BlockId(), 0);
+  }
 
-// Cooper, Harvey and Kennedy. `order` lists the blocks with every root before what it reaches;
-// `preds` are the edges towards them; a block with `is_root` hangs below the virtual root.
-std::vector<uint32_t> immediate_dominators(const std::vector<BlockId>& order,
-                                           const std::vector<uint32_t>& number,
-                                           const BlockLists& preds,
-                                           const std::vector<bool>& is_root) {
-  // By number in `order`; kUnreached: not known yet.
-  std::vector<uint32_t> idom(order.size(), kUnreached);
-  for (size_t i = 0; i < order.size(); ++i)
-    if (is_root[order[i].index()]) idom[i] = kRoot;
-  bool changed = true;
-  while (changed) {
-    changed = false;
-    for (uint32_t i = 0; i < order.size(); ++i) {
-      if (idom[i] == kRoot) continue;
-      uint32_t dominator = kUnreached;
-      for (const BlockId pred : preds[order[i]]) {
-        uint32_t a = number[pred.index()];
-        if (a == kUnreached || idom[a] == kUnreached) continue;
-        uint32_t b = dominator;
-        if (b == kUnreached) {
-          dominator = a;
-          continue;
-        }
-        while (a != b && a != kRoot && b != kRoot) {
-          if (a > b)
-            a = idom[a];
-          else
-            b = idom[b];
-        }
-        dominator = a == b ? a : kRoot;
-        if (dominator == kRoot) break;
+  // Numbers what `root` reaches and no root before has reached.
+  void add_root(BlockId root) {
+    if (number_[root.index()] != kUnreached) return;
+    std::vector<std::pair<uint32_t, uint32_t>> stack;  // node, successors visited
+    stack.emplace_back(add(root, 0), 0);
+    roots_.push_back(stack.back().first);
+    while (!stack.empty()) {
+      auto& [node, visited] = stack.back();
+      const auto next = successors_[nodes_[node].block];
+      if (visited == next.size()) {
+        stack.pop_back();
+        continue;
       }
-      PELLUCID_CHECK(dominator != kUnreached);
-      if (idom[i] != dominator) {
-        idom[i] = dominator;
-        changed = true;
-      }
+      const BlockId block = next[visited++];
+      if (number_[block.index()] == kUnreached) stack.emplace_back(add(block, node), 0);
     }
   }
-  return idom;
-}
 
-Tree tree_of(size_t blocks, const std::vector<BlockId>& order, const std::vector<uint32_t>& idom) {
-  Tree tree;
-  tree.parent.assign(blocks, BlockId());
-  tree.depth.assign(blocks, 0);
-  tree.enter.assign(blocks, kUnreached);
-  tree.leave.assign(blocks, 0);
-  std::vector<std::pair<uint32_t, BlockId>> children;
-  std::vector<BlockId> stack;
-  for (size_t i = order.size(); i-- > 0;) {
-    if (idom[i] == kRoot) {
-      stack.push_back(order[i]);
-      continue;
+  Tree run() {
+    std::vector<bool> is_root(nodes_.size());
+    for (const uint32_t root : roots_) is_root[root] = true;
+    const auto count = static_cast<uint32_t>(nodes_.size());
+    for (uint32_t i = count; i-- > 1;) {
+      uint32_t semi = is_root[i] ? 0 : nodes_[i].parent;
+      for (const BlockId from : predecessors_[nodes_[i].block]) {
+        const uint32_t pred = number_[from.index()];
+        if (pred != kUnreached) semi = std::min(semi, nodes_[evaluate(pred, i + 1)].semi);
+      }
+      nodes_[i].semi = semi;
     }
-    tree.parent[order[i].index()] = order[idom[i]];
-    children.emplace_back(order[idom[i]].value, order[i]);
+    for (uint32_t i = 1; i < count; ++i) {
+      uint32_t& idom = nodes_[i].idom;
+      while (idom > nodes_[i].semi) idom = nodes_[idom].idom;
+    }
+    return tree();
   }
-  const BlockLists below(blocks, children);
-  while (!stack.empty()) {
-    const BlockId block = stack.back();
-    stack.pop_back();
-    const BlockId parent = tree.parent[block.index()];
-    tree.depth[block.index()] = parent.valid() ? tree.depth[parent.index()] + 1 : 0;
-    tree.enter[block.index()] = static_cast<uint32_t>(tree.preorder.size());
-    tree.leave[block.index()] = tree.enter[block.index()] + 1;
-    tree.preorder.push_back(block);
-    // The lists are in descending order, so the stack hands them out ascending.
-    for (const BlockId child : below[block]) stack.push_back(child);
+
+ private:
+  struct Node {
+    BlockId block;
+    uint32_t parent = 0;  // in the depth-first tree; later a compressed path
+    uint32_t idom = 0;
+    uint32_t semi = 0;
+    uint32_t label = 0;  // the node with the least semi on the path that is compressed
+  };
+
+  uint32_t add(BlockId block, uint32_t parent) {
+    const auto node = static_cast<uint32_t>(nodes_.size());
+    nodes_.push_back({block, parent, parent, node, node});
+    if (block.valid()) number_[block.index()] = node;
+    return node;
   }
-  for (size_t i = tree.preorder.size(); i-- > 0;) {
-    const BlockId block = tree.preorder[i];
-    const BlockId parent = tree.parent[block.index()];
-    if (parent.valid())
+
+  // The label of `node` among its ancestors from `linked` on.
+  uint32_t evaluate(uint32_t node, uint32_t linked) {
+    if (nodes_[node].parent < linked) return nodes_[node].label;
+    path_.clear();
+    for (; nodes_[node].parent >= linked; node = nodes_[node].parent) path_.push_back(node);
+    uint32_t label = nodes_[node].label;
+    uint32_t above = node;
+    for (size_t i = path_.size(); i-- > 0; above = path_[i]) {
+      Node& it = nodes_[path_[i]];
+      it.parent = nodes_[above].parent;
+      if (nodes_[label].semi < nodes_[it.label].semi)
+        it.label = label;
+      else
+        label = it.label;
+    }
+    return nodes_[above].label;
+  }
+
+  Tree tree() const {
+    Tree tree;
+    const size_t blocks = number_.size();
+    tree.parent.assign(blocks, BlockId());
+    tree.depth.assign(blocks, 0);
+    tree.enter.assign(blocks, kUnreached);
+    tree.leave.assign(blocks, 0);
+    // Descending, so that the stack hands them out ascending.
+    std::vector<std::pair<uint32_t, BlockId>> children;
+    std::vector<BlockId> stack;
+    for (size_t i = nodes_.size(); i-- > 1;) {
+      const BlockId block = nodes_[i].block;
+      const BlockId parent = nodes_[nodes_[i].idom].block;
+      tree.parent[block.index()] = parent;
+      if (parent.valid())
+        children.emplace_back(parent.value, block);
+      else
+        stack.push_back(block);
+    }
+    const BlockLists below(blocks, children);
+    while (!stack.empty()) {
+      const BlockId block = stack.back();
+      stack.pop_back();
+      const BlockId parent = tree.parent[block.index()];
+      tree.depth[block.index()] = parent.valid() ? tree.depth[parent.index()] + 1 : 0;
+      tree.enter[block.index()] = static_cast<uint32_t>(tree.preorder.size());
+      tree.leave[block.index()] = tree.enter[block.index()] + 1;
+      tree.preorder.push_back(block);
+      for (const BlockId child : below[block]) stack.push_back(child);
+    }
+    for (size_t i = tree.preorder.size(); i-- > 0;) {
+      const BlockId block = tree.preorder[i];
+      const BlockId parent = tree.parent[block.index()];
+      if (!parent.valid()) continue;
       tree.leave[parent.index()] = std::max(tree.leave[parent.index()], tree.leave[block.index()]);
+    }
+    return tree;
   }
-  return tree;
-}
+
+  const BlockLists& successors_;
+  const BlockLists& predecessors_;
+  std::vector<uint32_t> number_;  // of each block in nodes_
+  std::vector<Node> nodes_;       // in preorder; the first one is the virtual root
+  std::vector<uint32_t> roots_, path_;
+};
 
 }  // namespace
 
@@ -168,31 +212,22 @@ BlockId Tree::common(BlockId a, BlockId b) const {
 }
 
 Tree dominators(const Edges& edges, const Order& order) {
-  std::vector<bool> is_root(edges.size());
-  if (!order.blocks.empty()) is_root[order.blocks.front().index()] = true;
-  return tree_of(edges.size(), order.blocks,
-                 immediate_dominators(order.blocks, order.number, edges.predecessors, is_root));
+  SemiNca semi_nca(edges.successors, edges.predecessors);
+  if (!order.blocks.empty()) semi_nca.add_root(order.blocks.front());
+  return semi_nca.run();
 }
 
 Tree postdominators(const Edges& edges, const Order& order) {
-  std::vector<bool> is_root(edges.size()), seen(edges.size());
-  std::vector<BlockId> reversed;
   // Blocks that the forward order does not reach take no part.
-  for (size_t i = 0; i < edges.size(); ++i) seen[i] = !order.reached(BlockId(i));
-  const auto add_root = [&](BlockId block) {
-    is_root[block.index()] = true;
-    postorder_from(block, edges.predecessors, seen, reversed);
-  };
+  std::vector<std::pair<BlockId, BlockId>> pairs;
   for (const BlockId block : order.blocks)
-    if (edges.successors[block].empty()) add_root(block);
-  for (size_t i = order.blocks.size(); i-- > 0;)
-    if (!seen[order.blocks[i].index()]) add_root(order.blocks[i]);
-  std::reverse(reversed.begin(), reversed.end());
-  std::vector<uint32_t> number(edges.size(), kUnreached);
-  for (size_t i = 0; i < reversed.size(); ++i)
-    number[reversed[i].index()] = static_cast<uint32_t>(i);
-  return tree_of(edges.size(), reversed,
-                 immediate_dominators(reversed, number, edges.successors, is_root));
+    for (const BlockId next : edges.successors[block]) pairs.emplace_back(next, block);
+  const Edges backward = edges_of(edges.size(), pairs);
+  SemiNca semi_nca(backward.successors, backward.predecessors);
+  for (const BlockId block : order.blocks)
+    if (edges.successors[block].empty()) semi_nca.add_root(block);
+  for (size_t i = order.blocks.size(); i-- > 0;) semi_nca.add_root(order.blocks[i]);
+  return semi_nca.run();
 }
 
 namespace {

@@ -8,8 +8,7 @@
 //   const Tree post = postdominators(edges, order);
 //   const Loops loops = natural_loops(edges, order, dom);
 //
-// Nothing recurses; everything is linear but for the inverse Ackermann or the few rounds that
-// Cooper, Harvey and Kennedy's dominator algorithm takes ("A Simple, Fast Dominance Algorithm").
+// Nothing recurses, and everything takes near-linear time (dominators by Semi-NCA).
 #pragma once
 
 #include <cstdint>

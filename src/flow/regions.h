@@ -37,10 +37,9 @@ struct Regions {
   std::vector<uint32_t> cover;  // of each instruction: its region or kNoRegion
   bool wraps_stop_iteration = false;
 
-  // What folding took for granted about the stack, to be confirmed when it is known: the depth
-  // before an instruction, and the slot in which an exception lies saved while it runs.
-  std::vector<uint32_t> depth_at;  // kAnything: nothing to confirm
-  std::vector<uint32_t> saved_at;
+  // What folding took for granted, to be confirmed when the stack is known: the slot in which an
+  // exception lies saved while an instruction runs.
+  std::vector<uint32_t> saved_at;  // kAnything: nothing to confirm
 
   // The first instruction at or behind `at` that is not gone; instrs.size() if there is none.
   uint32_t live(uint32_t at) const {

@@ -69,7 +69,7 @@ struct TextCode {
       }
       if (!read.op.empty()) (read.op == "try" ? tries : lines).push_back(read);
     }
-    labels_["end"] = static_cast<uint32_t>(lines.size());
+    labels_.try_emplace("end", static_cast<uint32_t>(lines.size()));
     for (const Line& line : lines) add(line);
     for (const Line& line : tries) add_try(line.words);
   }
