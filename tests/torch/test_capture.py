@@ -107,6 +107,15 @@ def test_closure_variables_stay_cells(several, torch, tmp_path):
     assert session.of(Problem) == []
 
 
+def test_backward_inside_a_compiled_function_shows_no_frame_of_ours(several, torch, tmp_path):
+    with prepare_debug(tmp_path) as session:
+        compiled = torch.compile(several.trains, backend="aot_eager")
+        assert compiled(torch.ones(3)).tolist() == [2.0, 2.0, 2.0]
+    places = [frame.place for frame in session.of(Frame)]
+    assert places and not [p for p in places if "pellucid/torch" in p.file.replace("\\", "/")]
+    assert not [p for p in places if p.file.endswith(("logging/__init__.py", "json/encoder.py"))]
+
+
 def test_full_code_has_guards_that_decide(several, torch, tmp_path, valid_python):
     with prepare_debug(tmp_path) as session:
         compiled = torch.compile(several.flagged, backend="eager", dynamic=False)

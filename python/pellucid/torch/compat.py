@@ -36,6 +36,11 @@ TABLE: tuple[Capability, ...] = (
         "graphs, graph breaks and recompile reasons are not captured",
     ),
     Capability(
+        "disable",
+        ("torch.compiler:disable", "torch._dynamo:disable"),
+        "neither the structured trace nor graphs can be followed without being compiled as well",
+    ),
+    Capability(
         "compile_context",
         ("torch._guards:CompileContext",),
         "files are not named by compile id",

@@ -65,6 +65,16 @@ def no_op() -> None:
     """Remove nothing: what a missing channel returns."""
 
 
+def _invisible(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Keep Dynamo from compiling a function of ours.
+
+    A backward pass may run, and be compiled, inside a compiled program at a graph break; Dynamo
+    then looks at every frame that starts, and would count and compile ours with the program's.
+    """
+    disable = _probe.get("disable")
+    return function if disable is None else disable(function)
+
+
 # -- the bytecode hook -----------------------------------------------------------------------------
 
 
@@ -150,8 +160,10 @@ class _TraceHandler(logging.Handler):
     def __init__(self, receive: Callable[[TraceRecord], None]) -> None:
         super().__init__()
         self._receive = receive
+        # As an attribute, so that the frame of `emit` itself is invisible.
+        self.emit = _invisible(self._emit)  # type: ignore[method-assign]
 
-    def emit(self, record: logging.LogRecord) -> None:
+    def _emit(self, record: logging.LogRecord) -> None:
         metadata = getattr(record, "metadata", None)
         if not isinstance(metadata, dict):
             return
@@ -322,9 +334,9 @@ def after_recompile(graph: Any, follow: Callable[[Any], None], copies: bool) -> 
         after_recompile(copy, follow, copies)
         return copy
 
-    setattr(cls, name, recompile_and_follow)
+    setattr(cls, name, _invisible(recompile_and_follow))
     if copies:
-        cls.__deepcopy__ = deepcopy_and_follow
+        cls.__deepcopy__ = _invisible(deepcopy_and_follow)
     cls._pellucid_follow = True
     if forward_function(graph) is not None:
         follow(graph)

@@ -27,3 +27,10 @@ def closes(y):
 
 def flagged(x, flag=True, *, scale=2):
     return x * scale if flag else -x
+
+
+def trains(x):
+    w = torch.ones(3, requires_grad=True)
+    loss = (x * w).sum()
+    loss.backward()
+    return w.grad * 2
