@@ -38,6 +38,26 @@ NodeId slice(ast::Tree& tree, std::span<const NodeId> parts, ast::Where where) {
       ast::Slice{bound(parts[0]), bound(parts[1]), parts.size() > 2 ? parts[2] : NodeId()}, where);
 }
 
+// Whether the compiler (3.11+) would make a formatted string of `left % (count values)`. It left this
+// one alone, so `left` was written as an f-string without parts.
+bool would_be_formatted(const ast::Tree& tree, NodeId left, size_t count) {
+  const Const* format = constant_of(tree, left);
+  if (!format || format->kind != ConstKind::Str || tree.module().version.minor < 11) return false;
+  const std::string_view text = tree.text(format->text);
+  size_t values = 0;
+  for (size_t at = text.find('%'); at != text.npos; at = text.find('%', at)) {
+    ++at;
+    if (at < text.size() && text[at] == '%') {
+      ++at;
+      continue;
+    }
+    at = std::min(text.find_first_not_of("-0123456789.", at), text.size());
+    if (at == text.size() || (text[at] != 's' && text[at] != 'r' && text[at] != 'a')) return false;
+    ++values;
+  }
+  return values == count;
+}
+
 }  // namespace
 
 NodeId Expressions::make(const ir::Value& value, Nodes operands) {
@@ -109,7 +129,15 @@ NodeId Expressions::operation(const ir::Value& value, Nodes operands) {
     case Op::Subscr: return tree_.add(ast::Subscript{operands[0], operands[1]}, at);
     case Op::BuildSlice: return slice(tree_, operands, at);
     case Op::Unary: return tree_.add(ast::UnaryOp{value.a, operands[0]}, at);
-    case Op::Binary: return tree_.add(ast::BinOp{operands[0], value.a, operands[1]}, at);
+    case Op::Binary: {
+      NodeId left = operands[0];
+      const bool is_mod = value.a == static_cast<uint32_t>(ast::Operator::Mod);
+      if (is_mod && is_op(operand(value, 1), Op::BuildTuple) &&
+          would_be_formatted(tree_, left, operand(value, 1).a)) {
+        left = tree_.add(ast::JoinedStr{tree_.list({left})}, at);
+      }
+      return tree_.add(ast::BinOp{left, value.a, operands[1]}, at);
+    }
     case Op::Compare:
       return compare(tree_, operands[0], static_cast<ast::CmpOperator>(value.a), operands[1], at);
     case Op::IsOp:

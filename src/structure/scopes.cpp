@@ -92,30 +92,6 @@ void strip_class_epilogue(const ast::Tree& tree, Statements& body) {
   }
 }
 
-// Outside functions `return` cannot be written: a return of None in the tail of a body is its end.
-void strip_tail_returns(ast::Tree& tree, Statements& body) {
-  if (!body.empty() && returns_none(tree, body.back())) body.pop_back();
-  std::vector<NodeId> todo;
-  if (!body.empty()) todo.push_back(body.back());
-  while (!todo.empty()) {
-    const NodeId statement = todo.back();
-    todo.pop_back();
-    for_each_block(tree, statement, [&](size_t field, ListId list) {
-      const Kind kind = tree.kind(statement);
-      if (kind != Kind::If && kind != Kind::With) return;
-      auto items = Statements(tree.items(list).begin(), tree.items(list).end());
-      if (items.empty()) return;
-      if (returns_none(tree, items.back())) {
-        items.pop_back();
-        const bool is_else = std::string_view(ast::fields_of(kind)[field].name) == "orelse";
-        if (items.empty() && !is_else) items.push_back(tree.add(ast::Pass{}));
-        tree.set_slot(statement, field, tree.list(items).value);
-      }
-      if (!items.empty()) todo.push_back(items.back());
-    });
-  }
-}
-
 // Whether inspect.cleandoc, which the compiler of 3.13+ applies to docstrings, would keep `text`.
 bool is_clean(std::string_view text) {
   if (text.find('\t') != text.npos || text.starts_with(' ')) return false;
