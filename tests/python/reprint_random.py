@@ -8,6 +8,7 @@ values, as constant folding makes them; the literal of each must be folded back 
 """
 
 import ast
+import os
 import random
 import struct
 import sys
@@ -15,6 +16,7 @@ import types
 import warnings
 from typing import Any, Callable, List
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from reprint import Serializer, difference, reprint, serialize
 
 NAMES = ["a", "b", "value", "é", "match", "_"]
@@ -383,18 +385,16 @@ def check_places(tool: str, values: "List[Any]") -> int:
         lambda v: v.real,
     ]
     values = [v for v in values if isinstance(v, complex) or abs(v) < 2**64][:300]
+    cases = [(make, expected, v) for make, expected in zip(makers, oracle) for v in values]
+    trees = [
+        serialize(ast.Module(body=[ast.Expr(value=make(ast.Constant(value=v)))], type_ignores=[]))
+        for make, _, v in cases
+    ]
     failed = 0
-    for make, expected in zip(makers, oracle):
-        trees = [
-            serialize(
-                ast.Module(body=[ast.Expr(value=make(ast.Constant(value=v)))], type_ignores=[])
-            )
-            for v in values
-        ]
-        for value, (text, _) in zip(values, reprint(tool, trees)):
-            if essence(folded(text.strip())) != essence(expected(value)):
-                failed += 1
-                print(f"{value!r} in {text}")
+    for (_, expected, value), (text, _) in zip(cases, reprint(tool, trees)):
+        if essence(folded(text.strip())) != essence(expected(value)):
+            failed += 1
+            print(f"{value!r} in {text}")
     return failed
 
 
