@@ -32,7 +32,11 @@ Result<Graph> build(const object::Module& module, const bytecode::Stream& stream
   PELLUCID_TRY(Draft draft, has_block_stack ? draft_from_block_stack(module, stream)
                                             : draft_from_exception_table(module, stream));
   // From here on nothing depends on the version.
-  return assemble(std::move(draft));
+  Graph graph = assemble(std::move(draft));
+#ifdef PELLUCID_CHECKS
+  check(module, graph);
+#endif
+  return graph;
 }
 
 }  // namespace pellucid::flow
