@@ -8,6 +8,9 @@ using object::Const;
 using object::ConstId;
 using object::ConstKind;
 
+// Constants may share parts, so that a small module can hold a constant of astronomical length.
+constexpr size_t kMaxText = size_t{256} << 20;
+
 void Expressions::text_constant(std::string_view content, TextKind kind) {
   if (!is_confined_) {
     write(quoted(content, kind, quotes_));
@@ -20,6 +23,11 @@ void Expressions::text_constant(std::string_view content, TextKind kind) {
 
 void Expressions::expand_constant(ConstId id, Place place) {
   const Const& value = module_[id];
+  if (!value.items.empty() && out_.size() > kMaxText) {
+    problem("a constant that is longer than 256 MiB");
+    write("...");
+    return;
+  }
   switch (value.kind) {
     case ConstKind::None:
       write("None");

@@ -41,7 +41,9 @@ class Expressions {
   void class_arguments(ast::ListId bases, ast::ListId keywords);
 
   // What the version's syntax cannot say, to be reported at `where` of the statement.
-  void problem(std::string message) { problems_.push_back(std::move(message)); }
+  void problem(std::string message) {
+    if (problems_.empty() || problems_.back() != message) problems_.push_back(std::move(message));
+  }
   std::vector<std::string>& problems() { return problems_; }
 
   std::vector<Mark>& marks() { return marks_; }
