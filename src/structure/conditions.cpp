@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/check.h"
+#include "structure/inlined.h"
 
 namespace pellucid::structure {
 namespace {
@@ -59,7 +60,7 @@ class Conditions {
   bool reduce(BlockId id) {
     if (g_[id].exit == ExitKind::Goto) {
       const BlockId next = g_[id].next[0].to;
-      return next != id && g_.merge_into_predecessor(next);
+      return (next != id && g_.merge_into_predecessor(next)) || fold_inlined_comprehension(g_, id);
     }
     if (g_[id].exit != ExitKind::Branch) return false;
     const ir::Value& test = g_[g_.resolve(g_[id].operands[0])];

@@ -16,7 +16,7 @@ constexpr size_t kDeepest = 4000;
 }  // namespace
 
 Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
-    : graph_(graph), tree_(tree), context_{graph, tree, expressions, {}, {}, {}, {}, {}, 0} {
+    : graph_(graph), tree_(tree), context_{graph, tree, expressions, {}, {}, {}, {}, {}, {}, 0} {
   // The end of a `for` loop by `break` is where its iterator is dropped.
   for (const BlockId id : std::vector<BlockId>(graph.order())) {
     BlockId block = id;
@@ -30,9 +30,19 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
       i = static_cast<size_t>(-1);
     }
   }
+  // All blocks, also those that now belong to a Region.
+  for (const ir::Block& block : graph.f.blocks) {
+    if (block.exit == ExitKind::ForIter && !block.operands.empty()) {
+      context_.iterators.insert(graph.resolve(block.operands[0]));
+    }
+  }
   for (const BlockId id : graph.order()) {
-    if (graph[id].exit == ExitKind::ForIter) {
-      context_.iterators.insert(graph.resolve(graph[id].operands[0]));
+    for (const ValueId item : graph[id].items) {
+      const ir::Value& value = graph[item];
+      const bool fills = value.kind == ValueKind::Instr && value.a > 1 &&
+                         (value.op == Op::ListAppend || value.op == Op::SetAdd ||
+                          value.op == Op::MapAdd);
+      if (fills) context_.accumulators.insert(graph.resolve(graph.f.operands(value)[0]));
     }
   }
   for (const Region& region : graph.regions) {
@@ -182,6 +192,9 @@ void Emitter::leave(BlockId block, Statements& out) {
   const ir::Block& b = graph_[block];
   const ast::Where at = exit_where(block);
   if (b.exit == ExitKind::Return) {
+    if (context_.accumulators.count(graph_.resolve(b.operands[0]))) {
+      return out.append(tree_.add(ast::Return{}, at));
+    }
     NodeId value = out.take(b.operands[0]);
     if (is_none(tree_, value)) value = {};
     out.append(tree_.add(ast::Return{value}, at));

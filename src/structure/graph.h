@@ -27,7 +27,7 @@ enum class RegionKind : uint8_t {
   Or,
   Conditional,    // operand 0 ? parts[0] : parts[1]
   Chain,          // operand 0 is a comparison; each part compares its right side further
-  Comprehension,  // an inlined one: the loop at `header`; operand 0: its accumulator, 1: its iterator
+  Comprehension,  // an inlined one: the loop at `header`; operand 0: its iterator
 };
 
 // Items that compute one value and do nothing else: an expression of its own. In a Chain, the left
@@ -40,7 +40,8 @@ struct Part {
 struct Region {
   RegionKind kind = RegionKind::And;
   std::vector<Part> parts;
-  BlockId header;
+  BlockId header;                       // Comprehension
+  Op container = Op::BuildList;         // Comprehension: BuildList, BuildSet or BuildMap
 };
 
 enum class HandlerKind : uint8_t {

@@ -79,8 +79,7 @@ class Handlers {
       info(id).kind = HandlerKind::Unknown;
       return;
     }
-    const BlockId swallowed = entry.next[0].to;
-    info(id).swallowed = swallowed;
+    info(id).swallowed = entry_of(id);
     entry.items.clear();
     g_.redirect(entry_of(id), 1, {});
     g_[entry_of(id)].exit = ExitKind::Goto;

@@ -60,9 +60,8 @@ void demangle(ast::Tree& tree, std::string_view class_name, ast::ListId body) {
 }
 
 bool has_future_annotations(const object::Module& module, object::CodeId code) {
-  // CPython 3.9 moved the bits of __future__ (bpo-39562).
-  const uint32_t flag = module.version.minor <= 8 ? 0x100000 : 0x1000000;
-  return (module[code].flags & flag) != 0;
+  // 3.8.0 and 3.8.1 had another bit, which means something else since (bpo-39562).
+  return (module[code].flags & 0x1000000) != 0;
 }
 
 NodeId annotation_of_string(ast::Tree& tree, NodeId node) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "structure/inlined.h"
 
 namespace pellucid::structure {
 
@@ -259,6 +260,7 @@ void Statements::step(std::span<const ValueId> items, size_t i) {
   const ir::Value value = c_.graph[id];
   if (value.kind == ValueKind::Region) return region(id);
   PELLUCID_CHECK(value.kind == ValueKind::Instr);
+  if (c_.accumulators.count(id)) return;  // the comprehension makes it
   switch (value.op) {
     case Op::StoreFast:
     case Op::StoreName:
@@ -320,6 +322,7 @@ void Statements::step(std::span<const ValueId> items, size_t i) {
     case Op::SetupAnnotations:
     case Op::MakeCell:
     case Op::PopExcept:
+    case Op::LoadFastAndClear:  // the comprehension that hides the local is an expression by now
       return;
     case Op::EndAsyncFor:
     case Op::WithExceptStart:
@@ -423,9 +426,45 @@ void Statements::region(ValueId id) {
       return push(id, c_.tree.add(chain, at), false);
     }
     case RegionKind::Comprehension:
-      break;
+      return push(id, inlined_comprehension(region, first, at), false);
   }
-  throw NotStructured("an inlined comprehension", value.offset);
+}
+
+NodeId Statements::inlined_comprehension(const Region& region, NodeId iterable, ast::Where at) {
+  Graph& g = c_.graph;
+  Statements inner(c_);
+  std::vector<NodeId> generators;
+  NodeId iter = iterable;
+  for (const ComprehensionStep& step : comprehension_steps(g, region.header)) {
+    const ir::Block loop = g[step.header];
+    if (!iter.valid()) iter = inner.take(loop.operands[0]);
+    const ValueId item = g.resolve(loop.operands[1]);
+    std::vector<NodeId> tests;
+    for (const BlockId id : step.blocks) {
+      const ir::Block& block = g[id];
+      inner.run(block.items);
+      if (block.exit != ExitKind::Branch) continue;
+      const NodeId test = inner.take(block.operands[0]);
+      tests.push_back(block.next[0].to == step.header ? negated(c_.tree, test) : test);
+    }
+    const auto target = c_.targets.find(item);
+    if (target == c_.targets.end()) throw NotStructured("a comprehension without a target", at.offset);
+    generators.push_back(c_.tree.add(
+        ast::comprehension{target->second, iter, c_.tree.list(tests), g[item].b == 1 ? 1u : 0u}, at));
+    iter = {};
+  }
+  const std::vector<NodeId> statements = inner.take_list();
+  if (generators.empty() || statements.size() != 1 || inner.hard_pending() > 0) {
+    throw NotStructured("a comprehension of unknown form", at.offset);
+  }
+  const ast::Expr element = c_.tree.as<ast::Expr>(statements[0]);
+  const NodeId elt = c_.tree.as<ast::Yield>(element.value).value;
+  const ast::ListId list = c_.tree.list(generators);
+  if (region.container == Op::BuildList) return c_.tree.add(ast::ListComp{elt, list}, at);
+  if (region.container == Op::BuildSet) return c_.tree.add(ast::SetComp{elt, list}, at);
+  const ast::Tuple pair = c_.tree.as<ast::Tuple>(elt);
+  const std::vector<NodeId> both(c_.tree.items(pair.elts).begin(), c_.tree.items(pair.elts).end());
+  return c_.tree.add(ast::DictComp{both[0], both[1], list}, at);
 }
 
 void Statements::comprehension_element(ValueId id) {

@@ -37,6 +37,7 @@ struct FunctionContext {
   std::unordered_map<ValueId, ast::NodeId> targets;       // of ForIter items and BeforeWith results
   std::unordered_map<ValueId, ast::NodeId> managers;      // BeforeWith -> context expression
   std::unordered_set<ValueId> iterators;                  // GetIter values that a loop consumes
+  std::unordered_set<ValueId> accumulators;               // containers that comprehensions fill
   std::unordered_set<ValueId> pivots;                     // values that a chain compares twice
   uint32_t temporaries = 0;
 
@@ -116,6 +117,7 @@ class Statements {
   bool augmented_store(ValueId id);
   bool import(std::span<const ValueId> items, size_t i);
   bool stored_import(ValueId id, Symbol name);
+  ast::NodeId inlined_comprehension(const Region& region, ast::NodeId iterable, ast::Where at);
   void comprehension_element(ValueId id);
 
   std::vector<ast::NodeId> take_all(std::span<const ValueId> ids);

@@ -75,7 +75,7 @@ BlockId Emitter::pick_follow(const std::vector<BlockId>& targets, const Scope& s
     } else if (is_jump_target(target, scope)) {
       rank = 1;
     } else if (only_returns(target)) {
-      rank = graph_[target].items.empty() ? 0 : 2;
+      rank = only_markers(graph_, graph_[target]) ? 0 : 2;
     }
     if (rank > best_rank) {
       best_rank = rank;

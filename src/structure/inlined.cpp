@@ -1,0 +1,109 @@
+#include "structure/inlined.h"
+
+#include <algorithm>
+
+namespace pellucid::structure {
+namespace {
+
+bool is_op(const ir::Value& value, Op op) { return value.kind == ValueKind::Instr && value.op == op; }
+
+bool fills(const ir::Value& value) {
+  return value.a > 1 && (is_op(value, Op::ListAppend) || is_op(value, Op::SetAdd) ||
+                         is_op(value, Op::MapAdd));
+}
+
+// Puts back a local that the comprehension has hidden.
+bool restores(const Graph& g, ValueId item) {
+  const ir::Value& value = g[item];
+  return is_op(value, Op::StoreFast) &&
+         is_op(g[g.resolve(g.f.operands(value)[0])], Op::LoadFastAndClear);
+}
+
+// The element that is added at the end of the innermost block.
+ValueId filled_by(const Graph& g, const std::vector<ComprehensionStep>& steps) {
+  if (steps.empty()) return {};
+  for (const ValueId item : g[steps.back().blocks.back()].items) {
+    if (fills(g[item])) return g.resolve(g.f.operands(item)[0]);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<ComprehensionStep> comprehension_steps(const Graph& g, BlockId header) {
+  std::vector<ComprehensionStep> steps;
+  BlockId outer;  // where the current loop goes when it is exhausted, if it is nested
+  for (;;) {
+    const ir::Block& loop = g[header];
+    if (loop.exit != ExitKind::ForIter || !loop.items.empty()) return {};
+    if (outer.valid() && loop.next[1].to != outer) return {};
+    steps.push_back({header, {}});
+    BlockId block = loop.next[0].to;
+    BlockId nested;
+    for (size_t count = 0; count <= g.size(); ++count) {
+      const ir::Block& b = g[block];
+      if (g.ways_into(block).size() != 1) return {};
+      steps.back().blocks.push_back(block);
+      if (b.exit == ExitKind::Branch) {
+        const bool back0 = b.next[0].to == header, back1 = b.next[1].to == header;
+        if (back0 == back1) return {};
+        block = b.next[back0 ? 1 : 0].to;
+        continue;
+      }
+      if (b.exit != ExitKind::Goto) return {};
+      if (b.next[0].to == header) {
+        const bool ends = std::any_of(b.items.begin(), b.items.end(),
+                                      [&](ValueId item) { return fills(g[item]); });
+        if (!ends) steps.clear();
+        return steps;
+      }
+      nested = b.next[0].to;
+      break;
+    }
+    if (!nested.valid() || steps.size() > g.size()) return {};
+    outer = header;
+    header = nested;
+  }
+}
+
+bool fold_inlined_comprehension(Graph& g, BlockId block) {
+  if (g[block].exit != ExitKind::Goto) return false;
+  const BlockId header = g[block].next[0].to;
+  if (!header.valid() || header == block || g[header].exit != ExitKind::ForIter) return false;
+  const std::vector<ComprehensionStep> steps = comprehension_steps(g, header);
+  const ValueId container = filled_by(g, steps);
+  if (!container.valid()) return false;
+  // The iterator is made here; where it is an argument, the comprehension is a function.
+  const ir::Value& source = g[g.resolve(g[header].operands[0])];
+  if (!is_op(source, Op::GetIter) && !is_op(source, Op::GetAiter)) return false;
+  auto& items = g[block].items;
+  const auto made = std::find(items.begin(), items.end(), container);
+  if (made == items.end()) return false;
+  const BlockId after = g[header].next[1].to;
+  if (g.ways_into(after).size() != 1 || !g[after].params.empty()) return false;
+  items.erase(made);
+  std::erase_if(g[after].items, [&](ValueId item) { return restores(g, item); });
+
+  Region region;
+  region.kind = RegionKind::Comprehension;
+  region.header = header;
+  region.container = g[container].op;
+  ir::Value value;
+  value.kind = ValueKind::Region;
+  value.a = static_cast<uint32_t>(g.regions.size());
+  value.offset = g[container].offset;
+  value.line = g[container].line;
+  value.uses = g[container].uses > 1 ? g[container].uses - 1 : 1;  // the element's is inside
+  g.regions.push_back(std::move(region));
+  const ValueId iterator = g.resolve(g[header].operands[0]);
+  const ValueId result = g.add(value, std::array<ValueId, 1>{iterator});
+  g[block].items.push_back(result);
+  g.alias(container, result);
+  g[iterator].uses = 1;
+  g.redirect(header, 1, {});
+  g.redirect(block, 0, after);
+  g.merge_into_predecessor(after);
+  return true;
+}
+
+}  // namespace pellucid::structure

@@ -1,0 +1,23 @@
+// Inlined comprehensions (3.12+): a loop in the middle of an expression -> one Region value.
+#pragma once
+
+#include <vector>
+
+#include "structure/graph.h"
+
+namespace pellucid::structure {
+
+// One `for` of a comprehension with what leads from it to the next one or to the element.
+struct ComprehensionStep {
+  BlockId header;                // ForIter
+  std::vector<BlockId> blocks;   // run one after the other; all but the last end in a test
+};
+
+// Reads the loop at `header` as nested `for`s and `if`s around one element; empty if it is not that.
+std::vector<ComprehensionStep> comprehension_steps(const Graph& graph, BlockId header);
+
+// If `block` leads into a loop that only fills a container made in `block`, makes that loop a Region
+// value of `block`, which goes on behind it.
+bool fold_inlined_comprehension(Graph& graph, BlockId block);
+
+}  // namespace pellucid::structure
