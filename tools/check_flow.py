@@ -4,9 +4,9 @@
     python tools/check_flow.py 3.14 --every 20        # a sample
     python tools/check_flow.py 3.8 --python PATH --binary build/dev/pellucid
 
-Use a binary with PELLUCID_CHECKS (the dev preset): it checks every graph against the invariants of
-src/flow/graph.h. Every file must have its graphs, and no SEND loop may be left of what compilers emit.
-Prints the figures; exits with 1 if anything is amiss.
+Use a binary with PELLUCID_CHECKS (the dev preset): it checks every graph against the invariants
+of src/flow/graph.h. Every file must have its graphs, and of what compilers emit no SEND loop may be
+left. Prints the figures; exits with 1 if anything is amiss.
 """
 
 import argparse
@@ -80,8 +80,9 @@ def main() -> int:
     for complaint in figures.complaints[:20]:
         print(complaint)
     print(
-        f"{options.version}: {figures.files} files, {figures.graphs} graphs, {figures.blocks} blocks,"
-        f" {figures.handlers} handlers, {len(figures.complaints)} complaints"
+        f"{options.version}: {figures.files} files, {figures.graphs} graphs,"
+        f" {figures.blocks} blocks, {figures.handlers} handlers,"
+        f" {len(figures.complaints)} complaints"
     )
     return 1 if figures.complaints or not figures.graphs else 0
 
