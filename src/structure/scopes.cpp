@@ -42,15 +42,6 @@ bool returns_none(const ast::Tree& tree, NodeId statement) {
   return !value.valid() || is_none(tree, value);
 }
 
-// `(lambda: x).__closure__[0]`, as Expressions writes a cell.
-bool is_cell(const ast::Tree& tree, NodeId node) {
-  if (!tree.is(node, Kind::Subscript)) return false;
-  const NodeId closure = tree.as<ast::Subscript>(node).value;
-  return tree.is(closure, Kind::Attribute) &&
-         tree.is(tree.as<ast::Attribute>(closure).value, Kind::Lambda) &&
-         tree.text(tree.as<ast::Attribute>(closure).attr) == "__closure__";
-}
-
 bool is_const(const ast::Tree& tree, NodeId node, ConstKind kind) {
   const Const* constant = constant_of(tree, node);
   return constant && constant->kind == kind;
@@ -73,23 +64,6 @@ void strip_class_prologue(const ast::Tree& tree, Statements& body) {
   skip("__classdict__", [&](NodeId v) { return tree.is(v, Kind::Call); });
   skip("__conditional_annotations__", [&](NodeId v) { return tree.is(v, Kind::Set); });
   body.erase(body.begin(), body.begin() + static_cast<std::ptrdiff_t>(at));
-}
-
-// What it puts behind: `__static_attributes__`, the cells that type.__new__ fills, the return.
-void strip_class_epilogue(const ast::Tree& tree, Statements& body) {
-  if (!body.empty() && tree.is(body.back(), Kind::Return)) body.pop_back();
-  while (!body.empty() && tree.is(body.back(), Kind::Assign)) {
-    const NodeId last = body.back();
-    const auto assign = tree.as<ast::Assign>(last);
-    bool is_compilers = is_cell(tree, assign.value);
-    for (const NodeId target : tree.items(assign.targets)) {
-      is_compilers |= is_name(tree, target, "__classcell__") ||
-                      is_name(tree, target, "__classdictcell__");
-    }
-    is_compilers |= is_const(tree, stored_in(tree, last, "__static_attributes__"), ConstKind::Tuple);
-    if (!is_compilers) return;
-    body.pop_back();
-  }
 }
 
 // Whether inspect.cleandoc, which the compiler of 3.13+ applies to docstrings, would keep `text`.
@@ -228,16 +202,13 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function) {
 
   Statements statements(tree_.items(body).begin(), tree_.items(body).end());
   Statements front;
-  if (scope == ScopeKind::Class) {
-    strip_class_prologue(tree_, statements);
-    strip_class_epilogue(tree_, statements);
-  }
+  if (scope == ScopeKind::Class) strip_class_prologue(tree_, statements);
   if (scope == ScopeKind::Function) {
     const NodeId docstring = function_docstring(tree_, function.code);
     if (docstring.valid()) front.push_back(docstring);
     if (!statements.empty() && returns_none(tree_, statements.back())) statements.pop_back();
   } else {
-    strip_tail_returns(tree_, statements);
+    strip_tail_returns(tree_, statements, scope == ScopeKind::Class);
     fold_docstring_store(tree_, statements);
     fold_annotate_function(tree_, statements);
   }

@@ -1,125 +1,121 @@
-// Returns that cannot be written: a module or class body ends where its code returns None.
-#include "structure/blocks.h"
-#include "structure/expressions.h"
+#include "structure/tails.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <unordered_map>
 
 namespace pellucid::structure {
-
-using ast::Kind;
-using ast::ListId;
-using ast::NodeId;
-
 namespace {
 
-using Statements = std::vector<NodeId>;
-
-bool is_end(const ast::Tree& tree, NodeId statement) {
-  if (!tree.is(statement, Kind::Return)) return false;
-  const NodeId value = tree.as<ast::Return>(statement).value;
-  return !value.valid() || is_none(tree, value);
-}
-
-bool ends(const ast::Tree& tree, ListId list) {
-  const auto items = tree.items(list);
-  return !items.empty() && is_end(tree, items.back());
-}
-
-Statements to_vector(const ast::Tree& tree, ListId list) {
-  return {tree.items(list).begin(), tree.items(list).end()};
-}
+constexpr uint32_t kInside = 0x80000000u;  // an operand that the tail computes itself
 
 class Tails {
  public:
-  explicit Tails(ast::Tree& tree) : tree_(tree) {}
+  Tails(Graph& graph, const object::Module& module) : g_(graph), module_(module) {}
 
-  void run(Statements& body) {
-    clip(body, true);
-    while (!todo_.empty()) {
-      const Place place = todo_.back();
-      todo_.pop_back();
-      Statements items = to_vector(tree_, ListId(tree_.slot(place.owner, place.field)));
-      const Statements before = items;
-      if (place.in_loop) {
-        leave_loop(items);
-      } else {
-        clip(items, place.may_be_empty);
+  void run() {
+    for (const BlockId id : std::vector<BlockId>(g_.order())) {
+      if (g_[id].exit != ExitKind::Return && g_[id].exit != ExitKind::Raise) continue;
+      if (!g_[id].params.empty() && g_[id].items.empty()) continue;
+      const size_t begin = start_of_tail(id);
+      const std::optional<std::vector<uint32_t>> key = key_of(id, begin);
+      if (!key) continue;
+      const auto [known, fresh] = tails_.emplace(*key, id);
+      if (fresh) {
+        starts_[id] = begin;
+        continue;
       }
-      if (items != before) tree_.set_slot(place.owner, place.field, tree_.list(items).value);
+      // The first one seen is cut off only now that there is a second one.
+      const BlockId tail = cut(known->second);
+      known->second = tail;
+      if (begin == 0) {
+        replace(id, tail);
+      } else {
+        const BlockId copy = g_.split(id, begin);
+        g_[id].next[0].to = tail;
+        g_[copy].next = {};
+      }
     }
+    g_.recompute();
   }
 
  private:
-  struct Place {
-    NodeId owner;
-    size_t field;
-    bool may_be_empty = false;
-    bool in_loop = false;    // of a loop that stands at the end: to return is to break
-  };
-
-  // A list in tail position.
-  void clip(Statements& items, bool may_be_empty) {
-    nest_what_follows(items);
-    if (!items.empty() && is_end(tree_, items.back())) {
-      const ast::Where at = tree_.where(items.back());
-      items.pop_back();
-      if (items.empty() && !may_be_empty) items.push_back(tree_.add(ast::Pass{}, at));
-    }
-    if (items.empty()) return;
-    const NodeId last = items.back();
-    const Kind kind = tree_.kind(last);
-    const bool is_loop = kind == Kind::For || kind == Kind::While;
-    const bool has_else = kind == Kind::Try && !tree_.items(tree_.as<ast::Try>(last).orelse).empty();
-    for_each_block(tree_, last, [&](size_t field, ListId list) {
-      const std::string_view name = ast::fields_of(kind)[field].name;
-      if (name == "handlers" || name == "cases") {
-        for (const NodeId part : tree_.items(list)) {
-          for_each_block(tree_, part, [&](size_t i, ListId) { todo_.push_back({part, i}); });
-        }
-      } else if (is_loop && name == "body") {
-        todo_.push_back({last, field, false, true});
-      } else if (name == "finalbody" || (has_else && name == "body")) {
-        return;
-      } else {
-        todo_.push_back({last, field, name == "orelse"});
-      }
-    });
+  bool is_op(ValueId id, Op op) const {
+    return g_[id].kind == ValueKind::Instr && g_[id].op == op;
   }
 
-  // `if c: a; return` in front of others: they are its else.
-  void nest_what_follows(Statements& items) {
-    for (size_t i = 0; i + 1 < items.size(); ++i) {
-      if (!tree_.is(items[i], Kind::If)) continue;
-      auto branch = tree_.as<ast::If>(items[i]);
-      const bool then_ends = ends(tree_, branch.body);
-      if (then_ends == ends(tree_, branch.orelse)) continue;
-      Statements other = to_vector(tree_, then_ends ? branch.orelse : branch.body);
-      other.insert(other.end(), items.begin() + static_cast<std::ptrdiff_t>(i) + 1, items.end());
-      (then_ends ? branch.orelse : branch.body) = tree_.list(other);
-      tree_.set(items[i], branch);
-      items.resize(i + 1);
-      return;
+  // Behind the last place where control left a region or a loop, or where a body ended by itself.
+  size_t start_of_tail(BlockId id) const {
+    const auto& items = g_[id].items;
+    if (is_implicit_return(id)) return items.size() - 1;
+    for (size_t i = items.size(); i-- > 0;) {
+      const ir::Value& value = g_[items[i]];
+      if (is_op(items[i], Op::PopExcept) || (is_op(items[i], Op::Pop) && value.b == 1)) return i + 1;
     }
+    return 0;
   }
 
-  void leave_loop(Statements& items) {
-    for (NodeId& statement : items) {
-      if (is_end(tree_, statement)) {
-        statement = tree_.add(ast::Break{}, tree_.where(statement));
-        continue;
-      }
-      const Kind kind = tree_.kind(statement);
-      if (kind == Kind::For || kind == Kind::While) continue;
-      for_each_block(tree_, statement, [&](size_t field, ListId) {
-        todo_.push_back({statement, field, false, true});
-      });
-    }
+  // `return None` on the line of what is done before it.
+  bool is_implicit_return(BlockId id) const {
+    const ir::Block& block = g_[id];
+    if (block.exit != ExitKind::Return || block.items.empty()) return false;
+    const ValueId last = block.items.back();
+    if (!is_op(last, Op::LoadConst) || g_.resolve(block.operands[0]) != last) return false;
+    if (module_[g_[last].constant()].kind != object::ConstKind::None) return false;
+    if (block.items.size() == 1) return block.exit_line == bytecode::kNoLine;
+    const int32_t before = g_[block.items[block.items.size() - 2]].line;
+    return block.exit_line == bytecode::kNoLine || before == block.exit_line;
   }
 
-  ast::Tree& tree_;
-  std::vector<Place> todo_;
+  // What makes two tails equal; nothing if the tail depends on what lies before it.
+  std::optional<std::vector<uint32_t>> key_of(BlockId id, size_t begin) const {
+    const ir::Block& block = g_[id];
+    if (begin == 0 && !block.params.empty()) return std::nullopt;
+    std::unordered_map<ValueId, uint32_t> inside;
+    std::vector<uint32_t> key{block.handler.value, static_cast<uint32_t>(block.exit),
+                              is_implicit_return(id) ? 0xfffffffeu
+                                                     : static_cast<uint32_t>(block.exit_line)};
+    const auto add_operand = [&](ValueId operand) {
+      operand = g_.resolve(operand);
+      const auto known = inside.find(operand);
+      key.push_back(known != inside.end() ? known->second | kInside : operand.value);
+    };
+    for (size_t i = begin; i < block.items.size(); ++i) {
+      const ir::Value& value = g_[block.items[i]];
+      if (value.kind != ValueKind::Instr) return std::nullopt;
+      key.insert(key.end(), {static_cast<uint32_t>(value.op), value.a, value.b, value.count});
+      for (const ValueId operand : g_.f.operands(value)) add_operand(operand);
+      inside.emplace(block.items[i], static_cast<uint32_t>(inside.size()));
+    }
+    if (inside.empty()) return std::nullopt;  // it returns what was computed elsewhere
+    for (const ValueId operand : block.operands) add_operand(operand);
+    return key;
+  }
+
+  BlockId cut(BlockId id) {
+    const auto start = starts_.find(id);
+    if (start == starts_.end() || start->second == 0) return id;
+    const size_t begin = start->second;
+    starts_.erase(start);
+    return g_.split(id, begin);
+  }
+
+  void replace(BlockId copy, BlockId tail) {
+    for (const Way& way : std::vector<Way>(g_.ways_into(copy))) {
+      g_[way.from].next[way.edge].to = tail;
+    }
+    g_.recompute();
+  }
+
+  Graph& g_;
+  const object::Module& module_;
+  std::map<std::vector<uint32_t>, BlockId> tails_;
+  std::unordered_map<BlockId, size_t> starts_;
 };
 
 }  // namespace
 
-void strip_tail_returns(ast::Tree& tree, std::vector<NodeId>& body) { Tails(tree).run(body); }
+void merge_tails(Graph& graph, const object::Module& module) { Tails(graph, module).run(); }
 
 }  // namespace pellucid::structure
