@@ -37,10 +37,16 @@ struct Part {
   ValueId result;
 };
 
+// One `for` of a comprehension with what leads from it to the next one or to the element.
+struct ComprehensionStep {
+  BlockId header;                // ForIter
+  std::vector<BlockId> blocks;   // run one after the other; all but the last end in a test
+};
+
 struct Region {
   RegionKind kind = RegionKind::And;
   std::vector<Part> parts;
-  BlockId header;                       // Comprehension
+  std::vector<ComprehensionStep> steps; // Comprehension, outermost first
   Op container = Op::BuildList;         // Comprehension: BuildList, BuildSet or BuildMap
 };
 

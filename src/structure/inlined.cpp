@@ -86,7 +86,7 @@ bool fold_inlined_comprehension(Graph& g, BlockId block) {
 
   Region region;
   region.kind = RegionKind::Comprehension;
-  region.header = header;
+  region.steps = steps;
   region.container = g[container].op;
   ir::Value value;
   value.kind = ValueKind::Region;

@@ -7,12 +7,6 @@
 
 namespace pellucid::structure {
 
-// One `for` of a comprehension with what leads from it to the next one or to the element.
-struct ComprehensionStep {
-  BlockId header;                // ForIter
-  std::vector<BlockId> blocks;   // run one after the other; all but the last end in a test
-};
-
 // Reads the loop at `header` as nested `for`s and `if`s around one element; empty if it is not that.
 std::vector<ComprehensionStep> comprehension_steps(const Graph& graph, BlockId header);
 

@@ -3,6 +3,7 @@
 #include "structure/conditions.h"
 #include "structure/emit.h"
 #include "structure/handlers.h"
+#include "structure/tails.h"
 
 namespace pellucid::structure {
 namespace {
@@ -24,6 +25,8 @@ Result<ast::ListId> recover(const ir::Function& function, ast::Tree& tree,
     graph.thread_empty_blocks();
     // Before conditions: copies of finally bodies are compared as they were compiled.
     fold_handlers(graph);
+    // Compilers copy short endings; one statement is one block again.
+    merge_tails(graph, tree.module());
     graph.thread_empty_blocks();
     reduce_conditions(graph, none_of(tree.module()));
     graph.thread_empty_blocks();

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "structure/inlined.h"
 
 namespace pellucid::structure {
 
@@ -435,7 +434,7 @@ NodeId Statements::inlined_comprehension(const Region& region, NodeId iterable, 
   Statements inner(c_);
   std::vector<NodeId> generators;
   NodeId iter = iterable;
-  for (const ComprehensionStep& step : comprehension_steps(g, region.header)) {
+  for (const ComprehensionStep& step : region.steps) {
     const ir::Block loop = g[step.header];
     if (!iter.valid()) iter = inner.take(loop.operands[0]);
     const ValueId item = g.resolve(loop.operands[1]);
