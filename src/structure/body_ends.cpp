@@ -1,0 +1,120 @@
+#include "structure/tails.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <unordered_map>
+
+namespace pellucid::structure {
+namespace {
+
+constexpr uint32_t kInside = 0x80000000u;  // an operand that the tail computes itself
+
+class Tails {
+ public:
+  Tails(Graph& graph, const object::Module& module) : g_(graph), module_(module) {}
+
+  void run() {
+    for (const BlockId id : std::vector<BlockId>(g_.order())) {
+      if (g_[id].exit != ExitKind::Return && g_[id].exit != ExitKind::Raise) continue;
+      if (!g_[id].params.empty() && g_[id].items.empty()) continue;
+      const size_t begin = start_of_tail(id);
+      const std::optional<std::vector<uint32_t>> key = key_of(id, begin);
+      if (!key) continue;
+      const auto [known, fresh] = tails_.emplace(*key, id);
+      if (fresh) {
+        starts_[id] = begin;
+        continue;
+      }
+      // The first one seen is cut off only now that there is a second one.
+      const BlockId tail = cut(known->second);
+      known->second = tail;
+      if (begin == 0) {
+        replace(id, tail);
+      } else {
+        const BlockId copy = g_.split(id, begin);
+        g_[id].next[0].to = tail;
+        g_[copy].next = {};
+      }
+    }
+    g_.recompute();
+  }
+
+ private:
+  bool is_op(ValueId id, Op op) const {
+    return g_[id].kind == ValueKind::Instr && g_[id].op == op;
+  }
+
+  // Behind the last place where control left a region or a loop, or where a body ended by itself.
+  size_t start_of_tail(BlockId id) const {
+    const auto& items = g_[id].items;
+    if (is_implicit_return(id)) return items.size() - 1;
+    for (size_t i = items.size(); i-- > 0;) {
+      const ir::Value& value = g_[items[i]];
+      if (is_op(items[i], Op::PopExcept) || (is_op(items[i], Op::Pop) && value.b == 1)) return i + 1;
+    }
+    return 0;
+  }
+
+  // `return None` on the line of what is done before it.
+  bool is_implicit_return(BlockId id) const {
+    const ir::Block& block = g_[id];
+    if (block.exit != ExitKind::Return || block.items.empty()) return false;
+    const ValueId last = block.items.back();
+    if (!is_op(last, Op::LoadConst) || g_.resolve(block.operands[0]) != last) return false;
+    if (module_[g_[last].constant()].kind != object::ConstKind::None) return false;
+    if (block.items.size() == 1) return block.exit_line == bytecode::kNoLine;
+    const int32_t before = g_[block.items[block.items.size() - 2]].line;
+    return block.exit_line == bytecode::kNoLine || before == block.exit_line;
+  }
+
+  // What makes two tails equal; nothing if the tail depends on what lies before it.
+  std::optional<std::vector<uint32_t>> key_of(BlockId id, size_t begin) const {
+    const ir::Block& block = g_[id];
+    if (begin == 0 && !block.params.empty()) return std::nullopt;
+    std::unordered_map<ValueId, uint32_t> inside;
+    std::vector<uint32_t> key{block.handler.value, static_cast<uint32_t>(block.exit),
+                              is_implicit_return(id) ? 0xfffffffeu
+                                                     : static_cast<uint32_t>(block.exit_line)};
+    const auto add_operand = [&](ValueId operand) {
+      operand = g_.resolve(operand);
+      const auto known = inside.find(operand);
+      key.push_back(known != inside.end() ? known->second | kInside : operand.value);
+    };
+    for (size_t i = begin; i < block.items.size(); ++i) {
+      const ir::Value& value = g_[block.items[i]];
+      if (value.kind != ValueKind::Instr) return std::nullopt;
+      key.insert(key.end(), {static_cast<uint32_t>(value.op), value.a, value.b, value.count});
+      for (const ValueId operand : g_.f.operands(value)) add_operand(operand);
+      inside.emplace(block.items[i], static_cast<uint32_t>(inside.size()));
+    }
+    if (inside.empty()) return std::nullopt;  // it returns what was computed elsewhere
+    for (const ValueId operand : block.operands) add_operand(operand);
+    return key;
+  }
+
+  BlockId cut(BlockId id) {
+    const auto start = starts_.find(id);
+    if (start == starts_.end() || start->second == 0) return id;
+    const size_t begin = start->second;
+    starts_.erase(start);
+    return g_.split(id, begin);
+  }
+
+  void replace(BlockId copy, BlockId tail) {
+    for (const Way& way : std::vector<Way>(g_.ways_into(copy))) {
+      g_.redirect(way.from, way.edge, tail);
+    }
+  }
+
+  Graph& g_;
+  const object::Module& module_;
+  std::map<std::vector<uint32_t>, BlockId> tails_;
+  std::unordered_map<BlockId, size_t> starts_;
+};
+
+}  // namespace
+
+void merge_tails(Graph& graph, const object::Module& module) { Tails(graph, module).run(); }
+
+}  // namespace pellucid::structure
