@@ -108,6 +108,10 @@ Result<std::string> dump_stage(object::Module& module, object::CodeId root, cons
   std::string text;
   for (const object::CodeId code : innermost_first(module, root)) {
     PELLUCID_TRY(const bytecode::Stream stream, bytecode::decode(module, code));
+    if (stage == "raw") {
+      text += bytecode::dump_raw(module, stream);
+      continue;
+    }
     if (stage == "stream") {
       text += bytecode::dump(module, stream);
       continue;
