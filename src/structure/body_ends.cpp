@@ -103,8 +103,9 @@ class Tails {
 
   void replace(BlockId copy, BlockId tail) {
     for (const Way& way : std::vector<Way>(g_.ways_into(copy))) {
-      g_.redirect(way.from, way.edge, tail);
+      g_[way.from].next[way.edge].to = tail;
     }
+    g_.recompute();
   }
 
   Graph& g_;
