@@ -1,121 +1,211 @@
-#include "structure/tails.h"
-
-#include <algorithm>
-#include <map>
-#include <optional>
-#include <unordered_map>
+// Returns that cannot be written: a module or class body ends where its code returns None.
+#include "structure/blocks.h"
+#include "structure/expressions.h"
 
 namespace pellucid::structure {
+
+using ast::Kind;
+using ast::ListId;
+using ast::NodeId;
+
 namespace {
 
-constexpr uint32_t kInside = 0x80000000u;  // an operand that the tail computes itself
+using Statements = std::vector<NodeId>;
 
-class Tails {
- public:
-  Tails(Graph& graph, const object::Module& module) : g_(graph), module_(module) {}
+bool is_name(const ast::Tree& tree, NodeId node, std::string_view name) {
+  return tree.is(node, Kind::Name) && tree.text(tree.as<ast::Name>(node).id) == name;
+}
 
-  void run() {
-    for (const BlockId id : std::vector<BlockId>(g_.order())) {
-      if (g_[id].exit != ExitKind::Return && g_[id].exit != ExitKind::Raise) continue;
-      if (!g_[id].params.empty() && g_[id].items.empty()) continue;
-      const size_t begin = start_of_tail(id);
-      const std::optional<std::vector<uint32_t>> key = key_of(id, begin);
-      if (!key) continue;
-      const auto [known, fresh] = tails_.emplace(*key, id);
-      if (fresh) {
-        starts_[id] = begin;
-        continue;
-      }
-      // The first one seen is cut off only now that there is a second one.
-      const BlockId tail = cut(known->second);
-      known->second = tail;
-      if (begin == 0) {
-        replace(id, tail);
-      } else {
-        const BlockId copy = g_.split(id, begin);
-        g_[id].next[0].to = tail;
-        g_[copy].next = {};
-      }
+// `(lambda: x).__closure__[0]`, as Expressions writes a cell.
+bool is_cell(const ast::Tree& tree, NodeId node) {
+  if (!tree.is(node, Kind::Subscript)) return false;
+  const NodeId closure = tree.as<ast::Subscript>(node).value;
+  return tree.is(closure, Kind::Attribute) &&
+         tree.is(tree.as<ast::Attribute>(closure).value, Kind::Lambda) &&
+         tree.text(tree.as<ast::Attribute>(closure).attr) == "__closure__";
+}
+
+// What the compiler puts at the end of a class body: `__static_attributes__`, the cells that
+// type.__new__ fills.
+bool is_epilogue(const ast::Tree& tree, NodeId statement) {
+  if (!tree.is(statement, Kind::Assign)) return false;
+  const auto assign = tree.as<ast::Assign>(statement);
+  if (is_cell(tree, assign.value)) return true;
+  const object::Const* constant = constant_of(tree, assign.value);
+  const bool is_tuple = constant && constant->kind == object::ConstKind::Tuple;
+  for (const NodeId target : tree.items(assign.targets)) {
+    if (is_name(tree, target, "__classcell__") || is_name(tree, target, "__classdictcell__")) {
+      return true;
     }
-    g_.recompute();
+    if (is_tuple && is_name(tree, target, "__static_attributes__")) return true;
+  }
+  return false;
+}
+
+Statements to_vector(const ast::Tree& tree, ListId list) {
+  return {tree.items(list).begin(), tree.items(list).end()};
+}
+
+class BodyEnds {
+ public:
+  BodyEnds(ast::Tree& tree, bool is_class) : tree_(tree), is_class_(is_class) {}
+
+  void run(Statements& body) {
+    clip(body, true);
+    while (!todo_.empty()) {
+      const Place place = todo_.back();
+      todo_.pop_back();
+      Statements items = to_vector(tree_, ListId(tree_.slot(place.owner, place.field)));
+      const Statements before = items;
+      if (place.in_loop) {
+        leave_loop(items);
+      } else {
+        clip(items, place.may_be_empty);
+      }
+      if (items != before) tree_.set_slot(place.owner, place.field, tree_.list(items).value);
+    }
   }
 
  private:
-  bool is_op(ValueId id, Op op) const {
-    return g_[id].kind == ValueKind::Instr && g_[id].op == op;
+  // A class body returns None, or the cell of `__class__`.
+  bool is_end(NodeId statement) const {
+    if (!tree_.is(statement, Kind::Return)) return false;
+    const NodeId value = tree_.as<ast::Return>(statement).value;
+    return is_class_ || !value.valid() || is_none(tree_, value);
   }
-
-  // Behind the last place where control left a region or a loop, or where a body ended by itself.
-  size_t start_of_tail(BlockId id) const {
-    const auto& items = g_[id].items;
-    if (is_implicit_return(id)) return items.size() - 1;
-    for (size_t i = items.size(); i-- > 0;) {
-      const ir::Value& value = g_[items[i]];
-      if (is_op(items[i], Op::PopExcept) || (is_op(items[i], Op::Pop) && value.b == 1)) return i + 1;
+  // Whether every way through a list ends the body (or raises).
+  bool ends(ListId list) const {
+    std::vector<ListId> todo = {list};
+    while (!todo.empty()) {
+      const auto items = tree_.items(todo.back());
+      todo.pop_back();
+      if (items.empty()) return false;
+      if (tree_.is(items.back(), Kind::If)) {
+        const auto branch = tree_.as<ast::If>(items.back());
+        todo.push_back(branch.body);
+        todo.push_back(branch.orelse);
+      } else if (!is_end(items.back()) && !tree_.is(items.back(), Kind::Raise)) {
+        return false;
+      }
     }
-    return 0;
+    return true;
   }
 
-  // `return None` on the line of what is done before it.
-  bool is_implicit_return(BlockId id) const {
-    const ir::Block& block = g_[id];
-    if (block.exit != ExitKind::Return || block.items.empty()) return false;
-    const ValueId last = block.items.back();
-    if (!is_op(last, Op::LoadConst) || g_.resolve(block.operands[0]) != last) return false;
-    if (module_[g_[last].constant()].kind != object::ConstKind::None) return false;
-    if (block.items.size() == 1) return block.exit_line == bytecode::kNoLine;
-    const int32_t before = g_[block.items[block.items.size() - 2]].line;
-    return block.exit_line == bytecode::kNoLine || before == block.exit_line;
+  // Takes the return and what belongs to it from the end.
+  void pop_end(Statements& items) const {
+    items.pop_back();
+    while (is_class_ && !items.empty() && is_epilogue(tree_, items.back())) items.pop_back();
   }
 
-  // What makes two tails equal; nothing if the tail depends on what lies before it.
-  std::optional<std::vector<uint32_t>> key_of(BlockId id, size_t begin) const {
-    const ir::Block& block = g_[id];
-    if (begin == 0 && !block.params.empty()) return std::nullopt;
-    std::unordered_map<ValueId, uint32_t> inside;
-    std::vector<uint32_t> key{block.handler.value, static_cast<uint32_t>(block.exit),
-                              is_implicit_return(id) ? 0xfffffffeu
-                                                     : static_cast<uint32_t>(block.exit_line)};
-    const auto add_operand = [&](ValueId operand) {
-      operand = g_.resolve(operand);
-      const auto known = inside.find(operand);
-      key.push_back(known != inside.end() ? known->second | kInside : operand.value);
-    };
-    for (size_t i = begin; i < block.items.size(); ++i) {
-      const ir::Value& value = g_[block.items[i]];
-      if (value.kind != ValueKind::Instr) return std::nullopt;
-      key.insert(key.end(), {static_cast<uint32_t>(value.op), value.a, value.b, value.count});
-      for (const ValueId operand : g_.f.operands(value)) add_operand(operand);
-      inside.emplace(block.items[i], static_cast<uint32_t>(inside.size()));
+  // `return None if c else None` is a branch with nothing in it.
+  void split_conditional(Statements& items) {
+    if (items.empty() || !tree_.is(items.back(), Kind::Return)) return;
+    const NodeId value = tree_.as<ast::Return>(items.back()).value;
+    if (!tree_.is(value, Kind::IfExp)) return;
+    const auto both = tree_.as<ast::IfExp>(value);
+    const ast::Where at = tree_.where(items.back());
+    const ListId then = tree_.list({tree_.add(ast::Return{both.body}, at)});
+    const ListId otherwise = tree_.list({tree_.add(ast::Return{both.orelse}, at)});
+    items.back() = tree_.add(ast::If{both.test, then, otherwise}, at);
+  }
+
+  struct Place {
+    NodeId owner;
+    size_t field;
+    bool may_be_empty = false;
+    bool in_loop = false;    // of a loop that stands at the end: to return is to break
+  };
+
+  // A list in tail position.
+  void clip(Statements& items, bool may_be_empty) {
+    split_conditional(items);
+    nest_what_follows(items);
+    if (!items.empty() && is_end(items.back())) {
+      const ast::Where at = tree_.where(items.back());
+      pop_end(items);
+      if (items.empty() && !may_be_empty) items.push_back(tree_.add(ast::Pass{}, at));
     }
-    if (inside.empty()) return std::nullopt;  // it returns what was computed elsewhere
-    for (const ValueId operand : block.operands) add_operand(operand);
-    return key;
+    if (items.empty()) return;
+    const NodeId last = items.back();
+    const Kind kind = tree_.kind(last);
+    const bool is_loop = kind == Kind::For || kind == Kind::While;
+    const bool has_else = kind == Kind::Try && !tree_.items(tree_.as<ast::Try>(last).orelse).empty();
+    for_each_block(tree_, last, [&](size_t field, ListId list) {
+      const std::string_view name = ast::fields_of(kind)[field].name;
+      if (name == "handlers" || name == "cases") {
+        for (const NodeId part : tree_.items(list)) {
+          for_each_block(tree_, part, [&](size_t i, ListId) { todo_.push_back({part, i}); });
+        }
+      } else if (is_loop && name == "body") {
+        todo_.push_back({last, field, false, true});
+      } else if (name == "finalbody" || (has_else && name == "body")) {
+        return;
+      } else {
+        todo_.push_back({last, field, name == "orelse"});
+      }
+    });
   }
 
-  BlockId cut(BlockId id) {
-    const auto start = starts_.find(id);
-    if (start == starts_.end() || start->second == 0) return id;
-    const size_t begin = start->second;
-    starts_.erase(start);
-    return g_.split(id, begin);
-  }
-
-  void replace(BlockId copy, BlockId tail) {
-    for (const Way& way : std::vector<Way>(g_.ways_into(copy))) {
-      g_[way.from].next[way.edge].to = tail;
+  // `if c: a; return` in front of others: they are its else. The same for `try` whose handlers end.
+  void nest_what_follows(Statements& items) {
+    for (size_t i = 0; i + 1 < items.size(); ++i) {
+      if (tree_.is(items[i], Kind::Try) && nest_in_else(items, i)) return;
+      if (!tree_.is(items[i], Kind::If)) continue;
+      auto branch = tree_.as<ast::If>(items[i]);
+      const bool then_ends = ends(branch.body);
+      if (then_ends == ends(branch.orelse)) continue;
+      Statements other = to_vector(tree_, then_ends ? branch.orelse : branch.body);
+      other.insert(other.end(), items.begin() + static_cast<std::ptrdiff_t>(i) + 1, items.end());
+      (then_ends ? branch.orelse : branch.body) = tree_.list(other);
+      tree_.set(items[i], branch);
+      items.resize(i + 1);
+      return;
     }
-    g_.recompute();
   }
 
-  Graph& g_;
-  const object::Module& module_;
-  std::map<std::vector<uint32_t>, BlockId> tails_;
-  std::unordered_map<BlockId, size_t> starts_;
+  bool nest_in_else(Statements& items, size_t i) {
+    auto statement = tree_.as<ast::Try>(items[i]);
+    const auto handlers = tree_.items(statement.handlers);
+    if (handlers.empty() || !tree_.items(statement.finalbody).empty()) return false;
+    bool returns = false;
+    for (const NodeId handler : handlers) {
+      const ListId body = tree_.as<ast::ExceptHandler>(handler).body;
+      if (!ends(body)) return false;
+      returns |= !tree_.is(tree_.items(body).back(), Kind::Raise);
+    }
+    if (!returns) return false;
+    Statements other = to_vector(tree_, statement.orelse);
+    other.insert(other.end(), items.begin() + static_cast<std::ptrdiff_t>(i) + 1, items.end());
+    statement.orelse = tree_.list(other);
+    tree_.set(items[i], statement);
+    items.resize(i + 1);
+    return true;
+  }
+
+  void leave_loop(Statements& items) {
+    if (!items.empty() && is_end(items.back())) {
+      const ast::Where at = tree_.where(items.back());
+      pop_end(items);
+      items.push_back(tree_.add(ast::Break{}, at));
+    }
+    for (const NodeId statement : items) {
+      const Kind kind = tree_.kind(statement);
+      if (kind == Kind::For || kind == Kind::While) continue;
+      for_each_block(tree_, statement, [&](size_t field, ListId) {
+        todo_.push_back({statement, field, false, true});
+      });
+    }
+  }
+
+  ast::Tree& tree_;
+  bool is_class_;
+  std::vector<Place> todo_;
 };
 
 }  // namespace
 
-void merge_tails(Graph& graph, const object::Module& module) { Tails(graph, module).run(); }
+void strip_tail_returns(ast::Tree& tree, std::vector<NodeId>& body, bool is_class) {
+  BodyEnds(tree, is_class).run(body);
+}
 
 }  // namespace pellucid::structure
