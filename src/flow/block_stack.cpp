@@ -8,7 +8,9 @@ namespace {
 
 constexpr uint32_t kMaxBlocks = 20;      // CPython's CO_MAXBLOCKS
 constexpr uint32_t kExceptionSlots = 6;  // what entering a handler pushes
+// How far the copies of finally bodies in finally bodies may go: 3.9 doubles them at each level.
 constexpr size_t kCopiesPerInstruction = 64;
+constexpr size_t kCopies = 1u << 18;
 
 }  // namespace
 
@@ -83,7 +85,7 @@ BlockId BlockStack::node(uint32_t at, const State& state) {
     fail("control falls off the end of the code");
     return BlockId();
   }
-  if (draft_.blocks.size() > kCopiesPerInstruction * (stream_.instrs.size() + 64)) {
+  if (draft_.blocks.size() > kCopiesPerInstruction * stream_.instrs.size() + kCopies) {
     fail("too many copies of finally bodies", ErrorCode::Limit);
     return BlockId();
   }

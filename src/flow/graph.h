@@ -5,22 +5,34 @@
 // Blocks are straight lines of canonical instructions with one Exit each. What protects a block is
 // its Handler, whether 3.8-3.10 said so with a block stack or 3.11+ with an exception table:
 //
-//   * SETUP_*/POP_BLOCK and table entries have become Block::handler; blocks are split where it changes.
+//   * SETUP_*/POP_BLOCK and table entries have become Block::handler; blocks are split where it
+//   changes.
 //   * An exception in a block with a handler cuts the stack to Handler::depth, pushes what
 //     Handler::pushes says, and goes on at Handler::entry. Without one it leaves the function.
 //   * 3.8 finally bodies are subroutines (CALL_FINALLY, END_FINALLY): each way of entering one has
-//     become a copy of its own, as 3.9+ compiles them, so EndFinally, CallFinally and friends are gone:
-//     END_FINALLY is a Goto in the copy of a normal entry, and a Reraise in the exceptional one.
+//     become a copy of its own, as 3.9+ compiles them, so EndFinally, CallFinally and friends are
+//     gone: END_FINALLY is a Goto in the copy of a normal entry, and a Reraise in the exceptional
+//     one.
 //   * WITH_CLEANUP_* of 3.8 have become Call (b = 1, three None arguments) or WithExceptStart.
 //   * The handler that 3.11+ puts around handlers only to restore the exception state (COPY 3,
 //     POP_EXCEPT, RERAISE 1) is gone; its blocks are protected by what protects it, and unwinding
 //     restores the state as the block stack of 3.10 does. The same for the StopIteration wrapper
 //     that 3.12+ puts around generators, and for CLEANUP_THROW: a SEND loop is one YieldFrom.
 //
-// Invariants (check()): block 0 is the entry, with an empty stack; every block is reachable from it,
-// by exits and handlers; blocks lie in the order of their bytecode (copies where their origin lies);
-// the stack depth at a block's entry is the same on every way in; no instruction of a block but
-// its Exit transfers control; a block's instructions share one handler.
+// Blocks are as few as that allows, and shaped alike in all versions:
+//
+//   * Jumps are threaded over empty blocks. One stays where a loop goes back to a `try` or `with`
+//   from
+//     outside of its region (`while True: try: ...`): it heads the loop, and the region lies
+//     within.
+//   * A region has the extent of its statement's body. What only leaves it (a Return or a jump of a
+//     value computed in it, with nothing but Pop, Copy, Swap, Rot before) belongs to it too.
+//   * A loop that starts the function has an empty entry block before it.
+//
+// Invariants (check()): block 0 is the entry, with an empty stack; nothing leads to it; every block
+// is reachable from it, by exits and handlers; blocks lie in the order of their bytecode (copies
+// where their origin lies); the stack depth at a block's entry is the same on every way in; no
+// instruction of a block but its Exit transfers control; a block's instructions share one handler.
 #pragma once
 
 #include <array>
@@ -43,6 +55,7 @@ enum class ExitKind : uint8_t {
   BranchNone,  // pops a value: next[0] if it is None, next[1] if not
   ForIter,     // next[0] with the item pushed, next[1] with the iterator popped
   Send,        // next[0] with the yielded value in place of the sent one, next[1] with the result
+               // above the iterator, or in its place if instr.b = 1 (3.11)
   Return,      // pops a value
   Raise,       // pops instr.a values
   Reraise,     // pops instr.a slots; instr.b as in ops.def
@@ -51,31 +64,32 @@ enum class ExitKind : uint8_t {
 struct Exit {
   ExitKind kind = ExitKind::Goto;
   std::array<BlockId, 2> next;  // invalid where unused
-  uint8_t jump = 0;             // of a two-way exit: which of `next` the bytecode jumps to (the other
-                                // is laid out right behind)
-  Instr instr;                  // the instruction itself (Goto by falling through: the last one)
-  bool falls = false;           // Goto only: there is no jump instruction
+  uint8_t jump = 0;    // of a two-way exit: which of `next` the bytecode jumps to (the other
+                       // is laid out right behind)
+  Instr instr;         // the instruction itself (Goto by falling through: the last one)
+  bool falls = false;  // Goto only: there is no jump instruction
 };
 
 struct Block {
-  uint32_t first = 0;           // into Graph::instrs
+  uint32_t first = 0;  // into Graph::instrs
   uint32_t count = 0;
   Exit exit;
-  HandlerId handler;            // invalid: none
-  uint32_t depth = 0;           // stack slots at entry
-  uint32_t exc_depth = 0;       // exceptions being handled at entry (PUSH_EXC_INFO less POP_EXCEPT)
-  uint32_t offset = 0;          // byte offset where it starts
+  HandlerId handler;       // invalid: none
+  uint32_t depth = 0;      // stack slots at entry
+  uint32_t exc_depth = 0;  // exceptions being handled at entry (PUSH_EXC_INFO less POP_EXCEPT)
+  uint32_t offset = 0;     // byte offset where it starts
 };
 
 struct Handler {
   BlockId entry;
-  uint32_t depth = 0;           // stack slots that stay when it is entered
+  uint32_t depth = 0;  // stack slots that stay when it is entered
   bool lasti = false;
-  uint8_t pushes = 1;           // 6 (<= 3.10: three of the previous exception, traceback, value, type),
-                                // 1 (exception) or 2 (lasti, exception)
-  bool is_with = false;         // set up by a with statement (<= 3.10 says so; else: entry has WithExceptStart)
-  uint32_t exc_depth = 0;       // exceptions being handled on entry, this one (<= 3.10) or the enclosing
-                                // ones only (3.11+, where PushExcInfo follows)
+  uint8_t pushes = 1;  // 6 (<= 3.10: three of the previous exception, traceback, value, type),
+                       // 1 (exception) or 2 (lasti, exception)
+  bool is_with =
+      false;  // set up by a with statement (<= 3.10 says so; else: entry has WithExceptStart)
+  uint32_t exc_depth = 0;  // exceptions being handled on entry, this one (<= 3.10) or the enclosing
+                           // ones only (3.11+, where PushExcInfo follows)
 };
 
 struct Graph {
