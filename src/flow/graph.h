@@ -5,8 +5,8 @@
 // Blocks are straight lines of canonical instructions with one Exit each. What protects a block is
 // its Handler, whether 3.8-3.10 said so with a block stack or 3.11+ with an exception table:
 //
-//   * SETUP_*/POP_BLOCK and table entries have become Block::handler; blocks are split where it
-//   changes.
+//   * SETUP_*/POP_BLOCK and table entries have become Block::handler; blocks are split
+//     where it changes.
 //   * An exception in a block with a handler cuts the stack to Handler::depth, pushes what
 //     Handler::pushes says, and goes on at Handler::entry. Without one it leaves the function.
 //   * 3.8 finally bodies are subroutines (CALL_FINALLY, END_FINALLY): each way of entering one has
@@ -21,10 +21,8 @@
 //
 // Blocks are as few as that allows, and shaped alike in all versions:
 //
-//   * Jumps are threaded over empty blocks. One stays where a loop goes back to a `try` or `with`
-//   from
-//     outside of its region (`while True: try: ...`): it heads the loop, and the region lies
-//     within.
+//   * Jumps are threaded over empty blocks. One stays where a loop goes back to a `try` or a `with`
+//     from outside of its region (`while True: try: ...`): it heads the loop, the region is within.
 //   * A region has the extent of its statement's body. What only leaves it (a Return or a jump of a
 //     value computed in it, with nothing but Pop, Copy, Swap, Rot before) belongs to it too.
 //   * A loop that starts the function has an empty entry block before it.
