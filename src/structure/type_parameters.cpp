@@ -37,6 +37,8 @@ enum Intrinsic2 : uint32_t {
 
 // Stands for the base `Generic[T]` that the compiler adds.
 constexpr std::string_view kGenericBase = ".generic_base";
+// `.with_type_params(function, parameters)`: both are resolved where the hidden function is called.
+constexpr std::string_view kWithTypeParams = ".with_type_params";
 
 bool is_type_parameter(const ast::Tree& tree, NodeId node) {
   return tree.is(node, Kind::TypeVar) || tree.is(node, Kind::ParamSpec) ||
@@ -48,9 +50,14 @@ class Bindings {
  public:
   Bindings(const ast::Tree& tree, ListId body) : tree_(tree) {
     for (const NodeId statement : tree.items(body)) {
-      if (!tree.is(statement, Kind::Assign)) continue;
-      const auto assign = tree.as<ast::Assign>(statement);
-      for (const NodeId target : tree.items(assign.targets)) bind(target, assign.value);
+      if (tree.is(statement, Kind::FunctionDef) || tree.is(statement, Kind::ClassDef)) {
+        bound_.emplace(Symbol(tree.slot(statement, 0)), statement);
+      } else if (tree.is(statement, Kind::TypeAlias)) {
+        bind(tree.as<ast::TypeAlias>(statement).name, statement);
+      } else if (tree.is(statement, Kind::Assign)) {
+        const auto assign = tree.as<ast::Assign>(statement);
+        for (const NodeId target : tree.items(assign.targets)) bind(target, assign.value);
+      }
     }
   }
 
@@ -163,11 +170,8 @@ NodeId Expressions::type_parameter(const ir::Value& value, Nodes operands) {
       return tree_.add(ast::TypeVar{name, bound, NodeId()}, at);
     }
     case kSetFunctionTypeParams: {
-      if (!tree_.is(operands[0], Kind::FunctionDef)) return NodeId();
-      auto def = tree_.as<ast::FunctionDef>(operands[0]);
-      def.type_params = tree_.list({operands[1]});
-      tree_.set(operands[0], def);
-      return operands[0];
+      const NodeId callee = name_node(tree_, kWithTypeParams, at);
+      return tree_.add(ast::Call{callee, tree_.list(operands), {}}, at);
     }
     case kSetTypeParamDefault: {
       const NodeId made = lazy_value(tree_, operands[1]);
@@ -187,11 +191,19 @@ NodeId Expressions::with_type_parameters(NodeId callee, Nodes args) {
   Bindings bindings(tree_, hidden.body);
   const auto statements = to_vector(tree_, hidden.body);
   if (statements.empty() || !tree_.is(statements.back(), Kind::Return)) return NodeId();
-  const NodeId literal = bindings.resolve(tree_.as<ast::Return>(statements.back()).value);
+  NodeId literal = bindings.resolve(tree_.as<ast::Return>(statements.back()).value);
   std::vector<NodeId> parameters;
-  if (tree_.is(literal, Kind::FunctionDef)) {
+  if (tree_.is(literal, Kind::Call)) {
+    const auto call = tree_.as<ast::Call>(literal);
+    if (!tree_.is(call.func, Kind::Name) ||
+        tree_.text(tree_.as<ast::Name>(call.func).id) != kWithTypeParams) {
+      return NodeId();
+    }
+    const auto parts = to_vector(tree_, call.args);
+    literal = bindings.resolve(parts[0]);
+    if (!tree_.is(literal, Kind::FunctionDef)) return NodeId();
     auto def = tree_.as<ast::FunctionDef>(literal);
-    if (!bindings.parameters(to_vector(tree_, def.type_params), parameters)) return NodeId();
+    if (!bindings.parameters({parts[1]}, parameters)) return NodeId();
     if (!pass_defaults(tree_, hidden.args, args, def.args)) return NodeId();
     def.type_params = tree_.list(parameters);
     tree_.set(literal, def);
