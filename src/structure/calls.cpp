@@ -125,7 +125,7 @@ NodeId Expressions::call_ex(const ir::Value& value, Nodes operands) {
 NodeId Expressions::call_of(const ir::Value& value, NodeId callee, std::vector<NodeId> args,
                             std::vector<NodeId> keywords) {
   if (is_op(operand(value, 0), Op::LoadBuildClass)) {
-    const NodeId literal = class_literal(value, args, keywords);
+    const NodeId literal = class_literal(where(value), args, keywords);
     if (literal.valid()) return literal;
   }
   if (tree_.is(callee, ast::Kind::FunctionDef) && keywords.empty()) {

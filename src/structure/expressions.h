@@ -75,7 +75,7 @@ class Expressions {
   ast::NodeId type_parameter(const ir::Value& value, Nodes operands);
   ast::NodeId with_type_parameters(ast::NodeId callee, Nodes args);
   // classes.cpp
-  ast::NodeId class_literal(const ir::Value& value, Nodes args, Nodes keywords);
+  ast::NodeId class_literal(ast::Where at, Nodes args, Nodes keywords);
 
   const ir::Function& function_;
   ast::Tree& tree_;

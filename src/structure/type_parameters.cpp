@@ -192,18 +192,26 @@ NodeId Expressions::with_type_parameters(NodeId callee, Nodes args) {
   const auto statements = to_vector(tree_, hidden.body);
   if (statements.empty() || !tree_.is(statements.back(), Kind::Return)) return NodeId();
   NodeId literal = bindings.resolve(tree_.as<ast::Return>(statements.back()).value);
+  std::vector<NodeId> parameter_list;  // of a function
   std::vector<NodeId> parameters;
   if (tree_.is(literal, Kind::Call)) {
     const auto call = tree_.as<ast::Call>(literal);
-    if (!tree_.is(call.func, Kind::Name) ||
-        tree_.text(tree_.as<ast::Name>(call.func).id) != kWithTypeParams) {
-      return NodeId();
+    auto parts = to_vector(tree_, call.args);
+    const std::string_view callee_name =
+        tree_.is(call.func, Kind::Name) ? tree_.text(tree_.as<ast::Name>(call.func).id) : "";
+    if (callee_name == "__build_class__" && !parts.empty()) {
+      // The function of the class body was made before the generic base was.
+      parts[0] = bindings.resolve(parts[0]);
+      const auto keywords = to_vector(tree_, call.keywords);
+      literal = class_literal(tree_.where(literal), parts, keywords);
+    } else if (callee_name == kWithTypeParams && parts.size() == 2) {
+      literal = bindings.resolve(parts[0]);
+      parameter_list = {parts[1]};
     }
-    const auto parts = to_vector(tree_, call.args);
-    literal = bindings.resolve(parts[0]);
-    if (!tree_.is(literal, Kind::FunctionDef)) return NodeId();
+  }
+  if (tree_.is(literal, Kind::FunctionDef)) {
     auto def = tree_.as<ast::FunctionDef>(literal);
-    if (!bindings.parameters({parts[1]}, parameters)) return NodeId();
+    if (!bindings.parameters(parameter_list, parameters)) return NodeId();
     if (!pass_defaults(tree_, hidden.args, args, def.args)) return NodeId();
     def.type_params = tree_.list(parameters);
     tree_.set(literal, def);
