@@ -203,13 +203,31 @@ void Emitter::leave(BlockId block, Statements& out) {
   NodeId exception, cause;
   if (b.operands.size() == 2) cause = out.take(b.operands[1]);
   if (!b.operands.empty()) exception = out.take(b.operands[0]);
-  out.append(tree_.add(ast::Raise{exception, cause}, at));
+  const NodeId raise = tree_.add(ast::Raise{exception, cause}, at);
+  out.append(raise);
+  // What `assert` raises is loaded by an instruction of its own.
+  if (b.operands.size() != 1) return;
+  const ir::Value& raised = graph_[graph_.resolve(b.operands[0])];
+  if (raised.kind != ValueKind::Instr) return;
+  if (raised.op == Op::LoadAssertionError) assertions_[raise] = {};
+  if (raised.op != Op::Call || raised.count != 2) return;
+  const ir::Value& callee = graph_[graph_.resolve(graph_.f.operands(raised)[0])];
+  if (callee.kind == ValueKind::Instr && callee.op == Op::LoadAssertionError &&
+      tree_.is(exception, ast::Kind::Call)) {
+    assertions_[raise] = tree_.items(tree_.as<ast::Call>(exception).args)[0];
+  }
 }
 
 NodeId Emitter::if_statement(NodeId test, ListId body, ListId orelse, ast::Where at) {
   if (tree_.items(body).empty() && !tree_.items(orelse).empty()) {
     std::swap(body, orelse);
     test = negated(tree_, test);
+  }
+  if (tree_.items(body).size() == 1 && tree_.items(orelse).empty()) {
+    const auto assertion = assertions_.find(tree_.items(body)[0]);
+    if (assertion != assertions_.end()) {
+      return tree_.add(ast::Assert{negated(tree_, test), assertion->second}, at);
+    }
   }
   return tree_.add(ast::If{test, body, orelse}, at);
 }

@@ -74,6 +74,7 @@ class Emitter {
   FunctionContext context_;
   Analysis analysis_;
   std::unordered_map<ValueId, std::vector<BlockId>> breaks_;  // iterator -> where breaks lead
+  std::unordered_map<ast::NodeId, ast::NodeId> assertions_;  // Raise -> message of the assertion
   size_t budget_ = 0;      // blocks that may still be emitted, repetitions included
   size_t depth_ = 0;
 };

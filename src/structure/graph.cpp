@@ -171,6 +171,9 @@ void Graph::thread_empty_blocks() {
             edge.to == entry()) {
           break;
         }
+        // A block in front of a region says what repeats: the whole `try`, not its body.
+        const HandlerId behind = f.blocks[target.next[0].to.index()].handler;
+        if (behind != target.handler && within(behind, target.handler)) break;
         std::vector<ValueId> args = target.next[0].args;
         for (ValueId& arg : args) {
           for (size_t p = 0; p < target.params.size(); ++p) {

@@ -356,7 +356,8 @@ void Statements::expression(std::span<const ValueId> items, size_t i) {
   for (const ValueId operand : operands(id)) wanted.push_back(c_.graph.resolve(operand));
   std::vector<NodeId> nodes = take_all(wanted);
   if ((value.op == Op::GetIter || value.op == Op::GetAiter) && c_.iterators.count(id)) {
-    return push(id, as_iterable(c_.tree, nodes[0]), false);
+    pending_.push_back({id, as_iterable(c_.tree, nodes[0]), 1, false});  // dropping it is no use
+    return;
   }
   const NodeId node = c_.expressions.make(value, nodes);
   if (!node.valid()) {
