@@ -1,9 +1,10 @@
 // verify: do two code objects of one version mean the same? The oracle of the whole project.
 //
-// `compare` walks the product of both flow graphs from their entries: pairs of blocks are matched by
-// bisimulation, effects are compared by value number in order, handlers, exception state and stack
-// shape are part of the state of a pair. It numbers values itself, from the pops and pushes of the
-// canonical ops, and shares no code with ir, structure, polish or print, or it would share their bugs.
+// `compare` walks the product of both flow graphs from their entries: pairs of blocks are matched
+// by bisimulation, effects are compared by value number in order, handlers, exception state and
+// stack shape are part of the state of a pair. It numbers values itself, from the pops and pushes
+// of the canonical ops, and shares no code with ir, structure, polish or print, or it would share
+// their bugs.
 //
 //   identical    the instruction streams equal but for metadata (lines, file name, pool order,
 //                jump encoding, unreachable code)
@@ -28,16 +29,16 @@ enum class Tier : uint8_t { None, Recompiled, Relowered };
 // One pair of code objects.
 struct CodeVerdict {
   Status status = Status::Unproven;
-  std::string path;        // "<module>/f/<lambda>"
-  std::string reason;      // empty unless unproven
-  uint32_t offset_a = 0;   // byte offsets of the first place of difference
+  std::string path;       // "<module>/f/<lambda>"
+  std::string reason;     // empty unless unproven
+  uint32_t offset_a = 0;  // byte offsets of the first place of difference
   uint32_t offset_b = 0;
 };
 
 struct Verdict {
   Status status = Status::Unproven;
   Tier tier = Tier::None;
-  std::vector<CodeVerdict> codes;   // in the order they are met, the roots first
+  std::vector<CodeVerdict> codes;  // in the order they are met, the roots first
 
   const CodeVerdict* first_unproven() const {
     for (const CodeVerdict& code : codes) {
@@ -47,13 +48,15 @@ struct Verdict {
   }
 };
 
-// What may differ between the roots (never in nested code).
+// What may differ. Names and CO_NESTED only between the roots; in nested code qualified names may
+// then lack what the root's lacks. Future flags and temporaries may differ in nested code too.
 struct Options {
-  bool ignore_nested_flag = false;   // CO_NESTED, where a function left its context
+  bool ignore_nested_flag = false;  // CO_NESTED, where a function left its context
   bool ignore_qualname = false;
   bool ignore_future_flags = false;
-  bool ignore_name = false;          // a name that is no identifier was renamed
-  bool extra_locals = false;         // b may have more locals than a (temporaries)
+  bool ignore_name = false;   // a name that is no identifier was renamed
+  bool extra_locals = false;  // b may have more locals than a (temporaries)
+  bool thorough = false;      // walk the graphs even where they are identical (for tests)
 };
 
 Verdict compare(const object::Module& a, object::CodeId code_a, const object::Module& b,

@@ -1,0 +1,139 @@
+// Where both sides stand before an effect: whether it is the same one, in the same surroundings.
+#include <algorithm>
+
+#include "verify/walk.h"
+
+namespace pellucid::verify {
+
+namespace {
+
+constexpr size_t kMostInputsShown = 6;
+
+}  // namespace
+
+bool qualname_fits(std::string_view a, std::string_view b) {
+  constexpr std::string_view separator = ".<locals>.";
+  const size_t inside = b.find(separator);
+  if (inside != std::string_view::npos) {
+    b.remove_prefix(inside + separator.size());
+  } else if (const size_t dot = b.rfind('.'); dot != std::string_view::npos) {
+    b.remove_prefix(dot + 1);
+  }
+  if (!a.ends_with(b)) return false;
+  return a.size() == b.size() || a[a.size() - b.size() - 1] == '.';
+}
+
+// Takes what both sides have stored alike off the logs, and checks that the locals now agree.
+bool Walk::settle_locals(Path& path, bool at_effect) {
+  State& state = path.state;
+  std::vector<uint32_t>& of_a = state[Side::A].stores;
+  std::vector<uint32_t>& of_b = state[Side::B].stores;
+  const auto name = [&](uint32_t slot) {
+    return std::string(values_.text(context_.frame->names[slot]));
+  };
+  const size_t both = std::min(of_a.size(), of_b.size());
+  for (size_t i = 0; i < both; ++i) {
+    if (of_a[i] == of_b[i]) continue;
+    return fail(path, "the local that changes is " + name(of_a[i]) + " / " + name(of_b[i]));
+  }
+  if (at_effect && of_a.size() != of_b.size()) {
+    return of_a.size() > both
+               ? fail(path, "the local " + name(of_a[both]) + " changes / does not")
+               : fail(path, "the local " + name(of_b[both]) + " does not change / does");
+  }
+  const std::vector<uint32_t> common(of_a.begin(), of_a.begin() + static_cast<ptrdiff_t>(both));
+  of_a.erase(of_a.begin(), of_a.begin() + static_cast<ptrdiff_t>(both));
+  of_b.erase(of_b.begin(), of_b.begin() + static_cast<ptrdiff_t>(both));
+  const std::vector<uint32_t>& later = of_a.empty() ? of_b : of_a;
+  for (uint32_t slot : common) {
+    // The side that is ahead has changed it again; the other one will follow.
+    if (std::find(later.begin(), later.end(), slot) != later.end()) continue;
+    const Value x = state[Side::A].locals[slot];
+    const Value y = state[Side::B].locals[slot];
+    if (!unify(values_, state, x, y, pairs_)) {
+      return fail(path, "the local " + name(slot) + " is " + values_.describe(x) + " / " +
+                            values_.describe(y));
+    }
+  }
+  return true;
+}
+
+bool Walk::same_qualname(const Effect& a, Value x, Value y, size_t input) const {
+  if (!moved_) return false;
+  const bool names_function = a.op == Op::MakeFunction && a.b == 1 && input + 1 == a.inputs.size();
+  const bool names_class =
+      a.op == Op::StoreName && values_.text(Name(a.a)) == "__qualname__" && input == 0;
+  if (!names_function && !names_class) return false;
+  const Constant* in_a = values_.as_constant(x);
+  const Constant* in_b = values_.as_constant(y);
+  return in_a != nullptr && in_b != nullptr && in_a->kind == object::ConstKind::Str &&
+         in_b->kind == object::ConstKind::Str &&
+         qualname_fits(values_.text(in_a->text), values_.text(in_b->text));
+}
+
+bool Walk::compare_effects(Path& path, Effect& a, Effect& b) {
+  if (a.op != b.op || a.a != b.a || a.b != b.b || a.inputs.size() != b.inputs.size() ||
+      a.exit != b.exit || a.results != b.results || a.always != b.always) {
+    return fail(path, text(a) + " / " + text(b));
+  }
+  if (!settle_locals(path, true)) return false;
+  // Making two containers one renames them: then look at the inputs again.
+  bool stale = true;
+  const auto refresh = [&] {
+    if (stale) {
+      a = a_.effect(path.state, path.a);
+      b = b_.effect(path.state, path.b);
+    }
+    stale = false;
+  };
+  for (size_t i = 0; i < a.inputs.size(); ++i) {
+    refresh();
+    const size_t containers = path.state.heap.size();
+    if (same_qualname(a, a.inputs[i], b.inputs[i], i)) continue;
+    if (!unify(values_, path.state, a.inputs[i], b.inputs[i], pairs_)) {
+      return fail(path, text(a) + " / " + text(b));
+    }
+    stale = path.state.heap.size() != containers;
+  }
+  refresh();
+  if (path.state[Side::A].exceptions != path.state[Side::B].exceptions) {
+    return fail(path, text(a) + ": another exception is being handled");
+  }
+  return true;
+}
+
+std::string Walk::text(const Effect& effect) const {
+  std::string out(bytecode::name_of(effect.op));
+  switch (bytecode::operand_of(effect.op)) {
+    case bytecode::Operand::Name:
+    case bytecode::Operand::Local:
+    case bytecode::Operand::Cell:
+      out += ' ';
+      out += values_.text(Name(effect.a));
+      break;
+    case bytecode::Operand::Operator:
+    case bytecode::Operand::Flags:
+    case bytecode::Operand::Kind:
+      out += ' ' + std::to_string(effect.a);
+      if (effect.b != 0) out += ' ' + std::to_string(effect.b);
+      break;
+    case bytecode::Operand::None:
+    case bytecode::Operand::Const:
+    case bytecode::Operand::Target:
+    case bytecode::Operand::Count:
+    case bytecode::Operand::Depth:
+      break;
+  }
+  out += '(';
+  for (size_t i = 0; i < effect.inputs.size(); ++i) {
+    if (i == kMostInputsShown) {
+      out += ", ...";
+      break;
+    }
+    if (i > 0) out += ", ";
+    out += values_.describe(effect.inputs[i]);
+  }
+  return out + ')';
+}
+
+}  // namespace pellucid::verify

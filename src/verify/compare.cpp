@@ -1,0 +1,188 @@
+#include "verify/compare.h"
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <set>
+
+#include "base/check.h"
+#include "bytecode/decode.h"
+#include "flow/build.h"
+#include "verify/header.h"
+#include "verify/identical.h"
+#include "verify/walk.h"
+
+namespace pellucid::verify {
+
+namespace {
+
+using bytecode::Op;
+using object::CodeId;
+
+// Instructions executed per instruction of both code objects before a proof is given up.
+constexpr uint64_t kWorkPerInstruction = 2000;
+constexpr uint64_t kLeastWork = 200000;
+
+struct Todo {
+  CodeId a, b;
+  std::string path;
+};
+
+class Comparison {
+ public:
+  Comparison(const object::Module& a, const object::Module& b, const Options& options)
+      : values_(a, b), options_(options) {}
+
+  Verdict run(CodeId a, CodeId b) {
+    const object::Module& module = values_.module(Side::A);
+    push(a, b, std::string(module.text(module[a].name)));
+    Verdict verdict;
+    verdict.status = Status::Identical;
+    verdict.tier = Tier::Recompiled;
+    while (!todo_.empty()) {
+      const Todo next = std::move(todo_.front());
+      todo_.pop_front();
+      verdict.codes.push_back(one(next));
+      verdict.status = std::max(verdict.status, verdict.codes.back().status);
+      is_root_ = false;
+    }
+    return verdict;
+  }
+
+ private:
+  void push(CodeId a, CodeId b, std::string path) {
+    if (met_.insert({a, b}).second) todo_.push_back({a, b, std::move(path)});
+  }
+
+  CodeVerdict one(const Todo& todo) {
+    CodeVerdict verdict;
+    verdict.path = todo.path;
+    CodePairs pairs;
+    try {
+      judge(todo, verdict, pairs);
+    } catch (const InternalError& error) {
+      verdict.status = Status::Unproven;
+      verdict.reason = std::string("internal: ") + error.what();
+    }
+    const object::Module& module = values_.module(Side::A);
+    for (const auto& [a, b] : pairs) {
+      push(a, b, todo.path + '/' + std::string(module.text(module[a].name)));
+    }
+    return verdict;
+  }
+
+  void judge(const Todo& todo, CodeVerdict& verdict, CodePairs& pairs) {
+    HeaderRules rules;
+    rules.ignore_future_flags = options_.ignore_future_flags;
+    rules.moved = options_.ignore_qualname;
+    if (is_root_) {
+      rules.ignore_nested_flag = options_.ignore_nested_flag;
+      rules.ignore_name = options_.ignore_name;
+      rules.ignore_qualname = options_.ignore_qualname;
+    }
+    const std::string difference = header_difference(values_, todo.a, todo.b, rules);
+    auto a = graph(Side::A, todo.a);
+    auto b = graph(Side::B, todo.b);
+    for (const auto* side : {&a, &b}) {
+      if (side->ok()) continue;
+      verdict.reason = side->error().message;
+      return;
+    }
+    if (!options_.thorough && identical(values_, *a, *b, pairs)) {
+      verdict.status = Status::Identical;
+    } else {
+      pairs.clear();
+      walk(*a, *b, verdict, pairs);
+    }
+    if (!difference.empty()) {
+      verdict.status = Status::Unproven;
+      verdict.reason = difference;
+    }
+  }
+
+  Result<flow::Graph> graph(Side side, CodeId code) const {
+    PELLUCID_TRY(const bytecode::Stream stream, bytecode::decode(values_.module(side), code));
+    return flow::build(values_.module(side), stream);
+  }
+
+  void walk(const flow::Graph& a, const flow::Graph& b, CodeVerdict& verdict, CodePairs& pairs) {
+    if (a.wraps_stop_iteration != b.wraps_stop_iteration) {
+      verdict.reason = "StopIteration is wrapped in one of them only";
+      return;
+    }
+    Frame frame;
+    const object::Code& code_a = values_.module(Side::A)[a.code];
+    const object::Code& code_b = values_.module(Side::B)[b.code];
+    for (const auto& [side, code] : {std::pair(Side::A, &code_a), std::pair(Side::B, &code_b)}) {
+      for (const auto* names :
+           {&code->varnames, &code->cellvars, &code->freevars, &code->localsplus}) {
+        for (Symbol symbol : *names) frame.add(values_.name(side, symbol), side);
+      }
+    }
+    if (extra_locals(frame, a, b, verdict)) return;
+    Context context;
+    context.values = &values_;
+    context.frame = &frame;
+    context.extra_locals = options_.extra_locals;
+    context.limit = kLeastWork + kWorkPerInstruction * (a.instrs.size() + b.instrs.size());
+    Machine machine_a(context, Side::A, code_a, a);
+    Machine machine_b(context, Side::B, code_b, b);
+    Walk walk(context, machine_a, machine_b, options_.ignore_qualname);
+    const auto difference = walk.run();
+    pairs = walk.pairs();
+    if (!difference) {
+      verdict.status = Status::Equivalent;
+      return;
+    }
+    verdict.reason = difference->reason;
+    verdict.offset_a = difference->offset_a;
+    verdict.offset_b = difference->offset_b;
+  }
+
+  // Whether B has temporaries where they are not allowed, or where the program could list them.
+  bool extra_locals(const Frame& frame, const flow::Graph& a, const flow::Graph& b,
+                    CodeVerdict& verdict) {
+    std::string extra;
+    for (const flow::Instr& instr : b.instrs) {
+      if (instr.op != Op::StoreFast) continue;
+      const Name name = values_.name(Side::B, instr.symbol());
+      if (frame.owners[frame.slot(name)] != Frame::kOnlyB) continue;
+      extra = values_.text(name);
+      verdict.offset_b = instr.offset;
+      break;
+    }
+    if (extra.empty()) return false;
+    if (!options_.extra_locals) {
+      verdict.reason = "the local " + extra + " is new";
+      return true;
+    }
+    for (const flow::Instr& instr : a.instrs) {
+      if (instr.op != Op::LoadGlobal && instr.op != Op::LoadName) continue;
+      const std::string_view name = values_.text(values_.name(Side::A, instr.symbol()));
+      constexpr std::array seers{"locals", "vars", "dir", "eval", "exec"};
+      if (std::none_of(seers.begin(), seers.end(), [&](const char* s) { return name == s; })) {
+        continue;
+      }
+      verdict.reason = std::string(name) + " would see the new local " + extra;
+      verdict.offset_a = instr.offset;
+      return true;
+    }
+    verdict.offset_b = 0;
+    return false;
+  }
+
+  Values values_;
+  Options options_;
+  std::deque<Todo> todo_;
+  std::set<std::pair<CodeId, CodeId>> met_;
+  bool is_root_ = true;
+};
+
+}  // namespace
+
+Verdict compare(const object::Module& a, CodeId code_a, const object::Module& b, CodeId code_b,
+                const Options& options) {
+  return Comparison(a, b, options).run(code_a, code_b);
+}
+
+}  // namespace pellucid::verify

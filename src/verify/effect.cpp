@@ -1,0 +1,272 @@
+// Effects: what an instruction does that others can notice, and what it leaves on its own side.
+#include "base/check.h"
+#include "verify/machine.h"
+
+namespace pellucid::verify {
+
+namespace {
+
+using bytecode::Operand;
+
+// What the caller of `instr` calls: of two slots one may be NULL, and then it does not count.
+std::vector<Value> without_null(const Values& values, std::vector<Value> inputs, uint32_t slots) {
+  for (uint32_t i = slots; i-- > 0 && slots > 1;) {
+    if (!values.is(inputs[i], Kind::Null)) continue;
+    inputs.erase(inputs.begin() + i);
+    break;
+  }
+  return inputs;
+}
+
+// How many slots below its own operands an instruction reads.
+uint32_t peeks_of(Op op) {
+  switch (op) {
+    case Op::ImportFrom:
+    case Op::GetAnext:
+    case Op::GetLen:
+    case Op::MatchMapping:
+    case Op::MatchSequence:
+    case Op::CopyDictWithoutKeys:
+      return 1;
+    case Op::MatchKeys:
+      return 2;
+    default:
+      return 0;
+  }
+}
+
+bool gives_boolean(Op op) {
+  return op == Op::ContainsOp || op == Op::IsOp || op == Op::ExcMatch || op == Op::MatchMapping ||
+         op == Op::MatchSequence;
+}
+
+bool extends_container(Op op) {
+  return op == Op::ListAppend || op == Op::ListExtend || op == Op::SetAdd || op == Op::SetUpdate ||
+         op == Op::MapAdd || op == Op::DictUpdate || op == Op::DictMerge;
+}
+
+}  // namespace
+
+Effect Machine::effect(const State& state, const Point& point) const {
+  Effect effect;
+  const Instr& instr = this->instr(point);
+  const std::vector<Value>& stack = state[side_].stack;
+  effect.op = instr.op;
+  effect.offset = instr.offset;
+  effect.handler = block(point).handler;
+  const auto top = [&](size_t count) {
+    PELLUCID_CHECK(count <= stack.size());
+    effect.inputs.assign(stack.end() - static_cast<ptrdiff_t>(count), stack.end());
+  };
+  if (!at_exit(point)) {
+    describe(instr, state, effect);
+    return effect;
+  }
+  effect.exit = block(point).exit.kind;
+  effect.raises = true;
+  switch (effect.exit) {
+    case ExitKind::Branch:
+      // Asking comes first; what follows from the answer is decided when it is known.
+      effect.op = Op::ToBool;
+      effect.exit = ExitKind::Goto;
+      top(1);
+      break;
+    case ExitKind::ForIter:
+      effect.results = 1;
+      top(1);
+      break;
+    case ExitKind::Send:
+      effect.results = 1;
+      top(2);
+      break;
+    case ExitKind::Return:
+      effect.raises = false;
+      top(1);
+      break;
+    case ExitKind::Raise:
+      effect.always = true;
+      effect.a = instr.a;
+      top(instr.a);
+      break;
+    case ExitKind::Reraise:
+      effect.always = true;
+      effect.a = instr.a;
+      effect.b = instr.b != 0;
+      top(instr.a);
+      break;
+    case ExitKind::Goto:
+    case ExitKind::BranchNone:
+      PELLUCID_CHECK(false);
+  }
+  return effect;
+}
+
+void Machine::describe(const Instr& instr, const State& state, Effect& effect) const {
+  Values& values = *context_->values;
+  const std::vector<Value>& stack = state[side_].stack;
+  const bytecode::StackEffect moves = bytecode::stack_effect(instr);
+  const uint32_t reads = moves.pops + peeks_of(instr.op);
+  PELLUCID_CHECK(reads <= stack.size());
+  effect.inputs.assign(stack.end() - reads, stack.end());
+  effect.results = moves.pushes;
+  effect.raises = bytecode::can_raise(instr.op);
+  effect.boolean = gives_boolean(instr.op);
+  switch (bytecode::operand_of(instr.op)) {
+    case Operand::Name:
+    case Operand::Local:
+    case Operand::Cell:
+      effect.a = local(instr).value;
+      break;
+    case Operand::Operator:
+    case Operand::Flags:
+    case Operand::Kind:
+      effect.a = instr.a;
+      effect.b = instr.b;
+      break;
+    case Operand::Count:
+      effect.a = instr.a;
+      break;
+    case Operand::None:
+    case Operand::Const:
+    case Operand::Depth:
+    case Operand::Target:
+      break;
+  }
+  if (bytecode::operand_of(instr.op) == Operand::Cell) {
+    effect.inputs.push_back(state[side_].locals[slot(instr)]);
+  }
+  if (extends_container(instr.op)) {
+    PELLUCID_CHECK(instr.a >= 1 && instr.a + moves.pops <= stack.size());
+    effect.inputs.push_back(stack[stack.size() - moves.pops - instr.a]);
+  }
+  switch (instr.op) {
+    case Op::LoadFast:
+    case Op::DeleteFast:
+      effect.inputs = {state[side_].locals[slot(instr)]};
+      effect.results = 0;
+      effect.always = values.is(effect.inputs[0], Kind::Null);
+      break;
+    case Op::Unary:
+    case Op::ToBool:
+      if (instr.op == Op::Unary && instr.a != static_cast<uint32_t>(bytecode::UnaryOperator::Not)) {
+        break;
+      }
+      effect.op = Op::ToBool;
+      effect.a = 0;
+      effect.results = 0;
+      break;
+    case Op::MakeCell:
+      effect.results = 1;
+      break;
+    case Op::IsOp:
+    case Op::ContainsOp:
+      // `not in` asks the same and turns the answer around: see finish().
+      effect.a = 0;
+      break;
+    case Op::LoadMethod:
+      effect.op = Op::LoadAttr;
+      effect.results = 1;
+      break;
+    case Op::Call:
+    case Op::CallKw:
+      effect.inputs = without_null(values, std::move(effect.inputs), instr.b);
+      effect.a = 0;
+      break;
+    case Op::CallEx:
+      effect.inputs = without_null(values, std::move(effect.inputs), instr.b);
+      // A NULL for keyword arguments is as good as none.
+      if (!effect.inputs.empty() && values.is(effect.inputs.back(), Kind::Null)) {
+        effect.inputs.pop_back();
+      }
+      effect.a = effect.b = 0;
+      break;
+    case Op::BuildConstKeyMap: {
+      const auto keys = values.tuple_items(effect.inputs.back());
+      if (!keys || keys->size() + 1 != effect.inputs.size()) break;
+      std::vector<Value> pairs;
+      for (size_t i = 0; i < keys->size(); ++i) {
+        pairs.push_back((*keys)[i]);
+        pairs.push_back(effect.inputs[i]);
+      }
+      effect.op = Op::BuildMap;
+      effect.a = static_cast<uint32_t>(keys->size());
+      effect.inputs = std::move(pairs);
+      break;
+    }
+    case Op::WithExceptStart: {
+      // The way out of the manager, and the exception.
+      const uint32_t exception = stack.size() >= 3 && instr.a >= 7 ? 3 : 1;
+      PELLUCID_CHECK(instr.a >= 1 && instr.a <= stack.size() && exception <= stack.size());
+      effect.inputs.assign(stack.end() - exception, stack.end());
+      effect.inputs.push_back(stack[stack.size() - instr.a]);
+      effect.a = 0;
+      break;
+    }
+    case Op::StoreName:
+      // Where a class body of 3.13 and later starts is metadata, and which attributes its methods
+      // set is a set that the compiler writes in any order.
+      if (code_->version.minor < 13 || (code_->flags & object::kOptimized)) break;
+      if (values.text(Name(effect.a)) == "__firstlineno__" && values.as_integer(effect.inputs[0])) {
+        effect.inputs[0] = values.none();
+      } else if (values.text(Name(effect.a)) == "__static_attributes__") {
+        effect.inputs[0] = values.sorted(effect.inputs[0]);
+      }
+      break;
+    default:
+      break;
+  }
+}
+
+void Machine::finish(State& state, Point& point, const std::vector<Value>& results,
+                     size_t way) const {
+  Values& values = *context_->values;
+  Half& half = state[side_];
+  std::vector<Value>& stack = half.stack;
+  const Instr& instr = this->instr(point);
+  if (at_exit(point)) {
+    const flow::Exit& exit = block(point).exit;
+    switch (exit.kind) {
+      case ExitKind::ForIter:
+        if (way == 0) stack.push_back(results[0]);
+        if (way == 1) stack.pop_back();
+        go(point, exit.next[way]);
+        return;
+      case ExitKind::Send:
+        stack.back() = results[0];
+        go(point, exit.next[way]);
+        return;
+      case ExitKind::Branch:  // the answer is known now: look again
+      case ExitKind::Goto:
+      case ExitKind::BranchNone:
+      case ExitKind::Return:
+      case ExitKind::Raise:
+      case ExitKind::Reraise:
+        return;
+    }
+  }
+  const bool is_not =
+      instr.op == Op::Unary && instr.a == static_cast<uint32_t>(bytecode::UnaryOperator::Not);
+  // What was learnt is in the state: these are executed again.
+  if (is_not || instr.op == Op::ToBool || instr.op == Op::LoadFast || instr.op == Op::DeleteFast) {
+    return;
+  }
+  ++point.at;
+  if (instr.op == Op::MakeCell) {
+    half.locals[slot(instr)] = results[0];
+    return;
+  }
+  const bytecode::StackEffect moves = bytecode::stack_effect(instr);
+  PELLUCID_CHECK(moves.pops <= stack.size());
+  stack.resize(stack.size() - moves.pops);
+  // Either slot may be the NULL: a call takes the other one.
+  if (instr.op == Op::LoadMethod) stack.push_back(values.null());
+  for (Value result : results) stack.push_back(result);
+  const bool inverts = instr.op == Op::ContainsOp || instr.op == Op::IsOp;
+  if (inverts && instr.a) stack.back() = values.negation(stack.back());
+  // Up to 3.10 the end of an asynchronous loop also ends the handling of its StopAsyncIteration.
+  if (instr.op == Op::EndAsyncFor && instr.a == 7 && !half.exceptions.empty()) {
+    half.exceptions.pop_back();
+  }
+}
+
+}  // namespace pellucid::verify

@@ -1,0 +1,276 @@
+// The silent instructions: what each does to the state of one side.
+#include <algorithm>
+
+#include "base/check.h"
+#include "verify/machine.h"
+
+namespace pellucid::verify {
+
+namespace {
+
+Value pop(std::vector<Value>& stack) {
+  PELLUCID_CHECK(!stack.empty());
+  const Value value = stack.back();
+  stack.pop_back();
+  return value;
+}
+
+// The a-th value from the top, 1 = top.
+Value& peek(std::vector<Value>& stack, uint32_t depth) {
+  PELLUCID_CHECK(depth >= 1 && depth <= stack.size());
+  return stack[stack.size() - depth];
+}
+
+std::optional<bool> compare_integers(uint32_t op, int64_t x, int64_t y) {
+  using bytecode::CompareOperator;
+  switch (static_cast<CompareOperator>(op)) {
+    case CompareOperator::Lt:
+      return x < y;
+    case CompareOperator::LtE:
+      return x <= y;
+    case CompareOperator::Eq:
+      return x == y;
+    case CompareOperator::NotEq:
+      return x != y;
+    case CompareOperator::Gt:
+      return x > y;
+    case CompareOperator::GtE:
+      return x >= y;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+// False: it takes an effect (or, with problem() set, the proof ends here).
+bool Machine::execute(State& state, const Instr& instr) {
+  Values& values = *context_->values;
+  Half& half = state[side_];
+  std::vector<Value>& stack = half.stack;
+  switch (instr.op) {
+    case Op::Pop:
+      pop(stack);
+      return true;
+    case Op::Copy: {
+      const Value value = peek(stack, instr.a);
+      stack.push_back(value);
+      return true;
+    }
+    case Op::Swap:
+      std::swap(peek(stack, 1), peek(stack, instr.a));
+      return true;
+    case Op::Rot: {
+      const Value top = pop(stack);
+      PELLUCID_CHECK(instr.a >= 1 && instr.a - 1 <= stack.size());
+      stack.insert(stack.end() - (instr.a - 1), top);
+      return true;
+    }
+    case Op::PushNull:
+      stack.push_back(values.null());
+      return true;
+    case Op::LoadConst:
+      stack.push_back(values.constant(side_, instr.constant()));
+      return true;
+    case Op::LoadAssertionError:
+    case Op::LoadCommonConstant:
+      stack.push_back(values.special(Op::LoadCommonConstant, instr.a));
+      return true;
+
+    case Op::LoadFast: {
+      const Value value = half.locals[slot(instr)];
+      if (!values.is_object(value)) return false;
+      if (half.tested == value) half.tested = half.truth = Value();
+      stack.push_back(value);
+      return true;
+    }
+    case Op::LoadFastAndClear:
+      stack.push_back(half.locals[slot(instr)]);
+      store(state, instr, values.null());
+      return true;
+    case Op::LoadClosure:
+      stack.push_back(half.locals[slot(instr)]);
+      return true;
+    case Op::StoreFast: {
+      const Value value = pop(stack);
+      // A local that the other side lacks may only hold a container that it lacks too.
+      if (side_ == Side::A && context_->frame->owners[slot(instr)] == Frame::kOnlyA &&
+          !(context_->extra_locals && values.is(value, Kind::Fresh))) {
+        return fail("the local " + std::string(values.text(local(instr))) + " is missing");
+      }
+      store(state, instr, value);
+      return true;
+    }
+    case Op::DeleteFast:
+      if (!values.is_object(half.locals[slot(instr)])) return false;
+      store(state, instr, values.null());
+      return true;
+    case Op::LoadGlobal:
+    case Op::LoadName:
+      if (const auto constant = constant_behind(instr)) {
+        stack.push_back(*constant);
+        return true;
+      }
+      return false;
+
+    case Op::IsOp: {
+      // A test of a test would nest values as deep as the input likes: leave it to be an effect.
+      const auto nests = [&](Value value) {
+        return values.is(value, Kind::Is) || values.is(value, Kind::Not);
+      };
+      if (nests(peek(stack, 1)) || nests(peek(stack, 2))) return false;
+      const Value y = pop(stack);
+      const Value x = pop(stack);
+      const Value same = values.identity(x, y);
+      stack.push_back(instr.a ? values.negation(same) : same);
+      return true;
+    }
+    case Op::Unary:
+    case Op::ToBool: {
+      if (instr.op == Op::Unary && instr.a != static_cast<uint32_t>(bytecode::UnaryOperator::Not)) {
+        return false;
+      }
+      const auto truth = truth_of(values, state, side_, peek(stack, 1));
+      if (!truth) return false;
+      stack.back() = instr.op == Op::Unary ? values.negation(*truth) : *truth;
+      return true;
+    }
+    case Op::Compare: {
+      const auto y = values.as_integer(peek(stack, 1));
+      const auto x = values.as_integer(peek(stack, 2));
+      if (!x || !y) return false;
+      const auto truth = compare_integers(instr.a, *x, *y);
+      PELLUCID_CHECK(truth.has_value());
+      stack.pop_back();
+      stack.back() = values.boolean(*truth);
+      return true;
+    }
+
+    case Op::PushExcInfo: {
+      // What was being handled before is only ever given back to PopExcept.
+      const Value exception = pop(stack);
+      stack.push_back(values.special(Op::PushExcInfo, 0));
+      stack.push_back(exception);
+      half.exceptions.push_back(exception);
+      return true;
+    }
+    case Op::PopExcept:
+      PELLUCID_CHECK(!half.exceptions.empty() && instr.a <= stack.size());
+      half.exceptions.pop_back();
+      stack.resize(stack.size() - instr.a);
+      return true;
+
+    case Op::BuildTuple:
+    case Op::BuildList:
+    case Op::BuildSlice:
+    case Op::ListAppend:
+    case Op::ListExtend:
+    case Op::ListToTuple:
+    case Op::UnpackSequence:
+    case Op::Subscr:
+    case Op::StoreSubscr:
+    case Op::DeleteSubscr:
+    case Op::Call:
+      return execute_on_fresh(values, state, side_, instr, Name());
+    case Op::LoadAttr:
+    case Op::LoadMethod:
+      return execute_on_fresh(values, state, side_, instr, local(instr));
+
+    case Op::StoreName:
+    case Op::DeleteName:
+    case Op::StoreGlobal:
+    case Op::DeleteGlobal:
+    case Op::LoadDeref:
+    case Op::StoreDeref:
+    case Op::DeleteDeref:
+    case Op::MakeCell:
+    case Op::LoadClassDeref:
+    case Op::LoadFromDictOrDeref:
+    case Op::LoadFromDictOrGlobals:
+    case Op::LoadLocals:
+    case Op::LoadBuildClass:
+    case Op::LoadSpecial:
+    case Op::LoadSuper:
+    case Op::StoreAttr:
+    case Op::DeleteAttr:
+    case Op::Binary:
+    case Op::ContainsOp:
+    case Op::BuildSet:
+    case Op::BuildMap:
+    case Op::BuildConstKeyMap:
+    case Op::BuildString:
+    case Op::BuildTupleUnpack:
+    case Op::BuildTupleUnpackWithCall:
+    case Op::BuildListUnpack:
+    case Op::BuildSetUnpack:
+    case Op::BuildMapUnpack:
+    case Op::BuildMapUnpackWithCall:
+    case Op::SetAdd:
+    case Op::MapAdd:
+    case Op::SetUpdate:
+    case Op::DictUpdate:
+    case Op::DictMerge:
+    case Op::UnpackEx:
+    case Op::Convert:
+    case Op::Format:
+    case Op::BuildInterpolation:
+    case Op::BuildTemplate:
+    case Op::MakeFunction:
+    case Op::SetFunctionAttribute:
+    case Op::CallKw:
+    case Op::CallEx:
+    case Op::GetIter:
+    case Op::GetYieldFromIter:
+    case Op::GetAwaitable:
+    case Op::GetAiter:
+    case Op::GetAnext:
+    case Op::YieldValue:
+    case Op::YieldFrom:
+    case Op::Intrinsic1:
+    case Op::Intrinsic2:
+    case Op::ImportName:
+    case Op::ImportFrom:
+    case Op::ImportStar:
+    case Op::SetupAnnotations:
+    case Op::PrintExpr:
+    case Op::GetLen:
+    case Op::MatchMapping:
+    case Op::MatchSequence:
+    case Op::MatchKeys:
+    case Op::MatchClass:
+    case Op::CopyDictWithoutKeys:
+    case Op::ExcMatch:
+    case Op::EgMatch:
+    case Op::BeforeWith:
+    case Op::BeforeAsyncWith:
+    case Op::WithExceptStart:
+    case Op::CleanupThrow:
+    case Op::EndAsyncFor:
+      return false;
+
+    // Exits of blocks, or gone since flow::build.
+    case Op::Jump:
+    case Op::BranchTrue:
+    case Op::BranchFalse:
+    case Op::BranchNone:
+    case Op::BranchNotNone:
+    case Op::ForIter:
+    case Op::Send:
+    case Op::ReturnValue:
+    case Op::Raise:
+    case Op::Reraise:
+    case Op::SetupFinally:
+    case Op::SetupWith:
+    case Op::SetupAsyncWith:
+    case Op::PopBlock:
+    case Op::BeginFinally:
+    case Op::CallFinally:
+    case Op::PopFinally:
+    case Op::EndFinally:
+    case Op::WithCleanupStart:
+    case Op::WithCleanupFinish:
+      return fail("the block holds " + std::string(bytecode::name_of(instr.op)));
+  }
+  return false;
+}
+
+}  // namespace pellucid::verify

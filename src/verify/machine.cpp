@@ -1,0 +1,170 @@
+#include "verify/machine.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace pellucid::verify {
+
+namespace {
+
+struct Snapshot {
+  BlockId block;
+  std::vector<Value> stack, locals;
+  size_t stores = 0;
+};
+
+}  // namespace
+
+std::optional<Value> truth_of(Values& values, const State& state, Side side, Value value) {
+  if (const auto known = values.truth(value)) return values.boolean(*known);
+  if (values.is_boolean(value)) return value;
+  if (const Container* container = state.container(value)) {
+    return values.boolean(container->shape == Container::kSlice || !container->items.empty());
+  }
+  if (state[side].tested == value) return state[side].truth;
+  return std::nullopt;
+}
+
+void assume(Values& values, State& state, Value condition, bool truth) {
+  const bool flipped = values.is(condition, Kind::Not);
+  replace(values, state, flipped ? Value(values[condition].x) : condition,
+          values.boolean(truth != flipped));
+}
+
+Machine::Machine(Context& context, Side side, const object::Code& code, const flow::Graph& graph)
+    : context_(&context), side_(side), code_(&code), graph_(&graph) {
+  std::vector<uint32_t> ways(graph.blocks.size(), 0);
+  ways[0] = 1;
+  for (const flow::Block& block : graph.blocks) {
+    for (BlockId next : block.exit.next) {
+      if (next.valid()) ++ways[next.index()];
+    }
+  }
+  for (const flow::Handler& handler : graph.handlers) ways[handler.entry.index()] = 2;
+  for (uint32_t count : ways) joins_.push_back(count > 1);
+}
+
+const Instr& Machine::instr(const Point& point) const {
+  const flow::Block& here = block(point);
+  return at_exit(point) ? here.exit.instr : graph_->instrs[here.first + point.at];
+}
+
+uint32_t Machine::offset(const Point& point) const { return instr(point).offset; }
+
+bool Machine::fail(std::string reason) {
+  problem_ = std::move(reason);
+  return false;
+}
+
+void Machine::enter(State& state) const {
+  Values& values = *context_->values;
+  const Frame& frame = *context_->frame;
+  Half& half = state[side_];
+  half.locals.assign(frame.names.size(), values.null());
+  const uint32_t count = code_->argcount + code_->kwonlyargcount +
+                         ((code_->flags & object::kVarArgs) ? 1 : 0) +
+                         ((code_->flags & object::kVarKeywords) ? 1 : 0);
+  PELLUCID_CHECK(count <= code_->varnames.size());
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t slot = frame.slot(values.name(side_, code_->varnames[i]));
+    // Both sides are called with the same arguments; the other side may have been here first.
+    const std::vector<Value>& others = state[other(side_)].locals;
+    half.locals[slot] = !others.empty() && values.is(others[slot], Kind::Unknown)
+                            ? others[slot]
+                            : values.fresh(Kind::Unknown, frame.names[slot]);
+  }
+  for (const auto* cells : {&code_->cellvars, &code_->freevars}) {
+    for (Symbol symbol : *cells) {
+      const Name name = values.name(side_, symbol);
+      half.locals[frame.slot(name)] = values.cell(name);
+    }
+  }
+}
+
+Stop Machine::advance(State& state, Point& point, bool stop_at_joins) {
+  uint64_t hops = 0;
+  uint64_t next_snapshot = 2 * graph_->blocks.size() + 16;
+  Snapshot snapshot;
+  for (;;) {
+    if (++context_->work > context_->limit) {
+      fail("limit: too much work");
+      return Stop::Problem;
+    }
+    Half& half = state[side_];
+    if (point.entering) {
+      if (stop_at_joins && joins_[point.block.index()]) return Stop::Join;
+      point.entering = false;
+      // Unwinding restores what was being handled; so does every other way into the block.
+      PELLUCID_CHECK(half.exceptions.size() >= block(point).exc_depth);
+      half.exceptions.resize(block(point).exc_depth);
+      if (snapshot.block == point.block && snapshot.stack == half.stack &&
+          snapshot.locals == half.locals && snapshot.stores == half.stores.size()) {
+        return Stop::Spin;
+      }
+      ++hops_;
+      if (++hops == next_snapshot) {
+        snapshot = {point.block, half.stack, half.locals, half.stores.size()};
+        next_snapshot *= 2;
+      }
+    }
+    if (at_exit(point)) {
+      if (const auto stop = leave(state, point)) return *stop;
+      continue;
+    }
+    problem_.clear();
+    if (!execute(state, instr(point))) {
+      return problem_.empty() ? Stop::Effect : Stop::Problem;
+    }
+    ++point.at;
+  }
+}
+
+std::optional<Stop> Machine::leave(State& state, Point& point) {
+  Values& values = *context_->values;
+  const flow::Exit& exit = block(point).exit;
+  switch (exit.kind) {
+    case ExitKind::Goto:
+      go(point, exit.next[0]);
+      return std::nullopt;
+    case ExitKind::Branch:
+      if (!truth_of(values, state, side_, state[side_].stack.back())) return Stop::Effect;
+      break;
+    case ExitKind::BranchNone:
+      break;
+    case ExitKind::ForIter:
+    case ExitKind::Send:
+    case ExitKind::Return:
+    case ExitKind::Raise:
+    case ExitKind::Reraise:
+      return Stop::Effect;
+  }
+  const auto truth = values.truth(condition(state, point));
+  if (!truth) return Stop::Fork;
+  state[side_].stack.pop_back();
+  go(point, exit.next[*truth ? 0 : 1]);
+  return std::nullopt;
+}
+
+Value Machine::condition(const State& state, const Point& point) const {
+  Values& values = *context_->values;
+  const Value value = state[side_].stack.back();
+  if (block(point).exit.kind == ExitKind::BranchNone) {
+    return values.identity(value, values.none());
+  }
+  return *truth_of(values, state, side_, value);
+}
+
+std::optional<Value> Machine::constant_behind(const Instr& instr) const {
+  if (side_ != Side::B) return std::nullopt;
+  return context_->values->opaque(local(instr));
+}
+
+void Machine::store(State& state, const Instr& instr, Value value) {
+  const uint32_t at = slot(instr);
+  Half& half = state[side_];
+  half.locals[at] = value;
+  if (context_->frame->owners[at] == Frame::kShared) half.stores.push_back(at);
+}
+
+}  // namespace pellucid::verify

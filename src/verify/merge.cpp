@@ -1,0 +1,237 @@
+// merge: the join of two states at one pair of points.
+#include <map>
+#include <unordered_map>
+
+#include "base/check.h"
+#include "verify/state.h"
+
+namespace pellucid::verify {
+
+namespace {
+
+using Pair = std::pair<Value, Value>;
+
+bool both_tested(const Half& known, const Half& next) {
+  return known.tested.valid() && next.tested.valid();
+}
+
+// The pairs of values that stand in the same slot.
+std::vector<Pair> slots_of(const State& known, const State& next) {
+  std::vector<Pair> pairs;
+  const auto zip = [&](const std::vector<Value>& x, const std::vector<Value>& y) {
+    PELLUCID_CHECK(x.size() == y.size());
+    for (size_t i = 0; i < x.size(); ++i) pairs.emplace_back(x[i], y[i]);
+  };
+  for (size_t side = 0; side < 2; ++side) {
+    zip(known.half[side].stack, next.half[side].stack);
+    zip(known.half[side].locals, next.half[side].locals);
+    zip(known.half[side].exceptions, next.half[side].exceptions);
+    if (!both_tested(known.half[side], next.half[side])) continue;
+    pairs.emplace_back(known.half[side].tested, next.half[side].tested);
+    pairs.emplace_back(known.half[side].truth, next.half[side].truth);
+  }
+  return pairs;
+}
+
+// The operands of two values of one structure, paired; nothing if their structures differ.
+std::optional<std::vector<Pair>> operands_of(Values& values, Value o, Value n) {
+  const Node x = values[o];
+  const Node y = values[n];
+  if (x.kind == Kind::Not) {
+    if (y.kind == Kind::Not) return std::vector<Pair>{{Value(x.x), Value(y.x)}};
+    if (const auto truth = values.truth(n)) {
+      if (values.is_boolean(n)) return std::vector<Pair>{{Value(x.x), values.boolean(!*truth)}};
+    }
+    return std::nullopt;
+  }
+  if (x.kind != y.kind) return std::nullopt;
+  if (x.kind == Kind::Method) {
+    if (x.y != y.y) return std::nullopt;
+    return std::vector<Pair>{{Value(x.x), Value(y.x)}};
+  }
+  if (x.kind == Kind::Is) {
+    return std::vector<Pair>{{Value(x.x), Value(y.x)}, {Value(x.y), Value(y.y)}};
+  }
+  return std::nullopt;
+}
+
+bool is_structured(Kind kind) {
+  return kind == Kind::Not || kind == Kind::Is || kind == Kind::Method;
+}
+
+// Gives up one pair of containers that do not fit each other; false if there is none.
+bool give_up_one(Values& values, State& known, State& next, bool& known_changed) {
+  std::unordered_map<uint32_t, Value> partner_of_known;
+  std::unordered_map<uint32_t, Value> partner_of_next;
+  std::vector<Pair> todo = slots_of(known, next);
+  while (!todo.empty()) {
+    const auto [o, n] = todo.back();
+    todo.pop_back();
+    if (is_structured(values[o].kind) || is_structured(values[n].kind)) {
+      if (const auto operands = operands_of(values, o, n)) {
+        todo.insert(todo.end(), operands->begin(), operands->end());
+        continue;
+      }
+      const auto list_of = [&](const State& state, Value value) {
+        const Node& node = values[value];
+        return node.kind == Kind::Method && state.container(Value(node.x)) != nullptr
+                   ? Value(node.x)
+                   : Value();
+      };
+      const Value in_known = list_of(known, o);
+      const Value in_next = list_of(next, n);
+      if (in_known.valid()) give_up(values, known, in_known);
+      if (in_next.valid()) give_up(values, next, in_next);
+      known_changed = known_changed || in_known.valid();
+      if (in_known.valid() || in_next.valid()) return true;
+    }
+    const Container* x = known.container(o);
+    const Container* y = next.container(n);
+    if (x == nullptr && y == nullptr) continue;
+    bool fits = x != nullptr && y != nullptr && x->shape == y->shape && x->side == y->side &&
+                x->items.size() == y->items.size();
+    if (fits) {
+      const auto [p, p_new] = partner_of_known.try_emplace(o.value, n);
+      const auto [q, q_new] = partner_of_next.try_emplace(n.value, o);
+      fits = p->second == n && q->second == o;
+      if (fits && p_new) {
+        for (size_t i = 0; i < x->items.size(); ++i) todo.emplace_back(x->items[i], y->items[i]);
+      }
+    }
+    if (fits) continue;
+    known_changed = known_changed || x != nullptr;
+    if (x != nullptr) give_up(values, known, o);
+    if (y != nullptr) give_up(values, next, n);
+    return true;
+  }
+  return false;
+}
+
+// Whether the values of `known` can be renamed to those of `next`.
+bool covers(Values& values, const State& known, const State& next) {
+  std::unordered_map<uint32_t, Value> renamed;
+  std::unordered_map<uint32_t, bool> entered;
+  std::vector<Pair> todo = slots_of(known, next);
+  while (!todo.empty()) {
+    const auto [o, n] = todo.back();
+    todo.pop_back();
+    const Kind kind = values[o].kind;
+    if (is_structured(kind)) {
+      const auto operands = operands_of(values, o, n);
+      if (!operands) return false;
+      todo.insert(todo.end(), operands->begin(), operands->end());
+      continue;
+    }
+    if (kind == Kind::Unknown || kind == Kind::Bool || kind == Kind::Maybe || kind == Kind::Fresh) {
+      const auto [it, is_new] = renamed.try_emplace(o.value, n);
+      if (!is_new && it->second != n) return false;
+      if (kind == Kind::Unknown && !values.is_object(n)) return false;
+      if (kind == Kind::Bool && !values.is_boolean(n)) return false;
+      if (kind == Kind::Fresh && is_new) {
+        const Container* x = known.container(o);
+        const Container* y = next.container(n);
+        PELLUCID_CHECK(x != nullptr && y != nullptr);
+        for (size_t i = 0; i < x->items.size(); ++i) todo.emplace_back(x->items[i], y->items[i]);
+      }
+      continue;
+    }
+    if (o != n) return false;
+  }
+  return true;
+}
+
+class Weakening {
+ public:
+  Weakening(Values& values, const State& known, const State& next)
+      : values_(values), known_(known), next_(next) {}
+
+  State run() {
+    State out;
+    const auto zip = [&](const std::vector<Value>& x, const std::vector<Value>& y) {
+      std::vector<Value> merged;
+      for (size_t i = 0; i < x.size(); ++i) merged.push_back(value(x[i], y[i]));
+      return merged;
+    };
+    for (size_t side = 0; side < 2; ++side) {
+      out.half[side].stack = zip(known_.half[side].stack, next_.half[side].stack);
+      out.half[side].locals = zip(known_.half[side].locals, next_.half[side].locals);
+      out.half[side].exceptions = zip(known_.half[side].exceptions, next_.half[side].exceptions);
+      out.half[side].stores = known_.half[side].stores;
+      if (!both_tested(known_.half[side], next_.half[side])) continue;
+      out.half[side].tested = value(known_.half[side].tested, next_.half[side].tested);
+      out.half[side].truth = value(known_.half[side].truth, next_.half[side].truth);
+    }
+    for (size_t i = 0; i < fresh_.size(); ++i) {
+      const auto [merged, o, n] = fresh_[i];
+      const Container* x = known_.container(o);
+      const Container* y = next_.container(n);
+      out.heap.push_back({merged, x->side, x->shape, zip(x->items, y->items)});
+    }
+    return out;
+  }
+
+ private:
+  struct Merged {
+    Value value, known, next;
+  };
+
+  // Structures are at most three deep: not, is, value.
+  Value value(Value o, Value n) {
+    const auto [it, is_new] = memo_.try_emplace({o, n}, Value());
+    if (is_new) it->second = make(o, n);
+    return memo_[{o, n}];
+  }
+
+  Value make(Value o, Value n) {
+    const Node x = values_[o];
+    const Node y = values_[n];
+    if (is_structured(x.kind)) {
+      if (const auto operands = operands_of(values_, o, n)) {
+        const Value first = value((*operands)[0].first, (*operands)[0].second);
+        if (x.kind == Kind::Not) return values_.negation(first);
+        if (x.kind == Kind::Method) return values_.method(first, Name(x.y));
+        return values_.identity(first, value((*operands)[1].first, (*operands)[1].second));
+      }
+    }
+    const bool is_symbol = x.kind == Kind::Unknown || x.kind == Kind::Bool ||
+                           x.kind == Kind::Maybe || x.kind == Kind::Fresh || is_structured(x.kind);
+    if (o == n && !is_symbol) return o;
+    if (x.kind == Kind::Fresh && y.kind == Kind::Fresh) {
+      const Value merged = values_.fresh(Kind::Fresh, x.hint);
+      fresh_.push_back({merged, o, n});
+      return merged;
+    }
+    const Name hint = x.hint == y.hint ? x.hint : Name();
+    if (!values_.is_object(o) || !values_.is_object(n)) return values_.fresh(Kind::Maybe, hint);
+    // A flag that is True on one way and False on another is a value like any other from here on.
+    const bool is_constant = x.kind == Kind::Const || y.kind == Kind::Const;
+    if (!is_constant && values_.is_boolean(o) && values_.is_boolean(n)) {
+      return values_.fresh(Kind::Bool, hint);
+    }
+    return values_.fresh(Kind::Unknown, hint);
+  }
+
+  Values& values_;
+  const State& known_;
+  const State& next_;
+  std::map<Pair, Value> memo_;
+  std::vector<Merged> fresh_;
+};
+
+}  // namespace
+
+bool merge(Values& values, State& known, State next) {
+  bool changed = false;
+  while (give_up_one(values, known, next, changed)) {
+  }
+  for (size_t side = 0; side < 2; ++side) {
+    if (!known.half[side].tested.valid() || next.half[side].tested.valid()) continue;
+    known.half[side].tested = known.half[side].truth = Value();
+    changed = true;
+  }
+  if (covers(values, known, next)) return changed;
+  known = Weakening(values, known, next).run();
+  return true;
+}
+
+}  // namespace pellucid::verify

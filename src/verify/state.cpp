@@ -1,0 +1,224 @@
+#include "verify/state.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/check.h"
+
+namespace pellucid::verify {
+
+uint32_t Frame::slot(Name name) const {
+  const auto it = slots.find(name.value);
+  PELLUCID_CHECK(it != slots.end());
+  return it->second;
+}
+
+void Frame::add(Name name, Side side) {
+  const auto [it, is_new] = slots.try_emplace(name.value, static_cast<uint32_t>(names.size()));
+  if (is_new) {
+    names.push_back(name);
+    owners.push_back(static_cast<Owner>(0));
+  }
+  Owner& owner = owners[it->second];
+  owner = static_cast<Owner>(owner | (side == Side::A ? kOnlyA : kOnlyB));
+}
+
+Container* State::container(Value value) {
+  for (Container& container : heap) {
+    if (container.self == value) return &container;
+  }
+  return nullptr;
+}
+
+const Container* State::container(Value value) const {
+  return const_cast<State*>(this)->container(value);
+}
+
+namespace {
+
+template <typename F>
+void for_each_value(State& state, F visit) {
+  for (Half& half : state.half) {
+    for (Value& value : half.stack) visit(value);
+    for (Value& value : half.locals) visit(value);
+    for (Value& value : half.exceptions) visit(value);
+    if (!half.tested.valid()) continue;
+    visit(half.tested);
+    visit(half.truth);
+  }
+  for (Container& container : state.heap) {
+    for (Value& value : container.items) visit(value);
+  }
+}
+
+Value substitute(Values& values, Value in, Value from, Value to) {
+  if (in == from) return to;
+  const Node node = values[in];
+  switch (node.kind) {
+    case Kind::Not:
+      return values.negation(substitute(values, Value(node.x), from, to));
+    case Kind::Is:
+      if (node.x != from.value && node.y != from.value) return in;
+      return values.identity(node.x == from.value ? to : Value(node.x),
+                             node.y == from.value ? to : Value(node.y));
+    case Kind::Method:
+      return node.x == from.value ? values.method(to, Name(node.y)) : in;
+    case Kind::Null:
+    case Kind::Const:
+    case Kind::Code:
+    case Kind::Cell:
+    case Kind::Special:
+    case Kind::Unknown:
+    case Kind::Bool:
+    case Kind::Maybe:
+    case Kind::Fresh:
+      return in;
+  }
+  return in;
+}
+
+// Whether unify(x, y) would hold, without doing it. The nesting of containers is a DAG whose
+// depth the program text bounds; `budget` bounds the work.
+bool can_unify(Values& values, const State& state, Value x, Value y, size_t& budget) {
+  std::vector<std::pair<Value, Value>> todo{{x, y}};
+  std::vector<std::pair<Value, Value>> assumed;
+  while (!todo.empty()) {
+    if (budget-- == 0) return false;
+    const auto [a, b] = todo.back();
+    todo.pop_back();
+    if (a == b && !values.is(a, Kind::Fresh)) continue;
+    if (values.is(a, Kind::Code) && values.is(b, Kind::Code)) {
+      if (values[a].y == 0 && values[b].y == 1) continue;
+      return false;
+    }
+    const Container* in_a = state.container(a);
+    const Container* in_b = state.container(b);
+    if (in_a == nullptr && in_b == nullptr) return false;
+    if (in_a != nullptr && in_b != nullptr) {
+      if (in_a->shape != in_b->shape || in_a->items.size() != in_b->items.size()) return false;
+      if (in_a->side != Side::A || in_b->side != Side::B) return false;
+      // One object of A is one object of B.
+      bool known = false;
+      for (const auto& [p, q] : assumed) {
+        if ((p == a) != (q == b)) return false;
+        known = known || p == a;
+      }
+      if (known) continue;
+      assumed.emplace_back(a, b);
+      for (size_t i = 0; i < in_a->items.size(); ++i) {
+        todo.emplace_back(in_a->items[i], in_b->items[i]);
+      }
+      continue;
+    }
+    // A tuple that was built, and a constant one.
+    const Container* built = in_a != nullptr ? in_a : in_b;
+    const auto items = values.tuple_items(in_a != nullptr ? b : a);
+    if (built->shape != Container::kTuple || !items || items->size() != built->items.size()) {
+      return false;
+    }
+    for (size_t i = 0; i < items->size(); ++i) {
+      const Value constant = (*items)[i];
+      todo.emplace_back(in_a != nullptr ? built->items[i] : constant,
+                        in_a != nullptr ? constant : built->items[i]);
+    }
+  }
+  return true;
+}
+
+void forget(State& state, Value value) {
+  std::erase_if(state.heap, [&](const Container& container) { return container.self == value; });
+}
+
+}  // namespace
+
+void replace(Values& values, State& state, Value from, Value to) {
+  for_each_value(state, [&](Value& value) { value = substitute(values, value, from, to); });
+}
+
+void give_up(Values& values, State& state, Value from) {
+  std::vector<Value> todo{from};
+  while (!todo.empty()) {
+    const Value next = todo.back();
+    todo.pop_back();
+    const Container* container = state.container(next);
+    if (container == nullptr) continue;
+    for (Value item : container->items) todo.push_back(item);
+    forget(state, next);
+    replace(values, state, next, values.fresh(Kind::Unknown, values[next].hint));
+  }
+}
+
+bool unify(Values& values, State& state, Value x, Value y, CodePairs& pairs) {
+  if (x == y && !values.is(x, Kind::Fresh)) return true;
+  size_t budget = 10000;
+  if (!can_unify(values, state, x, y, budget)) return false;
+  std::vector<std::pair<Value, Value>> todo{{x, y}};
+  while (!todo.empty()) {
+    const auto [a, b] = todo.back();
+    todo.pop_back();
+    if (values.is(a, Kind::Code) && values.is(b, Kind::Code)) {
+      pairs.emplace_back(object::CodeId(values[a].x), object::CodeId(values[b].x));
+      continue;
+    }
+    const Container* in_a = state.container(a);
+    const Container* in_b = state.container(b);
+    // The same, or made the same by an earlier pair.
+    if (in_a == nullptr && in_b == nullptr) continue;
+    Value one;
+    if (in_a != nullptr && in_b != nullptr) {
+      for (size_t i = 0; i < in_a->items.size(); ++i) {
+        todo.emplace_back(in_a->items[i], in_b->items[i]);
+      }
+      one = values.fresh(Kind::Unknown, values[a].hint);
+    } else {
+      // What a tuple of constants holds are constants: there is nothing more to unify.
+      one = in_a != nullptr ? b : a;
+    }
+    const bool had_a = in_a != nullptr;
+    const bool had_b = in_b != nullptr;
+    if (had_a) forget(state, a);
+    if (had_b) forget(state, b);
+    if (had_a) replace(values, state, a, one);
+    if (had_b) replace(values, state, b, one);
+  }
+  return true;
+}
+
+void settle_heap(Values& values, State& state, CodePairs& pairs) {
+  if (state.heap.empty()) return;
+  std::unordered_set<uint32_t> used;
+  for (bool grew = true; grew;) {
+    const size_t before = used.size();
+    const auto use = [&](Value value) {
+      const Node& node = values[value];
+      if (node.kind == Kind::Method) value = Value(node.x);
+      if (values.is(value, Kind::Fresh)) used.insert(value.value);
+    };
+    for (Half& half : state.half) {
+      for (Value value : half.stack) use(value);
+      for (Value value : half.locals) use(value);
+    }
+    for (const Container& container : state.heap) {
+      if (used.contains(container.self.value)) {
+        for (Value value : container.items) use(value);
+      }
+    }
+    grew = used.size() > before;
+  }
+  std::erase_if(state.heap,
+                [&](const Container& container) { return !used.contains(container.self.value); });
+  std::vector<Value> of[2];
+  for (const Container& container : state.heap) of[index(container.side)].push_back(container.self);
+  size_t budget = 10000;
+  for (Value a : of[0]) {
+    for (Value b : of[1]) {
+      // Both may have gone with a container that held them.
+      if (state.container(a) == nullptr || state.container(b) == nullptr) continue;
+      if (!can_unify(values, state, a, b, budget)) continue;
+      unify(values, state, a, b, pairs);
+      break;
+    }
+  }
+}
+
+}  // namespace pellucid::verify

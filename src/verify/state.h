@@ -1,0 +1,84 @@
+// verify's symbolic state: what both sides hold at one pair of points.
+//
+// Two slots that have the same Value hold the same object; nothing else is known about how slots
+// relate. A stored state stands for every pair of concrete states that fits it, so a state that was
+// met before covers a new one if the values can be renamed to fit; if they cannot, the stored one
+// is weakened until both fit (`merge`): each pair of values becomes a value, a fact stays if both
+// had it. Values only split and facts only go, so this ends.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "verify/values.h"
+
+namespace pellucid::verify {
+
+// The locals of both code objects, cells and free variables among them, by name.
+struct Frame {
+  enum Owner : uint8_t { kOnlyA = 1, kOnlyB = 2, kShared = 3 };
+
+  std::vector<Name> names;
+  std::vector<Owner> owners;
+  std::unordered_map<uint32_t, uint32_t> slots;  // Name -> index
+
+  uint32_t slot(Name name) const;
+  void add(Name name, Side side);
+};
+
+// One side's half.
+struct Half {
+  std::vector<Value> stack;
+  std::vector<Value> locals;      // by slot of the Frame
+  std::vector<Value> exceptions;  // being handled, the innermost last
+  // Shared locals that were stored or deleted since the last effect. Overwriting a local may run a
+  // destructor, so the order is compared.
+  std::vector<uint32_t> stores;
+  // The value whose truth was asked last, and the answer: as long as there was no effect since, and
+  // only for copies that were kept on the stack. Who loads a local again, asks again.
+  Value tested;
+  Value truth;
+};
+
+// The contents of a Fresh value.
+struct Container {
+  enum Shape : uint8_t { kTuple, kList, kSlice };
+
+  Value self;
+  Side side = Side::A;
+  Shape shape = kTuple;
+  std::vector<Value> items;
+};
+
+struct State {
+  Half half[2];
+  std::vector<Container> heap;  // in the order of allocation
+
+  Half& operator[](Side side) { return half[index(side)]; }
+  const Half& operator[](Side side) const { return half[index(side)]; }
+  Container* container(Value value);
+  const Container* container(Value value) const;
+};
+
+// Everywhere in `state`, `from` turns out to be `to`.
+void replace(Values& values, State& state, Value from, Value to);
+
+// `from` becomes known to more than this frame: it and the containers in it turn Unknown.
+void give_up(Values& values, State& state, Value from);
+
+// Whether `x` of A and `y` of B are the same or, if both are fresh, can be taken for one object
+// from here on; if so, makes them one. Pairs of code objects that have to be equal for that are
+// appended.
+using CodePairs = std::vector<std::pair<object::CodeId, object::CodeId>>;
+bool unify(Values& values, State& state, Value x, Value y, CodePairs& pairs);
+
+// Makes one of the containers of A and B that hold the same, in order of allocation; drops those
+// that nothing refers to.
+void settle_heap(Values& values, State& state, CodePairs& pairs);
+
+// Weakens `known` until it covers `next` too; false if it did already. Their stacks are equally
+// deep.
+bool merge(Values& values, State& known, State next);
+
+}  // namespace pellucid::verify

@@ -1,0 +1,124 @@
+// verify's value numbers: what the symbolic states of both sides are made of.
+//
+// A Value stands for one object (or for none: NULL, an unbound local). Both code objects share one
+// table, so that "the same object" is "the same number", whichever side holds it. Constants, names
+// and locals of the two modules are unified here too: from here on nobody compares text.
+//
+// A value's node never changes. What is learnt on a path (a boolean turned out true, a local turned
+// out bound) replaces the value in the state of that path (state.h).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "flow/graph.h"
+#include "object/code.h"
+
+namespace pellucid::verify {
+
+using Value = Id<struct ValueTag>;
+using Name = Symbol;  // in Values::names, never in a module's pool
+
+enum class Side : uint8_t { A, B };
+inline constexpr size_t index(Side side) { return side == Side::A ? 0 : 1; }
+inline constexpr Side other(Side side) { return side == Side::A ? Side::B : Side::A; }
+
+enum class Kind : uint8_t {
+  Null,     // no object: an unbound local, or the NULL beside a callable
+  Const,    // x: its number among the constants
+  Code,     // x: its CodeId, y: its Side
+  Cell,     // x: Name of the variable; the cell that the frame starts with
+  Special,  // x: an op without inputs that always pushes the same object, y: its operand
+  Unknown,  // an object
+  Bool,     // True or False
+  Maybe,    // an object or none
+  Not,      // x: a boolean value; the other one
+  Is,       // x, y: values in the order of the test; whether they are one object
+  Fresh,    // a container that only this frame knows; its contents are in State::heap
+  Method,   // x: value of a Fresh list, y: Name; its bound method
+};
+
+struct Node {
+  Kind kind = Kind::Unknown;
+  uint32_t x = 0;
+  uint32_t y = 0;
+  Name hint;  // for people: what it was loaded from
+};
+
+// A constant, with items that are numbers of constants: equal constants have equal numbers.
+struct Constant {
+  object::ConstKind kind = object::ConstKind::None;
+  int64_t integer = 0;
+  Name text;
+  std::vector<uint32_t> items;
+  std::string repr;
+};
+
+class Values {
+ public:
+  Values(const object::Module& a, const object::Module& b);
+
+  const object::Module& module(Side side) const { return *modules_[index(side)]; }
+  const Node& operator[](Value value) const { return nodes_[value.index()]; }
+  std::string_view text(Name name) const { return names_.view(name); }
+  Name name(std::string_view text) { return names_.intern(text); }
+  Name name(Side side, Symbol symbol);
+
+  // The same arguments always give the same value.
+  Value null() const { return null_; }
+  Value none() const { return none_; }
+  Value boolean(bool truth) const { return truth ? true_ : false_; }
+  Value constant(Side side, object::ConstId id);
+  Value constant_number(uint32_t number) { return shared(Kind::Const, number, 0); }
+  Value cell(Name name) { return shared(Kind::Cell, name.value, 0); }
+  Value special(bytecode::Op op, uint32_t operand) {
+    return shared(Kind::Special, static_cast<uint32_t>(op), operand);
+  }
+  Value negation(Value truth);
+  Value identity(Value x, Value y);
+  Value method(Value list, Name name) { return shared(Kind::Method, list.value, name.value); }
+  // The constant that a global of this name stands for, where side A carries an object that is no
+  // literal and side B loads it by the name that it was given.
+  std::optional<Value> opaque(Name name);
+  // The tuple with its items in a fixed order, for tuples that stand for sets.
+  Value sorted(Value tuple);
+  // A tuple constant of these values, if all are constants.
+  std::optional<Value> tuple_of(const std::vector<Value>& items);
+
+  // A new value each time.
+  Value fresh(Kind kind, Name hint = Name());
+
+  bool is(Value value, Kind kind) const { return (*this)[value].kind == kind; }
+  bool is_object(Value value) const { return !is(value, Kind::Null) && !is(value, Kind::Maybe); }
+  bool is_boolean(Value value) const;
+  const Constant* as_constant(Value value) const;
+  std::optional<int64_t> as_integer(Value value) const;  // of an int that is no bool
+  // The items of a tuple constant.
+  std::optional<std::vector<Value>> tuple_items(Value value);
+  // Whether the object is true, where the value alone says so.
+  std::optional<bool> truth(Value value) const;
+
+  std::string describe(Value value) const;
+
+ private:
+  Value shared(Kind kind, uint32_t x, uint32_t y);
+  uint32_t number(Side side, object::ConstId id);
+  uint32_t intern(Constant constant, const std::string& key);
+  uint32_t intern_one(Side side, const object::Const& value);
+
+  const object::Module* modules_[2];
+  StringPool names_;
+  std::vector<Name> unified_[2];      // by Symbol of the module
+  std::vector<uint32_t> numbers_[2];  // by ConstId; kUnnumbered: not yet
+  std::vector<Constant> constants_;
+  std::unordered_map<std::string, uint32_t> constant_index_;
+  std::vector<Node> nodes_;
+  std::unordered_map<uint64_t, Value> shared_[12];
+  std::unordered_map<uint32_t, uint32_t> opaques_;  // Name -> number of the constant
+  Value null_, none_, true_, false_;
+};
+
+}  // namespace pellucid::verify

@@ -1,0 +1,240 @@
+#include "verify/walk.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace pellucid::verify {
+
+namespace {
+
+// How many sets of constants a pair of points is told apart by.
+constexpr uint32_t kMostVariants = 512;
+
+}  // namespace
+
+std::optional<Difference> Walk::run() {
+  Path start;
+  a_.enter(start.state);
+  b_.enter(start.state);
+  start.a = {BlockId(0u), 0, true};
+  start.b = {BlockId(0u), 0, true};
+  start.b_moved = true;
+  arrive(std::move(start));
+  while (!queue_.empty() && !difference_) {
+    const auto next = queue_.begin();
+    from_ = next->second;
+    queue_.erase(next);
+    Node& node = nodes_[from_];
+    node.queued = false;
+    Path path{node.state, node.key.a, node.key.b, true, false};
+    pass(a_, path.state, Side::A, path.a);
+    pass(b_, path.state, Side::B, path.b);
+    todo_.push_back(std::move(path));
+    while (!todo_.empty() && !difference_) {
+      Path one = std::move(todo_.back());
+      todo_.pop_back();
+      follow(std::move(one));
+    }
+  }
+  if (!difference_ && waits_forever()) {
+    difference_ = Difference{"a loop without effects has no counterpart", 0, 0};
+  }
+  return difference_;
+}
+
+void Walk::pass(Machine& machine, State& state, Side side, Point& point) const {
+  if (!point.entering) return;
+  point.entering = false;
+  std::vector<Value>& exceptions = state[side].exceptions;
+  const uint32_t depth = machine.graph()[point.block].exc_depth;
+  PELLUCID_CHECK(exceptions.size() >= depth);
+  exceptions.resize(depth);
+}
+
+void Walk::follow(Path path) {
+  const uint64_t hops = b_.hops();
+  const Stop at_a = a_.advance(path.state, path.a, true);
+  Stop at_b = at_a == Stop::Problem ? Stop::Effect : b_.advance(path.state, path.b, true);
+  // B waits at a join only for A to be at one.
+  if (at_b == Stop::Join && at_a != Stop::Join) at_b = b_.advance(path.state, path.b, false);
+  path.b_moved = path.b_moved || b_.hops() != hops || at_b == Stop::Spin;
+  if (at_a == Stop::Problem || at_b == Stop::Problem) {
+    fail(path, at_a == Stop::Problem ? a_.problem() : b_.problem());
+    return;
+  }
+  if (at_a == Stop::Join) return arrive(std::move(path));
+  if (at_a == Stop::Fork && at_b == Stop::Fork) return fork(std::move(path));
+  if (at_a != Stop::Effect || at_b != Stop::Effect) {
+    const auto what = [&](Stop stop, const Machine& machine, const Point& point) -> std::string {
+      if (stop == Stop::Spin) return "a loop without effects";
+      return stop == Stop::Fork
+                 ? "branch on " + values_.describe(machine.condition(path.state, point))
+                 : text(machine.effect(path.state, point));
+    };
+    if (at_a != at_b) fail(path, what(at_a, a_, path.a) + " / " + what(at_b, b_, path.b));
+    return;
+  }
+  Effect a = a_.effect(path.state, path.a);
+  Effect b = b_.effect(path.state, path.b);
+  if (!compare_effects(path, a, b)) return;
+  path.quiet = false;
+  for (Half& half : path.state.half) half.tested = half.truth = Value();
+  if (a.raises) raise(path, a, b);
+  if (!difference_) go_on(std::move(path), a, b);
+}
+
+void Walk::fork(Path path) {
+  const Value in_a = a_.condition(path.state, path.a);
+  const Value in_b = b_.condition(path.state, path.b);
+  if (in_a != in_b && in_a != values_.negation(in_b)) {
+    fail(path, "branch on " + values_.describe(in_a) + " / " + values_.describe(in_b));
+    return;
+  }
+  Path otherwise = path;
+  assume(values_, path.state, in_a, true);
+  assume(values_, otherwise.state, in_a, false);
+  todo_.push_back(std::move(otherwise));
+  todo_.push_back(std::move(path));
+}
+
+void Walk::raise(const Path& path, const Effect& a, const Effect& b) {
+  if (a.handler.valid() != b.handler.valid()) {
+    fail(path, text(a) + ": " + (a.handler.valid() ? "protected / not" : "not protected / is"));
+    return;
+  }
+  if (!a.handler.valid()) return;
+  const flow::Handler& x = a_.graph()[a.handler];
+  const flow::Handler& y = b_.graph()[b.handler];
+  if (x.lasti != y.lasti || x.pushes != y.pushes || x.exc_depth != y.exc_depth) {
+    fail(path, text(a) + ": its handlers start differently");
+    return;
+  }
+  Path handled{path.state, {x.entry, 0, true}, {y.entry, 0, true}, false, true};
+  std::vector<Value> pushed;
+  for (uint8_t i = 0; i < x.pushes; ++i) {
+    pushed.push_back(values_.fresh(Kind::Unknown, values_.name("<exception>")));
+  }
+  // Up to 3.10 this exception is being handled from here on; later PushExcInfo says so.
+  const bool handling = x.pushes == 6;
+  for (const auto& [side, handler] : {std::pair(Side::A, &x), std::pair(Side::B, &y)}) {
+    Half& half = handled.state[side];
+    PELLUCID_CHECK(half.stack.size() >= handler->depth);
+    half.stack.resize(handler->depth);
+    half.stack.insert(half.stack.end(), pushed.begin(), pushed.end());
+    const size_t enclosing = handler->exc_depth - (handling ? 1 : 0);
+    PELLUCID_CHECK(half.exceptions.size() >= enclosing);
+    half.exceptions.resize(enclosing);
+    if (handling) half.exceptions.push_back(pushed[4]);
+  }
+  arrive(std::move(handled));
+}
+
+void Walk::go_on(Path path, const Effect& a, const Effect& b) {
+  std::vector<Value> results;
+  for (uint32_t i = 0; i < a.results; ++i) {
+    const bool named = bytecode::operand_of(a.op) == bytecode::Operand::Name ||
+                       bytecode::operand_of(a.op) == bytecode::Operand::Cell;
+    results.push_back(values_.fresh(a.boolean ? Kind::Bool : Kind::Unknown,
+                                    named ? Name(a.a) : values_.name(bytecode::name_of(a.op))));
+  }
+  if (a.op == Op::ToBool) {
+    const Value truth = values_.fresh(Kind::Bool);
+    for (Half& half : path.state.half) {
+      half.tested = a.inputs[0];
+      half.truth = truth;
+    }
+  }
+  if (a.always) return;
+  if (a.op == Op::LoadFast || a.op == Op::DeleteFast) {
+    replace(values_, path.state, a.inputs[0], values_.fresh(Kind::Unknown, Name(a.a)));
+  }
+  (void)b;
+  switch (a.exit) {
+    case ExitKind::ForIter:
+    case ExitKind::Send:
+      for (const size_t way : {1, 0}) {
+        Path next = path;
+        a_.finish(next.state, next.a, results, way);
+        b_.finish(next.state, next.b, results, way);
+        todo_.push_back(std::move(next));
+      }
+      return;
+    case ExitKind::Return:
+    case ExitKind::Raise:
+    case ExitKind::Reraise:
+      return;
+    case ExitKind::Goto:
+    case ExitKind::Branch:
+    case ExitKind::BranchNone:
+      a_.finish(path.state, path.a, results, 0);
+      b_.finish(path.state, path.b, results, 0);
+      todo_.push_back(std::move(path));
+      return;
+  }
+}
+
+void Walk::arrive(Path path) {
+  State& state = path.state;
+  settle_heap(values_, state, pairs_);
+  if (!settle_locals(path, false)) return;
+  Key key;
+  key.a = path.a;
+  key.b = path.b;
+  uint32_t& variants = variants_[{path.a, path.b}];
+  if (variants < kMostVariants) {
+    const Frame& frame = *context_.frame;
+    for (uint32_t slot = 0; slot < frame.names.size(); ++slot) {
+      if (frame.owners[slot] == Frame::kShared) continue;
+      const Side side = frame.owners[slot] == Frame::kOnlyA ? Side::A : Side::B;
+      const Value value = state[side].locals[slot];
+      if (values_.is(value, Kind::Const)) key.constants.emplace_back(slot, value.value);
+    }
+  }
+  key.stores[0] = state.half[0].stores;
+  key.stores[1] = state.half[1].stores;
+  const auto [it, is_new] = index_.try_emplace(key, static_cast<uint32_t>(nodes_.size()));
+  const uint32_t to = it->second;
+  if (path.quiet && !path.b_moved) quiet_edges_.emplace_back(from_, to);
+  if (is_new) {
+    ++variants;
+    nodes_.push_back({std::move(key), std::move(state), false});
+  } else if (!merge(values_, nodes_[to].state, std::move(state))) {
+    return;
+  }
+  Node& node = nodes_[to];
+  if (node.queued) return;
+  node.queued = true;
+  queue_.insert({{node.key.a.block.value, node.key.a.at}, to});
+}
+
+// Whether B stands still on some way around a loop of A that has no effects.
+bool Walk::waits_forever() const {
+  std::vector<std::vector<uint32_t>> next(nodes_.size());
+  std::vector<uint32_t> ways(nodes_.size(), 0);
+  for (const auto& [from, to] : quiet_edges_) {
+    next[from].push_back(to);
+    ++ways[to];
+  }
+  std::vector<uint32_t> ready;
+  for (uint32_t i = 0; i < nodes_.size(); ++i) {
+    if (ways[i] == 0) ready.push_back(i);
+  }
+  size_t seen = 0;
+  while (!ready.empty()) {
+    const uint32_t node = ready.back();
+    ready.pop_back();
+    ++seen;
+    for (uint32_t to : next[node]) {
+      if (--ways[to] == 0) ready.push_back(to);
+    }
+  }
+  return seen < nodes_.size();
+}
+
+bool Walk::fail(const Path& path, std::string reason) {
+  difference_ = Difference{std::move(reason), a_.offset(path.a), b_.offset(path.b)};
+  return false;
+}
+
+}  // namespace pellucid::verify

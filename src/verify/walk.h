@@ -1,0 +1,96 @@
+// verify's walk: the product of two graphs, from their entries.
+//
+// A node is a pair of points with a state that covers every way of getting there. From a node both
+// machines run silently to their next effect; the effects must be the same, done to the same values
+// under handlers that lead on to equal places; then both go on. A branch on a pure condition that
+// is not known is followed both ways, by the side that meets it first; the other side then knows
+// the answer. Nodes are made where A has joins (and at handlers), and at B's joins where B alone
+// has branched. Constants in locals that only one side has are part of a node, so that a loop over
+// a state variable is followed state by state.
+//
+// Everything that is assumed of a node holds for all that leads there (a greatest fixpoint), except
+// that two silent loops must not wait for each other: `silent_cycle` looks for those at the end.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "verify/machine.h"
+
+namespace pellucid::verify {
+
+struct Difference {
+  std::string reason;
+  uint32_t offset_a = 0;
+  uint32_t offset_b = 0;
+};
+
+// Whether a qualified name of B is one of A that lost its outermost part.
+bool qualname_fits(std::string_view a, std::string_view b);
+
+class Walk {
+ public:
+  Walk(Context& context, Machine& a, Machine& b, bool moved)
+      : context_(context), values_(*context.values), a_(a), b_(b), moved_(moved) {}
+
+  // The first place where the proof stops, if it does.
+  std::optional<Difference> run();
+  // Code objects that have to be equal for it to hold.
+  const CodePairs& pairs() const { return pairs_; }
+
+ private:
+  struct Key {
+    Point a, b;
+    std::vector<std::pair<uint32_t, uint32_t>> constants;  // slot, value
+    std::vector<uint32_t> stores[2];
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
+
+  struct Node {
+    Key key;
+    State state;
+    bool queued = false;
+  };
+
+  struct Path {
+    State state;
+    Point a, b;
+    // Since the node:
+    bool quiet = true;     // there was no effect
+    bool b_moved = false;  // to another block
+  };
+
+  void follow(Path path);
+  void arrive(Path path);
+  void fork(Path path);
+  bool compare_effects(Path& path, Effect& a, Effect& b);
+  void raise(const Path& path, const Effect& a, const Effect& b);
+  void go_on(Path path, const Effect& a, const Effect& b);
+  bool settle_locals(Path& path, bool at_effect);
+  bool same_qualname(const Effect& a, Value x, Value y, size_t input) const;
+  std::string text(const Effect& effect) const;
+  bool fail(const Path& path, std::string reason);
+  bool waits_forever() const;
+  void pass(Machine& machine, State& state, Side side, Point& point) const;
+
+  Context& context_;
+  Values& values_;
+  Machine& a_;
+  Machine& b_;
+  bool moved_;
+  CodePairs pairs_;
+  std::vector<Node> nodes_;
+  std::map<Key, uint32_t> index_;
+  std::map<std::pair<Point, Point>, uint32_t> variants_;
+  std::set<std::pair<std::pair<uint32_t, uint32_t>, uint32_t>> queue_;  // (A's block, at), node
+  std::vector<std::pair<uint32_t, uint32_t>> quiet_edges_;              // where B did not move
+  std::vector<Path> todo_;
+  uint32_t from_ = 0;
+  std::optional<Difference> difference_;
+};
+
+}  // namespace pellucid::verify
