@@ -5,12 +5,9 @@ function(pellucid_sources out folder)
 endfunction()
 
 # pellucid_layer(<name> <layers it may know>...): the static library pellucid_<name> of src/<name>.
-# Sets pellucid_<name>_HAS_SOURCES; a layer of headers alone gets an empty source file.
+# A layer of headers alone gets an empty source file.
 function(pellucid_layer name)
   pellucid_sources(sources src/${name})
-  if(sources)
-    set(pellucid_${name}_HAS_SOURCES TRUE PARENT_SCOPE)
-  endif()
   if(PELLUCID_PREBUILT)
     add_library(pellucid_${name} STATIC IMPORTED GLOBAL)
     set_target_properties(pellucid_${name} PROPERTIES
