@@ -153,6 +153,15 @@ NodeId lazy_value(ast::Tree& tree, NodeId literal) {
       statements = std::move(rest);
     }
   }
+  // `*Ts = *x`: the default is unpacked into the one value that is returned.
+  if (statements.size() == 2 && tree.is(statements[0], ast::Kind::Assign) &&
+      tree.is(statements[1], ast::Kind::Return)) {
+    const auto assign = tree.as<ast::Assign>(statements[0]);
+    const auto targets = tree.items(assign.targets);
+    if (targets.size() == 1 && tree.is(targets[0], ast::Kind::Tuple)) {
+      return tree.add(ast::Starred{assign.value}, tree.where(literal));
+    }
+  }
   return returned_expression(tree, tree.list(statements));
 }
 

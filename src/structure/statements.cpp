@@ -100,12 +100,20 @@ void Statements::protect(Symbol local) {
 std::vector<NodeId> Statements::take_all(std::span<const ValueId> ids) {
   std::vector<size_t> hard;
   bool spill = false;
+  // A function that only closes over cells may be made later: nothing sees when it is. The hidden
+  // function of type parameters is made after the defaults that are passed to it.
+  const auto is_movable = [&](const Entry& entry) {
+    const ir::Value& value = c_.graph[entry.value];
+    if (value.kind != ValueKind::Instr || entry.uses_left != 1) return false;
+    if (value.op == Op::MakeFunction) return (value.a & ~uint32_t{bytecode::kClosure}) == 0;
+    return value.op == Op::SetFunctionAttribute && value.a == bytecode::kClosure;
+  };
   for (const ValueId id : ids) {
     if (c_.materialized.count(id)) continue;
     const size_t at = find(id);
     if (at == pending_.size()) continue;
     const Entry& entry = pending_[at];
-    if (entry.reloadable) continue;
+    if (entry.reloadable || is_movable(entry)) continue;
     if (!hard.empty() && at <= hard.back()) spill = true;
     const Assignment* assignment = assignment_of(id);
     const bool walrus = assignment && assignment->targets.size() == 1 &&
@@ -117,7 +125,8 @@ std::vector<NodeId> Statements::take_all(std::span<const ValueId> ids) {
   if (!hard.empty()) {
     const size_t low = *std::min_element(hard.begin(), hard.end());
     for (size_t i = low; i < pending_.size() && !spill; ++i) {
-      if (!pending_[i].reloadable && std::find(hard.begin(), hard.end(), i) == hard.end()) spill = true;
+      if (pending_[i].reloadable || is_movable(pending_[i])) continue;
+      if (std::find(hard.begin(), hard.end(), i) == hard.end()) spill = true;
     }
     if (spill) spill_from(low);
   }
