@@ -113,18 +113,26 @@ std::vector<NodeId> to_vector(const ast::Tree& tree, ListId list) {
   return {tree.items(list).begin(), tree.items(list).end()};
 }
 
-// The values of `.defaults` and `.kwdefaults`, which the hidden function took as arguments.
+// The values of `.defaults` and `.kwdefaults`, which the hidden function took as arguments. (CPython
+// calls the second one `.defaults`, too, where it is the only one.)
 bool pass_defaults(ast::Tree& tree, NodeId hidden_args, std::span<const NodeId> args,
                    NodeId function_args) {
   const auto parameters = to_vector(tree, tree.as<ast::arguments>(hidden_args).args);
   if (parameters.size() != args.size()) return false;
-  for (size_t i = 0; i < args.size(); ++i) {
-    const std::string_view name = tree.text(tree.as<ast::arg>(parameters[i]).arg);
-    const bool done = name == ".defaults" ? set_defaults(tree, function_args, args[i])
-                                          : set_keyword_defaults(tree, function_args, args[i]);
-    if (!done) return false;
-  }
-  return true;
+  const auto passed = [&](ListId list) {
+    for (const NodeId item : tree.items(list)) {
+      if (!tree.is(item, Kind::Name)) continue;
+      for (size_t i = 0; i < args.size(); ++i) {
+        if (tree.as<ast::arg>(parameters[i]).arg == tree.as<ast::Name>(item).id) return args[i];
+      }
+    }
+    return NodeId();
+  };
+  const auto all = tree.as<ast::arguments>(function_args);
+  const NodeId defaults = passed(all.defaults);
+  const NodeId keyword_defaults = passed(all.kw_defaults);
+  return (!defaults.valid() || set_defaults(tree, function_args, defaults)) &&
+         (!keyword_defaults.valid() || set_keyword_defaults(tree, function_args, keyword_defaults));
 }
 
 }  // namespace
