@@ -141,9 +141,13 @@ std::optional<Stop> Machine::leave(State& state, Point& point) {
   }
   const auto truth = values.truth(condition(state, point));
   if (!truth) return Stop::Fork;
-  state[side_].stack.pop_back();
-  go(point, exit.next[*truth ? 0 : 1]);
+  choose(state, point, *truth);
   return std::nullopt;
+}
+
+void Machine::choose(State& state, Point& point, bool truth) const {
+  state[side_].stack.pop_back();
+  go(point, block(point).exit.next[truth ? 0 : 1]);
 }
 
 Value Machine::condition(const State& state, const Point& point) const {

@@ -70,6 +70,8 @@ class Machine {
   void finish(State& state, Point& point, const std::vector<Value>& results, size_t way) const;
   // The condition after Stop::Fork.
   Value condition(const State& state, const Point& point) const;
+  // Takes that branch.
+  void choose(State& state, Point& point, bool truth) const;
   const std::string& problem() const { return problem_; }
   uint32_t offset(const Point& point) const;
   // Blocks entered so far: whether it moves at all.

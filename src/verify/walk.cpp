@@ -64,7 +64,7 @@ void Walk::follow(Path path) {
     return;
   }
   if (at_a == Stop::Join) return arrive(std::move(path));
-  if (at_a == Stop::Fork && at_b == Stop::Fork) return fork(std::move(path));
+  if (at_a == Stop::Fork && at_b == Stop::Fork) return fork(path);
   if (at_a != Stop::Effect || at_b != Stop::Effect) {
     const auto what = [&](Stop stop, const Machine& machine, const Point& point) -> std::string {
       if (stop == Stop::Spin) return "a loop without effects";
@@ -84,18 +84,21 @@ void Walk::follow(Path path) {
   if (!difference_) go_on(std::move(path), a, b);
 }
 
-void Walk::fork(Path path) {
+void Walk::fork(const Path& path) {
   const Value in_a = a_.condition(path.state, path.a);
   const Value in_b = b_.condition(path.state, path.b);
   if (in_a != in_b && in_a != values_.negation(in_b)) {
     fail(path, "branch on " + values_.describe(in_a) + " / " + values_.describe(in_b));
     return;
   }
-  Path otherwise = path;
-  assume(values_, path.state, in_a, true);
-  assume(values_, otherwise.state, in_a, false);
-  todo_.push_back(std::move(otherwise));
-  todo_.push_back(std::move(path));
+  for (const bool truth : {false, true}) {
+    Path way = path;
+    // Copies of the condition that were kept are decided with it.
+    assume(values_, way.state, in_a, truth);
+    a_.choose(way.state, way.a, truth);
+    b_.choose(way.state, way.b, truth == (in_a == in_b));
+    todo_.push_back(std::move(way));
+  }
 }
 
 void Walk::raise(const Path& path, const Effect& a, const Effect& b) {

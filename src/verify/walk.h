@@ -66,7 +66,7 @@ class Walk {
 
   void follow(Path path);
   void arrive(Path path);
-  void fork(Path path);
+  void fork(const Path& path);
   bool compare_effects(Path& path, Effect& a, Effect& b);
   void raise(const Path& path, const Effect& a, const Effect& b);
   void go_on(Path path, const Effect& a, const Effect& b);
