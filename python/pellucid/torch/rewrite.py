@@ -67,7 +67,7 @@ def rewrite(code: CodeType, tag: str) -> Rewriting:
 
 
 def _reason(result: Any) -> str:
-    """Why a source is not proven: what the decompiler left out comes before where the proof stops."""
+    """Why a source is not proven: what is left out comes before where the proof stops."""
     if result.verdict.status in ("identical", "equivalent"):
         return ""
     for entry in result.diagnostics:
