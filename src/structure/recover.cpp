@@ -3,6 +3,7 @@
 #include "structure/conditions.h"
 #include "structure/emit.h"
 #include "structure/handlers.h"
+#include "structure/rotate.h"
 #include "structure/tails.h"
 
 namespace pellucid::structure {
@@ -30,6 +31,8 @@ Result<ast::ListId> recover(const ir::Function& function, ast::Tree& tree,
     graph.thread_empty_blocks();
     reduce_conditions(graph, none_of(tree.module()));
     graph.thread_empty_blocks();
+    // Only now is the test of a loop one value, and the copy of it as well.
+    undo_rotation(graph);
     Expressions expressions(graph.f, tree, bodies);
     return Emitter(graph, tree, expressions).run();
   } catch (const NotStructured& reason) {
