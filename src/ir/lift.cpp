@@ -277,6 +277,7 @@ class Lifter {
       }
     }
     for (ValueId& id : out_.operand_pool) id = resolve(id);
+    for (Value& value : out_.values) drop_nulls(value);
     for (Block& block : out_.blocks) {
       for (ValueId& id : block.operands) id = resolve(id);
       for (ValueId& id : block.entry_stack) id = resolve(id);
@@ -284,6 +285,21 @@ class Lifter {
         for (ValueId& id : edge.args) id = resolve(id);
       }
     }
+  }
+
+  // A NULL in a slot of a callable that came by way of a loop: known only now.
+  void drop_nulls(Value& value) {
+    if (value.kind != ValueKind::Instr ||
+        (value.op != Op::Call && value.op != Op::CallKw && value.op != Op::CallEx)) {
+      return;
+    }
+    const auto operands = out_.operand_pool.begin() + value.first;
+    const auto slots = operands + std::min(value.b, value.count);
+    const auto kept = std::remove_if(operands, slots, [&](ValueId id) {
+      return out_[id].kind == ValueKind::Null;
+    });
+    std::move(slots, operands + value.count, kept);
+    value.count -= static_cast<uint32_t>(slots - kept);
   }
 
   ValueId only_argument(BlockId id, size_t p) {

@@ -154,6 +154,14 @@ class Converter {
     return candidate;
   }
 
+  // What the `def` of the root is called: `<lambda>` and `<genexpr>` are no names.
+  static std::string function_name(nb::handle live) {
+    const std::string name = utf8(live.attr("co_name"));
+    if ((number(live, "co_flags") & object::kOptimized) == 0 || is_identifier(name)) return name;
+    const std::string part = identifier_part(name);
+    return is_identifier(part) ? part : "_" + part;
+  }
+
   std::vector<Symbol> variables(nb::handle code, const char* attribute, bool rename) {
     std::vector<Symbol> symbols;
     for (const std::string& name : texts(code, attribute)) {
@@ -172,7 +180,7 @@ class Converter {
     code.stacksize = number(live, "co_stacksize");
     code.flags = number(live, "co_flags");
     code.firstlineno = nb::cast<int32_t>(live.attr("co_firstlineno"));
-    code.name = intern(utf8(live.attr("co_name")));
+    code.name = intern(id == module_.root ? function_name(live) : utf8(live.attr("co_name")));
     code.filename = intern(utf8(live.attr("co_filename")));
     code.bytecode = bytes_of(live, "co_code");
 #if PY_VERSION_HEX >= 0x030B0000

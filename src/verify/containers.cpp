@@ -44,9 +44,8 @@ class Containers {
         return store();
       case Op::DeleteSubscr:
         return erase();
-      case Op::LoadAttr:
       case Op::LoadMethod:
-        return attribute(instr, name);
+        return method(name);
       case Op::Call:
         return call(instr);
       default:
@@ -220,17 +219,18 @@ class Containers {
     return true;
   }
 
-  bool attribute(const Instr& instr, Name name) {
+  // Only what will be called: a method that is bound for its own sake is an object.
+  bool method(Name name) {
     if (list(top(1)) == nullptr) return false;
     constexpr std::array known{"append", "extend", "pop", "clear", "copy", "insert", "reverse"};
     const auto wanted = values_.text(name);
     if (std::none_of(known.begin(), known.end(), [&](const char* k) { return wanted == k; })) {
       return false;
     }
-    const Value method = values_.method(top(1), name);
+    const Value found = values_.method(top(1), name);
     pop(1);
-    if (instr.op == Op::LoadMethod) stack_.push_back(values_.null());
-    stack_.push_back(method);
+    stack_.push_back(values_.null());
+    stack_.push_back(found);
     return true;
   }
 

@@ -115,7 +115,8 @@ bool Machine::execute(State& state, const Instr& instr) {
     case Op::IsOp: {
       // A test of a test would nest values as deep as the input likes: leave it to be an effect.
       const auto nests = [&](Value value) {
-        return values.is(value, Kind::Is) || values.is(value, Kind::Not);
+        return values.is(value, Kind::Is) || values.is(value, Kind::Not) ||
+               values.is(value, Kind::Method);
       };
       if (nests(peek(stack, 1)) || nests(peek(stack, 2))) return false;
       const Value y = pop(stack);
@@ -171,7 +172,6 @@ bool Machine::execute(State& state, const Instr& instr) {
     case Op::DeleteSubscr:
     case Op::Call:
       return execute_on_fresh(values, state, side_, instr, Name());
-    case Op::LoadAttr:
     case Op::LoadMethod:
       return execute_on_fresh(values, state, side_, instr, local(instr));
 
@@ -190,6 +190,7 @@ bool Machine::execute(State& state, const Instr& instr) {
     case Op::LoadBuildClass:
     case Op::LoadSpecial:
     case Op::LoadSuper:
+    case Op::LoadAttr:
     case Op::StoreAttr:
     case Op::DeleteAttr:
     case Op::Binary:

@@ -59,11 +59,20 @@ def rewrite(code: CodeType, tag: str) -> Rewriting:
         names = stable_globals(code.co_names, _all_names(code), tag)
         shown = _with_names(code, names)
         result = decompile_ex(shown)
-        verdict = Verdict(result.verdict.status, scrub(result.verdict.reason))
+        verdict = Verdict(result.verdict.status, scrub(_reason(result)))
         return Rewriting(code, result.source, verdict, names, shown, result)
     except Exception as error:
         reason = str(error).strip() or "no message"
         return Rewriting(code, None, Verdict("failed", scrub(f"{type(error).__name__}: {reason}")))
+
+
+def _reason(result: Any) -> str:
+    """Why a source is not proven: what is left out comes before where the proof stops."""
+    if result.verdict.status in ("identical", "equivalent"):
+        return ""
+    for entry in result.diagnostics:
+        return f"{entry.message} at byte 0x{entry.offset:x}"
+    return str(result.verdict.reason)
 
 
 def same_instructions(a: CodeType, b: CodeType) -> bool:
