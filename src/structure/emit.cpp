@@ -268,10 +268,14 @@ BlockId Emitter::branch(BlockId block, const Scope& scope, Statements& out, bool
   const BlockId then_block = b.next[near].to, else_block = b.next[b.jump].to;
   const BlockId meet = meeting_point(block, scope);
   Scope inner = scope;
-  if (meet.valid()) inner.follow = meet;
+  if (meet.valid()) {
+    inner.follow = meet;
+    out.settle();
+  }
 
   const auto arm = [&](uint8_t edge, const Scope& arm_scope, bool& arm_falls) {
     Statements statements(context_);
+    statements.adopt(out);
     statements.pass(b.next[edge]);
     arm_falls = emit(b.next[edge].to, arm_scope, statements);
     return tree_.list(statements.take_list());

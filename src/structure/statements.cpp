@@ -40,7 +40,24 @@ size_t Statements::hard_pending() const {
                                            [](const Entry& entry) { return !entry.reloadable; }));
 }
 
+void Statements::settle() {
+  spill_from(0);
+  std::vector<Entry> pending = std::move(pending_);
+  pending_.clear();
+  for (Entry& entry : pending) {
+    if (c_.graph[entry.value].op == Op::LoadFast && !c_.materialized.count(entry.value)) {
+      spill_entry(entry);
+    }
+  }
+}
+
+void Statements::adopt(const Statements& other) {
+  std::copy_if(other.pending_.begin(), other.pending_.end(), std::back_inserter(pending_),
+               [](const Entry& entry) { return entry.reloadable; });
+}
+
 void Statements::push(ValueId id, NodeId node, bool reloadable) {
+  if (reloadable && c_.graph[id].uses == 0) return;
   pending_.push_back({id, node, std::max(1u, c_.graph[id].uses), reloadable});
 }
 

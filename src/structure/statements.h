@@ -57,6 +57,12 @@ class Statements {
   // Assigns every pending value that is not reloadable to a temporary.
   void spill_all();
 
+  // The same, with the locals that have been loaded and not used yet.
+  void settle();
+
+  // Takes over the locals that `other` has loaded and not used yet.
+  void adopt(const Statements& other);
+
   // Assigns the arguments of an edge to the names of the parameters of its target.
   void pass(const ir::Edge& edge);
 
