@@ -166,7 +166,10 @@ std::vector<NodeId> Statements::take_all(std::span<const ValueId> ids) {
     const size_t at = find(id);
     if (at == pending_.size()) {
       const ir::Value& value = c_.graph[id];
-      if (value.kind == ValueKind::Instr && value.op == Op::LoadConst) {
+      const bool constant = value.op == Op::LoadConst || value.op == Op::LoadClosure ||
+                            value.op == Op::LoadAssertionError || value.op == Op::LoadBuildClass ||
+                            value.op == Op::LoadCommonConstant;
+      if (value.kind == ValueKind::Instr && constant) {
         nodes.push_back(remake(id));
         continue;
       }
