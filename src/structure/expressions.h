@@ -61,6 +61,7 @@ class Expressions {
   // displays.cpp
   ast::NodeId display(const ir::Value& value, Nodes operands);
   ast::NodeId extended(const ir::Value& value, Nodes operands);
+  ast::NodeId updated(const ir::Value& value, Nodes operands);
   ast::NodeId unpack_38(const ir::Value& value, Nodes operands);
   // strings.cpp
   ast::NodeId string(const ir::Value& value, Nodes operands);
