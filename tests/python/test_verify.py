@@ -1,6 +1,6 @@
 """verify::compare, the oracle of the project, against pinned pairs and an independent judge.
 
-`verify_cases.py` holds the pairs. What the judge of the shared folder tells apart must never be
+The pairs are in tests/cases/verify. What the judge of the shared folder tells apart must never be
 proven equal: a sample of its mutants runs here, `tools/check_mutants.py` takes as many as wanted.
 """
 
@@ -34,9 +34,8 @@ def test_pinned_pairs_are_told_apart_or_proven(any_python: Tuple[str, str]) -> N
     wrong = []
     for case, answer in pairs:
         asked, got = json.loads(case), json.loads(answer)
-        if (got["verdict"] in PROVEN) != (asked["expected"] == "same"):
-            reasons = [code["reason"] for code in got["codes"]]
-            wrong.append((asked["name"], asked["expected"], got["verdict"], reasons))
+        if (got["verdict"] in PROVEN) != asked["title"].startswith("same:"):
+            wrong.append((asked["title"], got["verdict"], [c["reason"] for c in got["codes"]]))
     assert wrong == []
 
 
