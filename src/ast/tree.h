@@ -118,6 +118,13 @@ class Tree {
     return NodeId(records_.size() - 1);
   }
 
+  // A node with the same fields; its children are shared until they are replaced.
+  NodeId copy(NodeId id) {
+    const Record record = records_[id.index()];
+    records_.push_back(record);
+    return NodeId(records_.size() - 1);
+  }
+
   // The node as a T; its kind must be T's.
   template <typename T>
   T as(NodeId id) const {
@@ -212,6 +219,9 @@ class Tree {
 // Text like Python's ast.dump(node, indent=1), for goldens and people.
 std::string dump(const Tree& tree, NodeId root);
 void check(const Tree& tree, NodeId root);
+
+// The same statements (or other nodes) once more: nothing is shared but names and constants.
+ListId clone(Tree& tree, ListId list);
 
 // Whether two subtrees (of one tree) are equal but for places.
 bool same(const Tree& tree, NodeId a, NodeId b);

@@ -7,6 +7,7 @@
 #include "bytecode/decode.h"
 #include "flow/build.h"
 #include "ir/lift.h"
+#include "ir/simplify.h"
 #include "polish/polish.h"
 #include "print/print.h"
 #include "structure/expressions.h"
@@ -40,7 +41,10 @@ Result<ir::Function> to_ir(const object::Module& module, object::CodeId code) {
   PELLUCID_TRY(const bytecode::Stream stream, bytecode::decode(module, code));
   PELLUCID_TRY(const flow::Graph graph, flow::build(module, stream));
   // From here on no version is visible.
-  return ir::lift(module, graph);
+  PELLUCID_TRY(ir::Function function, ir::lift(module, graph));
+  // Lists that generated code keeps its values in are replaced by the values.
+  ir::simplify(module, function);
+  return function;
 }
 
 // The statements of one code object, or what stands in the way.
@@ -121,7 +125,7 @@ Result<std::string> dump_stage(object::Module& module, object::CodeId root, cons
       text += flow::dump(module, graph);
       continue;
     }
-    PELLUCID_TRY(const ir::Function function, ir::lift(module, graph));
+    PELLUCID_TRY(const ir::Function function, to_ir(module, code));
     if (stage == "ir") {
       text += ir::dump(module, function);
       continue;

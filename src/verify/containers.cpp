@@ -65,12 +65,8 @@ class Containers {
     return found != nullptr && found->shape == Container::kList ? found : nullptr;
   }
 
-  // The items of a list or tuple that is known, or of a tuple constant.
   std::optional<std::vector<Value>> items_of(Value value) {
-    const Container* found = state_.container(value);
-    if (found == nullptr) return values_.tuple_items(value);
-    if (found->shape == Container::kSlice) return std::nullopt;
-    return found->items;
+    return verify::items_of(values_, state_, value);
   }
 
   Value make(Container::Shape shape, std::vector<Value> items) {
@@ -306,6 +302,13 @@ class Containers {
 };
 
 }  // namespace
+
+std::optional<std::vector<Value>> items_of(Values& values, const State& state, Value value) {
+  const Container* found = state.container(value);
+  if (found == nullptr) return values.tuple_items(value);
+  if (found->shape == Container::kSlice) return std::nullopt;
+  return found->items;
+}
 
 bool execute_on_fresh(Values& values, State& state, Side side, const Instr& instr, Name name) {
   return Containers(values, state, side).run(instr, name);

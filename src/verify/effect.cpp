@@ -179,6 +179,13 @@ void Machine::describe(const Instr& instr, const State& state, Effect& effect) c
         effect.inputs.pop_back();
       }
       effect.a = effect.b = 0;
+      // The callee sees the items of `*args`, whatever held them.
+      if (effect.inputs.size() != 2) break;
+      if (const auto items = items_of(values, state, effect.inputs[1])) {
+        effect.op = Op::Call;
+        effect.inputs.pop_back();
+        effect.inputs.insert(effect.inputs.end(), items->begin(), items->end());
+      }
       break;
     case Op::BuildConstKeyMap: {
       const auto keys = values.tuple_items(effect.inputs.back());
