@@ -73,7 +73,7 @@ class Containers {
     if (shape == Container::kTuple) {
       if (const auto constant = values_.tuple_of(items)) return *constant;
     }
-    constexpr std::array names{"(...)", "[...]", "slice(...)"};
+    constexpr std::array names{"(...)", "[...]", "slice(...)", "{...}"};
     const Value self = values_.fresh(Kind::Fresh, values_.name(names[shape]));
     state_.heap.push_back({self, side_, shape, std::move(items)});
     return self;
@@ -306,7 +306,7 @@ class Containers {
 std::optional<std::vector<Value>> items_of(Values& values, const State& state, Value value) {
   const Container* found = state.container(value);
   if (found == nullptr) return values.tuple_items(value);
-  if (found->shape == Container::kSlice) return std::nullopt;
+  if (found->shape != Container::kTuple && found->shape != Container::kList) return std::nullopt;
   return found->items;
 }
 

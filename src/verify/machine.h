@@ -84,6 +84,8 @@ class Machine {
   void go(Point& point, BlockId next) const { point = {next, 0, true}; }
   bool execute(State& state, const Instr& instr);
   bool fail(std::string reason);
+  bool is_test_of_local(const Point& point) const;
+  bool load_for_test(State& state, Point& point) const;
   bool take_cell(State& state, Point& point) const;
   std::optional<Stop> leave(State& state, Point& point);
   Name local(const Instr& instr) const { return context_->values->name(side_, instr.symbol()); }
@@ -111,5 +113,6 @@ std::optional<std::vector<Value>> items_of(Values& values, const State& state, V
 
 // Instructions on containers that only this frame knows; false if it takes an effect.
 bool execute_on_fresh(Values& values, State& state, Side side, const Instr& instr, Name name);
+bool execute_on_dictionary(Values& values, State& state, Side side, const Instr& instr);
 
 }  // namespace pellucid::verify
