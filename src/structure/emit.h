@@ -46,6 +46,7 @@ class Emitter {
   BlockId for_loop(BlockId block, const Scope& scope, Statements& out);
   BlockId while_loop(BlockId block, const Scope& scope, Statements& out);
   BlockId break_target(const Loop* loop, BlockId header, BlockId exhausted) const;
+  bool ends_in_handler(BlockId block, uint32_t depth_outside) const;
   std::vector<BlockId> left_to(const Loop& loop, BlockId exhausted) const;
 
   // try.cpp

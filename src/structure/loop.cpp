@@ -56,6 +56,20 @@ BlockId Emitter::for_loop(BlockId block, const Scope& scope, Statements& out) {
   return follow;
 }
 
+// Whether a block belongs to an `except` clause down to its end: clauses are laid out behind all
+// normal code, wherever the `try` stands.
+bool Emitter::ends_in_handler(BlockId block, uint32_t depth_outside) const {
+  const ir::Block& b = graph_[block];
+  if (b.exc_depth <= depth_outside) return false;
+  for (size_t i = b.items.size(); i-- > 0;) {
+    const ir::Value& value = graph_[b.items[i]];
+    if (value.kind != ValueKind::Instr || value.op != Op::PopExcept) continue;
+    // Behind its end, a constant may still be returned.
+    return i + 1 == b.items.size() || (b.exit == ExitKind::Return && i + 2 == b.items.size());
+  }
+  return true;
+}
+
 // Where control that leaves the loop other than by its test ends up: blocks laid out behind it.
 // Blocks before `exhausted` that never come back are still inside (`if c: f(); break`).
 std::vector<BlockId> Emitter::left_to(const Loop& loop, BlockId exhausted) const {
@@ -84,8 +98,9 @@ std::vector<BlockId> Emitter::left_to(const Loop& loop, BlockId exhausted) const
     const BlockId target = skip_markers(todo.back());
     todo.pop_back();
     if (!seen.insert(target).second || loop.contains[target.index()]) continue;
-    if (target == exhausted || graph_[target].offset >= end ||
-        !analysis_.dominates(loop.header, target)) {
+    const bool laid_out_behind =
+        graph_[target].offset >= end && !ends_in_handler(target, graph_[loop.header].exc_depth);
+    if (target == exhausted || laid_out_behind || !analysis_.dominates(loop.header, target)) {
       found.push_back(target);
       continue;
     }

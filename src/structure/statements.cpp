@@ -67,7 +67,9 @@ void Statements::forget_adopted() {
 
 void Statements::push(ValueId id, NodeId node, bool reloadable) {
   if (reloadable && c_.graph[id].uses == 0) return;
-  pending_.push_back({id, node, std::max(1u, c_.graph[id].uses), reloadable, false});
+  // The second use of what a chain compares twice lies within the chain.
+  const uint32_t uses = c_.pivots.count(id) ? 1u : std::max(1u, c_.graph[id].uses);
+  pending_.push_back({id, node, uses, reloadable, false});
 }
 
 // The expression of a value that costs nothing to compute again.
@@ -145,7 +147,7 @@ std::vector<NodeId> Statements::take_all(std::span<const ValueId> ids) {
     const bool walrus = assignment && assignment->targets.size() == 1 &&
                         c_.tree.is(assignment->targets[0], ast::Kind::Name);
     if (assignment && !walrus) spill = true;
-    if (entry.uses_left > 1 && !c_.pivots.count(id)) spill = true;
+    if (entry.uses_left > 1) spill = true;
     hard.push_back(at);
   }
   if (!hard.empty()) {
