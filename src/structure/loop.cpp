@@ -80,11 +80,15 @@ std::vector<BlockId> Emitter::left_to(const Loop& loop, BlockId exhausted) const
   std::vector<BlockId> found;
   std::unordered_set<BlockId> seen;
   std::vector<BlockId> todo;
+  std::unordered_set<BlockId> entries;  // of the handlers of blocks in the loop
   const auto visit = [&](BlockId from) {
     const HandlerId handler = graph_[from].handler;
     if (handler.valid() && handler != graph_[loop.header].handler) {
       const BlockId entry = graph_.f.handlers[handler.index()].entry;
-      if (analysis_.dominates(loop.header, entry)) todo.push_back(entry);
+      if (analysis_.dominates(loop.header, entry)) {
+        entries.insert(entry);
+        todo.push_back(entry);
+      }
     }
     for (const ir::Edge& edge : graph_[from].next) {
       if (edge.to.valid() && !loop.contains[edge.to.index()]) todo.push_back(edge.to);
@@ -98,8 +102,9 @@ std::vector<BlockId> Emitter::left_to(const Loop& loop, BlockId exhausted) const
     const BlockId target = skip_markers(todo.back());
     todo.pop_back();
     if (!seen.insert(target).second || loop.contains[target.index()]) continue;
-    const bool laid_out_behind =
-        graph_[target].offset >= end && !ends_in_handler(target, graph_[loop.header].exc_depth);
+    const bool in_clause =
+        entries.count(target) || ends_in_handler(target, graph_[loop.header].exc_depth);
+    const bool laid_out_behind = graph_[target].offset >= end && !in_clause;
     if (target == exhausted || laid_out_behind || !analysis_.dominates(loop.header, target)) {
       found.push_back(target);
       continue;
