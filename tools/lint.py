@@ -29,7 +29,7 @@ def cpp_files() -> List[str]:
 
 def python_paths() -> List[str]:
     """Return the Python folders that exist."""
-    return [name for name in [*PYTHON_FOLDERS, "tests/conftest.py"] if (ROOT / name).exists()]
+    return [name for name in [*PYTHON_FOLDERS, "tests/lib"] if (ROOT / name).exists()]
 
 
 def run(title: str, command: List[str]) -> bool:

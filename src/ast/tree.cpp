@@ -100,4 +100,35 @@ bool same(const Tree& tree, NodeId a, NodeId b) {
   return true;
 }
 
+ListId clone(Tree& tree, ListId list) {
+  std::vector<NodeId> work;  // copies whose children are still those of the original
+  const auto copy_all = [&](ListId from) {
+    std::vector<NodeId> items(tree.items(from).begin(), tree.items(from).end());
+    for (NodeId& item : items) {
+      if (!item.valid()) continue;
+      item = tree.copy(item);
+      work.push_back(item);
+    }
+    return tree.list(items);
+  };
+  const ListId result = copy_all(list);
+  while (!work.empty()) {
+    const NodeId node = work.back();
+    work.pop_back();
+    const auto fields = fields_of(tree.kind(node));
+    for (size_t i = 0; i < fields.size(); ++i) {
+      const uint32_t slot = tree.slot(node, i);
+      if (slot == NodeId::kInvalid) continue;
+      if (fields[i].type == FieldType::Node) {
+        const NodeId child = tree.copy(NodeId(slot));
+        tree.set_slot(node, i, child.value);
+        work.push_back(child);
+      } else if (fields[i].type == FieldType::List) {
+        tree.set_slot(node, i, copy_all(ListId(slot)).value);
+      }
+    }
+  }
+  return result;
+}
+
 }  // namespace pellucid::ast

@@ -90,6 +90,7 @@ using Numbers = NumbersId;
 struct Where {
   int32_t line = -1;              // in the original source; -1: unknown
   uint32_t offset = 0xffffffffu;  // byte offset of the instruction that made it
+  object::CodeId code{};          // whose; set when a body is complete (mark_code)
 };
 
 struct FieldInfo {
@@ -118,6 +119,13 @@ class Tree {
     return NodeId(records_.size() - 1);
   }
 
+  // A node with the same fields; its children are shared until they are replaced.
+  NodeId copy(NodeId id) {
+    const Record record = records_[id.index()];
+    records_.push_back(record);
+    return NodeId(records_.size() - 1);
+  }
+
   // The node as a T; its kind must be T's.
   template <typename T>
   T as(NodeId id) const {
@@ -142,6 +150,11 @@ class Tree {
   bool is(NodeId id, Kind kind) const { return id.valid() && records_[id.index()].kind == kind; }
   Where where(NodeId id) const { return records_[id.index()].where; }
   void set_where(NodeId id, Where where) { records_[id.index()].where = where; }
+
+  // Says of every node made since there were `first` of them that it comes from `code`.
+  void mark_code(size_t first, object::CodeId code) {
+    for (size_t i = first; i < records_.size(); ++i) records_[i].where.code = code;
+  }
 
   // The raw slot of the i-th field, for table-driven walks (fields_of).
   uint32_t slot(NodeId id, size_t i) const { return records_[id.index()].slots[i]; }
@@ -212,6 +225,9 @@ class Tree {
 // Text like Python's ast.dump(node, indent=1), for goldens and people.
 std::string dump(const Tree& tree, NodeId root);
 void check(const Tree& tree, NodeId root);
+
+// The same statements (or other nodes) once more: nothing is shared but names and constants.
+ListId clone(Tree& tree, ListId list);
 
 // Whether two subtrees (of one tree) are equal but for places.
 bool same(const Tree& tree, NodeId a, NodeId b);

@@ -48,6 +48,8 @@ std::vector<BlockId> reverse_postorder(const flow::Graph& graph) {
 class Lifter {
  public:
   Lifter(const object::Module& module, const flow::Graph& graph) : module_(module), graph_(graph) {
+    out_.values.emplace_back().kind = ValueKind::Null;
+    used_.push_back(0);
     out_.code = graph.code;
     out_.handlers = graph.handlers;
     out_.wraps_stop_iteration = graph.wraps_stop_iteration;
@@ -144,7 +146,7 @@ class Lifter {
         break;
       }
     }
-    while (block.entry_stack.size() < handler.depth) block.entry_stack.push_back(new_null());
+    while (block.entry_stack.size() < handler.depth) block.entry_stack.push_back(kNull);
     const auto push = [&](ExceptionPart part) {
       Value value;
       value.kind = ValueKind::Exception;
@@ -275,6 +277,7 @@ class Lifter {
       }
     }
     for (ValueId& id : out_.operand_pool) id = resolve(id);
+    for (Value& value : out_.values) drop_nulls(value);
     for (Block& block : out_.blocks) {
       for (ValueId& id : block.operands) id = resolve(id);
       for (ValueId& id : block.entry_stack) id = resolve(id);
@@ -282,6 +285,21 @@ class Lifter {
         for (ValueId& id : edge.args) id = resolve(id);
       }
     }
+  }
+
+  // A NULL in a slot of a callable that came by way of a loop: known only now.
+  void drop_nulls(Value& value) {
+    if (value.kind != ValueKind::Instr ||
+        (value.op != Op::Call && value.op != Op::CallKw && value.op != Op::CallEx)) {
+      return;
+    }
+    const auto operands = out_.operand_pool.begin() + value.first;
+    const auto slots = operands + std::min(value.b, value.count);
+    const auto kept = std::remove_if(operands, slots, [&](ValueId id) {
+      return out_[id].kind == ValueKind::Null;
+    });
+    std::move(slots, operands + value.count, kept);
+    value.count -= static_cast<uint32_t>(slots - kept);
   }
 
   ValueId only_argument(BlockId id, size_t p) {
@@ -324,14 +342,6 @@ class Lifter {
     phi.kind = ValueKind::Phi;
     phi.offset = offset;
     out_.values.push_back(phi);
-    used_.resize(out_.values.size(), 0);
-    return ValueId(out_.values.size() - 1);
-  }
-
-  ValueId new_null() {
-    Value null;
-    null.kind = ValueKind::Null;
-    out_.values.push_back(null);
     used_.resize(out_.values.size(), 0);
     return ValueId(out_.values.size() - 1);
   }

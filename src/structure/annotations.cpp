@@ -102,9 +102,26 @@ int64_t condition_index(const ast::Tree& tree, NodeId test) {
   return fits ? left->integer : -1;
 }
 
+// Notes `temporary = value`; false: the statement is of another form.
+bool bind_temporary(const ast::Tree& tree, NodeId statement,
+                    std::unordered_map<Symbol, NodeId>& temporaries) {
+  const auto assign = tree.as<ast::Assign>(statement);
+  const auto targets = tree.items(assign.targets);
+  if (targets.size() != 1 || !tree.is(targets[0], Kind::Name)) return false;
+  temporaries[tree.as<ast::Name>(targets[0]).id] = assign.value;
+  return true;
+}
+
 // Reads the body of `__annotate__`: a check of the format, a dict, stores to it, its return.
 bool read_annotate(const ast::Tree& tree, ListId body, std::vector<Entry>& entries) {
   std::string dict;
+  // What was evaluated in front of its use.
+  std::unordered_map<Symbol, NodeId> temporaries;
+  const auto resolve = [&](NodeId node) {
+    if (!tree.is(node, Kind::Name)) return node;
+    const auto it = temporaries.find(tree.as<ast::Name>(node).id);
+    return it == temporaries.end() ? node : it->second;
+  };
   std::vector<NodeId> todo(tree.items(body).rbegin(), tree.items(body).rend());
   while (!todo.empty()) {
     const NodeId statement = todo.back();
@@ -114,7 +131,7 @@ bool read_annotate(const ast::Tree& tree, ListId body, std::vector<Entry>& entri
       const auto branch = tree.as<ast::If>(statement);
       const auto then = tree.items(branch.body);
       const auto otherwise = tree.items(branch.orelse);
-      const int64_t index = condition_index(tree, branch.test);
+      const int64_t index = condition_index(tree, resolve(branch.test));
       if (index < 0) {
         // The check of the format; the rest may be its else.
         for (const auto& list : {then, otherwise}) {
@@ -124,22 +141,23 @@ bool read_annotate(const ast::Tree& tree, ListId body, std::vector<Entry>& entri
         }
         continue;
       }
-      if (then.size() != 1 || !otherwise.empty() ||
-          !annotation_store(tree, then[0], dict, entry.name, entry.annotation)) {
-        return false;
+      for (const NodeId inner : then) {
+        if (tree.is(inner, Kind::Assign) && bind_temporary(tree, inner, temporaries)) continue;
+        if (!annotation_store(tree, inner, dict, entry.name, entry.annotation)) return false;
       }
+      if (!otherwise.empty() || !entry.name.valid()) return false;
+      entry.annotation = resolve(entry.annotation);
       entry.index = index;
       entries.push_back(entry);
     } else if (annotation_store(tree, statement, dict, entry.name, entry.annotation)) {
+      entry.annotation = resolve(entry.annotation);
       entries.push_back(entry);
-    } else if (tree.is(statement, Kind::Assign) && dict.empty()) {
+    } else if (tree.is(statement, Kind::Assign)) {
       const auto assign = tree.as<ast::Assign>(statement);
-      const auto targets = tree.items(assign.targets);
-      if (targets.size() != 1 || !tree.is(targets[0], Kind::Name) ||
-          !tree.is(assign.value, Kind::Dict)) {
-        return false;
+      if (!bind_temporary(tree, statement, temporaries)) return false;
+      if (dict.empty() && tree.is(assign.value, Kind::Dict)) {
+        dict = tree.text(tree.as<ast::Name>(tree.items(assign.targets)[0]).id);
       }
-      dict = tree.text(tree.as<ast::Name>(targets[0]).id);
     } else if (!tree.is(statement, Kind::Return) && !tree.is(statement, Kind::Global)) {
       return false;
     }

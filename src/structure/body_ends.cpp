@@ -91,10 +91,13 @@ class BodyEnds {
     return true;
   }
 
-  // Takes the return and what belongs to it from the end.
-  void pop_end(Statements& items) const {
-    items.pop_back();
+  // Takes from the end what the compiler put there.
+  void pop_end(Statements& items, bool may_be_empty) {
+    if (items.empty()) return;
+    const ast::Where at = tree_.where(items.back());
+    if (is_end(items.back())) items.pop_back();
     while (is_class_ && !items.empty() && is_epilogue(tree_, items.back())) items.pop_back();
+    if (items.empty() && !may_be_empty) items.push_back(tree_.add(ast::Pass{}, at));
   }
 
   // `return None if c else None` is a branch with nothing in it.
@@ -120,11 +123,7 @@ class BodyEnds {
   void clip(Statements& items, bool may_be_empty) {
     split_conditional(items);
     nest_what_follows(items);
-    if (!items.empty() && is_end(items.back())) {
-      const ast::Where at = tree_.where(items.back());
-      pop_end(items);
-      if (items.empty() && !may_be_empty) items.push_back(tree_.add(ast::Pass{}, at));
-    }
+    pop_end(items, may_be_empty);
     if (items.empty()) return;
     const NodeId last = items.back();
     const Kind kind = tree_.kind(last);
@@ -185,7 +184,7 @@ class BodyEnds {
   void leave_loop(Statements& items) {
     if (!items.empty() && is_end(items.back())) {
       const ast::Where at = tree_.where(items.back());
-      pop_end(items);
+      pop_end(items, true);
       items.push_back(tree_.add(ast::Break{}, at));
     }
     for (const NodeId statement : items) {

@@ -4,6 +4,8 @@
 // LIST_EXTEND, LIST_TO_TUPLE for a tuple or a call's arguments. 3.8 builds the parts as tuples and joins
 // them with BUILD_*_UNPACK. What a part was in the source, `*x` or plain elements, is decided so
 // that the same compiler makes the same parts again.
+#include <string>
+
 #include "structure/expressions.h"
 
 namespace pellucid::structure {
@@ -114,8 +116,34 @@ NodeId Expressions::display(const ir::Value& value, Nodes operands) {
   return tree_.add(ast::Dict{tree_.list(key_nodes), tree_.list(operands.first(key_nodes.size()))}, at);
 }
 
-// The container with one more part. It must be a display: nothing in Python extends another
-// container and has it as its value.
+// A container that is no display (of Dynamo's making): its method, which returns None, or itself.
+NodeId Expressions::updated(const ir::Value& value, Nodes operands) {
+  const ast::Where at = where(value);
+  const std::string_view method = value.op == Op::ListAppend   ? "append"
+                                  : value.op == Op::ListExtend ? "extend"
+                                  : value.op == Op::SetAdd     ? "add"
+                                  : value.op == Op::MapAdd     ? "__setitem__"
+                                                               : "update";
+  NodeId container = operands[0];
+  Symbol name;
+  if (tree_.is(container, ast::Kind::Name)) {
+    name = tree_.as<ast::Name>(container).id;
+  } else {
+    std::string fresh = "container_" + std::to_string(value.offset);
+    while (module().strings.find(fresh).valid()) fresh += "_";
+    name = tree_.intern(fresh);
+    container = tree_.add(ast::NamedExpr{tree_.add(ast::Name{name}, at), container}, at);
+  }
+  const NodeId function = tree_.add(ast::Attribute{container, tree_.intern(method)}, at);
+  const NodeId call = tree_.add(ast::Call{function, tree_.list(operands.subspan(1)), {}}, at);
+  // 3.14 notes an annotation that was reached in a set, which nobody takes.
+  if (tree_.text(name) == "__conditional_annotations__") return call;
+  const auto op = static_cast<uint32_t>(ast::BoolOperator::Or);
+  return tree_.add(ast::BoolOp{op, tree_.list({call, tree_.add(ast::Name{name}, at)})}, at);
+}
+
+// The container with one more part. It must be a display: nothing else in Python extends a container
+// and has it as its value.
 NodeId Expressions::extended(const ir::Value& value, Nodes operands) {
   const NodeId display = operands[0];
   if (value.op == Op::ListToTuple) {
@@ -126,16 +154,10 @@ NodeId Expressions::extended(const ir::Value& value, Nodes operands) {
     return tree_.add(ast::Tuple{tree_.list({starred(tree_, display)})}, where(value));
   }
   if (value.a != 1 && value.op != Op::DictMerge) return NodeId();
-  // 3.14 notes an annotation that was reached: a set that has a name.
-  if (value.op == Op::SetAdd && tree_.is(display, ast::Kind::Name)) {
-    const ast::Where at = where(value);
-    const NodeId add = tree_.add(ast::Attribute{display, tree_.intern("add")}, at);
-    return tree_.add(ast::Call{add, tree_.list({operands[1]}), {}}, at);
-  }
   const ast::Kind wanted = value.op == Op::ListAppend || value.op == Op::ListExtend ? ast::Kind::List
                            : value.op == Op::SetAdd || value.op == Op::SetUpdate   ? ast::Kind::Set
                                                                                    : ast::Kind::Dict;
-  if (!tree_.is(display, wanted)) return NodeId();
+  if (!tree_.is(display, wanted)) return updated(value, operands);
   const ir::Value& container = operand(value, 0);
 
   if (wanted == ast::Kind::Dict) {

@@ -117,7 +117,10 @@ bool Emitter::emit(BlockId block, const Scope& scope, Statements& out) {
   } guard{++depth_};
   if (depth_ > kDeepest) fail("nesting beyond the limit", block);
   while (block.valid()) {
-    if (block == scope.follow) return true;
+    if (block == scope.follow) {
+      out.settle(true);  // what is wanted later outlives this list
+      return true;
+    }
     if (scope.loop && block == scope.loop->header) {
       out.append(tree_.add(ast::Continue{}));
       return false;
@@ -276,12 +279,17 @@ BlockId Emitter::branch(BlockId block, const Scope& scope, Statements& out, bool
   const BlockId then_block = b.next[near].to, else_block = b.next[b.jump].to;
   const BlockId meet = meeting_point(block, scope);
   Scope inner = scope;
-  if (meet.valid()) inner.follow = meet;
+  if (meet.valid()) {
+    inner.follow = meet;
+    out.settle();
+  }
 
   const auto arm = [&](uint8_t edge, const Scope& arm_scope, bool& arm_falls) {
     Statements statements(context_);
+    statements.adopt(out);
     statements.pass(b.next[edge]);
     arm_falls = emit(b.next[edge].to, arm_scope, statements);
+    statements.forget_adopted();
     return tree_.list(statements.take_list());
   };
   bool then_falls = false, else_falls = false;

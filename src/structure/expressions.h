@@ -17,6 +17,7 @@
 #pragma once
 
 #include <span>
+#include <unordered_set>
 #include <vector>
 
 #include "ast/tree.h"
@@ -60,6 +61,7 @@ class Expressions {
   // displays.cpp
   ast::NodeId display(const ir::Value& value, Nodes operands);
   ast::NodeId extended(const ir::Value& value, Nodes operands);
+  ast::NodeId updated(const ir::Value& value, Nodes operands);
   ast::NodeId unpack_38(const ir::Value& value, Nodes operands);
   // strings.cpp
   ast::NodeId string(const ir::Value& value, Nodes operands);
@@ -80,6 +82,7 @@ class Expressions {
   const ir::Function& function_;
   ast::Tree& tree_;
   const std::vector<ast::ListId>& bodies_;
+  std::unordered_set<object::CodeId> made_;  // code objects whose statements are in use
 };
 
 // The definition of a code object on its own: what `bodies` has for it under its parameters.

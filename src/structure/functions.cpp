@@ -248,8 +248,14 @@ NodeId Expressions::function_literal(CodeId id, ast::Where at) {
   const NodeId literal = function_source(tree_, id, bodies_);
   if (!literal.valid()) return literal;
   tree_.set_where(literal, at);
+  // Compilers copy short endings and finally bodies, so one code object may be made in two places.
+  if (!made_.insert(id).second) {
+    auto def = tree_.as<ast::FunctionDef>(literal);
+    def.body = ast::clone(tree_, def.body);
+    tree_.set(literal, def);
+  }
   if (tree_.text(module()[id].name) == "<lambda>") {
-    const NodeId value = returned_expression(tree_, bodies_[id.index()]);
+    const NodeId value = returned_expression(tree_, tree_.as<ast::FunctionDef>(literal).body);
     if (value.valid()) {
       return tree_.add(ast::Lambda{tree_.as<ast::FunctionDef>(literal).args, value}, at);
     }

@@ -98,6 +98,14 @@ bool fold_inlined_comprehension(Graph& g, BlockId block) {
   const ValueId iterator = g.resolve(g[header].operands[0]);
   const ValueId result = g.add(value, std::array<ValueId, 1>{iterator});
   g[block].items.push_back(result);
+  if (g[container].uses <= 1) {
+    // Nobody wants the list: an expression statement. Its pop was left out, for the loop used it.
+    ir::Value pop;
+    pop.op = Op::Pop;
+    pop.offset = value.offset;
+    pop.line = value.line;
+    g[block].items.push_back(g.add(pop, std::array<ValueId, 1>{result}));
+  }
   g.alias(container, result);
   g[iterator].uses = 1;
   g.redirect(header, 1, {});

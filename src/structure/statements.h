@@ -56,6 +56,15 @@ class Statements {
   // Assigns every pending value that is not reloadable to a temporary.
   void spill_all();
 
+  // The same, with the locals that have been loaded and not used yet; those that were adopted are
+  // left out if `own_only`.
+  void settle(bool own_only = false);
+
+  // Takes over the locals that `other` has loaded and not used yet. Forget them at the end: what this
+  // run did to keep their values holds on its path only.
+  void adopt(const Statements& other);
+  void forget_adopted();
+
   // Assigns the arguments of an edge to the names of the parameters of its target.
   void pass(const ir::Edge& edge);
 
@@ -72,7 +81,7 @@ class Statements {
   Symbol caught() const { return caught_; }
 
   // Makes `id` pending with a given expression.
-  void preload(ValueId id, ast::NodeId node) { pending_.push_back({id, node, 1, false}); }
+  void preload(ValueId id, ast::NodeId node) { pending_.push_back({id, node, 1, false, false}); }
 
  private:
   struct Entry {
@@ -80,6 +89,7 @@ class Statements {
     ast::NodeId node;       // invalid for reloadable values: made on each use
     uint32_t uses_left;
     bool reloadable;        // a constant, or a local that no store has changed since
+    bool adopted = false;   // loaded on the path that leads here
   };
   // A target list that is being filled: `a, (b, c) = v`.
   struct Unpacking {
@@ -140,6 +150,7 @@ class Statements {
   std::vector<Assignment> assignments_;
   std::vector<Group> groups_;
   Symbol caught_;
+  std::vector<ValueId> adopted_;
   std::unordered_map<ValueId, std::pair<size_t, size_t>> slots_;  // Element -> unpacking, slot
   std::unordered_set<ValueId> augmented_;   // Binary values whose store is an augmented assignment
   std::unordered_set<ValueId> skipped_;     // items that another one has accounted for

@@ -44,9 +44,8 @@ class Containers {
         return store();
       case Op::DeleteSubscr:
         return erase();
-      case Op::LoadAttr:
       case Op::LoadMethod:
-        return attribute(instr, name);
+        return method(name);
       case Op::Call:
         return call(instr);
       default:
@@ -66,19 +65,15 @@ class Containers {
     return found != nullptr && found->shape == Container::kList ? found : nullptr;
   }
 
-  // The items of a list or tuple that is known, or of a tuple constant.
   std::optional<std::vector<Value>> items_of(Value value) {
-    const Container* found = state_.container(value);
-    if (found == nullptr) return values_.tuple_items(value);
-    if (found->shape == Container::kSlice) return std::nullopt;
-    return found->items;
+    return verify::items_of(values_, state_, value);
   }
 
   Value make(Container::Shape shape, std::vector<Value> items) {
     if (shape == Container::kTuple) {
       if (const auto constant = values_.tuple_of(items)) return *constant;
     }
-    constexpr std::array names{"(...)", "[...]", "slice(...)"};
+    constexpr std::array names{"(...)", "[...]", "slice(...)", "{...}"};
     const Value self = values_.fresh(Kind::Fresh, values_.name(names[shape]));
     state_.heap.push_back({self, side_, shape, std::move(items)});
     return self;
@@ -220,17 +215,18 @@ class Containers {
     return true;
   }
 
-  bool attribute(const Instr& instr, Name name) {
+  // Only what will be called: a method that is bound for its own sake is an object.
+  bool method(Name name) {
     if (list(top(1)) == nullptr) return false;
     constexpr std::array known{"append", "extend", "pop", "clear", "copy", "insert", "reverse"};
     const auto wanted = values_.text(name);
     if (std::none_of(known.begin(), known.end(), [&](const char* k) { return wanted == k; })) {
       return false;
     }
-    const Value method = values_.method(top(1), name);
+    const Value found = values_.method(top(1), name);
     pop(1);
-    if (instr.op == Op::LoadMethod) stack_.push_back(values_.null());
-    stack_.push_back(method);
+    stack_.push_back(values_.null());
+    stack_.push_back(found);
     return true;
   }
 
@@ -306,6 +302,13 @@ class Containers {
 };
 
 }  // namespace
+
+std::optional<std::vector<Value>> items_of(Values& values, const State& state, Value value) {
+  const Container* found = state.container(value);
+  if (found == nullptr) return values.tuple_items(value);
+  if (found->shape != Container::kTuple && found->shape != Container::kList) return std::nullopt;
+  return found->items;
+}
 
 bool execute_on_fresh(Values& values, State& state, Side side, const Instr& instr, Name name) {
   return Containers(values, state, side).run(instr, name);

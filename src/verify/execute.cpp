@@ -115,7 +115,8 @@ bool Machine::execute(State& state, const Instr& instr) {
     case Op::IsOp: {
       // A test of a test would nest values as deep as the input likes: leave it to be an effect.
       const auto nests = [&](Value value) {
-        return values.is(value, Kind::Is) || values.is(value, Kind::Not);
+        return values.is(value, Kind::Is) || values.is(value, Kind::Not) ||
+               values.is(value, Kind::Method);
       };
       if (nests(peek(stack, 1)) || nests(peek(stack, 2))) return false;
       const Value y = pop(stack);
@@ -166,12 +167,19 @@ bool Machine::execute(State& state, const Instr& instr) {
     case Op::ListExtend:
     case Op::ListToTuple:
     case Op::UnpackSequence:
-    case Op::Subscr:
-    case Op::StoreSubscr:
     case Op::DeleteSubscr:
     case Op::Call:
       return execute_on_fresh(values, state, side_, instr, Name());
-    case Op::LoadAttr:
+    case Op::BuildMap:
+    case Op::BuildConstKeyMap:
+    case Op::MapAdd:
+    case Op::DictUpdate:
+    case Op::DictMerge:
+      return execute_on_dictionary(values, state, side_, instr);
+    case Op::Subscr:
+    case Op::StoreSubscr:
+      return execute_on_fresh(values, state, side_, instr, Name()) ||
+             execute_on_dictionary(values, state, side_, instr);
     case Op::LoadMethod:
       return execute_on_fresh(values, state, side_, instr, local(instr));
 
@@ -190,13 +198,12 @@ bool Machine::execute(State& state, const Instr& instr) {
     case Op::LoadBuildClass:
     case Op::LoadSpecial:
     case Op::LoadSuper:
+    case Op::LoadAttr:
     case Op::StoreAttr:
     case Op::DeleteAttr:
     case Op::Binary:
     case Op::ContainsOp:
     case Op::BuildSet:
-    case Op::BuildMap:
-    case Op::BuildConstKeyMap:
     case Op::BuildString:
     case Op::BuildTupleUnpack:
     case Op::BuildTupleUnpackWithCall:
@@ -205,10 +212,7 @@ bool Machine::execute(State& state, const Instr& instr) {
     case Op::BuildMapUnpack:
     case Op::BuildMapUnpackWithCall:
     case Op::SetAdd:
-    case Op::MapAdd:
     case Op::SetUpdate:
-    case Op::DictUpdate:
-    case Op::DictMerge:
     case Op::UnpackEx:
     case Op::Convert:
     case Op::Format:

@@ -77,6 +77,10 @@ Value substitute(Values& values, Value in, Value from, Value to) {
   return in;
 }
 
+bool same_method(const Values& values, Value x, Value y) {
+  return values.is(x, Kind::Method) && values.is(y, Kind::Method) && values[x].y == values[y].y;
+}
+
 // Whether unify(x, y) would hold, without doing it. The nesting of containers is a DAG whose
 // depth the program text bounds; `budget` bounds the work.
 bool can_unify(Values& values, const State& state, Value x, Value y, size_t& budget) {
@@ -90,6 +94,10 @@ bool can_unify(Values& values, const State& state, Value x, Value y, size_t& bud
     if (values.is(a, Kind::Code) && values.is(b, Kind::Code)) {
       if (values[a].y == 0 && values[b].y == 1) continue;
       return false;
+    }
+    if (same_method(values, a, b)) {
+      todo.emplace_back(Value(values[a].x), Value(values[b].x));
+      continue;
     }
     const Container* in_a = state.container(a);
     const Container* in_b = state.container(b);
@@ -160,6 +168,10 @@ bool unify(Values& values, State& state, Value x, Value y, CodePairs& pairs) {
       pairs.emplace_back(object::CodeId(values[a].x), object::CodeId(values[b].x));
       continue;
     }
+    if (same_method(values, a, b)) {
+      todo.emplace_back(Value(values[a].x), Value(values[b].x));
+      continue;
+    }
     const Container* in_a = state.container(a);
     const Container* in_b = state.container(b);
     // The same, or made the same by an earlier pair.
@@ -184,8 +196,7 @@ bool unify(Values& values, State& state, Value x, Value y, CodePairs& pairs) {
   return true;
 }
 
-void settle_heap(Values& values, State& state, CodePairs& pairs) {
-  if (state.heap.empty()) return;
+void collect(const Values& values, State& state) {
   std::unordered_set<uint32_t> used;
   for (bool grew = true; grew;) {
     const size_t before = used.size();
@@ -194,7 +205,7 @@ void settle_heap(Values& values, State& state, CodePairs& pairs) {
       if (node.kind == Kind::Method) value = Value(node.x);
       if (values.is(value, Kind::Fresh)) used.insert(value.value);
     };
-    for (Half& half : state.half) {
+    for (const Half& half : state.half) {
       for (Value value : half.stack) use(value);
       for (Value value : half.locals) use(value);
     }
@@ -207,6 +218,11 @@ void settle_heap(Values& values, State& state, CodePairs& pairs) {
   }
   std::erase_if(state.heap,
                 [&](const Container& container) { return !used.contains(container.self.value); });
+}
+
+void settle_heap(Values& values, State& state, CodePairs& pairs) {
+  if (state.heap.empty()) return;
+  collect(values, state);
   std::vector<Value> of[2];
   for (const Container& container : state.heap) of[index(container.side)].push_back(container.self);
   size_t budget = 10000;

@@ -41,9 +41,9 @@ struct Half {
   Value truth;
 };
 
-// The contents of a Fresh value.
+// The contents of a Fresh value. Those of a dictionary are constant strings and values, in turn.
 struct Container {
-  enum Shape : uint8_t { kTuple, kList, kSlice };
+  enum Shape : uint8_t { kTuple, kList, kSlice, kDict };
 
   Value self;
   Side side = Side::A;
@@ -73,8 +73,10 @@ void give_up(Values& values, State& state, Value from);
 using CodePairs = std::vector<std::pair<object::CodeId, object::CodeId>>;
 bool unify(Values& values, State& state, Value x, Value y, CodePairs& pairs);
 
-// Makes one of the containers of A and B that hold the same, in order of allocation; drops those
-// that nothing refers to.
+// Drops the containers that nothing refers to.
+void collect(const Values& values, State& state);
+
+// Makes one of the containers of A and B that hold the same, in order of allocation.
 void settle_heap(Values& values, State& state, CodePairs& pairs);
 
 // Weakens `known` until it covers `next` too; false if it did already. Their stacks are equally

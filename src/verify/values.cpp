@@ -75,7 +75,11 @@ Value Values::negation(Value truth) {
 }
 
 Value Values::identity(Value x, Value y) {
-  if (x == y) return boolean(true);
+  // Equal tuples count as one value, though some were built and some are constants.
+  const Constant* in_x = as_constant(x);
+  const bool is_tuple = in_x != nullptr && in_x->kind == ConstKind::Tuple;
+  if (x == y && !is_tuple) return boolean(true);
+  if (x == y) return shared(Kind::Is, x.value, y.value);
   if (is(x, Kind::Const) && is(y, Kind::Const)) return boolean(false);
   const auto single = [&](Value value) {
     const Constant* constant = as_constant(value);
@@ -85,7 +89,7 @@ Value Values::identity(Value x, Value y) {
   const auto elsewhere = [&](Value value) {
     const Kind kind = (*this)[value].kind;
     return kind == Kind::Const || kind == Kind::Fresh || kind == Kind::Code || kind == Kind::Cell ||
-           kind == Kind::Special || kind == Kind::Method;
+           kind == Kind::Method;
   };
   if ((single(x) && elsewhere(y)) || (single(y) && elsewhere(x))) return boolean(false);
   if (x == none_ && is_boolean(y)) return boolean(false);

@@ -10,6 +10,8 @@ namespace {
 
 // How many sets of constants a pair of points is told apart by.
 constexpr uint32_t kMostVariants = 512;
+// How many containers are kept before those are dropped that nothing refers to.
+constexpr size_t kFullHeap = 64;
 
 }  // namespace
 
@@ -53,6 +55,10 @@ void Walk::pass(Machine& machine, State& state, Side side, Point& point) const {
 }
 
 void Walk::follow(Path path) {
+  if (path.state.heap.size() >= full_heap_) {
+    collect(values_, path.state);
+    full_heap_ = std::max(kFullHeap, 2 * path.state.heap.size());
+  }
   const uint64_t hops = b_.hops();
   const Stop at_a = a_.advance(path.state, path.a, true);
   Stop at_b = at_a == Stop::Problem ? Stop::Effect : b_.advance(path.state, path.b, true);

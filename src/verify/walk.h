@@ -90,6 +90,7 @@ class Walk {
   std::vector<std::pair<uint32_t, uint32_t>> quiet_edges_;              // where B did not move
   std::vector<Path> todo_;
   uint32_t from_ = 0;
+  size_t full_heap_ = 0;
   std::optional<Difference> difference_;
 };
 

@@ -1,5 +1,6 @@
 """The parts that need no torch: names, guards, dumps; their doctests, and their corner cases."""
 
+import dis
 import doctest
 import importlib
 
@@ -11,8 +12,19 @@ from pellucid.torch.full_code import _signature, full_code_text
 from pellucid.torch.hooks import parse_trace
 from pellucid.torch.rewrite import disassembly, same_instructions
 from pellucid.torch.session import write_atomic
+from pellucid.torch.user_lines import annotate
 
-MODULES = ["names", "compat", "guards", "guard_checks", "dump", "full_code", "hooks", "rewrite"]
+MODULES = [
+    "names",
+    "compat",
+    "guards",
+    "guard_checks",
+    "dump",
+    "full_code",
+    "hooks",
+    "rewrite",
+    "user_lines",
+]
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -124,3 +136,17 @@ def test_atomic_write_leaves_no_part_behind(tmp_path):
     with pytest.raises(AttributeError):
         write_atomic(target, None)
     assert [p.name for p in tmp_path.iterdir()] == ["file.py"]
+
+
+def test_user_lines_are_told_where_code_resumes_and_where_a_graph_runs():
+    code = compile("a = 1\nb = 2\n", "toy.py", "exec")
+    offset = max(start for start, line in dis.findlinestarts(code) if line == 2)
+    source = f"x = __compiled_fn_0_0(a)\nz = __resume_at_{offset}_2(x)\ny = 1"
+    graph = "# File: /u/toy.py:5 in f, code: a\n# File: /u/toy.py:6 in f, code: b"
+    assert annotate(source, code, [graph]).split("\n") == [
+        "x = __compiled_fn_0_0(a)  # toy.py:5-6",
+        f"z = __resume_at_{offset}_2(x)  # toy.py:2",
+        "y = 1",
+    ]
+    inside = f"text = '''\n__resume_at_{offset}_2\n'''"
+    assert annotate(inside, code, [graph]) == inside

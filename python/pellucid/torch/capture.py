@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import threading
+from dataclasses import replace
 from types import CodeType
 from typing import Any, Mapping
 
@@ -36,6 +37,7 @@ from .full_code import full_code_name, full_code_text
 from .index import index_text
 from .rewrite import Rewriting, rewrite
 from .session import INDEX, RECORD, Session
+from .user_lines import annotate
 
 _STAGE_OF_EVENT: Mapping[str, str] = {
     "dynamo_output_graph": "captured",
@@ -174,6 +176,9 @@ def _frame(
         running = "there is no source"
     elif not rewriting.verdict.proven:
         running = "nothing runs in place of Dynamo's code without proof"
+    graphs = [g.text for g in session.of(Graph) if g.key == key and g.stage == "captured"]
+    if rewriting.source is not None:
+        rewriting = replace(rewriting, source=annotate(rewriting.source, original, graphs))
     text = _text(session, key, place, rewriting, running)
     if not running:
         try:

@@ -1,10 +1,12 @@
-"""Shared fixtures. This file also puts tests/ on the path, for `from needs import need`."""
+"""Fixtures of the tests of the Python face and the engine."""
+
+from typing import Tuple
 
 import pytest
 from needs import VERSIONS, need
 
 
 @pytest.fixture(params=VERSIONS)
-def any_python(request: pytest.FixtureRequest) -> "tuple[str, str]":
+def any_python(request: pytest.FixtureRequest) -> Tuple[str, str]:
     """Each supported version with the path of its interpreter."""
     return request.param, str(need(f"python{request.param}"))

@@ -13,7 +13,7 @@ from typing import NoReturn, Union
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 VERSIONS = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13"]
 
 
