@@ -145,7 +145,7 @@ std::vector<NodeId> Statements::take_all(std::span<const ValueId> ids) {
     const bool walrus = assignment && assignment->targets.size() == 1 &&
                         c_.tree.is(assignment->targets[0], ast::Kind::Name);
     if (assignment && !walrus) spill = true;
-    if (entry.uses_left > 1 && !c_.pivots.count(id)) spill = true;
+    if (entry.uses_left > 1) spill = true;
     hard.push_back(at);
   }
   if (!hard.empty()) {
@@ -327,6 +327,10 @@ void Statements::step(std::span<const ValueId> items, size_t i) {
     }
     case Op::Pop: {
       const ValueId what = c_.graph.resolve(operands(id)[0]);
+      if (slots_.count(what)) {
+        const ValueId store = overwriting_store(items, i);
+        if (store.valid()) return deliver(items, i, what, name(c_.graph[store].symbol(), where(id)));
+      }
       if (value.b == 1 || c_.graph[what].kind == ValueKind::Element ||
           c_.graph[what].kind == ValueKind::Item) {
         return;
