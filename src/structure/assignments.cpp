@@ -31,6 +31,20 @@ bool is_unpack(const ir::Value& value) {
 
 }  // namespace
 
+// Of two stores to one local in a row, compilers (3.12+) leave a pop of the first: `_, _ = v`. The
+// store that is left; invalid: items[i] is no such pop.
+ValueId Statements::overwriting_store(std::span<const ValueId> items, size_t i) const {
+  const Graph& g = c_.graph;
+  const auto is_pop = [&](ValueId id) {
+    return g[id].kind == ValueKind::Instr && g[id].op == Op::Pop && g[id].b == 0;
+  };
+  if (!is_pop(items[i]) || g[g.resolve(operands(items[i])[0])].kind != ValueKind::Element) return {};
+  while (i < items.size() && is_pop(items[i])) ++i;
+  if (i == items.size()) return {};
+  const ir::Value& next = g[items[i]];
+  return next.kind == ValueKind::Instr && next.op == Op::StoreFast ? items[i] : ValueId();
+}
+
 void Statements::store(std::span<const ValueId> items, size_t i) {
   const ValueId id = items[i];
   const ir::Value value = c_.graph[id];
@@ -221,7 +235,7 @@ bool Statements::unpacks_into_targets(std::span<const ValueId> items, size_t i) 
     const ir::Value& value = g[items[k]];
     if (value.kind != ValueKind::Instr) continue;
     const bool unpacks = is_unpack(value);
-    if (!unpacks && !is_store(value)) {
+    if (!unpacks && !is_store(value) && !overwriting_store(items, k).valid()) {
       if (is_statement(value)) return false;
       continue;
     }

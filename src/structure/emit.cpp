@@ -16,7 +16,7 @@ constexpr size_t kDeepest = 4000;
 }  // namespace
 
 Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
-    : graph_(graph), tree_(tree), context_{graph, tree, expressions, {}, {}, {}, {}, {}, {}, 0} {
+    : graph_(graph), tree_(tree), context_{graph, tree, expressions, {}, {}, {}, {}, {}, 0} {
   // The end of a `for` loop by `break` is where its iterator is dropped.
   for (const BlockId id : std::vector<BlockId>(graph.order())) {
     BlockId block = id;
@@ -43,12 +43,6 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
                          (value.op == Op::ListAppend || value.op == Op::SetAdd ||
                           value.op == Op::MapAdd);
       if (fills) context_.accumulators.insert(graph.resolve(graph.f.operands(value)[0]));
-    }
-  }
-  for (const Region& region : graph.regions) {
-    if (region.kind != RegionKind::Chain) continue;
-    for (const Part& part : region.parts) {
-      context_.pivots.insert(graph.resolve(graph.f.operands(part.result)[0]));
     }
   }
   graph.recompute();
@@ -206,19 +200,32 @@ void Emitter::leave(BlockId block, Statements& out) {
   NodeId exception, cause;
   if (b.operands.size() == 2) cause = out.take(b.operands[1]);
   if (!b.operands.empty()) exception = out.take(b.operands[0]);
-  const NodeId raise = tree_.add(ast::Raise{exception, cause}, at);
-  out.append(raise);
   // What `assert` raises is loaded by an instruction of its own.
-  if (b.operands.size() != 1) return;
-  const ir::Value& raised = graph_[graph_.resolve(b.operands[0])];
-  if (raised.kind != ValueKind::Instr) return;
-  if (raised.op == Op::LoadAssertionError) assertions_[raise] = {};
-  if (raised.op != Op::Call || raised.count != 2) return;
-  const ir::Value& callee = graph_[graph_.resolve(graph_.f.operands(raised)[0])];
-  if (callee.kind == ValueKind::Instr && callee.op == Op::LoadAssertionError &&
-      tree_.is(exception, ast::Kind::Call)) {
-    assertions_[raise] = tree_.items(tree_.as<ast::Call>(exception).args)[0];
+  if (b.operands.size() == 1) {
+    const ir::Value& raised = graph_[graph_.resolve(b.operands[0])];
+    const auto loads_error = [](const ir::Value& value) {
+      return value.kind == ValueKind::Instr && value.op == Op::LoadAssertionError;
+    };
+    const bool called =
+        raised.kind == ValueKind::Instr && raised.op == Op::Call && raised.count == 2 &&
+        loads_error(graph_[graph_.resolve(graph_.f.operands(raised)[0])]) &&
+        tree_.is(exception, ast::Kind::Call);
+    if (called || loads_error(raised)) {
+      const NodeId message = called ? tree_.items(tree_.as<ast::Call>(exception).args)[0] : NodeId();
+      const NodeId assertion =
+          tree_.add(ast::Assert{constant(object::ConstKind::False, at), message}, at);
+      assertions_.insert(assertion);
+      out.append(assertion);
+      return;
+    }
   }
+  out.append(tree_.add(ast::Raise{exception, cause}, at));
+}
+
+NodeId Emitter::constant(object::ConstKind kind, ast::Where at) {
+  object::Const value;
+  value.kind = kind;
+  return tree_.add(ast::Constant{tree_.module().add(value)}, at);
 }
 
 NodeId Emitter::if_statement(NodeId test, ListId body, ListId orelse, ast::Where at) {
@@ -227,9 +234,10 @@ NodeId Emitter::if_statement(NodeId test, ListId body, ListId orelse, ast::Where
     test = negated(tree_, test);
   }
   if (tree_.items(body).size() == 1 && tree_.items(orelse).empty()) {
-    const auto assertion = assertions_.find(tree_.items(body)[0]);
-    if (assertion != assertions_.end()) {
-      return tree_.add(ast::Assert{negated(tree_, test), assertion->second}, at);
+    const NodeId only = tree_.items(body)[0];
+    if (assertions_.count(only)) {
+      const NodeId message = tree_.as<ast::Assert>(only).msg;
+      return tree_.add(ast::Assert{negated(tree_, test), message}, at);
     }
   }
   return tree_.add(ast::If{test, body, orelse}, at);

@@ -156,10 +156,7 @@ BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) 
     body = list(b.next[stay].to, inner);
     if (follow != exhausted) orelse = list(exhausted, {follow, scope.loop, scope.handler});
   } else {
-    test = tree_.add(ast::Constant{}, exit_where(block));
-    object::Const always;
-    always.kind = object::ConstKind::True;
-    tree_.set(test, ast::Constant{tree_.module().add(always)});
+    test = constant(object::ConstKind::True, exit_where(block));
     Statements statements(context_);
     // The header's own work is the start of the body.
     HandlerId handler = scope.handler;

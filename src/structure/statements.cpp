@@ -329,6 +329,10 @@ void Statements::step(std::span<const ValueId> items, size_t i) {
     }
     case Op::Pop: {
       const ValueId what = c_.graph.resolve(operands(id)[0]);
+      if (slots_.count(what)) {
+        const ValueId store = overwriting_store(items, i);
+        if (store.valid()) return deliver(items, i, what, name(c_.graph[store].symbol(), where(id)));
+      }
       if (value.b == 1 || c_.graph[what].kind == ValueKind::Element ||
           c_.graph[what].kind == ValueKind::Item) {
         return;

@@ -38,7 +38,6 @@ struct FunctionContext {
   std::unordered_map<ValueId, ast::NodeId> managers;      // BeforeWith -> context expression
   std::unordered_set<ValueId> iterators;                  // GetIter values that a loop consumes
   std::unordered_set<ValueId> accumulators;               // containers that comprehensions fill
-  std::unordered_set<ValueId> pivots;                     // values that a chain compares twice
   uint32_t temporaries = 0;
 
   Symbol fresh_name(const char* stem);
@@ -122,6 +121,7 @@ class Statements {
   bool start_group(std::span<const ValueId> items, size_t i, ValueId value);
   void finish_group(Group& group, ast::Where where);
   void unpack(std::span<const ValueId> items, size_t i);
+  ValueId overwriting_store(std::span<const ValueId> items, size_t i) const;
   bool unpacks_into_targets(std::span<const ValueId> items, size_t i) const;
   bool augmented_load(std::span<const ValueId> items, size_t i);
   bool augmented_store(ValueId id);
