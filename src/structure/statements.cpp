@@ -67,9 +67,7 @@ void Statements::forget_adopted() {
 
 void Statements::push(ValueId id, NodeId node, bool reloadable) {
   if (reloadable && c_.graph[id].uses == 0) return;
-  // The second use of what a chain compares twice lies within the chain.
-  const uint32_t uses = c_.pivots.count(id) ? 1u : std::max(1u, c_.graph[id].uses);
-  pending_.push_back({id, node, uses, reloadable, false});
+  pending_.push_back({id, node, std::max(1u, c_.graph[id].uses), reloadable, false});
 }
 
 // The expression of a value that costs nothing to compute again.
