@@ -70,6 +70,23 @@ void Statements::store(std::span<const ValueId> items, size_t i) {
   deliver(items, i, stored, target);
 }
 
+// The with statement whose `as` value this is: what __enter__ returned, or what awaiting the result of
+// __aenter__ gave. Invalid: it is another value.
+ValueId Statements::entered(ValueId id) const {
+  for (;;) {
+    const ir::Value& value = c_.graph[id];
+    const bool is_awaited = value.kind == ValueKind::Instr &&
+                            (value.op == Op::YieldFrom || value.op == Op::GetAwaitable);
+    if (value.kind != ValueKind::Element && !is_awaited) return {};
+    id = c_.graph.resolve(operands(id)[0]);
+    if (value.kind != ValueKind::Element) continue;
+    const ir::Value& manager = c_.graph[id];
+    const bool is_manager = manager.kind == ValueKind::Instr && (manager.op == Op::BeforeWith ||
+                                                                 manager.op == Op::BeforeAsyncWith);
+    return is_manager ? id : ValueId();
+  }
+}
+
 // `target` receives `value`: as a slot of an unpacking, a member of a group, one of a chain.
 void Statements::deliver(std::span<const ValueId> items, size_t i, ValueId value, NodeId target) {
   const ast::Where at = where(items[i]);
@@ -88,12 +105,9 @@ void Statements::deliver(std::span<const ValueId> items, size_t i, ValueId value
     c_.targets[value] = target;
     return;
   }
-  if (source.kind == ValueKind::Element) {
-    const ValueId of = operands(value)[0];
-    if (c_.graph[of].op == Op::BeforeWith || c_.graph[of].op == Op::BeforeAsyncWith) {
-      c_.targets[of] = target;
-      return;
-    }
+  if (const ValueId manager = entered(value); manager.valid()) {
+    c_.targets[manager] = target;
+    return;
   }
   for (Group& group : groups_) {
     for (size_t k = 0; k < group.values.size(); ++k) {

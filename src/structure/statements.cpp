@@ -340,6 +340,11 @@ void Statements::step(std::span<const ValueId> items, size_t i) {
       const NodeId node = take(what);
       return append(c_.tree.add(ast::Expr{node}, where(what)));
     }
+    case Op::GetAwaitable:
+    case Op::YieldFrom:
+      // `async with` awaits what __aenter__ returned.
+      if (entered(id).valid()) return;
+      return expression(items, i);
     case Op::PrintExpr:
       return append(c_.tree.add(ast::Expr{take(operands(id)[0])}, where(id)));
     case Op::UnpackSequence:

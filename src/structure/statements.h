@@ -127,6 +127,7 @@ class Statements {
   bool augmented_store(ValueId id);
   bool import(std::span<const ValueId> items, size_t i);
   bool stored_import(ValueId id, Symbol name);
+  ValueId entered(ValueId id) const;
   ast::NodeId inlined_comprehension(const Region& region, ast::NodeId iterable, ast::Where at);
   void comprehension_element(ValueId id);
 
