@@ -17,11 +17,14 @@ class Tails {
 
   void run() {
     for (const BlockId id : g_.order()) {
-      if (returns_none(id) && ends_by_itself(id)) ends_.insert(g_[id].exit_line);
+      if (returns_none(id) && !returns_out_of_loop(id) && ends_by_itself(id)) {
+        ends_.insert(g_[id].exit_line);
+      }
     }
     for (const BlockId id : std::vector<BlockId>(g_.order())) {
       if (g_[id].exit != ExitKind::Return && g_[id].exit != ExitKind::Raise) continue;
       if (!g_[id].params.empty() && g_[id].items.empty()) continue;
+      if (returns_out_of_loop(id)) continue;
       const size_t begin = start_of_tail(id);
       const std::optional<std::vector<uint32_t>> key = key_of(id, begin);
       if (!key) continue;
@@ -51,6 +54,9 @@ class Tails {
     return g_[id].kind == ValueKind::Instr && g_[id].op == op;
   }
 
+  // Left by what handlers.cpp has taken away.
+  bool is_marker(ValueId id) const { return is_op(id, Op::PopExcept) && g_[id].a == 0; }
+
   // Behind the last place where control left a region or a loop, or where a body ended by itself.
   size_t start_of_tail(BlockId id) const {
     const auto& items = g_[id].items;
@@ -75,6 +81,15 @@ class Tails {
     });
   }
 
+  // A `return` drops the iterators of the loops around it on its own line.
+  bool returns_out_of_loop(BlockId id) const {
+    const ir::Block& block = g_[id];
+    if (block.exit != ExitKind::Return || block.items.size() < 2) return false;
+    const ir::Value& before = g_[block.items[block.items.size() - 2]];
+    return before.kind == ValueKind::Instr && before.op == Op::Pop && before.b == 1 &&
+           before.line == block.exit_line && before.line != bytecode::kNoLine;
+  }
+
   bool returns_none(BlockId id) const {
     const ir::Block& block = g_[id];
     if (block.exit != ExitKind::Return || block.items.empty()) return false;
@@ -88,10 +103,10 @@ class Tails {
     const ir::Block& block = g_[id];
     if (block.exit_line == bytecode::kNoLine) return true;
     if (block.items.size() == 1) return is_copy(id);
-    // A statement `return` in an except clause ends the clause on its own line.
-    const ir::Value& before = g_[block.items[block.items.size() - 2]];
-    const bool ends_clause = before.op == Op::PopExcept && before.a != 0;
-    return !ends_clause && before.line == block.exit_line;
+    // A statement `return` in an except clause ends the clause on its own line first.
+    const ValueId before = block.items[block.items.size() - 2];
+    const bool ends_clause = is_op(before, Op::PopExcept) && !is_marker(before);
+    return !ends_clause && g_[before].line == block.exit_line;
   }
 
   // The end of the body, or a copy of it, which has its line.

@@ -191,7 +191,8 @@ BlockId Emitter::try_except(HandlerId handler, BlockId block, const Scope& scope
     const BlockId entry = graph_.f.handlers[handler.index()].entry;
     if (!orelse.valid()) {
       if (!follow.valid()) follow = after_clauses.valid() ? after_clauses : pick_follow(ends, scope);
-    } else if (!after_clauses.valid() || only_returns(after_clauses) ||
+    } else if (!after_clauses.valid() ||
+               (only_returns(after_clauses) && after_clauses != scope.follow) ||
                (is_jump_target(after_clauses, scope) && after_clauses != scope.follow) ||
                (is_jump_target(after_clauses, scope) &&
                 graph_[orelse].offset > graph_[entry].offset)) {
