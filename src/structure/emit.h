@@ -60,8 +60,9 @@ class Emitter {
 
   bool is_open(BlockId header, const Scope& scope) const;
   bool is_jump_target(BlockId block, const Scope& scope) const;
-  bool only_returns(BlockId block) const;    // constants and markers, then a return
-  bool cannot_raise(BlockId block) const;
+  // Constants and markers, then a return.
+  bool only_returns(BlockId block, size_t from = 0) const;
+  bool cannot_raise(BlockId block, size_t from = 0) const;
   BlockId skip_markers(BlockId block) const;
   const Loop* loop_at(BlockId block) const;
   [[noreturn]] void fail(const char* what, BlockId block) const;

@@ -25,6 +25,7 @@ Result<ast::ListId> recover(const ir::Function& function, ast::Tree& tree,
     graph.thread_empty_blocks();
     // Before conditions: copies of finally bodies are compared as they were compiled.
     fold_handlers(graph);
+    graph.recount_uses();
     // Compilers copy short endings; one statement is one block again.
     merge_tails(graph, tree.module());
     graph.thread_empty_blocks();

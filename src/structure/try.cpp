@@ -32,16 +32,14 @@ std::vector<BlockId> Emitter::exits_of_clauses(HandlerId handler) const {
   std::vector<BlockId> targets;
   std::unordered_set<BlockId> seen{entry};
   std::vector<BlockId> todo{entry};
-  const uint32_t inside = graph_[entry].exc_depth;
+  // A block past the handler's end handles its exception no more.
+  const flow::Handler& own = graph_.f.handlers[handler.index()];
+  const uint32_t outside = graph_[entry].exc_depth - (own.pushes == 6 ? 1 : 0);
   while (!todo.empty()) {
     const BlockId block = todo.back();
     todo.pop_back();
     const auto go = [&](BlockId to) {
-      // A block past the handler's end handles no exception any more.
-      const bool ends = block != entry && !graph_[block].items.empty() &&
-                        graph_[graph_[block].items.back()].kind == ValueKind::Instr &&
-                        graph_[graph_[block].items.back()].op == Op::PopExcept &&
-                        graph_[to].exc_depth <= inside;
+      const bool ends = graph_[to].exc_depth <= outside;
       const BlockId target = skip_markers(to);
       if (ends || !analysis_.dominates(entry, to)) {
         if (std::find(targets.begin(), targets.end(), target) == targets.end()) {
