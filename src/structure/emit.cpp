@@ -17,6 +17,14 @@ constexpr size_t kDeepest = 4000;
 
 Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
     : graph_(graph), tree_(tree), context_{graph, tree, expressions, {}, {}, {}, {}, {}, {}, 0} {
+  // What comes after an except clause is no part of it.
+  for (const BlockId id : std::vector<BlockId>(graph.order())) {
+    for (size_t i = graph[id].items.size(); i-- > 0;) {
+      const ir::Value& value = graph[graph[id].items[i]];
+      const bool leaves = value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.a > 0;
+      if (leaves && !only_returns(id, i + 1)) graph.split(id, i + 1);
+    }
+  }
   // The end of a `for` loop by `break` is where its iterator is dropped.
   for (const BlockId id : std::vector<BlockId>(graph.order())) {
     BlockId block = id;
@@ -28,14 +36,6 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
       breaks_[iterator].push_back(rest);
       block = rest;
       i = static_cast<size_t>(-1);
-    }
-  }
-  // What comes after an except clause is no part of it.
-  for (const BlockId id : std::vector<BlockId>(graph.order())) {
-    for (size_t i = graph[id].items.size(); i-- > 0;) {
-      const ir::Value& value = graph[graph[id].items[i]];
-      const bool leaves = value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.a > 0;
-      if (leaves && !only_returns(id, i + 1)) graph.split(id, i + 1);
     }
   }
   // All blocks, also those that now belong to a Region.

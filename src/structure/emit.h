@@ -56,6 +56,11 @@ class Emitter {
   ast::ListId clauses(HandlerId handler, const Scope& scope);
   std::vector<BlockId> exits_of(HandlerId handler) const;
   std::vector<BlockId> exits_of_clauses(HandlerId handler) const;
+  struct TryEnds {
+    BlockId follow;
+    BlockId orelse;  // invalid: there is no `else`
+  };
+  TryEnds ends_of_try(HandlerId handler, const Scope& scope) const;
   BlockId pick_follow(const std::vector<BlockId>& targets, const Scope& scope) const;
 
   bool is_open(BlockId header, const Scope& scope) const;

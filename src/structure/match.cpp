@@ -60,6 +60,8 @@ bool Match::drops_outer_value(const Cursor& c) {
   const ir::Value& value = g_[g_[c.block].items[c.index]];
   if (value.kind != ValueKind::Instr || value.op != Op::Pop || value.b != 0) return false;
   const ValueId operand = g_.resolve(g_.f.operands(value)[0]);
+  const ValueKind kind = g_[operand].kind;
+  if (kind != ValueKind::Instr && kind != ValueKind::Phi) return false;
   if (copied_.count(operand) || (dropped_.valid() && dropped_ != operand)) return false;
   dropped_ = operand;
   return true;
