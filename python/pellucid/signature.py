@@ -20,12 +20,13 @@ def with_defaults(source: str, function: FunctionType) -> Tuple[str, Dict[str, A
     >>> with_defaults("def f(a, b, *, key):\\n    pass\\n", f)
     ("def f(a, b=(1, 'x'), *, key=None):\\n    pass\\n", {})
     """
-    defs = [
-        n for n in ast.parse(source).body if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))
-    ]
     values = function.__defaults__ or ()
     named = function.__kwdefaults__ or {}
-    if len(defs) != 1 or not (values or named):
+    if not (values or named):
+        return source, {}
+    tree = ast.parse(source)
+    defs = [n for n in tree.body if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    if len(defs) != 1:
         return source, {}
     arguments = defs[0].args
     positional = [*arguments.posonlyargs, *arguments.args]

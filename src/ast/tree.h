@@ -90,6 +90,7 @@ using Numbers = NumbersId;
 struct Where {
   int32_t line = -1;              // in the original source; -1: unknown
   uint32_t offset = 0xffffffffu;  // byte offset of the instruction that made it
+  object::CodeId code{};          // whose; set when a body is complete (mark_code)
 };
 
 struct FieldInfo {
@@ -149,6 +150,11 @@ class Tree {
   bool is(NodeId id, Kind kind) const { return id.valid() && records_[id.index()].kind == kind; }
   Where where(NodeId id) const { return records_[id.index()].where; }
   void set_where(NodeId id, Where where) { records_[id.index()].where = where; }
+
+  // Says of every node made since there were `first` of them that it comes from `code`.
+  void mark_code(size_t first, object::CodeId code) {
+    for (size_t i = first; i < records_.size(); ++i) records_[i].where.code = code;
+  }
 
   // The raw slot of the i-th field, for table-driven walks (fields_of).
   uint32_t slot(NodeId id, size_t i) const { return records_[id.index()].slots[i]; }

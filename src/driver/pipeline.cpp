@@ -7,6 +7,7 @@
 #include "bytecode/decode.h"
 #include "flow/build.h"
 #include "ir/lift.h"
+#include "ir/simplify.h"
 #include "polish/polish.h"
 #include "print/print.h"
 #include "structure/expressions.h"
@@ -40,7 +41,10 @@ Result<ir::Function> to_ir(const object::Module& module, object::CodeId code) {
   PELLUCID_TRY(const bytecode::Stream stream, bytecode::decode(module, code));
   PELLUCID_TRY(const flow::Graph graph, flow::build(module, stream));
   // From here on no version is visible.
-  return ir::lift(module, graph);
+  PELLUCID_TRY(ir::Function function, ir::lift(module, graph));
+  // Lists that generated code keeps its values in are replaced by the values.
+  ir::simplify(module, function);
+  return function;
 }
 
 // The statements of one code object, or what stands in the way.
@@ -66,35 +70,48 @@ ast::ListId marker_body(ast::Tree& tree, const Error& error) {
   return tree.list({tree.add(ast::Raise{call, {}})});
 }
 
+// The statements of every code object below `root`; where one has none, a marker and a diagnostic.
+ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& tree,
+                        std::vector<Diagnostic>& diagnostics) {
+  structure::Scopes scopes(tree);
+  std::vector<ast::ListId> bodies(module.codes.size());
+  for (const object::CodeId code : innermost_first(module, root)) {
+    const size_t first = tree.size();
+    const Result<ast::ListId> body = body_of(module, code, tree, scopes, bodies);
+    if (body.ok()) {
+      bodies[code.index()] = polish::run(tree, *body);
+    } else {
+      const Error& error = body.error();
+      diagnostics.push_back({code, static_cast<uint32_t>(error.offset), error.message});
+      bodies[code.index()] = marker_body(tree, error);
+    }
+    tree.mark_code(first, code);
+  }
+  const bool is_function = (module[root].flags & object::kOptimized) != 0;
+  const ast::NodeId top = is_function ? structure::function_source(tree, root, bodies)
+                                      : tree.add(ast::Module{bodies[root.index()]});
+#ifdef PELLUCID_CHECKS
+  ast::check(tree, top);
+#endif
+  return top;
+}
+
 }  // namespace
 
 Result<Output> decompile(object::Module& module, object::CodeId root, const Options& options) {
   Output out;
   ast::Tree tree(module);
-  structure::Scopes scopes(tree);
-  std::vector<ast::ListId> bodies(module.codes.size());
-  for (const object::CodeId code : innermost_first(module, root)) {
-    Result<ast::ListId> body = body_of(module, code, tree, scopes, bodies);
-    if (body.ok()) {
-      bodies[code.index()] = polish::run(tree, *body);
-      continue;
-    }
-    const Error& error = body.error();
-    out.diagnostics.push_back({code, static_cast<uint32_t>(error.offset), error.message});
-    bodies[code.index()] = marker_body(tree, error);
-  }
-  const object::Code& code = module[root];
-  ast::NodeId top;
-  if (code.flags & object::kOptimized) {
-    top = structure::function_source(tree, root, bodies);
-  } else {
-    top = tree.add(ast::Module{bodies[root.index()]});
-  }
-  ast::check(tree, top);
+  const ast::NodeId top = recover_all(module, root, tree, out.diagnostics);
   const print::Source source = print::to_source(tree, top, {module.version, options.keep_lines, 0});
   out.source = source.text;
   for (const print::LineEntry& entry : source.map) {
-    out.line_map.push_back({entry.line, entry.where.line, entry.where.offset, root});
+    const object::CodeId code = entry.where.code.valid() ? entry.where.code : root;
+    out.line_map.push_back({entry.line, entry.where.line, entry.where.offset, code});
+  }
+  // What the syntax of the version cannot say is no less a failure than what was not recovered.
+  for (const print::Problem& problem : source.problems) {
+    const object::CodeId code = problem.where.code.valid() ? problem.where.code : root;
+    out.diagnostics.push_back({code, problem.where.offset, problem.message});
   }
   for (size_t i = 0; i < module.consts.size(); ++i) {
     if (module.consts[i].kind == object::ConstKind::Opaque) {
@@ -106,6 +123,11 @@ Result<Output> decompile(object::Module& module, object::CodeId root, const Opti
 
 Result<std::string> dump_stage(object::Module& module, object::CodeId root, const std::string& stage) {
   std::string text;
+  if (stage == "ast") {
+    ast::Tree tree(module);
+    std::vector<Diagnostic> diagnostics;
+    return ast::dump(tree, recover_all(module, root, tree, diagnostics));
+  }
   for (const object::CodeId code : innermost_first(module, root)) {
     PELLUCID_TRY(const bytecode::Stream stream, bytecode::decode(module, code));
     if (stage == "raw") {
@@ -121,7 +143,7 @@ Result<std::string> dump_stage(object::Module& module, object::CodeId root, cons
       text += flow::dump(module, graph);
       continue;
     }
-    PELLUCID_TRY(const ir::Function function, ir::lift(module, graph));
+    PELLUCID_TRY(const ir::Function function, to_ir(module, code));
     if (stage == "ir") {
       text += ir::dump(module, function);
       continue;

@@ -48,6 +48,8 @@ std::vector<BlockId> reverse_postorder(const flow::Graph& graph) {
 class Lifter {
  public:
   Lifter(const object::Module& module, const flow::Graph& graph) : module_(module), graph_(graph) {
+    out_.values.emplace_back().kind = ValueKind::Null;
+    used_.push_back(0);
     out_.code = graph.code;
     out_.handlers = graph.handlers;
     out_.wraps_stop_iteration = graph.wraps_stop_iteration;
@@ -144,7 +146,7 @@ class Lifter {
         break;
       }
     }
-    while (block.entry_stack.size() < handler.depth) block.entry_stack.push_back(new_null());
+    while (block.entry_stack.size() < handler.depth) block.entry_stack.push_back(kNull);
     const auto push = [&](ExceptionPart part) {
       Value value;
       value.kind = ValueKind::Exception;
@@ -340,14 +342,6 @@ class Lifter {
     phi.kind = ValueKind::Phi;
     phi.offset = offset;
     out_.values.push_back(phi);
-    used_.resize(out_.values.size(), 0);
-    return ValueId(out_.values.size() - 1);
-  }
-
-  ValueId new_null() {
-    Value null;
-    null.kind = ValueKind::Null;
-    out_.values.push_back(null);
     used_.resize(out_.values.size(), 0);
     return ValueId(out_.values.size() - 1);
   }

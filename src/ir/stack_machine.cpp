@@ -50,11 +50,8 @@ ValueId StackMachine::element(ValueId of, uint32_t index) {
   return make(value, {of});
 }
 
-ValueId StackMachine::null() {
-  Value value;
-  value.kind = ValueKind::Null;
-  return make(value, std::span<const ValueId>());
-}
+// One NULL serves for all, so that paths that push one each agree at a join.
+ValueId StackMachine::null() { return kNull; }
 
 void StackMachine::discard(const bytecode::Instr& instr) {
   const ValueId id = pop();

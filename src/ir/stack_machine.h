@@ -9,6 +9,9 @@
 
 namespace pellucid::ir {
 
+// The value with this id is the NULL of every Function.
+inline constexpr ValueId kNull{0u};
+
 class StackMachine {
  public:
   // `used` marks values that something has used so far (kUsed), and iterators of loops (kIterator).
@@ -44,7 +47,7 @@ class StackMachine {
     return emit(instr, std::span<const ValueId>(operands.begin(), operands.size()));
   }
   ValueId element(ValueId of, uint32_t index);
-  ValueId null();
+  static ValueId null();
   ValueId peek(size_t depth) const;
   void discard(const bytecode::Instr& instr);
   void call(const bytecode::Instr& instr, uint32_t extra);

@@ -140,9 +140,10 @@ class Converter {
 
   Symbol intern(const std::string& text) { return module_.strings.intern(text); }
 
-  // A variable's name as the module shows it.
-  std::string variable(const std::string& name, bool rename) {
-    if (!rename || is_identifier(name)) return name;
+  // A variable's name as the module shows it. What a root cannot write is renamed, there and where
+  // nested code refers to it; the `.0` and `.type_params` of nested code are folded away later.
+  std::string variable(const std::string& name, bool is_root) {
+    if (!is_root || is_identifier(name)) return name;
     const auto known = renamed_to_.find(name);
     if (known != renamed_to_.end()) return known->second;
     const std::string base = "_" + identifier_part(name);
@@ -154,6 +155,13 @@ class Converter {
     return candidate;
   }
 
+  void rename_known(std::vector<Symbol>& symbols) {
+    for (Symbol& symbol : symbols) {
+      const auto known = renamed_to_.find(std::string(module_.text(symbol)));
+      if (known != renamed_to_.end()) symbol = intern(known->second);
+    }
+  }
+
   // What the `def` of the root is called: `<lambda>` and `<genexpr>` are no names.
   static std::string function_name(nb::handle live) {
     const std::string name = utf8(live.attr("co_name"));
@@ -162,10 +170,10 @@ class Converter {
     return is_identifier(part) ? part : "_" + part;
   }
 
-  std::vector<Symbol> variables(nb::handle code, const char* attribute, bool rename) {
+  std::vector<Symbol> variables(nb::handle code, const char* attribute, bool is_root) {
     std::vector<Symbol> symbols;
     for (const std::string& name : texts(code, attribute)) {
-      symbols.push_back(intern(variable(name, rename)));
+      symbols.push_back(intern(variable(name, is_root)));
     }
     return symbols;
   }
@@ -195,11 +203,11 @@ class Converter {
     code.linetable = bytes_of(live, "co_lnotab");
 #endif
     for (const std::string& name : texts(live, "co_names")) code.names.push_back(intern(name));
-    // The `.0` of a nested comprehension is folded away later; what a root cannot write is renamed.
     const bool is_root = id == module_.root;
     code.varnames = variables(live, "co_varnames", is_root);
     code.cellvars = variables(live, "co_cellvars", is_root);
-    code.freevars = variables(live, "co_freevars", true);
+    code.freevars = variables(live, "co_freevars", is_root);
+    if (!is_root) rename_known(code.freevars);
     fill_localsplus(code);
     for (nb::handle item : nb::tuple(live.attr("co_consts"))) code.consts.push_back(convert(item));
     module_.codes[id.index()] = std::move(code);

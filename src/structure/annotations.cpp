@@ -1,8 +1,8 @@
 // Annotated assignments of modules and classes.
 //
 // Up to 3.13, and under `from __future__ import annotations`, `x: int = 1` stores the value, then
-// `__annotations__['x'] = int`. In 3.14 a function `__annotate__` makes the dict on demand; whether a
-// conditional annotation was reached is noted in the set `__conditional_annotations__`.
+// `__annotations__['x'] = int`. In 3.14 a function `__annotate__` makes the dict on demand; whether
+// a conditional annotation was reached is noted in the set `__conditional_annotations__`.
 #include <string>
 
 #include "structure/blocks.h"
@@ -50,7 +50,8 @@ void rewrite_blocks(ast::Tree& tree, std::vector<NodeId>& body, Rewrite rewrite)
   std::vector<Block> todo;
   const auto enter = [&](const std::vector<NodeId>& items) {
     for (const NodeId statement : items) {
-      for_each_block(tree, statement, [&](size_t field, ListId) { todo.push_back({statement, field}); });
+      for_each_block(tree, statement,
+                     [&](size_t field, ListId) { todo.push_back({statement, field}); });
     }
   };
   rewrite(body);
@@ -102,9 +103,26 @@ int64_t condition_index(const ast::Tree& tree, NodeId test) {
   return fits ? left->integer : -1;
 }
 
+// Notes `temporary = value`; false: the statement is of another form.
+bool bind_temporary(const ast::Tree& tree, NodeId statement,
+                    std::unordered_map<Symbol, NodeId>& temporaries) {
+  const auto assign = tree.as<ast::Assign>(statement);
+  const auto targets = tree.items(assign.targets);
+  if (targets.size() != 1 || !tree.is(targets[0], Kind::Name)) return false;
+  temporaries[tree.as<ast::Name>(targets[0]).id] = assign.value;
+  return true;
+}
+
 // Reads the body of `__annotate__`: a check of the format, a dict, stores to it, its return.
 bool read_annotate(const ast::Tree& tree, ListId body, std::vector<Entry>& entries) {
   std::string dict;
+  // What was evaluated in front of its use.
+  std::unordered_map<Symbol, NodeId> temporaries;
+  const auto resolve = [&](NodeId node) {
+    if (!tree.is(node, Kind::Name)) return node;
+    const auto it = temporaries.find(tree.as<ast::Name>(node).id);
+    return it == temporaries.end() ? node : it->second;
+  };
   std::vector<NodeId> todo(tree.items(body).rbegin(), tree.items(body).rend());
   while (!todo.empty()) {
     const NodeId statement = todo.back();
@@ -114,7 +132,7 @@ bool read_annotate(const ast::Tree& tree, ListId body, std::vector<Entry>& entri
       const auto branch = tree.as<ast::If>(statement);
       const auto then = tree.items(branch.body);
       const auto otherwise = tree.items(branch.orelse);
-      const int64_t index = condition_index(tree, branch.test);
+      const int64_t index = condition_index(tree, resolve(branch.test));
       if (index < 0) {
         // The check of the format; the rest may be its else.
         for (const auto& list : {then, otherwise}) {
@@ -124,22 +142,23 @@ bool read_annotate(const ast::Tree& tree, ListId body, std::vector<Entry>& entri
         }
         continue;
       }
-      if (then.size() != 1 || !otherwise.empty() ||
-          !annotation_store(tree, then[0], dict, entry.name, entry.annotation)) {
-        return false;
+      for (const NodeId inner : then) {
+        if (tree.is(inner, Kind::Assign) && bind_temporary(tree, inner, temporaries)) continue;
+        if (!annotation_store(tree, inner, dict, entry.name, entry.annotation)) return false;
       }
+      if (!otherwise.empty() || !entry.name.valid()) return false;
+      entry.annotation = resolve(entry.annotation);
       entry.index = index;
       entries.push_back(entry);
     } else if (annotation_store(tree, statement, dict, entry.name, entry.annotation)) {
+      entry.annotation = resolve(entry.annotation);
       entries.push_back(entry);
-    } else if (tree.is(statement, Kind::Assign) && dict.empty()) {
+    } else if (tree.is(statement, Kind::Assign)) {
       const auto assign = tree.as<ast::Assign>(statement);
-      const auto targets = tree.items(assign.targets);
-      if (targets.size() != 1 || !tree.is(targets[0], Kind::Name) ||
-          !tree.is(assign.value, Kind::Dict)) {
-        return false;
+      if (!bind_temporary(tree, statement, temporaries)) return false;
+      if (dict.empty() && tree.is(assign.value, Kind::Dict)) {
+        dict = tree.text(tree.as<ast::Name>(tree.items(assign.targets)[0]).id);
       }
-      dict = tree.text(tree.as<ast::Name>(targets[0]).id);
     } else if (!tree.is(statement, Kind::Return) && !tree.is(statement, Kind::Global)) {
       return false;
     }
@@ -164,7 +183,8 @@ int64_t reached_index(const ast::Tree& tree, NodeId statement) {
 
 // Unconditional annotations leave no trace in a class body: each goes to the next assignment of its
 // name, or stands alone, so that the order of all is kept.
-void place_unconditional(ast::Tree& tree, std::vector<NodeId>& body, const std::vector<Entry>& entries) {
+void place_unconditional(ast::Tree& tree, std::vector<NodeId>& body,
+                         const std::vector<Entry>& entries) {
   size_t next = 0;
   std::vector<NodeId> out;
   const bool has_docstring = !body.empty() && tree.is(body[0], Kind::Expr) &&
@@ -189,7 +209,8 @@ void place_unconditional(ast::Tree& tree, std::vector<NodeId>& body, const std::
         for (size_t k = next; k < entries.size() && entries[k].index < 0; ++k) {
           if (entries[k].name != name) continue;
           place_until(k);
-          out.push_back(annotated(tree, name, entries[k].annotation, assign.value, tree.where(statement)));
+          out.push_back(
+              annotated(tree, name, entries[k].annotation, assign.value, tree.where(statement)));
           next = k + 1;
           is_placed = true;
           break;
@@ -268,7 +289,8 @@ void fold_annotate_function(ast::Tree& tree, std::vector<NodeId>& body) {
       if (tree.is(statement, Kind::Assign)) {
         const auto assign = tree.as<ast::Assign>(statement);
         const auto targets = tree.items(assign.targets);
-        if (targets.size() == 1 && is_name(tree, targets[0], "__conditional_annotations__")) continue;
+        if (targets.size() == 1 && is_name(tree, targets[0], "__conditional_annotations__"))
+          continue;
       }
       const auto it = by_index.find(reached_index(tree, statement));
       if (it == by_index.end()) {

@@ -31,6 +31,20 @@ bool is_unpack(const ir::Value& value) {
 
 }  // namespace
 
+// Of two stores to one local in a row, compilers (3.12+) leave a pop of the first: `_, _ = v`. The
+// store that is left; invalid: items[i] is no such pop.
+ValueId Statements::overwriting_store(std::span<const ValueId> items, size_t i) const {
+  const Graph& g = c_.graph;
+  const auto is_pop = [&](ValueId id) {
+    return g[id].kind == ValueKind::Instr && g[id].op == Op::Pop && g[id].b == 0;
+  };
+  if (!is_pop(items[i]) || g[g.resolve(operands(items[i])[0])].kind != ValueKind::Element) return {};
+  while (i < items.size() && is_pop(items[i])) ++i;
+  if (i == items.size()) return {};
+  const ir::Value& next = g[items[i]];
+  return next.kind == ValueKind::Instr && next.op == Op::StoreFast ? items[i] : ValueId();
+}
+
 void Statements::store(std::span<const ValueId> items, size_t i) {
   const ValueId id = items[i];
   const ir::Value value = c_.graph[id];
@@ -56,6 +70,23 @@ void Statements::store(std::span<const ValueId> items, size_t i) {
   deliver(items, i, stored, target);
 }
 
+// The with statement whose `as` value this is: what __enter__ returned, or what awaiting the result of
+// __aenter__ gave. Invalid: it is another value.
+ValueId Statements::entered(ValueId id) const {
+  for (;;) {
+    const ir::Value& value = c_.graph[id];
+    const bool is_awaited = value.kind == ValueKind::Instr &&
+                            (value.op == Op::YieldFrom || value.op == Op::GetAwaitable);
+    if (value.kind != ValueKind::Element && !is_awaited) return {};
+    id = c_.graph.resolve(operands(id)[0]);
+    if (value.kind != ValueKind::Element) continue;
+    const ir::Value& manager = c_.graph[id];
+    const bool is_manager = manager.kind == ValueKind::Instr && (manager.op == Op::BeforeWith ||
+                                                                 manager.op == Op::BeforeAsyncWith);
+    return is_manager ? id : ValueId();
+  }
+}
+
 // `target` receives `value`: as a slot of an unpacking, a member of a group, one of a chain.
 void Statements::deliver(std::span<const ValueId> items, size_t i, ValueId value, NodeId target) {
   const ast::Where at = where(items[i]);
@@ -74,12 +105,9 @@ void Statements::deliver(std::span<const ValueId> items, size_t i, ValueId value
     c_.targets[value] = target;
     return;
   }
-  if (source.kind == ValueKind::Element) {
-    const ValueId of = operands(value)[0];
-    if (c_.graph[of].op == Op::BeforeWith || c_.graph[of].op == Op::BeforeAsyncWith) {
-      c_.targets[of] = target;
-      return;
-    }
+  if (const ValueId manager = entered(value); manager.valid()) {
+    c_.targets[manager] = target;
+    return;
   }
   for (Group& group : groups_) {
     for (size_t k = 0; k < group.values.size(); ++k) {
@@ -221,7 +249,7 @@ bool Statements::unpacks_into_targets(std::span<const ValueId> items, size_t i) 
     const ir::Value& value = g[items[k]];
     if (value.kind != ValueKind::Instr) continue;
     const bool unpacks = is_unpack(value);
-    if (!unpacks && !is_store(value)) {
+    if (!unpacks && !is_store(value) && !overwriting_store(items, k).valid()) {
       if (is_statement(value)) return false;
       continue;
     }

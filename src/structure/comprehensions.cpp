@@ -94,13 +94,14 @@ NodeId read_loops(const ast::Tree& tree, ListId body, std::vector<Generator>& ge
 // The statements of a list with those that follow, as one expression.
 struct Pending {
   std::vector<NodeId> statements;
-  NodeId owner;   // the IfExp that waits for it
+  NodeId owner;  // the IfExp that waits for it
   bool is_else = false;
 };
 
 }  // namespace
 
-bool comprehension_parts(ast::Tree& tree, ListId body, NodeId first_iter, ComprehensionParts& parts) {
+bool comprehension_parts(ast::Tree& tree, ListId body, NodeId first_iter,
+                         ComprehensionParts& parts) {
   std::vector<Generator> generators;
   std::vector<NodeId> to_negate;
   const NodeId yield = read_loops(tree, body, generators, to_negate);

@@ -65,6 +65,7 @@ class Conditions {
     if (g_[id].exit != ExitKind::Branch) return false;
     const ir::Value& test = g_[g_.resolve(g_[id].operands[0])];
     if (test.kind == ValueKind::Instr && test.op == Op::ExcMatch) return false;  // an `except` clause
+    if (awaits_chain(id)) return false;
     return pair(id) || value(id) || conditional_branch(id) || conditional_value(id) ||
            returned_value(id);
   }
@@ -102,10 +103,12 @@ class Conditions {
       if (!is_statement(value)) uses.emplace(item, 0);
     }
     if (!defines_result) return false;
-    for (const auto& [item, count] : uses) {
-      if (item != result && count != g_[item].uses) return false;
-    }
-    return true;
+    // The right side of a link may be the left side of the next one.
+    const ValueId next = pivot.valid() ? pivot_of(result) : ValueId();
+    return std::all_of(uses.begin(), uses.end(), [&](const auto& use) {
+      const auto& [item, count] = use;
+      return item == result || count + (item == next ? 1 : 0) == g_[item].uses;
+    });
   }
 
   bool is_comparison(ValueId id) const {
@@ -132,6 +135,16 @@ class Conditions {
            g_.resolve(g_.f.operands(result)[0]) == pivot;
   }
 
+  // Whether the test goes on with a chain that the block in front has begun: it belongs to that one
+  // before it can be the start of anything else.
+  bool awaits_chain(BlockId id) const {
+    const ValueId test = g_.resolve(g_[id].operands[0]);
+    if (!is_comparison(test) || g_.ways_into(id).size() != 1) return false;
+    const Way way = g_.ways_into(id)[0];
+    if (g_[way.from].exit != ExitKind::Branch || way.edge != 0) return false;
+    return continues_chain(test, pivot_of(g_.resolve(g_[way.from].operands[0])));
+  }
+
   ValueId negated(BlockId id, ValueId condition) {
     ir::Value value;
     value.op = Op::Unary;
@@ -150,7 +163,7 @@ class Conditions {
     Region region;
     region.kind = kind;
     region.parts = std::move(parts);
-    g_[operand].uses = kind == RegionKind::Chain ? g_[operand].uses : 1;
+    g_[operand].uses = 1;
     for (const Part& part : region.parts) g_[part.result].uses = 1;
     ir::Value value;
     value.kind = ValueKind::Region;
@@ -166,6 +179,8 @@ class Conditions {
 
   // Extends the And/Or/Chain at `first` by a part, or starts one.
   ValueId join(BlockId id, RegionKind kind, ValueId first, Part part, uint32_t uses) {
+    // In a chain nothing but the chain computes with the pivot.
+    if (kind == RegionKind::Chain) --g_[g_.resolve(g_.f.operands(part.result)[0])].uses;
     const ir::Value& value = g_[first];
     if (kind == RegionKind::Chain && value.kind == ValueKind::Region &&
         g_.regions[value.a].kind == kind && g_[id].items.back() == first) {
@@ -227,7 +242,9 @@ class Conditions {
       const ValueId first = g_.resolve(g_[a].operands[0]);
       const ValueId second = g_.resolve(g_[b].operands[0]);
       for (uint8_t k = 0; k < 2; ++k) {
-        if (g_[b].next[k].to != shared || g_[b].next[1 - k].to == shared) continue;
+        if (g_[b].next[k].to != shared) continue;
+        // `if a and b: pass`: both ways lead on.
+        if (g_[b].next[1 - k].to == shared && side == k) continue;
         const auto kept = agree(g_[a].next[1 - side], g_[b].next[k], first, second);
         if (!kept) continue;
         const bool negate = side == k;  // `not a or b`, `not a and b`

@@ -16,7 +16,7 @@ constexpr size_t kDeepest = 4000;
 }  // namespace
 
 Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
-    : graph_(graph), tree_(tree), context_{graph, tree, expressions, {}, {}, {}, {}, {}, {}, 0} {
+    : graph_(graph), tree_(tree), context_{graph, tree, expressions, {}, {}, {}, {}, {}, 0} {
   // What comes after an except clause is no part of it.
   for (const BlockId id : std::vector<BlockId>(graph.order())) {
     for (size_t i = graph[id].items.size(); i-- > 0;) {
@@ -51,12 +51,6 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
                          (value.op == Op::ListAppend || value.op == Op::SetAdd ||
                           value.op == Op::MapAdd);
       if (fills) context_.accumulators.insert(graph.resolve(graph.f.operands(value)[0]));
-    }
-  }
-  for (const Region& region : graph.regions) {
-    if (region.kind != RegionKind::Chain) continue;
-    for (const Part& part : region.parts) {
-      context_.pivots.insert(graph.resolve(graph.f.operands(part.result)[0]));
     }
   }
   graph.recompute();
@@ -133,7 +127,10 @@ bool Emitter::emit(BlockId block, const Scope& scope, Statements& out) {
   } guard{++depth_};
   if (depth_ > kDeepest) fail("nesting beyond the limit", block);
   while (block.valid()) {
-    if (block == scope.follow) return true;
+    if (block == scope.follow) {
+      out.settle(true);  // what is wanted later outlives this list
+      return true;
+    }
     if (scope.loop && block == scope.loop->header) {
       out.append(tree_.add(ast::Continue{}));
       return false;
@@ -213,19 +210,32 @@ void Emitter::leave(BlockId block, Statements& out) {
   NodeId exception, cause;
   if (b.operands.size() == 2) cause = out.take(b.operands[1]);
   if (!b.operands.empty()) exception = out.take(b.operands[0]);
-  const NodeId raise = tree_.add(ast::Raise{exception, cause}, at);
-  out.append(raise);
   // What `assert` raises is loaded by an instruction of its own.
-  if (b.operands.size() != 1) return;
-  const ir::Value& raised = graph_[graph_.resolve(b.operands[0])];
-  if (raised.kind != ValueKind::Instr) return;
-  if (raised.op == Op::LoadAssertionError) assertions_[raise] = {};
-  if (raised.op != Op::Call || raised.count != 2) return;
-  const ir::Value& callee = graph_[graph_.resolve(graph_.f.operands(raised)[0])];
-  if (callee.kind == ValueKind::Instr && callee.op == Op::LoadAssertionError &&
-      tree_.is(exception, ast::Kind::Call)) {
-    assertions_[raise] = tree_.items(tree_.as<ast::Call>(exception).args)[0];
+  if (b.operands.size() == 1) {
+    const ir::Value& raised = graph_[graph_.resolve(b.operands[0])];
+    const auto loads_error = [](const ir::Value& value) {
+      return value.kind == ValueKind::Instr && value.op == Op::LoadAssertionError;
+    };
+    const bool called =
+        raised.kind == ValueKind::Instr && raised.op == Op::Call && raised.count == 2 &&
+        loads_error(graph_[graph_.resolve(graph_.f.operands(raised)[0])]) &&
+        tree_.is(exception, ast::Kind::Call);
+    if (called || loads_error(raised)) {
+      const NodeId message = called ? tree_.items(tree_.as<ast::Call>(exception).args)[0] : NodeId();
+      const NodeId assertion =
+          tree_.add(ast::Assert{constant(object::ConstKind::False, at), message}, at);
+      assertions_.insert(assertion);
+      out.append(assertion);
+      return;
+    }
   }
+  out.append(tree_.add(ast::Raise{exception, cause}, at));
+}
+
+NodeId Emitter::constant(object::ConstKind kind, ast::Where at) {
+  object::Const value;
+  value.kind = kind;
+  return tree_.add(ast::Constant{tree_.module().add(value)}, at);
 }
 
 NodeId Emitter::if_statement(NodeId test, ListId body, ListId orelse, ast::Where at) {
@@ -234,9 +244,10 @@ NodeId Emitter::if_statement(NodeId test, ListId body, ListId orelse, ast::Where
     test = negated(tree_, test);
   }
   if (tree_.items(body).size() == 1 && tree_.items(orelse).empty()) {
-    const auto assertion = assertions_.find(tree_.items(body)[0]);
-    if (assertion != assertions_.end()) {
-      return tree_.add(ast::Assert{negated(tree_, test), assertion->second}, at);
+    const NodeId only = tree_.items(body)[0];
+    if (assertions_.count(only)) {
+      const NodeId message = tree_.as<ast::Assert>(only).msg;
+      return tree_.add(ast::Assert{negated(tree_, test), message}, at);
     }
   }
   return tree_.add(ast::If{test, body, orelse}, at);
@@ -278,12 +289,17 @@ BlockId Emitter::branch(BlockId block, const Scope& scope, Statements& out, bool
   const BlockId then_block = b.next[near].to, else_block = b.next[b.jump].to;
   const BlockId meet = meeting_point(block, scope);
   Scope inner = scope;
-  if (meet.valid()) inner.follow = meet;
+  if (meet.valid()) {
+    inner.follow = meet;
+    out.settle();
+  }
 
   const auto arm = [&](uint8_t edge, const Scope& arm_scope, bool& arm_falls) {
     Statements statements(context_);
+    statements.adopt(out);
     statements.pass(b.next[edge]);
     arm_falls = emit(b.next[edge].to, arm_scope, statements);
+    statements.forget_adopted();
     return tree_.list(statements.take_list());
   };
   bool then_falls = false, else_falls = false;

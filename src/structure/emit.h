@@ -7,6 +7,7 @@
 #pragma once
 
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "structure/statements.h"
@@ -40,6 +41,7 @@ class Emitter {
   BlockId branch(BlockId block, const Scope& scope, Statements& out, bool& falls);
   BlockId meeting_point(BlockId block, const Scope& scope) const;
   void leave(BlockId block, Statements& out);
+  ast::NodeId constant(object::ConstKind kind, ast::Where at);
   ast::NodeId if_statement(ast::NodeId test, ast::ListId body, ast::ListId orelse, ast::Where at);
 
   // loop.cpp
@@ -80,7 +82,7 @@ class Emitter {
   FunctionContext context_;
   Analysis analysis_;
   std::unordered_map<ValueId, std::vector<BlockId>> breaks_;  // iterator -> where breaks lead
-  std::unordered_map<ast::NodeId, ast::NodeId> assertions_;  // Raise -> message of the assertion
+  std::unordered_set<ast::NodeId> assertions_;  // `assert False`, for want of a test so far
   size_t budget_ = 0;      // blocks that may still be emitted, repetitions included
   size_t depth_ = 0;
 };

@@ -18,7 +18,7 @@ BlockId Emitter::for_loop(BlockId block, const Scope& scope, Statements& out) {
   const ValueId iterator = graph_.resolve(b.operands[0]);
   const ValueId item = graph_.resolve(b.operands[1]);
   const NodeId iterable = out.take(iterator);
-  out.spill_all();
+  out.settle();
   const BlockId exhausted = skip_markers(b.next[1].to);
   BlockId follow = exhausted;
   const auto breaks = breaks_.find(iterator);
@@ -99,7 +99,7 @@ std::vector<BlockId> Emitter::left_to(const Loop& loop, BlockId exhausted) const
 BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) {
   const Loop& loop = *loop_at(block);
   const ir::Block b = graph_[block];
-  out.spill_all();
+  out.settle();
   // `while test:` if the header does nothing but test, and one side leaves the loop.
   NodeId test;
   uint8_t stay = 0;
@@ -138,10 +138,7 @@ BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) 
     body = list(b.next[stay].to, inner);
     if (follow != exhausted) orelse = list(exhausted, {follow, scope.loop, scope.handler});
   } else {
-    test = tree_.add(ast::Constant{}, exit_where(block));
-    object::Const always;
-    always.kind = object::ConstKind::True;
-    tree_.set(test, ast::Constant{tree_.module().add(always)});
+    test = constant(object::ConstKind::True, exit_where(block));
     Statements statements(context_);
     // The header's own work is the start of the body.
     HandlerId handler = scope.handler;

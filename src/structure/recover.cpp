@@ -3,6 +3,8 @@
 #include "structure/conditions.h"
 #include "structure/emit.h"
 #include "structure/handlers.h"
+#include "structure/joins.h"
+#include "structure/rotate.h"
 #include "structure/tails.h"
 
 namespace pellucid::structure {
@@ -26,11 +28,17 @@ Result<ast::ListId> recover(const ir::Function& function, ast::Tree& tree,
     // Before conditions: copies of finally bodies are compared as they were compiled.
     fold_handlers(graph);
     graph.recount_uses();
-    // Compilers copy short endings; one statement is one block again.
+    drop_popped_params(graph);
+    // Compilers copy short endings; one statement is one block again, first what differs in a value.
+    std::vector<BlockId> joins = join_endings(graph, 1);
     merge_tails(graph, tree.module());
+    for (const BlockId join : join_endings(graph, 0)) joins.push_back(join);
     graph.thread_empty_blocks();
     reduce_conditions(graph, none_of(tree.module()));
+    split_endings(graph, joins);
     graph.thread_empty_blocks();
+    // Only now is the test of a loop one value, and the copy of it as well.
+    undo_rotation(graph);
     Expressions expressions(graph.f, tree, bodies);
     return Emitter(graph, tree, expressions).run();
   } catch (const NotStructured& reason) {

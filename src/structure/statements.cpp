@@ -40,8 +40,34 @@ size_t Statements::hard_pending() const {
                                            [](const Entry& entry) { return !entry.reloadable; }));
 }
 
+void Statements::settle(bool own_only) {
+  spill_from(0);
+  std::vector<Entry> pending = std::move(pending_);
+  pending_.clear();
+  for (Entry& entry : pending) {
+    const bool is_local = c_.graph[entry.value].op == Op::LoadFast;
+    if (is_local && !(own_only && entry.adopted) && !c_.materialized.count(entry.value)) {
+      spill_entry(entry);
+    }
+  }
+}
+
+void Statements::adopt(const Statements& other) {
+  for (Entry entry : other.pending_) {
+    if (!entry.reloadable || c_.graph[entry.value].op != Op::LoadFast) continue;
+    entry.adopted = true;
+    pending_.push_back(entry);
+    adopted_.push_back(entry.value);
+  }
+}
+
+void Statements::forget_adopted() {
+  for (const ValueId id : adopted_) c_.materialized.erase(id);
+}
+
 void Statements::push(ValueId id, NodeId node, bool reloadable) {
-  pending_.push_back({id, node, std::max(1u, c_.graph[id].uses), reloadable});
+  if (reloadable && c_.graph[id].uses == 0) return;
+  pending_.push_back({id, node, std::max(1u, c_.graph[id].uses), reloadable, false});
 }
 
 // The expression of a value that costs nothing to compute again.
@@ -119,7 +145,7 @@ std::vector<NodeId> Statements::take_all(std::span<const ValueId> ids) {
     const bool walrus = assignment && assignment->targets.size() == 1 &&
                         c_.tree.is(assignment->targets[0], ast::Kind::Name);
     if (assignment && !walrus) spill = true;
-    if (entry.uses_left > 1 && !c_.pivots.count(id)) spill = true;
+    if (entry.uses_left > 1) spill = true;
     hard.push_back(at);
   }
   if (!hard.empty()) {
@@ -140,7 +166,10 @@ std::vector<NodeId> Statements::take_all(std::span<const ValueId> ids) {
     const size_t at = find(id);
     if (at == pending_.size()) {
       const ir::Value& value = c_.graph[id];
-      if (value.kind == ValueKind::Instr && value.op == Op::LoadConst) {
+      const bool constant = value.op == Op::LoadConst || value.op == Op::LoadClosure ||
+                            value.op == Op::LoadAssertionError || value.op == Op::LoadBuildClass ||
+                            value.op == Op::LoadCommonConstant;
+      if (value.kind == ValueKind::Instr && constant) {
         nodes.push_back(remake(id));
         continue;
       }
@@ -298,6 +327,10 @@ void Statements::step(std::span<const ValueId> items, size_t i) {
     }
     case Op::Pop: {
       const ValueId what = c_.graph.resolve(operands(id)[0]);
+      if (slots_.count(what)) {
+        const ValueId store = overwriting_store(items, i);
+        if (store.valid()) return deliver(items, i, what, name(c_.graph[store].symbol(), where(id)));
+      }
       if (value.b == 1 || c_.graph[what].kind == ValueKind::Element ||
           c_.graph[what].kind == ValueKind::Item) {
         return;
@@ -307,6 +340,11 @@ void Statements::step(std::span<const ValueId> items, size_t i) {
       const NodeId node = take(what);
       return append(c_.tree.add(ast::Expr{node}, where(what)));
     }
+    case Op::GetAwaitable:
+    case Op::YieldFrom:
+      // `async with` awaits what __aenter__ returned.
+      if (entered(id).valid()) return;
+      return expression(items, i);
     case Op::PrintExpr:
       return append(c_.tree.add(ast::Expr{take(operands(id)[0])}, where(id)));
     case Op::UnpackSequence:
@@ -365,7 +403,7 @@ void Statements::expression(std::span<const ValueId> items, size_t i) {
   for (const ValueId operand : operands(id)) wanted.push_back(c_.graph.resolve(operand));
   std::vector<NodeId> nodes = take_all(wanted);
   if ((value.op == Op::GetIter || value.op == Op::GetAiter) && c_.iterators.count(id)) {
-    pending_.push_back({id, as_iterable(c_.tree, nodes[0]), 1, false});  // dropping it is no use
+    pending_.push_back({id, as_iterable(c_.tree, nodes[0]), 1, false, false});  // dropping it is no use
     return;
   }
   const NodeId node = c_.expressions.make(value, nodes);

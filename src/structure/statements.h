@@ -38,7 +38,6 @@ struct FunctionContext {
   std::unordered_map<ValueId, ast::NodeId> managers;      // BeforeWith -> context expression
   std::unordered_set<ValueId> iterators;                  // GetIter values that a loop consumes
   std::unordered_set<ValueId> accumulators;               // containers that comprehensions fill
-  std::unordered_set<ValueId> pivots;                     // values that a chain compares twice
   uint32_t temporaries = 0;
 
   Symbol fresh_name(const char* stem);
@@ -57,6 +56,15 @@ class Statements {
   // Assigns every pending value that is not reloadable to a temporary.
   void spill_all();
 
+  // The same, with the locals that have been loaded and not used yet; those that were adopted are
+  // left out if `own_only`.
+  void settle(bool own_only = false);
+
+  // Takes over the locals that `other` has loaded and not used yet. Forget them at the end: what this
+  // run did to keep their values holds on its path only.
+  void adopt(const Statements& other);
+  void forget_adopted();
+
   // Assigns the arguments of an edge to the names of the parameters of its target.
   void pass(const ir::Edge& edge);
 
@@ -73,7 +81,7 @@ class Statements {
   Symbol caught() const { return caught_; }
 
   // Makes `id` pending with a given expression.
-  void preload(ValueId id, ast::NodeId node) { pending_.push_back({id, node, 1, false}); }
+  void preload(ValueId id, ast::NodeId node) { pending_.push_back({id, node, 1, false, false}); }
 
  private:
   struct Entry {
@@ -81,6 +89,7 @@ class Statements {
     ast::NodeId node;       // invalid for reloadable values: made on each use
     uint32_t uses_left;
     bool reloadable;        // a constant, or a local that no store has changed since
+    bool adopted = false;   // loaded on the path that leads here
   };
   // A target list that is being filled: `a, (b, c) = v`.
   struct Unpacking {
@@ -112,11 +121,13 @@ class Statements {
   bool start_group(std::span<const ValueId> items, size_t i, ValueId value);
   void finish_group(Group& group, ast::Where where);
   void unpack(std::span<const ValueId> items, size_t i);
+  ValueId overwriting_store(std::span<const ValueId> items, size_t i) const;
   bool unpacks_into_targets(std::span<const ValueId> items, size_t i) const;
   bool augmented_load(std::span<const ValueId> items, size_t i);
   bool augmented_store(ValueId id);
   bool import(std::span<const ValueId> items, size_t i);
   bool stored_import(ValueId id, Symbol name);
+  ValueId entered(ValueId id) const;
   ast::NodeId inlined_comprehension(const Region& region, ast::NodeId iterable, ast::Where at);
   void comprehension_element(ValueId id);
 
@@ -140,6 +151,7 @@ class Statements {
   std::vector<Assignment> assignments_;
   std::vector<Group> groups_;
   Symbol caught_;
+  std::vector<ValueId> adopted_;
   std::unordered_map<ValueId, std::pair<size_t, size_t>> slots_;  // Element -> unpacking, slot
   std::unordered_set<ValueId> augmented_;   // Binary values whose store is an augmented assignment
   std::unordered_set<ValueId> skipped_;     // items that another one has accounted for

@@ -30,9 +30,11 @@ class Tails {
       const BlockId tail = cut(known->second);
       known->second = tail;
       if (begin == 0) {
+        release(id);
         replace(id, tail);
       } else {
         const BlockId copy = g_.split(id, begin);
+        release(copy);
         g_[id].next[0].to = tail;
         g_[copy].next = {};
       }
@@ -99,6 +101,15 @@ class Tails {
     const size_t begin = start->second;
     starts_.erase(start);
     return g_.split(id, begin);
+  }
+
+  // What the copy has used of the values before it, the tail uses.
+  void release(BlockId copy) {
+    const ir::Block& block = g_[copy];
+    for (const ValueId item : block.items) {
+      for (const ValueId operand : g_.f.operands(item)) --g_[g_.resolve(operand)].uses;
+    }
+    for (const ValueId operand : block.operands) --g_[g_.resolve(operand)].uses;
   }
 
   void replace(BlockId copy, BlockId tail) {

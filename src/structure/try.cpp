@@ -85,7 +85,7 @@ BlockId Emitter::pick_follow(const std::vector<BlockId>& targets, const Scope& s
 
 BlockId Emitter::protected_region(HandlerId handler, BlockId block, const Scope& scope,
                                   Statements& out) {
-  out.spill_all();
+  out.settle();
   switch (graph_.handlers[handler.index()].kind) {
     case HandlerKind::With:
       return with_statement(handler, block, scope, out);

@@ -65,19 +65,15 @@ class Containers {
     return found != nullptr && found->shape == Container::kList ? found : nullptr;
   }
 
-  // The items of a list or tuple that is known, or of a tuple constant.
   std::optional<std::vector<Value>> items_of(Value value) {
-    const Container* found = state_.container(value);
-    if (found == nullptr) return values_.tuple_items(value);
-    if (found->shape == Container::kSlice) return std::nullopt;
-    return found->items;
+    return verify::items_of(values_, state_, value);
   }
 
   Value make(Container::Shape shape, std::vector<Value> items) {
     if (shape == Container::kTuple) {
       if (const auto constant = values_.tuple_of(items)) return *constant;
     }
-    constexpr std::array names{"(...)", "[...]", "slice(...)"};
+    constexpr std::array names{"(...)", "[...]", "slice(...)", "{...}"};
     const Value self = values_.fresh(Kind::Fresh, values_.name(names[shape]));
     state_.heap.push_back({self, side_, shape, std::move(items)});
     return self;
@@ -306,6 +302,13 @@ class Containers {
 };
 
 }  // namespace
+
+std::optional<std::vector<Value>> items_of(Values& values, const State& state, Value value) {
+  const Container* found = state.container(value);
+  if (found == nullptr) return values.tuple_items(value);
+  if (found->shape != Container::kTuple && found->shape != Container::kList) return std::nullopt;
+  return found->items;
+}
 
 bool execute_on_fresh(Values& values, State& state, Side side, const Instr& instr, Name name) {
   return Containers(values, state, side).run(instr, name);

@@ -45,6 +45,28 @@ bool extends_container(Op op) {
          op == Op::MapAdd || op == Op::DictUpdate || op == Op::DictMerge;
 }
 
+// The callee sees the items of `*args` and `**kwargs`, whatever held them.
+void pass_items(Values& values, const State& state, Effect& effect) {
+  const auto items = items_of(values, state, effect.inputs[1]);
+  if (!items) return;
+  std::vector<Value> inputs{effect.inputs[0]};
+  inputs.insert(inputs.end(), items->begin(), items->end());
+  if (effect.inputs.size() > 2) {
+    const Container* named = state.container(effect.inputs[2]);
+    if (named == nullptr || named->shape != Container::kDict) return;
+    std::vector<Value> names;
+    for (size_t i = 0; i + 1 < named->items.size(); i += 2) {
+      names.push_back(named->items[i]);
+      inputs.push_back(named->items[i + 1]);
+    }
+    if (!names.empty()) inputs.push_back(*values.tuple_of(names));
+    effect.op = names.empty() ? Op::Call : Op::CallKw;
+  } else {
+    effect.op = Op::Call;
+  }
+  effect.inputs = std::move(inputs);
+}
+
 }  // namespace
 
 Effect Machine::effect(const State& state, const Point& point) const {
@@ -179,8 +201,11 @@ void Machine::describe(const Instr& instr, const State& state, Effect& effect) c
         effect.inputs.pop_back();
       }
       effect.a = effect.b = 0;
+      // (A callee in two slots, neither of them NULL, comes from no compiler.)
+      if (instr.b == 1 || effect.inputs.size() < reads) pass_items(values, state, effect);
       break;
     case Op::BuildConstKeyMap: {
+      // Keys of other kinds than strings: see dictionaries.cpp.
       const auto keys = values.tuple_items(effect.inputs.back());
       if (!keys || keys->size() + 1 != effect.inputs.size()) break;
       std::vector<Value> pairs;

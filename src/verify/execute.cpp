@@ -167,11 +167,19 @@ bool Machine::execute(State& state, const Instr& instr) {
     case Op::ListExtend:
     case Op::ListToTuple:
     case Op::UnpackSequence:
-    case Op::Subscr:
-    case Op::StoreSubscr:
     case Op::DeleteSubscr:
     case Op::Call:
       return execute_on_fresh(values, state, side_, instr, Name());
+    case Op::BuildMap:
+    case Op::BuildConstKeyMap:
+    case Op::MapAdd:
+    case Op::DictUpdate:
+    case Op::DictMerge:
+      return execute_on_dictionary(values, state, side_, instr);
+    case Op::Subscr:
+    case Op::StoreSubscr:
+      return execute_on_fresh(values, state, side_, instr, Name()) ||
+             execute_on_dictionary(values, state, side_, instr);
     case Op::LoadMethod:
       return execute_on_fresh(values, state, side_, instr, local(instr));
 
@@ -196,8 +204,6 @@ bool Machine::execute(State& state, const Instr& instr) {
     case Op::Binary:
     case Op::ContainsOp:
     case Op::BuildSet:
-    case Op::BuildMap:
-    case Op::BuildConstKeyMap:
     case Op::BuildString:
     case Op::BuildTupleUnpack:
     case Op::BuildTupleUnpackWithCall:
@@ -206,10 +212,7 @@ bool Machine::execute(State& state, const Instr& instr) {
     case Op::BuildMapUnpack:
     case Op::BuildMapUnpackWithCall:
     case Op::SetAdd:
-    case Op::MapAdd:
     case Op::SetUpdate:
-    case Op::DictUpdate:
-    case Op::DictMerge:
     case Op::UnpackEx:
     case Op::Convert:
     case Op::Format:

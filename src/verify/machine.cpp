@@ -19,9 +19,6 @@ struct Snapshot {
 std::optional<Value> truth_of(Values& values, const State& state, Side side, Value value) {
   if (const auto known = values.truth(value)) return values.boolean(*known);
   if (values.is_boolean(value)) return value;
-  if (const Container* container = state.container(value)) {
-    return values.boolean(container->shape == Container::kSlice || !container->items.empty());
-  }
   if (state[side].tested == value) return state[side].truth;
   return std::nullopt;
 }
@@ -112,6 +109,8 @@ Stop Machine::advance(State& state, Point& point, bool stop_at_joins) {
       if (const auto stop = leave(state, point)) return *stop;
       continue;
     }
+    if (take_cell(state, point)) continue;
+    if (load_for_test(state, point)) continue;
     problem_.clear();
     if (!execute(state, instr(point))) {
       return problem_.empty() ? Stop::Effect : Stop::Problem;
@@ -150,6 +149,76 @@ void Machine::choose(State& state, Point& point, bool truth) const {
   go(point, block(point).exit.next[truth ? 0 : 1]);
 }
 
+// Whether a local is loaded only to be tested.
+bool Machine::is_test_of_local(const Point& point) const {
+  const flow::Block& here = block(point);
+  if (graph_->instrs[here.first + point.at].op != Op::LoadFast) return false;
+  uint32_t at = point.at + 1;
+  const auto next = [&](Op op) {
+    const bool is_it = at < here.count && graph_->instrs[here.first + at].op == op;
+    at += is_it ? 1 : 0;
+    return is_it;
+  };
+  if (next(Op::LoadConst)) return next(Op::IsOp) || next(Op::Compare);
+  if (next(Op::Unary) || next(Op::ToBool)) return true;
+  next(Op::Copy);
+  const ExitKind exit = here.exit.kind;
+  return at == here.count && (exit == ExitKind::Branch || exit == ExitKind::BranchNone);
+}
+
+// A test that stands in both programs is a test, even where a constant has just been stored: only
+// what one side has for itself is decided here.
+bool Machine::load_for_test(State& state, Point& point) const {
+  if (!is_test_of_local(point)) return false;
+  Values& values = *context_->values;
+  const uint32_t at = slot(instr(point));
+  const Value value = state[side_].locals[at];
+  const bool is_known = values.is(value, Kind::Const);
+  if (!is_known || context_->frame->owners[at] != Frame::kShared) {
+    return false;
+  }
+  state[side_].stack.push_back(values.special(Op::LoadFast, values[value].x));
+  ++point.at;
+  return true;
+}
+
+// `(lambda: x).__closure__[0]` is how source text names the cell of x: a function is made, asked
+// for its closure, which nobody can replace, and dropped.
+bool Machine::take_cell(State& state, Point& point) const {
+  const flow::Block& here = block(point);
+  Values& values = *context_->values;
+  std::vector<Value>& stack = state[side_].stack;
+  uint32_t at = point.at;
+  const auto next = [&](Op op) -> const Instr* {
+    if (at >= here.count || graph_->instrs[here.first + at].op != op) return nullptr;
+    return &graph_->instrs[here.first + at++];
+  };
+  const Instr* make = next(Op::MakeFunction);
+  if (make == nullptr) return false;
+  // Up to 3.12 the closure lies below the code (and the name), later it is set on its own.
+  uint32_t depth = 2 + make->b;
+  uint32_t pops = 1 + make->b;
+  if (make->a == bytecode::kClosure) {
+    ++pops;
+  } else {
+    const Instr* set = next(Op::SetFunctionAttribute);
+    if (make->a != 0 || set == nullptr || set->a != bytecode::kClosure) return false;
+    ++pops;
+  }
+  const Instr* attribute = next(Op::LoadAttr);
+  const Instr* number = attribute == nullptr ? nullptr : next(Op::LoadConst);
+  if (number == nullptr || next(Op::Subscr) == nullptr) return false;
+  if (values.text(local(*attribute)) != "__closure__" || stack.size() < pops) return false;
+  const auto cells = items_of(values, state, stack[stack.size() - depth]);
+  const auto which = values.as_integer(values.constant(side_, number->constant()));
+  if (!cells || !which || *which < 0 || static_cast<size_t>(*which) >= cells->size()) return false;
+  const Value cell = (*cells)[static_cast<size_t>(*which)];
+  stack.resize(stack.size() - pops);
+  stack.push_back(cell);
+  point.at = at;
+  return true;
+}
+
 Value Machine::condition(const State& state, const Point& point) const {
   Values& values = *context_->values;
   const Value value = state[side_].stack.back();
@@ -160,7 +229,7 @@ Value Machine::condition(const State& state, const Point& point) const {
 }
 
 std::optional<Value> Machine::constant_behind(const Instr& instr) const {
-  if (side_ != Side::B) return std::nullopt;
+  if (side_ != Side::B || !context_->bound_globals) return std::nullopt;
   return context_->values->opaque(local(instr));
 }
 

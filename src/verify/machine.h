@@ -51,6 +51,7 @@ struct Context {
   uint64_t work = 0;  // instructions executed so far
   uint64_t limit = 0;
   bool extra_locals = false;
+  bool bound_globals = false;
 };
 
 class Machine {
@@ -84,6 +85,9 @@ class Machine {
   void go(Point& point, BlockId next) const { point = {next, 0, true}; }
   bool execute(State& state, const Instr& instr);
   bool fail(std::string reason);
+  bool is_test_of_local(const Point& point) const;
+  bool load_for_test(State& state, Point& point) const;
+  bool take_cell(State& state, Point& point) const;
   std::optional<Stop> leave(State& state, Point& point);
   Name local(const Instr& instr) const { return context_->values->name(side_, instr.symbol()); }
   uint32_t slot(const Instr& instr) const { return context_->frame->slot(local(instr)); }
@@ -105,7 +109,11 @@ std::optional<Value> truth_of(Values& values, const State& state, Side side, Val
 // From here on, `condition` is `truth`.
 void assume(Values& values, State& state, Value condition, bool truth);
 
+// The items of a list or tuple that is known, or of a tuple constant.
+std::optional<std::vector<Value>> items_of(Values& values, const State& state, Value value);
+
 // Instructions on containers that only this frame knows; false if it takes an effect.
 bool execute_on_fresh(Values& values, State& state, Side side, const Instr& instr, Name name);
+bool execute_on_dictionary(Values& values, State& state, Side side, const Instr& instr);
 
 }  // namespace pellucid::verify

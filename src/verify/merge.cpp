@@ -55,6 +55,15 @@ std::optional<std::vector<Pair>> operands_of(Values& values, Value o, Value n) {
   return std::nullopt;
 }
 
+bool same_shape(const Container& x, const Container& y) {
+  if (x.shape != y.shape || x.side != y.side || x.items.size() != y.items.size()) return false;
+  // What a dictionary holds is known by its keys.
+  for (size_t i = 0; x.shape == Container::kDict && i < x.items.size(); i += 2) {
+    if (x.items[i] != y.items[i]) return false;
+  }
+  return true;
+}
+
 bool is_structured(Kind kind) {
   return kind == Kind::Not || kind == Kind::Is || kind == Kind::Method;
 }
@@ -88,8 +97,7 @@ bool give_up_one(Values& values, State& known, State& next, bool& known_changed)
     const Container* x = known.container(o);
     const Container* y = next.container(n);
     if (x == nullptr && y == nullptr) continue;
-    bool fits = x != nullptr && y != nullptr && x->shape == y->shape && x->side == y->side &&
-                x->items.size() == y->items.size();
+    bool fits = x != nullptr && y != nullptr && same_shape(*x, *y);
     if (fits) {
       const auto [p, p_new] = partner_of_known.try_emplace(o.value, n);
       const auto [q, q_new] = partner_of_next.try_emplace(n.value, o);

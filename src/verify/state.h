@@ -41,9 +41,9 @@ struct Half {
   Value truth;
 };
 
-// The contents of a Fresh value.
+// The contents of a Fresh value. Those of a dictionary are constant strings and values, in turn.
 struct Container {
-  enum Shape : uint8_t { kTuple, kList, kSlice };
+  enum Shape : uint8_t { kTuple, kList, kSlice, kDict };
 
   Value self;
   Side side = Side::A;

@@ -89,7 +89,7 @@ Value Values::identity(Value x, Value y) {
   const auto elsewhere = [&](Value value) {
     const Kind kind = (*this)[value].kind;
     return kind == Kind::Const || kind == Kind::Fresh || kind == Kind::Code || kind == Kind::Cell ||
-           kind == Kind::Special || kind == Kind::Method;
+           kind == Kind::Method;
   };
   if ((single(x) && elsewhere(y)) || (single(y) && elsewhere(x))) return boolean(false);
   if (x == none_ && is_boolean(y)) return boolean(false);

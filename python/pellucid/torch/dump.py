@@ -18,7 +18,7 @@ import warnings
 from typing import Mapping, Sequence
 
 from .events import Break, CompileKey, Frame, Graph, Place, Recompile, Verdict
-from .names import as_comment, identifier, scrub
+from .names import as_comment, identifier, label, scrub
 from .rewrite import Rewriting, disassembly
 
 STAGES: Mapping[str, str] = {
@@ -88,7 +88,8 @@ def transformed_text(
     ``running`` says which code runs and why when it is not the code of this file; empty means that
     this file is what runs.  Dynamo's bytecode is shown when it runs, or on demand (``bytecode``).
     """
-    head = [f"{place.function} · {place} · compile [{key}] · {_proof(rewriting.verdict)}"]
+    what = f"{label(place.function)} · {place} · compile [{key}]"
+    head = [f"{what} · {_proof(rewriting.verdict)}"]
     if running:
         head.append(f"NOT RUNNING from this file: {running}")
     else:

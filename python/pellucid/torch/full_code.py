@@ -18,7 +18,7 @@ from typing import Mapping, Sequence
 
 from .dump import frame_status, is_python, recompile_lines, valid
 from .events import CacheEntry, CompileKey, Frame, Guard, Place, Recompile
-from .names import as_comment, identifier
+from .names import as_comment, identifier, label
 from .rewrite import rewrite
 
 _DEF = re.compile(r"^((?:async )?def )(\w+)(?=\()", re.MULTILINE)
@@ -53,7 +53,7 @@ def full_code_text(
     versions = [entry for entry in entries if entry.key in frames]
     known = {entry.key for entry in versions}
     count = f"{len(frames)} compiled version{'' if len(frames) == 1 else 's'}"
-    head = [f"{place.function} · {place} · {count}"]
+    head = [f"{label(place.function)} · {place} · {count}"]
     head += [f"  [{e.key}] {frames[e.key].file}: {frame_status(frames[e.key])}" for e in versions]
     for key in frames:
         if key not in known:

@@ -7,11 +7,13 @@ and is its real name again in the code that runs.
 
 from __future__ import annotations
 
+import contextlib
 import dis
 import io
+import warnings
 from dataclasses import dataclass, field
 from types import CodeType
-from typing import Any, Mapping
+from typing import Any, Iterator, Mapping
 
 from .events import Verdict
 from .names import scrub, stable_globals
@@ -41,8 +43,10 @@ class Rewriting:
 
         if self._result is None or self.shown is None:
             raise ValueError("there is no source to compile")
-        proven = self._result.compile()
-        made = stand_in(text, self.shown, filename, self._result.renamed, self._result.globals)
+        result = self._result
+        with _no_warnings():
+            proven = result.compile()
+            made = stand_in(text, self.shown, filename, result.renamed, result.globals)
         if not same_instructions(proven, made):
             raise ValueError("the file does not compile to the code that was proven")
         made = _with_names(made, {shown: real for real, shown in self.names.items()})
@@ -58,12 +62,21 @@ def rewrite(code: CodeType, tag: str) -> Rewriting:
 
         names = stable_globals(code.co_names, _all_names(code), tag)
         shown = _with_names(code, names)
-        result = decompile_ex(shown)
-        verdict = Verdict(result.verdict.status, scrub(_reason(result)))
+        with _no_warnings():
+            result = decompile_ex(shown)
+            verdict = Verdict(result.verdict.status, scrub(_reason(result)))
         return Rewriting(code, result.source, verdict, names, shown, result)
     except Exception as error:
         reason = str(error).strip() or "no message"
         return Rewriting(code, None, Verdict("failed", scrub(f"{type(error).__name__}: {reason}")))
+
+
+@contextlib.contextmanager
+def _no_warnings() -> Iterator[None]:
+    """Keep the compiler's opinion of generated code (``x is 1``) from the program's users."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 def _reason(result: Any) -> str:

@@ -1,0 +1,273 @@
+#include "structure/joins.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <unordered_map>
+
+namespace pellucid::structure {
+namespace {
+
+bool is_pop_of(const Graph& g, ValueId item, ValueId param) {
+  const ir::Value& value = g[item];
+  return value.kind == ValueKind::Instr && value.op == Op::Pop && value.b == 0 &&
+         g.resolve(g.f.operands(value)[0]) == param;
+}
+
+// A value that somebody else uses, or that nobody would pop in a statement of its own.
+bool needs_no_pop(const Graph& g, ValueId id) {
+  const ir::Value& value = g[id];
+  return value.uses > 1 || value.kind == ValueKind::Null || value.kind == ValueKind::Exception;
+}
+
+class Endings {
+ public:
+  explicit Endings(Graph& graph) : g_(graph) {}
+
+  // `shortest`: how many items endings have in common at least.
+  std::vector<BlockId> join(size_t shortest) {
+    for (std::vector<BlockId>& left : groups()) {
+      while (left.size() > 1) cluster(left, shortest);
+    }
+    g_.recompute();
+    return std::move(made_);
+  }
+
+ private:
+  // How many items at the end of `a` and `b` do the same with one value different: `differs` of a.
+  struct Match {
+    size_t length = 0;
+    ValueId differs;
+  };
+
+  std::vector<std::vector<BlockId>> groups() {
+    g_.recompute();
+    std::map<std::array<uint32_t, 3>, std::vector<BlockId>> found;
+    for (const BlockId id : g_.order()) {
+      const ir::Block& block = g_[id];
+      if (block.exit != ExitKind::Return && block.exit != ExitKind::Raise) continue;
+      if (block.exit_line == bytecode::kNoLine) continue;
+      found[{block.handler.value, static_cast<uint32_t>(block.exit),
+             static_cast<uint32_t>(block.exit_line)}]
+          .push_back(id);
+    }
+    std::vector<std::vector<BlockId>> out;
+    for (auto& [key, blocks] : found) out.push_back(std::move(blocks));
+    return out;
+  }
+
+  // Joins the first block of the list with those that end as it does; takes them off the list.
+  void cluster(std::vector<BlockId>& left, size_t shortest) {
+    const BlockId first = left[0];
+    std::vector<BlockId> same{first}, others;
+    Match common;
+    for (size_t i = 1; i < left.size(); ++i) {
+      const std::optional<Match> match = compare(first, left[i], shortest);
+      const bool fits = match && (same.size() == 1 || (match->length == common.length &&
+                                                       match->differs == common.differs));
+      if (fits) common = *match;
+      (fits ? same : others).push_back(left[i]);
+    }
+    if (same.size() > 1) make(same, common.length, common.differs);
+    left = std::move(others);
+  }
+
+  bool same_items(ValueId x, ValueId y) const {
+    const ir::Value &a = g_[x], &b = g_[y];
+    return a.kind == ValueKind::Instr && b.kind == ValueKind::Instr && a.op == b.op && a.a == b.a &&
+           a.b == b.b && a.count == b.count && a.line == b.line;
+  }
+
+  std::optional<Match> compare(BlockId x, BlockId y, size_t shortest) const {
+    const auto &p = g_[x].items, &q = g_[y].items;
+    if (g_[x].operands.size() != g_[y].operands.size()) return std::nullopt;
+    size_t length = 0;
+    while (length < p.size() && length < q.size() &&
+           same_items(p[p.size() - 1 - length], q[q.size() - 1 - length])) {
+      ++length;
+    }
+    for (; length > 0 && length >= shortest; --length) {
+      const std::optional<ValueId> differs = difference(x, y, length);
+      if (!differs) continue;
+      // Without any difference they are one statement anyway (tails.h).
+      return differs->valid() ? std::optional(Match{length, *differs}) : std::nullopt;
+    }
+    if (shortest > 0) return std::nullopt;
+    if (g_[x].exit == ExitKind::Return) return Match{0, g_.resolve(g_[x].operands[0])};
+    const std::optional<ValueId> differs = difference(x, y, 0);
+    return differs && differs->valid() ? std::optional(Match{0, *differs}) : std::nullopt;
+  }
+
+  // The one value from before the ending that is another one in y; nothing if there are several.
+  std::optional<ValueId> difference(BlockId x, BlockId y, size_t length) const {
+    const auto &p = g_[x].items, &q = g_[y].items;
+    std::unordered_map<ValueId, ValueId> inside;
+    ValueId left, right;
+    const auto agree = [&](ValueId a, ValueId b) {
+      a = g_.resolve(a);
+      b = g_.resolve(b);
+      const auto known = inside.find(a);
+      if (known != inside.end()) return known->second == b;
+      if (a == b) return true;
+      if (left.valid()) return left == a && right == b;
+      const bool later = std::any_of(q.end() - static_cast<ptrdiff_t>(length), q.end(),
+                                     [&](ValueId item) { return item == b; });
+      if (later || g_[a].kind == ValueKind::Null || g_[b].kind == ValueKind::Null) return false;
+      left = a;
+      right = b;
+      return true;
+    };
+    for (size_t i = length; i > 0; --i) {
+      const ValueId a = p[p.size() - i], b = q[q.size() - i];
+      for (size_t o = 0; o < g_[a].count; ++o) {
+        if (!agree(g_.f.operands(a)[o], g_.f.operands(b)[o])) return std::nullopt;
+      }
+      inside[a] = b;
+    }
+    for (size_t o = 0; o < g_[x].operands.size(); ++o) {
+      if (!agree(g_[x].operands[o], g_[y].operands[o])) return std::nullopt;
+    }
+    return left;
+  }
+
+  // The ending of the first block, with `differs` as its parameter, becomes that of all.
+  void make(const std::vector<BlockId>& blocks, size_t length, ValueId differs) {
+    std::vector<ValueId> args;
+    for (const BlockId id : blocks) args.push_back(counterpart(blocks[0], id, length, differs));
+    ir::Value phi;
+    phi.kind = ValueKind::Phi;
+    phi.offset = g_[blocks[0]].exit_offset;
+    phi.line = g_[blocks[0]].exit_line;
+    const ValueId param = g_.add(phi, {});
+    BlockId join;
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      const BlockId rest = g_.split(blocks[i], g_[blocks[i]].items.size() - length);
+      each_operand(rest, [&](ValueId& operand) { --g_[g_.resolve(operand)].uses; });
+      ++g_[args[i]].uses;
+      if (i == 0) join = rest;
+      g_[blocks[i]].next[0].to = join;
+      g_[blocks[i]].next[0].args.assign(1, args[i]);
+    }
+    g_[join].params.push_back(param);
+    each_operand(join, [&](ValueId& operand) {
+      if (g_.resolve(operand) == differs) operand = param;
+      ++g_[g_.resolve(operand)].uses;
+    });
+    made_.push_back(join);
+  }
+
+  // What `y` has in the place of `differs`.
+  ValueId counterpart(BlockId x, BlockId y, size_t length, ValueId differs) const {
+    const auto &p = g_[x].items, &q = g_[y].items;
+    for (size_t i = length; i > 0; --i) {
+      const auto a = g_.f.operands(p[p.size() - i]), b = g_.f.operands(q[q.size() - i]);
+      for (size_t o = 0; o < a.size(); ++o) {
+        if (g_.resolve(a[o]) == differs) return g_.resolve(b[o]);
+      }
+    }
+    for (size_t o = 0; o < g_[x].operands.size(); ++o) {
+      if (g_.resolve(g_[x].operands[o]) == differs) return g_.resolve(g_[y].operands[o]);
+    }
+    return differs;
+  }
+
+  template <typename Visit>
+  void each_operand(BlockId id, Visit visit) {
+    for (const ValueId item : g_[id].items) {
+      const ir::Value& value = g_[item];
+      for (size_t o = 0; o < value.count; ++o) visit(g_.f.operand_pool[value.first + o]);
+    }
+    for (ValueId& operand : g_[id].operands) visit(operand);
+  }
+
+  Graph& g_;
+  std::vector<BlockId> made_;
+};
+
+// A copy of the ending `join` for one value of its parameter.
+void copy_ending(Graph& g, BlockId join, const Way& way) {
+  const ValueId arg = g.resolve(g[way.from].next[way.edge].args[0]);
+  BlockId into = way.from;
+  if (g[into].exit != ExitKind::Goto) {
+    into = BlockId(g.size());
+    ir::Block fresh;
+    fresh.handler = g[join].handler;
+    fresh.exc_depth = g[join].exc_depth;
+    fresh.offset = g[join].offset;
+    g.f.blocks.push_back(std::move(fresh));
+    g.redirect(way.from, way.edge, into);
+  } else {
+    g.redirect(into, 0, {});
+  }
+  std::unordered_map<ValueId, ValueId> copies{{g[join].params[0], arg}};
+  --g[arg].uses;
+  const auto copied = [&](ValueId id) {
+    const auto known = copies.find(g.resolve(id));
+    return known == copies.end() ? g.resolve(id) : known->second;
+  };
+  for (const ValueId item : std::vector<ValueId>(g[join].items)) {
+    std::vector<ValueId> operands;
+    for (const ValueId operand : g.f.operands(item)) {
+      operands.push_back(copied(operand));
+      if (copies.count(g.resolve(operand)) == 0 || operands.back() == arg) ++g[operands.back()].uses;
+    }
+    const ir::Value value = g[item];
+    copies[item] = g.add(value, operands);
+    g[into].items.push_back(copies[item]);
+  }
+  for (const ValueId operand : std::vector<ValueId>(g[join].operands)) {
+    const ValueId value = copied(operand);
+    if (copies.count(g.resolve(operand)) == 0 || value == arg) ++g[value].uses;
+    g[into].operands.push_back(value);
+  }
+  g[into].exit = g[join].exit;
+  g[into].jump = g[join].jump;
+  g[into].exit_offset = g[join].exit_offset;
+  g[into].exit_line = g[join].exit_line;
+}
+
+}  // namespace
+
+void drop_popped_params(Graph& g) {
+  for (const BlockId id : g.order()) {
+    for (size_t p = 0; p < g[id].params.size();) {
+      ir::Block& block = g[id];
+      const ValueId param = block.params[p];
+      const auto pop = std::find_if(block.items.begin(), block.items.end(),
+                                    [&](ValueId item) { return is_pop_of(g, item, param); });
+      const std::vector<Way>& ways = g.ways_into(id);
+      const bool droppable =
+          pop != block.items.end() && g[param].uses == 1 &&
+          std::all_of(ways.begin(), ways.end(), [&](const Way& way) {
+            return needs_no_pop(g, g.resolve(g[way.from].next[way.edge].args[p]));
+          });
+      if (!droppable) {
+        ++p;
+        continue;
+      }
+      block.items.erase(pop);
+      block.params.erase(block.params.begin() + static_cast<ptrdiff_t>(p));
+      for (const Way& way : ways) {
+        auto& args = g[way.from].next[way.edge].args;
+        --g[g.resolve(args[p])].uses;
+        args.erase(args.begin() + static_cast<ptrdiff_t>(p));
+      }
+    }
+  }
+}
+
+std::vector<BlockId> join_endings(Graph& graph, size_t shortest) {
+  return Endings(graph).join(shortest);
+}
+
+void split_endings(Graph& g, const std::vector<BlockId>& joins) {
+  for (size_t i = joins.size(); i-- > 0;) {
+    const BlockId join = joins[i];
+    if (!g.reachable(join) || g[join].params.size() != 1 || g.ways_into(join).size() < 2) continue;
+    if (g[join].exit != ExitKind::Return && g[join].exit != ExitKind::Raise) continue;
+    for (const Way& way : std::vector<Way>(g.ways_into(join))) copy_ending(g, join, way);
+  }
+  g.recompute();
+}
+
+}  // namespace pellucid::structure
