@@ -55,7 +55,7 @@ struct Loops {
   std::vector<NodeId> to_negate;
   WalrusFold walrus;
   NodeId yield;
-  NodeId dead;  // a Pass where only `if False` could have been
+  NodeId dead;  // the statement that was left where only `if False` could have been
 };
 
 bool read_loops(const ast::Tree& tree, ListId body, Loops& loops) {
@@ -118,7 +118,9 @@ bool read_loops(const ast::Tree& tree, ListId body, Loops& loops) {
       return false;
     }
   }
-  return false;
+  if (loops.generators.empty() || !assignments.empty()) return false;
+  loops.dead = loops.generators.back().node;
+  return true;
 }
 
 // The statements of a list with those that follow, as one expression.
