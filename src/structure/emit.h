@@ -55,6 +55,7 @@ class Emitter {
   BlockId with_statement(HandlerId handler, BlockId block, const Scope& scope, Statements& out);
   BlockId try_finally(HandlerId handler, BlockId block, const Scope& scope, Statements& out);
   BlockId try_except(HandlerId handler, BlockId block, const Scope& scope, Statements& out);
+  int32_t first_line(ast::ListId body) const;
   ast::ListId clauses(HandlerId handler, const Scope& scope);
   std::vector<BlockId> exits_of(HandlerId handler) const;
   std::vector<BlockId> exits_of_clauses(HandlerId handler) const;

@@ -25,7 +25,7 @@ class Rotation {
   void run() {
     const Analysis analysis = analyse(g_);
     for (const BlockId body : std::vector<BlockId>(g_.order())) {
-      const std::vector<Way> ways = g_.ways_into(body);
+      const std::vector<Way> ways = ways_through_empty(body);
       if (ways.size() < 2) continue;
       for (const Way& bottom : ways) {
         if (!analysis.dominates(body, bottom.from)) continue;
@@ -39,6 +39,29 @@ class Rotation {
   }
 
  private:
+  // A jump back may lie outside the region that the whole loop lies in: an empty block.
+  bool is_empty(BlockId id) const {
+    const ir::Block& block = g_[id];
+    return block.items.empty() && block.exit == ExitKind::Goto && block.next[0].args.empty();
+  }
+
+  BlockId behind_empty(BlockId id) const {
+    for (size_t steps = 0; id.valid() && is_empty(id) && steps <= g_.size(); ++steps) {
+      id = g_[id].next[0].to;
+    }
+    return id;
+  }
+
+  std::vector<Way> ways_through_empty(BlockId id) const {
+    std::vector<Way> ways = g_.ways_into(id);
+    for (size_t i = 0; i < ways.size() && ways.size() <= g_.size(); ++i) {
+      if (!is_empty(ways[i].from)) continue;
+      const std::vector<Way>& before = g_.ways_into(ways[i].from);
+      ways.insert(ways.end(), before.begin(), before.end());
+    }
+    return ways;
+  }
+
   bool undo(Way top, Way bottom) {
     top.from = end_of(top.from);
     bottom.from = end_of(bottom.from);
@@ -48,7 +71,7 @@ class Rotation {
       return false;
     }
     for (uint8_t k = 0; k < 2; ++k) {
-      if (t.next[k].to != b.next[k].to) return false;
+      if (behind_empty(t.next[k].to) != behind_empty(b.next[k].to)) return false;
       if (!t.next[k].args.empty() || !b.next[k].args.empty()) return false;
     }
     Test first = test_of(top), second = test_of(bottom);

@@ -128,6 +128,8 @@ class Statements {
   bool import(std::span<const ValueId> items, size_t i);
   bool stored_import(ValueId id, Symbol name);
   ValueId entered(ValueId id) const;
+  bool annotates(std::span<const ValueId> items, size_t i) const;
+  ValueId element_of(ValueId unpacked, uint32_t index) const;
   ast::NodeId inlined_comprehension(const Region& region, ast::NodeId iterable, ast::Where at);
   void comprehension_element(ValueId id);
 

@@ -120,11 +120,18 @@ BlockId Emitter::with_statement(HandlerId handler, BlockId block, const Scope& s
   return follow;
 }
 
+// The line of a `try` is gone; it stands before its first statement.
+int32_t Emitter::first_line(ListId body) const {
+  const auto items = tree_.items(body);
+  return items.empty() ? bytecode::kNoLine : tree_.where(items[0]).line;
+}
+
 BlockId Emitter::try_finally(HandlerId handler, BlockId block, const Scope& scope, Statements& out) {
   const BlockId follow = pick_follow(exits_of(handler), scope);
-  const ast::Where at{graph_[block].exit_line, graph_[block].offset};
+  if (follow == block) fail("a try statement that goes on at its own start", block);
   bool falls = false;
   const ListId body = list(block, {follow, scope.loop, handler}, &falls);
+  const ast::Where at{first_line(body), graph_[block].offset};
   const BlockId entry = graph_.f.handlers[handler.index()].entry;
   const ListId finalbody = list(entry, {{}, scope.loop, scope.handler});
   out.append(tree_.add(ast::Try{body, {}, {}, finalbody, 0}, at));
@@ -192,9 +199,10 @@ Emitter::TryEnds Emitter::ends_of_try(HandlerId handler, const Scope& scope) con
 
 BlockId Emitter::try_except(HandlerId handler, BlockId block, const Scope& scope, Statements& out) {
   const auto [follow, orelse] = ends_of_try(handler, scope);
-  const ast::Where at{graph_[block].exit_line, graph_[block].offset};
   const BlockId body_follow = orelse.valid() ? orelse : follow;
+  if (body_follow == block) fail("a try statement that goes on at its own start", block);
   const ListId body = list(block, {body_follow, scope.loop, handler});
+  const ast::Where at{first_line(body), graph_[block].offset};
   const ListId handlers = clauses(handler, {follow, scope.loop, scope.handler});
   ListId otherwise;
   if (orelse.valid()) otherwise = list(orelse, {follow, scope.loop, scope.handler});
