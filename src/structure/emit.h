@@ -48,7 +48,6 @@ class Emitter {
   BlockId for_loop(BlockId block, const Scope& scope, Statements& out);
   BlockId while_loop(BlockId block, const Scope& scope, Statements& out);
   BlockId break_target(const Loop* loop, BlockId header, BlockId exhausted) const;
-  bool ends_in_handler(BlockId block, uint32_t depth_outside) const;
   std::vector<BlockId> left_to(const Loop& loop, BlockId exhausted) const;
 
   // try.cpp
@@ -60,12 +59,18 @@ class Emitter {
   ast::ListId clauses(HandlerId handler, const Scope& scope);
   std::vector<BlockId> exits_of(HandlerId handler) const;
   std::vector<BlockId> exits_of_clauses(HandlerId handler) const;
+  struct TryEnds {
+    BlockId follow;
+    BlockId orelse;  // invalid: there is no `else`
+  };
+  TryEnds ends_of_try(HandlerId handler, const Scope& scope) const;
   BlockId pick_follow(const std::vector<BlockId>& targets, const Scope& scope) const;
 
   bool is_open(BlockId header, const Scope& scope) const;
   bool is_jump_target(BlockId block, const Scope& scope) const;
-  bool only_returns(BlockId block) const;    // constants and markers, then a return
-  bool cannot_raise(BlockId block) const;
+  // Constants and markers, then a return.
+  bool only_returns(BlockId block, size_t from = 0) const;
+  bool cannot_raise(BlockId block, size_t from = 0) const;
   BlockId skip_markers(BlockId block) const;
   const Loop* loop_at(BlockId block) const;
   [[noreturn]] void fail(const char* what, BlockId block) const;

@@ -56,20 +56,6 @@ BlockId Emitter::for_loop(BlockId block, const Scope& scope, Statements& out) {
   return follow;
 }
 
-// Whether a block belongs to an `except` clause down to its end: clauses are laid out behind all
-// normal code, wherever the `try` stands.
-bool Emitter::ends_in_handler(BlockId block, uint32_t depth_outside) const {
-  const ir::Block& b = graph_[block];
-  if (b.exc_depth <= depth_outside) return false;
-  for (size_t i = b.items.size(); i-- > 0;) {
-    const ir::Value& value = graph_[b.items[i]];
-    if (value.kind != ValueKind::Instr || value.op != Op::PopExcept) continue;
-    // Behind its end, a constant may still be returned.
-    return i + 1 == b.items.size() || (b.exit == ExitKind::Return && i + 2 == b.items.size());
-  }
-  return true;
-}
-
 // Where control that leaves the loop other than by its test ends up: blocks laid out behind it.
 // Blocks before `exhausted` that never come back are still inside (`if c: f(); break`).
 std::vector<BlockId> Emitter::left_to(const Loop& loop, BlockId exhausted) const {
@@ -80,15 +66,11 @@ std::vector<BlockId> Emitter::left_to(const Loop& loop, BlockId exhausted) const
   std::vector<BlockId> found;
   std::unordered_set<BlockId> seen;
   std::vector<BlockId> todo;
-  std::unordered_set<BlockId> entries;  // of the handlers of blocks in the loop
   const auto visit = [&](BlockId from) {
     const HandlerId handler = graph_[from].handler;
     if (handler.valid() && handler != graph_[loop.header].handler) {
       const BlockId entry = graph_.f.handlers[handler.index()].entry;
-      if (analysis_.dominates(loop.header, entry)) {
-        entries.insert(entry);
-        todo.push_back(entry);
-      }
+      if (analysis_.dominates(loop.header, entry)) todo.push_back(entry);
     }
     for (const ir::Edge& edge : graph_[from].next) {
       if (edge.to.valid() && !loop.contains[edge.to.index()]) todo.push_back(edge.to);
@@ -102,10 +84,10 @@ std::vector<BlockId> Emitter::left_to(const Loop& loop, BlockId exhausted) const
     const BlockId target = skip_markers(todo.back());
     todo.pop_back();
     if (!seen.insert(target).second || loop.contains[target.index()]) continue;
-    const bool in_clause =
-        entries.count(target) || ends_in_handler(target, graph_[loop.header].exc_depth);
-    const bool laid_out_behind = graph_[target].offset >= end && !in_clause;
-    if (target == exhausted || laid_out_behind || !analysis_.dominates(loop.header, target)) {
+    // Code that handles an exception of the loop is still inside.
+    const bool handles = graph_.exceptions_at(target, 0) > graph_.exceptions_at(loop.header, 0);
+    if (target == exhausted || (graph_[target].offset >= end && !handles) ||
+        !analysis_.dominates(loop.header, target)) {
       found.push_back(target);
       continue;
     }

@@ -27,6 +27,7 @@ Result<ast::ListId> recover(const ir::Function& function, ast::Tree& tree,
     graph.thread_empty_blocks();
     // Before conditions: copies of finally bodies are compared as they were compiled.
     fold_handlers(graph);
+    graph.recount_uses();
     drop_popped_params(graph);
     // Compilers copy short endings; one statement is one block again, first what differs in a value.
     std::vector<BlockId> joins = join_endings(graph, 1);

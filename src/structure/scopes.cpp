@@ -197,6 +197,8 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function) {
     for (const Symbol name : undeclared_stores_[function.code]) symbols.declare_global(name);
     const auto& free = tree_.module()[function.code].freevars;
     for (const Symbol name : undeclared_nonlocals_[function.code]) {
+      // A comprehension in this body binds it.
+      std::erase(symbols.unbound_locals, name);
       if (std::find(free.begin(), free.end(), name) != free.end()) symbols.declare_nonlocal(name);
     }
   }
