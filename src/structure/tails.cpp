@@ -77,7 +77,13 @@ class Tails {
     if (!is_op(last, Op::LoadConst) || g_.resolve(block.operands[0]) != last) return false;
     if (module_[g_[last].constant()].kind != object::ConstKind::None) return false;
     if (block.items.size() == 1) return block.exit_line == bytecode::kNoLine || is_copy(id);
-    const int32_t before = g_[block.items[block.items.size() - 2]].line;
+    int32_t before = g_[block.items[block.items.size() - 2]].line;
+    // Leaving a clause is booked on the line of the return.
+    for (size_t i = block.items.size() - 1; i-- > 0;) {
+      if (is_op(block.items[i], Op::PopExcept)) continue;
+      before = g_[block.items[i]].line;
+      break;
+    }
     return block.exit_line == bytecode::kNoLine || before == block.exit_line;
   }
 
