@@ -103,10 +103,13 @@ class Tails {
     const ir::Block& block = g_[id];
     if (block.exit_line == bytecode::kNoLine) return true;
     if (block.items.size() == 1) return is_copy(id);
-    // A statement `return` in an except clause ends the clause on its own line first.
-    const ValueId before = block.items[block.items.size() - 2];
-    const bool ends_clause = is_op(before, Op::PopExcept) && !is_marker(before);
-    return !ends_clause && g_[before].line == block.exit_line;
+    // Leaving an except clause is booked on the line of the return.
+    size_t before = block.items.size() - 1;
+    while (before > 0 && is_op(block.items[before - 1], Op::PopExcept) &&
+           !is_marker(block.items[before - 1])) {
+      --before;
+    }
+    return before > 0 && g_[block.items[before - 1]].line == block.exit_line;
   }
 
   // The end of the body, or a copy of it, which has its line.
