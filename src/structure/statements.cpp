@@ -80,8 +80,21 @@ NodeId Statements::remake(ValueId id) {
   return node;
 }
 
+namespace {
+
+// What the name of a temporary says about the value that it holds.
+const char* stem_of(const ir::Value& value) {
+  if (value.kind != ValueKind::Instr) return "temp";
+  if (value.op == Op::GetIter || value.op == Op::GetAiter) return "iterator";
+  if (value.op == Op::Compare || value.op == Op::IsOp || value.op == Op::ContainsOp) return "condition";
+  if (value.op == Op::Call || value.op == Op::CallKw || value.op == Op::CallEx) return "result";
+  return "temp";
+}
+
+}  // namespace
+
 void Statements::spill_entry(Entry& entry) {
-  const Symbol temporary = c_.fresh_name("temp");
+  const Symbol temporary = c_.fresh_name(stem_of(c_.graph[entry.value]));
   const ast::Where at = where(entry.value);
   NodeId node = entry.reloadable ? remake(entry.value) : entry.node;
   node = hoist_literals(node);
