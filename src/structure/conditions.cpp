@@ -16,12 +16,19 @@ bool is_name_store(const ir::Value& value) {
           value.op == Op::StoreDeref);
 }
 
+bool is_op(const ir::Value& value, Op op) { return value.kind == ValueKind::Instr && value.op == op; }
+
 class Conditions {
  public:
   Conditions(Graph& graph, object::ConstId none) : g_(graph), none_(none) {}
 
   void run() {
-    for (const BlockId id : g_.order()) spell_out_none_test(id);
+    for (const BlockId id : g_.order()) {
+      spell_out_none_test(id);
+      for (const ValueId item : g_[id].items) {
+        if (fills_container(g_[item])) ++filled_[g_.resolve(g_.f.operands(item)[0])];
+      }
+    }
     bool changed = true;
     while (changed) {
       changed = false;
@@ -84,6 +91,8 @@ class Conditions {
     bool defines_result = false;
     for (const ValueId item : block.items) {
       const ir::Value& value = g_[item];
+      // What an inlined comprehension has hidden.
+      if (is_op(value, Op::LoadFastAndClear) || is_op(value, Op::MakeCell)) continue;
       if (is_statement(value)) {
         // A store whose value is used once more is a walrus.
         if (!is_name_store(value)) return false;
@@ -145,6 +154,12 @@ class Conditions {
     return continues_chain(test, pivot_of(g_.resolve(g_[way.from].operands[0])));
   }
 
+  // A region is all that uses the value, but for a comprehension that fills it.
+  void used_once(ValueId id) {
+    const auto fills = filled_.find(id);
+    g_[id].uses = 1 + (fills == filled_.end() ? 0 : fills->second);
+  }
+
   ValueId negated(BlockId id, ValueId condition) {
     ir::Value value;
     value.op = Op::Unary;
@@ -152,7 +167,7 @@ class Conditions {
     value.offset = g_[id].exit_offset;
     value.line = g_[id].exit_line;
     value.uses = 1;
-    g_[condition].uses = 1;
+    used_once(condition);
     const ValueId result = g_.add(value, std::array<ValueId, 1>{condition});
     g_[id].items.push_back(result);
     return result;
@@ -163,7 +178,7 @@ class Conditions {
     Region region;
     region.kind = kind;
     region.parts = std::move(parts);
-    g_[operand].uses = 1;
+    used_once(operand);
     for (const Part& part : region.parts) g_[part.result].uses = 1;
     ir::Value value;
     value.kind = ValueKind::Region;
@@ -417,6 +432,7 @@ class Conditions {
 
   Graph& g_;
   object::ConstId none_;
+  std::unordered_map<ValueId, uint32_t> filled_;  // containers -> additions of elements
 };
 
 }  // namespace
