@@ -256,6 +256,18 @@ void drop_popped_params(Graph& g) {
   }
 }
 
+void forward_single_values(Graph& g) {
+  for (const BlockId id : g.order()) {
+    if (g[id].params.empty() || g.ways_into(id).size() != 1) continue;
+    const Way way = g.ways_into(id)[0];
+    auto& args = g[way.from].next[way.edge].args;
+    for (size_t p = 0; p < args.size(); ++p) g.alias(g[id].params[p], args[p]);
+    args.clear();
+    g[id].params.clear();
+  }
+  g.apply_aliases();
+}
+
 std::vector<BlockId> join_endings(Graph& graph, size_t shortest) {
   return Endings(graph).join(shortest);
 }

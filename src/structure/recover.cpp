@@ -34,6 +34,7 @@ Result<ast::ListId> recover(const ir::Function& function, ast::Tree& tree,
     graph.thread_empty_blocks();
     reduce_conditions(graph, none_of(tree.module()));
     split_endings(graph, joins);
+    forward_single_values(graph);
     graph.thread_empty_blocks();
     Expressions expressions(graph.f, tree, bodies);
     return Emitter(graph, tree, expressions).run();
