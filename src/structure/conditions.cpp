@@ -73,8 +73,39 @@ class Conditions {
     const ir::Value& test = g_[g_.resolve(g_[id].operands[0])];
     if (test.kind == ValueKind::Instr && test.op == Op::ExcMatch) return false;  // an `except` clause
     if (awaits_chain(id)) return false;
+    if (is_pattern(g_.resolve(g_[id].operands[0]))) return guard(id);
     return pair(id) || value(id) || conditional_branch(id) || conditional_value(id) ||
            returned_value(id);
+  }
+
+  // The test of a case, with a guard or without.
+  bool is_pattern(ValueId id) const {
+    const ir::Value* value = &g_[id];
+    if (value->kind == ValueKind::Region && g_.regions[value->a].kind == RegionKind::And) {
+      value = &g_[g_.resolve(g_.f.operands(*value)[0])];
+    }
+    return value->kind == ValueKind::Region && g_.regions[value->a].kind == RegionKind::Pattern;
+  }
+
+  // What is tested once the pattern fits, and otherwise leads on like the pattern.
+  bool guard(BlockId a) {
+    const BlockId b = g_[a].next[0].to, shared = g_[a].next[1].to;
+    if (!shared.valid() || b == shared || !owns(a, b) || g_[b].exit != ExitKind::Branch) return false;
+    ValueId second = g_.resolve(g_[b].operands[0]);
+    if (is_pattern(second) || !computes(b, second)) return false;
+    const uint8_t k = g_[b].next[1].to == shared ? 1 : 0;
+    if (g_[b].next[k].to != shared || !g_[b].next[k].args.empty()) return false;
+    if (k == 0) {
+      second = negated(b, second);
+      std::swap(g_[b].next[0], g_[b].next[1]);
+      g_.recompute();
+    }
+    const ValueId first = g_.resolve(g_[a].operands[0]);
+    const ValueId whole = join(a, RegionKind::And, first, {g_[b].items, second}, 1);
+    g_.take_exit(a, b);
+    g_[a].operands[0] = whole;
+    g_[a].jump = 1;
+    return true;
   }
 
   // Whether only `id` leads to `next`, under the same protection.
@@ -92,6 +123,7 @@ class Conditions {
     for (const ValueId item : block.items) {
       const ir::Value& value = g_[item];
       // What an inlined comprehension has hidden.
+      if (is_pattern(item)) return false;
       if (is_op(value, Op::LoadFastAndClear) || is_op(value, Op::MakeCell)) continue;
       if (is_statement(value)) {
         // A store whose value is used once more is a walrus.

@@ -17,7 +17,8 @@ bool is_pop_of(const Graph& g, ValueId item, ValueId param) {
 // A value that somebody else uses, or that nobody would pop in a statement of its own.
 bool needs_no_pop(const Graph& g, ValueId id) {
   const ir::Value& value = g[id];
-  return value.uses > 1 || value.kind == ValueKind::Null || value.kind == ValueKind::Exception;
+  return value.uses > 1 || value.kind == ValueKind::Null || value.kind == ValueKind::Exception ||
+         value.kind == ValueKind::Element;
 }
 
 class Endings {

@@ -4,6 +4,7 @@
 #include "structure/emit.h"
 #include "structure/handlers.h"
 #include "structure/joins.h"
+#include "structure/patterns.h"
 #include "structure/tails.h"
 
 namespace pellucid::structure {
@@ -27,6 +28,7 @@ Result<ast::ListId> recover(const ir::Function& function, ast::Tree& tree,
     // Before conditions: copies of finally bodies are compared as they were compiled.
     fold_handlers(graph);
     drop_popped_params(graph);
+    fold_matches(graph, tree.module());
     // Compilers copy short endings; one statement is one block again, first what differs in a value.
     std::vector<BlockId> joins = join_endings(graph, 1);
     merge_tails(graph, tree.module());
