@@ -93,16 +93,24 @@ BlockId Emitter::match(BlockId block, NodeId first, const Scope& scope, Statemen
   };
   bool body_falls = false, else_falls = false;
   ast::match_case one = tree_.as<ast::match_case>(first);
-  one.body = tree_.list(arm(0, body_falls));
-  tree_.set(first, one);
+  std::vector<NodeId> body = arm(0, body_falls);
   std::vector<NodeId> cases{first};
   std::vector<NodeId> rest = arm(1, else_falls);
+  bool shared = false;  // the other cases go on with what is left of `rest`
   if (!rest.empty() && ladders_.count(rest[0])) {
     const auto others = tree_.items(tree_.as<ast::Match>(rest[0]).cases);
     cases.insert(cases.end(), others.begin(), others.end());
     ladders_.erase(rest[0]);
     rest.erase(rest.begin());
+    shared = !rest.empty();
   }
+  if (shared && body_falls) {
+    if (!scope.loop || inner.follow != scope.loop->header) fail("a case that ends elsewhere", block);
+    body.push_back(tree_.add(ast::Continue{}, at));
+    body_falls = false;
+  }
+  one.body = tree_.list(body);
+  tree_.set(first, one);
   if (!rest.empty() && body_falls) {
     const NodeId any = tree_.add(ast::MatchAs{}, at);
     cases.push_back(tree_.add(ast::match_case{any, NodeId(), tree_.list(rest)}, at));

@@ -161,6 +161,24 @@ void Graph::apply_aliases() {
   }
 }
 
+void Graph::count_uses() {
+  for (ir::Value& value : f.values) value.uses = 0;
+  const auto use = [&](ValueId id) { ++f[resolve(id)].uses; };
+  for (const BlockId id : order_) {
+    const ir::Block& block = f[id];
+    for (const ValueId item : block.items) {
+      for (const ValueId operand : f.operands(item)) use(operand);
+    }
+    for (const ValueId operand : block.operands) {
+      // The item of a loop is a result.
+      if (block.exit != ExitKind::ForIter || operand == block.operands[0]) use(operand);
+    }
+    for (const ir::Edge& edge : block.next) {
+      for (const ValueId arg : edge.args) use(arg);
+    }
+  }
+}
+
 void Graph::thread_empty_blocks() {
   for (const BlockId id : order_) {
     for (uint8_t k = 0; k < 2; ++k) {

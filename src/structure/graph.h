@@ -142,6 +142,9 @@ class Graph {
   // Writes aliases into every operand and argument.
   void apply_aliases();
 
+  // Counts uses anew: while there are no regions yet, those of the items and edges in reach.
+  void count_uses();
+
   // Appends a block that a single way leads to, and that shares the handler, to its predecessor.
   bool merge_into_predecessor(BlockId id);
 

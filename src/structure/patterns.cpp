@@ -88,31 +88,34 @@ class Case {
   void events(bool alternative) {
     for (size_t steps = 0; steps <= g_.size() && !failed_; ++steps) {
       if (alternative && steps > 0 && g_.ways_into(at_.block).size() > 1) return;
+      settle();
       if (!alternative && read_alternatives()) continue;
       if (alternative && steps > 0 && read_alternatives()) continue;
       if (!event()) return;
     }
   }
 
-  // Reads items up to the next test. False: there is none; the cursor stays behind the last item read.
-  bool event() {
-    Part loads;
+  // Reads the items that take values apart; the cursor is behind the last of them.
+  void settle() {
     const ir::Block& block = g_[at_.block];
-    size_t done = at_.index;
     for (size_t i = at_.index; i < block.items.size(); ++i) {
       const ValueId item = block.items[i];
       if (take_apart(item)) {
-        done = i + 1;
-        loads = {};
-        continue;
+        at_.index = i + 1;
+      } else if (is_statement(g_[item])) {
+        break;
       }
-      if (is_statement(g_[item]) && !is_op(item, Op::DeleteSubscr)) break;
-      loads.items.push_back(item);
     }
-    const bool whole = done + loads.items.size() == block.items.size();
-    if (whole && test(loads)) return true;
-    at_.index = done;
-    return false;
+  }
+
+  // Reads the next test, which all that is left of the block must be.
+  bool event() {
+    const auto& items = g_[at_.block].items;
+    Part loads;
+    loads.items.assign(items.begin() + static_cast<ptrdiff_t>(at_.index), items.end());
+    const bool pure = std::none_of(loads.items.begin(), loads.items.end(),
+                                   [&](ValueId item) { return is_statement(g_[item]); });
+    return pure && test(loads);
   }
 
   // Items that make values of the elements of a known one, or drop one.
@@ -485,8 +488,9 @@ class Matches {
   Matches(Graph& graph, const object::Module& module) : g_(graph), module_(module) {}
 
   void run() {
-    for (const BlockId id : std::vector<BlockId>(g_.order())) {
-      if (g_.reachable(id) && fold(id)) g_.recompute();
+    // In the order of the code, and then the bodies that have been cut off.
+    for (size_t i = 0; i < g_.size(); ++i) {
+      if (g_.reachable(BlockId(i)) && fold(BlockId(i))) g_.recompute();
     }
   }
 
@@ -517,7 +521,25 @@ class Matches {
   };
 
   bool fold(BlockId id) {
-    const ValueId subject = subject_of(id);
+    return fold(id, captured_in(id)) || fold(id, subject_of(id));
+  }
+
+  // A value that is stored and tested again when the test at the end of the block has failed.
+  ValueId captured_in(BlockId id) const {
+    if (g_[id].exit != ExitKind::Branch) return {};
+    for (const ValueId item : g_[id].items) {
+      const ir::Value& v = g_[item];
+      const bool stores = v.kind == ValueKind::Instr &&
+                          (v.op == Op::StoreFast || v.op == Op::StoreName ||
+                           v.op == Op::StoreGlobal || v.op == Op::StoreDeref);
+      if (!stores) continue;
+      const ValueId stored = g_.resolve(g_.f.operands(v)[0]);
+      if (g_[stored].uses > 1 && behind_guard(id, stored).valid()) return stored;
+    }
+    return {};
+  }
+
+  bool fold(BlockId id, ValueId subject) {
     if (!subject.valid() || g_[subject].kind == ValueKind::Phi) return false;
     const auto& items = g_[id].items;
     const auto made = std::find(items.begin(), items.end(), subject);
@@ -529,6 +551,8 @@ class Matches {
       if (!one.read(start)) break;
       // A name alone takes everything, if its guard does.
       const BlockId next = one.tests() ? one.fail() : behind_guard(one.end().block, subject);
+      // A value that is left on the stack belongs to something else.
+      if (next.valid() && !g_[next].params.empty()) return false;
       cases.push_back({start, one.end(), next, one.root()});
       typed = typed || one.ends_by_type();
       if (!next.valid()) break;
@@ -585,7 +609,6 @@ class Matches {
     head.exit_line = line;
     head.next[0] = {body, {}};
     head.next[1] = {found.fail, {}};
-    if (found.fail.valid()) g_[found.fail].params.clear();
   }
 
   Graph& g_;

@@ -27,11 +27,12 @@ Result<ast::ListId> recover(const ir::Function& function, ast::Tree& tree,
     graph.thread_empty_blocks();
     // Before conditions: copies of finally bodies are compared as they were compiled.
     fold_handlers(graph);
+    graph.count_uses();
     drop_popped_params(graph);
-    fold_matches(graph, tree.module());
     // Compilers copy short endings; one statement is one block again, first what differs in a value.
     std::vector<BlockId> joins = join_endings(graph, 1);
     merge_tails(graph, tree.module());
+    fold_matches(graph, tree.module());
     for (const BlockId join : join_endings(graph, 0)) joins.push_back(join);
     graph.thread_empty_blocks();
     reduce_conditions(graph, none_of(tree.module()));
