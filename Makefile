@@ -117,7 +117,7 @@ $(STAMPS)/bench: $(STAMPS)/tools
 
 $(STAMPS)/torch: $(STAMPS)/tools
 	@echo "make: installing PyTorch (this is the long step)"
-	@$(PIP) $(or $(TORCH),torch)
+	@$(PIP) $(or $(TORCH),torch) numpy
 	@touch $@
 
 .PHONY: $(STAMPS)/torch-if-pinned

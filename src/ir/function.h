@@ -35,7 +35,7 @@ enum class ValueKind : uint8_t {
   Item,       // what ForIter pushes; operand 0: the iterator
   Sent,       // what Send pushes
   Null,       // PushNull, and the second slot of a method or an exit function
-  Exception,  // pushed on entry to a handler; a: ExceptionPart
+  Exception,  // pushed on entry to a handler; a: ExceptionPart; b = 1: dropped before anything else
   Phi,        // a parameter of a block
   Region,     // what a reduced control region computes; a: index in structure's table of regions
 };

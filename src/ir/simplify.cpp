@@ -55,7 +55,8 @@ class Simplifier {
       return std::any_of(block.items.begin(), block.items.end(), [&](ValueId id) {
         const Value& value = f_[id];
         if (is_op(value, Op::ListExtend) && value.a > 1) return true;
-        return is_op(value, Op::CallEx) && is_op(f_[f_.operands(value)[1]], Op::BuildList);
+        // Nobody writes `del [a, b][i]`; `f(*[a, b])` is written now and then.
+        return is_op(value, Op::DeleteSubscr) && is_op(f_[f_.operands(value)[0]], Op::BuildList);
       });
     });
   }

@@ -1,7 +1,21 @@
 #include "polish/polish.h"
 
+#include "polish/rewrites.h"
+
 namespace pellucid::polish {
 
-ast::ListId run(ast::Tree&, ast::ListId body) { return body; }
+ast::ListId run(ast::Tree& tree, ast::ListId body) {
+  Statements statements(tree.items(body).begin(), tree.items(body).end());
+  // Jumps first: a statement without one may be all that a body holds.
+  drop_tail_jumps(tree, statements);
+  // Needs bodies of one statement.
+  join_try(tree, statements);
+  join_with(tree, statements);
+  // Statements of one line that stand side by side only now.
+  join_lines(tree, statements);
+  // Expressions last: which of them stay is known.
+  negate_comparisons(tree, statements);
+  return tree.list(statements);
+}
 
 }  // namespace pellucid::polish

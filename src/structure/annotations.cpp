@@ -1,8 +1,8 @@
 // Annotated assignments of modules and classes.
 //
 // Up to 3.13, and under `from __future__ import annotations`, `x: int = 1` stores the value, then
-// `__annotations__['x'] = int`. In 3.14 a function `__annotate__` makes the dict on demand; whether a
-// conditional annotation was reached is noted in the set `__conditional_annotations__`.
+// `__annotations__['x'] = int`. In 3.14 a function `__annotate__` makes the dict on demand; whether
+// a conditional annotation was reached is noted in the set `__conditional_annotations__`.
 #include <string>
 
 #include "structure/blocks.h"
@@ -50,7 +50,8 @@ void rewrite_blocks(ast::Tree& tree, std::vector<NodeId>& body, Rewrite rewrite)
   std::vector<Block> todo;
   const auto enter = [&](const std::vector<NodeId>& items) {
     for (const NodeId statement : items) {
-      for_each_block(tree, statement, [&](size_t field, ListId) { todo.push_back({statement, field}); });
+      for_each_block(tree, statement,
+                     [&](size_t field, ListId) { todo.push_back({statement, field}); });
     }
   };
   rewrite(body);
@@ -182,7 +183,8 @@ int64_t reached_index(const ast::Tree& tree, NodeId statement) {
 
 // Unconditional annotations leave no trace in a class body: each goes to the next assignment of its
 // name, or stands alone, so that the order of all is kept.
-void place_unconditional(ast::Tree& tree, std::vector<NodeId>& body, const std::vector<Entry>& entries) {
+void place_unconditional(ast::Tree& tree, std::vector<NodeId>& body,
+                         const std::vector<Entry>& entries) {
   size_t next = 0;
   std::vector<NodeId> out;
   const bool has_docstring = !body.empty() && tree.is(body[0], Kind::Expr) &&
@@ -207,7 +209,8 @@ void place_unconditional(ast::Tree& tree, std::vector<NodeId>& body, const std::
         for (size_t k = next; k < entries.size() && entries[k].index < 0; ++k) {
           if (entries[k].name != name) continue;
           place_until(k);
-          out.push_back(annotated(tree, name, entries[k].annotation, assign.value, tree.where(statement)));
+          out.push_back(
+              annotated(tree, name, entries[k].annotation, assign.value, tree.where(statement)));
           next = k + 1;
           is_placed = true;
           break;
@@ -286,7 +289,8 @@ void fold_annotate_function(ast::Tree& tree, std::vector<NodeId>& body) {
       if (tree.is(statement, Kind::Assign)) {
         const auto assign = tree.as<ast::Assign>(statement);
         const auto targets = tree.items(assign.targets);
-        if (targets.size() == 1 && is_name(tree, targets[0], "__conditional_annotations__")) continue;
+        if (targets.size() == 1 && is_name(tree, targets[0], "__conditional_annotations__"))
+          continue;
       }
       const auto it = by_index.find(reached_index(tree, statement));
       if (it == by_index.end()) {

@@ -70,6 +70,23 @@ void Statements::store(std::span<const ValueId> items, size_t i) {
   deliver(items, i, stored, target);
 }
 
+// The with statement whose `as` value this is: what __enter__ returned, or what awaiting the result of
+// __aenter__ gave. Invalid: it is another value.
+ValueId Statements::entered(ValueId id) const {
+  for (;;) {
+    const ir::Value& value = c_.graph[id];
+    const bool is_awaited = value.kind == ValueKind::Instr &&
+                            (value.op == Op::YieldFrom || value.op == Op::GetAwaitable);
+    if (value.kind != ValueKind::Element && !is_awaited) return {};
+    id = c_.graph.resolve(operands(id)[0]);
+    if (value.kind != ValueKind::Element) continue;
+    const ir::Value& manager = c_.graph[id];
+    const bool is_manager = manager.kind == ValueKind::Instr && (manager.op == Op::BeforeWith ||
+                                                                 manager.op == Op::BeforeAsyncWith);
+    return is_manager ? id : ValueId();
+  }
+}
+
 // `target` receives `value`: as a slot of an unpacking, a member of a group, one of a chain.
 void Statements::deliver(std::span<const ValueId> items, size_t i, ValueId value, NodeId target) {
   const ast::Where at = where(items[i]);
@@ -88,12 +105,9 @@ void Statements::deliver(std::span<const ValueId> items, size_t i, ValueId value
     c_.targets[value] = target;
     return;
   }
-  if (source.kind == ValueKind::Element) {
-    const ValueId of = operands(value)[0];
-    if (c_.graph[of].op == Op::BeforeWith || c_.graph[of].op == Op::BeforeAsyncWith) {
-      c_.targets[of] = target;
-      return;
-    }
+  if (const ValueId manager = entered(value); manager.valid()) {
+    c_.targets[manager] = target;
+    return;
   }
   for (Group& group : groups_) {
     for (size_t k = 0; k < group.values.size(); ++k) {
@@ -255,6 +269,46 @@ bool Statements::unpacks_into_targets(std::span<const ValueId> items, size_t i) 
   return true;
 }
 
+// `def f(*args: *Ts)`: the annotation is unpacked into the one element that goes into the tuple of
+// annotations.
+bool Statements::annotates(std::span<const ValueId> items, size_t i) const {
+  const Graph& g = c_.graph;
+  const auto uses = [&](ValueId item, ValueId wanted) {
+    const auto all = operands(item);
+    return std::any_of(all.begin(), all.end(),
+                       [&](ValueId operand) { return g.resolve(operand) == wanted; });
+  };
+  const ValueId element = element_of(items[i], 0);
+  if (!element.valid() || g[element].uses != 1) return false;
+  ValueId packed;
+  for (size_t k = i + 1; k < items.size(); ++k) {
+    const ir::Value& value = g[items[k]];
+    if (value.kind != ValueKind::Instr) continue;
+    if (!packed.valid()) {
+      const bool packs = value.op == Op::BuildTuple || value.op == Op::BuildMap ||
+                         value.op == Op::BuildConstKeyMap;
+      if (packs && uses(items[k], element)) packed = items[k];
+    } else if (uses(items[k], packed)) {
+      return (value.op == Op::MakeFunction || value.op == Op::SetFunctionAttribute) &&
+             (value.a & bytecode::kAnnotations) != 0;
+    }
+  }
+  return false;
+}
+
+// The value that stands for one element of an unpacking; invalid: nothing uses it.
+ValueId Statements::element_of(ValueId unpacked, uint32_t index) const {
+  const ir::Function& f = c_.graph.f;
+  for (size_t v = unpacked.index(); v < f.values.size(); ++v) {
+    const ir::Value& element = f.values[v];
+    if (element.kind == ValueKind::Element && element.a == index &&
+        operands(ValueId(v))[0] == unpacked) {
+      return ValueId(v);
+    }
+  }
+  return {};
+}
+
 void Statements::unpack(std::span<const ValueId> items, size_t i) {
   const ValueId id = items[i];
   const ir::Value value = c_.graph[id];
@@ -278,6 +332,11 @@ void Statements::unpack(std::span<const ValueId> items, size_t i) {
       }
     }
     return;
+  }
+  if (count == 1 && value.op == Op::UnpackSequence && annotates(items, i)) {
+    const NodeId node = take_all(std::array<ValueId, 1>{source})[0];
+    const ValueId element = element_of(id, 0);
+    return push(element, c_.tree.add(ast::Starred{node}, where(id)), false);
   }
   // Not what targets do: every element gets a name.
   std::vector<NodeId> targets;

@@ -55,7 +55,8 @@ class Normaliser {
         write_slice(task.node, constant);
       } else if (constant.kind == ConstKind::Tuple && task.is_subscript && has_slice(constant)) {
         std::vector<NodeId> elements;
-        for (const ConstId item : constant.items) elements.push_back(tree_.add(ast::Constant{item}));
+        for (const ConstId item : constant.items)
+          elements.push_back(tree_.add(ast::Constant{item}));
         tree_.set(task.node, ast::Tuple{tree_.list(elements)});
       }
     }
@@ -69,7 +70,8 @@ class Normaliser {
       const uint32_t slot = tree_.slot(task.node, i);
       if (slot == NodeId::kInvalid) continue;
       if (fields[i].type == ast::FieldType::Node) {
-        const bool is_subscript = kind == Kind::Subscript && std::string_view(fields[i].name) == "slice";
+        const bool is_subscript =
+            kind == Kind::Subscript && std::string_view(fields[i].name) == "slice";
         todo_.push_back({NodeId(slot), is_subscript});
       } else if (fields[i].type == ast::FieldType::List) {
         if (is_definition && std::string_view(fields[i].name) == "body") continue;
@@ -100,7 +102,8 @@ class Normaliser {
                  ? NodeId()
                  : tree_.add(ast::Constant{id}, tree_.where(node));
     };
-    tree_.set(node, ast::Slice{bound(slice.items[0]), bound(slice.items[1]), bound(slice.items[2])});
+    tree_.set(node,
+              ast::Slice{bound(slice.items[0]), bound(slice.items[1]), bound(slice.items[2])});
   }
 
   // The constant by whose name a code object is known.

@@ -116,7 +116,7 @@ class BodyEnds {
     NodeId owner;
     size_t field;
     bool may_be_empty = false;
-    bool in_loop = false;    // of a loop that stands at the end: to return is to break
+    bool in_loop = false;  // of a loop that stands at the end: to return is to break
   };
 
   // A list in tail position.
@@ -128,7 +128,8 @@ class BodyEnds {
     const NodeId last = items.back();
     const Kind kind = tree_.kind(last);
     const bool is_loop = kind == Kind::For || kind == Kind::While;
-    const bool has_else = kind == Kind::Try && !tree_.items(tree_.as<ast::Try>(last).orelse).empty();
+    const bool has_else =
+        kind == Kind::Try && !tree_.items(tree_.as<ast::Try>(last).orelse).empty();
     for_each_block(tree_, last, [&](size_t field, ListId list) {
       const std::string_view name = ast::fields_of(kind)[field].name;
       if (name == "handlers" || name == "cases") {

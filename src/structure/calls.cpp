@@ -1,7 +1,8 @@
 // Calls: how positional, named, starred and double-starred arguments were written.
 //
-// CALL and CALL_KW say it themselves. CALL_FUNCTION_EX takes a tuple and a dict; whether an element of
-// one was an argument of its own is decided so that the same compiler builds the same tuple again.
+// CALL and CALL_KW say it themselves. CALL_FUNCTION_EX takes a tuple and a dict; whether an element
+// of one was an argument of its own is decided so that the same compiler builds the same tuple
+// again.
 #include "structure/expressions.h"
 
 namespace pellucid::structure {
@@ -41,7 +42,8 @@ std::vector<NodeId> keywords_of(ast::Tree& tree, NodeId dict) {
       keywords.push_back(tree.add(ast::keyword{name->text, value}, tree.where(value)));
       continue;
     }
-    const NodeId pair = tree.add(ast::Dict{tree.list({key}), tree.list({value})}, tree.where(value));
+    const NodeId pair =
+        tree.add(ast::Dict{tree.list({key}), tree.list({value})}, tree.where(value));
     keywords.push_back(double_starred(tree, pair));
   }
   return keywords;
@@ -94,9 +96,10 @@ NodeId Expressions::call_ex(const ir::Value& value, Nodes operands) {
   std::vector<NodeId> args;
   const ir::Value& made = operand(value, 1);
   const Const* constant = constant_of(tree_, tuple);
-  const bool is_display = tree_.is(tuple, ast::Kind::Tuple) &&
-                          (is_op(made, Op::ListToTuple) || is_op(made, Op::BuildTupleUnpackWithCall) ||
-                           (has_keywords && is_op(made, Op::BuildTuple)));
+  const bool is_display =
+      tree_.is(tuple, ast::Kind::Tuple) &&
+      (is_op(made, Op::ListToTuple) || is_op(made, Op::BuildTupleUnpackWithCall) ||
+       (has_keywords && is_op(made, Op::BuildTuple)));
   const bool is_constant = has_keywords && constant && constant->kind == ConstKind::Tuple;
   const bool is_spliced = is_display || is_constant;
   args = is_spliced ? elements_of(tree_, tuple) : std::vector<NodeId>{starred(tree_, tuple)};
@@ -105,11 +108,11 @@ NodeId Expressions::call_ex(const ir::Value& value, Nodes operands) {
   if (has_keywords) {
     const NodeId dict = operands[2];
     const ir::Value& kwargs = operand(value, 2);
-    const bool is_written = kwargs.kind == ir::ValueKind::Instr &&
-                            is_one_of_the_dicts_a_call_builds(kwargs.op) &&
-                            tree_.is(dict, ast::Kind::Dict) &&
-                            !tree_.items(tree_.as<ast::Dict>(dict).keys).empty();
-    keywords = is_written ? keywords_of(tree_, dict) : std::vector<NodeId>{double_starred(tree_, dict)};
+    const bool is_written =
+        kwargs.kind == ir::ValueKind::Instr && is_one_of_the_dicts_a_call_builds(kwargs.op) &&
+        tree_.is(dict, ast::Kind::Dict) && !tree_.items(tree_.as<ast::Dict>(dict).keys).empty();
+    keywords =
+        is_written ? keywords_of(tree_, dict) : std::vector<NodeId>{double_starred(tree_, dict)};
     // Without any star, 3.8 reaches CALL_FUNCTION_EX by `**{...}` only; later versions when there
     // are too many for the stack.
     bool has_star = false;

@@ -1,6 +1,7 @@
 // Comprehensions and expressions that were recovered as statements.
 #include "structure/expressions.h"
 #include "structure/names.h"
+#include "structure/walrus.h"
 
 namespace pellucid::structure {
 
@@ -45,14 +46,29 @@ struct Generator {
   std::vector<NodeId> ifs;
 };
 
-// The yielded value at the bottom of the loops; invalid: of another form. Tests that are to be
-// negated are remembered, so that nothing is changed before the form is known.
-NodeId read_loops(const ast::Tree& tree, ListId body, std::vector<Generator>& generators,
-                  std::vector<NodeId>& to_negate) {
+// What the loops of a comprehension say. Tests that are to be negated and assignments that belong
+// into the expression behind them are remembered, so that nothing changes before the form is known.
+struct Loops {
+  explicit Loops(const ast::Tree& tree) : walrus(tree) {}
+
+  std::vector<Generator> generators;
+  std::vector<NodeId> to_negate;
+  WalrusFold walrus;
+  NodeId yield;
+  NodeId dead;  // the statement that was left where only `if False` could have been
+};
+
+bool read_loops(const ast::Tree& tree, ListId body, Loops& loops) {
   std::vector<NodeId> at;
+  std::vector<NodeId> assignments;
   const auto enter = [&](ListId list) {
     const auto items = without_tail(tree, list);
     at.assign(items.begin(), items.end());
+  };
+  const auto take = [&](NodeId expression) {
+    const bool fits = loops.walrus.plan(assignments, expression);
+    assignments.clear();
+    return fits;
   };
   enter(body);
   if (!at.empty() && makes_container(tree, at[0])) at.erase(at.begin());
@@ -60,58 +76,80 @@ NodeId read_loops(const ast::Tree& tree, ListId body, std::vector<Generator>& ge
     const NodeId statement = at[0];
     if (tree.is(statement, Kind::For)) {
       const auto loop = tree.as<ast::For>(statement);
-      if (at.size() != 1 || !tree.items(loop.orelse).empty()) return NodeId();
-      generators.push_back({loop, statement, {}});
+      if (at.size() != 1 || !tree.items(loop.orelse).empty()) return false;
+      if (!assignments.empty()) return false;
+      loops.generators.push_back({loop, statement, {}});
       enter(loop.body);
-    } else if (tree.is(statement, Kind::If) && !generators.empty()) {
+      continue;
+    }
+    if (loops.generators.empty()) return false;
+    Generator& generator = loops.generators.back();
+    if (tree.is(statement, Kind::Assign)) {
+      assignments.push_back(statement);
+      at.erase(at.begin());
+    } else if (tree.is(statement, Kind::If)) {
       const auto branch = tree.as<ast::If>(statement);
+      if (!take(branch.test)) return false;
+      generator.ifs.push_back(branch.test);
       if (is_continue(tree, branch.body)) {
         // `if not c: continue`, then the rest behind it or in its else.
-        generators.back().ifs.push_back(branch.test);
-        to_negate.push_back(branch.test);
-        if (!tree.items(branch.orelse).empty()) {
-          if (at.size() != 1) return NodeId();
-          enter(branch.orelse);
-        } else {
+        loops.to_negate.push_back(branch.test);
+        if (tree.items(branch.orelse).empty()) {
           at.erase(at.begin());
+          continue;
         }
+        if (at.size() != 1) return false;
+        enter(branch.orelse);
         continue;
       }
       const bool has_else = !tree.items(branch.orelse).empty() && !is_continue(tree, branch.orelse);
-      if (at.size() != 1 || has_else) return NodeId();
-      generators.back().ifs.push_back(branch.test);
+      if (at.size() != 1 || has_else) return false;
       enter(branch.body);
-    } else if (tree.is(statement, Kind::Expr) && !generators.empty() && at.size() == 1) {
-      const NodeId value = tree.as<ast::Expr>(statement).value;
-      return tree.is(value, Kind::Yield) ? value : NodeId();
+    } else if (tree.is(statement, Kind::Expr) && at.size() == 1) {
+      loops.yield = tree.as<ast::Expr>(statement).value;
+      if (!tree.is(loops.yield, Kind::Yield)) return false;
+      const NodeId value = tree.as<ast::Yield>(loops.yield).value;
+      return value.valid() ? take(value) : assignments.empty();
+    } else if (at.size() == 1 &&
+               (tree.is(statement, Kind::Pass) || tree.is(statement, Kind::Continue))) {
+      loops.dead = statement;
+      return assignments.empty();
     } else {
-      return NodeId();
+      return false;
     }
   }
-  return NodeId();
+  if (loops.generators.empty() || !assignments.empty()) return false;
+  loops.dead = loops.generators.back().node;
+  return true;
 }
 
 // The statements of a list with those that follow, as one expression.
 struct Pending {
   std::vector<NodeId> statements;
-  NodeId owner;   // the IfExp that waits for it
+  NodeId owner;  // the IfExp that waits for it
   bool is_else = false;
 };
 
 }  // namespace
 
-bool comprehension_parts(ast::Tree& tree, ListId body, NodeId first_iter, ComprehensionParts& parts) {
-  std::vector<Generator> generators;
-  std::vector<NodeId> to_negate;
-  const NodeId yield = read_loops(tree, body, generators, to_negate);
-  if (!yield.valid()) return false;
-  const NodeId elt = tree.as<ast::Yield>(yield).value;
-  parts.elt = elt.valid() ? elt : none_node(tree, tree.where(yield));
+bool comprehension_parts(ast::Tree& tree, ListId body, NodeId first_iter,
+                         ComprehensionParts& parts) {
+  Loops loops(tree);
+  if (!read_loops(tree, body, loops)) return false;
+  loops.walrus.apply(tree);
+  if (loops.yield.valid()) parts.elt = tree.as<ast::Yield>(loops.yield).value;
+  if (!parts.elt.valid()) parts.elt = none_node(tree, {});
+  if (loops.dead.valid()) {
+    // Nothing is left of the element.
+    object::Const no;
+    no.kind = object::ConstKind::False;
+    loops.generators.back().ifs.push_back(tree.add(ast::Constant{tree.module().add(no)}));
+  }
   std::vector<NodeId> nodes;
-  for (size_t i = 0; i < generators.size(); ++i) {
-    Generator& generator = generators[i];
+  for (size_t i = 0; i < loops.generators.size(); ++i) {
+    Generator& generator = loops.generators[i];
     for (NodeId& test : generator.ifs) {
-      for (const NodeId negate : to_negate) {
+      for (const NodeId negate : loops.to_negate) {
         if (negate == test) {
           test = negated(tree, test);
           break;
@@ -143,6 +181,9 @@ NodeId Expressions::comprehension_call(const ir::Value& value, NodeId callee, No
   if (name == "<listcomp>") return tree_.add(ast::ListComp{parts.elt, parts.generators}, at);
   if (name == "<setcomp>") return tree_.add(ast::SetComp{parts.elt, parts.generators}, at);
   if (name == "<genexpr>") return tree_.add(ast::GeneratorExp{parts.elt, parts.generators}, at);
+  if (is_none(tree_, parts.elt)) {
+    return tree_.add(ast::DictComp{parts.elt, none_node(tree_, at), parts.generators}, at);
+  }
   if (!tree_.is(parts.elt, Kind::Tuple)) return NodeId();
   const auto pair = tree_.items(tree_.as<ast::Tuple>(parts.elt).elts);
   if (pair.size() != 2) return NodeId();

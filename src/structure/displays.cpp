@@ -1,9 +1,9 @@
 // Displays: tuples, lists, sets and dicts, built at once, element by element, or from parts.
 //
 // From 3.9 on a display with a star is a container that grows: BUILD_LIST, then LIST_APPEND and
-// LIST_EXTEND, LIST_TO_TUPLE for a tuple or a call's arguments. 3.8 builds the parts as tuples and joins
-// them with BUILD_*_UNPACK. What a part was in the source, `*x` or plain elements, is decided so
-// that the same compiler makes the same parts again.
+// LIST_EXTEND, LIST_TO_TUPLE for a tuple or a call's arguments. 3.8 builds the parts as tuples and
+// joins them with BUILD_*_UNPACK. What a part was in the source, `*x` or plain elements, is decided
+// so that the same compiler makes the same parts again.
 #include <string>
 
 #include "structure/expressions.h"
@@ -19,12 +19,15 @@ using object::ConstKind;
 
 namespace {
 
-// From three constants on, a list or set display is a constant that an empty container is extended by.
+// From three constants on, a list or set display is a constant that an empty container is extended
+// by.
 constexpr size_t kFoldedConstants = 3;
 // A dict display of 3.10+ is built in parts of so many pairs.
 constexpr size_t kDictChunk = 17;
 
-bool is_sequence(ConstKind kind) { return kind == ConstKind::Tuple || kind == ConstKind::FrozenSet; }
+bool is_sequence(ConstKind kind) {
+  return kind == ConstKind::Tuple || kind == ConstKind::FrozenSet;
+}
 
 // The elements of a constant tuple or frozenset, each a node.
 std::vector<NodeId> constant_elements(ast::Tree& tree, NodeId node) {
@@ -87,8 +90,7 @@ bool continues_dict(const ir::Function& function, const ast::Tree& tree, const i
   if (!tree.is(part_node, ast::Kind::Dict) || plain_pairs(function, part) == 0) return false;
   if (ends_with_star(tree, container_node)) return true;
   const bool is_joined = container.kind == ir::ValueKind::Instr && container.op == Op::DictUpdate;
-  const ir::Value& before =
-      is_joined ? function[function.operands(container)[1]] : container;
+  const ir::Value& before = is_joined ? function[function.operands(container)[1]] : container;
   return plain_pairs(function, before) == kDictChunk;
 }
 
@@ -97,9 +99,12 @@ bool continues_dict(const ir::Function& function, const ast::Tree& tree, const i
 NodeId Expressions::display(const ir::Value& value, Nodes operands) {
   const ast::Where at = where(value);
   switch (value.op) {
-    case Op::BuildTuple: return tree_.add(ast::Tuple{tree_.list(operands)}, at);
-    case Op::BuildList: return tree_.add(ast::List{tree_.list(operands)}, at);
-    case Op::BuildSet: return tree_.add(ast::Set{tree_.list(operands)}, at);
+    case Op::BuildTuple:
+      return tree_.add(ast::Tuple{tree_.list(operands)}, at);
+    case Op::BuildList:
+      return tree_.add(ast::List{tree_.list(operands)}, at);
+    case Op::BuildSet:
+      return tree_.add(ast::Set{tree_.list(operands)}, at);
     case Op::BuildMap: {
       const NodeId dict = tree_.add(ast::Dict{}, at);
       for (size_t i = 0; i + 1 < operands.size(); i += 2) {
@@ -107,13 +112,15 @@ NodeId Expressions::display(const ir::Value& value, Nodes operands) {
       }
       return dict;
     }
-    default: break;
+    default:
+      break;
   }
   // BuildConstKeyMap
   const Const* keys = constant_of(tree_, operands.back());
   if (!keys || keys->items.size() + 1 != operands.size()) return NodeId();
   const std::vector<NodeId> key_nodes = constant_elements(tree_, operands.back());
-  return tree_.add(ast::Dict{tree_.list(key_nodes), tree_.list(operands.first(key_nodes.size()))}, at);
+  return tree_.add(ast::Dict{tree_.list(key_nodes), tree_.list(operands.first(key_nodes.size()))},
+                   at);
 }
 
 // A container that is no display (of Dynamo's making): its method, which returns None, or itself.
@@ -142,8 +149,8 @@ NodeId Expressions::updated(const ir::Value& value, Nodes operands) {
   return tree_.add(ast::BoolOp{op, tree_.list({call, tree_.add(ast::Name{name}, at)})}, at);
 }
 
-// The container with one more part. It must be a display: nothing else in Python extends a container
-// and has it as its value.
+// The container with one more part. It must be a display: nothing else in Python extends a
+// container and has it as its value.
 NodeId Expressions::extended(const ir::Value& value, Nodes operands) {
   const NodeId display = operands[0];
   if (value.op == Op::ListToTuple) {
@@ -154,16 +161,18 @@ NodeId Expressions::extended(const ir::Value& value, Nodes operands) {
     return tree_.add(ast::Tuple{tree_.list({starred(tree_, display)})}, where(value));
   }
   if (value.a != 1 && value.op != Op::DictMerge) return NodeId();
-  const ast::Kind wanted = value.op == Op::ListAppend || value.op == Op::ListExtend ? ast::Kind::List
-                           : value.op == Op::SetAdd || value.op == Op::SetUpdate   ? ast::Kind::Set
-                                                                                   : ast::Kind::Dict;
+  const ast::Kind wanted = value.op == Op::ListAppend || value.op == Op::ListExtend
+                               ? ast::Kind::List
+                           : value.op == Op::SetAdd || value.op == Op::SetUpdate ? ast::Kind::Set
+                                                                                 : ast::Kind::Dict;
   if (!tree_.is(display, wanted)) return updated(value, operands);
   const ir::Value& container = operand(value, 0);
 
   if (wanted == ast::Kind::Dict) {
     if (value.op == Op::MapAdd) {
       append_pair(tree_, display, operands[1], operands[2]);
-    } else if (continues_dict(function_, tree_, container, display, operand(value, 1), operands[1])) {
+    } else if (continues_dict(function_, tree_, container, display, operand(value, 1),
+                              operands[1])) {
       append_pairs(tree_, display, operands[1]);
     } else {
       append_pair(tree_, display, NodeId(), operands[1]);
@@ -172,13 +181,14 @@ NodeId Expressions::extended(const ir::Value& value, Nodes operands) {
   }
 
   // `[*(1, 2, 3), x]`, where `[1, 2, 3]` was made of the first step: take that back.
-  const bool was_folded = (is_op(container, Op::ListExtend) || is_op(container, Op::SetUpdate)) &&
-                          is_op(operand(container, 1), Op::LoadConst) &&
-                          operand(container, 0).count == 0 && !tree_.items(elements_id(tree_, display)).empty() &&
-                          !tree_.is(tree_.items(elements_id(tree_, display))[0], ast::Kind::Starred);
+  const bool was_folded =
+      (is_op(container, Op::ListExtend) || is_op(container, Op::SetUpdate)) &&
+      is_op(operand(container, 1), Op::LoadConst) && operand(container, 0).count == 0 &&
+      !tree_.items(elements_id(tree_, display)).empty() &&
+      !tree_.is(tree_.items(elements_id(tree_, display))[0], ast::Kind::Starred);
   if (was_folded) {
-    const NodeId constant = tree_.add(ast::Constant{operand(container, 1).constant()},
-                                      tree_.where(display));
+    const NodeId constant =
+        tree_.add(ast::Constant{operand(container, 1).constant()}, tree_.where(display));
     const Const* folded = constant_of(tree_, constant);
     // A frozenset has no literal, so its elements stay.
     if (folded->kind == ConstKind::Tuple) {
@@ -216,7 +226,8 @@ NodeId Expressions::unpack_38(const ir::Value& value, Nodes operands) {
     } else if (constant) {
       plain = constant->kind == ConstKind::Tuple && !constant->items.empty() && !is_set;
     } else {
-      plain = part.count > 0 && (is_op(part, Op::BuildSet) ? is_set : is_op(part, Op::BuildTuple) && !is_set) &&
+      plain = part.count > 0 &&
+              (is_op(part, Op::BuildSet) ? is_set : is_op(part, Op::BuildTuple) && !is_set) &&
               (tree_.is(operands[i], ast::Kind::Tuple) || tree_.is(operands[i], ast::Kind::Set));
     }
     is_plain[i] = plain && (i == 0 || !is_plain[i - 1]);

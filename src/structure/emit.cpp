@@ -17,6 +17,14 @@ constexpr size_t kDeepest = 4000;
 
 Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
     : graph_(graph), tree_(tree), context_{graph, tree, expressions, {}, {}, {}, {}, {}, {}, 0} {
+  // What comes after an except clause is no part of it.
+  for (const BlockId id : std::vector<BlockId>(graph.order())) {
+    for (size_t i = graph[id].items.size(); i-- > 0;) {
+      const ir::Value& value = graph[graph[id].items[i]];
+      const bool leaves = value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.a > 0;
+      if (leaves && !only_returns(id, i + 1)) graph.split(id, i + 1);
+    }
+  }
   // The end of a `for` loop by `break` is where its iterator is dropped.
   for (const BlockId id : std::vector<BlockId>(graph.order())) {
     BlockId block = id;
@@ -46,10 +54,10 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
     }
   }
   graph.recompute();
+  analysis_ = analyse(graph);
   for (auto& [iterator, targets] : breaks_) {
     for (BlockId& target : targets) target = skip_markers(target);
   }
-  analysis_ = analyse(graph);
   budget_ = 4 * graph.order().size() + 64;
 }
 
@@ -88,14 +96,16 @@ BlockId Emitter::skip_markers(BlockId block) const {
   for (size_t steps = 0; block.valid() && steps <= graph_.size(); ++steps) {
     const ir::Block& b = graph_[block];
     if (b.exit != ExitKind::Goto || !only_markers(graph_, b) || !b.params.empty()) break;
+    // An empty block may head a loop, in front of a `try`.
+    if (loop_at(block)) break;
     block = b.next[0].to;
   }
   return block;
 }
 
-bool Emitter::cannot_raise(BlockId block) const {
+bool Emitter::cannot_raise(BlockId block, size_t from) const {
   const ir::Block& b = graph_[block];
-  return std::all_of(b.items.begin(), b.items.end(), [&](ValueId item) {
+  return std::all_of(b.items.begin() + static_cast<ptrdiff_t>(from), b.items.end(), [&](ValueId item) {
     const ir::Value& value = graph_[item];
     return value.kind == ValueKind::Instr &&
            (value.op == Op::LoadConst || value.op == Op::PopExcept ||
@@ -103,8 +113,8 @@ bool Emitter::cannot_raise(BlockId block) const {
   });
 }
 
-bool Emitter::only_returns(BlockId block) const {
-  return graph_[block].exit == ExitKind::Return && cannot_raise(block);
+bool Emitter::only_returns(BlockId block, size_t from) const {
+  return graph_[block].exit == ExitKind::Return && cannot_raise(block, from);
 }
 
 const Loop* Emitter::loop_at(BlockId block) const {

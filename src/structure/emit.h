@@ -56,15 +56,22 @@ class Emitter {
   BlockId with_statement(HandlerId handler, BlockId block, const Scope& scope, Statements& out);
   BlockId try_finally(HandlerId handler, BlockId block, const Scope& scope, Statements& out);
   BlockId try_except(HandlerId handler, BlockId block, const Scope& scope, Statements& out);
+  int32_t first_line(ast::ListId body) const;
   ast::ListId clauses(HandlerId handler, const Scope& scope);
   std::vector<BlockId> exits_of(HandlerId handler) const;
   std::vector<BlockId> exits_of_clauses(HandlerId handler) const;
+  struct TryEnds {
+    BlockId follow;
+    BlockId orelse;  // invalid: there is no `else`
+  };
+  TryEnds ends_of_try(HandlerId handler, const Scope& scope) const;
   BlockId pick_follow(const std::vector<BlockId>& targets, const Scope& scope) const;
 
   bool is_open(BlockId header, const Scope& scope) const;
   bool is_jump_target(BlockId block, const Scope& scope) const;
-  bool only_returns(BlockId block) const;    // constants and markers, then a return
-  bool cannot_raise(BlockId block) const;
+  // Constants and markers, then a return.
+  bool only_returns(BlockId block, size_t from = 0) const;
+  bool cannot_raise(BlockId block, size_t from = 0) const;
   BlockId skip_markers(BlockId block) const;
   const Loop* loop_at(BlockId block) const;
   [[noreturn]] void fail(const char* what, BlockId block) const;

@@ -13,8 +13,8 @@ using object::ConstKind;
 namespace {
 
 // LOAD_COMMON_CONSTANT of 3.14.
-constexpr std::array<std::string_view, 5> kCommonConstants = {"AssertionError", "NotImplementedError",
-                                                              "tuple", "all", "any"};
+constexpr std::array<std::string_view, 5> kCommonConstants = {
+    "AssertionError", "NotImplementedError", "tuple", "all", "any"};
 
 NodeId compare(ast::Tree& tree, NodeId left, ast::CmpOperator op, NodeId right, ast::Where where) {
   const std::array<uint32_t, 1> ops = {static_cast<uint32_t>(op)};
@@ -38,8 +38,8 @@ NodeId slice(ast::Tree& tree, std::span<const NodeId> parts, ast::Where where) {
       ast::Slice{bound(parts[0]), bound(parts[1]), parts.size() > 2 ? parts[2] : NodeId()}, where);
 }
 
-// Whether the compiler (3.11+) would make a formatted string of `left % (count values)`. It left this
-// one alone, so `left` was written as an f-string without parts.
+// Whether the compiler (3.11+) would make a formatted string of `left % (count values)`. It left
+// this one alone, so `left` was written as an f-string without parts.
 bool would_be_formatted(const ast::Tree& tree, NodeId left, size_t count) {
   const Const* format = constant_of(tree, left);
   if (!format || format->kind != ConstKind::Str || tree.module().version.minor < 11) return false;
@@ -67,13 +67,16 @@ NodeId Expressions::make(const ir::Value& value, Nodes operands) {
   }
   switch (value.op) {
     case Op::Call:
-    case Op::CallKw: return call(value, operands);
-    case Op::CallEx: return call_ex(value, operands);
+    case Op::CallKw:
+      return call(value, operands);
+    case Op::CallEx:
+      return call_ex(value, operands);
     case Op::BuildTuple:
     case Op::BuildList:
     case Op::BuildSet:
     case Op::BuildMap:
-    case Op::BuildConstKeyMap: return display(value, operands);
+    case Op::BuildConstKeyMap:
+      return display(value, operands);
     case Op::ListAppend:
     case Op::SetAdd:
     case Op::MapAdd:
@@ -81,23 +84,30 @@ NodeId Expressions::make(const ir::Value& value, Nodes operands) {
     case Op::SetUpdate:
     case Op::DictUpdate:
     case Op::DictMerge:
-    case Op::ListToTuple: return extended(value, operands);
+    case Op::ListToTuple:
+      return extended(value, operands);
     case Op::BuildTupleUnpack:
     case Op::BuildTupleUnpackWithCall:
     case Op::BuildListUnpack:
     case Op::BuildSetUnpack:
     case Op::BuildMapUnpack:
-    case Op::BuildMapUnpackWithCall: return unpack_38(value, operands);
+    case Op::BuildMapUnpackWithCall:
+      return unpack_38(value, operands);
     case Op::BuildString:
     case Op::Convert:
     case Op::Format:
     case Op::BuildInterpolation:
-    case Op::BuildTemplate: return string(value, operands);
-    case Op::MakeFunction: return function(value, operands);
-    case Op::SetFunctionAttribute: return function_attribute(value, operands);
+    case Op::BuildTemplate:
+      return string(value, operands);
+    case Op::MakeFunction:
+      return function(value, operands);
+    case Op::SetFunctionAttribute:
+      return function_attribute(value, operands);
     case Op::Intrinsic1:
-    case Op::Intrinsic2: return intrinsic(value, operands);
-    default: return operation(value, operands);
+    case Op::Intrinsic2:
+      return intrinsic(value, operands);
+    default:
+      return operation(value, operands);
   }
 }
 
@@ -105,30 +115,40 @@ NodeId Expressions::make(const ir::Value& value, Nodes operands) {
 NodeId Expressions::operation(const ir::Value& value, Nodes operands) {
   const ast::Where at = where(value);
   switch (value.op) {
-    case Op::LoadConst: return tree_.add(ast::Constant{value.constant()}, at);
+    case Op::LoadConst:
+      return tree_.add(ast::Constant{value.constant()}, at);
     case Op::LoadFast:
     case Op::LoadName:
     case Op::LoadGlobal:
     case Op::LoadDeref:
     case Op::LoadClassDeref:
     case Op::LoadFromDictOrDeref:
-    case Op::LoadFromDictOrGlobals: return tree_.add(ast::Name{value.symbol()}, at);
-    case Op::LoadClosure: return cell(tree_, value.symbol(), at);
-    case Op::LoadLocals: return tree_.add(ast::Call{name_node(tree_, "locals", at), {}, {}}, at);
-    case Op::LoadBuildClass: return name_node(tree_, "__build_class__", at);
-    case Op::LoadAssertionError: return name_node(tree_, "AssertionError", at);
+    case Op::LoadFromDictOrGlobals:
+      return tree_.add(ast::Name{value.symbol()}, at);
+    case Op::LoadClosure:
+      return cell(tree_, value.symbol(), at);
+    case Op::LoadLocals:
+      return tree_.add(ast::Call{name_node(tree_, "locals", at), {}, {}}, at);
+    case Op::LoadBuildClass:
+      return name_node(tree_, "__build_class__", at);
+    case Op::LoadAssertionError:
+      return name_node(tree_, "AssertionError", at);
     case Op::LoadCommonConstant:
       if (value.a >= kCommonConstants.size()) return NodeId();
       return name_node(tree_, kCommonConstants[value.a], at);
     case Op::LoadAttr:
-    case Op::LoadMethod: return tree_.add(ast::Attribute{operands[0], value.symbol()}, at);
+    case Op::LoadMethod:
+      return tree_.add(ast::Attribute{operands[0], value.symbol()}, at);
     case Op::LoadSuper: {
       const ast::ListId args = value.a == 1 ? tree_.list(operands.subspan(1)) : ast::ListId();
       return tree_.add(ast::Call{operands[0], args, {}}, at);
     }
-    case Op::Subscr: return tree_.add(ast::Subscript{operands[0], operands[1]}, at);
-    case Op::BuildSlice: return slice(tree_, operands, at);
-    case Op::Unary: return tree_.add(ast::UnaryOp{value.a, operands[0]}, at);
+    case Op::Subscr:
+      return tree_.add(ast::Subscript{operands[0], operands[1]}, at);
+    case Op::BuildSlice:
+      return slice(tree_, operands, at);
+    case Op::Unary:
+      return tree_.add(ast::UnaryOp{value.a, operands[0]}, at);
     case Op::Binary: {
       NodeId left = operands[0];
       const bool is_mod = value.a == static_cast<uint32_t>(ast::Operator::Mod);
@@ -163,8 +183,10 @@ NodeId Expressions::operation(const ir::Value& value, Nodes operands) {
         }
       }
       return tree_.add(ast::Await{operands[0]}, at);
-    case Op::GetYieldFromIter: return tree_.add(ast::YieldFrom{operands[0]}, at);
-    case Op::GetAiter: return operands[0];
+    case Op::GetYieldFromIter:
+      return tree_.add(ast::YieldFrom{operands[0]}, at);
+    case Op::GetAiter:
+      return operands[0];
     case Op::YieldFrom: {
       const ir::Value& iterator = operand(value, 0);
       if (is_op(iterator, Op::GetAwaitable) || is_op(iterator, Op::GetYieldFromIter)) {
@@ -174,7 +196,8 @@ NodeId Expressions::operation(const ir::Value& value, Nodes operands) {
     }
     case Op::YieldValue:
       return tree_.add(ast::Yield{is_none(tree_, operands[0]) ? NodeId() : operands[0]}, at);
-    default: return NodeId();
+    default:
+      return NodeId();
   }
 }
 
@@ -242,10 +265,10 @@ bool is_none(const ast::Tree& tree, NodeId node) {
 
 bool is_identifier(std::string_view text) {
   static constexpr std::array<std::string_view, 35> kKeywords = {
-      "False",  "None",   "True",     "and",   "as",    "assert", "async",  "await", "break",
-      "class",  "continue", "def",    "del",   "elif",  "else",   "except", "finally", "for",
-      "from",   "global", "if",       "import", "in",   "is",     "lambda", "nonlocal", "not",
-      "or",     "pass",   "raise",    "return", "try",  "while",  "with",   "yield"};
+      "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+      "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
+      "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+      "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
   if (text.empty() || (text[0] >= '0' && text[0] <= '9')) return false;
   for (const char c : text) {
     const bool fits = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||

@@ -7,10 +7,10 @@
 // those that end up elsewhere are hoisted by the caller: a definition in front of the statement,
 // and a Name in their place.
 //
-//   MakeFunction, SetFunctionAttribute...   FunctionDef, or a Lambda where the body is one expression
-//   Call(LoadBuildClass, FunctionDef, name, ...)   ClassDef
-//   Call(FunctionDef of a comprehension, GetIter(x))   ListComp, SetComp, DictComp, GeneratorExp
-//   Call(FunctionDef `<generic parameters of X>`)   the FunctionDef, ClassDef or TypeAlias it returns
+//   MakeFunction, SetFunctionAttribute...   FunctionDef, or a Lambda where the body is one
+//   expression Call(LoadBuildClass, FunctionDef, name, ...)   ClassDef Call(FunctionDef of a
+//   comprehension, GetIter(x))   ListComp, SetComp, DictComp, GeneratorExp Call(FunctionDef
+//   `<generic parameters of X>`)   the FunctionDef, ClassDef or TypeAlias it returns
 //
 // A cell as a value (Dynamo passes them) is `(lambda: x).__closure__[0]`. A code object as a value
 // is a Constant of kind Code until Scopes::finish_body makes it an Opaque one with a name.
@@ -117,8 +117,8 @@ ast::NodeId returned_expression(ast::Tree& tree, ast::ListId body);
 // What is iterated or searched: a frozenset constant is written as a set display there.
 ast::NodeId as_iterable(ast::Tree& tree, ast::NodeId node);
 
-// `not node`, simplified where that keeps the value's truth: `not not x`, `and` and `or`, comparisons
-// of one step whose negation is an operator (is, is not, in, not in).
+// `not node`, simplified where that keeps the value's truth: `not not x`, `and` and `or`,
+// comparisons of one step whose negation is an operator (is, is not, in, not in).
 ast::NodeId negated(ast::Tree& tree, ast::NodeId node);
 
 // Small makers that several files use.

@@ -104,7 +104,8 @@ bool set_defaults(ast::Tree& tree, NodeId args, NodeId value) {
     return false;
   }
   auto all = tree.as<ast::arguments>(args);
-  if (defaults.size() > tree.items(all.posonlyargs).size() + tree.items(all.args).size()) return false;
+  if (defaults.size() > tree.items(all.posonlyargs).size() + tree.items(all.args).size())
+    return false;
   all.defaults = tree.list(defaults);
   tree.set(args, all);
   return true;
@@ -220,16 +221,21 @@ bool set_annotations(ast::Tree& tree, NodeId function, NodeId value, bool are_st
 
 bool set_part(ast::Tree& tree, NodeId literal, uint32_t flag, NodeId value, bool are_strings) {
   const bool is_lambda = tree.is(literal, ast::Kind::Lambda);
-  const NodeId args = is_lambda ? tree.as<ast::Lambda>(literal).args
-                                : tree.as<ast::FunctionDef>(literal).args;
+  const NodeId args =
+      is_lambda ? tree.as<ast::Lambda>(literal).args : tree.as<ast::FunctionDef>(literal).args;
   switch (flag) {
-    case bytecode::kDefaults: return set_defaults(tree, args, value);
-    case bytecode::kKwDefaults: return set_keyword_defaults(tree, args, value);
+    case bytecode::kDefaults:
+      return set_defaults(tree, args, value);
+    case bytecode::kKwDefaults:
+      return set_keyword_defaults(tree, args, value);
     case bytecode::kAnnotations:
-    case bytecode::kAnnotate: return !is_lambda && set_annotations(tree, literal, value, are_strings);
+    case bytecode::kAnnotate:
+      return !is_lambda && set_annotations(tree, literal, value, are_strings);
     // The free variables of the code say what the closure holds.
-    case bytecode::kClosure: return true;
-    default: return false;
+    case bytecode::kClosure:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -241,7 +247,8 @@ NodeId function_source(ast::Tree& tree, CodeId id, const std::vector<ListId>& bo
   const ast::Where at{code.firstlineno, ast::Where{}.offset};
   const NodeId args = parameters(tree, id, at);
   if (!args.valid()) return NodeId();
-  return tree.add(ast::FunctionDef{code.name, args, bodies[id.index()], {}, NodeId(), {}, is_async}, at);
+  return tree.add(ast::FunctionDef{code.name, args, bodies[id.index()], {}, NodeId(), {}, is_async},
+                  at);
 }
 
 NodeId Expressions::function_literal(CodeId id, ast::Where at) {
@@ -270,8 +277,8 @@ NodeId Expressions::function(const ir::Value& value, Nodes operands) {
   const NodeId literal = function_literal(code->code, where(value));
   if (!literal.valid()) return literal;
   size_t next = 0;
-  for (const uint32_t flag : {bytecode::kDefaults, bytecode::kKwDefaults, bytecode::kAnnotations,
-                              bytecode::kClosure}) {
+  for (const uint32_t flag :
+       {bytecode::kDefaults, bytecode::kKwDefaults, bytecode::kAnnotations, bytecode::kClosure}) {
     if ((value.a & flag) == 0) continue;
     if (next >= code_at) return NodeId();
     const bool are_strings = has_future_annotations(module(), function_.code);

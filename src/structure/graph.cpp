@@ -79,9 +79,25 @@ ValueId Graph::add(ir::Value value, std::span<const ValueId> operands) {
   return ValueId(f.values.size() - 1);
 }
 
+uint32_t Graph::exceptions_at(BlockId id, size_t index) const {
+  const ir::Block& block = f.blocks[id.index()];
+  uint32_t depth = block.exc_depth;
+  for (const flow::Handler& handler : f.handlers) {
+    // 3.11 counts it with an instruction of the handler's own.
+    if (handler.entry == id && handler.pushes < 6) ++depth;
+  }
+  for (size_t i = 0; i < index; ++i) {
+    const ir::Value& value = f[block.items[i]];
+    const bool pops = value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.a > 0;
+    if (pops && depth > 0) --depth;
+  }
+  return depth;
+}
+
 BlockId Graph::split(BlockId id, size_t index) {
   ir::Block rest;
   ir::Block& block = f.blocks[id.index()];
+  rest.exc_depth = exceptions_at(id, index);
   rest.items.assign(block.items.begin() + static_cast<ptrdiff_t>(index), block.items.end());
   block.items.resize(index);
   rest.exit = block.exit;
@@ -89,7 +105,6 @@ BlockId Graph::split(BlockId id, size_t index) {
   rest.operands = std::move(block.operands);
   rest.next = std::move(block.next);
   rest.handler = block.handler;
-  rest.exc_depth = block.exc_depth;
   rest.exit_offset = block.exit_offset;
   rest.exit_line = block.exit_line;
   rest.offset = rest.items.empty() ? block.exit_offset : f[rest.items.front()].offset;
@@ -161,7 +176,7 @@ void Graph::apply_aliases() {
   }
 }
 
-void Graph::count_uses() {
+void Graph::recount_uses() {
   for (ir::Value& value : f.values) value.uses = 0;
   const auto use = [&](ValueId id) { ++f[resolve(id)].uses; };
   for (const BlockId id : order_) {
@@ -169,10 +184,8 @@ void Graph::count_uses() {
     for (const ValueId item : block.items) {
       for (const ValueId operand : f.operands(item)) use(operand);
     }
-    for (const ValueId operand : block.operands) {
-      // The item of a loop is a result.
-      if (block.exit != ExitKind::ForIter || operand == block.operands[0]) use(operand);
-    }
+    const size_t operands = block.exit == ExitKind::ForIter ? 1 : block.operands.size();
+    for (size_t i = 0; i < operands; ++i) use(block.operands[i]);
     for (const ir::Edge& edge : block.next) {
       for (const ValueId arg : edge.args) use(arg);
     }

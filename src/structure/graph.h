@@ -66,7 +66,7 @@ struct Region {
   std::vector<Part> parts;
   std::vector<ComprehensionStep> steps; // Comprehension, outermost first
   Op container = Op::BuildList;         // Comprehension: BuildList, BuildSet or BuildMap
-  PatternId pattern;                    // Pattern
+  PatternId pattern{};                  // Pattern
 };
 
 enum class HandlerKind : uint8_t {
@@ -121,6 +121,9 @@ class Graph {
   // Appends a value that is an instruction or a region.
   ValueId add(ir::Value value, std::span<const ValueId> operands);
 
+  // How many exceptions are being handled before items[index]. Markers count for nothing.
+  uint32_t exceptions_at(BlockId id, size_t index) const;
+
   // Splits a block before items[index]; the rest becomes a new block that the first one goes to.
   BlockId split(BlockId id, size_t index);
 
@@ -142,8 +145,8 @@ class Graph {
   // Writes aliases into every operand and argument.
   void apply_aliases();
 
-  // Counts uses anew: while there are no regions yet, those of the items and edges in reach.
-  void count_uses();
+  // Counts the uses of all values anew, after code that used some has gone.
+  void recount_uses();
 
   // Appends a block that a single way leads to, and that shares the handler, to its predecessor.
   bool merge_into_predecessor(BlockId id);

@@ -28,9 +28,17 @@ class Handlers {
   void run() {
     std::vector<HandlerId> order;
     for (size_t i = 0; i < g_.handlers.size(); ++i) order.push_back(HandlerId(i));
-    // Innermost first: the copies of an outer body begin where those of an inner one end.
+    // Innermost first: the copies of an outer body begin where those of an inner one end. What stands
+    // in a body and in its copies protects code that lies behind what the body belongs to.
+    std::vector<uint32_t> start(order.size(), 0);
+    for (const BlockId id : g_.order()) {
+      if (!g_[id].handler.valid()) continue;
+      uint32_t& first = start[g_[id].handler.index()];
+      first = first == 0 ? g_[id].offset + 1 : std::min(first, g_[id].offset + 1);
+    }
     std::stable_sort(order.begin(), order.end(), [&](HandlerId a, HandlerId b) {
-      return g_.handlers[a.index()].depth > g_.handlers[b.index()].depth;
+      const uint32_t in_a = g_.handlers[a.index()].depth, in_b = g_.handlers[b.index()].depth;
+      return in_a != in_b ? in_a > in_b : start[a.index()] > start[b.index()];
     });
     for (const HandlerId id : order) {
       if (!g_.reachable(entry_of(id))) continue;
@@ -61,11 +69,22 @@ class Handlers {
     }
     if (is_name_cleanup(entry)) return dissolve_name_cleanup(id);
     if (restores_locals(entry)) return dissolve(id);
-    if (reraises(id)) {
-      info(id).kind = strip_copies(g_, id) ? HandlerKind::Finally : HandlerKind::Unknown;
-      return;
+    if (drops_exception(id)) {
+      info(id).kind = HandlerKind::Except;
+    } else if (strip_copies(g_, id)) {
+      info(id).kind = HandlerKind::Finally;
+    } else {
+      info(id).kind = reraises(id) ? HandlerKind::Unknown : HandlerKind::Except;
     }
-    info(id).kind = HandlerKind::Except;
+  }
+
+  // A bare `except:` begins so; the body of a `finally` keeps what it will raise again.
+  bool drops_exception(HandlerId id) const {
+    const auto& stack = g_[entry_of(id)].entry_stack;
+    return std::any_of(stack.begin(), stack.end(), [&](ValueId value) {
+      return g_[value].kind == ValueKind::Exception && g_[value].offset == g_[entry_of(id)].offset &&
+             g_[value].b == 1;
+    });
   }
 
   // ---- with -----------------------------------------------------------------------------------

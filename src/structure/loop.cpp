@@ -84,7 +84,9 @@ std::vector<BlockId> Emitter::left_to(const Loop& loop, BlockId exhausted) const
     const BlockId target = skip_markers(todo.back());
     todo.pop_back();
     if (!seen.insert(target).second || loop.contains[target.index()]) continue;
-    if (target == exhausted || graph_[target].offset >= end ||
+    // Code that handles an exception of the loop is still inside.
+    const bool handles = graph_.exceptions_at(target, 0) > graph_.exceptions_at(loop.header, 0);
+    if (target == exhausted || (graph_[target].offset >= end && !handles) ||
         !analysis_.dominates(loop.header, target)) {
       found.push_back(target);
       continue;

@@ -5,6 +5,7 @@
 #include "structure/handlers.h"
 #include "structure/joins.h"
 #include "structure/patterns.h"
+#include "structure/rotate.h"
 #include "structure/tails.h"
 
 namespace pellucid::structure {
@@ -27,7 +28,7 @@ Result<ast::ListId> recover(const ir::Function& function, ast::Tree& tree,
     graph.thread_empty_blocks();
     // Before conditions: copies of finally bodies are compared as they were compiled.
     fold_handlers(graph);
-    graph.count_uses();
+    graph.recount_uses();
     drop_popped_params(graph);
     // Compilers copy short endings; one statement is one block again, first what differs in a value.
     std::vector<BlockId> joins = join_endings(graph, 1);
@@ -39,6 +40,8 @@ Result<ast::ListId> recover(const ir::Function& function, ast::Tree& tree,
     split_endings(graph, joins);
     forward_single_values(graph);
     graph.thread_empty_blocks();
+    // Only now is the test of a loop one value, and the copy of it as well.
+    undo_rotation(graph);
     Expressions expressions(graph.f, tree, bodies);
     return Emitter(graph, tree, expressions).run();
   } catch (const NotStructured& reason) {

@@ -93,7 +93,8 @@ void fold_docstring_store(ast::Tree& tree, Statements& body) {
 NodeId function_docstring(ast::Tree& tree, CodeId id) {
   const Code& code = tree.module()[id];
   const bool has_flag = tree.module().version.minor >= 14;
-  if (code.consts.empty() || (has_flag && (code.flags & object::kHasDocstring) == 0)) return NodeId();
+  if (code.consts.empty() || (has_flag && (code.flags & object::kHasDocstring) == 0))
+    return NodeId();
   if (tree.module()[code.consts[0]].kind != ConstKind::Str) return NodeId();
   return tree.add(ast::Expr{tree.add(ast::Constant{code.consts[0]})});
 }
@@ -196,6 +197,8 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function) {
     for (const Symbol name : undeclared_stores_[function.code]) symbols.declare_global(name);
     const auto& free = tree_.module()[function.code].freevars;
     for (const Symbol name : undeclared_nonlocals_[function.code]) {
+      // A comprehension in this body binds it.
+      std::erase(symbols.unbound_locals, name);
       if (std::find(free.begin(), free.end(), name) != free.end()) symbols.declare_nonlocal(name);
     }
   }
@@ -230,7 +233,8 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function) {
   if (!symbols.globals.empty()) front.push_back(names_statement(tree_, symbols.globals, true));
   if (!symbols.nonlocals.empty()) front.push_back(names_statement(tree_, symbols.nonlocals, false));
   if (!dead.empty()) front.push_back(dead_statement(tree_, dead));
-  front.insert(front.end(), statements.begin() + static_cast<std::ptrdiff_t>(first), statements.end());
+  front.insert(front.end(), statements.begin() + static_cast<std::ptrdiff_t>(first),
+               statements.end());
   if (front.empty() && scope != ScopeKind::Module) front.push_back(tree_.add(ast::Pass{}));
   return tree_.list(front);
 }

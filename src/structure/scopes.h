@@ -1,7 +1,7 @@
 // structure: what belongs to a body as a whole.
 //
-// After the statements of a code object have been recovered, Scopes puts back what the compiler took
-// out of them and takes out what it put in:
+// After the statements of a code object have been recovered, Scopes puts back what the compiler
+// took out of them and takes out what it put in:
 //
 //   * docstrings, `global` and `nonlocal` declarations, annotated assignments come back;
 //   * `__module__`, `__qualname__`, `__classcell__` and friends, the trailing `return None` go;

@@ -73,7 +73,9 @@ void Statements::push(ValueId id, NodeId node, bool reloadable) {
 // The expression of a value that costs nothing to compute again.
 NodeId Statements::remake(ValueId id) {
   const ir::Value value = c_.graph[id];
-  const NodeId node = c_.expressions.make(value, {});
+  std::vector<NodeId> bounds;  // of a constant slice
+  for (const ValueId operand : operands(id)) bounds.push_back(remake(c_.graph.resolve(operand)));
+  const NodeId node = c_.expressions.make(value, bounds);
   if (!node.valid()) throw NotStructured("no expression for " + std::string(name_of(value.op)), value.offset);
   return node;
 }
@@ -154,7 +156,8 @@ std::vector<NodeId> Statements::take_all(std::span<const ValueId> ids) {
       if (pending_[i].reloadable || is_movable(pending_[i])) continue;
       if (std::find(hard.begin(), hard.end(), i) == hard.end()) spill = true;
     }
-    if (spill) spill_from(low);
+    // All of it: what lies below was evaluated before.
+    if (spill) spill_from(0);
   }
   std::vector<NodeId> nodes;
   for (const ValueId id : ids) {
@@ -340,6 +343,11 @@ void Statements::step(std::span<const ValueId> items, size_t i) {
       const NodeId node = take(what);
       return append(c_.tree.add(ast::Expr{node}, where(what)));
     }
+    case Op::GetAwaitable:
+    case Op::YieldFrom:
+      // `async with` awaits what __aenter__ returned.
+      if (entered(id).valid()) return;
+      return expression(items, i);
     case Op::PrintExpr:
       return append(c_.tree.add(ast::Expr{take(operands(id)[0])}, where(id)));
     case Op::UnpackSequence:
@@ -374,6 +382,14 @@ void Statements::step(std::span<const ValueId> items, size_t i) {
   }
 }
 
+bool Statements::is_constant_slice(ValueId id) const {
+  const auto bounds = operands(id);
+  return std::all_of(bounds.begin(), bounds.end(), [&](ValueId bound) {
+    const ir::Value& value = c_.graph[c_.graph.resolve(bound)];
+    return value.kind == ValueKind::Instr && value.op == Op::LoadConst;
+  });
+}
+
 void Statements::expression(std::span<const ValueId> items, size_t i) {
   const ValueId id = items[i];
   const ir::Value value = c_.graph[id];
@@ -390,6 +406,10 @@ void Statements::expression(std::span<const ValueId> items, size_t i) {
     case Op::Subscr:
     case Op::BuildSlice:
       if (augmented_load(items, i)) return;
+      if (value.op == Op::BuildSlice && is_constant_slice(id)) {
+        for (const ValueId operand : operands(id)) take_all(std::array<ValueId, 1>{c_.graph.resolve(operand)});
+        return push(id, {}, true);
+      }
       break;
     default:
       break;

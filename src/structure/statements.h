@@ -114,6 +114,7 @@ class Statements {
 
   void step(std::span<const ValueId> items, size_t i);
   void expression(std::span<const ValueId> items, size_t i);
+  bool is_constant_slice(ValueId id) const;
   void region(ValueId id);
   ast::NodeId part(const Part& part, ValueId pivot);
   ast::NodeId pattern(PatternId id);
@@ -130,6 +131,9 @@ class Statements {
   bool augmented_store(ValueId id);
   bool import(std::span<const ValueId> items, size_t i);
   bool stored_import(ValueId id, Symbol name);
+  ValueId entered(ValueId id) const;
+  bool annotates(std::span<const ValueId> items, size_t i) const;
+  ValueId element_of(ValueId unpacked, uint32_t index) const;
   ast::NodeId inlined_comprehension(const Region& region, ast::NodeId iterable, ast::Where at);
   void comprehension_element(ValueId id);
 

@@ -35,7 +35,8 @@ class Parts {
     joined.kind = ConstKind::Str;
     joined.text = tree_.intern(std::string(tree_.text(before->text)) +
                                std::string(tree_.text(constant->text)));
-    nodes_.back() = tree_.add(ast::Constant{tree_.module().add(joined)}, tree_.where(nodes_.back()));
+    nodes_.back() =
+        tree_.add(ast::Constant{tree_.module().add(joined)}, tree_.where(nodes_.back()));
   }
   ast::ListId list() { return tree_.list(nodes_); }
 
@@ -125,7 +126,8 @@ NodeId Expressions::string(const ir::Value& value, Nodes operands) {
       }
       return tree_.add(ast::TemplateStr{parts.list()}, at);
     }
-    default: return NodeId();
+    default:
+      return NodeId();
   }
 }
 

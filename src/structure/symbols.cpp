@@ -18,10 +18,10 @@ using Names = std::unordered_set<Symbol>;
 // How often each name is used in which way, over all instructions.
 struct Uses {
   Names fast_loads;
-  Names fast_bindings;      // stored, deleted, or set aside by an inlined comprehension
+  Names fast_bindings;  // stored, deleted, or set aside by an inlined comprehension
   Names cell_bindings;
   Names cell_mentions;
-  Names captured;           // free in a nested function that is made, or a cell taken as a value
+  Names captured;  // free in a nested function that is made, or a cell taken as a value
   Names global_loads;
   Names global_bindings;
   bool mentions_super = false;
@@ -33,12 +33,16 @@ struct Uses {
 void add_use(const object::Module& module, const ir::Function& function, const ir::Value& value,
              Uses& uses) {
   switch (value.op) {
-    case Op::LoadFast: uses.fast_loads.insert(value.symbol()); break;
+    case Op::LoadFast:
+      uses.fast_loads.insert(value.symbol());
+      break;
     case Op::LoadFastAndClear:
       uses.has_inlined_comprehension = true;
       [[fallthrough]];
     case Op::StoreFast:
-    case Op::DeleteFast: uses.fast_bindings.insert(value.symbol()); break;
+    case Op::DeleteFast:
+      uses.fast_bindings.insert(value.symbol());
+      break;
     case Op::StoreDeref:
     case Op::DeleteDeref:
       uses.cell_bindings.insert(value.symbol());
@@ -46,7 +50,9 @@ void add_use(const object::Module& module, const ir::Function& function, const i
       break;
     case Op::LoadDeref:
     case Op::LoadClassDeref:
-    case Op::LoadFromDictOrDeref: uses.cell_mentions.insert(value.symbol()); break;
+    case Op::LoadFromDictOrDeref:
+      uses.cell_mentions.insert(value.symbol());
+      break;
     case Op::LoadClosure:
       uses.cell_mentions.insert(value.symbol());
       uses.captured.insert(value.symbol());
@@ -55,18 +61,27 @@ void add_use(const object::Module& module, const ir::Function& function, const i
       uses.global_loads.insert(value.symbol());
       uses.mentions_super |= module.text(value.symbol()) == "super";
       break;
-    case Op::LoadSuper: uses.mentions_super = true; break;
+    case Op::LoadSuper:
+      uses.mentions_super = true;
+      break;
     case Op::StoreGlobal:
-    case Op::DeleteGlobal: uses.global_bindings.insert(value.symbol()); break;
-    case Op::YieldValue: uses.yields = true; break;
+    case Op::DeleteGlobal:
+      uses.global_bindings.insert(value.symbol());
+      break;
+    case Op::YieldValue:
+      uses.yields = true;
+      break;
     case Op::YieldFrom: {
       // `await` is one, too, but makes no generator.
       const ir::Value& iterator = function[function.operands(value)[0]];
       uses.yields |= !(iterator.kind == ir::ValueKind::Instr && iterator.op == Op::GetAwaitable);
       break;
     }
-    case Op::SetupAnnotations: uses.sets_up_annotations = true; break;
-    default: break;
+    case Op::SetupAnnotations:
+      uses.sets_up_annotations = true;
+      break;
+    default:
+      break;
   }
 }
 
@@ -141,7 +156,8 @@ Symbols symbols_of(const object::Module& module, const ir::Function& function, S
     if (text == "__class__" && uses.mentions_super) continue;
     symbols.unused_free.push_back(name);
   }
-  const Names captured = scope == ScopeKind::Class ? free_of_nested(module, function) : uses.captured;
+  const Names captured =
+      scope == ScopeKind::Class ? free_of_nested(module, function) : uses.captured;
   for (const Symbol name : code.cellvars) {
     if (!captured.contains(name) && can_be_mentioned(module.text(name))) {
       symbols.unused_cells.push_back(name);
@@ -153,9 +169,11 @@ Symbols symbols_of(const object::Module& module, const ir::Function& function, S
                         ((code.flags & object::kVarKeywords) != 0);
     Names bound = uses.fast_bindings;
     bound.insert(uses.cell_bindings.begin(), uses.cell_bindings.end());
-    for (size_t i = 0; i < std::min(args, code.varnames.size()); ++i) bound.insert(code.varnames[i]);
+    for (size_t i = 0; i < std::min(args, code.varnames.size()); ++i)
+      bound.insert(code.varnames[i]);
     for (const Symbol name : code.varnames) {
-      if (uses.fast_loads.contains(name) && !bound.contains(name)) symbols.unbound_locals.push_back(name);
+      if (uses.fast_loads.contains(name) && !bound.contains(name))
+        symbols.unbound_locals.push_back(name);
     }
     for (const Symbol name : code.cellvars) {
       if (!bound.contains(name) && can_be_mentioned(module.text(name))) {

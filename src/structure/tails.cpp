@@ -58,6 +58,17 @@ class Tails {
     return 0;
   }
 
+  // Whether the compiler has put the block at the end of each jump to it: it has their lines then.
+  // A statement of the source on the line of a test comes right behind it: `if c: return`.
+  bool is_copy(BlockId id) const {
+    const auto& ways = g_.ways_into(id);
+    return !ways.empty() && std::all_of(ways.begin(), ways.end(), [&](const Way& way) {
+      const ir::Block& from = g_[way.from];
+      return from.exit == ExitKind::Branch && way.edge == from.jump &&
+             from.exit_line == g_[id].exit_line;
+    });
+  }
+
   // `return None` on the line of what is done before it.
   bool is_implicit_return(BlockId id) const {
     const ir::Block& block = g_[id];
@@ -65,7 +76,7 @@ class Tails {
     const ValueId last = block.items.back();
     if (!is_op(last, Op::LoadConst) || g_.resolve(block.operands[0]) != last) return false;
     if (module_[g_[last].constant()].kind != object::ConstKind::None) return false;
-    if (block.items.size() == 1) return block.exit_line == bytecode::kNoLine;
+    if (block.items.size() == 1) return block.exit_line == bytecode::kNoLine || is_copy(id);
     const int32_t before = g_[block.items[block.items.size() - 2]].line;
     return block.exit_line == bytecode::kNoLine || before == block.exit_line;
   }

@@ -32,16 +32,14 @@ std::vector<BlockId> Emitter::exits_of_clauses(HandlerId handler) const {
   std::vector<BlockId> targets;
   std::unordered_set<BlockId> seen{entry};
   std::vector<BlockId> todo{entry};
-  const uint32_t inside = graph_[entry].exc_depth;
+  // A block past the handler's end handles its exception no more.
+  const flow::Handler& own = graph_.f.handlers[handler.index()];
+  const uint32_t outside = graph_[entry].exc_depth - (own.pushes == 6 ? 1 : 0);
   while (!todo.empty()) {
     const BlockId block = todo.back();
     todo.pop_back();
     const auto go = [&](BlockId to) {
-      // A block past the handler's end handles no exception any more.
-      const bool ends = block != entry && !graph_[block].items.empty() &&
-                        graph_[graph_[block].items.back()].kind == ValueKind::Instr &&
-                        graph_[graph_[block].items.back()].op == Op::PopExcept &&
-                        graph_[to].exc_depth <= inside;
+      const bool ends = graph_[to].exc_depth <= outside;
       const BlockId target = skip_markers(to);
       if (ends || !analysis_.dominates(entry, to)) {
         if (std::find(targets.begin(), targets.end(), target) == targets.end()) {
@@ -122,11 +120,18 @@ BlockId Emitter::with_statement(HandlerId handler, BlockId block, const Scope& s
   return follow;
 }
 
+// The line of a `try` is gone; it stands before its first statement.
+int32_t Emitter::first_line(ListId body) const {
+  const auto items = tree_.items(body);
+  return items.empty() ? bytecode::kNoLine : tree_.where(items[0]).line;
+}
+
 BlockId Emitter::try_finally(HandlerId handler, BlockId block, const Scope& scope, Statements& out) {
   const BlockId follow = pick_follow(exits_of(handler), scope);
-  const ast::Where at{graph_[block].exit_line, graph_[block].offset};
+  if (follow == block) fail("a try statement that goes on at its own start", block);
   bool falls = false;
   const ListId body = list(block, {follow, scope.loop, handler}, &falls);
+  const ast::Where at{first_line(body), graph_[block].offset};
   const BlockId entry = graph_.f.handlers[handler.index()].entry;
   const ListId finalbody = list(entry, {{}, scope.loop, scope.handler});
   out.append(tree_.add(ast::Try{body, {}, {}, finalbody, 0}, at));
@@ -164,39 +169,40 @@ ListId Emitter::clauses(HandlerId handler, const Scope& scope) {
   return tree_.list(handlers);
 }
 
-BlockId Emitter::try_except(HandlerId handler, BlockId block, const Scope& scope, Statements& out) {
+// Where control goes on behind a `try` with clauses, and what follows its body only.
+Emitter::TryEnds Emitter::ends_of_try(HandlerId handler, const Scope& scope) const {
+  const BlockId entry = graph_.f.handlers[handler.index()].entry;
   const std::vector<BlockId> ends = exits_of(handler);
   const std::vector<BlockId> clause_ends = exits_of_clauses(handler);
-  std::vector<BlockId> common;
-  for (const BlockId end : ends) {
-    if (std::find(clause_ends.begin(), clause_ends.end(), end) != clause_ends.end()) {
-      common.push_back(end);
-    }
-  }
-  // What follows the body without protection, if it is not what follows the whole.
+  std::vector<BlockId> common, all = clause_ends;
   BlockId orelse;
   for (const BlockId end : ends) {
+    const bool shared = std::find(clause_ends.begin(), clause_ends.end(), end) != clause_ends.end();
+    (shared ? common : all).push_back(end);
     if (!is_jump_target(end, scope) && end != scope.follow && !only_returns(end)) orelse = end;
   }
-  BlockId follow = pick_follow(common, scope);
-  if (!follow.valid() || (is_jump_target(follow, scope) && orelse.valid())) {
-    const BlockId after_clauses = pick_follow(clause_ends, scope);
-    const BlockId entry = graph_.f.handlers[handler.index()].entry;
-    if (!orelse.valid()) {
-      if (!follow.valid()) follow = after_clauses.valid() ? after_clauses : pick_follow(ends, scope);
-    } else if (!after_clauses.valid() || only_returns(after_clauses) ||
-               (is_jump_target(after_clauses, scope) && after_clauses != scope.follow) ||
-               (is_jump_target(after_clauses, scope) &&
-                graph_[orelse].offset > graph_[entry].offset)) {
-      follow = orelse;  // the clauses never get there by themselves
-    } else {
-      follow = after_clauses;
-    }
+  const BlockId both = pick_follow(common, scope);
+  if (both.valid() && (!orelse.valid() || !is_jump_target(both, scope))) {
+    return {both, orelse == both ? BlockId() : orelse};
   }
-  if (orelse == follow) orelse = {};
-  const ast::Where at{graph_[block].exit_line, graph_[block].offset};
+  if (!orelse.valid()) return {pick_follow(all, scope), {}};
+  const BlockId after = pick_follow(clause_ends, scope);
+  const bool jumps = after.valid() && is_jump_target(after, scope);
+  // A return that other code leads to as well is where the clauses fall through to.
+  const bool returns = after.valid() && only_returns(after) && analysis_.dominates(entry, after);
+  if (!after.valid() || returns || (jumps && after != scope.follow) ||
+      (jumps && graph_[orelse].offset > graph_[entry].offset)) {
+    return {orelse, {}};  // the clauses never get there by themselves
+  }
+  return {after, orelse == after ? BlockId() : orelse};
+}
+
+BlockId Emitter::try_except(HandlerId handler, BlockId block, const Scope& scope, Statements& out) {
+  const auto [follow, orelse] = ends_of_try(handler, scope);
   const BlockId body_follow = orelse.valid() ? orelse : follow;
+  if (body_follow == block) fail("a try statement that goes on at its own start", block);
   const ListId body = list(block, {body_follow, scope.loop, handler});
+  const ast::Where at{first_line(body), graph_[block].offset};
   const ListId handlers = clauses(handler, {follow, scope.loop, scope.handler});
   ListId otherwise;
   if (orelse.valid()) otherwise = list(orelse, {follow, scope.loop, scope.handler});

@@ -113,8 +113,8 @@ std::vector<NodeId> to_vector(const ast::Tree& tree, ListId list) {
   return {tree.items(list).begin(), tree.items(list).end()};
 }
 
-// The values of `.defaults` and `.kwdefaults`, which the hidden function took as arguments. (CPython
-// calls the second one `.defaults`, too, where it is the only one.)
+// The values of `.defaults` and `.kwdefaults`, which the hidden function took as arguments.
+// (CPython calls the second one `.defaults`, too, where it is the only one.)
 bool pass_defaults(ast::Tree& tree, NodeId hidden_args, std::span<const NodeId> args,
                    NodeId function_args) {
   const auto parameters = to_vector(tree, tree.as<ast::arguments>(hidden_args).args);
@@ -154,7 +154,8 @@ NodeId Expressions::type_parameter(const ir::Value& value, Nodes operands) {
         return name.valid() ? tree_.add(ast::ParamSpec{name, NodeId()}, at) : NodeId();
       case kTypeVarTuple:
         return name.valid() ? tree_.add(ast::TypeVarTuple{name, NodeId()}, at) : NodeId();
-      case kSubscriptGeneric: return name_node(tree_, kGenericBase, at);
+      case kSubscriptGeneric:
+        return name_node(tree_, kGenericBase, at);
       case kTypeAlias: {
         std::vector<NodeId> parts;
         if (!tuple_elements(tree_, operands[0], parts) || parts.size() != 3) return NodeId();
@@ -167,7 +168,8 @@ NodeId Expressions::type_parameter(const ir::Value& value, Nodes operands) {
         const ListId parameters = is_none(tree_, parts[1]) ? ListId() : tree_.list({parts[1]});
         return tree_.add(ast::TypeAlias{target, parameters, aliased}, at);
       }
-      default: return NodeId();
+      default:
+        return NodeId();
     }
   }
   switch (value.a) {
@@ -189,7 +191,8 @@ NodeId Expressions::type_parameter(const ir::Value& value, Nodes operands) {
       tree_.set_slot(operands[0], last, made.value);
       return operands[0];
     }
-    default: return NodeId();
+    default:
+      return NodeId();
   }
 }
 
@@ -238,8 +241,8 @@ NodeId Expressions::with_type_parameters(NodeId callee, Nodes args) {
   if (!bindings.parameters({tuple}, parameters)) return NodeId();
   std::vector<NodeId> bases;
   for (const NodeId base : to_vector(tree_, def.bases)) {
-    const bool is_generic = tree_.is(base, Kind::Name) &&
-                            tree_.text(tree_.as<ast::Name>(base).id) == kGenericBase;
+    const bool is_generic =
+        tree_.is(base, Kind::Name) && tree_.text(tree_.as<ast::Name>(base).id) == kGenericBase;
     if (!is_generic) bases.push_back(base);
   }
   def.bases = tree_.list(bases);

@@ -124,6 +124,7 @@ class Comparison {
     context.values = &values_;
     context.frame = &frame;
     context.extra_locals = options_.extra_locals;
+    context.bound_globals = options_.bound_globals;
     context.limit = kLeastWork + kWorkPerInstruction * (a.instrs.size() + b.instrs.size());
     Machine machine_a(context, Side::A, code_a, a);
     Machine machine_b(context, Side::B, code_b, b);

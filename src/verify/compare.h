@@ -56,7 +56,10 @@ struct Options {
   bool ignore_future_flags = false;
   bool ignore_name = false;   // a name that is no identifier was renamed
   bool extra_locals = false;  // b may have more locals than a (temporaries)
-  bool thorough = false;      // walk the graphs even where they are identical (for tests)
+  // b will run with a's opaque constants bound to globals of their names.
+  bool bound_globals = false;
+  // Walk the graphs even where they are identical (for tests).
+  bool thorough = false;
 };
 
 Verdict compare(const object::Module& a, object::CodeId code_a, const object::Module& b,

@@ -229,7 +229,7 @@ Value Machine::condition(const State& state, const Point& point) const {
 }
 
 std::optional<Value> Machine::constant_behind(const Instr& instr) const {
-  if (side_ != Side::B) return std::nullopt;
+  if (side_ != Side::B || !context_->bound_globals) return std::nullopt;
   return context_->values->opaque(local(instr));
 }
 

@@ -51,6 +51,7 @@ struct Context {
   uint64_t work = 0;  // instructions executed so far
   uint64_t limit = 0;
   bool extra_locals = false;
+  bool bound_globals = false;
 };
 
 class Machine {

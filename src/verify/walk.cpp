@@ -99,6 +99,7 @@ void Walk::fork(const Path& path) {
   }
   for (const bool truth : {false, true}) {
     Path way = path;
+    way.b_moved = true;
     // Copies of the condition that were kept are decided with it.
     assume(values_, way.state, in_a, truth);
     a_.choose(way.state, way.a, truth);

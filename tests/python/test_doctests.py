@@ -7,7 +7,7 @@ from typing import List
 
 import pellucid
 import pytest
-from needs import need
+from needs import ROOT, need
 
 
 def _modules() -> List[str]:
@@ -23,3 +23,7 @@ def test_examples_of(name: str) -> None:
         need(str(error.name))
         raise
     assert doctest.testmod(module).failed == 0
+
+
+def test_examples_of_the_readme() -> None:
+    assert doctest.testfile(str(ROOT / "README.md"), module_relative=False).failed == 0

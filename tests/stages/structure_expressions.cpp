@@ -42,7 +42,9 @@ class Run {
     made.push_back(Expressions(function, tree, bodies).make(value, nodes));
     return ValueId(function.values.size() - 1);
   }
-  ValueId load(const char* name) { return add(Op::LoadName, module.strings.intern(name).value, {}); }
+  ValueId load(const char* name) {
+    return add(Op::LoadName, module.strings.intern(name).value, {});
+  }
   ValueId constant(ConstId id) { return add(Op::LoadConst, id.value, {}); }
   ConstId str(const char* text) {
     Const value;
@@ -84,7 +86,8 @@ class Run {
     std::string line;
     for (const char c : ast::dump(tree, made[id.index()])) {
       if (c == '\n') continue;
-      if (c == ' ' && (line.empty() || line.back() == ' ' || line.back() == '(' || line.back() == '[')) {
+      if (c == ' ' &&
+          (line.empty() || line.back() == ' ' || line.back() == '(' || line.back() == '[')) {
         continue;
       }
       line += c;
@@ -106,7 +109,8 @@ TEST("expressions: a named call takes its names from the tuple on top") {
   const ValueId b = run.load("b");
   const ValueId names = run.constant(run.tuple({run.str("k")}));
   EXPECT_EQ(run.text(run.add(Op::CallKw, 2, {f, a, b, names}, 1)),
-            "Call(func=Name(id='f'), args=[Name(id='a')], keywords=[keyword(arg='k', value=Name(id='b'))])");
+            "Call(func=Name(id='f'), args=[Name(id='a')], keywords=[keyword(arg='k', "
+            "value=Name(id='b'))])");
 }
 
 TEST("expressions: a list that grows and becomes a tuple is a call's arguments") {
@@ -134,8 +138,7 @@ TEST("expressions: three constants or more are a display, two a starred tuple") 
             "List(elts=[Constant(value=1), Constant(value=1), Constant(value=1)])");
   EXPECT_EQ(run.text(list_of({one, one})), "List(elts=[Starred(value=Constant(value=(1, 1)))])");
   const ValueId grown = run.add(Op::ListAppend, 1, {list_of({one, one, one}), run.load("x")});
-  EXPECT_EQ(run.text(grown),
-            "List(elts=[Starred(value=Constant(value=(1, 1, 1))), Name(id='x')])");
+  EXPECT_EQ(run.text(grown), "List(elts=[Starred(value=Constant(value=(1, 1, 1))), Name(id='x')])");
 }
 
 TEST("expressions: 3.8 joins parts, of which neighbours were not both plain") {
@@ -161,9 +164,9 @@ TEST("expressions: defaults and annotations find their parameters") {
   Run run;
   const NodeId back = run.tree.add(ast::Return{run.name("x")});
   const ValueId defaults = run.constant(run.tuple({run.integer(1)}));
-  const ValueId annotations = run.add(
-      Op::BuildTuple, 4, {run.constant(run.str("x")), run.load("int"),
-                          run.constant(run.str("return")), run.load("str")});
+  const ValueId annotations = run.add(Op::BuildTuple, 4,
+                                      {run.constant(run.str("x")), run.load("int"),
+                                       run.constant(run.str("return")), run.load("str")});
   const ValueId code = run.code("g", {"x", "y"}, {back});
   const ValueId made = run.add(Op::MakeFunction, bytecode::kDefaults | bytecode::kAnnotations,
                                {defaults, annotations, code});
@@ -183,17 +186,19 @@ TEST("expressions: a definition takes its decorators off the calls, and only und
   EXPECT(!expressions.definition(run.made[call.index()], run.module.strings.intern("h")).valid());
   run.made[call.index()] =
       expressions.definition(run.made[call.index()], run.module.strings.intern("g"));
-  EXPECT_EQ(run.text(call),
-            "FunctionDef(name='g', args=arguments(), body=[Pass()], decorator_list=[Name(id='d')])");
+  EXPECT_EQ(
+      run.text(call),
+      "FunctionDef(name='g', args=arguments(), body=[Pass()], decorator_list=[Name(id='d')])");
 }
 
 TEST("expressions: the call of a comprehension's function is the comprehension") {
   Run run;
   ast::Tree& tree = run.tree;
   const NodeId element = tree.add(ast::Expr{tree.add(ast::Yield{run.name("x")})});
-  const NodeId skip = tree.add(
-      ast::If{run.name("c"), tree.list({tree.add(ast::Continue{})}), ast::ListId()});
-  const NodeId loop = tree.add(ast::For{run.name("x"), run.name(".0"), tree.list({skip, element}), {}, 0});
+  const NodeId skip =
+      tree.add(ast::If{run.name("c"), tree.list({tree.add(ast::Continue{})}), ast::ListId()});
+  const NodeId loop =
+      tree.add(ast::For{run.name("x"), run.name(".0"), tree.list({skip, element}), {}, 0});
   const ValueId code = run.code("<listcomp>", {".0"}, {loop, tree.add(ast::Return{run.name("r")})});
   const ValueId made = run.add(Op::MakeFunction, 0, {code});
   const ValueId iter = run.add(Op::GetIter, 0, {run.load("xs")});

@@ -107,6 +107,20 @@ def test_closure_variables_stay_cells(several, torch, tmp_path):
     assert session.of(Problem) == []
 
 
+def test_code_that_assigns_to_its_closure_is_a_valid_file_and_runs(
+    several, torch, tmp_path, valid_python
+):
+    step, calls = several.counts()
+    with prepare_debug(tmp_path) as session:
+        compiled = torch.compile(step, backend="eager")
+        assert [compiled(torch.zeros(1)).item() for _ in range(3)] == [1.0, 2.0, 3.0]
+    assert calls() == 3
+    assert [f.verdict for f in session.of(Frame) if not f.swapped] == []
+    assert valid_python(tmp_path) == []
+    assert "nonlocal calls" in (tmp_path / "__transformed_code_0_0_for_step.py").read_text()
+    assert "\n# def" not in (tmp_path / "__transformed_code_0_0_for_step.py").read_text()
+
+
 def test_backward_inside_a_compiled_function_shows_no_frame_of_ours(several, torch, tmp_path):
     with prepare_debug(tmp_path) as session:
         compiled = torch.compile(several.trains, backend="aot_eager")

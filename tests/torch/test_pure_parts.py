@@ -15,6 +15,7 @@ from pellucid.torch.session import write_atomic
 from pellucid.torch.user_lines import annotate
 
 MODULES = [
+    "closures",
     "names",
     "compat",
     "guards",

@@ -11,10 +11,12 @@ import shutil
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from .events import Break, Frame, Graph, Place, Problem, Recompile, Started
+from .names import label
 from .prepare import prepare_debug
 from .session import INDEX, Session
 
@@ -78,7 +80,8 @@ def _line(event: Any) -> str:
     """One line of progress for the events that a person waits for."""
     if isinstance(event, Started):
         place = event.place
-        return f"[{event.key}] compiling {place.function if place else ''} ({_short(place)})"
+        function = label(place.function) if place else "a frame"
+        return f"[{event.key}] compiling {function} ({_short(place)})"
     if isinstance(event, Break):
         return f"[{event.key}] graph break: {event.title.partition(' — ')[0]}"
     if isinstance(event, Recompile):
@@ -88,7 +91,7 @@ def _line(event: Any) -> str:
         return f"[{event.key}] {event.stage.replace('_', ' ')} graph: {event.file}"
     if isinstance(event, Frame):
         run = "runs from its file" if event.swapped else "Dynamo's code runs"
-        return f"[{event.key}] {event.place.function}: {event.verdict.status}, {run}"
+        return f"[{event.key}] {label(event.place.function)}: {event.verdict.status}, {run}"
     if isinstance(event, Problem):
         return f"problem: {event.where}: {event.what}"
     return ""
@@ -107,7 +110,7 @@ def _summarise(console: Console, session: Session) -> None:
         stages = [g.stage.replace("_", " ") for g in graphs.values() if g.key == frame.key]
         table.add_row(
             str(frame.key),
-            f"{frame.place.function}\n[dim]{_short(frame.place)}[/]",
+            f"{escape(label(frame.place.function))}\n[dim]{_short(frame.place)}[/]",
             f"[{'green' if frame.verdict.proven else 'yellow'}]{frame.verdict.status}[/]",
             "its file" if frame.swapped else "Dynamo's code",
             ", ".join(dict.fromkeys(stages)),

@@ -17,8 +17,9 @@ import re
 import warnings
 from typing import Mapping, Sequence
 
+from .closures import wrap
 from .events import Break, CompileKey, Frame, Graph, Place, Recompile, Verdict
-from .names import as_comment, identifier, scrub
+from .names import as_comment, identifier, label, scrub
 from .rewrite import Rewriting, disassembly
 
 STAGES: Mapping[str, str] = {
@@ -38,6 +39,7 @@ _GRAPH_IMPORTS = (
     "import torch\n"
     "from torch import device, inf, nan  # noqa: F401  names that torch.fx prints bare\n"
 )
+_DEF = re.compile(r"^(?:async )?def (\w+)\(", re.MULTILINE)
 _AOT_ID = re.compile(r"AOT ID: \['\d+_(forward|backward|inference)'\]")
 
 
@@ -88,7 +90,8 @@ def transformed_text(
     ``running`` says which code runs and why when it is not the code of this file; empty means that
     this file is what runs.  Dynamo's bytecode is shown when it runs, or on demand (``bytecode``).
     """
-    head = [f"{place.function} · {place} · compile [{key}] · {_proof(rewriting.verdict)}"]
+    what = f"{label(place.function)} · {place} · compile [{key}]"
+    head = [f"{what} · {_proof(rewriting.verdict)}"]
     if running:
         head.append(f"NOT RUNNING from this file: {running}")
     else:
@@ -98,11 +101,29 @@ def transformed_text(
             head.append(f"graph break: {stop.title}")
     lines = [as_comment("\n".join(head)), ""]
     if rewriting.source is not None:
-        lines.append(rewriting.source.rstrip("\n"))
+        lines.append(_standing_alone(rewriting))
     if running or bytecode:
         which = ", which runs:" if running else ":"
         lines += ["", f"# Dynamo's bytecode{which}", as_comment(disassembly(rewriting.code))]
     return valid("\n".join(lines) + "\n")
+
+
+def _standing_alone(rewriting: Rewriting) -> str:
+    source = (rewriting.source or "").strip("\n")
+    free, inner = rewriting.code.co_freevars, defined(source)
+    if not free or inner is None or is_python(source):
+        return source
+    return wrap(source, free, "closure", inner)
+
+
+def defined(source: str) -> str | None:
+    """The name of the function that a source defines.
+
+    >>> defined("# f\\nasync def g(x):\\n    pass"), defined("x = 1")
+    ('g', None)
+    """
+    found = _DEF.search(source)
+    return found[1] if found else None
 
 
 def _proof(verdict: Verdict) -> str:

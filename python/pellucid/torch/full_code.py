@@ -16,9 +16,10 @@ import textwrap
 from types import CodeType
 from typing import Mapping, Sequence
 
+from .closures import wrap
 from .dump import frame_status, is_python, recompile_lines, valid
 from .events import CacheEntry, CompileKey, Frame, Guard, Place, Recompile
-from .names import as_comment, identifier
+from .names import as_comment, identifier, label
 from .rewrite import rewrite
 
 _DEF = re.compile(r"^((?:async )?def )(\w+)(?=\()", re.MULTILINE)
@@ -53,7 +54,7 @@ def full_code_text(
     versions = [entry for entry in entries if entry.key in frames]
     known = {entry.key for entry in versions}
     count = f"{len(frames)} compiled version{'' if len(frames) == 1 else 's'}"
-    head = [f"{place.function} · {place} · {count}"]
+    head = [f"{label(place.function)} · {place} · {count}"]
     head += [f"  [{e.key}] {frames[e.key].file}: {frame_status(frames[e.key])}" for e in versions]
     for key in frames:
         if key not in known:
@@ -65,8 +66,9 @@ def full_code_text(
     elif not entries:
         head.append("torch holds no cache entry of it now, so there are no guards to show.")
     parts = [as_comment("\n".join(head)), _IMPORTS]
+    free = () if code is None else code.co_freevars
     for entry in versions:
-        parts += [_guards(entry), _version(entry.key, frames[entry.key], name)]
+        parts += [_guards(entry), _version(frames[entry.key], name, free)]
     if code is not None:
         parts += [_original(code, name), _dispatch(code, name, versions)]
     return valid("\n\n\n".join(part.strip("\n") for part in parts) + "\n")
@@ -97,12 +99,12 @@ def _guard_line(guard: Guard) -> str:
     return f"        and ({guard.expression})"
 
 
-def _version(key: CompileKey, frame: Frame, name: str) -> str:
-    target = f"__transformed_code_{key.slug}_for_{name}"
+def _version(frame: Frame, name: str, free: Sequence[str]) -> str:
+    target = f"__transformed_code_{frame.key.slug}_for_{name}"
     note = f"# {frame.file}: {frame_status(frame)}\n"
     if frame.source is not None:
-        text, found = _DEF.subn(rf"\g<1>{target}", frame.source.strip("\n"), count=1)
-        if found and is_python(text):
+        text = _renamed(frame.source, target, free)
+        if text is not None:
             return note + text
     return note + _stub(target, f"no source: {' '.join(frame.verdict.reason.split())}")
 
@@ -116,10 +118,16 @@ def _original(code: CodeType, name: str) -> str:
         if rewriting.source is None:
             return note + _stub(target, f"no source: {rewriting.verdict.reason}")
         text, note = rewriting.source, note + "# Decompiled from the bytecode.\n"
-    text, found = _DEF.subn(rf"\g<1>{target}", text.strip("\n"), count=1)
-    if not found or not is_python(text):
-        return note + _stub(target, "no source")
-    return note + text
+    text = _renamed(text, target, code.co_freevars)
+    return note + (_stub(target, "no source") if text is None else text)
+
+
+def _renamed(source: str, target: str, free: Sequence[str]) -> str | None:
+    """The function under another name; None when that is no Python."""
+    text, found = _DEF.subn(rf"\g<1>{target}", source.strip("\n"), count=1)
+    if found and free and not is_python(text):
+        text = f"{wrap(text, free, '_closure', target)}\n\n\n{target} = _closure()"
+    return text if found and is_python(text) else None
 
 
 def _stub(target: str, why: str) -> str:

@@ -16,7 +16,7 @@ from .events import (
     Recompile,
     Started,
 )
-from .names import scrub
+from .names import label, scrub
 from .session import Session
 
 EMPTY = (
@@ -69,7 +69,7 @@ def _functions(session: Session, full: Mapping[str, Sequence[Frame]]) -> str:
     for file, versions in full.items():
         place = versions[0].place
         lines += [
-            f"## {_code(place.function)}\n",
+            f"## {_code(label(place.function))}\n",
             f"`{os.path.basename(place.file)}:{place.line}` · full code: {_link(file)}\n",
             "| compile | transformed code | verdict |",
             "| --- | --- | --- |",
@@ -111,7 +111,7 @@ def _skipped(session: Session) -> str:
         if started.key in done:
             continue
         place = started.place
-        where = "" if place is None else f"{_code(place.function)} (`{place}`)"
+        where = "" if place is None else f"{_code(label(place.function))} (`{place}`)"
         why = reasons.get(started.key) or "torch gives no reason; a frame without a graph is kept"
         lines.append(f"- [{started.key}] {where}: {scrub(' '.join(str(why).split()))}")
     return "\n".join(["## Frames left as they are\n", *lines, ""]) if lines else ""

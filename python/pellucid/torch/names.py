@@ -15,6 +15,7 @@ _UUID = re.compile(r"_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12}\b")
 _ID_IN_NAME = re.compile(r"_\d{9,}(?=_|\Z)")
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,16}\b")
 _ID_IN_TEXT = re.compile(r"(?<![\w.])\d{12,16}(?![\w.])")
+_RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_(\d+)\Z")
 _NOT_IDENTIFIER = re.compile(r"\W+", re.ASCII)
 
 
@@ -44,6 +45,16 @@ def identifier(name: str) -> str:
     ('lambda', 'forward', 'x')
     """
     return _NOT_IDENTIFIER.sub("_", name).strip("_") or "x"
+
+
+def label(function: str) -> str:
+    """Say which function this is; Dynamo's long names of resume functions in words.
+
+    >>> label("forward"), label("torch_dynamo_resume_in_forward_at_31")
+    ('forward', 'forward, resumed at line 31')
+    """
+    found = _RESUMED.match(function)
+    return f"{found[1]}, resumed at line {found[2]}" if found else function
 
 
 def stable_globals(names: Iterable[str], taken: Iterable[str], tag: str) -> dict[str, str]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any, Iterator, Mapping
 
+from .closures import unwrap
 from .events import Verdict
 from .names import scrub, stable_globals
 
@@ -46,7 +47,7 @@ class Rewriting:
         result = self._result
         with _no_warnings():
             proven = result.compile()
-            made = stand_in(text, self.shown, filename, result.renamed, result.globals)
+            made = stand_in(unwrap(text), self.shown, filename, result.renamed, result.globals)
         if not same_instructions(proven, made):
             raise ValueError("the file does not compile to the code that was proven")
         made = _with_names(made, {shown: real for real, shown in self.names.items()})

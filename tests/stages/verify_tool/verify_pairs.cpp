@@ -72,6 +72,7 @@ verify::Options options_of(const std::string& names) {
   options.ignore_future_flags = has("ignore_future_flags");
   options.ignore_name = has("ignore_name");
   options.extra_locals = has("extra_locals");
+  options.bound_globals = has("bound_globals");
   options.thorough = has("thorough");
   return options;
 }

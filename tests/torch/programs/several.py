@@ -34,3 +34,15 @@ def trains(x):
     loss = (x * w).sum()
     loss.backward()
     return w.grad * 2
+
+
+def counts():
+    calls = 0
+
+    def step(x):
+        nonlocal calls
+        calls += 1
+        torch._dynamo.graph_break()
+        return x + calls
+
+    return step, lambda: calls

@@ -1,0 +1,26 @@
+// The compiler takes `try` with both `except` and `finally` apart into two that are nested.
+#include "polish/rewrites.h"
+
+namespace pellucid::polish {
+
+using ast::Kind;
+
+void join_try(ast::Tree& tree, Statements& body) {
+  for_each_list(tree, body, [&](Statements& items) {
+    for (const ast::NodeId item : items) {
+      if (!tree.is(item, Kind::Try)) continue;
+      const auto outer = tree.as<ast::Try>(item);
+      const auto inside = tree.items(outer.body);
+      if (!tree.items(outer.handlers).empty() || inside.size() != 1 ||
+          !tree.is(inside[0], Kind::Try)) {
+        continue;
+      }
+      auto whole = tree.as<ast::Try>(inside[0]);
+      if (!tree.items(whole.finalbody).empty()) continue;
+      whole.finalbody = outer.finalbody;
+      tree.set(item, whole);
+    }
+  });
+}
+
+}  // namespace pellucid::polish

@@ -1,0 +1,43 @@
+// polish: the statement lists and the nodes of one body, for rewrites to walk over.
+//
+// Bodies of functions and classes are finished before the body around them, so no walk enters them.
+#pragma once
+
+#include <vector>
+
+#include "ast/tree.h"
+
+namespace pellucid::polish {
+
+// A list of statements: a field of the compound statement (or clause) that holds it.
+struct Place {
+  ast::NodeId owner;
+  size_t field = 0;
+};
+
+using Statements = std::vector<ast::NodeId>;
+
+// Every list of statements below those of `body`, outer ones before those in them.
+std::vector<Place> nested_lists(const ast::Tree& tree, const Statements& body);
+
+// Every node below the statements of `body` and the statements themselves, parents first.
+std::vector<ast::NodeId> all_nodes(const ast::Tree& tree, const Statements& body);
+
+Statements items_at(const ast::Tree& tree, Place place);
+
+// Calls rewrite(list) on every list, inner ones first, and puts back those that it changed.
+template <typename Rewrite>
+void for_each_list(ast::Tree& tree, Statements& body, Rewrite rewrite) {
+  const std::vector<Place> places = nested_lists(tree, body);
+  for (size_t i = places.size(); i-- > 0;) {
+    Statements items = items_at(tree, places[i]);
+    const Statements before = items;
+    rewrite(items);
+    if (items != before) {
+      tree.set_slot(places[i].owner, places[i].field, tree.list(items).value);
+    }
+  }
+  rewrite(body);
+}
+
+}  // namespace pellucid::polish

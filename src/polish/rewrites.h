@@ -1,0 +1,23 @@
+// polish: the rewrites, one a file. Each takes the statements of one body and compiles to the same.
+#pragma once
+
+#include "polish/lists.h"
+
+namespace pellucid::polish {
+
+// `try: (try: a except: b) finally: c`  ->  `try: a except: b finally: c`
+void join_try(ast::Tree& tree, Statements& body);
+
+// `with a: with b: c` written on one line  ->  `with a, b: c`
+void join_with(ast::Tree& tree, Statements& body);
+
+// `del a` and `del b`, `import a` and `import b` of one line  ->  `del a, b`, `import a, b`
+void join_lines(ast::Tree& tree, Statements& body);
+
+// `not a is b`, `not a in b`  ->  `a is not b`, `a not in b`
+void negate_comparisons(ast::Tree& tree, Statements& body);
+
+// `continue` where a loop's body ends, `return` where a function's does  ->  nothing
+void drop_tail_jumps(ast::Tree& tree, Statements& body);
+
+}  // namespace pellucid::polish

@@ -1,0 +1,198 @@
+#include "structure/match.h"
+
+#include <algorithm>
+
+namespace pellucid::structure {
+
+std::optional<Match::Copy> Match::copy(const Graph& graph, HandlerId handler, BlockId start) {
+  Match match(graph);
+  match.entry_ = graph.f.handlers[handler.index()].entry;
+  match.outer_a_ = graph[match.entry_].handler;
+  match.outer_b_ = match.outer_a_;
+  match.todo_.push_back({{{match.entry_, 0}, {}}, {{start, 0}, {}}});
+  if (!match.run() || !match.ends_agree()) return std::nullopt;
+  Copy copy;
+  copy.dropped = match.dropped_;
+  if (!match.ends_.empty()) {
+    copy.end = match.ends_[0];
+    // What the body has computed is nothing to the rest.
+    for (const ValueId arg : copy.end->args) {
+      if (match.copied_.count(graph.resolve(arg))) return std::nullopt;
+    }
+  }
+  return copy;
+}
+
+bool Match::same_rest(const Graph& graph, const CopyEnd& a, const CopyEnd& b) {
+  Match match(graph);
+  match.outer_a_ = graph[a.at.block].handler;
+  match.outer_b_ = graph[b.at.block].handler;
+  match.todo_.push_back({{a.at, a.args}, {b.at, b.args}});
+  return match.run();
+}
+
+bool Match::run() {
+  while (!todo_.empty()) {
+    Pair pair = std::move(todo_.back());
+    todo_.pop_back();
+    if (!walk(std::move(pair.a), std::move(pair.b))) return false;
+  }
+  return true;
+}
+
+// Short endings are repeated by the compiler, so a copy may end in several places that mean the same.
+bool Match::ends_agree() const {
+  for (size_t i = 1; i < ends_.size(); ++i) {
+    if (!same_rest(g_, ends_[0], ends_[i])) return false;
+  }
+  return true;
+}
+
+bool Match::is_marker(const Cursor& c) const {
+  const ir::Value& value = g_[g_[c.block].items[c.index]];
+  return value.kind == ValueKind::Instr && value.op == Op::PopExcept;
+}
+
+// `return f()` with a finally body that goes another way: the value goes where the body does not
+// come to its end.
+bool Match::drops_outer_value(const Cursor& c) {
+  if (!entry_.valid()) return false;
+  const ir::Value& value = g_[g_[c.block].items[c.index]];
+  if (value.kind != ValueKind::Instr || value.op != Op::Pop || value.b != 0) return false;
+  const ValueId operand = g_.resolve(g_.f.operands(value)[0]);
+  const ValueKind kind = g_[operand].kind;
+  if (kind != ValueKind::Instr && kind != ValueKind::Phi) return false;
+  if (copied_.count(operand) || (dropped_.valid() && dropped_ != operand)) return false;
+  dropped_ = operand;
+  return true;
+}
+
+// Over markers and plain jumps to the next item or exit. False: it goes round in a circle.
+bool Match::advance(Place& place, bool is_copy) {
+  for (size_t steps = 0; steps <= g_.size(); ++steps) {
+    Cursor& c = place.at;
+    while (!at_end(c) && (is_marker(c) || (is_copy && drops_outer_value(c)))) ++c.index;
+    if (!at_end(c) || g_[c.block].exit != ExitKind::Goto) return true;
+    const ir::Edge& edge = g_[c.block].next[0];
+    place = {{edge.to, 0}, edge.args};
+  }
+  return false;
+}
+
+bool Match::walk(Place a, Place b) {
+  for (;;) {
+    if (!entry_.valid() && a.at == b.at) {
+      return std::equal(a.args.begin(), a.args.end(), b.args.begin(), b.args.end(),
+                        [&](ValueId x, ValueId y) { return same_value(x, y); });
+    }
+    if (!advance(a, false)) return false;
+    if (entry_.valid() && at_end(a.at) && reraises(a.at.block)) return finish(std::move(b));
+    if (!advance(b, true)) return false;
+    // Both have left for the same place.
+    if (a.at == b.at) return true;
+    const auto [seen, fresh] = pairs_.emplace(a.at, b.at);
+    if (!fresh) return seen->second == b.at;
+    if (a.at.index == 0 && b.at.index == 0) meet(a.at.block, b.at.block);
+    if (at_end(a.at) || at_end(b.at)) {
+      return at_end(a.at) && at_end(b.at) && exits(a.at.block, b.at.block);
+    }
+    const ValueId x = g_[a.at.block].items[a.at.index], y = g_[b.at.block].items[b.at.index];
+    if (!same_item(x, y) || !same_handlers(a.at.block, b.at.block)) return false;
+    values_[x] = y;
+    copied_.insert(y);
+    ++a.at.index;
+    ++b.at.index;
+  }
+}
+
+void Match::meet(BlockId a, BlockId b) {
+  const auto &x = g_[a].params, &y = g_[b].params;
+  copied_.insert(y.begin(), y.end());
+  if (x.size() != y.size()) return;
+  for (size_t i = 0; i < x.size(); ++i) values_[x[i]] = y[i];
+}
+
+// A statement of the body that protects something protects the same in the copy.
+bool Match::same_handlers(BlockId a, BlockId b) {
+  const HandlerId x = g_[a].handler, y = g_[b].handler;
+  const bool nested = x != outer_a_, nested_too = y != outer_b_;
+  if (nested != nested_too) return false;
+  if (!nested) return true;
+  const auto [seen, fresh] = handlers_.emplace(x, y);
+  if (!fresh) return seen->second == y;
+  if (g_.handlers[x.index()].kind != g_.handlers[y.index()].kind) return false;
+  const BlockId in_a = g_.f.handlers[x.index()].entry, in_b = g_.f.handlers[y.index()].entry;
+  todo_.push_back({{{in_a, 0}, {}}, {{in_b, 0}, {}}});
+  return true;
+}
+
+bool Match::reraises(BlockId block) const {
+  if (g_[block].exit != ExitKind::Reraise) return false;
+  const auto& own = g_[entry_].entry_stack;
+  const auto& operands = g_[block].operands;
+  return std::any_of(operands.begin(), operands.end(), [&](ValueId id) {
+    return g_[g_.resolve(id)].kind == ValueKind::Exception &&
+           std::find(own.begin(), own.end(), g_.resolve(id)) != own.end();
+  });
+}
+
+// The markers and jumps behind a copy belong to what comes next.
+bool Match::finish(Place b) {
+  while (at_end(b.at) && g_[b.at.block].exit == ExitKind::Goto) {
+    const ir::Edge& edge = g_[b.at.block].next[0];
+    if (!edge.args.empty() || edge.to == b.at.block) break;
+    b = {{edge.to, 0}, {}};
+  }
+  CopyEnd end{b.at, {}};
+  if (b.at.index == 0) end.args = std::move(b.args);
+  for (const CopyEnd& known : ends_) {
+    if (known.at == end.at && known.args == end.args) return true;
+  }
+  ends_.push_back(std::move(end));
+  return ends_.size() <= 16;
+}
+
+bool Match::exits(BlockId a, BlockId b) {
+  const ir::Block &x = g_[a], &y = g_[b];
+  if (x.exit != y.exit || x.operands.size() != y.operands.size()) return false;
+  if (x.exit == ExitKind::Reraise && entry_.valid()) return true;
+  const size_t compared = x.exit == ExitKind::ForIter ? 1 : x.operands.size();
+  for (size_t i = 0; i < compared; ++i) {
+    if (!same_value(x.operands[i], y.operands[i])) return false;
+  }
+  for (size_t i = compared; i < x.operands.size(); ++i) {
+    values_[g_.resolve(x.operands[i])] = g_.resolve(y.operands[i]);
+  }
+  for (uint8_t k = 0; k < 2; ++k) {
+    const ir::Edge &to_a = x.next[k], &to_b = y.next[k];
+    if (to_a.to.valid() != to_b.to.valid()) return false;
+    if (to_a.to.valid()) todo_.push_back({{{to_a.to, 0}, to_a.args}, {{to_b.to, 0}, to_b.args}});
+  }
+  return true;
+}
+
+bool Match::same_item(ValueId x, ValueId y) const {
+  const ir::Value &a = g_[x], &b = g_[y];
+  if (a.kind != b.kind || a.op != b.op || a.a != b.a || a.b != b.b) return false;
+  return same_operands(x, y);
+}
+
+bool Match::same_operands(ValueId x, ValueId y) const {
+  const auto p = g_.f.operands(x), q = g_.f.operands(y);
+  return std::equal(p.begin(), p.end(), q.begin(), q.end(),
+                    [&](ValueId i, ValueId j) { return same_value(i, j); });
+}
+
+bool Match::same_value(ValueId x, ValueId y) const {
+  x = g_.resolve(x);
+  y = g_.resolve(y);
+  const auto known = values_.find(x);
+  if (known != values_.end()) return known->second == y;
+  if (x == y) return true;
+  const ir::Value &a = g_[x], &b = g_[y];
+  if (a.kind != b.kind || a.kind == ValueKind::Instr) return false;
+  if (a.kind == ValueKind::Phi) return true;  // the recompiled code tells
+  return a.a == b.a && same_operands(x, y);
+}
+
+}  // namespace pellucid::structure

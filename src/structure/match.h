@@ -1,0 +1,82 @@
+// Match: two places of a graph walked in lock step, to tell whether one repeats the other.
+//
+// A bisimulation of items by value, of blocks by position. (structure's own; verify has another one,
+// on purpose.)
+#pragma once
+
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "structure/graph.h"
+
+namespace pellucid::structure {
+
+// A place between two items.
+struct Cursor {
+  BlockId block;
+  size_t index = 0;
+  friend auto operator<=>(const Cursor&, const Cursor&) = default;
+};
+
+// Where a copy ends and the rest begins.
+struct CopyEnd {
+  Cursor at;
+  std::vector<ValueId> args;  // for the parameters of the block, if that is where the rest begins
+};
+
+class Match {
+ public:
+  // The body of a handler against a copy of it that starts at `start`. Nothing if it is none. `end`
+  // stays empty if the copy never comes to its end.
+  struct Copy {
+    std::optional<CopyEnd> end;
+    ValueId dropped;  // what `return` had computed before the body took another way
+  };
+  static std::optional<Copy> copy(const Graph& graph, HandlerId handler, BlockId start);
+
+  // Whether what happens from `a` on is what happens from `b` on.
+  static bool same_rest(const Graph& graph, const CopyEnd& a, const CopyEnd& b);
+
+ private:
+  struct Place {
+    Cursor at;
+    std::vector<ValueId> args;  // brought to the block by the edge that led here
+  };
+  struct Pair {
+    Place a, b;
+  };
+
+  explicit Match(const Graph& graph) : g_(graph) {}
+
+  bool run();
+  bool walk(Place a, Place b);
+  bool exits(BlockId a, BlockId b);
+  bool finish(Place b);
+  bool ends_agree() const;
+  bool same_item(ValueId x, ValueId y) const;
+  bool same_operands(ValueId x, ValueId y) const;
+  bool same_value(ValueId x, ValueId y) const;
+  bool same_handlers(BlockId a, BlockId b);
+  bool is_marker(const Cursor& c) const;
+  bool drops_outer_value(const Cursor& c);
+  bool at_end(const Cursor& c) const { return c.index == g_[c.block].items.size(); }
+  bool advance(Place& place, bool is_copy);
+  bool reraises(BlockId block) const;
+  void meet(BlockId a, BlockId b);
+
+  const Graph& g_;
+  BlockId entry_;              // of the handler; invalid: two rests are compared
+  HandlerId outer_a_, outer_b_;
+  std::vector<Pair> todo_;
+  std::map<Cursor, Cursor> pairs_;
+  std::map<HandlerId, HandlerId> handlers_;
+  std::unordered_map<ValueId, ValueId> values_;
+  std::unordered_set<ValueId> copied_;   // values of the copy
+  std::vector<CopyEnd> ends_;
+  ValueId dropped_;
+};
+
+}  // namespace pellucid::structure

@@ -1,0 +1,30 @@
+// structure: assignments that were parts of the expression behind them.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "ast/tree.h"
+
+namespace pellucid::structure {
+
+// `x = v` in front of an expression that loads x before it does anything else: `(x := v)` in place
+// of that load. Found first, done later, so that nothing changes if the form turns out another.
+class WalrusFold {
+ public:
+  explicit WalrusFold(const ast::Tree& tree) : tree_(tree) {}
+
+  // Whether each of the assignments, in order, can go into `expression`.
+  bool plan(const std::vector<ast::NodeId>& assignments, ast::NodeId expression);
+
+  // Does what was planned.
+  void apply(ast::Tree& tree) const;
+
+ private:
+  ast::NodeId first_load(ast::NodeId expression, Symbol name) const;
+
+  const ast::Tree& tree_;
+  std::unordered_map<ast::NodeId, ast::NodeId> places_;  // load -> assignment
+};
+
+}  // namespace pellucid::structure
