@@ -86,6 +86,7 @@ class Lifter {
       for (uint8_t k = 0; k < 2; ++k) fill_arguments(BlockId(i), k);
     }
     remove_trivial_phis();
+    mark_dropped_iterators();
     count_uses();
     return std::move(out_);
   }
@@ -320,6 +321,21 @@ class Lifter {
       id = forward_[id.index()];
     }
     return id;
+  }
+
+  // Where an outer loop's iterator was still a phi, dropping it looked like an expression statement.
+  void mark_dropped_iterators() {
+    std::vector<uint8_t> is_iterator(out_.values.size(), 0);
+    for (const Block& block : out_.blocks) {
+      if (block.exit == ExitKind::ForIter) is_iterator[block.operands[0].index()] = 1;
+    }
+    for (const Block& block : out_.blocks) {
+      for (const ValueId item : block.items) {
+        Value& value = out_[item];
+        const bool drops = value.kind == ValueKind::Instr && value.op == Op::Pop && value.b == 0;
+        if (drops && is_iterator[out_.operands(item)[0].index()]) value.b = 1;
+      }
+    }
   }
 
   void count_uses() {

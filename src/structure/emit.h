@@ -47,6 +47,7 @@ class Emitter {
 
   // loop.cpp
   BlockId for_loop(BlockId block, const Scope& scope, Statements& out);
+  bool returns_from_outer(BlockId block) const;
   BlockId while_loop(BlockId block, const Scope& scope, Statements& out);
   BlockId break_target(const Loop* loop, BlockId header, BlockId exhausted) const;
   std::vector<BlockId> left_to(const Loop& loop, BlockId exhausted) const;
@@ -64,6 +65,7 @@ class Emitter {
     BlockId follow;
     BlockId orelse;  // invalid: there is no `else`
   };
+  bool falls_through(BlockId entry, BlockId to) const;
   TryEnds ends_of_try(HandlerId handler, const Scope& scope) const;
   BlockId pick_follow(const std::vector<BlockId>& targets, const Scope& scope) const;
 

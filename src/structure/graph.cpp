@@ -202,11 +202,14 @@ void Graph::thread_empty_blocks() {
             edge.to == entry()) {
           break;
         }
-        // A block in front of a region says what repeats: the whole `try`, not its body. But a jump
-        // from the region back into it has never left it: tables leave out what cannot raise.
-        const HandlerId behind = f.blocks[target.next[0].to.index()].handler;
-        const bool stays = within(f.blocks[id.index()].handler, behind) && ways_into(edge.to).size() == 1;
-        if (behind != target.handler && within(behind, target.handler) && !stays) break;
+        // A block in front of a region says what repeats: the whole `try`, not its body. 3.12 leaves
+        // jumps back within a body without protection, but there are other ways to where they lead.
+        const BlockId head = target.next[0].to;
+        const HandlerId behind = f.blocks[head.index()].handler;
+        if (behind != target.handler && within(behind, target.handler) &&
+            ways_into(head).size() == 1) {
+          break;
+        }
         std::vector<ValueId> args = target.next[0].args;
         for (ValueId& arg : args) {
           for (size_t p = 0; p < target.params.size(); ++p) {

@@ -10,6 +10,19 @@ namespace pellucid::structure {
 using ast::ListId;
 using ast::NodeId;
 
+// A `return` from several loops drops the iterator of each.
+bool Emitter::returns_from_outer(BlockId block) const {
+  bool drops = false;
+  for (size_t steps = 0; steps <= graph_.size(); ++steps) {
+    const ir::Block& b = graph_[block];
+    if (b.exit == ExitKind::Return) return drops && graph_.ways_into(block).size() == 1;
+    if (b.exit != ExitKind::Goto || !cannot_raise(block)) return false;
+    drops = drops || !only_markers(graph_, b);
+    block = b.next[0].to;
+  }
+  return false;
+}
+
 // The follow of a `for` loop: where its breaks lead, else where exhaustion does.
 BlockId Emitter::for_loop(BlockId block, const Scope& scope, Statements& out) {
   const ir::Block b = graph_[block];
@@ -27,7 +40,8 @@ BlockId Emitter::for_loop(BlockId block, const Scope& scope, Statements& out) {
     bool same = false;
     for (const BlockId target : breaks->second) {
       if (target == exhausted) same = true;
-      if (!only_returns(target) && (!other.valid() || other == scope.follow)) other = target;
+      if (only_returns(target) || returns_from_outer(target)) continue;
+      if (!other.valid() || other == scope.follow) other = target;
     }
     if (!same && other.valid()) follow = other;
   }
@@ -165,7 +179,9 @@ BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) 
     }
     body = tree_.list(statements.take_list());
   }
-  out.append(tree_.add(ast::While{test, body, orelse}, exit_where(block)));
+  ast::Where at = exit_where(block);
+  if (!tested) at.line = first_line(body);
+  out.append(tree_.add(ast::While{test, body, orelse}, at));
   return follow;
 }
 

@@ -173,7 +173,10 @@ bool Match::exits(BlockId a, BlockId b) {
 
 bool Match::same_item(ValueId x, ValueId y) const {
   const ir::Value &a = g_[x], &b = g_[y];
-  if (a.kind != b.kind || a.op != b.op || a.a != b.a || a.b != b.b) return false;
+  if (a.kind != b.kind || a.op != b.op || a.a != b.a) return false;
+  // Whether a local may be unbound depends on the way that led here.
+  const bool is_local = a.kind == ValueKind::Instr && a.op == Op::LoadFast;
+  if (a.b != b.b && !is_local) return false;
   return same_operands(x, y);
 }
 

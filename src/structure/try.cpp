@@ -169,6 +169,24 @@ ListId Emitter::clauses(HandlerId handler, const Scope& scope) {
   return tree_.list(handlers);
 }
 
+// Whether a clause comes to its end without a `continue`, which would have a line of its own.
+bool Emitter::falls_through(BlockId entry, BlockId to) const {
+  std::unordered_set<int32_t> lines, ends;
+  for (const BlockId id : graph_.order()) {
+    if (!analysis_.dominates(entry, id)) continue;
+    const ir::Block& block = graph_[id];
+    if (block.exit != ExitKind::Goto) lines.insert(block.exit_line);
+    const bool leads_there = block.exit == ExitKind::Goto && skip_markers(block.next[0].to) == to;
+    for (const ValueId item : block.items) {
+      const ir::Value& value = graph_[item];
+      const bool leaves = value.kind == ValueKind::Instr && value.op == Op::PopExcept;
+      if (!leaves) lines.insert(value.line);
+      if (leaves && leads_there && value.a > 0) ends.insert(value.line);
+    }
+  }
+  return std::any_of(ends.begin(), ends.end(), [&](int32_t line) { return lines.count(line) > 0; });
+}
+
 // Where control goes on behind a `try` with clauses, and what follows its body only.
 Emitter::TryEnds Emitter::ends_of_try(HandlerId handler, const Scope& scope) const {
   const BlockId entry = graph_.f.handlers[handler.index()].entry;
@@ -178,7 +196,10 @@ Emitter::TryEnds Emitter::ends_of_try(HandlerId handler, const Scope& scope) con
   BlockId orelse;
   for (const BlockId end : ends) {
     const bool shared = std::find(clause_ends.begin(), clause_ends.end(), end) != clause_ends.end();
-    (shared ? common : all).push_back(end);
+    // A return that is laid out before the clauses is a statement of the body.
+    const bool returns = only_returns(end) && graph_[end].offset < graph_[entry].offset;
+    if (shared) common.push_back(end);
+    if (!shared && !returns) all.push_back(end);
     if (!is_jump_target(end, scope) && end != scope.follow && !only_returns(end)) orelse = end;
   }
   const BlockId both = pick_follow(common, scope);
@@ -190,8 +211,9 @@ Emitter::TryEnds Emitter::ends_of_try(HandlerId handler, const Scope& scope) con
   const bool jumps = after.valid() && is_jump_target(after, scope);
   // A return that other code leads to as well is where the clauses fall through to.
   const bool returns = after.valid() && only_returns(after) && analysis_.dominates(entry, after);
+  const bool may_continue = jumps && graph_[orelse].offset > graph_[entry].offset;
   if (!after.valid() || returns || (jumps && after != scope.follow) ||
-      (jumps && graph_[orelse].offset > graph_[entry].offset)) {
+      (may_continue && !falls_through(entry, after))) {
     return {orelse, {}};  // the clauses never get there by themselves
   }
   return {after, orelse == after ? BlockId() : orelse};
