@@ -192,7 +192,11 @@ Emitter::TryEnds Emitter::ends_of_try(HandlerId handler, const Scope& scope) con
   const BlockId entry = graph_.f.handlers[handler.index()].entry;
   const std::vector<BlockId> ends = exits_of(handler);
   const std::vector<BlockId> clause_ends = exits_of_clauses(handler);
-  std::vector<BlockId> common, all = clause_ends;
+  std::vector<BlockId> common, all;
+  for (const BlockId end : clause_ends) {
+    // A return that only a clause leads to is a statement of it.
+    if (!only_returns(end) || !analysis_.dominates(entry, end)) all.push_back(end);
+  }
   BlockId orelse;
   for (const BlockId end : ends) {
     const bool shared = std::find(clause_ends.begin(), clause_ends.end(), end) != clause_ends.end();
