@@ -109,7 +109,7 @@ class Converter {
     module_.root = id_of(root);
     reserve_names(root);
     for (size_t done = 0; done < pending_.size(); ++done) fill(CodeId(done), pending_[done]);
-    return {std::move(module_), std::move(renamed_)};
+    return {std::move(module_), std::move(renamed_), std::move(pending_)};
   }
 
  private:

@@ -41,6 +41,7 @@ class OpaqueNames {
 struct LiveCode {
   object::Module module;
   std::unordered_map<std::string, std::string> renamed;
+  std::vector<nanobind::object> codes;  // the live object of each of the module's code objects
 };
 
 // Converts `code`, a types.CodeType of the running interpreter. Throws nanobind::python_error.

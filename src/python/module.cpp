@@ -93,6 +93,7 @@ struct Decompiled {
   nb::dict renamed;      // name in the source -> name in the code object
   nb::list diagnostics;  // (code path, offset, message)
   std::tuple<int, int> version;
+  std::vector<std::pair<std::string, object::CodeId>> code_values;  // names of code objects as values
 };
 
 Decompiled decompile(object::Module& module, bool keep_lines) {
@@ -120,6 +121,10 @@ Decompiled decompile(object::Module& module, bool keep_lines) {
     made.diagnostics.append(nb::make_tuple(text(paths[diagnostic.code.index()]), diagnostic.offset,
                                            text(diagnostic.message)));
   }
+  for (const object::ConstId id : output.opaques) {
+    const object::Const& opaque = module[id];
+    if (opaque.code.valid()) made.code_values.emplace_back(module.text(opaque.text), opaque.code);
+  }
   return made;
 }
 
@@ -129,6 +134,9 @@ Decompiled decompile_code(nb::handle code, bool keep_lines) {
   LiveCode live = from_code(code, names);
   Decompiled made = decompile(live.module, keep_lines);
   made.globals = names.bindings();
+  for (const auto& [name, value] : made.code_values) {
+    made.globals[text(name)] = live.codes[value.index()];
+  }
   for (const auto& [shown, original] : live.renamed) made.renamed[text(shown)] = text(original);
   return made;
 }
