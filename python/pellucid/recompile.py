@@ -159,7 +159,11 @@ def _unused_names(code: CodeType, original: CodeType, shown: Dict[str, str]) -> 
         names = [shown.get(name, name) for name in getattr(original, kind)]
         return [name for name in names if name not in getattr(code, kind)]
 
-    statements = [f"{name} = None" for name in absent("co_varnames") if name.isidentifier()]
+    # Dynamo's resume functions can have a local and a free variable of one name; if the source
+    # used both, one of them would have been renamed.
+    free = {shown.get(name, name) for name in original.co_freevars}
+    locals_ = [name for name in absent("co_varnames") if name not in free]
+    statements = [f"{name} = None" for name in locals_ if name.isidentifier()]
     statements += [f"lambda: {name}" for name in absent("co_cellvars") if name.isidentifier()]
     statements += [f"{name}" for name in absent("co_freevars") if name.isidentifier()]
     # A cell that is no argument must be bound somewhere to be the function's own.
@@ -379,7 +383,7 @@ def _check(code: CodeType, original: CodeType) -> None:
     arguments += bool(original.co_flags & 0x4) + bool(original.co_flags & 0x8)
     if code.co_varnames[:arguments] != original.co_varnames[:arguments]:
         raise CannotStandIn("the arguments have other names")
-    lost = {*original.co_varnames} - {*code.co_varnames, *code.co_cellvars}
+    lost = {*original.co_varnames} - {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
     if lost and original.co_flags & _CO_OPTIMIZED:
         raise CannotStandIn(f"the locals {sorted(lost)} are lost")
     # CO_NOFREE (<= 3.10) follows from the names, and the rest of the mask was copied.

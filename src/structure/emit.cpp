@@ -204,7 +204,11 @@ void Emitter::leave(BlockId block, Statements& out) {
     }
     NodeId value = out.take(b.operands[0]);
     if (is_none(tree_, value)) value = {};
-    out.append(tree_.add(ast::Return{value}, at));
+    ast::Where place = at;
+    // A return that leaves a `with` is compiled on the line of the `with`.
+    const bool leaves_region = b.items.size() > 1 && graph_[b.items.back()].op == Op::PopExcept;
+    if (value.valid() && leaves_region) place.line = tree_.where(value).line;
+    out.append(tree_.add(ast::Return{value}, place));
     return;
   }
   NodeId exception, cause;

@@ -133,10 +133,13 @@ class Handlers {
           }
           ++end;
         }
+        const int32_t line = call.line;
         // The Nones before the call.
         size_t begin = i;
         while (begin > 0 && gone.count(items[begin - 1])) --begin;
-        items[begin] = marker(g_);
+        const ValueId left = marker(g_);
+        g_[left].line = line;
+        items[begin] = left;
         items.erase(items.begin() + static_cast<ptrdiff_t>(begin) + 1,
                     items.begin() + static_cast<ptrdiff_t>(end));
         i = begin;

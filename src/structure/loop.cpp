@@ -189,7 +189,9 @@ BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) 
     }
     body = tree_.list(statements.take_list());
   }
-  out.append(tree_.add(ast::While{test, body, orelse}, exit_where(block)));
+  ast::Where at = exit_where(block);
+  if (!tested) at.line = first_line(body);
+  out.append(tree_.add(ast::While{test, body, orelse}, at));
   return follow;
 }
 

@@ -4,6 +4,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "structure/copies.h"
+
 namespace pellucid::structure {
 namespace {
 
@@ -45,8 +47,12 @@ class Rotation {
     return block.items.empty() && block.exit == ExitKind::Goto && block.next[0].args.empty();
   }
 
-  BlockId behind_empty(BlockId id) const {
-    for (size_t steps = 0; id.valid() && is_empty(id) && steps <= g_.size(); ++steps) {
+  BlockId behind_empty(BlockId id, bool over_markers) const {
+    const auto skipped = [&](const ir::Block& block) {
+      return block.exit == ExitKind::Goto && block.next[0].args.empty() &&
+             (over_markers ? only_markers(g_, block) : block.items.empty());
+    };
+    for (size_t steps = 0; id.valid() && skipped(g_[id]) && steps <= g_.size(); ++steps) {
       id = g_[id].next[0].to;
     }
     return id;
@@ -71,7 +77,9 @@ class Rotation {
       return false;
     }
     for (uint8_t k = 0; k < 2; ++k) {
-      if (behind_empty(t.next[k].to) != behind_empty(b.next[k].to)) return false;
+      // Each way out of the loop may have had its copy of a finally body.
+      const bool leaves = k != top.edge;
+      if (behind_empty(t.next[k].to, leaves) != behind_empty(b.next[k].to, leaves)) return false;
       if (!t.next[k].args.empty() || !b.next[k].args.empty()) return false;
     }
     Test first = test_of(top), second = test_of(bottom);

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace pellucid::structure {
 namespace {
@@ -15,9 +16,15 @@ class Tails {
   Tails(Graph& graph, const object::Module& module) : g_(graph), module_(module) {}
 
   void run() {
+    for (const BlockId id : g_.order()) {
+      if (returns_none(id) && !returns_out_of_loop(id) && ends_by_itself(id)) {
+        ends_.insert(g_[id].exit_line);
+      }
+    }
     for (const BlockId id : std::vector<BlockId>(g_.order())) {
       if (g_[id].exit != ExitKind::Return && g_[id].exit != ExitKind::Raise) continue;
       if (!g_[id].params.empty() && g_[id].items.empty()) continue;
+      if (returns_out_of_loop(id)) continue;
       const size_t begin = start_of_tail(id);
       const std::optional<std::vector<uint32_t>> key = key_of(id, begin);
       if (!key) continue;
@@ -47,6 +54,9 @@ class Tails {
     return g_[id].kind == ValueKind::Instr && g_[id].op == op;
   }
 
+  // Left by what handlers.cpp has taken away.
+  bool is_marker(ValueId id) const { return is_op(id, Op::PopExcept) && g_[id].a == 0; }
+
   // Behind the last place where control left a region or a loop, or where a body ended by itself.
   size_t start_of_tail(BlockId id) const {
     const auto& items = g_[id].items;
@@ -59,32 +69,57 @@ class Tails {
   }
 
   // Whether the compiler has put the block at the end of each jump to it: it has their lines then.
-  // A statement of the source on the line of a test comes right behind it: `if c: return`.
+  // A statement of the source on the line of a test comes right behind it: `if c: return`. Right
+  // behind the test at the end of a loop comes what the loop is followed by.
   bool is_copy(BlockId id) const {
     const auto& ways = g_.ways_into(id);
     return !ways.empty() && std::all_of(ways.begin(), ways.end(), [&](const Way& way) {
       const ir::Block& from = g_[way.from];
-      return from.exit == ExitKind::Branch && way.edge == from.jump &&
-             from.exit_line == g_[id].exit_line;
+      if (from.exit == ExitKind::ForIter) return from.exit_line == g_[id].exit_line;
+      if (from.exit != ExitKind::Branch || from.exit_line != g_[id].exit_line) return false;
+      return way.edge == from.jump || g_[from.next[from.jump].to].offset <= from.offset;
     });
   }
 
-  // `return None` on the line of what is done before it.
-  bool is_implicit_return(BlockId id) const {
+  // A `return` drops the iterators of the loops around it on its own line.
+  bool returns_out_of_loop(BlockId id) const {
+    const ir::Block& block = g_[id];
+    if (block.exit != ExitKind::Return || block.items.size() < 2) return false;
+    const ir::Value& before = g_[block.items[block.items.size() - 2]];
+    return before.kind == ValueKind::Instr && before.op == Op::Pop && before.b == 1 &&
+           before.line == block.exit_line && before.line != bytecode::kNoLine;
+  }
+
+  bool returns_none(BlockId id) const {
     const ir::Block& block = g_[id];
     if (block.exit != ExitKind::Return || block.items.empty()) return false;
     const ValueId last = block.items.back();
-    if (!is_op(last, Op::LoadConst) || g_.resolve(block.operands[0]) != last) return false;
-    if (module_[g_[last].constant()].kind != object::ConstKind::None) return false;
-    if (block.items.size() == 1) return block.exit_line == bytecode::kNoLine || is_copy(id);
-    int32_t before = g_[block.items[block.items.size() - 2]].line;
-    // Leaving a clause is booked on the line of the return.
-    for (size_t i = block.items.size() - 1; i-- > 0;) {
-      if (is_op(block.items[i], Op::PopExcept)) continue;
-      before = g_[block.items[i]].line;
-      break;
+    return is_op(last, Op::LoadConst) && g_.resolve(block.operands[0]) == last &&
+           module_[g_[last].constant()].kind == object::ConstKind::None;
+  }
+
+  // `return None` on the line of what is done before it.
+  bool ends_by_itself(BlockId id) const {
+    const ir::Block& block = g_[id];
+    if (block.exit_line == bytecode::kNoLine) return true;
+    if (block.items.size() == 1) return is_copy(id);
+    // Leaving an except clause is booked on the line of the return.
+    size_t before = block.items.size() - 1;
+    while (before > 0 && is_op(block.items[before - 1], Op::PopExcept) &&
+           !is_marker(block.items[before - 1])) {
+      --before;
     }
-    return block.exit_line == bytecode::kNoLine || before == block.exit_line;
+    return before > 0 && g_[block.items[before - 1]].line == block.exit_line;
+  }
+
+  // The end of the body, or a copy of it, which has its line.
+  bool is_implicit_return(BlockId id) const {
+    if (!returns_none(id)) return false;
+    const ir::Block& block = g_[id];
+    if (ends_by_itself(id)) return true;
+    const bool alone =
+        block.items.size() == 1 || is_op(block.items[block.items.size() - 2], Op::PopExcept);
+    return alone && ends_.count(block.exit_line) > 0;
   }
 
   // What makes two tails equal; nothing if the tail depends on what lies before it.
@@ -139,6 +174,7 @@ class Tails {
   const object::Module& module_;
   std::map<std::vector<uint32_t>, BlockId> tails_;
   std::unordered_map<BlockId, size_t> starts_;
+  std::unordered_set<int32_t> ends_;  // lines of implicit returns
 };
 
 }  // namespace
