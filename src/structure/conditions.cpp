@@ -16,12 +16,19 @@ bool is_name_store(const ir::Value& value) {
           value.op == Op::StoreDeref);
 }
 
+bool is_op(const ir::Value& value, Op op) { return value.kind == ValueKind::Instr && value.op == op; }
+
 class Conditions {
  public:
   Conditions(Graph& graph, object::ConstId none) : g_(graph), none_(none) {}
 
   void run() {
-    for (const BlockId id : g_.order()) spell_out_none_test(id);
+    for (const BlockId id : g_.order()) {
+      spell_out_none_test(id);
+      for (const ValueId item : g_[id].items) {
+        if (fills_container(g_[item])) ++filled_[g_.resolve(g_.f.operands(item)[0])];
+      }
+    }
     bool changed = true;
     while (changed) {
       changed = false;
@@ -66,8 +73,39 @@ class Conditions {
     const ir::Value& test = g_[g_.resolve(g_[id].operands[0])];
     if (test.kind == ValueKind::Instr && test.op == Op::ExcMatch) return false;  // an `except` clause
     if (awaits_chain(id)) return false;
+    if (is_pattern(g_.resolve(g_[id].operands[0]))) return guard(id);
     return pair(id) || value(id) || conditional_branch(id) || conditional_value(id) ||
            returned_value(id);
+  }
+
+  // The test of a case, with a guard or without.
+  bool is_pattern(ValueId id) const {
+    const ir::Value* value = &g_[id];
+    if (value->kind == ValueKind::Region && g_.regions[value->a].kind == RegionKind::And) {
+      value = &g_[g_.resolve(g_.f.operands(*value)[0])];
+    }
+    return value->kind == ValueKind::Region && g_.regions[value->a].kind == RegionKind::Pattern;
+  }
+
+  // What is tested once the pattern fits, and otherwise leads on like the pattern.
+  bool guard(BlockId a) {
+    const BlockId b = g_[a].next[0].to, shared = g_[a].next[1].to;
+    if (!shared.valid() || b == shared || !owns(a, b) || g_[b].exit != ExitKind::Branch) return false;
+    ValueId second = g_.resolve(g_[b].operands[0]);
+    if (is_pattern(second) || !computes(b, second)) return false;
+    const uint8_t k = g_[b].next[1].to == shared ? 1 : 0;
+    if (g_[b].next[k].to != shared || !g_[b].next[k].args.empty()) return false;
+    if (k == 0) {
+      second = negated(b, second);
+      std::swap(g_[b].next[0], g_[b].next[1]);
+      g_.recompute();
+    }
+    const ValueId first = g_.resolve(g_[a].operands[0]);
+    const ValueId whole = join(a, RegionKind::And, first, {g_[b].items, second}, 1);
+    g_.take_exit(a, b);
+    g_[a].operands[0] = whole;
+    g_[a].jump = 1;
+    return true;
   }
 
   // Whether only `id` leads to `next`, under the same protection.
@@ -84,6 +122,9 @@ class Conditions {
     bool defines_result = false;
     for (const ValueId item : block.items) {
       const ir::Value& value = g_[item];
+      // What an inlined comprehension has hidden.
+      if (is_pattern(item)) return false;
+      if (is_op(value, Op::LoadFastAndClear) || is_op(value, Op::MakeCell)) continue;
       if (is_statement(value)) {
         // A store whose value is used once more is a walrus.
         if (!is_name_store(value)) return false;
@@ -145,6 +186,12 @@ class Conditions {
     return continues_chain(test, pivot_of(g_.resolve(g_[way.from].operands[0])));
   }
 
+  // A region is all that uses the value, but for a comprehension that fills it.
+  void used_once(ValueId id) {
+    const auto fills = filled_.find(id);
+    g_[id].uses = 1 + (fills == filled_.end() ? 0 : fills->second);
+  }
+
   ValueId negated(BlockId id, ValueId condition) {
     ir::Value value;
     value.op = Op::Unary;
@@ -152,7 +199,7 @@ class Conditions {
     value.offset = g_[id].exit_offset;
     value.line = g_[id].exit_line;
     value.uses = 1;
-    g_[condition].uses = 1;
+    used_once(condition);
     const ValueId result = g_.add(value, std::array<ValueId, 1>{condition});
     g_[id].items.push_back(result);
     return result;
@@ -163,7 +210,7 @@ class Conditions {
     Region region;
     region.kind = kind;
     region.parts = std::move(parts);
-    g_[operand].uses = 1;
+    used_once(operand);
     for (const Part& part : region.parts) g_[part.result].uses = 1;
     ir::Value value;
     value.kind = ValueKind::Region;
@@ -417,6 +464,7 @@ class Conditions {
 
   Graph& g_;
   object::ConstId none_;
+  std::unordered_map<ValueId, uint32_t> filled_;  // containers -> additions of elements
 };
 
 }  // namespace

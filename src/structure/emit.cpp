@@ -16,7 +16,7 @@ constexpr size_t kDeepest = 4000;
 }  // namespace
 
 Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
-    : graph_(graph), tree_(tree), context_{graph, tree, expressions, {}, {}, {}, {}, {}, 0} {
+    : graph_(graph), tree_(tree), context_{graph, tree, expressions, {}, {}, {}, {}, {}, {}, 0} {
   // What comes after an except clause is no part of it.
   for (const BlockId id : std::vector<BlockId>(graph.order())) {
     for (size_t i = graph[id].items.size(); i-- > 0;) {
@@ -63,7 +63,9 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
 
 ListId Emitter::run() {
   if (!analysis_.reducible) fail("a loop with several entries", graph_.entry());
-  return list(graph_.entry(), {});
+  const ListId body = list(graph_.entry(), {});
+  if (!ladders_.empty()) fail("a case without its match statement", graph_.entry());
+  return body;
 }
 
 void Emitter::fail(const char* what, BlockId block) const {
@@ -280,6 +282,7 @@ BlockId Emitter::branch(BlockId block, const Scope& scope, Statements& out, bool
   const ast::Where at = exit_where(block);
   // What is pending was evaluated before the test.
   NodeId test = out.take(b.operands[0]);
+  if (tree_.is(test, ast::Kind::match_case)) return match(block, test, scope, out, falls);
   if (out.hard_pending() > 0) {
     // Keep the order: the values below the test first.
     const Symbol name = context_.fresh_name("test");

@@ -28,7 +28,12 @@ enum class RegionKind : uint8_t {
   Conditional,    // operand 0 ? parts[0] : parts[1]
   Chain,          // operand 0 is a comparison; each part compares its right side further
   Comprehension,  // an inlined one: the loop at `header`; operand 0: its iterator
+  Pattern,        // of a case; operand 0, in the first case: the subject
 };
+
+using PatternId = Id<struct PatternTag>;
+
+enum class PatternKind : uint8_t { Any, Value, Singleton, Sequence, Mapping, Class, Or };
 
 // Items that compute one value and do nothing else: an expression of its own. In a Chain, the left
 // operand of the result is the right operand of the comparison before it.
@@ -43,11 +48,25 @@ struct ComprehensionStep {
   std::vector<BlockId> blocks;   // run one after the other; all but the last end in a test
 };
 
+struct Pattern {
+  PatternKind kind = PatternKind::Any;
+  Symbol name;                  // that receives what is matched
+  Part value;                   // Value, Singleton; Mapping: its keys; Class: the class. None if empty
+  std::vector<PatternId> subs;  // invalid: anything
+  bool open = false;            // Sequence: may be longer
+  uint32_t star = ~0u;          // Sequence: which of subs is the starred one
+  size_t front = 0;             // Sequence without such: how many subs are counted from the front
+  Symbol rest;                  // Mapping
+  uint32_t positional = 0;      // Class
+  object::ConstId names;        // Class: of the attributes behind the positional ones
+};
+
 struct Region {
   RegionKind kind = RegionKind::And;
   std::vector<Part> parts;
   std::vector<ComprehensionStep> steps; // Comprehension, outermost first
   Op container = Op::BuildList;         // Comprehension: BuildList, BuildSet or BuildMap
+  PatternId pattern{};                  // Pattern
 };
 
 enum class HandlerKind : uint8_t {
@@ -78,6 +97,7 @@ class Graph {
 
   ir::Function f;
   std::vector<Region> regions;
+  std::vector<Pattern> patterns;
   std::vector<HandlerInfo> handlers;
 
   ir::Block& operator[](BlockId id) { return f.blocks[id.index()]; }

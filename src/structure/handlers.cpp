@@ -32,9 +32,12 @@ class Handlers {
     // in a body and in its copies protects code that lies behind what the body belongs to.
     std::vector<uint32_t> start(order.size(), 0);
     for (const BlockId id : g_.order()) {
-      if (!g_[id].handler.valid()) continue;
-      uint32_t& first = start[g_[id].handler.index()];
-      first = first == 0 ? g_[id].offset + 1 : std::min(first, g_[id].offset + 1);
+      HandlerId around = g_[id].handler;
+      for (size_t steps = 0; around.valid() && steps < order.size(); ++steps) {
+        uint32_t& first = start[around.index()];
+        first = first == 0 ? g_[id].offset + 1 : std::min(first, g_[id].offset + 1);
+        around = info(around).outer;
+      }
     }
     std::stable_sort(order.begin(), order.end(), [&](HandlerId a, HandlerId b) {
       const uint32_t in_a = g_.handlers[a.index()].depth, in_b = g_.handlers[b.index()].depth;

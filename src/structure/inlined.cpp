@@ -7,11 +7,6 @@ namespace {
 
 bool is_op(const ir::Value& value, Op op) { return value.kind == ValueKind::Instr && value.op == op; }
 
-bool fills(const ir::Value& value) {
-  return value.a > 1 && (is_op(value, Op::ListAppend) || is_op(value, Op::SetAdd) ||
-                         is_op(value, Op::MapAdd));
-}
-
 // Puts back a local that the comprehension has hidden.
 bool restores(const Graph& g, ValueId item) {
   const ir::Value& value = g[item];
@@ -23,12 +18,17 @@ bool restores(const Graph& g, ValueId item) {
 ValueId filled_by(const Graph& g, const std::vector<ComprehensionStep>& steps) {
   if (steps.empty()) return {};
   for (const ValueId item : g[steps.back().blocks.back()].items) {
-    if (fills(g[item])) return g.resolve(g.f.operands(item)[0]);
+    if (fills_container(g[item])) return g.resolve(g.f.operands(item)[0]);
   }
   return {};
 }
 
 }  // namespace
+
+bool fills_container(const ir::Value& value) {
+  return value.a > 1 && (is_op(value, Op::ListAppend) || is_op(value, Op::SetAdd) ||
+                         is_op(value, Op::MapAdd));
+}
 
 std::vector<ComprehensionStep> comprehension_steps(const Graph& g, BlockId header) {
   std::vector<ComprehensionStep> steps;
@@ -53,7 +53,7 @@ std::vector<ComprehensionStep> comprehension_steps(const Graph& g, BlockId heade
       if (b.exit != ExitKind::Goto) return {};
       if (b.next[0].to == header) {
         const bool ends = std::any_of(b.items.begin(), b.items.end(),
-                                      [&](ValueId item) { return fills(g[item]); });
+                                      [&](ValueId item) { return fills_container(g[item]); });
         if (!ends) steps.clear();
         return steps;
       }

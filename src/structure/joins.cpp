@@ -17,7 +17,28 @@ bool is_pop_of(const Graph& g, ValueId item, ValueId param) {
 // A value that somebody else uses, or that nobody would pop in a statement of its own.
 bool needs_no_pop(const Graph& g, ValueId id) {
   const ir::Value& value = g[id];
-  return value.uses > 1 || value.kind == ValueKind::Null || value.kind == ValueKind::Exception;
+  return value.uses > 1 || value.kind == ValueKind::Null || value.kind == ValueKind::Exception ||
+         value.kind == ValueKind::Element;
+}
+
+// Whether no value that a parameter stands for needs to be popped by it.
+bool only_dropped(const Graph& g, const std::unordered_map<ValueId, BlockId>& owners, ValueId param) {
+  std::vector<ValueId> todo{param};
+  for (size_t i = 0; i < todo.size(); ++i) {
+    const auto owner = owners.find(todo[i]);
+    if (owner == owners.end()) return false;
+    const auto& params = g[owner->second].params;
+    const auto place = std::find(params.begin(), params.end(), todo[i]);
+    if (place == params.end()) return false;
+    for (const Way& way : g.ways_into(owner->second)) {
+      const auto& args = g[way.from].next[way.edge].args;
+      const ValueId arg = g.resolve(args[static_cast<size_t>(place - params.begin())]);
+      if (needs_no_pop(g, arg) || std::find(todo.begin(), todo.end(), arg) != todo.end()) continue;
+      if (g[arg].kind != ValueKind::Phi) return false;
+      todo.push_back(arg);
+    }
+  }
+  return true;
 }
 
 class Endings {
@@ -229,31 +250,44 @@ void copy_ending(Graph& g, BlockId join, const Way& way) {
 }  // namespace
 
 void drop_popped_params(Graph& g) {
+  std::unordered_map<ValueId, BlockId> owners;
   for (const BlockId id : g.order()) {
-    for (size_t p = 0; p < g[id].params.size();) {
-      ir::Block& block = g[id];
-      const ValueId param = block.params[p];
-      const auto pop = std::find_if(block.items.begin(), block.items.end(),
-                                    [&](ValueId item) { return is_pop_of(g, item, param); });
-      const std::vector<Way>& ways = g.ways_into(id);
-      const bool droppable =
-          pop != block.items.end() && g[param].uses == 1 &&
-          std::all_of(ways.begin(), ways.end(), [&](const Way& way) {
-            return needs_no_pop(g, g.resolve(g[way.from].next[way.edge].args[p]));
-          });
-      if (!droppable) {
-        ++p;
-        continue;
-      }
-      block.items.erase(pop);
-      block.params.erase(block.params.begin() + static_cast<ptrdiff_t>(p));
-      for (const Way& way : ways) {
-        auto& args = g[way.from].next[way.edge].args;
-        --g[g.resolve(args[p])].uses;
-        args.erase(args.begin() + static_cast<ptrdiff_t>(p));
+    for (const ValueId param : g[id].params) owners[param] = id;
+  }
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    for (const BlockId id : g.order()) {
+      for (size_t p = g[id].params.size(); p-- > 0;) {
+        ir::Block& block = g[id];
+        const ValueId param = block.params[p];
+        const auto pop = std::find_if(block.items.begin(), block.items.end(),
+                                      [&](ValueId item) { return is_pop_of(g, item, param); });
+        if (g[param].uses > 1 || (g[param].uses == 1 && pop == block.items.end())) continue;
+        if (!only_dropped(g, owners, param)) continue;
+        if (pop != block.items.end()) block.items.erase(pop);
+        block.params.erase(block.params.begin() + static_cast<ptrdiff_t>(p));
+        for (const Way& way : g.ways_into(id)) {
+          auto& args = g[way.from].next[way.edge].args;
+          --g[g.resolve(args[p])].uses;
+          args.erase(args.begin() + static_cast<ptrdiff_t>(p));
+        }
+        changed = true;
       }
     }
   }
+}
+
+void forward_single_values(Graph& g) {
+  for (const BlockId id : g.order()) {
+    if (g[id].params.empty() || g.ways_into(id).size() != 1) continue;
+    const Way way = g.ways_into(id)[0];
+    auto& args = g[way.from].next[way.edge].args;
+    for (size_t p = 0; p < args.size(); ++p) g.alias(g[id].params[p], args[p]);
+    args.clear();
+    g[id].params.clear();
+  }
+  g.apply_aliases();
 }
 
 std::vector<BlockId> join_endings(Graph& graph, size_t shortest) {

@@ -22,4 +22,7 @@ std::vector<BlockId> join_endings(Graph& graph, size_t shortest);
 // The other way, for those that several values still lead to. The blocks made last come last.
 void split_endings(Graph& graph, const std::vector<BlockId>& joins);
 
+// A parameter with one way in is the value that comes by it.
+void forward_single_values(Graph& graph);
+
 }  // namespace pellucid::structure

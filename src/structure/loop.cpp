@@ -80,6 +80,15 @@ std::vector<BlockId> Emitter::left_to(const Loop& loop, BlockId exhausted) const
   std::vector<BlockId> found;
   std::unordered_set<BlockId> seen;
   std::vector<BlockId> todo;
+  // What protects code of the loop, and nothing around it.
+  const HandlerId outside = graph_[loop.header].handler;
+  std::unordered_set<HandlerId> regions;
+  for (const BlockId member : loop.blocks) {
+    HandlerId region = graph_[member].handler;
+    while (region.valid() && region != outside && regions.insert(region).second) {
+      region = graph_.handlers[region.index()].outer;
+    }
+  }
   const auto visit = [&](BlockId from) {
     const HandlerId handler = graph_[from].handler;
     if (handler.valid() && handler != graph_[loop.header].handler) {
@@ -98,9 +107,10 @@ std::vector<BlockId> Emitter::left_to(const Loop& loop, BlockId exhausted) const
     const BlockId target = skip_markers(todo.back());
     todo.pop_back();
     if (!seen.insert(target).second || loop.contains[target.index()]) continue;
-    // Code that handles an exception of the loop is still inside.
+    // Code that handles an exception of the loop, or shares its protection, is still inside.
     const bool handles = graph_.exceptions_at(target, 0) > graph_.exceptions_at(loop.header, 0);
-    if (target == exhausted || (graph_[target].offset >= end && !handles) ||
+    const bool inside = handles || regions.count(graph_[target].handler) > 0;
+    if (target == exhausted || (graph_[target].offset >= end && !inside) ||
         !analysis_.dominates(loop.header, target)) {
       found.push_back(target);
       continue;

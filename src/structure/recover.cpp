@@ -4,6 +4,7 @@
 #include "structure/emit.h"
 #include "structure/handlers.h"
 #include "structure/joins.h"
+#include "structure/patterns.h"
 #include "structure/rotate.h"
 #include "structure/tails.h"
 
@@ -32,10 +33,12 @@ Result<ast::ListId> recover(const ir::Function& function, ast::Tree& tree,
     // Compilers copy short endings; one statement is one block again, first what differs in a value.
     std::vector<BlockId> joins = join_endings(graph, 1);
     merge_tails(graph, tree.module());
+    fold_matches(graph, tree.module());
     for (const BlockId join : join_endings(graph, 0)) joins.push_back(join);
     graph.thread_empty_blocks();
     reduce_conditions(graph, none_of(tree.module()));
     split_endings(graph, joins);
+    forward_single_values(graph);
     graph.thread_empty_blocks();
     // Only now is the test of a loop one value, and the copy of it as well.
     undo_rotation(graph);

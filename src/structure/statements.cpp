@@ -457,7 +457,10 @@ NodeId Statements::part(const Part& part, ValueId pivot) {
 void Statements::region(ValueId id) {
   const ir::Value value = c_.graph[id];
   const Region region = c_.graph.regions[value.a];
-  const NodeId first = take_all(std::array<ValueId, 1>{c_.graph.resolve(operands(id)[0])})[0];
+  NodeId first;
+  if (value.count > 0) {
+    first = take_all(std::array<ValueId, 1>{c_.graph.resolve(operands(id)[0])})[0];
+  }
   const ast::Where at = where(id);
   switch (region.kind) {
     case RegionKind::And:
@@ -473,6 +476,14 @@ void Statements::region(ValueId id) {
           values.push_back(node);
         }
       };
+      if (c_.tree.is(first, ast::Kind::match_case)) {
+        for (const Part& p : region.parts) add(part(p, {}));
+        ast::match_case guarded = c_.tree.as<ast::match_case>(first);
+        guarded.guard = values.size() == 1 ? values[0]
+                                           : c_.tree.add(ast::BoolOp{op, c_.tree.list(values)}, at);
+        c_.tree.set(first, guarded);
+        return push(id, first, false);
+      }
       add(first);
       for (const Part& p : region.parts) add(part(p, {}));
       return push(id, c_.tree.add(ast::BoolOp{op, c_.tree.list(values)}, at), false);
@@ -499,6 +510,12 @@ void Statements::region(ValueId id) {
       chain.ops = c_.tree.numbers(ops);
       chain.comparators = c_.tree.list(comparators);
       return push(id, c_.tree.add(chain, at), false);
+    }
+    case RegionKind::Pattern: {
+      const NodeId tested =
+          c_.tree.add(ast::match_case{pattern(region.pattern), NodeId(), ast::ListId()}, at);
+      if (first.valid()) c_.subjects[tested] = hoist_literals(first);
+      return push(id, tested, false);
     }
     case RegionKind::Comprehension:
       return push(id, inlined_comprehension(region, first, at), false);

@@ -38,6 +38,7 @@ struct FunctionContext {
   std::unordered_map<ValueId, ast::NodeId> managers;      // BeforeWith -> context expression
   std::unordered_set<ValueId> iterators;                  // GetIter values that a loop consumes
   std::unordered_set<ValueId> accumulators;               // containers that comprehensions fill
+  std::unordered_map<ast::NodeId, ast::NodeId> subjects;  // first match_case -> subject
   uint32_t temporaries = 0;
 
   Symbol fresh_name(const char* stem);
@@ -116,6 +117,8 @@ class Statements {
   bool is_constant_slice(ValueId id) const;
   void region(ValueId id);
   ast::NodeId part(const Part& part, ValueId pivot);
+  ast::NodeId pattern(PatternId id);
+  ast::NodeId pattern_of(const Pattern& pattern, ast::Where at);
   void store(std::span<const ValueId> items, size_t i);
   void deliver(std::span<const ValueId> items, size_t i, ValueId value, ast::NodeId target);
   void assign(ValueId value, ast::NodeId target, ast::Where where);

@@ -192,7 +192,18 @@ Emitter::TryEnds Emitter::ends_of_try(HandlerId handler, const Scope& scope) con
   const BlockId entry = graph_.f.handlers[handler.index()].entry;
   const std::vector<BlockId> ends = exits_of(handler);
   const std::vector<BlockId> clause_ends = exits_of_clauses(handler);
-  std::vector<BlockId> common, all = clause_ends;
+  std::vector<BlockId> common, all;
+  for (const BlockId end : clause_ends) {
+    // A return that drops a loop's iterator on its way is a statement of the clause.
+    const auto& ways = graph_.ways_into(end);
+    const bool leaves_loop = std::any_of(ways.begin(), ways.end(), [&](const Way& way) {
+      const auto& items = graph_[way.from].items;
+      if (items.empty()) return false;
+      const ir::Value& last = graph_[items.back()];
+      return last.kind == ValueKind::Instr && last.op == Op::Pop && last.b == 1;
+    });
+    if (!only_returns(end) || !leaves_loop) all.push_back(end);
+  }
   BlockId orelse;
   for (const BlockId end : ends) {
     const bool shared = std::find(clause_ends.begin(), clause_ends.end(), end) != clause_ends.end();
