@@ -40,13 +40,11 @@ def _means_the_same(text: str, source: str) -> bool:
 
 
 def _annotated(line: str, original: CodeType, computed: str) -> str:
-    resume = _RESUME.search(line)
-    if resume:
-        number = line_at(original, int(resume[1]))
-        return line if number is None else f"{line}  # {place(original.co_filename, number)}"
-    if _GRAPH.search(line) and computed:
-        return f"{line}  # {computed}"
-    return line
+    lines = [line_at(original, int(offset)) for offset in _RESUME.findall(line)]
+    places = [place(original.co_filename, number) for number in lines if number is not None]
+    if places:
+        return f"{line}  # {' | '.join(places)}"
+    return f"{line}  # {computed}" if computed and _GRAPH.search(line) else line
 
 
 def line_at(code: CodeType, offset: int) -> int | None:
