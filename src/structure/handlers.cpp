@@ -46,8 +46,11 @@ class Handlers {
     for (const HandlerId id : order) {
       if (!g_.reachable(entry_of(id))) continue;
       fold(id);
-      g_.recompute();
+      // Clauses stay as they are; everything else has changed the graph.
+      const HandlerKind kind = info(id).kind;
+      if (kind != HandlerKind::Except && kind != HandlerKind::ExceptStar) g_.recompute();
     }
+    g_.recompute();
   }
 
  private:

@@ -539,7 +539,15 @@ class Matches {
     return {};
   }
 
+  // Patterns of what turns out to be no match are dropped, or trying would cost more every time.
   bool fold(BlockId id, ValueId subject) {
+    const size_t before = g_.patterns.size();
+    if (folds(id, subject)) return true;
+    g_.patterns.resize(before);
+    return false;
+  }
+
+  bool folds(BlockId id, ValueId subject) {
     if (!subject.valid() || g_[subject].kind == ValueKind::Phi) return false;
     const auto& items = g_[id].items;
     const auto made = std::find(items.begin(), items.end(), subject);
