@@ -24,32 +24,43 @@ class Tails {
     for (const BlockId id : std::vector<BlockId>(g_.order())) {
       if (g_[id].exit != ExitKind::Return && g_[id].exit != ExitKind::Raise) continue;
       if (!g_[id].params.empty() && g_[id].items.empty()) continue;
-      if (returns_out_of_loop(id)) continue;
-      const size_t begin = start_of_tail(id);
-      const std::optional<std::vector<uint32_t>> key = key_of(id, begin);
-      if (!key) continue;
-      const auto [known, fresh] = tails_.emplace(*key, id);
-      if (fresh) {
-        starts_[id] = begin;
-        continue;
-      }
-      // The first one seen is cut off only now that there is a second one.
-      const BlockId tail = cut(known->second);
-      known->second = tail;
-      if (begin == 0) {
-        release(id);
-        replace(id, tail);
-      } else {
-        const BlockId copy = g_.split(id, begin);
-        release(copy);
-        g_[id].next[0].to = tail;
-        g_[copy].next = {};
-      }
+      if (!returns_out_of_loop(id)) merge(id);
+    }
+    g_.recompute();
+    // The statement before the end of the body may have been copied with it.
+    std::unordered_set<BlockId> ends;
+    for (const auto& [key, tail] : tails_) ends.insert(tail);
+    for (const BlockId id : std::vector<BlockId>(g_.order())) {
+      if (g_[id].exit == ExitKind::Goto && ends.count(g_[id].next[0].to) > 0) merge(id);
     }
     g_.recompute();
   }
 
  private:
+  // Lets the ending of `id` be that of an equal one, if one has been seen.
+  void merge(BlockId id) {
+    const size_t begin = start_of_tail(id);
+    const std::optional<std::vector<uint32_t>> key = key_of(id, begin);
+    if (!key) return;
+    const auto [known, fresh] = tails_.emplace(*key, id);
+    if (fresh) {
+      starts_[id] = begin;
+      return;
+    }
+    // The first one seen is cut off only now that there is a second one.
+    const BlockId tail = cut(known->second);
+    known->second = tail;
+    if (begin == 0) {
+      release(id);
+      replace(id, tail);
+    } else {
+      const BlockId copy = g_.split(id, begin);
+      release(copy);
+      g_[id].next[0].to = tail;
+      g_[copy].next = {};
+    }
+  }
+
   bool is_op(ValueId id, Op op) const {
     return g_[id].kind == ValueKind::Instr && g_[id].op == op;
   }
@@ -135,9 +146,14 @@ class Tails {
       const auto known = inside.find(operand);
       key.push_back(known != inside.end() ? known->second | kInside : operand.value);
     };
+    if (block.exit == ExitKind::Goto) {
+      if (!block.next[0].args.empty()) return std::nullopt;
+      key.push_back(block.next[0].to.value);
+    }
     for (size_t i = begin; i < block.items.size(); ++i) {
       const ir::Value& value = g_[block.items[i]];
       if (value.kind != ValueKind::Instr) return std::nullopt;
+      if (block.exit == ExitKind::Goto) key.push_back(static_cast<uint32_t>(value.line));
       key.insert(key.end(), {static_cast<uint32_t>(value.op), value.a, value.b, value.count});
       for (const ValueId operand : g_.f.operands(value)) add_operand(operand);
       inside.emplace(block.items[i], static_cast<uint32_t>(inside.size()));
