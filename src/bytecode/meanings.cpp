@@ -146,7 +146,7 @@ constexpr Meaning kMeanings[] = {
     {"BUILD_MAP", kAll, Form::Number, Op::BuildMap},
     {"BUILD_CONST_KEY_MAP", kAll, Form::Number, Op::BuildConstKeyMap},
     {"BUILD_STRING", kAll, Form::Number, Op::BuildString},
-    {"BUILD_SLICE", kAll, Form::Number, Op::BuildSlice},
+    {"BUILD_SLICE", kAll, Form::Slice, Op::BuildSlice},
     {"BUILD_TUPLE_UNPACK", kAll, Form::Number, Op::BuildTupleUnpack},
     {"BUILD_TUPLE_UNPACK_WITH_CALL", kAll, Form::Number, Op::BuildTupleUnpackWithCall},
     {"BUILD_LIST_UNPACK", kAll, Form::Number, Op::BuildListUnpack},

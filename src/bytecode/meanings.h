@@ -32,6 +32,7 @@ enum class Form : uint8_t {
   AttrOrMethod,     // low bit: LoadMethod instead of LoadAttr
   SuperAttr,        // LoadSuper, then LoadAttr or LoadMethod
   CommonConstant,   // LoadAssertionError where it is that
+  Slice,            // three parts if the operand is 3, else two, as the interpreter has it
   SliceThen,        // BuildSlice 2, then the row's op
   BinaryOp,         // 3.11+ numbers
   CompareOp,        // a = argument >> the row's b

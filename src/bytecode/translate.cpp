@@ -162,6 +162,8 @@ class Translator {
         return emit(op, arg >> 1 & 1) && attribute(arg & 1, arg >> 2);
       case Form::CommonConstant:
         return arg == 0 ? emit(Op::LoadAssertionError) : emit(op, arg);
+      case Form::Slice:
+        return emit(op, arg == 3 ? 3 : 2);
       case Form::SliceThen:
         return emit(Op::BuildSlice, 2) && emit(op);
       case Form::BinaryOp:
