@@ -186,10 +186,15 @@ class Conditions {
     return continues_chain(test, pivot_of(g_.resolve(g_[way.from].operands[0])));
   }
 
-  // A region is all that uses the value, but for a comprehension that fills it.
-  void used_once(ValueId id) {
+  // A region is all that uses the value, but for a comprehension that fills it, and a walrus that
+  // keeps it: `items` are those among which the value is made.
+  void used_once(ValueId id, const std::vector<ValueId>& items) {
     const auto fills = filled_.find(id);
-    g_[id].uses = 1 + (fills == filled_.end() ? 0 : fills->second);
+    uint32_t uses = 1 + (fills == filled_.end() ? 0 : fills->second);
+    for (const ValueId item : items) {
+      if (is_name_store(g_[item]) && g_.resolve(g_.f.operands(item)[0]) == id) ++uses;
+    }
+    g_[id].uses = uses;
   }
 
   ValueId negated(BlockId id, ValueId condition) {
@@ -199,7 +204,7 @@ class Conditions {
     value.offset = g_[id].exit_offset;
     value.line = g_[id].exit_line;
     value.uses = 1;
-    used_once(condition);
+    used_once(condition, g_[id].items);
     const ValueId result = g_.add(value, std::array<ValueId, 1>{condition});
     g_[id].items.push_back(result);
     return result;
@@ -210,8 +215,8 @@ class Conditions {
     Region region;
     region.kind = kind;
     region.parts = std::move(parts);
-    used_once(operand);
-    for (const Part& part : region.parts) g_[part.result].uses = 1;
+    used_once(operand, g_[id].items);
+    for (const Part& part : region.parts) used_once(part.result, part.items);
     ir::Value value;
     value.kind = ValueKind::Region;
     value.a = static_cast<uint32_t>(g_.regions.size());
@@ -231,7 +236,7 @@ class Conditions {
     const ir::Value& value = g_[first];
     if (kind == RegionKind::Chain && value.kind == ValueKind::Region &&
         g_.regions[value.a].kind == kind && g_[id].items.back() == first) {
-      g_[part.result].uses = 1;
+      used_once(part.result, part.items);
       g_.regions[value.a].parts.push_back(std::move(part));
       g_[first].uses = uses;
       return first;
