@@ -5,6 +5,8 @@
 #include <optional>
 #include <unordered_map>
 
+#include "base/check.h"
+
 namespace pellucid::structure {
 namespace {
 
@@ -32,6 +34,7 @@ bool only_dropped(const Graph& g, const std::unordered_map<ValueId, BlockId>& ow
     if (place == params.end()) return false;
     for (const Way& way : g.ways_into(owner->second)) {
       const auto& args = g[way.from].next[way.edge].args;
+      PELLUCID_CHECK(args.size() == params.size());
       const ValueId arg = g.resolve(args[static_cast<size_t>(place - params.begin())]);
       if (needs_no_pop(g, arg) || std::find(todo.begin(), todo.end(), arg) != todo.end()) continue;
       if (g[arg].kind != ValueKind::Phi) return false;

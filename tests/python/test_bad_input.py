@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import List
 
 import pytest
-from needs import need
+from needs import ROOT, need
 from pellucid import DecompileError, decompile_pyc
 
 SMALL = """
@@ -144,3 +144,9 @@ def test_the_native_binary_says_how_it_is_used() -> None:
     done = run(str(need("native")), [], "nonsense")
     assert done.returncode == 2
     assert done.stderr.decode().startswith("usage: pellucid decompile FILE.pyc")
+
+
+@pytest.mark.parametrize("name", sorted(p.name for p in (ROOT / "tests/regress/fuzz").iterdir()))
+def test_what_the_fuzzer_found_is_clean_under_the_sanitizers(name: str) -> None:
+    done = run(str(need("asan")), [ROOT / "tests" / "regress" / "fuzz" / name])
+    assert done.returncode in (0, 1), done.stderr.decode()[-4000:]
