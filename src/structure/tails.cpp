@@ -39,7 +39,9 @@ class Tails {
  private:
   // Lets the ending of `id` be that of an equal one, if one has been seen.
   void merge(BlockId id) {
-    const size_t begin = start_of_tail(id);
+    size_t begin = start_of_tail(id);
+    // What only leaves handlers on its way to a common end was that end's copy as well.
+    if (g_[id].exit == ExitKind::Goto && begin == g_[id].items.size() && only_pops(id)) begin = 0;
     const std::optional<std::vector<uint32_t>> key = key_of(id, begin);
     if (!key) return;
     const auto [known, fresh] = tails_.emplace(*key, id);
@@ -67,6 +69,13 @@ class Tails {
 
   // Left by what handlers.cpp has taken away.
   bool is_marker(ValueId id) const { return is_op(id, Op::PopExcept) && g_[id].a == 0; }
+
+  bool only_pops(BlockId id) const {
+    const auto& items = g_[id].items;
+    return std::all_of(items.begin(), items.end(), [&](ValueId item) {
+      return is_op(item, Op::PopExcept) && !is_marker(item);
+    });
+  }
 
   // Behind the last place where control left a region or a loop, or where a body ended by itself.
   size_t start_of_tail(BlockId id) const {
@@ -149,6 +158,7 @@ class Tails {
     if (block.exit == ExitKind::Goto) {
       if (!block.next[0].args.empty()) return std::nullopt;
       key.push_back(block.next[0].to.value);
+      key.push_back(block.exc_depth);
     }
     for (size_t i = begin; i < block.items.size(); ++i) {
       const ir::Value& value = g_[block.items[i]];
