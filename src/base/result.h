@@ -30,7 +30,7 @@ struct Error {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}    // NOLINT: implicit
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT: implicit
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: implicit
 
   bool ok() const { return state_.index() == 0; }
@@ -50,9 +50,9 @@ class [[nodiscard]] Result {
 // `PELLUCID_TRY(auto x, f());` unwraps a Result or returns its error.
 #define PELLUCID_CONCAT_(a, b) a##b
 #define PELLUCID_CONCAT(a, b) PELLUCID_CONCAT_(a, b)
-#define PELLUCID_TRY_(tmp, decl, expr)    \
-  auto tmp = (expr);                      \
-  if (!tmp.ok()) return tmp.error();      \
+#define PELLUCID_TRY_(tmp, decl, expr) \
+  auto tmp = (expr);                   \
+  if (!tmp.ok()) return tmp.error();   \
   decl = std::move(*tmp)
 #define PELLUCID_TRY(decl, expr) PELLUCID_TRY_(PELLUCID_CONCAT(try_, __LINE__), decl, expr)
 

@@ -121,7 +121,8 @@ Result<Output> decompile(object::Module& module, object::CodeId root, const Opti
   return out;
 }
 
-Result<std::string> dump_stage(object::Module& module, object::CodeId root, const std::string& stage) {
+Result<std::string> dump_stage(object::Module& module, object::CodeId root,
+                               const std::string& stage) {
   std::string text;
   if (stage == "ast") {
     ast::Tree tree(module);

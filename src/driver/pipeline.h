@@ -11,15 +11,16 @@
 namespace pellucid::driver {
 
 struct Options {
-  bool keep_lines = false;       // put statements on their original lines where that is possible
-  bool force_unstructured = false;  // print every function as a state machine (a test of the last resort)
+  bool keep_lines = false;  // put statements on their original lines where that is possible
+  bool force_unstructured =
+      false;  // print every function as a state machine (a test of the last resort)
 };
 
 // Where a line of the printed source comes from.
 struct LineMapEntry {
-  uint32_t line = 0;             // in the printed source, from 1
-  int32_t original_line = -1;    // in the original source; -1: unknown
-  uint32_t offset = 0xffffffffu; // byte offset in the bytecode of `code`
+  uint32_t line = 0;              // in the printed source, from 1
+  int32_t original_line = -1;     // in the original source; -1: unknown
+  uint32_t offset = 0xffffffffu;  // byte offset in the bytecode of `code`
   object::CodeId code;
 };
 
@@ -31,7 +32,7 @@ struct Diagnostic {
 };
 
 struct Output {
-  std::string source;            // a module's statements, or one `def` (of a function's code object)
+  std::string source;  // a module's statements, or one `def` (of a function's code object)
   std::vector<LineMapEntry> line_map;
   std::vector<object::ConstId> opaques;  // constants that the source refers to by name
   std::vector<Diagnostic> diagnostics;
@@ -41,7 +42,9 @@ struct Output {
 // the source needs and the original lacked.
 Result<Output> decompile(object::Module& module, object::CodeId root, const Options& options = {});
 
-// The text of one stage for one code object and all nested ones: "raw", "stream", "flow", "ir", "ast".
-Result<std::string> dump_stage(object::Module& module, object::CodeId root, const std::string& stage);
+// The text of one stage for one code object and all nested ones: "raw", "stream", "flow", "ir",
+// "ast".
+Result<std::string> dump_stage(object::Module& module, object::CodeId root,
+                               const std::string& stage);
 
 }  // namespace pellucid::driver

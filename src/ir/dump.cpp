@@ -38,8 +38,9 @@ std::string edge_text(const Edge& edge) {
   return text;
 }
 
-constexpr const char* kKinds[] = {"", "element", "item", "sent", "null", "exception", "phi", "region"};
-constexpr const char* kExits[] = {"goto",  "branch", "branch_none", "for_iter",
+constexpr const char* kKinds[] = {"",     "element",   "item", "sent",
+                                  "null", "exception", "phi",  "region"};
+constexpr const char* kExits[] = {"goto", "branch", "branch_none", "for_iter",
                                   "send", "return", "raise",       "reraise"};
 
 }  // namespace
@@ -52,7 +53,8 @@ std::string dump(const object::Module& module, const Function& function) {
     out += "b" + std::to_string(i);
     if (!block.params.empty()) {
       out += "(";
-      for (size_t p = 0; p < block.params.size(); ++p) out += (p ? ", " : "") + id_text(block.params[p]);
+      for (size_t p = 0; p < block.params.size(); ++p)
+        out += (p ? ", " : "") + id_text(block.params[p]);
       out += ")";
     }
     if (block.handler.valid()) {
@@ -62,14 +64,17 @@ std::string dump(const object::Module& module, const Function& function) {
     for (size_t s = 0; s < block.entry_stack.size(); ++s) {
       out += (s ? " " : "") + id_text(block.entry_stack[s]);
       const Value& value = function[block.entry_stack[s]];
-      if (value.kind != ValueKind::Instr) out += std::string(":") + kKinds[static_cast<size_t>(value.kind)];
+      if (value.kind != ValueKind::Instr)
+        out += std::string(":") + kKinds[static_cast<size_t>(value.kind)];
     }
     out += "]\n";
     for (const ValueId item : block.items) {
       const Value& value = function[item];
-      out += "  " + id_text(item) + " = " + std::string(name_of(value.op)) + operand_text(module, value);
+      out += "  " + id_text(item) + " = " + std::string(name_of(value.op)) +
+             operand_text(module, value);
       for (const ValueId operand : function.operands(item)) out += " " + id_text(operand);
-      out += "  ; uses " + std::to_string(value.uses) + ", line " + std::to_string(value.line) + "\n";
+      out +=
+          "  ; uses " + std::to_string(value.uses) + ", line " + std::to_string(value.line) + "\n";
     }
     out += std::string("  ") + kExits[static_cast<size_t>(block.exit)];
     for (const ValueId operand : block.operands) out += " " + id_text(operand);

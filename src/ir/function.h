@@ -7,9 +7,9 @@
 // stores of them are effects, in order, like calls. What reaches a join on the stack from several
 // sides is a Phi, a parameter of the block; each edge carries one argument per parameter.
 //
-// Invariants (check()): the operands of a value are defined before it on every path; items of a block
-// are in the order of their evaluation; an edge has as many arguments as its target has parameters;
-// block ids are those of the flow graph.
+// Invariants (check()): the operands of a value are defined before it on every path; items of a
+// block are in the order of their evaluation; an edge has as many arguments as its target has
+// parameters; block ids are those of the flow graph.
 #pragma once
 
 #include <array>
@@ -43,39 +43,42 @@ enum class ValueKind : uint8_t {
 enum class ExceptionPart : uint8_t { Value, Type, Traceback, Previous, Lasti };
 
 // Operands of the instructions whose stack order is not the order of their operands here:
-//   Call, CallKw, CallEx  callable, arguments in order, [tuple of names | args, kwargs]; NULL is left out
-//   ListAppend, ...       container, item(s). With a = 1 the result stands for the container from then
+//   Call, CallKw, CallEx  callable, arguments in order, [tuple of names | args, kwargs]; NULL is
+//   left out ListAppend, ...       container, item(s). With a = 1 the result stands for the
+//   container from then
 //                         on; with a > 1 (comprehensions) it is an effect without a result.
 //   StoreAttr, StoreSubscr  value, object[, key]
 //   ImportFrom, GetLen, GetAnext, Match*, WithExceptStart  the value they look at, which stays
-//   Pop                   a value that nothing uses: an expression statement; b = 1: the iterator of a
+//   Pop                   a value that nothing uses: an expression statement; b = 1: the iterator
+//   of a
 //                         loop that is left; b = 2: the exit function of a with statement
 struct Value {
   ValueKind kind = ValueKind::Instr;
   Op op = Op::Pop;
   uint32_t a = 0;
   uint32_t b = 0;
-  uint32_t first = 0;          // into Function::operands
+  uint32_t first = 0;  // into Function::operands
   uint32_t count = 0;
-  uint32_t offset = 0;         // in the bytecode
+  uint32_t offset = 0;  // in the bytecode
   int32_t line = bytecode::kNoLine;
-  uint32_t uses = 0;           // as an operand, a condition, an argument or a returned value
+  uint32_t uses = 0;  // as an operand, a condition, an argument or a returned value
 
   Symbol symbol() const { return Symbol(a); }
   object::ConstId constant() const { return object::ConstId(a); }
 };
 
 struct Edge {
-  BlockId to;                  // invalid: there is no such edge
-  std::vector<ValueId> args;   // one per parameter of `to`
+  BlockId to;                 // invalid: there is no such edge
+  std::vector<ValueId> args;  // one per parameter of `to`
 };
 
 struct Block {
-  std::vector<ValueId> params; // phis
-  std::vector<ValueId> items;  // in order of evaluation
+  std::vector<ValueId> params;  // phis
+  std::vector<ValueId> items;   // in order of evaluation
   ExitKind exit = ExitKind::Goto;
-  uint8_t jump = 0;            // as flow::Exit::jump
-  std::vector<ValueId> operands;  // of the exit: condition | iterator, its Item | value | raised values
+  uint8_t jump = 0;  // as flow::Exit::jump
+  std::vector<ValueId>
+      operands;  // of the exit: condition | iterator, its Item | value | raised values
   std::array<Edge, 2> next;
   HandlerId handler;
   uint32_t exc_depth = 0;

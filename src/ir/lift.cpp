@@ -296,9 +296,8 @@ class Lifter {
     }
     const auto operands = out_.operand_pool.begin() + value.first;
     const auto slots = operands + std::min(value.b, value.count);
-    const auto kept = std::remove_if(operands, slots, [&](ValueId id) {
-      return out_[id].kind == ValueKind::Null;
-    });
+    const auto kept = std::remove_if(operands, slots,
+                                     [&](ValueId id) { return out_[id].kind == ValueKind::Null; });
     std::move(slots, operands + value.count, kept);
     value.count -= static_cast<uint32_t>(slots - kept);
   }
@@ -323,7 +322,8 @@ class Lifter {
     return id;
   }
 
-  // Where an outer loop's iterator was still a phi, dropping it looked like an expression statement.
+  // Where an outer loop's iterator was still a phi, dropping it looked like an expression
+  // statement.
   void mark_dropped_iterators() {
     std::vector<uint8_t> is_iterator(out_.values.size(), 0);
     for (const Block& block : out_.blocks) {
@@ -365,9 +365,9 @@ class Lifter {
   const object::Module& module_;
   const flow::Graph& graph_;
   Function out_;
-  std::vector<uint8_t> used_;                              // StackMachine's marks, by value
+  std::vector<uint8_t> used_;                               // StackMachine's marks, by value
   std::vector<std::array<std::vector<ValueId>, 2>> exits_;  // the stack on each edge, by block
-  std::vector<std::vector<uint32_t>> slots_;               // the stack slot of each parameter
+  std::vector<std::vector<uint32_t>> slots_;                // the stack slot of each parameter
   std::vector<uint8_t> done_;
   std::vector<std::vector<Way>> normal_;
   std::vector<std::vector<Protected>> protects_;

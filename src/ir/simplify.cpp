@@ -264,9 +264,9 @@ class Simplifier {
         const Fresh* from = known(state, o[0]);
         if (!from) return false;
         const std::vector<ValueId> elements = from->elements;
-        into->elements.insert(
-            into->elements.erase(first, into->elements.begin() + static_cast<ptrdiff_t>(range->end)),
-            elements.begin(), elements.end());
+        into->elements.insert(into->elements.erase(first, into->elements.begin() +
+                                                              static_cast<ptrdiff_t>(range->end)),
+                              elements.begin(), elements.end());
         return true;
       }
       case Op::DeleteSubscr: {
@@ -353,10 +353,9 @@ class Simplifier {
         const size_t before = block.items.size();
         std::erase_if(block.items, [&](ValueId id) {
           const Value& value = f_[id];
-          return value.uses == 0 &&
-                 (is_op(value, Op::LoadConst) || is_op(value, Op::BuildSlice) ||
-                  is_op(value, Op::BuildList) || is_op(value, Op::BuildTuple) ||
-                  is_op(value, Op::LoadClosure));
+          return value.uses == 0 && (is_op(value, Op::LoadConst) || is_op(value, Op::BuildSlice) ||
+                                     is_op(value, Op::BuildList) || is_op(value, Op::BuildTuple) ||
+                                     is_op(value, Op::LoadClosure));
         });
         changed = changed || block.items.size() != before;
       }
@@ -366,8 +365,8 @@ class Simplifier {
   const object::Module& module_;
   Function& f_;
   std::vector<std::vector<BlockId>> ways_;
-  std::unordered_set<BlockId> entries_;   // of handlers
-  std::unordered_set<ValueId> shared_;    // used behind a join
+  std::unordered_set<BlockId> entries_;  // of handlers
+  std::unordered_set<ValueId> shared_;   // used behind a join
 };
 
 }  // namespace

@@ -68,8 +68,8 @@ void StackMachine::discard(const bytecode::Instr& instr) {
   const bool copied = std::find(stack.begin(), stack.end(), id) != stack.end();
   const bool silent =
       value.kind == ValueKind::Null || value.kind == ValueKind::Exception ||
-      (value.kind == ValueKind::Instr &&
-       (value.op == Op::LoadConst || value.op == Op::BeforeWith || value.op == Op::BeforeAsyncWith));
+      (value.kind == ValueKind::Instr && (value.op == Op::LoadConst || value.op == Op::BeforeWith ||
+                                          value.op == Op::BeforeAsyncWith));
   if (copied || silent || (marks & kUsed)) return;
   emit(instr, {id});
 }

@@ -1,5 +1,5 @@
-// A jump to where control goes anyway says nothing. It stays where it is all that an arm does, and in
-// `try` and `with`, where leaving by a jump compiles to other code than falling off the end.
+// A jump to where control goes anyway says nothing. It stays where it is all that an arm does, and
+// in `try` and `with`, where leaving by a jump compiles to other code than falling off the end.
 #include <string_view>
 
 #include "polish/rewrites.h"

@@ -16,8 +16,8 @@ void join_with(ast::Tree& tree, Statements& body) {
       if (line < 0 || tree.where(inside[0]).line != line) continue;
       const auto inner = tree.as<ast::With>(inside[0]);
       if (inner.is_async != outer.is_async) continue;
-      for (const ast::NodeId manager : Statements(tree.items(inner.items).begin(),
-                                                  tree.items(inner.items).end())) {
+      for (const ast::NodeId manager :
+           Statements(tree.items(inner.items).begin(), tree.items(inner.items).end())) {
         outer.items = tree.append(outer.items, manager);
       }
       outer.body = inner.body;

@@ -38,7 +38,8 @@ std::vector<Place> nested_lists(const ast::Tree& tree, const Statements& body) {
     const Place place = found[i];
     const Statements items = items_at(tree, place);
     if (items.empty() || !items[0].valid()) continue;
-    const bool clauses = tree.is(items[0], Kind::ExceptHandler) || tree.is(items[0], Kind::match_case);
+    const bool clauses =
+        tree.is(items[0], Kind::ExceptHandler) || tree.is(items[0], Kind::match_case);
     const bool statements = ast::category_of(tree.kind(items[0])) == Category::Stmt;
     if (!clauses && !statements) continue;
     if (statements) lists.push_back(place);

@@ -93,7 +93,8 @@ struct Decompiled {
   nb::dict renamed;      // name in the source -> name in the code object
   nb::list diagnostics;  // (code path, offset, message)
   std::tuple<int, int> version;
-  std::vector<std::pair<std::string, object::CodeId>> code_values;  // names of code objects as values
+  std::vector<std::pair<std::string, object::CodeId>>
+      code_values;  // names of code objects as values
 };
 
 Decompiled decompile(object::Module& module, bool keep_lines) {

@@ -38,7 +38,8 @@ ValueId Statements::overwriting_store(std::span<const ValueId> items, size_t i) 
   const auto is_pop = [&](ValueId id) {
     return g[id].kind == ValueKind::Instr && g[id].op == Op::Pop && g[id].b == 0;
   };
-  if (!is_pop(items[i]) || g[g.resolve(operands(items[i])[0])].kind != ValueKind::Element) return {};
+  if (!is_pop(items[i]) || g[g.resolve(operands(items[i])[0])].kind != ValueKind::Element)
+    return {};
   while (i < items.size() && is_pop(items[i])) ++i;
   if (i == items.size()) return {};
   const ir::Value& next = g[items[i]];
@@ -70,7 +71,8 @@ void Statements::store(std::span<const ValueId> items, size_t i) {
   deliver(items, i, stored, target);
 }
 
-// The with statement whose `as` value this is: what __enter__ returned, or what awaiting the result of
+// The with statement whose `as` value this is: what __enter__ returned, or what awaiting the result
+// of
 // __aenter__ gave. Invalid: it is another value.
 ValueId Statements::entered(ValueId id) const {
   for (;;) {
@@ -81,8 +83,8 @@ ValueId Statements::entered(ValueId id) const {
     id = c_.graph.resolve(operands(id)[0]);
     if (value.kind != ValueKind::Element) continue;
     const ir::Value& manager = c_.graph[id];
-    const bool is_manager = manager.kind == ValueKind::Instr && (manager.op == Op::BeforeWith ||
-                                                                 manager.op == Op::BeforeAsyncWith);
+    const bool is_manager = manager.kind == ValueKind::Instr &&
+                            (manager.op == Op::BeforeWith || manager.op == Op::BeforeAsyncWith);
     return is_manager ? id : ValueId();
   }
 }
@@ -372,9 +374,11 @@ bool Statements::augmented_load(std::span<const ValueId> items, size_t i) {
     }
     for (size_t k = i + 1; k < items.size(); ++k) {
       const ir::Value& later = g[items[k]];
-      if (later.kind != ValueKind::Instr || later.op != Op::BuildSlice || later.a != value.a) continue;
+      if (later.kind != ValueKind::Instr || later.op != Op::BuildSlice || later.a != value.a)
+        continue;
       bool same = true;
-      for (size_t o = 0; o < bases.size(); ++o) same = same && g.resolve(operands(items[k])[o]) == bases[o];
+      for (size_t o = 0; o < bases.size(); ++o)
+        same = same && g.resolve(operands(items[k])[o]) == bases[o];
       if (!same) continue;
       for (Entry& entry : pending_) {
         if (std::find(bases.begin(), bases.end(), entry.value) != bases.end()) entry.uses_left = 1;
@@ -390,7 +394,8 @@ bool Statements::augmented_load(std::span<const ValueId> items, size_t i) {
   for (size_t k = i + 1; k < items.size(); ++k) {
     const ir::Value& later = g[items[k]];
     if (later.kind != ValueKind::Instr) continue;
-    const bool attribute = later.op == Op::StoreAttr && value.op != Op::Subscr && later.a == value.a;
+    const bool attribute =
+        later.op == Op::StoreAttr && value.op != Op::Subscr && later.a == value.a;
     const bool item = later.op == Op::StoreSubscr && value.op == Op::Subscr;
     if (!attribute && !item) continue;
     const auto stored = operands(items[k]);
@@ -444,9 +449,9 @@ bool Statements::import(std::span<const ValueId> items, size_t i) {
   if (source.op != Op::ImportName) return false;
   const object::Const& level = c_.tree.module()[g[g.resolve(operands(module)[0])].constant()];
   const NodeId star = c_.tree.add(ast::alias{c_.tree.intern("*"), {}}, where(id));
-  append(c_.tree.add(ast::ImportFrom{source.symbol(), c_.tree.list({star}),
-                                     static_cast<uint32_t>(level.integer)},
-                     where(module)));
+  append(c_.tree.add(
+      ast::ImportFrom{source.symbol(), c_.tree.list({star}), static_cast<uint32_t>(level.integer)},
+      where(module)));
   return true;
 }
 
@@ -468,8 +473,8 @@ bool Statements::stored_import(ValueId id, Symbol stored) {
   const ast::Where at = where(module);
   if (members.kind != object::ConstKind::Tuple) {
     const std::string_view full = objects.text(source.symbol());
-    const bool plain = value.op == Op::ImportName &&
-                       full.substr(0, full.find('.')) == objects.text(stored);
+    const bool plain =
+        value.op == Op::ImportName && full.substr(0, full.find('.')) == objects.text(stored);
     const NodeId alias = c_.tree.add(ast::alias{source.symbol(), plain ? Symbol() : stored}, at);
     protect(stored);
     append(c_.tree.add(ast::Import{c_.tree.list({alias})}, at));

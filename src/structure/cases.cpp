@@ -22,7 +22,8 @@ NodeId Statements::pattern_of(const Pattern& p, ast::Where at) {
   std::vector<NodeId> subs;
   for (const PatternId sub : p.subs) subs.push_back(pattern(sub));
   const auto starred = [&](NodeId node) {
-    const Symbol name = tree.is(node, ast::Kind::MatchAs) ? tree.as<ast::MatchAs>(node).name : Symbol();
+    const Symbol name =
+        tree.is(node, ast::Kind::MatchAs) ? tree.as<ast::MatchAs>(node).name : Symbol();
     return tree.add(ast::MatchStar{name}, at);
   };
   switch (p.kind) {
@@ -61,15 +62,16 @@ NodeId Statements::pattern_of(const Pattern& p, ast::Where at) {
     }
     case PatternKind::Class: {
       std::vector<NodeId> names;
-      for (const object::ConstId name : std::vector<object::ConstId>(tree.module()[p.names].items)) {
+      for (const object::ConstId name :
+           std::vector<object::ConstId>(tree.module()[p.names].items)) {
         names.push_back(tree.add(ast::Name{tree.module()[name].text}, at));
       }
       if (p.positional + names.size() != subs.size()) break;
       const auto middle = subs.begin() + static_cast<ptrdiff_t>(p.positional);
       const std::vector<NodeId> first(subs.begin(), middle), second(middle, subs.end());
-      return tree.add(ast::MatchClass{part(p.value, {}), tree.list(first), tree.list(names),
-                                      tree.list(second)},
-                      at);
+      return tree.add(
+          ast::MatchClass{part(p.value, {}), tree.list(first), tree.list(names), tree.list(second)},
+          at);
     }
     case PatternKind::Or:
       return tree.add(ast::MatchOr{tree.list(subs)}, at);
@@ -105,7 +107,8 @@ BlockId Emitter::match(BlockId block, NodeId first, const Scope& scope, Statemen
     shared = !rest.empty();
   }
   if (shared && body_falls) {
-    if (!scope.loop || inner.follow != scope.loop->header) fail("a case that ends elsewhere", block);
+    if (!scope.loop || inner.follow != scope.loop->header)
+      fail("a case that ends elsewhere", block);
     body.push_back(tree_.add(ast::Continue{}, at));
     body_falls = false;
   }

@@ -16,7 +16,9 @@ bool is_name_store(const ir::Value& value) {
           value.op == Op::StoreDeref);
 }
 
-bool is_op(const ir::Value& value, Op op) { return value.kind == ValueKind::Instr && value.op == op; }
+bool is_op(const ir::Value& value, Op op) {
+  return value.kind == ValueKind::Instr && value.op == op;
+}
 
 class Conditions {
  public:
@@ -71,7 +73,8 @@ class Conditions {
     }
     if (g_[id].exit != ExitKind::Branch) return false;
     const ir::Value& test = g_[g_.resolve(g_[id].operands[0])];
-    if (test.kind == ValueKind::Instr && test.op == Op::ExcMatch) return false;  // an `except` clause
+    if (test.kind == ValueKind::Instr && test.op == Op::ExcMatch)
+      return false;  // an `except` clause
     if (awaits_chain(id)) return false;
     if (is_pattern(g_.resolve(g_[id].operands[0]))) return guard(id);
     return pair(id) || value(id) || conditional_branch(id) || conditional_value(id) ||
@@ -90,7 +93,8 @@ class Conditions {
   // What is tested once the pattern fits, and otherwise leads on like the pattern.
   bool guard(BlockId a) {
     const BlockId b = g_[a].next[0].to, shared = g_[a].next[1].to;
-    if (!shared.valid() || b == shared || !owns(a, b) || g_[b].exit != ExitKind::Branch) return false;
+    if (!shared.valid() || b == shared || !owns(a, b) || g_[b].exit != ExitKind::Branch)
+      return false;
     ValueId second = g_.resolve(g_[b].operands[0]);
     if (is_pattern(second) || !computes(b, second)) return false;
     const uint8_t k = g_[b].next[1].to == shared ? 1 : 0;
@@ -172,8 +176,7 @@ class Conditions {
   }
 
   bool continues_chain(ValueId result, ValueId pivot) const {
-    return pivot.valid() && is_comparison(result) &&
-           g_.resolve(g_.f.operands(result)[0]) == pivot;
+    return pivot.valid() && is_comparison(result) && g_.resolve(g_.f.operands(result)[0]) == pivot;
   }
 
   // Whether the test goes on with a chain that the block in front has begun: it belongs to that one
@@ -243,7 +246,8 @@ class Conditions {
     }
     std::vector<Part> parts;
     parts.push_back(std::move(part));
-    // `a and (b and c)` is `a and b and c`: take over the parts of an equal region that ends the part.
+    // `a and (b and c)` is `a and b and c`: take over the parts of an equal region that ends the
+    // part.
     const ValueId last = parts[0].result;
     if (kind != RegionKind::Chain && g_[last].kind == ValueKind::Region &&
         g_.regions[g_[last].a].kind == kind && parts[0].items.back() == last) {
@@ -304,8 +308,9 @@ class Conditions {
         const ValueId pivot = side == 0 && k == 1 ? pivot_of(first) : ValueId();
         const bool chain = continues_chain(second, pivot);
         if (!computes(b, second, chain ? pivot : ValueId())) continue;
-        const RegionKind kind =
-            chain ? RegionKind::Chain : k == 1 ? RegionKind::And : RegionKind::Or;
+        const RegionKind kind = chain    ? RegionKind::Chain
+                                : k == 1 ? RegionKind::And
+                                         : RegionKind::Or;
         const ValueId operand = negate ? negated(a, first) : first;
         const uint32_t uses = 1 + count_args(g_, g_[b], second);
         const ValueId whole = join(a, kind, operand, {g_[b].items, second}, uses);
@@ -338,8 +343,9 @@ class Conditions {
       const ValueId pivot = side == 0 ? pivot_of(first) : ValueId();
       const bool chain = continues_chain(second, pivot);
       if (!computes(b, second, chain ? pivot : ValueId())) continue;
-      const RegionKind kind =
-          chain ? RegionKind::Chain : side == 0 ? RegionKind::And : RegionKind::Or;
+      const RegionKind kind = chain       ? RegionKind::Chain
+                              : side == 0 ? RegionKind::And
+                                          : RegionKind::Or;
       const ValueId whole = join(a, kind, first, {g_[b].items, second}, 1);
       g_.redirect(a, 0, {});
       g_.redirect(a, 1, {});
@@ -353,7 +359,8 @@ class Conditions {
   // The fall-through side of a branch is the first arm of a conditional expression.
   uint8_t first_arm(BlockId id) const { return static_cast<uint8_t>(1 - g_[id].jump); }
 
-  ValueId conditional(BlockId a, BlockId body, BlockId orelse, ValueId x, ValueId y, uint32_t uses) {
+  ValueId conditional(BlockId a, BlockId body, BlockId orelse, ValueId x, ValueId y,
+                      uint32_t uses) {
     ValueId test = g_.resolve(g_[a].operands[0]);
     if (first_arm(a) == 1) test = negated(a, test);
     std::vector<Part> parts;
@@ -439,8 +446,9 @@ class Conditions {
         const ValueId pivot = side == 0 ? pivot_of(test) : ValueId();
         const bool chain = continues_chain(second, pivot);
         if (!computes(b, second, chain ? pivot : ValueId())) continue;
-        const RegionKind kind =
-            chain ? RegionKind::Chain : side == 0 ? RegionKind::And : RegionKind::Or;
+        const RegionKind kind = chain       ? RegionKind::Chain
+                                : side == 0 ? RegionKind::And
+                                            : RegionKind::Or;
         const ValueId whole = join(a, kind, test, {g_[b].items, second}, 1);
         for (uint8_t k = 0; k < 2; ++k) g_.redirect(a, k, {});
         g_.take_exit(a, b);
@@ -457,7 +465,8 @@ class Conditions {
     if (g_[b].exit != ExitKind::Return || g_[c].exit != ExitKind::Return) return false;
     // Two returns are two statements, unless they lie on the line of the test.
     const int32_t line = g_[a].exit_line;
-    if (line == bytecode::kNoLine || g_[b].exit_line != line || g_[c].exit_line != line) return false;
+    if (line == bytecode::kNoLine || g_[b].exit_line != line || g_[c].exit_line != line)
+      return false;
     const ValueId x = g_.resolve(g_[b].operands[0]), y = g_.resolve(g_[c].operands[0]);
     if (!computes(b, x) || !computes(c, y)) return false;
     const ValueId whole = conditional(a, b, c, x, y, 1);

@@ -1,8 +1,8 @@
 // Conditions: short-circuit and conditional control flow -> Region values.
 //
-// `a and b`, `x if c else y`, `a < b < c` compile to branches around expressions. Each rule looks at a
-// block A that ends in a branch and at the blocks that only A leads to; where these compute one value
-// and do nothing else, A computes the whole as one Region value:
+// `a and b`, `x if c else y`, `a < b < c` compile to branches around expressions. Each rule looks
+// at a block A that ends in a branch and at the blocks that only A leads to; where these compute
+// one value and do nothing else, A computes the whole as one Region value:
 //
 //   A ? B : S, B ? T : S      A and B                 (and its three mirror images)
 //   A ? B : J(A), B -> J      A and B as a value      (J takes the value that decided)

@@ -21,7 +21,8 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
   for (const BlockId id : std::vector<BlockId>(graph.order())) {
     for (size_t i = graph[id].items.size(); i-- > 0;) {
       const ir::Value& value = graph[graph[id].items[i]];
-      const bool leaves = value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.a > 0;
+      const bool leaves =
+          value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.a > 0;
       if (leaves && !only_returns(id, i + 1)) graph.split(id, i + 1);
     }
   }
@@ -47,9 +48,9 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
   for (const BlockId id : graph.order()) {
     for (const ValueId item : graph[id].items) {
       const ir::Value& value = graph[item];
-      const bool fills = value.kind == ValueKind::Instr && value.a > 1 &&
-                         (value.op == Op::ListAppend || value.op == Op::SetAdd ||
-                          value.op == Op::MapAdd);
+      const bool fills =
+          value.kind == ValueKind::Instr && value.a > 1 &&
+          (value.op == Op::ListAppend || value.op == Op::SetAdd || value.op == Op::MapAdd);
       if (fills) context_.accumulators.insert(graph.resolve(graph.f.operands(value)[0]));
     }
   }
@@ -105,12 +106,13 @@ BlockId Emitter::skip_markers(BlockId block) const {
 
 bool Emitter::cannot_raise(BlockId block, size_t from) const {
   const ir::Block& b = graph_[block];
-  return std::all_of(b.items.begin() + static_cast<ptrdiff_t>(from), b.items.end(), [&](ValueId item) {
-    const ir::Value& value = graph_[item];
-    return value.kind == ValueKind::Instr &&
-           (value.op == Op::LoadConst || value.op == Op::PopExcept ||
-            (value.op == Op::Pop && value.b == 1));
-  });
+  return std::all_of(b.items.begin() + static_cast<ptrdiff_t>(from), b.items.end(),
+                     [&](ValueId item) {
+                       const ir::Value& value = graph_[item];
+                       return value.kind == ValueKind::Instr &&
+                              (value.op == Op::LoadConst || value.op == Op::PopExcept ||
+                               (value.op == Op::Pop && value.b == 1));
+                     });
 }
 
 bool Emitter::only_returns(BlockId block, size_t from) const {
@@ -166,8 +168,8 @@ bool Emitter::emit(BlockId block, const Scope& scope, Statements& out) {
       }
     }
     if (is_loop) {
-      block = b.exit == ExitKind::ForIter ? for_loop(block, scope, out)
-                                          : while_loop(block, scope, out);
+      block =
+          b.exit == ExitKind::ForIter ? for_loop(block, scope, out) : while_loop(block, scope, out);
       continue;
     }
     out.run(b.items);
@@ -222,12 +224,13 @@ void Emitter::leave(BlockId block, Statements& out) {
     const auto loads_error = [](const ir::Value& value) {
       return value.kind == ValueKind::Instr && value.op == Op::LoadAssertionError;
     };
-    const bool called =
-        raised.kind == ValueKind::Instr && raised.op == Op::Call && raised.count == 2 &&
-        loads_error(graph_[graph_.resolve(graph_.f.operands(raised)[0])]) &&
-        tree_.is(exception, ast::Kind::Call);
+    const bool called = raised.kind == ValueKind::Instr && raised.op == Op::Call &&
+                        raised.count == 2 &&
+                        loads_error(graph_[graph_.resolve(graph_.f.operands(raised)[0])]) &&
+                        tree_.is(exception, ast::Kind::Call);
     if (called || loads_error(raised)) {
-      const NodeId message = called ? tree_.items(tree_.as<ast::Call>(exception).args)[0] : NodeId();
+      const NodeId message =
+          called ? tree_.items(tree_.as<ast::Call>(exception).args)[0] : NodeId();
       const NodeId assertion =
           tree_.add(ast::Assert{constant(object::ConstKind::False, at), message}, at);
       assertions_.insert(assertion);
@@ -259,7 +262,8 @@ NodeId Emitter::if_statement(NodeId test, ListId body, ListId orelse, ast::Where
   return tree_.add(ast::If{test, body, orelse}, at);
 }
 
-// Where the arms of a branch meet again: a block that the branch dominates and several ways lead to.
+// Where the arms of a branch meet again: a block that the branch dominates and several ways lead
+// to.
 BlockId Emitter::meeting_point(BlockId block, const Scope& scope) const {
   BlockId best;
   for (const BlockId child : analysis_.children[block.index()]) {
@@ -275,8 +279,8 @@ BlockId Emitter::meeting_point(BlockId block, const Scope& scope) const {
   return best;
 }
 
-// An `if`. Returns the block where the sequence goes on, or an invalid one: then `falls` says whether
-// control falls through to the follow of the scope.
+// An `if`. Returns the block where the sequence goes on, or an invalid one: then `falls` says
+// whether control falls through to the follow of the scope.
 BlockId Emitter::branch(BlockId block, const Scope& scope, Statements& out, bool& falls) {
   const ir::Block b = graph_[block];
   const ast::Where at = exit_where(block);

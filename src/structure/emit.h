@@ -1,9 +1,9 @@
 // Emitter: a reduced graph -> nested statements.
 //
 // emit() follows control from a block, appending statements, until it falls through to where the
-// enclosing statement goes on (Scope::follow) or ends in a jump. What a block starts decides who goes
-// on: a protected region (try.cpp), a loop (loop.cpp), a branch (emit.cpp). The dominator tree tells
-// where the arms of a branch meet; stack contents and layout tell where a loop ends.
+// enclosing statement goes on (Scope::follow) or ends in a jump. What a block starts decides who
+// goes on: a protected region (try.cpp), a loop (loop.cpp), a branch (emit.cpp). The dominator tree
+// tells where the arms of a branch meet; stack contents and layout tell where a loop ends.
 #pragma once
 
 #include <unordered_map>
@@ -15,15 +15,15 @@
 namespace pellucid::structure {
 
 struct OpenLoop {
-  BlockId header;          // `continue` leads here
-  BlockId follow;          // `break` leads here; may be invalid
+  BlockId header;  // `continue` leads here
+  BlockId follow;  // `break` leads here; may be invalid
   const OpenLoop* outer = nullptr;
 };
 
 struct Scope {
-  BlockId follow;          // falling off the end leads here; may be invalid
+  BlockId follow;  // falling off the end leads here; may be invalid
   const OpenLoop* loop = nullptr;
-  HandlerId handler;       // the innermost region that has been entered
+  HandlerId handler;  // the innermost region that has been entered
 };
 
 class Emitter {
@@ -88,7 +88,7 @@ class Emitter {
   std::unordered_map<ValueId, std::vector<BlockId>> breaks_;  // iterator -> where breaks lead
   std::unordered_set<ast::NodeId> assertions_;  // `assert False`, for want of a test so far
   std::unordered_set<ast::NodeId> ladders_;  // Match nodes that go on with a subject tested before
-  size_t budget_ = 0;      // blocks that may still be emitted, repetitions included
+  size_t budget_ = 0;  // blocks that may still be emitted, repetitions included
   size_t depth_ = 0;
 };
 

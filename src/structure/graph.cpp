@@ -198,12 +198,13 @@ void Graph::thread_empty_blocks() {
       ir::Edge& edge = f.blocks[id.index()].next[k];
       for (size_t steps = 0; edge.to.valid() && steps < f.blocks.size(); ++steps) {
         const ir::Block& target = f.blocks[edge.to.index()];
-        if (!target.items.empty() || target.exit != ExitKind::Goto || edge.to == target.next[0].to ||
-            edge.to == entry()) {
+        if (!target.items.empty() || target.exit != ExitKind::Goto ||
+            edge.to == target.next[0].to || edge.to == entry()) {
           break;
         }
-        // A block in front of a region says what repeats: the whole `try`, not its body. 3.12 leaves
-        // jumps back within a body without protection, but there are other ways to where they lead.
+        // A block in front of a region says what repeats: the whole `try`, not its body. 3.12
+        // leaves jumps back within a body without protection, but there are other ways to where
+        // they lead.
         const BlockId head = target.next[0].to;
         const HandlerId behind = f.blocks[head.index()].handler;
         if (behind != target.handler && within(behind, target.handler) &&

@@ -1,10 +1,10 @@
 // Graph: the working copy of an ir::Function that structuring reduces, step by step, until what is
 // left reads as nested statements.
 //
-// The steps (recover.cpp lists them in order) only ever replace blocks by simpler ones that mean the
-// same: an empty block is jumped over, a short-circuit pair becomes one block that computes a Region
-// value, the copies of a finally body go and leave their handler marked. Block ids stay valid;
-// a block that nothing reaches any more is dead.
+// The steps (recover.cpp lists them in order) only ever replace blocks by simpler ones that mean
+// the same: an empty block is jumped over, a short-circuit pair becomes one block that computes a
+// Region value, the copies of a finally body go and leave their handler marked. Block ids stay
+// valid; a block that nothing reaches any more is dead.
 #pragma once
 
 #include <array>
@@ -15,15 +15,15 @@
 
 namespace pellucid::structure {
 
+using bytecode::Op;
 using flow::BlockId;
 using flow::ExitKind;
 using flow::HandlerId;
-using bytecode::Op;
 using ir::ValueId;
 using ir::ValueKind;
 
 enum class RegionKind : uint8_t {
-  And,            // operand 0, then each part
+  And,  // operand 0, then each part
   Or,
   Conditional,    // operand 0 ? parts[0] : parts[1]
   Chain,          // operand 0 is a comparison; each part compares its right side further
@@ -44,14 +44,14 @@ struct Part {
 
 // One `for` of a comprehension with what leads from it to the next one or to the element.
 struct ComprehensionStep {
-  BlockId header;                // ForIter
-  std::vector<BlockId> blocks;   // run one after the other; all but the last end in a test
+  BlockId header;               // ForIter
+  std::vector<BlockId> blocks;  // run one after the other; all but the last end in a test
 };
 
 struct Pattern {
   PatternKind kind = PatternKind::Any;
-  Symbol name;                  // that receives what is matched
-  Part value;                   // Value, Singleton; Mapping: its keys; Class: the class. None if empty
+  Symbol name;  // that receives what is matched
+  Part value;   // Value, Singleton; Mapping: its keys; Class: the class. None if empty
   std::vector<PatternId> subs;  // invalid: anything
   bool open = false;            // Sequence: may be longer
   uint32_t star = ~0u;          // Sequence: which of subs is the starred one
@@ -64,26 +64,26 @@ struct Pattern {
 struct Region {
   RegionKind kind = RegionKind::And;
   std::vector<Part> parts;
-  std::vector<ComprehensionStep> steps; // Comprehension, outermost first
-  Op container = Op::BuildList;         // Comprehension: BuildList, BuildSet or BuildMap
-  PatternId pattern{};                  // Pattern
+  std::vector<ComprehensionStep> steps;  // Comprehension, outermost first
+  Op container = Op::BuildList;          // Comprehension: BuildList, BuildSet or BuildMap
+  PatternId pattern{};                   // Pattern
 };
 
 enum class HandlerKind : uint8_t {
   Unknown,
-  Except,      // a chain of `except` clauses
+  Except,  // a chain of `except` clauses
   ExceptStar,
-  Finally,     // its body is at the handler's entry; the copies on the normal ways are gone
-  With,        // `exit` is the BeforeWith value; the calls of it on the normal ways are gone
-  Dissolved,   // made by the compiler for its own ends: of no interest any more
+  Finally,    // its body is at the handler's entry; the copies on the normal ways are gone
+  With,       // `exit` is the BeforeWith value; the calls of it on the normal ways are gone
+  Dissolved,  // made by the compiler for its own ends: of no interest any more
 };
 
 struct HandlerInfo {
   HandlerKind kind = HandlerKind::Unknown;
-  HandlerId outer;       // what protects the handler's own code
-  uint32_t depth = 0;    // how many handlers enclose this one
-  ValueId exit;          // With
-  BlockId swallowed;     // With: where control goes on after __exit__ returned true
+  HandlerId outer;     // what protects the handler's own code
+  uint32_t depth = 0;  // how many handlers enclose this one
+  ValueId exit;        // With
+  BlockId swallowed;   // With: where control goes on after __exit__ returned true
 };
 
 struct Way {
@@ -107,7 +107,8 @@ class Graph {
   size_t size() const { return f.blocks.size(); }
   BlockId entry() const { return BlockId(0u); }
 
-  // Ways into each block along normal edges, from blocks that are reachable. recompute() after edits.
+  // Ways into each block along normal edges, from blocks that are reachable. recompute() after
+  // edits.
   const std::vector<Way>& ways_into(BlockId id) const { return ways_[id.index()]; }
   bool reachable(BlockId id) const { return reachable_[id.index()] != 0; }
   void recompute();
@@ -164,16 +165,16 @@ class Graph {
 // Dominators and natural loops of a Graph, normal and handler edges together.
 struct Loop {
   BlockId header;
-  std::vector<BlockId> blocks;   // the natural loop, header included
-  std::vector<uint8_t> contains; // by block
+  std::vector<BlockId> blocks;    // the natural loop, header included
+  std::vector<uint8_t> contains;  // by block
   std::vector<Way> back_edges;
 };
 
 struct Analysis {
-  std::vector<BlockId> idom;              // by block; the entry's is itself
-  std::vector<uint32_t> number;           // position in Graph::order()
+  std::vector<BlockId> idom;                   // by block; the entry's is itself
+  std::vector<uint32_t> number;                // position in Graph::order()
   std::vector<std::vector<BlockId>> children;  // of the dominator tree, in order
-  std::vector<uint32_t> loop_of_header;   // index into loops, or ~0
+  std::vector<uint32_t> loop_of_header;        // index into loops, or ~0
   std::vector<Loop> loops;
   bool reducible = true;
 

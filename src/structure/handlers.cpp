@@ -9,7 +9,9 @@
 namespace pellucid::structure {
 namespace {
 
-bool is_op(const ir::Value& value, Op op) { return value.kind == ValueKind::Instr && value.op == op; }
+bool is_op(const ir::Value& value, Op op) {
+  return value.kind == ValueKind::Instr && value.op == op;
+}
 
 bool stores_name(const ir::Value& value) {
   return is_op(value, Op::StoreFast) || is_op(value, Op::StoreName) ||
@@ -28,8 +30,8 @@ class Handlers {
   void run() {
     std::vector<HandlerId> order;
     for (size_t i = 0; i < g_.handlers.size(); ++i) order.push_back(HandlerId(i));
-    // Innermost first: the copies of an outer body begin where those of an inner one end. What stands
-    // in a body and in its copies protects code that lies behind what the body belongs to.
+    // Innermost first: the copies of an outer body begin where those of an inner one end. What
+    // stands in a body and in its copies protects code that lies behind what the body belongs to.
     std::vector<uint32_t> start(order.size(), 0);
     for (const BlockId id : g_.order()) {
       HandlerId around = g_[id].handler;
@@ -68,8 +70,7 @@ class Handlers {
         return;
       }
     }
-    if (entry.exit == ExitKind::Branch &&
-        is_op(g_[g_.resolve(entry.operands[0])], Op::ExcMatch)) {
+    if (entry.exit == ExitKind::Branch && is_op(g_[g_.resolve(entry.operands[0])], Op::ExcMatch)) {
       info(id).kind = HandlerKind::Except;
       return;
     }
@@ -88,8 +89,8 @@ class Handlers {
   bool drops_exception(HandlerId id) const {
     const auto& stack = g_[entry_of(id)].entry_stack;
     return std::any_of(stack.begin(), stack.end(), [&](ValueId value) {
-      return g_[value].kind == ValueKind::Exception && g_[value].offset == g_[entry_of(id)].offset &&
-             g_[value].b == 1;
+      return g_[value].kind == ValueKind::Exception &&
+             g_[value].offset == g_[entry_of(id)].offset && g_[value].b == 1;
     });
   }
 
@@ -125,8 +126,8 @@ class Handlers {
         // async: Await(call), with None sent first; then the result is dropped
         while (end < items.size()) {
           const ir::Value& next = g_[items[end]];
-          const bool continues = is_op(next, Op::GetAwaitable) || is_op(next, Op::YieldFrom) ||
-                                 is_op(next, Op::Pop);
+          const bool continues =
+              is_op(next, Op::GetAwaitable) || is_op(next, Op::YieldFrom) || is_op(next, Op::Pop);
           if (continues && gone.count(g_.resolve(g_.f.operands(next)[0]))) {
             gone.insert(items[end]);
           } else if (!(is_op(next, Op::LoadConst) && end + 1 < items.size() &&
@@ -156,9 +157,8 @@ class Handlers {
   void fold_async_for(HandlerId id) {
     const BlockId entry = entry_of(id);
     auto& ending = g_[entry].items;
-    ending.erase(std::find_if(ending.begin(), ending.end(), [&](ValueId item) {
-      return is_op(g_[item], Op::EndAsyncFor);
-    }));
+    ending.erase(std::find_if(ending.begin(), ending.end(),
+                              [&](ValueId item) { return is_op(g_[item], Op::EndAsyncFor); }));
     ending.insert(ending.begin(), marker(g_));
     for (const BlockId block : std::vector<BlockId>(g_.order())) {
       if (g_[block].handler != id) continue;

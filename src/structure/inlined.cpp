@@ -5,7 +5,9 @@
 namespace pellucid::structure {
 namespace {
 
-bool is_op(const ir::Value& value, Op op) { return value.kind == ValueKind::Instr && value.op == op; }
+bool is_op(const ir::Value& value, Op op) {
+  return value.kind == ValueKind::Instr && value.op == op;
+}
 
 // Puts back a local that the comprehension has hidden.
 bool restores(const Graph& g, ValueId item) {
@@ -26,8 +28,8 @@ ValueId filled_by(const Graph& g, const std::vector<ComprehensionStep>& steps) {
 }  // namespace
 
 bool fills_container(const ir::Value& value) {
-  return value.a > 1 && (is_op(value, Op::ListAppend) || is_op(value, Op::SetAdd) ||
-                         is_op(value, Op::MapAdd));
+  return value.a > 1 &&
+         (is_op(value, Op::ListAppend) || is_op(value, Op::SetAdd) || is_op(value, Op::MapAdd));
 }
 
 std::vector<ComprehensionStep> comprehension_steps(const Graph& g, BlockId header) {

@@ -10,11 +10,12 @@ namespace pellucid::structure {
 // Whether an element is added to a container that a comprehension makes.
 bool fills_container(const ir::Value& value);
 
-// Reads the loop at `header` as nested `for`s and `if`s around one element; empty if it is not that.
+// Reads the loop at `header` as nested `for`s and `if`s around one element; empty if it is not
+// that.
 std::vector<ComprehensionStep> comprehension_steps(const Graph& graph, BlockId header);
 
-// If `block` leads into a loop that only fills a container made in `block`, makes that loop a Region
-// value of `block`, which goes on behind it.
+// If `block` leads into a loop that only fills a container made in `block`, makes that loop a
+// Region value of `block`, which goes on behind it.
 bool fold_inlined_comprehension(Graph& graph, BlockId block);
 
 }  // namespace pellucid::structure

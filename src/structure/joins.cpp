@@ -24,7 +24,8 @@ bool needs_no_pop(const Graph& g, ValueId id) {
 }
 
 // Whether no value that a parameter stands for needs to be popped by it.
-bool only_dropped(const Graph& g, const std::unordered_map<ValueId, BlockId>& owners, ValueId param) {
+bool only_dropped(const Graph& g, const std::unordered_map<ValueId, BlockId>& owners,
+                  ValueId param) {
   std::vector<ValueId> todo{param};
   for (size_t i = 0; i < todo.size(); ++i) {
     const auto owner = owners.find(todo[i]);
@@ -233,7 +234,8 @@ void copy_ending(Graph& g, BlockId join, const Way& way) {
     std::vector<ValueId> operands;
     for (const ValueId operand : g.f.operands(item)) {
       operands.push_back(copied(operand));
-      if (copies.count(g.resolve(operand)) == 0 || operands.back() == arg) ++g[operands.back()].uses;
+      if (copies.count(g.resolve(operand)) == 0 || operands.back() == arg)
+        ++g[operands.back()].uses;
     }
     const ir::Value value = g[item];
     copies[item] = g.add(value, operands);

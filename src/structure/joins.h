@@ -1,9 +1,9 @@
-// Joins: where values meet that the stack carries, put into one form before conditions are read, and
-// taken apart again where no condition explains them.
+// Joins: where values meet that the stack carries, put into one form before conditions are read,
+// and taken apart again where no condition explains them.
 //
-// `return f(a if c else b)` compiles to one ending with a parameter, `f(_); return`, or to a copy of
-// it for each value: 3.8 copies the return, 3.10 and later any short ending. Endings from one line
-// that differ in one value only become one block with that value as its parameter.
+// `return f(a if c else b)` compiles to one ending with a parameter, `f(_); return`, or to a copy
+// of it for each value: 3.8 copies the return, 3.10 and later any short ending. Endings from one
+// line that differ in one value only become one block with that value as its parameter.
 #pragma once
 
 #include <vector>

@@ -66,7 +66,8 @@ BlockId Emitter::for_loop(BlockId block, const Scope& scope, Statements& out) {
     orelse = list(exhausted, {follow, scope.loop, scope.handler});
   }
   const uint32_t is_async = graph_[item].b == 1 ? 1 : 0;
-  out.append(tree_.add(ast::For{target, iterable, statements, orelse, is_async}, exit_where(block)));
+  out.append(
+      tree_.add(ast::For{target, iterable, statements, orelse, is_async}, exit_where(block)));
   return follow;
 }
 

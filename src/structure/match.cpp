@@ -40,7 +40,8 @@ bool Match::run() {
   return true;
 }
 
-// Short endings are repeated by the compiler, so a copy may end in several places that mean the same.
+// Short endings are repeated by the compiler, so a copy may end in several places that mean the
+// same.
 bool Match::ends_agree() const {
   for (size_t i = 1; i < ends_.size(); ++i) {
     if (!same_rest(g_, ends_[0], ends_[i])) return false;

@@ -1,7 +1,7 @@
 // Match: two places of a graph walked in lock step, to tell whether one repeats the other.
 //
-// A bisimulation of items by value, of blocks by position. (structure's own; verify has another one,
-// on purpose.)
+// A bisimulation of items by value, of blocks by position. (structure's own; verify has another
+// one, on purpose.)
 #pragma once
 
 #include <map>
@@ -68,13 +68,13 @@ class Match {
   void meet(BlockId a, BlockId b);
 
   const Graph& g_;
-  BlockId entry_;              // of the handler; invalid: two rests are compared
+  BlockId entry_;  // of the handler; invalid: two rests are compared
   HandlerId outer_a_, outer_b_;
   std::vector<Pair> todo_;
   std::map<Cursor, Cursor> pairs_;
   std::map<HandlerId, HandlerId> handlers_;
   std::unordered_map<ValueId, ValueId> values_;
-  std::unordered_set<ValueId> copied_;   // values of the copy
+  std::unordered_set<ValueId> copied_;  // values of the copy
   std::vector<CopyEnd> ends_;
   ValueId dropped_;
 };

@@ -37,9 +37,7 @@ class Case {
 
   const ir::Value& value(ValueId id) const { return g_[g_.resolve(id)]; }
   ValueId operand(ValueId id, size_t i) const { return g_.resolve(g_.f.operands(id)[i]); }
-  bool is_op(ValueId id, Op op) const {
-    return g_[id].kind == ValueKind::Instr && g_[id].op == op;
-  }
+  bool is_op(ValueId id, Op op) const { return g_[id].kind == ValueKind::Instr && g_[id].op == op; }
 
   PatternId node(ValueId id) {
     g_.patterns.emplace_back();
@@ -367,9 +365,9 @@ class Case {
       one.at_ = {next, index};
       const PatternId fresh = one.node(*tested);
       one.events(true);
-      const bool fits = !one.failed_ && one.fail_.valid() && g_.ways_into(one.at_.block).size() > 1 &&
-                        one.at_.index == 0 && keeps(one.at_.block, *tested) &&
-                        (!join.valid() || join == one.at_.block);
+      const bool fits = !one.failed_ && one.fail_.valid() &&
+                        g_.ways_into(one.at_.block).size() > 1 && one.at_.index == 0 &&
+                        keeps(one.at_.block, *tested) && (!join.valid() || join == one.at_.block);
       if (!fits) break;
       join = one.at_.block;
       alternatives.push_back(fresh);
@@ -440,9 +438,9 @@ class Case {
       const ValueId item = items[at_.index];
       const ir::Value& v = g_[item];
       if (take_apart(item)) continue;
-      const bool stores = v.kind == ValueKind::Instr &&
-                          (v.op == Op::StoreFast || v.op == Op::StoreName ||
-                           v.op == Op::StoreGlobal || v.op == Op::StoreDeref);
+      const bool stores =
+          v.kind == ValueKind::Instr && (v.op == Op::StoreFast || v.op == Op::StoreName ||
+                                         v.op == Op::StoreGlobal || v.op == Op::StoreDeref);
       if (!stores || !capture(operand(item, 0), v.symbol(), 0)) break;
       ++captured_;
     }
@@ -470,8 +468,8 @@ class Case {
   ValueId subject_;
   std::unordered_map<ValueId, PatternId> nodes_;
   std::unordered_map<ValueId, std::vector<ValueId>> meets_;  // parameters of joins -> arguments
-  std::unordered_map<ValueId, PatternId> rests_;   // dicts without keys -> mapping
-  std::unordered_map<ValueId, PatternId> parts_;   // MatchClass, MatchKeys -> pattern
+  std::unordered_map<ValueId, PatternId> rests_;             // dicts without keys -> mapping
+  std::unordered_map<ValueId, PatternId> parts_;             // MatchClass, MatchKeys -> pattern
   std::unordered_map<ValueId, int> keys_;
   ValueId rest_map_;
   PatternId root_;
@@ -520,18 +518,16 @@ class Matches {
     PatternId pattern;
   };
 
-  bool fold(BlockId id) {
-    return fold(id, captured_in(id)) || fold(id, subject_of(id));
-  }
+  bool fold(BlockId id) { return fold(id, captured_in(id)) || fold(id, subject_of(id)); }
 
   // A value that is stored and tested again when the test at the end of the block has failed.
   ValueId captured_in(BlockId id) const {
     if (g_[id].exit != ExitKind::Branch) return {};
     for (const ValueId item : g_[id].items) {
       const ir::Value& v = g_[item];
-      const bool stores = v.kind == ValueKind::Instr &&
-                          (v.op == Op::StoreFast || v.op == Op::StoreName ||
-                           v.op == Op::StoreGlobal || v.op == Op::StoreDeref);
+      const bool stores =
+          v.kind == ValueKind::Instr && (v.op == Op::StoreFast || v.op == Op::StoreName ||
+                                         v.op == Op::StoreGlobal || v.op == Op::StoreDeref);
       if (!stores) continue;
       const ValueId stored = g_.resolve(g_.f.operands(v)[0]);
       if (g_[stored].uses > 1 && behind_guard(id, stored).valid()) return stored;

@@ -1,9 +1,9 @@
 // Patterns: the tests and captures of `match` statements -> one Region value for each case.
 //
-// The subject stays on the stack while one case after the other tests it: a ladder of branches whose
-// failing sides all lead to the next case. Each ladder becomes one branch on a Region of kind Pattern,
-// which leads to the body with the names stored, or on. A guard is tested behind it and joins it like
-// any other condition: And(pattern, guard).
+// The subject stays on the stack while one case after the other tests it: a ladder of branches
+// whose failing sides all lead to the next case. Each ladder becomes one branch on a Region of kind
+// Pattern, which leads to the body with the names stored, or on. A guard is tested behind it and
+// joins it like any other condition: And(pattern, guard).
 #pragma once
 
 #include "object/code.h"

@@ -30,7 +30,8 @@ Result<ast::ListId> recover(const ir::Function& function, ast::Tree& tree,
     fold_handlers(graph);
     graph.recount_uses();
     drop_popped_params(graph);
-    // Compilers copy short endings; one statement is one block again, first what differs in a value.
+    // Compilers copy short endings; one statement is one block again, first what differs in a
+    // value.
     std::vector<BlockId> joins = join_endings(graph, 1);
     merge_tails(graph, tree.module());
     fold_matches(graph, tree.module());

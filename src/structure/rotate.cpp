@@ -14,10 +14,10 @@ namespace {
 // loop's own: `if a: while b:` branches on `a and b`.
 struct Test {
   BlockId block;
-  uint8_t stay = 0;           // the edge into the loop
-  size_t begin = 0;           // the items before this one do not belong to the test
+  uint8_t stay = 0;  // the edge into the loop
+  size_t begin = 0;  // the items before this one do not belong to the test
   RegionKind kind = RegionKind::And;
-  std::vector<Part> parts;    // the test is on all of them; empty: it is of no known form
+  std::vector<Part> parts;  // the test is on all of them; empty: it is of no known form
 };
 
 class Rotation {
@@ -110,7 +110,8 @@ class Rotation {
     return id;
   }
 
-  // Where the items begin that compute `result` and end before `end`; `end` if they are not the last.
+  // Where the items begin that compute `result` and end before `end`; `end` if they are not the
+  // last.
   size_t begin_of(const std::vector<ValueId>& items, ValueId result, size_t end) const {
     std::unordered_set<ValueId> needed{result};
     for (size_t i = end; i-- > 0;) {

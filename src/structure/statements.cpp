@@ -76,7 +76,8 @@ NodeId Statements::remake(ValueId id) {
   std::vector<NodeId> bounds;  // of a constant slice
   for (const ValueId operand : operands(id)) bounds.push_back(remake(c_.graph.resolve(operand)));
   const NodeId node = c_.expressions.make(value, bounds);
-  if (!node.valid()) throw NotStructured("no expression for " + std::string(name_of(value.op)), value.offset);
+  if (!node.valid())
+    throw NotStructured("no expression for " + std::string(name_of(value.op)), value.offset);
   return node;
 }
 
@@ -86,7 +87,8 @@ namespace {
 const char* stem_of(const ir::Value& value) {
   if (value.kind != ValueKind::Instr) return "temp";
   if (value.op == Op::GetIter || value.op == Op::GetAiter) return "iterator";
-  if (value.op == Op::Compare || value.op == Op::IsOp || value.op == Op::ContainsOp) return "condition";
+  if (value.op == Op::Compare || value.op == Op::IsOp || value.op == Op::ContainsOp)
+    return "condition";
   if (value.op == Op::Call || value.op == Op::CallKw || value.op == Op::CallEx) return "result";
   return "temp";
 }
@@ -120,9 +122,7 @@ void Statements::spill_from(size_t index) {
   pending_ = std::move(kept);
 }
 
-void Statements::spill_all() {
-  spill_from(0);
-}
+void Statements::spill_all() { spill_from(0); }
 
 // Before a local changes: what was loaded from it and is still wanted must be kept.
 void Statements::protect(Symbol local) {
@@ -345,7 +345,8 @@ void Statements::step(std::span<const ValueId> items, size_t i) {
       const ValueId what = c_.graph.resolve(operands(id)[0]);
       if (slots_.count(what)) {
         const ValueId store = overwriting_store(items, i);
-        if (store.valid()) return deliver(items, i, what, name(c_.graph[store].symbol(), where(id)));
+        if (store.valid())
+          return deliver(items, i, what, name(c_.graph[store].symbol(), where(id)));
       }
       if (value.b == 1 || c_.graph[what].kind == ValueKind::Element ||
           c_.graph[what].kind == ValueKind::Item) {
@@ -420,7 +421,8 @@ void Statements::expression(std::span<const ValueId> items, size_t i) {
     case Op::BuildSlice:
       if (augmented_load(items, i)) return;
       if (value.op == Op::BuildSlice && is_constant_slice(id)) {
-        for (const ValueId operand : operands(id)) take_all(std::array<ValueId, 1>{c_.graph.resolve(operand)});
+        for (const ValueId operand : operands(id))
+          take_all(std::array<ValueId, 1>{c_.graph.resolve(operand)});
         return push(id, {}, true);
       }
       break;
@@ -431,7 +433,8 @@ void Statements::expression(std::span<const ValueId> items, size_t i) {
   for (const ValueId operand : operands(id)) wanted.push_back(c_.graph.resolve(operand));
   std::vector<NodeId> nodes = take_all(wanted);
   if ((value.op == Op::GetIter || value.op == Op::GetAiter) && c_.iterators.count(id)) {
-    pending_.push_back({id, as_iterable(c_.tree, nodes[0]), 1, false, false});  // dropping it is no use
+    pending_.push_back(
+        {id, as_iterable(c_.tree, nodes[0]), 1, false, false});  // dropping it is no use
     return;
   }
   const NodeId node = c_.expressions.make(value, nodes);
@@ -479,8 +482,8 @@ void Statements::region(ValueId id) {
       if (c_.tree.is(first, ast::Kind::match_case)) {
         for (const Part& p : region.parts) add(part(p, {}));
         ast::match_case guarded = c_.tree.as<ast::match_case>(first);
-        guarded.guard = values.size() == 1 ? values[0]
-                                           : c_.tree.add(ast::BoolOp{op, c_.tree.list(values)}, at);
+        guarded.guard =
+            values.size() == 1 ? values[0] : c_.tree.add(ast::BoolOp{op, c_.tree.list(values)}, at);
         c_.tree.set(first, guarded);
         return push(id, first, false);
       }
@@ -497,7 +500,8 @@ void Statements::region(ValueId id) {
         throw NotStructured("a comparison chain that is none", value.offset);
       }
       ast::Compare chain = c_.tree.as<ast::Compare>(first);
-      std::vector<uint32_t> ops(c_.tree.numbers(chain.ops).begin(), c_.tree.numbers(chain.ops).end());
+      std::vector<uint32_t> ops(c_.tree.numbers(chain.ops).begin(),
+                                c_.tree.numbers(chain.ops).end());
       std::vector<NodeId> comparators(c_.tree.items(chain.comparators).begin(),
                                       c_.tree.items(chain.comparators).end());
       for (const Part& p : region.parts) {
@@ -540,9 +544,11 @@ NodeId Statements::inlined_comprehension(const Region& region, NodeId iterable, 
       tests.push_back(block.next[0].to == step.header ? negated(c_.tree, test) : test);
     }
     const auto target = c_.targets.find(item);
-    if (target == c_.targets.end()) throw NotStructured("a comprehension without a target", at.offset);
+    if (target == c_.targets.end())
+      throw NotStructured("a comprehension without a target", at.offset);
     generators.push_back(c_.tree.add(
-        ast::comprehension{target->second, iter, c_.tree.list(tests), g[item].b == 1 ? 1u : 0u}, at));
+        ast::comprehension{target->second, iter, c_.tree.list(tests), g[item].b == 1 ? 1u : 0u},
+        at));
     iter = {};
   }
   const std::vector<NodeId> statements = inner.take_list();

@@ -1,11 +1,11 @@
 // Statements: a straight run of items -> statements.
 //
 // Compiled expressions evaluate their operands in order, so a run of values is read like a postfix
-// expression: each value goes to the end of `pending_`, each consumer takes its operands from there.
-// Stores, deletes and the like are statements; what is pending then was evaluated before them.
-// Where a value is used twice, or not in the order of evaluation, one of Python's own forms explains it
-// (a = b = v; a, b = b, a; x.y += v; (n := v); a < v < b), or the value is *spilled*: assigned to a
-// temporary, in the order of evaluation, so that no effect ever moves.
+// expression: each value goes to the end of `pending_`, each consumer takes its operands from
+// there. Stores, deletes and the like are statements; what is pending then was evaluated before
+// them. Where a value is used twice, or not in the order of evaluation, one of Python's own forms
+// explains it (a = b = v; a, b = b, a; x.y += v; (n := v); a < v < b), or the value is *spilled*:
+// assigned to a temporary, in the order of evaluation, so that no effect ever moves.
 #pragma once
 
 #include <span>
@@ -61,8 +61,8 @@ class Statements {
   // left out if `own_only`.
   void settle(bool own_only = false);
 
-  // Takes over the locals that `other` has loaded and not used yet. Forget them at the end: what this
-  // run did to keep their values holds on its path only.
+  // Takes over the locals that `other` has loaded and not used yet. Forget them at the end: what
+  // this run did to keep their values holds on its path only.
   void adopt(const Statements& other);
   void forget_adopted();
 
@@ -87,14 +87,14 @@ class Statements {
  private:
   struct Entry {
     ValueId value;
-    ast::NodeId node;       // invalid for reloadable values: made on each use
+    ast::NodeId node;  // invalid for reloadable values: made on each use
     uint32_t uses_left;
-    bool reloadable;        // a constant, or a local that no store has changed since
-    bool adopted = false;   // loaded on the path that leads here
+    bool reloadable;       // a constant, or a local that no store has changed since
+    bool adopted = false;  // loaded on the path that leads here
   };
   // A target list that is being filled: `a, (b, c) = v`.
   struct Unpacking {
-    ValueId value;                    // what is unpacked
+    ValueId value;  // what is unpacked
     std::vector<ast::NodeId> slots;
     size_t filled = 0;
     uint32_t star = ~0u;
@@ -159,8 +159,8 @@ class Statements {
   Symbol caught_;
   std::vector<ValueId> adopted_;
   std::unordered_map<ValueId, std::pair<size_t, size_t>> slots_;  // Element -> unpacking, slot
-  std::unordered_set<ValueId> augmented_;   // Binary values whose store is an augmented assignment
-  std::unordered_set<ValueId> skipped_;     // items that another one has accounted for
+  std::unordered_set<ValueId> augmented_;  // Binary values whose store is an augmented assignment
+  std::unordered_set<ValueId> skipped_;    // items that another one has accounted for
   std::unordered_map<ValueId, std::vector<ast::NodeId>> imports_;  // ImportName -> aliases so far
 };
 

@@ -63,9 +63,7 @@ class Tails {
     }
   }
 
-  bool is_op(ValueId id, Op op) const {
-    return g_[id].kind == ValueKind::Instr && g_[id].op == op;
-  }
+  bool is_op(ValueId id, Op op) const { return g_[id].kind == ValueKind::Instr && g_[id].op == op; }
 
   // Left by what handlers.cpp has taken away.
   bool is_marker(ValueId id) const { return is_op(id, Op::PopExcept) && g_[id].a == 0; }
@@ -83,7 +81,8 @@ class Tails {
     if (is_implicit_return(id)) return items.size() - 1;
     for (size_t i = items.size(); i-- > 0;) {
       const ir::Value& value = g_[items[i]];
-      if (is_op(items[i], Op::PopExcept) || (is_op(items[i], Op::Pop) && value.b == 1)) return i + 1;
+      if (is_op(items[i], Op::PopExcept) || (is_op(items[i], Op::Pop) && value.b == 1))
+        return i + 1;
     }
     return 0;
   }
@@ -147,9 +146,9 @@ class Tails {
     const ir::Block& block = g_[id];
     if (begin == 0 && !block.params.empty()) return std::nullopt;
     std::unordered_map<ValueId, uint32_t> inside;
-    std::vector<uint32_t> key{block.handler.value, static_cast<uint32_t>(block.exit),
-                              is_implicit_return(id) ? 0xfffffffeu
-                                                     : static_cast<uint32_t>(block.exit_line)};
+    std::vector<uint32_t> key{
+        block.handler.value, static_cast<uint32_t>(block.exit),
+        is_implicit_return(id) ? 0xfffffffeu : static_cast<uint32_t>(block.exit_line)};
     const auto add_operand = [&](ValueId operand) {
       operand = g_.resolve(operand);
       const auto known = inside.find(operand);

@@ -61,8 +61,8 @@ std::vector<BlockId> Emitter::exits_of_clauses(HandlerId handler) const {
   return targets;
 }
 
-// Of the places that control may go on at: one that no jump statement can name comes first, then the
-// follow of the scope, then whatever is there.
+// Of the places that control may go on at: one that no jump statement can name comes first, then
+// the follow of the scope, then whatever is there.
 BlockId Emitter::pick_follow(const std::vector<BlockId>& targets, const Scope& scope) const {
   BlockId best;
   int best_rank = -1;
@@ -126,7 +126,8 @@ int32_t Emitter::first_line(ListId body) const {
   return items.empty() ? bytecode::kNoLine : tree_.where(items[0]).line;
 }
 
-BlockId Emitter::try_finally(HandlerId handler, BlockId block, const Scope& scope, Statements& out) {
+BlockId Emitter::try_finally(HandlerId handler, BlockId block, const Scope& scope,
+                             Statements& out) {
   const BlockId follow = pick_follow(exits_of(handler), scope);
   if (follow == block) fail("a try statement that goes on at its own start", block);
   bool falls = false;
