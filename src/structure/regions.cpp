@@ -1,0 +1,137 @@
+// Expressions that were control flow: conditions, chains, inlined comprehensions.
+#include "structure/statements.h"
+
+namespace pellucid::structure {
+
+using ast::NodeId;
+
+NodeId Statements::part(const Part& part, ValueId pivot) {
+  Statements inner(c_);
+  if (pivot.valid()) inner.preload(pivot, name(c_.tree.intern("_")));
+  inner.run(part.items);
+  const NodeId node = inner.take(part.result);
+  if (!inner.list_.empty() || inner.hard_pending() > 0) {
+    throw NotStructured("an expression that is none", c_.graph[part.result].offset);
+  }
+  return node;
+}
+
+void Statements::region(ValueId id) {
+  const ir::Value value = c_.graph[id];
+  const Region region = c_.graph.regions[value.a];
+  NodeId first;
+  if (value.count > 0) {
+    first = take_all(std::array<ValueId, 1>{c_.graph.resolve(operands(id)[0])})[0];
+  }
+  const ast::Where at = where(id);
+  switch (region.kind) {
+    case RegionKind::And:
+    case RegionKind::Or: {
+      const auto op = static_cast<uint32_t>(region.kind == RegionKind::And ? ast::BoolOperator::And
+                                                                           : ast::BoolOperator::Or);
+      std::vector<NodeId> values;
+      const auto add = [&](NodeId node) {
+        if (c_.tree.is(node, ast::Kind::BoolOp) && c_.tree.as<ast::BoolOp>(node).op == op) {
+          const auto inner = c_.tree.items(c_.tree.as<ast::BoolOp>(node).values);
+          values.insert(values.end(), inner.begin(), inner.end());
+        } else {
+          values.push_back(node);
+        }
+      };
+      if (c_.tree.is(first, ast::Kind::match_case)) {
+        for (const Part& p : region.parts) add(part(p, {}));
+        ast::match_case guarded = c_.tree.as<ast::match_case>(first);
+        guarded.guard =
+            values.size() == 1 ? values[0] : c_.tree.add(ast::BoolOp{op, c_.tree.list(values)}, at);
+        c_.tree.set(first, guarded);
+        return push(id, first, false);
+      }
+      add(first);
+      for (const Part& p : region.parts) add(part(p, {}));
+      return push(id, c_.tree.add(ast::BoolOp{op, c_.tree.list(values)}, at), false);
+    }
+    case RegionKind::Conditional: {
+      const NodeId body = part(region.parts[0], {}), orelse = part(region.parts[1], {});
+      return push(id, c_.tree.add(ast::IfExp{first, body, orelse}, at), false);
+    }
+    case RegionKind::Chain: {
+      if (!c_.tree.is(first, ast::Kind::Compare)) {
+        throw NotStructured("a comparison chain that is none", value.offset);
+      }
+      ast::Compare chain = c_.tree.as<ast::Compare>(first);
+      std::vector<uint32_t> ops(c_.tree.numbers(chain.ops).begin(),
+                                c_.tree.numbers(chain.ops).end());
+      std::vector<NodeId> comparators(c_.tree.items(chain.comparators).begin(),
+                                      c_.tree.items(chain.comparators).end());
+      for (const Part& p : region.parts) {
+        const ValueId pivot = c_.graph.resolve(c_.graph.f.operands(p.result)[0]);
+        const NodeId next = part(p, pivot);
+        const ast::Compare link = c_.tree.as<ast::Compare>(next);
+        ops.push_back(c_.tree.numbers(link.ops)[0]);
+        comparators.push_back(c_.tree.items(link.comparators)[0]);
+      }
+      chain.ops = c_.tree.numbers(ops);
+      chain.comparators = c_.tree.list(comparators);
+      return push(id, c_.tree.add(chain, at), false);
+    }
+    case RegionKind::Pattern: {
+      const NodeId tested =
+          c_.tree.add(ast::match_case{pattern(region.pattern), NodeId(), ast::ListId()}, at);
+      if (first.valid()) c_.subjects[tested] = hoist_literals(first);
+      return push(id, tested, false);
+    }
+    case RegionKind::Comprehension:
+      return push(id, inlined_comprehension(region, first, at), false);
+  }
+}
+
+NodeId Statements::inlined_comprehension(const Region& region, NodeId iterable, ast::Where at) {
+  Graph& g = c_.graph;
+  Statements inner(c_);
+  std::vector<NodeId> generators;
+  NodeId iter = iterable;
+  for (const ComprehensionStep& step : region.steps) {
+    const ir::Block loop = g[step.header];
+    if (!iter.valid()) iter = inner.take(loop.operands[0]);
+    const ValueId item = g.resolve(loop.operands[1]);
+    std::vector<NodeId> tests;
+    for (const BlockId id : step.blocks) {
+      const ir::Block& block = g[id];
+      inner.run(block.items);
+      if (block.exit != ExitKind::Branch) continue;
+      const NodeId test = inner.take(block.operands[0]);
+      tests.push_back(block.next[0].to == step.header ? negated(c_.tree, test) : test);
+    }
+    const auto target = c_.targets.find(item);
+    if (target == c_.targets.end())
+      throw NotStructured("a comprehension without a target", at.offset);
+    generators.push_back(c_.tree.add(
+        ast::comprehension{target->second, iter, c_.tree.list(tests), g[item].b == 1 ? 1u : 0u},
+        at));
+    iter = {};
+  }
+  const std::vector<NodeId> statements = inner.take_list();
+  if (generators.empty() || statements.size() != 1 || inner.hard_pending() > 0) {
+    throw NotStructured("a comprehension of unknown form", at.offset);
+  }
+  const ast::Expr element = c_.tree.as<ast::Expr>(statements[0]);
+  const NodeId elt = c_.tree.as<ast::Yield>(element.value).value;
+  const ast::ListId list = c_.tree.list(generators);
+  if (region.container == Op::BuildList) return c_.tree.add(ast::ListComp{elt, list}, at);
+  if (region.container == Op::BuildSet) return c_.tree.add(ast::SetComp{elt, list}, at);
+  const ast::Tuple pair = c_.tree.as<ast::Tuple>(elt);
+  const std::vector<NodeId> both(c_.tree.items(pair.elts).begin(), c_.tree.items(pair.elts).end());
+  return c_.tree.add(ast::DictComp{both[0], both[1], list}, at);
+}
+
+void Statements::comprehension_element(ValueId id) {
+  std::vector<ValueId> wanted;
+  for (const ValueId operand : operands(id).subspan(1)) wanted.push_back(c_.graph.resolve(operand));
+  const std::vector<NodeId> nodes = take_all(wanted);
+  const NodeId element =
+      nodes.size() == 1 ? nodes[0] : c_.tree.add(ast::Tuple{c_.tree.list(nodes)}, where(id));
+  const NodeId yielded = c_.tree.add(ast::Yield{element}, where(id));
+  append(c_.tree.add(ast::Expr{yielded}, where(id)));
+}
+
+}  // namespace pellucid::structure
