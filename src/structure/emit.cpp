@@ -297,7 +297,7 @@ BlockId Emitter::branch(BlockId block, const Scope& scope, Statements& out, bool
   // The arm that is laid out first comes first.
   const uint8_t near = static_cast<uint8_t>(1 - b.jump);
   if (near == 1) test = negated(tree_, test);
-  const BlockId then_block = b.next[near].to, else_block = b.next[b.jump].to;
+  const BlockId else_block = b.next[b.jump].to;
   const BlockId meet = meeting_point(block, scope);
   Scope inner = scope;
   if (meet.valid()) {
@@ -318,7 +318,6 @@ BlockId Emitter::branch(BlockId block, const Scope& scope, Statements& out, bool
   if (!then_falls && else_block != inner.follow && b.next[b.jump].args.empty()) {
     // The rest needs no `else`.
     out.append(if_statement(test, body, {}, at));
-    (void)then_block;
     return else_block;
   }
   const ListId orelse = arm(b.jump, inner, else_falls);

@@ -215,7 +215,6 @@ NodeId Statements::take(ValueId id) {
 // Definitions that ended up inside an expression are put in front of the statement.
 NodeId Statements::hoist_literals(NodeId root) {
   if (!root.valid()) return root;
-  std::vector<std::pair<NodeId, uint32_t>> todo;  // parent, slot of the child or ~item index
   if (is_literal(c_.tree, root)) {
     const Symbol fresh = hoist_name(c_.tree, root);
     const ast::Where at = c_.tree.where(root);
