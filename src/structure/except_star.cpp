@@ -178,8 +178,8 @@ class ExceptStar {
       for (size_t i = start; i < block.items.size(); ++i) {
         const ValueId item = block.items[i];
         const bool keeps = is_op(g_[item], Op::ListAppend) && operand(item, 0) == raised;
-        const bool clears = is_op(g_[item], Op::LoadConst) || stores_name(g_[item]) ||
-                            deletes_name(g_[item]);
+        const bool clears =
+            is_op(g_[item], Op::LoadConst) || stores_name(g_[item]) || deletes_name(g_[item]);
         if (!keeps && !clears) return false;
       }
       if (block.exit != ExitKind::Goto) return false;
@@ -204,7 +204,7 @@ class ExceptStar {
       if (seen.insert(to).second) found.blocks.push_back(to);
     };
     reach(g_.within(g_[clause.body].handler, clause.handler) ? clause.body
-                                                              : g_[clause.body].next[0].to);
+                                                             : g_[clause.body].next[0].to);
     for (size_t i = 0; i < found.blocks.size(); ++i) {
       const BlockId id = found.blocks[i];
       const HandlerId around = g_[id].handler;
