@@ -40,6 +40,8 @@ class Emitter {
   // emit.cpp
   BlockId branch(BlockId block, const Scope& scope, Statements& out, bool& falls);
   BlockId match(BlockId block, ast::NodeId first, const Scope& scope, Statements& out, bool& falls);
+  bool is_next_case(BlockId block) const;
+  ast::NodeId next_case(BlockId block);
   BlockId meeting_point(BlockId block, const Scope& scope) const;
   void leave(BlockId block, Statements& out);
   ast::NodeId constant(object::ConstKind kind, ast::Where at);
@@ -89,7 +91,6 @@ class Emitter {
   Analysis analysis_;
   std::unordered_map<ValueId, std::vector<BlockId>> breaks_;  // iterator -> where breaks lead
   std::unordered_set<ast::NodeId> assertions_;  // `assert False`, for want of a test so far
-  std::unordered_set<ast::NodeId> ladders_;  // Match nodes that go on with a subject tested before
   size_t budget_ = 0;  // blocks that may still be emitted, repetitions included
   size_t depth_ = 0;
 };
