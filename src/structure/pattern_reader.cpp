@@ -45,7 +45,8 @@ bool PatternReader::step() {
       continues_with(fail.block, test->on)) {
     open(test->on, fail);
   }
-  if (!apply(*test) || !fails_to(std::move(fail))) return false;
+  if (!apply(*test)) failed_ = true;
+  if (failed_ || !fails_to(std::move(fail))) return false;
   // A guard that is constant and false: the body is gone.
   never_ =
       open_.empty() && skip(success).block == fail_.block && continues_with(fail_.block, subject_);

@@ -41,6 +41,10 @@ class PatternReader {
   BlockId fail() const { return fail_.block; }
   // Whether nothing but a pattern does what was read.
   bool ends_by_type() const { return typed_; }
+  // Whether nothing there belongs to a pattern: one that takes everything, if it is a case at all.
+  bool is_empty() const { return !failed_ && !fail_.block.valid() && captured_ == 0; }
+  // How many names it binds.
+  size_t names() const { return captured_; }
   // The blocks that were read, but for the first.
   const std::vector<BlockId>& blocks() const { return blocks_; }
 

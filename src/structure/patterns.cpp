@@ -38,15 +38,19 @@ class Matches {
     PatternId pattern;
   };
 
-  bool fold(BlockId id) { return fold(id, captured_in(id)) || fold(id, tested_by(g_, id)); }
+  bool fold(BlockId id) { return fold(id, left_in(id)) || fold(id, tested_by(g_, id)); }
 
-  // A value that is stored and tested again when the test at the end of the block has failed.
-  ValueId captured_in(BlockId id) const {
-    if (g_[id].exit != ExitKind::Branch) return {};
-    for (const ValueId item : g_[id].items) {
-      if (!stores_name(g_[item])) continue;
-      const ValueId stored = g_.resolve(g_.f.operands(item)[0]);
-      if (g_[stored].uses > 1 && behind_guard(id, stored).valid()) return stored;
+  // A value that stays on the stack while the block tests something else, to be tested itself when
+  // that has failed: the subject of a first case that is a name or `_` with a guard.
+  ValueId left_in(BlockId id) const {
+    const ir::Block& block = g_[id];
+    if (block.exit != ExitKind::Branch) return {};
+    for (const ir::Edge& edge : block.next) {
+      if (!edge.to.valid() || g_[edge.to].entry_stack.empty()) continue;
+      const ValueId top = g_.resolve(g_[edge.to].entry_stack.back());
+      const bool made = std::find(block.items.begin(), block.items.end(), top) != block.items.end();
+      if (!made || g_[top].uses < 1 || tested_by(g_, id) == top) continue;
+      if (behind_guard(id, top).valid()) return top;
     }
     return {};
   }
@@ -69,14 +73,16 @@ class Matches {
     bool typed = false;
     for (size_t steps = 0; steps <= g_.size(); ++steps) {
       PatternReader one(g_, module_, subject);
-      if (!one.read(start)) break;
-      // A name alone takes everything, if its guard does.
+      if (!one.read(start) && !one.is_empty()) break;
+      // A name alone, or `_`, takes everything, if its guard does.
       const BlockId next = one.fail().valid() ? one.fail() : behind_guard(one.end().block, subject);
+      if (one.is_empty() && !next.valid()) break;
       // A value that is left on the stack belongs to something else.
       if (next.valid() && !g_[next].params.empty()) return false;
       cases.push_back({start, one.end(), next, one.root()});
       read.insert(read.end(), one.blocks().begin(), one.blocks().end());
-      typed = typed || one.ends_by_type();
+      // What has been tested is still at hand to be named.
+      typed = typed || one.ends_by_type() || (one.fail().valid() && one.names() > 0);
       if (!next.valid()) break;
       start = {next, 0};
     }
@@ -86,7 +92,7 @@ class Matches {
     read_.insert(read.begin(), read.end());
     for (const Found& each : cases) {
       read_.insert(each.start.block);
-      if (each.end.index == 0) read_.erase(each.end.block);
+      if (each.end.index == 0 && each.end.block != each.start.block) read_.erase(each.end.block);
     }
     g_[subject].uses = 1;
     return true;
@@ -100,10 +106,8 @@ class Matches {
       return std::any_of(stack.begin(), stack.end(),
                          [&](ValueId each) { return g_.resolve(each) == subject; });
     };
-    const auto uses = [&](ValueId item) {
-      const auto operands = g_.f.operands(item);
-      return std::any_of(operands.begin(), operands.end(),
-                         [&](ValueId id) { return g_.resolve(id) == subject; });
+    const auto names = [&](ValueId item) {
+      return stores_name(g_[item]) && g_.resolve(g_.f.operands(item)[0]) == subject;
     };
     if (g_[guard].exit != ExitKind::Branch) return {};
     std::vector<BlockId> todo{guard};
@@ -112,7 +116,7 @@ class Matches {
       for (const ir::Edge& edge : g_[todo[i]].next) {
         if (!edge.to.valid() || !holds(edge.to) || !seen.insert(edge.to).second) continue;
         const auto& items = g_[edge.to].items;
-        if (std::any_of(items.begin(), items.end(), uses) || tested_by(g_, edge.to) == subject) {
+        if (std::any_of(items.begin(), items.end(), names) || tested_by(g_, edge.to) == subject) {
           return edge.to;
         }
         todo.push_back(edge.to);
@@ -122,8 +126,8 @@ class Matches {
   }
 
   void cut(const Found& found, ValueId subject) {
-    const BlockId body =
-        found.end.index == 0 ? found.end.block : g_.split(found.end.block, found.end.index);
+    const bool apart = found.end.index == 0 && found.end.block != found.start.block;
+    const BlockId body = apart ? found.end.block : g_.split(found.end.block, found.end.index);
     ir::Block& block = g_[found.start.block];
     const uint32_t offset = block.exit_offset;
     const int32_t line = block.exit_line;
