@@ -49,7 +49,14 @@ class Matches {
       if (!edge.to.valid() || g_[edge.to].entry_stack.empty()) continue;
       const ValueId top = g_.resolve(g_[edge.to].entry_stack.back());
       const bool made = std::find(block.items.begin(), block.items.end(), top) != block.items.end();
-      if (!made || g_[top].uses < 1 || tested_by(g_, id) == top) continue;
+      // In `a == b == c` the value that stays is part of the test.
+      const auto looks_at = [&](ValueId item) {
+        const auto operands = g_.f.operands(item);
+        return !stores_name(g_[item]) &&
+               std::any_of(operands.begin(), operands.end(),
+                           [&](ValueId each) { return g_.resolve(each) == top; });
+      };
+      if (!made || std::any_of(block.items.begin(), block.items.end(), looks_at)) continue;
       if (behind_guard(id, top).valid()) return top;
     }
     return {};
