@@ -82,7 +82,7 @@ struct HandlerInfo {
   HandlerKind kind = HandlerKind::Unknown;
   HandlerId outer;     // what protects the handler's own code
   uint32_t depth = 0;  // how many handlers enclose this one
-  ValueId exit;        // With
+  ValueId exit;        // With; ExceptStar: the PopExcept behind all clauses
   BlockId swallowed;   // With: where control goes on after __exit__ returned true
 };
 
