@@ -218,27 +218,29 @@ void Emitter::leave(BlockId block, Statements& out) {
   NodeId exception, cause;
   if (b.operands.size() == 2) cause = out.take(b.operands[1]);
   if (!b.operands.empty()) exception = out.take(b.operands[0]);
+  const NodeId raise = tree_.add(ast::Raise{exception, cause}, at);
   // What `assert` raises is loaded by an instruction of its own.
+  const auto loads_error = [](const ir::Value& value) {
+    return value.kind == ValueKind::Instr &&
+           (value.op == Op::LoadAssertionError || (value.op == Op::LoadGlobal && value.b == 1));
+  };
   if (b.operands.size() == 1) {
-    const ir::Value& raised = graph_[graph_.resolve(b.operands[0])];
-    const auto loads_error = [](const ir::Value& value) {
-      return value.kind == ValueKind::Instr && value.op == Op::LoadAssertionError;
-    };
-    const bool called = raised.kind == ValueKind::Instr && raised.op == Op::Call &&
-                        raised.count == 2 &&
-                        loads_error(graph_[graph_.resolve(graph_.f.operands(raised)[0])]) &&
-                        tree_.is(exception, ast::Kind::Call);
-    if (called || loads_error(raised)) {
-      const NodeId message =
-          called ? tree_.items(tree_.as<ast::Call>(exception).args)[0] : NodeId();
-      const NodeId assertion =
-          tree_.add(ast::Assert{constant(object::ConstKind::False, at), message}, at);
-      assertions_.insert(assertion);
-      out.append(assertion);
-      return;
+    const ir::Value* error = &graph_[graph_.resolve(b.operands[0])];
+    NodeId message;
+    if (error->kind == ValueKind::Instr && error->op == Op::Call && error->count == 2 &&
+        tree_.is(exception, ast::Kind::Call)) {
+      error = &graph_[graph_.resolve(graph_.f.operands(*error)[0])];
+      message = tree_.items(tree_.as<ast::Call>(exception).args)[0];
+    }
+    if (loads_error(*error)) {
+      assertions_[raise] = message;
+      // No other statement has this instruction.
+      if (error->op == Op::LoadAssertionError) {
+        tree_.set(raise, ast::Assert{constant(object::ConstKind::False, at), message});
+      }
     }
   }
-  out.append(tree_.add(ast::Raise{exception, cause}, at));
+  out.append(raise);
 }
 
 NodeId Emitter::constant(object::ConstKind kind, ast::Where at) {
@@ -254,9 +256,9 @@ NodeId Emitter::if_statement(NodeId test, ListId body, ListId orelse, ast::Where
   }
   if (tree_.items(body).size() == 1 && tree_.items(orelse).empty()) {
     const NodeId only = tree_.items(body)[0];
-    if (assertions_.count(only)) {
-      const NodeId message = tree_.as<ast::Assert>(only).msg;
-      return tree_.add(ast::Assert{negated(tree_, test), message}, at);
+    const auto assertion = assertions_.find(only);
+    if (assertion != assertions_.end()) {
+      return tree_.add(ast::Assert{negated(tree_, test), assertion->second}, at);
     }
   }
   return tree_.add(ast::If{test, body, orelse}, at);

@@ -86,7 +86,8 @@ class Emitter {
   FunctionContext context_;
   Analysis analysis_;
   std::unordered_map<ValueId, std::vector<BlockId>> breaks_;  // iterator -> where breaks lead
-  std::unordered_set<ast::NodeId> assertions_;  // `assert False`, for want of a test so far
+  // Statements that an `assert` runs when its test fails -> its message.
+  std::unordered_map<ast::NodeId, ast::NodeId> assertions_;
   std::unordered_set<ast::NodeId> ladders_;  // Match nodes that go on with a subject tested before
   size_t budget_ = 0;  // blocks that may still be emitted, repetitions included
   size_t depth_ = 0;
