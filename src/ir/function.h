@@ -51,7 +51,8 @@ enum class ExceptionPart : uint8_t { Value, Type, Traceback, Previous, Lasti };
 //   ImportFrom, GetLen, GetAnext, Match*, WithExceptStart  the value they look at, which stays
 //   Pop                   a value that nothing uses: an expression statement; b = 1: the iterator
 //   of a
-//                         loop that is left; b = 2: the exit function of a with statement
+//                         loop that is left; b = 2: the exit function of a with statement;
+//                         b = 3: a value that has just been stored
 struct Value {
   ValueKind kind = ValueKind::Instr;
   Op op = Op::Pop;

@@ -114,6 +114,7 @@ class Statements {
 
   void step(std::span<const ValueId> items, size_t i);
   void expression(std::span<const ValueId> items, size_t i);
+  bool named_statement(ValueId id, ast::Where at);
   bool is_constant_slice(ValueId id) const;
   void region(ValueId id);
   ast::NodeId part(const Part& part, ValueId pivot);
