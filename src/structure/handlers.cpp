@@ -28,6 +28,7 @@ class Handlers {
   explicit Handlers(Graph& graph) : g_(graph) {}
 
   void run() {
+    drop_cleanups_of_nothing();
     std::vector<HandlerId> order;
     for (size_t i = 0; i < g_.handlers.size(); ++i) order.push_back(HandlerId(i));
     // Innermost first: the copies of an outer body begin where those of an inner one end. What
@@ -239,6 +240,43 @@ class Handlers {
       }
     }
     dissolve(id);
+  }
+
+  // `except E as name: pass` (or a jump, or the return of a constant) protects nothing: there is no
+  // region, but the name is cleared all the same, right behind its store.
+  void drop_cleanups_of_nothing() {
+    for (const BlockId id : g_.order()) {
+      for (size_t i = 0; i < g_[id].items.size(); ++i) {
+        const ir::Value& value = g_[g_[id].items[i]];
+        if (stores_name(value) &&
+            g_[g_.resolve(g_.f.operands(value)[0])].kind == ValueKind::Exception) {
+          drop_cleanup_behind(id, i + 1, value.symbol());
+        }
+      }
+    }
+  }
+
+  void drop_cleanup_behind(BlockId id, size_t i, Symbol name) {
+    const HandlerId handler = g_[id].handler;
+    for (size_t steps = 0; steps <= g_.size(); ++steps) {
+      auto& items = g_[id].items;
+      for (; i < items.size(); ++i) {
+        const ir::Value& value = g_[items[i]];
+        if (stores_name(value) && value.symbol() == name && i > 0 && i + 1 < items.size()) {
+          const ir::Value &none = g_[items[i - 1]], &del = g_[items[i + 1]];
+          if (is_op(none, Op::LoadConst) && deletes_name(del) && del.symbol() == name) {
+            items.erase(items.begin() + static_cast<ptrdiff_t>(i) - 1,
+                        items.begin() + static_cast<ptrdiff_t>(i) + 2);
+          }
+          return;
+        }
+        if (!is_op(value, Op::LoadConst) && !is_op(value, Op::PopExcept)) return;
+      }
+      if (g_[id].exit != ExitKind::Goto) return;
+      id = g_[id].next[0].to;
+      if (g_[id].handler != handler || g_.ways_into(id).size() != 1) return;
+      i = 0;
+    }
   }
 
   // An inlined comprehension (3.12+) puts back the locals it has hidden.
