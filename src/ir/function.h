@@ -96,6 +96,7 @@ struct Function {
   std::vector<Block> blocks;
   std::vector<flow::Handler> handlers;
   bool wraps_stop_iteration = false;
+  bool keeps_ends = false;  // as in flow::Graph
 
   Value& operator[](ValueId id) { return values[id.index()]; }
   const Value& operator[](ValueId id) const { return values[id.index()]; }

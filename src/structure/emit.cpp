@@ -120,6 +120,30 @@ bool Emitter::only_returns(BlockId block, size_t from) const {
   return graph_[block].exit == ExitKind::Return && cannot_raise(block, from);
 }
 
+bool Emitter::left_by_jump(BlockId block) const {
+  const auto& items = graph_[block].items;
+  return std::any_of(items.begin(), items.end(), [&](ValueId item) {
+    const ir::Value& value = graph_[item];
+    return value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.b == 1;
+  });
+}
+
+// `return None` that only follows what never goes on.
+bool Emitter::is_dead_end(BlockId block) const {
+  const ir::Block& b = graph_[block];
+  if (b.exit != ExitKind::Return || !only_returns(block)) return false;
+  const ir::Value& value = graph_[graph_.resolve(b.operands[0])];
+  if (value.kind != ValueKind::Instr || value.op != Op::LoadConst ||
+      tree_.module()[value.constant()].kind != object::ConstKind::None) {
+    return false;
+  }
+  const auto& ways = graph_.ways_into(block);
+  return !ways.empty() && std::all_of(ways.begin(), ways.end(), [&](const Way& way) {
+    const ExitKind exit = graph_[way.from].exit;
+    return exit == ExitKind::Reraise || exit == ExitKind::Raise || exit == ExitKind::Return;
+  });
+}
+
 const Loop* Emitter::loop_at(BlockId block) const {
   const uint32_t index = analysis_.loop_of_header[block.index()];
   return index == ~0u ? nullptr : &analysis_.loops[index];
@@ -131,8 +155,9 @@ bool Emitter::emit(BlockId block, const Scope& scope, Statements& out) {
     ~Depth() { --depth; }
   } guard{++depth_};
   if (depth_ > kDeepest) fail("nesting beyond the limit", block);
+  bool jumps = false;  // a jump statement has left a region on the way here
   while (block.valid()) {
-    if (block == scope.follow) {
+    if (block == scope.follow && !(jumps && (is_jump_target(block, scope) || only_returns(block)))) {
       out.settle(true);  // what is wanted later outlives this list
       return true;
     }
@@ -174,6 +199,8 @@ bool Emitter::emit(BlockId block, const Scope& scope, Statements& out) {
       continue;
     }
     out.run(b.items);
+    if (!only_markers(graph_, b)) jumps = false;
+    jumps = jumps || left_by_jump(block);
     switch (graph_[block].exit) {
       case ExitKind::Goto:
         out.pass(graph_[block].next[0]);
@@ -189,8 +216,12 @@ bool Emitter::emit(BlockId block, const Scope& scope, Statements& out) {
         return true;  // the end of a finally body
       case ExitKind::Return:
       case ExitKind::Raise:
+        // The end of the body comes by itself, all the more if control never comes there.
+        if (!scope.follow.valid() && !scope.loop && is_dead_end(block)) return true;
         leave(block, out);
-        return false;
+        block = graph_[block].next[0].to;
+        if (!block.valid()) return false;
+        break;
       case ExitKind::BranchNone:
       case ExitKind::ForIter:
       case ExitKind::Send:

@@ -217,7 +217,33 @@ class Handlers {
     return names;
   }
 
+  // The clause may go on behind the clean-up though no way through it does: what leaves it last
+  // stands in front of that place then.
+  void keep_end(HandlerId id) {
+    const BlockId end = g_[entry_of(id)].next[0].to;
+    if (!end.valid()) return;
+    BlockId last;
+    for (const BlockId block : g_.order()) {
+      if (!g_.within(g_[block].handler, id)) continue;
+      for (const ir::Edge& edge : g_[block].next) {
+        if (edge.to == end) return;
+      }
+      if (!last.valid() || g_[block].offset >= g_[last].offset) last = block;
+    }
+    for (size_t steps = 0; last.valid() && steps <= g_.size(); ++steps) {
+      const ir::Block& block = g_[last];
+      if (last == end) return;
+      if (block.exit == ExitKind::Return || block.exit == ExitKind::Raise) break;
+      if (block.exit != ExitKind::Goto) return;
+      last = block.next[0].to;
+    }
+    if (last.valid() && g_[end].params.empty() && !g_[last].next[0].to.valid()) {
+      g_.redirect(last, 0, end);
+    }
+  }
+
   void dissolve_name_cleanup(HandlerId id) {
+    keep_end(id);
     const Symbol name = g_[g_[entry_of(id)].items[1]].symbol();
     std::unordered_set<BlockId> targets;
     for (const BlockId block : g_.order()) {
