@@ -58,7 +58,12 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
   graph.recompute();
   analysis_ = analyse(graph);
   for (auto& [iterator, targets] : breaks_) {
-    for (BlockId& target : targets) target = skip_markers(target);
+    for (BlockId& target : targets) {
+      const BlockId end = skip_markers(target);
+      // Only a `break` comes to the end of a clause and returns behind it.
+      if (graph.f.keeps_ends && end != target && !left_by_jump(end)) sure_breaks_.insert(end);
+      target = end;
+    }
   }
   budget_ = 4 * graph.order().size() + 64;
 }
@@ -98,6 +103,8 @@ BlockId Emitter::skip_markers(BlockId block) const {
   for (size_t steps = 0; block.valid() && steps <= graph_.size(); ++steps) {
     const ir::Block& b = graph_[block];
     if (b.exit != ExitKind::Goto || !only_markers(graph_, b) || !b.params.empty()) break;
+    // That is a statement.
+    if (left_by_jump(block)) break;
     // An empty block may head a loop, in front of a `try`.
     if (loop_at(block)) break;
     block = b.next[0].to;

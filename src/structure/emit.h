@@ -96,6 +96,7 @@ class Emitter {
   FunctionContext context_;
   Analysis analysis_;
   std::unordered_map<ValueId, std::vector<BlockId>> breaks_;  // iterator -> where breaks lead
+  std::unordered_set<BlockId> sure_breaks_;  // of those, where no `return` can be what leads there
   // Statements that an `assert` runs when its test fails -> its message.
   std::unordered_map<ast::NodeId, ast::NodeId> assertions_;
   std::unordered_set<ast::NodeId> ladders_;  // Match nodes that go on with a subject tested before

@@ -217,6 +217,11 @@ class Handlers {
     return names;
   }
 
+  bool may_be_behind_break(const ir::Value& value) const {
+    return !is_op(value, Op::LoadConst) && !is_op(value, Op::PopExcept) && !is_op(value, Op::Pop) &&
+           !stores_name(value) && !deletes_name(value);
+  }
+
   // The clause may go on behind the clean-up though no way through it does: what leaves it last
   // stands in front of that place then.
   void keep_end(HandlerId id) {
@@ -237,9 +242,12 @@ class Handlers {
       if (block.exit != ExitKind::Goto) return;
       last = block.next[0].to;
     }
-    if (last.valid() && g_[end].params.empty() && !g_[last].next[0].to.valid()) {
-      g_.redirect(last, 0, end);
-    }
+    if (!last.valid() || !g_[end].params.empty() || g_[last].next[0].to.valid()) return;
+    // A return of a value at hand; else it is where a `break` leads to.
+    const bool leaves = g_.within(g_[last].handler, id) ||
+                        std::none_of(g_[last].items.begin(), g_[last].items.end(),
+                                     [&](ValueId item) { return may_be_behind_break(g_[item]); });
+    if (leaves) g_.redirect(last, 0, end);
   }
 
   void dissolve_name_cleanup(HandlerId id) {

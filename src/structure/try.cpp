@@ -18,6 +18,7 @@ std::vector<BlockId> Emitter::exits_of(HandlerId handler) const {
     for (const ir::Edge& edge : graph_[block].next) {
       if (!edge.to.valid() || graph_.within(graph_[edge.to].handler, handler)) continue;
       const BlockId target = skip_markers(edge.to);
+      if (left_by_jump(target)) continue;
       if (std::find(targets.begin(), targets.end(), target) == targets.end()) {
         targets.push_back(target);
       }
@@ -79,15 +80,20 @@ std::vector<Emitter::ClauseEnd> Emitter::exits_of_clauses(HandlerId handler) con
         if (seen.insert(to).second) todo.push_back(to);
         return;
       }
-      const bool is_left = left_by_jump(block) || left_by_jump(to);
-      const ExitKind exit = graph_[block].exit;
-      const bool is_far = exit != ExitKind::Goto ||
-                          graph_[to].offset != graph_[block].exit_offset + 2;
-      ClauseEnd end{skip_markers(to), is_left, is_far};
+      ClauseEnd end{skip_markers(to), false, false};
+      end.is_left = left_by_jump(block) || left_by_jump(to) || left_by_jump(end.to);
+      for (BlockId from = block, next = to;; from = next, next = graph_[next].next[0].to) {
+        const auto& items = graph_[from].items;
+        const uint32_t last =
+            items.empty() ? graph_[from].exit_offset : graph_[items.back()].offset;
+        const bool jumps = graph_[next].offset > last + 2 || graph_[next].offset < last;
+        end.is_far = end.is_far || jumps || graph_[from].exit != ExitKind::Goto;
+        if (next == end.to) break;
+      }
       for (ClauseEnd& known : targets) {
         if (known.to != end.to) continue;
-        known.is_left = known.is_left && is_left;
-        known.is_far = known.is_far || is_far;
+        known.is_left = known.is_left && end.is_left;
+        known.is_far = known.is_far || end.is_far;
         return;
       }
       targets.push_back(end);
@@ -248,8 +254,8 @@ Emitter::TryEnds Emitter::ends_of_try(HandlerId handler, const Scope& scope) con
   BlockId fallen_to;  // by a clause, other than to what is behind
   bool meets = false;
   for (const ClauseEnd& end : exits_of_clauses(handler)) {
-    clause_ends.push_back(end.to);
     if (end.is_left) continue;
+    clause_ends.push_back(end.to);
     meets = meets || end.to == behind;
     const bool returns = only_returns(end.to) && !end.is_far;
     if (!is_jump_target(end.to, scope) && !returns) fallen_to = end.to;
