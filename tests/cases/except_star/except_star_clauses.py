@@ -1,5 +1,4 @@
 """`except*` splits groups; its clauses all run."""
-# open: 3.11 3.12 3.13 3.14
 # since: 3.11
 
 
