@@ -143,6 +143,8 @@ class Graph {
     if (alias_.size() <= from.index()) alias_.resize(f.values.size());
     alias_[from.index()] = to;
   }
+  // Each parameter is its argument from here on: what used the one uses the other.
+  void bind(const std::vector<ValueId>& params, const std::vector<ValueId>& args);
   // Writes aliases into every operand and argument.
   void apply_aliases();
 
