@@ -87,6 +87,14 @@ NodeId Statements::pattern_of(const Pattern& p, ast::Where at) {
   throw NotStructured("a pattern of unknown form", 0);
 }
 
+bool Emitter::tests_case(BlockId block) const {
+  const auto& items = graph_[block].items;
+  return std::any_of(items.begin(), items.end(), [&](ValueId item) {
+    const ir::Value& value = graph_[item];
+    return value.kind == ValueKind::Region && graph_.regions[value.a].kind == RegionKind::Pattern;
+  });
+}
+
 // Whether the block tests a case that goes on with the subject of those before it.
 bool Emitter::is_next_case(BlockId block) const {
   if (!block.valid()) return false;

@@ -40,6 +40,7 @@ class Emitter {
   // emit.cpp
   BlockId branch(BlockId block, const Scope& scope, Statements& out, bool& falls);
   BlockId match(BlockId block, ast::NodeId first, const Scope& scope, Statements& out, bool& falls);
+  bool tests_case(BlockId block) const;
   bool is_next_case(BlockId block) const;
   ast::NodeId next_case(BlockId block);
   BlockId meeting_point(BlockId block, const Scope& scope) const;

@@ -71,10 +71,22 @@ class Matches {
   }
 
   bool folds(BlockId id, ValueId subject) {
-    if (!subject.valid() || g_[subject].kind == ValueKind::Phi) return false;
+    if (!subject.valid()) return false;
+    const auto& params = g_[id].params;
+    const bool arrives = std::find(params.begin(), params.end(), subject) != params.end();
+    if (g_[subject].kind == ValueKind::Phi && !arrives) return false;
     const auto& items = g_[id].items;
     const auto made = std::find(items.begin(), items.end(), subject);
     Place start{id, made == items.end() ? 0 : static_cast<size_t>(made - items.begin()) + 1};
+    // `match (name := value)`.
+    uint32_t named = 0;
+    const auto names_subject = [&](ValueId item) {
+      return stores_name(g_[item]) && g_.resolve(g_.f.operands(item)[0]) == subject;
+    };
+    if (made != items.end() && tested_by(g_, id) == subject) {
+      for (; start.index < items.size() && names_subject(items[start.index]); ++start.index)
+        ++named;
+    }
     std::vector<Found> cases;
     std::vector<BlockId> read;
     bool typed = false;
@@ -101,7 +113,7 @@ class Matches {
       read_.insert(each.start.block);
       if (each.end.index == 0 && each.end.block != each.start.block) read_.erase(each.end.block);
     }
-    g_[subject].uses = 1;
+    g_[subject].uses = 1 + named;
     return true;
   }
 
@@ -172,10 +184,20 @@ class Matches {
 namespace {
 
 // Whether a pattern has matched so far where the edge leads: no way on which a test has failed.
-bool succeeds(const Graph& graph, const Way& way) {
+bool succeeds(const Graph& graph, Way way) {
+  for (size_t steps = 0; steps < graph.size(); ++steps) {
+    const ir::Block& empty = graph[way.from];
+    const auto& ways = graph.ways_into(way.from);
+    if (empty.exit != ExitKind::Goto || !empty.items.empty() || ways.size() != 1) break;
+    way = ways[0];
+  }
   const ir::Block& from = graph[way.from];
   if (from.exit == ExitKind::Branch) return way.edge == 0;
-  if (from.exit != ExitKind::BranchNone) return !from.items.empty();
+  if (from.exit != ExitKind::BranchNone) {
+    return std::any_of(from.items.begin(), from.items.end(), [&](ValueId item) {
+      return graph[item].kind != ValueKind::Instr || graph[item].op != Op::Pop;
+    });
+  }
   ValueId tested = graph.resolve(from.operands[0]);
   const bool takes_apart =
       graph[tested].kind == ValueKind::Instr &&
@@ -189,7 +211,7 @@ void keep_alternatives(Graph& graph) {
   std::unordered_set<ValueId> tested;
   for (const BlockId id : graph.order()) {
     const ValueId value = tested_by(graph, id);
-    if (value.valid() && graph[value].kind != ValueKind::Phi) tested.insert(value);
+    if (value.valid()) tested.insert(value);
   }
   for (const BlockId id : graph.order()) {
     const ir::Block& block = graph[id];
