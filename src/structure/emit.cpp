@@ -23,7 +23,14 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
       const ir::Value& value = graph[graph[id].items[i]];
       const bool leaves =
           value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.a > 0;
-      if (leaves && !only_returns(id, i + 1)) graph.split(id, i + 1);
+      if (!leaves) continue;
+      // Where the bytecode says more, a return that the clause jumps to is behind it, too.
+      const auto& items = graph[id].items;
+      const uint32_t next =
+          i + 1 < items.size() ? graph[items[i + 1]].offset : graph[id].exit_offset;
+      const bool jumps = graph.f.keeps_ends && (next < value.offset || next > value.offset + 4) &&
+                         (i + 1 == items.size() || graph[items[i + 1]].op != Op::PopExcept);
+      if (jumps || !only_returns(id, i + 1)) graph.split(id, i + 1);
     }
   }
   graph.recompute();
