@@ -22,7 +22,7 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
     for (size_t i = graph[id].items.size(); i-- > 0;) {
       const ir::Value& value = graph[graph[id].items[i]];
       const bool leaves =
-          value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.a > 0;
+          value.kind == ValueKind::Instr && value.op == Op::PopExcept && (value.a > 0 || value.b == 1);
       if (!leaves) continue;
       // Where the bytecode says more, a return that the clause jumps to is behind it, too.
       const auto& items = graph[id].items;
