@@ -2,7 +2,6 @@
 
 #include <initializer_list>
 #include <string>
-#include <unordered_map>
 
 #include "bytecode/meanings.h"
 #include "bytecode/raw_table.h"
@@ -86,17 +85,13 @@ class Translator {
     if (index >= count) return fail("no such local");
     // In 3.11 and later the slot of a cell holds the cell, and 3.13 has no other way to load it.
     const LocalKind kind = code_.localspluskinds[index];
-    if (op == Op::LoadFastAndClear) hidden_[index].push_back(true);
-    if (op == Op::StoreFast && restores_local()) unhide(index);
-    const bool is_cell = since_311 && kind != LocalKind::Local && kind != LocalKind::Hidden &&
-                         !holds_plain_value(index);
+    const bool is_cell = since_311 && kind != LocalKind::Local && kind != LocalKind::Hidden;
     return emit(op == Op::LoadFast && is_cell ? Op::LoadClosure : op,
                 code_.localsplus[index].value);
   }
   bool emit_cell(Op op, uint32_t index) {
     if (code_.version.minor >= 11) {
       if (index >= code_.localsplus.size()) return fail("no such cell");
-      if (op == Op::MakeCell) unhide(index);
       return emit(op, code_.localsplus[index].value);
     }
     const size_t cells = code_.cellvars.size();
@@ -112,36 +107,6 @@ class Translator {
     if (offset < 0 || offset % 2 != 0) return kNoRaw;
     const auto unit = static_cast<uint64_t>(offset) / 2;
     return unit < facts_.at_unit.size() ? facts_.at_unit[unit] : kNoRaw;
-  }
-
-  // -- variables of inlined comprehensions ------------------------------------------------------
-  // An inlined comprehension (3.12+) sets the outer variable of a name aside. Its slot then holds a
-  // plain value, also where the outer one is a cell, unless the comprehension makes one of its own.
-  bool holds_plain_value(uint32_t index) const {
-    const auto hidden = hidden_.find(index);
-    return hidden != hidden_.end() && !hidden->second.empty() && hidden->second.back();
-  }
-  void unhide(uint32_t index) {
-    const auto hidden = hidden_.find(index);
-    if (hidden == hidden_.end() || hidden->second.empty()) return;
-    if (name_at(0) == "MAKE_CELL") {
-      hidden->second.back() = false;
-    } else {
-      hidden->second.pop_back();
-    }
-  }
-  // Whether nothing but stores, pops and swaps lies between here and the end of the loop.
-  bool restores_local() const {
-    if (hidden_.empty()) return false;
-    for (size_t k = at_; k-- > 0;) {
-      const std::string_view name = raw_table(code_.version)[raw_[k].opcode].name;
-      if (name == "END_FOR" || name == "END_ASYNC_FOR") return true;
-      if (name != "SWAP" && name != "POP_TOP" && !name.starts_with("STORE_FAST") &&
-          name != "STORE_NAME" && name != "STORE_DEREF" && name != "STORE_GLOBAL") {
-        return false;
-      }
-    }
-    return false;
   }
 
   // -- one raw instruction --------------------------------------------------------------------
@@ -408,8 +373,6 @@ class Translator {
   size_t at_ = 0;
   size_t skip_ = 0;  // raw instructions behind this one that it has swallowed
   bool in_prologue_ = true;
-  // Slots that comprehensions have set aside so far, innermost last: whether it holds no cell.
-  std::unordered_map<uint32_t, std::vector<bool>> hidden_;
 };
 
 }  // namespace

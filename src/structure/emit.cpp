@@ -17,6 +17,10 @@ constexpr size_t kDeepest = 4000;
 
 Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
     : graph_(graph), tree_(tree), context_{graph, tree, expressions, {}, {}, {}, {}, {}, {}, 0} {
+  std::unordered_set<ValueId> star_ends;
+  for (const HandlerInfo& info : graph.handlers) {
+    if (info.kind == HandlerKind::ExceptStar) star_ends.insert(info.exit);
+  }
   // What comes after an except clause is no part of it.
   for (const BlockId id : std::vector<BlockId>(graph.order())) {
     for (size_t i = graph[id].items.size(); i-- > 0;) {
@@ -24,13 +28,14 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
       const bool leaves =
           value.kind == ValueKind::Instr && value.op == Op::PopExcept && (value.a > 0 || value.b == 1);
       if (!leaves) continue;
+      const bool is_star = star_ends.count(graph[id].items[i]) > 0;
       // Where the bytecode says more, a return that the clause jumps to is behind it, too.
       const auto& items = graph[id].items;
       const uint32_t next =
           i + 1 < items.size() ? graph[items[i + 1]].offset : graph[id].exit_offset;
       const bool jumps = graph.f.keeps_ends && (next < value.offset || next > value.offset + 4) &&
                          (i + 1 == items.size() || graph[items[i + 1]].op != Op::PopExcept);
-      if (jumps || !only_returns(id, i + 1)) graph.split(id, i + 1);
+      if (is_star || jumps || !only_returns(id, i + 1)) graph.split(id, i + 1);
     }
   }
   graph.recompute();
