@@ -25,8 +25,8 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
   for (const BlockId id : std::vector<BlockId>(graph.order())) {
     for (size_t i = graph[id].items.size(); i-- > 0;) {
       const ir::Value& value = graph[graph[id].items[i]];
-      const bool leaves =
-          value.kind == ValueKind::Instr && value.op == Op::PopExcept && (value.a > 0 || value.b == 1);
+      const bool leaves = value.kind == ValueKind::Instr && value.op == Op::PopExcept &&
+                          (value.a > 0 || value.b == 1);
       if (!leaves) continue;
       const bool is_star = star_ends.count(graph[id].items[i]) > 0;
       // Where the bytecode says more, a return that the clause jumps to is behind it, too.
@@ -176,7 +176,8 @@ bool Emitter::emit(BlockId block, const Scope& scope, Statements& out) {
   if (depth_ > kDeepest) fail("nesting beyond the limit", block);
   bool jumps = false;  // a jump statement has left a region on the way here
   while (block.valid()) {
-    if (block == scope.follow && !(jumps && (is_jump_target(block, scope) || only_returns(block)))) {
+    if (block == scope.follow &&
+        !(jumps && (is_jump_target(block, scope) || only_returns(block)))) {
       out.settle(true);  // what is wanted later outlives this list
       return true;
     }

@@ -2,7 +2,8 @@
 
 A case is compiled, decompiled and compared with itself as a syntax tree, so that layout and quotes
 do not count; and pellucid must prove that its text means the same. `# since: 3.10` in a case says
-where its syntax begins. One file alone: `pytest tests/python/test_cases.py -k NAME`.
+where its syntax begins, `# until: 3.8` where the bytecode last tells it from another form. One file
+alone: `pytest tests/python/test_cases.py -k NAME`.
 """
 
 import ast
@@ -34,6 +35,9 @@ def test_a_case_is_its_own_golden(case: Path, version: str, tmp_path: Path) -> N
         pytest.skip(f"the syntax begins with {since.group(1)}")
     if since and sys.version_info[:2] < parts(since.group(1)):
         missing(f"a host that can parse the syntax of {since.group(1)}")
+    until = re.search(r"^# until: ([0-9.]+)$", source, re.MULTILINE)
+    if until and parts(version) > parts(until.group(1)):
+        pytest.skip(f"later versions than {until.group(1)} compile it as something else")
     target = tmp_path / "case.pyc"
     python = need(f"python{version}")
     subprocess.run([str(python), "-I", "-c", _COMPILE, str(case), str(target)], check=True)
