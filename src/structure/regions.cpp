@@ -152,8 +152,8 @@ NodeId Statements::inlined_comprehension(const Region& region, NodeId iterable, 
   if (!fits || inner.hard_pending() > 0) {
     throw NotStructured("a comprehension of unknown form", at.offset);
   }
+  if (!elt.valid()) elt = unreachable_element(region.container, tests, at);
   close();
-  if (!elt.valid()) elt = unreachable_element(region.container, generators.back(), at);
   const ast::ListId list = c_.tree.list(generators);
   if (region.container == Op::BuildList) return c_.tree.add(ast::ListComp{elt, list}, at);
   if (region.container == Op::BuildSet) return c_.tree.add(ast::SetComp{elt, list}, at);
@@ -163,15 +163,10 @@ NodeId Statements::inlined_comprehension(const Region& region, NodeId iterable, 
 }
 
 // A test that was known to be false has left neither itself nor the element: `None ... if False`.
-NodeId Statements::unreachable_element(Op container, NodeId last, ast::Where at) {
-  ast::comprehension generator = c_.tree.as<ast::comprehension>(last);
-  const auto known = c_.tree.items(generator.ifs);
-  std::vector<NodeId> tests(known.begin(), known.end());
+NodeId Statements::unreachable_element(Op container, std::vector<NodeId>& tests, ast::Where at) {
   object::Const never;
   never.kind = object::ConstKind::False;
   tests.push_back(c_.tree.add(ast::Constant{c_.tree.module().add(never)}, at));
-  generator.ifs = c_.tree.list(tests);
-  c_.tree.set(last, generator);
   const NodeId none = none_node(c_.tree, at);
   if (container != Op::BuildMap) return none;
   return c_.tree.add(ast::Tuple{c_.tree.list({none, none_node(c_.tree, at)})}, at);
