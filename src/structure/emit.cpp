@@ -25,10 +25,17 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
   for (const BlockId id : std::vector<BlockId>(graph.order())) {
     for (size_t i = graph[id].items.size(); i-- > 0;) {
       const ir::Value& value = graph[graph[id].items[i]];
-      const bool leaves =
-          value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.a > 0;
-      const bool is_star = leaves && star_ends.count(graph[id].items[i]) > 0;
-      if (is_star || (leaves && !only_returns(id, i + 1))) graph.split(id, i + 1);
+      const bool leaves = value.kind == ValueKind::Instr && value.op == Op::PopExcept &&
+                          (value.a > 0 || value.b == 1);
+      if (!leaves) continue;
+      const bool is_star = star_ends.count(graph[id].items[i]) > 0;
+      // Where the bytecode says more, a return that the clause jumps to is behind it, too.
+      const auto& items = graph[id].items;
+      const uint32_t next =
+          i + 1 < items.size() ? graph[items[i + 1]].offset : graph[id].exit_offset;
+      const bool jumps = graph.f.keeps_ends && (next < value.offset || next > value.offset + 4) &&
+                         (i + 1 == items.size() || graph[items[i + 1]].op != Op::PopExcept);
+      if (is_star || jumps || !only_returns(id, i + 1)) graph.split(id, i + 1);
     }
   }
   graph.recompute();
@@ -169,7 +176,8 @@ bool Emitter::emit(BlockId block, const Scope& scope, Statements& out) {
   if (depth_ > kDeepest) fail("nesting beyond the limit", block);
   bool jumps = false;  // a jump statement has left a region on the way here
   while (block.valid()) {
-    if (block == scope.follow && !(jumps && (is_jump_target(block, scope) || only_returns(block)))) {
+    if (block == scope.follow &&
+        !(jumps && (is_jump_target(block, scope) || only_returns(block)))) {
       out.settle(true);  // what is wanted later outlives this list
       return true;
     }

@@ -86,7 +86,7 @@ std::vector<Emitter::ClauseEnd> Emitter::exits_of_clauses(HandlerId handler) con
         const auto& items = graph_[from].items;
         const uint32_t last =
             items.empty() ? graph_[from].exit_offset : graph_[items.back()].offset;
-        const bool jumps = graph_[next].offset > last + 2 || graph_[next].offset < last;
+        const bool jumps = graph_[next].offset > last + 4 || graph_[next].offset < last;
         end.is_far = end.is_far || jumps || graph_[from].exit != ExitKind::Goto;
         if (next == end.to) break;
       }
