@@ -26,6 +26,7 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
       if (leaves && !only_returns(id, i + 1)) graph.split(id, i + 1);
     }
   }
+  graph.recompute();
   // The end of a `for` loop by `break` is where its iterator is dropped.
   for (const BlockId id : std::vector<BlockId>(graph.order())) {
     BlockId block = id;

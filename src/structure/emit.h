@@ -50,6 +50,7 @@ class Emitter {
   bool returns_from_outer(BlockId block) const;
   BlockId while_loop(BlockId block, const Scope& scope, Statements& out);
   BlockId break_target(const Loop* loop, BlockId header, BlockId exhausted) const;
+  BlockId forced_out(const Loop& loop) const;
   std::vector<BlockId> left_to(const Loop& loop, BlockId exhausted) const;
 
   // try.cpp
@@ -59,6 +60,7 @@ class Emitter {
   BlockId try_except(HandlerId handler, BlockId block, const Scope& scope, Statements& out);
   int32_t first_line(ast::ListId body) const;
   ast::ListId clauses(HandlerId handler, const Scope& scope);
+  BlockId landing(BlockId block) const;
   std::vector<BlockId> exits_of(HandlerId handler) const;
   std::vector<BlockId> exits_of_clauses(HandlerId handler) const;
   struct TryEnds {

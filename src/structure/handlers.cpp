@@ -53,6 +53,7 @@ class Handlers {
       if (kind != HandlerKind::Except && kind != HandlerKind::ExceptStar) g_.recompute();
     }
     g_.recompute();
+    for (const BlockId id : g_.order()) drop_cleanup_of_nothing(id);
   }
 
  private:
@@ -206,14 +207,34 @@ class Handlers {
     std::unordered_set<Symbol> names;
     for (const BlockId id : g_.order()) {
       for (const ValueId item : g_[id].items) {
-        const ir::Value& value = g_[item];
-        if (stores_name(value) &&
-            g_[g_.resolve(g_.f.operands(value)[0])].kind == ValueKind::Exception) {
-          names.insert(value.symbol());
-        }
+        if (stores_exception(item)) names.insert(g_[item].symbol());
       }
     }
     return names;
+  }
+
+  // `except E as name: pass` clears it right away, and nothing is protected.
+  void drop_cleanup_of_nothing(BlockId id) {
+    auto& items = g_[id].items;
+    size_t i = 0;
+    while (i < items.size() && !stores_exception(items[i])) ++i;
+    if (i == items.size()) return;
+    const Symbol name = g_[items[i]].symbol();
+    size_t none = i + 1;
+    while (none < items.size() && is_op(g_[items[none]], Op::PopExcept)) ++none;
+    if (none + 2 >= items.size()) return;
+    const ir::Value &store = g_[items[none + 1]], &del = g_[items[none + 2]];
+    if (is_op(g_[items[none]], Op::LoadConst) && stores_name(store) && store.symbol() == name &&
+        g_.resolve(g_.f.operands(store)[0]) == items[none] && deletes_name(del) &&
+        del.symbol() == name) {
+      const auto begin = items.begin() + static_cast<ptrdiff_t>(none);
+      items.erase(begin, begin + 3);
+    }
+  }
+
+  bool stores_exception(ValueId item) const {
+    return stores_name(g_[item]) &&
+           g_[g_.resolve(g_.f.operands(item)[0])].kind == ValueKind::Exception;
   }
 
   void dissolve_name_cleanup(HandlerId id) {

@@ -121,6 +121,24 @@ std::vector<BlockId> Emitter::left_to(const Loop& loop, BlockId exhausted) const
   return found;
 }
 
+// Code that a `try` or `with` inside the loop leads to, and that never comes back: it cannot stand
+// where it is left, for it would be protected there. The first one in the order of the bytecode.
+BlockId Emitter::forced_out(const Loop& loop) const {
+  const HandlerId outside = graph_[loop.header].handler;
+  BlockId best;
+  for (const BlockId member : loop.blocks) {
+    const HandlerId region = graph_[member].handler;
+    if (region == outside || !graph_.within(region, outside)) continue;
+    for (const ir::Edge& edge : graph_[member].next) {
+      if (!edge.to.valid() || graph_.within(graph_[edge.to].handler, region)) continue;
+      const BlockId target = landing(edge.to);
+      if (!target.valid() || loop.contains[target.index()] || only_returns(target)) continue;
+      if (!best.valid() || graph_[target].offset < graph_[best].offset) best = target;
+    }
+  }
+  return best;
+}
+
 BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) {
   const Loop& loop = *loop_at(block);
   const ir::Block b = graph_[block];
@@ -154,6 +172,7 @@ BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) 
       if (only_returns(target) && (tested || left.size() > 1)) continue;
       if (!best.valid() || graph_[target].offset < graph_[best].offset) best = target;
     }
+    if (!best.valid()) best = forced_out(loop);
     if (best.valid()) follow = best;
   }
   OpenLoop open{block, follow, scope.loop};

@@ -116,9 +116,11 @@ void Match::meet(BlockId a, BlockId b) {
 // A statement of the body that protects something protects the same in the copy.
 bool Match::same_handlers(BlockId a, BlockId b) {
   const HandlerId x = g_[a].handler, y = g_[b].handler;
-  const bool nested = x != outer_a_, nested_too = y != outer_b_;
+  const bool nested = x != outer_a_ && g_.within(x, outer_a_);
+  const bool nested_too = y != outer_b_ && g_.within(y, outer_b_);
   if (nested != nested_too) return false;
-  if (!nested) return true;
+  // What has left the regions around the body as well is the same code or none of either.
+  if (!nested) return x == y || (x == outer_a_ && y == outer_b_);
   const auto [seen, fresh] = handlers_.emplace(x, y);
   if (!fresh) return seen->second == y;
   if (g_.handlers[x.index()].kind != g_.handlers[y.index()].kind) return false;

@@ -157,7 +157,7 @@ class Tails {
     if (block.exit == ExitKind::Goto) {
       if (!block.next[0].args.empty()) return std::nullopt;
       key.push_back(block.next[0].to.value);
-      key.push_back(block.exc_depth);
+      key.push_back(g_.exceptions_at(id, begin));
     }
     for (size_t i = begin; i < block.items.size(); ++i) {
       const ir::Value& value = g_[block.items[i]];

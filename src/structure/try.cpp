@@ -10,6 +10,27 @@ namespace pellucid::structure {
 using ast::ListId;
 using ast::NodeId;
 
+// Where control that leaves a region comes to: loops that it leaves on its way drop their
+// iterators. Invalid if it returns from within such a loop, which is a statement where it leaves.
+BlockId Emitter::landing(BlockId block) const {
+  bool leaves_loop = false;
+  for (size_t steps = 0; steps <= graph_.size(); ++steps) {
+    block = skip_markers(block);
+    const ir::Block& b = graph_[block];
+    if (only_returns(block)) return leaves_loop ? BlockId() : block;
+    const bool drops =
+        !b.items.empty() && std::all_of(b.items.begin(), b.items.end(), [&](ValueId item) {
+          const ir::Value& value = graph_[item];
+          return value.kind == ValueKind::Instr &&
+                 (value.op == Op::PopExcept || (value.op == Op::Pop && value.b == 1));
+        });
+    if (b.exit != ExitKind::Goto || !drops || !b.params.empty() || loop_at(block)) break;
+    leaves_loop = true;
+    block = b.next[0].to;
+  }
+  return block;
+}
+
 // The blocks outside a region that its blocks lead to, markers skipped; each once.
 std::vector<BlockId> Emitter::exits_of(HandlerId handler) const {
   std::vector<BlockId> targets;
@@ -17,7 +38,8 @@ std::vector<BlockId> Emitter::exits_of(HandlerId handler) const {
     if (!graph_.within(graph_[block].handler, handler)) continue;
     for (const ir::Edge& edge : graph_[block].next) {
       if (!edge.to.valid() || graph_.within(graph_[edge.to].handler, handler)) continue;
-      const BlockId target = skip_markers(edge.to);
+      const BlockId target = landing(edge.to);
+      if (!target.valid()) continue;
       if (std::find(targets.begin(), targets.end(), target) == targets.end()) {
         targets.push_back(target);
       }
@@ -40,9 +62,9 @@ std::vector<BlockId> Emitter::exits_of_clauses(HandlerId handler) const {
     todo.pop_back();
     const auto go = [&](BlockId to) {
       const bool ends = graph_[to].exc_depth <= outside;
-      const BlockId target = skip_markers(to);
       if (ends || !analysis_.dominates(entry, to)) {
-        if (std::find(targets.begin(), targets.end(), target) == targets.end()) {
+        const BlockId target = landing(to);
+        if (target.valid() && std::find(targets.begin(), targets.end(), target) == targets.end()) {
           targets.push_back(target);
         }
       } else if (seen.insert(to).second) {
@@ -193,31 +215,27 @@ Emitter::TryEnds Emitter::ends_of_try(HandlerId handler, const Scope& scope) con
   const BlockId entry = graph_.f.handlers[handler.index()].entry;
   const std::vector<BlockId> ends = exits_of(handler);
   const std::vector<BlockId> clause_ends = exits_of_clauses(handler);
-  std::vector<BlockId> common, all;
-  for (const BlockId end : clause_ends) {
-    // A return that drops a loop's iterator on its way is a statement of the clause.
-    const auto& ways = graph_.ways_into(end);
-    const bool leaves_loop = std::any_of(ways.begin(), ways.end(), [&](const Way& way) {
-      const auto& items = graph_[way.from].items;
-      if (items.empty()) return false;
-      const ir::Value& last = graph_[items.back()];
-      return last.kind == ValueKind::Instr && last.op == Op::Pop && last.b == 1;
-    });
-    if (!only_returns(end) || !leaves_loop) all.push_back(end);
-  }
-  BlockId orelse;
+  const auto is_code = [&](BlockId end) {
+    return !is_jump_target(end, scope) && end != scope.follow && !only_returns(end);
+  };
+  std::vector<BlockId> common, all = clause_ends;
+  BlockId orelse, after_clause, after_both;
   for (const BlockId end : ends) {
     const bool shared = std::find(clause_ends.begin(), clause_ends.end(), end) != clause_ends.end();
     // A return that is laid out before the clauses is a statement of the body.
     const bool returns = only_returns(end) && graph_[end].offset < graph_[entry].offset;
     if (shared) common.push_back(end);
     if (!shared && !returns) all.push_back(end);
-    if (!is_jump_target(end, scope) && end != scope.follow && !only_returns(end)) orelse = end;
+    if (is_code(end)) (shared ? after_both : orelse) = end;
   }
+  for (const BlockId end : clause_ends) {
+    if (is_code(end) && !after_clause.valid()) after_clause = end;
+  }
+  // Code behind a clause, which no jump statement can name, is what follows the statement.
+  if (after_both.valid()) return {after_both, orelse};
+  if (after_clause.valid()) return {after_clause, orelse};
   const BlockId both = pick_follow(common, scope);
-  if (both.valid() && (!orelse.valid() || !is_jump_target(both, scope))) {
-    return {both, orelse == both ? BlockId() : orelse};
-  }
+  if (both.valid() && (!orelse.valid() || !is_jump_target(both, scope))) return {both, orelse};
   if (!orelse.valid()) return {pick_follow(all, scope), {}};
   const BlockId after = pick_follow(clause_ends, scope);
   const bool jumps = after.valid() && is_jump_target(after, scope);
@@ -228,7 +246,7 @@ Emitter::TryEnds Emitter::ends_of_try(HandlerId handler, const Scope& scope) con
       (may_continue && !falls_through(entry, after))) {
     return {orelse, {}};  // the clauses never get there by themselves
   }
-  return {after, orelse == after ? BlockId() : orelse};
+  return {after, orelse};
 }
 
 BlockId Emitter::try_except(HandlerId handler, BlockId block, const Scope& scope, Statements& out) {
