@@ -62,9 +62,6 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
   }
   graph.recompute();
   analysis_ = analyse(graph);
-  for (auto& [iterator, targets] : breaks_) {
-    for (BlockId& target : targets) target = skip_markers(target);
-  }
   budget_ = 4 * graph.order().size() + 64;
 }
 
@@ -99,10 +96,12 @@ bool Emitter::is_jump_target(BlockId block, const Scope& scope) const {
   return scope.loop && (block == scope.loop->header || block == scope.loop->follow);
 }
 
-BlockId Emitter::skip_markers(BlockId block) const {
+BlockId Emitter::skip_markers(BlockId block, const Scope& scope) const {
   for (size_t steps = 0; block.valid() && steps <= graph_.size(); ++steps) {
     const ir::Block& b = graph_[block];
     if (b.exit != ExitKind::Goto || !only_markers(graph_, b) || !b.params.empty()) break;
+    // Where the statements around go on may be an empty block as well.
+    if (block == scope.follow || is_jump_target(block, scope)) break;
     // An empty block may head a loop, in front of a `try`.
     if (loop_at(block)) break;
     block = b.next[0].to;
@@ -278,7 +277,7 @@ BlockId Emitter::meeting_point(BlockId block, const Scope& scope) const {
       if (analysis_.number[way.from.index()] < analysis_.number[child.index()]) ++forward;
     }
     if (forward < 2 || !graph_.within(graph_[child].handler, scope.handler)) continue;
-    if (is_jump_target(child, scope) || is_jump_target(skip_markers(child), scope)) continue;
+    if (is_jump_target(child, scope) || is_jump_target(skip_markers(child, scope), scope)) continue;
     if (only_returns(child) && best.valid()) continue;
     best = child;
   }

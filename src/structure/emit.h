@@ -50,8 +50,8 @@ class Emitter {
   bool returns_from_outer(BlockId block) const;
   BlockId while_loop(BlockId block, const Scope& scope, Statements& out);
   BlockId break_target(const Loop* loop, BlockId header, BlockId exhausted) const;
-  BlockId forced_out(const Loop& loop) const;
-  std::vector<BlockId> left_to(const Loop& loop, BlockId exhausted) const;
+  BlockId forced_out(const Loop& loop, const Scope& scope) const;
+  std::vector<BlockId> left_to(const Loop& loop, BlockId exhausted, const Scope& scope) const;
 
   // try.cpp
   BlockId protected_region(HandlerId handler, BlockId block, const Scope& scope, Statements& out);
@@ -60,14 +60,14 @@ class Emitter {
   BlockId try_except(HandlerId handler, BlockId block, const Scope& scope, Statements& out);
   int32_t first_line(ast::ListId body) const;
   ast::ListId clauses(HandlerId handler, const Scope& scope);
-  BlockId landing(BlockId block) const;
-  std::vector<BlockId> exits_of(HandlerId handler) const;
-  std::vector<BlockId> exits_of_clauses(HandlerId handler) const;
+  BlockId landing(BlockId block, const Scope& scope) const;
+  std::vector<BlockId> exits_of(HandlerId handler, const Scope& scope) const;
+  std::vector<BlockId> exits_of_clauses(HandlerId handler, const Scope& scope) const;
   struct TryEnds {
     BlockId follow;
     BlockId orelse;  // invalid: there is no `else`
   };
-  bool falls_through(BlockId entry, BlockId to) const;
+  bool falls_through(BlockId entry, BlockId to, const Scope& scope) const;
   TryEnds ends_of_try(HandlerId handler, const Scope& scope) const;
   TryEnds ends_of_star(HandlerId handler, const Scope& scope) const;
   bool same_return(BlockId a, BlockId b) const;
@@ -78,7 +78,7 @@ class Emitter {
   // Constants and markers, then a return.
   bool only_returns(BlockId block, size_t from = 0) const;
   bool cannot_raise(BlockId block, size_t from = 0) const;
-  BlockId skip_markers(BlockId block) const;
+  BlockId skip_markers(BlockId block, const Scope& scope) const;
   const Loop* loop_at(BlockId block) const;
   [[noreturn]] void fail(const char* what, BlockId block) const;
   ast::Where exit_where(BlockId block) const {

@@ -32,13 +32,14 @@ BlockId Emitter::for_loop(BlockId block, const Scope& scope, Statements& out) {
   const ValueId item = graph_.resolve(b.operands[1]);
   const NodeId iterable = out.take(iterator);
   out.settle();
-  const BlockId exhausted = skip_markers(b.next[1].to);
+  const BlockId exhausted = skip_markers(b.next[1].to, scope);
   BlockId follow = exhausted;
   const auto breaks = breaks_.find(iterator);
   if (breaks != breaks_.end()) {
     BlockId other;
     bool same = false;
-    for (const BlockId target : breaks->second) {
+    for (const BlockId left : breaks->second) {
+      const BlockId target = skip_markers(left, scope);
       if (target == exhausted) same = true;
       if (only_returns(target) || returns_from_outer(target)) continue;
       if (!other.valid() || other == scope.follow) other = target;
@@ -73,7 +74,8 @@ BlockId Emitter::for_loop(BlockId block, const Scope& scope, Statements& out) {
 
 // Where control that leaves the loop other than by its test ends up: blocks laid out behind it.
 // Blocks before `exhausted` that never come back are still inside (`if c: f(); break`).
-std::vector<BlockId> Emitter::left_to(const Loop& loop, BlockId exhausted) const {
+std::vector<BlockId> Emitter::left_to(const Loop& loop, BlockId exhausted,
+                                      const Scope& scope) const {
   uint32_t end = exhausted.valid() ? graph_[exhausted].offset : 0;
   if (!exhausted.valid()) {
     for (const BlockId member : loop.blocks) end = std::max(end, graph_[member].exit_offset + 1);
@@ -105,7 +107,7 @@ std::vector<BlockId> Emitter::left_to(const Loop& loop, BlockId exhausted) const
     visit(member);
   }
   while (!todo.empty()) {
-    const BlockId target = skip_markers(todo.back());
+    const BlockId target = skip_markers(todo.back(), scope);
     todo.pop_back();
     if (!seen.insert(target).second || loop.contains[target.index()]) continue;
     // Code that handles an exception of the loop, or shares its protection, is still inside.
@@ -123,7 +125,7 @@ std::vector<BlockId> Emitter::left_to(const Loop& loop, BlockId exhausted) const
 
 // Code that a `try` or `with` inside the loop leads to, and that never comes back: it cannot stand
 // where it is left, for it would be protected there. The first one in the order of the bytecode.
-BlockId Emitter::forced_out(const Loop& loop) const {
+BlockId Emitter::forced_out(const Loop& loop, const Scope& scope) const {
   const HandlerId outside = graph_[loop.header].handler;
   BlockId best;
   for (const BlockId member : loop.blocks) {
@@ -131,7 +133,7 @@ BlockId Emitter::forced_out(const Loop& loop) const {
     if (region == outside || !graph_.within(region, outside)) continue;
     for (const ir::Edge& edge : graph_[member].next) {
       if (!edge.to.valid() || graph_.within(graph_[edge.to].handler, region)) continue;
-      const BlockId target = landing(edge.to);
+      const BlockId target = landing(edge.to, scope);
       if (!target.valid() || loop.contains[target.index()] || only_returns(target)) continue;
       if (!best.valid() || graph_[target].offset < graph_[best].offset) best = target;
     }
@@ -163,16 +165,16 @@ BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) 
       }
     }
   }
-  const BlockId exhausted = tested ? skip_markers(b.next[1 - stay].to) : BlockId();
+  const BlockId exhausted = tested ? skip_markers(b.next[1 - stay].to, scope) : BlockId();
   BlockId follow = exhausted;
-  const std::vector<BlockId> left = left_to(loop, exhausted);
+  const std::vector<BlockId> left = left_to(loop, exhausted, scope);
   if (std::find(left.begin(), left.end(), exhausted) == left.end() || !tested) {
     BlockId best;
     for (const BlockId target : left) {
       if (only_returns(target) && (tested || left.size() > 1)) continue;
       if (!best.valid() || graph_[target].offset < graph_[best].offset) best = target;
     }
-    if (!best.valid()) best = forced_out(loop);
+    if (!best.valid()) best = forced_out(loop, scope);
     if (best.valid()) follow = best;
   }
   OpenLoop open{block, follow, scope.loop};

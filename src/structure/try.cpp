@@ -12,10 +12,10 @@ using ast::NodeId;
 
 // Where control that leaves a region comes to: loops that it leaves on its way drop their
 // iterators. Invalid if it returns from within such a loop, which is a statement where it leaves.
-BlockId Emitter::landing(BlockId block) const {
+BlockId Emitter::landing(BlockId block, const Scope& scope) const {
   bool leaves_loop = false;
   for (size_t steps = 0; steps <= graph_.size(); ++steps) {
-    block = skip_markers(block);
+    block = skip_markers(block, scope);
     const ir::Block& b = graph_[block];
     if (only_returns(block)) return leaves_loop ? BlockId() : block;
     const bool drops =
@@ -25,6 +25,7 @@ BlockId Emitter::landing(BlockId block) const {
                  (value.op == Op::PopExcept || (value.op == Op::Pop && value.b == 1));
         });
     if (b.exit != ExitKind::Goto || !drops || !b.params.empty() || loop_at(block)) break;
+    if (block == scope.follow || is_jump_target(block, scope)) break;
     leaves_loop = true;
     block = b.next[0].to;
   }
@@ -32,13 +33,13 @@ BlockId Emitter::landing(BlockId block) const {
 }
 
 // The blocks outside a region that its blocks lead to, markers skipped; each once.
-std::vector<BlockId> Emitter::exits_of(HandlerId handler) const {
+std::vector<BlockId> Emitter::exits_of(HandlerId handler, const Scope& scope) const {
   std::vector<BlockId> targets;
   for (const BlockId block : graph_.order()) {
     if (!graph_.within(graph_[block].handler, handler)) continue;
     for (const ir::Edge& edge : graph_[block].next) {
       if (!edge.to.valid() || graph_.within(graph_[edge.to].handler, handler)) continue;
-      const BlockId target = landing(edge.to);
+      const BlockId target = landing(edge.to, scope);
       if (!target.valid()) continue;
       if (std::find(targets.begin(), targets.end(), target) == targets.end()) {
         targets.push_back(target);
@@ -49,7 +50,7 @@ std::vector<BlockId> Emitter::exits_of(HandlerId handler) const {
 }
 
 // The same for the clauses of its handler: blocks that the handler's entry does not dominate.
-std::vector<BlockId> Emitter::exits_of_clauses(HandlerId handler) const {
+std::vector<BlockId> Emitter::exits_of_clauses(HandlerId handler, const Scope& scope) const {
   const BlockId entry = graph_.f.handlers[handler.index()].entry;
   std::vector<BlockId> targets;
   std::unordered_set<BlockId> seen{entry};
@@ -63,7 +64,7 @@ std::vector<BlockId> Emitter::exits_of_clauses(HandlerId handler) const {
     const auto go = [&](BlockId to) {
       const bool ends = graph_[to].exc_depth <= outside;
       if (ends || !analysis_.dominates(entry, to)) {
-        const BlockId target = landing(to);
+        const BlockId target = landing(to, scope);
         if (target.valid() && std::find(targets.begin(), targets.end(), target) == targets.end()) {
           targets.push_back(target);
         }
@@ -126,7 +127,7 @@ BlockId Emitter::protected_region(HandlerId handler, BlockId block, const Scope&
 BlockId Emitter::with_statement(HandlerId handler, BlockId block, const Scope& scope,
                                 Statements& out) {
   const HandlerInfo& info = graph_.handlers[handler.index()];
-  const BlockId follow = skip_markers(info.swallowed);
+  const BlockId follow = skip_markers(info.swallowed, scope);
   const ListId body = list(block, {follow, scope.loop, handler});
   const auto manager = context_.managers.find(info.exit);
   if (manager == context_.managers.end()) fail("a with statement without a manager", block);
@@ -149,7 +150,7 @@ int32_t Emitter::first_line(ListId body) const {
 
 BlockId Emitter::try_finally(HandlerId handler, BlockId block, const Scope& scope,
                              Statements& out) {
-  const BlockId follow = pick_follow(exits_of(handler), scope);
+  const BlockId follow = pick_follow(exits_of(handler, scope), scope);
   if (follow == block) fail("a try statement that goes on at its own start", block);
   bool falls = false;
   const ListId body = list(block, {follow, scope.loop, handler}, &falls);
@@ -192,13 +193,14 @@ ListId Emitter::clauses(HandlerId handler, const Scope& scope) {
 }
 
 // Whether a clause comes to its end without a `continue`, which would have a line of its own.
-bool Emitter::falls_through(BlockId entry, BlockId to) const {
+bool Emitter::falls_through(BlockId entry, BlockId to, const Scope& scope) const {
   std::unordered_set<int32_t> lines, ends;
   for (const BlockId id : graph_.order()) {
     if (!analysis_.dominates(entry, id)) continue;
     const ir::Block& block = graph_[id];
     if (block.exit != ExitKind::Goto) lines.insert(block.exit_line);
-    const bool leads_there = block.exit == ExitKind::Goto && skip_markers(block.next[0].to) == to;
+    const bool leads_there =
+        block.exit == ExitKind::Goto && skip_markers(block.next[0].to, scope) == to;
     for (const ValueId item : block.items) {
       const ir::Value& value = graph_[item];
       const bool leaves = value.kind == ValueKind::Instr && value.op == Op::PopExcept;
@@ -212,8 +214,8 @@ bool Emitter::falls_through(BlockId entry, BlockId to) const {
 // Where control goes on behind a `try` with clauses, and what follows its body only.
 Emitter::TryEnds Emitter::ends_of_try(HandlerId handler, const Scope& scope) const {
   const BlockId entry = graph_.f.handlers[handler.index()].entry;
-  const std::vector<BlockId> ends = exits_of(handler);
-  const std::vector<BlockId> clause_ends = exits_of_clauses(handler);
+  const std::vector<BlockId> ends = exits_of(handler, scope);
+  const std::vector<BlockId> clause_ends = exits_of_clauses(handler, scope);
   const auto is_code = [&](BlockId end) {
     return !is_jump_target(end, scope) && end != scope.follow && !only_returns(end);
   };
@@ -242,7 +244,7 @@ Emitter::TryEnds Emitter::ends_of_try(HandlerId handler, const Scope& scope) con
   const bool returns = after.valid() && only_returns(after) && analysis_.dominates(entry, after);
   const bool may_continue = jumps && graph_[orelse].offset > graph_[entry].offset;
   if (!after.valid() || returns || (jumps && after != scope.follow) ||
-      (may_continue && !falls_through(entry, after))) {
+      (may_continue && !falls_through(entry, after, scope))) {
     return {orelse, {}};  // the clauses never get there by themselves
   }
   return {after, orelse};
@@ -250,9 +252,9 @@ Emitter::TryEnds Emitter::ends_of_try(HandlerId handler, const Scope& scope) con
 
 // The clauses of `except*` come to their end by themselves or raise: no jump can leave them.
 Emitter::TryEnds Emitter::ends_of_star(HandlerId handler, const Scope& scope) const {
-  const std::vector<BlockId> left = exits_of_clauses(handler);
+  const std::vector<BlockId> left = exits_of_clauses(handler, scope);
   const BlockId after = left.empty() ? BlockId() : left[0];
-  const std::vector<BlockId> ends = exits_of(handler);
+  const std::vector<BlockId> ends = exits_of(handler, scope);
   // What the body itself falls through to is no `else`; a jump may lead there all the same.
   const bool falls = std::find(ends.begin(), ends.end(), after) != ends.end();
   BlockId orelse;
@@ -284,7 +286,7 @@ BlockId Emitter::try_except(HandlerId handler, BlockId block, const Scope& scope
   BlockId body_follow = orelse.valid() ? orelse : follow;
   if (is_star && follow.valid() && !orelse.valid()) {
     // The body may end in a copy of what comes after the statement.
-    for (const BlockId end : exits_of(handler)) {
+    for (const BlockId end : exits_of(handler, scope)) {
       if (same_return(end, follow)) body_follow = end;
     }
   }
