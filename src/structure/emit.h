@@ -15,7 +15,7 @@
 namespace pellucid::structure {
 
 struct OpenLoop {
-  BlockId header;  // `continue` leads here
+  BlockId header;  // `continue` leads here; invalid in one that never comes round (labels.cpp)
   BlockId follow;  // `break` leads here; may be invalid
   const OpenLoop* outer = nullptr;
 };
@@ -50,6 +50,7 @@ class Emitter {
   bool returns_from_outer(BlockId block) const;
   BlockId while_loop(BlockId block, const Scope& scope, Statements& out);
   BlockId break_target(const Loop* loop, BlockId header, BlockId exhausted) const;
+  bool leads_to(BlockId from, BlockId to) const;
   BlockId forced_out(const Loop& loop, const Scope& scope) const;
   std::vector<BlockId> left_to(const Loop& loop, BlockId exhausted, const Scope& scope) const;
 
@@ -72,6 +73,10 @@ class Emitter {
   TryEnds ends_of_star(HandlerId handler, const Scope& scope) const;
   bool same_return(BlockId a, BlockId b) const;
   BlockId pick_follow(const std::vector<BlockId>& targets, const Scope& scope) const;
+
+  // labels.cpp
+  BlockId label_of(HandlerId handler, const Scope& scope) const;
+  BlockId labelled(BlockId block, BlockId label, const Scope& scope, Statements& out);
 
   bool is_open(BlockId header, const Scope& scope) const;
   bool is_jump_target(BlockId block, const Scope& scope) const;

@@ -123,6 +123,23 @@ std::vector<BlockId> Emitter::left_to(const Loop& loop, BlockId exhausted,
   return found;
 }
 
+// Whether control may come from one place to the other without going back; true only if it is near.
+bool Emitter::leads_to(BlockId from, BlockId to) const {
+  constexpr size_t kNear = 64;
+  std::vector<BlockId> seen{from};
+  for (size_t i = 0; i < seen.size() && seen.size() < kNear; ++i) {
+    for (const ir::Edge& edge : graph_[seen[i]].next) {
+      if (edge.to == to) return true;
+      const bool back = !edge.to.valid() ||
+                        analysis_.number[edge.to.index()] <= analysis_.number[seen[i].index()];
+      if (!back && std::find(seen.begin(), seen.end(), edge.to) == seen.end()) {
+        seen.push_back(edge.to);
+      }
+    }
+  }
+  return false;
+}
+
 // Code that a `try` or `with` inside the loop leads to, and that never comes back: it cannot stand
 // where it is left, for it would be protected there. The first one in the order of the bytecode.
 BlockId Emitter::forced_out(const Loop& loop, const Scope& scope) const {
@@ -172,6 +189,11 @@ BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) 
     BlockId best;
     for (const BlockId target : left) {
       if (only_returns(target) && (tested || left.size() > 1)) continue;
+      // What comes to another such place by itself is a statement of the loop, and a `break`.
+      const bool goes_on = std::any_of(left.begin(), left.end(), [&](BlockId other) {
+        return other != target && !only_returns(other) && leads_to(target, other);
+      });
+      if (goes_on) continue;
       if (!best.valid() || graph_[target].offset < graph_[best].offset) best = target;
     }
     if (!best.valid()) best = forced_out(loop, scope);

@@ -109,6 +109,9 @@ BlockId Emitter::pick_follow(const std::vector<BlockId>& targets, const Scope& s
 BlockId Emitter::protected_region(HandlerId handler, BlockId block, const Scope& scope,
                                   Statements& out) {
   out.settle();
+  if (const BlockId label = label_of(handler, scope); label.valid()) {
+    return labelled(block, label, scope, out);
+  }
   switch (graph_.handlers[handler.index()].kind) {
     case HandlerKind::With:
       return with_statement(handler, block, scope, out);
@@ -223,6 +226,7 @@ Emitter::TryEnds Emitter::ends_of_try(HandlerId handler, const Scope& scope) con
   };
   std::vector<BlockId> common, all = clause_ends;
   BlockId orelse, after_clause, after_both;
+  bool body_falls = false, clause_falls = false;
   for (const BlockId end : ends) {
     const bool shared = std::find(clause_ends.begin(), clause_ends.end(), end) != clause_ends.end();
     // A return that is laid out before the clauses is a statement of the body.
@@ -230,13 +234,18 @@ Emitter::TryEnds Emitter::ends_of_try(HandlerId handler, const Scope& scope) con
     if (shared) common.push_back(end);
     if (!shared && !returns) all.push_back(end);
     if (is_code(end)) (shared ? after_both : orelse) = end;
+    body_falls |= end == scope.follow && !is_jump_target(end, scope);
   }
   for (const BlockId end : clause_ends) {
     if (is_code(end) && !after_clause.valid()) after_clause = end;
+    clause_falls |= end == scope.follow && !is_jump_target(end, scope);
   }
   // Code behind a clause, which no jump statement can name, is what follows the statement.
   if (after_both.valid()) return {after_both, orelse};
   if (after_clause.valid()) return {after_clause, orelse};
+  if (clause_falls) return {scope.follow, orelse};
+  // With code of its own besides, the body needs a label (labels.cpp).
+  if (body_falls) return {orelse.valid() ? orelse : scope.follow, {}};
   const BlockId both = pick_follow(common, scope);
   if (both.valid() && (!orelse.valid() || !is_jump_target(both, scope))) return {both, orelse};
   if (!orelse.valid()) return {pick_follow(all, scope), {}};
