@@ -25,17 +25,21 @@ BlockId Emitter::label_of(HandlerId handler, const Scope& scope) const {
       }
       break;
     }
-    case HandlerKind::Finally:
-      for (const BlockId end : ends) add(end);
-      if (unnamed.size() < 2) return {};
+    case HandlerKind::Finally: {
+      const BlockId follow = end_of_finally(handler, scope);
+      for (const BlockId end : ends) {
+        if (end != follow) add(end);
+      }
+      if (!follow.valid() && unnamed.size() < 2) return {};
       break;
+    }
     case HandlerKind::Except: {
       const TryEnds found = ends_of_try(handler, scope);
       for (const BlockId end : ends) {
         if (end != found.follow && (end != found.orelse || end == scope.follow)) add(end);
       }
-      for (const BlockId end : exits_of_clauses(handler, scope)) {
-        if (end != found.follow) add(end);
+      for (const ClauseEnd& end : exits_of_clauses(handler, scope)) {
+        if (!end.is_left && end.to != found.follow) add(end.to);
       }
       break;
     }
@@ -47,7 +51,8 @@ BlockId Emitter::label_of(HandlerId handler, const Scope& scope) const {
   // The last one: the others may lead there.
   BlockId last;
   for (const BlockId end : unnamed) {
-    const bool later = !last.valid() || analysis_.number[end.index()] > analysis_.number[last.index()];
+    const bool later =
+        !last.valid() || analysis_.number[end.index()] > analysis_.number[last.index()];
     if (end == scope.follow || (last != scope.follow && later)) last = end;
   }
   for (const OpenLoop* loop = scope.loop; last.valid() && loop; loop = loop->outer) {

@@ -41,7 +41,8 @@ BlockId Emitter::for_loop(BlockId block, const Scope& scope, Statements& out) {
     for (const BlockId left : breaks->second) {
       const BlockId target = skip_markers(left, scope);
       if (target == exhausted) same = true;
-      if (only_returns(target) || returns_from_outer(target)) continue;
+      const bool returns = only_returns(target) || returns_from_outer(target);
+      if (returns && sure_breaks_.count(target) == 0) continue;
       if (!other.valid() || other == scope.follow) other = target;
     }
     if (!same && other.valid()) follow = other;
@@ -152,6 +153,7 @@ BlockId Emitter::forced_out(const Loop& loop, const Scope& scope) const {
       if (!edge.to.valid() || graph_.within(graph_[edge.to].handler, region)) continue;
       const BlockId target = landing(edge.to, scope);
       if (!target.valid() || loop.contains[target.index()] || only_returns(target)) continue;
+      if (left_by_jump(target)) continue;
       if (!best.valid() || graph_[target].offset < graph_[best].offset) best = target;
     }
   }
