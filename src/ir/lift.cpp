@@ -109,6 +109,9 @@ class Lifter {
     block.handler = source.handler;
     block.exc_depth = source.exc_depth;
     block.offset = source.offset;
+    while (block.drops < source.count && graph_.instrs[source.first + block.drops].op == Op::Pop) {
+      ++block.drops;
+    }
     const auto& ways = normal_[id.index()];
     const auto& regions = protects_[id.index()];
     if (!regions.empty()) {
