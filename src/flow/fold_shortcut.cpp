@@ -173,6 +173,7 @@ class ShortcutFolder {
         if (loaded && !is_branch(a)) return false;
         return same_ends(loaded ? edge(a, value) : a, edge(b, value));
       }
+      if (!loaded && is(b, Op::Pop)) return same_ends(a, b + 1);
       const bool negates = is(b, Op::Unary, static_cast<uint32_t>(bytecode::UnaryOperator::Not));
       if (!negates && !is(b, Op::ToBool)) return loaded && same_ends(a, b);
       if (loaded) {

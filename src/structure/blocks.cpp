@@ -1,5 +1,7 @@
 #include "structure/blocks.h"
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "structure/expressions.h"
@@ -45,8 +47,14 @@ class Normaliser {
 
   void put_in_order(const Task& task) {
     const Kind kind = tree_.kind(task.node);
-    if (kind == Kind::Slice && !task.is_subscript) {
-      make_call(task.node);
+    if (kind == Kind::Slice) {
+      if (task.is_subscript) {
+        keep_built(task.node);
+      } else {
+        make_call(task.node);
+      }
+    } else if (kind == Kind::Assign) {
+      keep_unpacked(task.node);
     } else if (kind == Kind::Constant) {
       const Const constant = *constant_of(tree_, task.node);
       if (constant.kind == ConstKind::Code) {
@@ -94,6 +102,82 @@ class Normaliser {
     std::vector<NodeId> args = {bound(slice.lower), bound(slice.upper)};
     if (slice.step.valid()) args.push_back(slice.step);
     tree_.set(node, ast::Call{name_node(tree_, "slice", at), tree_.list(args), {}});
+  }
+
+  // 3.14 makes a constant of a slice whose bounds are written as constants. This one was built when
+  // it ran: its bounds were computed from constants, as `+1` is.
+  void keep_built(NodeId node) {
+    if (tree_.module().version.minor < 14) return;
+    auto slice = tree_.as<ast::Slice>(node);
+    NodeId* computed = nullptr;
+    for (NodeId* bound : {&slice.lower, &slice.upper, &slice.step}) {
+      if (!bound->valid()) continue;
+      const Const* constant = constant_of(tree_, *bound);
+      if (!constant || !is_written(*constant)) return;
+      const bool is_number = constant->kind == ConstKind::Int ||
+                             constant->kind == ConstKind::BigInt ||
+                             constant->kind == ConstKind::Float;
+      if (is_number) computed = bound;
+    }
+    if (!computed) return;
+    const auto plus = static_cast<uint32_t>(ast::UnaryOperator::UAdd);
+    *computed = tree_.add(ast::UnaryOp{plus, *computed}, tree_.where(*computed));
+    tree_.set(node, slice);
+  }
+
+  // Whether one literal says the constant, without an operator.
+  bool is_written(const Const& constant) const {
+    switch (constant.kind) {
+      case ConstKind::None:
+      case ConstKind::False:
+      case ConstKind::True:
+      case ConstKind::Ellipsis:
+      case ConstKind::Str:
+      case ConstKind::Bytes:
+        return true;
+      case ConstKind::Int:
+        return constant.integer >= 0;
+      case ConstKind::BigInt:
+        return !tree_.text(constant.text).starts_with('-');
+      case ConstKind::Float:
+        return constant.real >= 0 && !std::signbit(constant.real);
+      case ConstKind::Complex:
+      case ConstKind::StopIteration:
+      case ConstKind::Tuple:
+      case ConstKind::List:
+      case ConstKind::Set:
+      case ConstKind::FrozenSet:
+      case ConstKind::Dict:
+      case ConstKind::Slice:
+      case ConstKind::Code:
+      case ConstKind::Opaque:
+        return false;
+    }
+    return false;
+  }
+
+  // 3.14 stores the elements of a short tuple display one by one. This tuple was unpacked, so it was
+  // a constant before anybody saw what becomes of it.
+  void keep_unpacked(NodeId node) {
+    if (tree_.module().version.minor < 14) return;
+    auto assign = tree_.as<ast::Assign>(node);
+    const auto targets = tree_.items(assign.targets);
+    const Const* constant = constant_of(tree_, assign.value);
+    if (targets.size() != 1 || !tree_.is(targets[0], Kind::Tuple) || !constant ||
+        constant->kind != ConstKind::Tuple) {
+      return;
+    }
+    const auto names = tree_.items(tree_.as<ast::Tuple>(targets[0]).elts);
+    const bool has_star = std::any_of(names.begin(), names.end(), [&](NodeId name) {
+      return tree_.is(name, Kind::Starred);
+    });
+    if (has_star || names.size() != constant->items.size() || names.size() > 3) return;
+    const ast::Where at = tree_.where(node);
+    Const yes;
+    yes.kind = ConstKind::True;
+    const NodeId test = tree_.add(ast::Constant{tree_.module().add(yes)}, at);
+    assign.value = tree_.add(ast::IfExp{test, assign.value, none_node(tree_, at)}, at);
+    tree_.set(node, assign);
   }
 
   void write_slice(NodeId node, const Const& slice) {

@@ -137,6 +137,11 @@ Statements dead_code(ast::Tree& tree, const Symbols& symbols) {
   for (const Symbol symbol : symbols.unused_cells) {
     dead.push_back(tree.add(ast::Expr{tree.add(ast::Lambda{NodeId(), name(symbol)})}));
   }
+  if (symbols.lacks_class_dict) {
+    const NodeId alias = tree.add(
+        ast::TypeAlias{name_node(tree, "_", {}), tree.list({}), none_node(tree, {})});
+    dead.push_back(alias);
+  }
   if (symbols.lacks_yield) dead.push_back(tree.add(ast::Expr{tree.add(ast::Yield{})}));
   return dead;
 }

@@ -159,9 +159,9 @@ Symbols symbols_of(const object::Module& module, const ir::Function& function, S
   const Names captured =
       scope == ScopeKind::Class ? free_of_nested(module, function) : uses.captured;
   for (const Symbol name : code.cellvars) {
-    if (!captured.contains(name) && can_be_mentioned(module.text(name))) {
-      symbols.unused_cells.push_back(name);
-    }
+    if (captured.contains(name)) continue;
+    if (can_be_mentioned(module.text(name))) symbols.unused_cells.push_back(name);
+    if (module.text(name) == "__classdict__") symbols.lacks_class_dict = true;
   }
   if (scope == ScopeKind::Function) {
     const size_t args = code.argcount + code.kwonlyargcount +
