@@ -1,7 +1,6 @@
 #include "structure/blocks.h"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 
 #include "structure/expressions.h"
@@ -47,12 +46,8 @@ class Normaliser {
 
   void put_in_order(const Task& task) {
     const Kind kind = tree_.kind(task.node);
-    if (kind == Kind::Slice) {
-      if (task.is_subscript) {
-        keep_built(task.node);
-      } else {
-        make_call(task.node);
-      }
+    if (kind == Kind::Slice && !task.is_subscript) {
+      make_call(task.node);
     } else if (kind == Kind::Assign) {
       keep_unpacked(task.node);
     } else if (kind == Kind::Constant) {
@@ -102,58 +97,6 @@ class Normaliser {
     std::vector<NodeId> args = {bound(slice.lower), bound(slice.upper)};
     if (slice.step.valid()) args.push_back(slice.step);
     tree_.set(node, ast::Call{name_node(tree_, "slice", at), tree_.list(args), {}});
-  }
-
-  // 3.14 makes a constant of a slice whose bounds are written as constants. This one was built when
-  // it ran: its bounds were computed from constants, as `+1` is.
-  void keep_built(NodeId node) {
-    if (tree_.module().version.minor < 14) return;
-    auto slice = tree_.as<ast::Slice>(node);
-    NodeId* computed = nullptr;
-    for (NodeId* bound : {&slice.lower, &slice.upper, &slice.step}) {
-      if (!bound->valid()) continue;
-      const Const* constant = constant_of(tree_, *bound);
-      if (!constant || !is_written(*constant)) return;
-      const bool is_number = constant->kind == ConstKind::Int ||
-                             constant->kind == ConstKind::BigInt ||
-                             constant->kind == ConstKind::Float;
-      if (is_number) computed = bound;
-    }
-    if (!computed) return;
-    const auto plus = static_cast<uint32_t>(ast::UnaryOperator::UAdd);
-    *computed = tree_.add(ast::UnaryOp{plus, *computed}, tree_.where(*computed));
-    tree_.set(node, slice);
-  }
-
-  // Whether one literal says the constant, without an operator.
-  bool is_written(const Const& constant) const {
-    switch (constant.kind) {
-      case ConstKind::None:
-      case ConstKind::False:
-      case ConstKind::True:
-      case ConstKind::Ellipsis:
-      case ConstKind::Str:
-      case ConstKind::Bytes:
-        return true;
-      case ConstKind::Int:
-        return constant.integer >= 0;
-      case ConstKind::BigInt:
-        return !tree_.text(constant.text).starts_with('-');
-      case ConstKind::Float:
-        return constant.real >= 0 && !std::signbit(constant.real);
-      case ConstKind::Complex:
-      case ConstKind::StopIteration:
-      case ConstKind::Tuple:
-      case ConstKind::List:
-      case ConstKind::Set:
-      case ConstKind::FrozenSet:
-      case ConstKind::Dict:
-      case ConstKind::Slice:
-      case ConstKind::Code:
-      case ConstKind::Opaque:
-        return false;
-    }
-    return false;
   }
 
   // 3.14 stores the elements of a short tuple display one by one. This tuple was unpacked, so it was

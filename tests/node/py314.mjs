@@ -1,6 +1,7 @@
 // CPython 3.14 for the tests: `node py314.mjs PYODIDE_DIR SCRIPT.py ARGS...` runs a script in the
 // WebAssembly build of CPython that the npm package pyodide holds. The folders of the host are
-// visible under their own paths; what the script prints goes to stdout line by line.
+// visible under their own paths; what the script prints goes to stdout line by line, and it may
+// read stdin.
 import fs from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
@@ -26,8 +27,19 @@ for (const name of fs.readdirSync("/")) {
     // A folder that this user may not read.
   }
 }
-py.setStdout({ batched: (line) => fs.writeSync(1, line + "\n") });
-py.setStderr({ batched: (line) => fs.writeSync(2, line + "\n") });
+// A pipe takes as much as it has room for.
+function write(file, text) {
+  let rest = Buffer.from(text);
+  while (rest.length > 0) {
+    try {
+      rest = rest.subarray(fs.writeSync(file, rest));
+    } catch (error) {
+      if (error.code !== "EAGAIN") throw error;
+    }
+  }
+}
+py.setStdout({ batched: (line) => write(1, line + "\n") });
+py.setStderr({ batched: (line) => write(2, line + "\n") });
 py.globals.set("ARGV", py.toPy(argv));
 py.globals.set("CWD", process.cwd());
 const status = py.runPython(`

@@ -13,6 +13,7 @@ from typing import Dict, List
 import pytest
 from needs import VERSIONS, need
 from pellucid import DecompileError, decompile_pyc
+from py314 import python314
 
 _COMPILE = """
 import py_compile, sys
@@ -24,6 +25,11 @@ for line in sys.stdin.read().splitlines():
 
 def corpus() -> Path:
     return Path(need("shared")) / "judge" / "corpora" / "depyf85.list"
+
+
+def sources() -> "List[Path]":
+    listing = corpus()
+    return [listing.parent / line for line in listing.read_text().split()]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -47,10 +53,8 @@ def test_the_judge_accepts_all_85(version: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_our_own_verdict_on_all_85(version: str, tmp_path: Path) -> None:
-    listing = corpus()
-    sources = [listing.parent / line for line in listing.read_text().split()]
-    targets = [tmp_path / f"{path.stem}.pyc" for path in sources]
-    pairs = "\n".join(f"{source}\t{target}" for source, target in zip(sources, targets))
+    targets = [tmp_path / f"{path.stem}.pyc" for path in sources()]
+    pairs = "\n".join(f"{source}\t{target}" for source, target in zip(sources(), targets))
     command = [str(need(f"python{version}")), "-I", "-c", _COMPILE]
     subprocess.run(command, input=pairs.encode(), check=True)
     bad: Dict[str, str] = {}
@@ -62,6 +66,30 @@ def test_our_own_verdict_on_all_85(version: str, tmp_path: Path) -> None:
             continue
         if not verdict.at_least("equivalent"):
             bad[target.stem] = str(verdict)
+    assert not bad, _lines(bad)
+
+
+def test_the_judge_accepts_all_85_on_3_14() -> None:
+    judge = corpus().parent.parent / "judge.py"
+    python = python314()
+    bad: Dict[str, str] = {}
+    for source in sources():
+        pyc = python.pyc(source.read_text())
+        text = decompile_pyc(pyc).source
+        found = python.ask(do="judge", judge=str(judge), code=pyc[16:].hex(), source=text)
+        if found.get("verdict") not in ("exact", "equivalent"):
+            bad[source.stem] = str(found.get("error") or found.get("reason"))
+    assert not bad, _lines(bad)
+
+
+def test_our_own_verdict_on_all_85_on_3_14() -> None:
+    python = python314()
+    bad: Dict[str, str] = {}
+    for source in sources():
+        pyc = python.pyc(source.read_text())
+        verdict = python.verdict(pyc, decompile_pyc(pyc).source)
+        if verdict not in ("identical", "equivalent"):
+            bad[source.stem] = verdict
     assert not bad, _lines(bad)
 
 
