@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Dict, List
 
 import pytest
-from needs import VERSIONS, need
+from needs import ALL_VERSIONS, need
 from pellucid import DecompileError, decompile_pyc
-from py314 import python314
 
 _COMPILE = """
 import py_compile, sys
@@ -27,12 +26,7 @@ def corpus() -> Path:
     return Path(need("shared")) / "judge" / "corpora" / "depyf85.list"
 
 
-def sources() -> "List[Path]":
-    listing = corpus()
-    return [listing.parent / line for line in listing.read_text().split()]
-
-
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", ALL_VERSIONS)
 def test_the_judge_accepts_all_85(version: str, tmp_path: Path) -> None:
     listing = corpus()
     python = need(f"python{version}")
@@ -51,10 +45,12 @@ def test_the_judge_accepts_all_85(version: str, tmp_path: Path) -> None:
     assert not bad, _lines(bad)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", ALL_VERSIONS)
 def test_our_own_verdict_on_all_85(version: str, tmp_path: Path) -> None:
-    targets = [tmp_path / f"{path.stem}.pyc" for path in sources()]
-    pairs = "\n".join(f"{source}\t{target}" for source, target in zip(sources(), targets))
+    listing = corpus()
+    sources = [listing.parent / line for line in listing.read_text().split()]
+    targets = [tmp_path / f"{path.stem}.pyc" for path in sources]
+    pairs = "\n".join(f"{source}\t{target}" for source, target in zip(sources, targets))
     command = [str(need(f"python{version}")), "-I", "-c", _COMPILE]
     subprocess.run(command, input=pairs.encode(), check=True)
     bad: Dict[str, str] = {}
@@ -66,30 +62,6 @@ def test_our_own_verdict_on_all_85(version: str, tmp_path: Path) -> None:
             continue
         if not verdict.at_least("equivalent"):
             bad[target.stem] = str(verdict)
-    assert not bad, _lines(bad)
-
-
-def test_the_judge_accepts_all_85_on_3_14() -> None:
-    judge = corpus().parent.parent / "judge.py"
-    python = python314()
-    bad: Dict[str, str] = {}
-    for source in sources():
-        pyc = python.pyc(source.read_text())
-        text = decompile_pyc(pyc).source
-        found = python.ask(do="judge", judge=str(judge), code=pyc[16:].hex(), source=text)
-        if found.get("verdict") not in ("exact", "equivalent"):
-            bad[source.stem] = str(found.get("error") or found.get("reason"))
-    assert not bad, _lines(bad)
-
-
-def test_our_own_verdict_on_all_85_on_3_14() -> None:
-    python = python314()
-    bad: Dict[str, str] = {}
-    for source in sources():
-        pyc = python.pyc(source.read_text())
-        verdict = python.verdict(pyc, decompile_pyc(pyc).source)
-        if verdict not in ("identical", "equivalent"):
-            bad[source.stem] = verdict
     assert not bad, _lines(bad)
 
 
