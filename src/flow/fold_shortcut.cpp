@@ -1,5 +1,6 @@
-// `any(...)`, `all(...)` and `tuple(...)` of a generator expression in 3.14: the compiler writes the
-// loop of the builtin in front of the call, behind a test that the name still means the builtin.
+// `any(...)`, `all(...)` and `tuple(...)` of a generator expression in 3.14: the compiler writes
+// the loop of the builtin in front of the call, behind a test that the name still means the
+// builtin.
 //
 //   i:    COPY 1; LOAD_COMMON_CONSTANT any; IS_OP 0; POP_JUMP_IF_FALSE t
 //         POP_TOP                           (tuple: and BUILD_LIST 0)

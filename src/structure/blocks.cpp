@@ -99,8 +99,8 @@ class Normaliser {
     tree_.set(node, ast::Call{name_node(tree_, "slice", at), tree_.list(args), {}});
   }
 
-  // 3.14 stores the elements of a short tuple display one by one. This tuple was unpacked, so it was
-  // a constant before anybody saw what becomes of it.
+  // 3.14 stores the elements of a short tuple display one by one. This tuple was unpacked, so it
+  // was a constant before anybody saw what becomes of it.
   void keep_unpacked(NodeId node) {
     if (tree_.module().version.minor < 14) return;
     auto assign = tree_.as<ast::Assign>(node);
@@ -111,9 +111,8 @@ class Normaliser {
       return;
     }
     const auto names = tree_.items(tree_.as<ast::Tuple>(targets[0]).elts);
-    const bool has_star = std::any_of(names.begin(), names.end(), [&](NodeId name) {
-      return tree_.is(name, Kind::Starred);
-    });
+    const bool has_star = std::any_of(names.begin(), names.end(),
+                                      [&](NodeId name) { return tree_.is(name, Kind::Starred); });
     if (has_star || names.size() != constant->items.size() || names.size() > 3) return;
     const ast::Where at = tree_.where(node);
     Const yes;

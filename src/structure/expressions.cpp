@@ -77,8 +77,8 @@ void keep_built(ast::Tree& tree, ast::Slice& slice, ast::Where where) {
     if (is_number) computed = bound;
   }
   if (!computed) return;
-  *computed = tree.add(
-      ast::UnaryOp{static_cast<uint32_t>(ast::UnaryOperator::UAdd), *computed}, where);
+  *computed =
+      tree.add(ast::UnaryOp{static_cast<uint32_t>(ast::UnaryOperator::UAdd), *computed}, where);
 }
 
 // BUILD_SLICE 3 says a step even if it is None; an absent bound is a None that nobody wrote.

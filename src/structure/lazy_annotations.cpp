@@ -2,9 +2,9 @@
 // annotations on demand.
 //
 // An annotation that is not sure to be reached has an index: where it is reached, the index is put
-// into the set `__conditional_annotations__`, which `__annotate__` asks. All annotations of a module
-// are of this kind. Those at the top of a class body leave no trace there but their places in the
-// dict; those in dead code have an index that nothing adds.
+// into the set `__conditional_annotations__`, which `__annotate__` asks. All annotations of a
+// module are of this kind. Those at the top of a class body leave no trace there but their places
+// in the dict; those in dead code have an index that nothing adds.
 #include <algorithm>
 #include <string>
 #include <unordered_map>

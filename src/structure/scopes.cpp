@@ -138,8 +138,8 @@ Statements dead_code(ast::Tree& tree, const Symbols& symbols) {
     dead.push_back(tree.add(ast::Expr{tree.add(ast::Lambda{NodeId(), name(symbol)})}));
   }
   if (symbols.lacks_class_dict) {
-    const NodeId alias = tree.add(
-        ast::TypeAlias{name_node(tree, "_", {}), tree.list({}), none_node(tree, {})});
+    const NodeId alias =
+        tree.add(ast::TypeAlias{name_node(tree, "_", {}), tree.list({}), none_node(tree, {})});
     dead.push_back(alias);
   }
   if (symbols.lacks_yield) dead.push_back(tree.add(ast::Expr{tree.add(ast::Yield{})}));
