@@ -31,7 +31,8 @@ bool PatternReader::read(Place start) {
 
 // One block further. False: what comes next is no part of the pattern's tests.
 bool PatternReader::step() {
-  if (blocks_.size() > g_.size()) return false;
+  // Each alternative reads the join once more.
+  if (blocks_.size() > 2 * g_.size() + 2) return false;
   if (at_.index == 0 && meets_others()) return true;
   settle();
   const std::optional<Test> test = find_test();
