@@ -20,7 +20,7 @@ namespace pellucid::cli {
 namespace {
 
 constexpr const char* kUsage =
-    "usage: pellucid decompile FILE.pyc... [-o FILE]\n"
+    "usage: pellucid decompile FILE.pyc... [-o FILE] [--verify]\n"
     "       pellucid dis FILE.pyc...\n"
     "       pellucid dump --stage=STAGE FILE.pyc...    STAGE: module raw stream flow ir ast\n"
     "       pellucid --version\n";
@@ -33,6 +33,7 @@ struct Arguments {
   std::string stage;
   std::string out;
   std::vector<std::string> files;
+  bool verify = false;
 };
 
 std::optional<Arguments> parse(int argc, char** argv) {
@@ -45,6 +46,8 @@ std::optional<Arguments> parse(int argc, char** argv) {
       parsed.out = argv[++i];
     } else if (argument.starts_with("--stage=")) {
       parsed.stage = argument.substr(std::strlen("--stage="));
+    } else if (argument == "--verify" || argument == "--verify=relowered") {
+      parsed.verify = true;
     } else if (argument.size() > 1 && argument[0] == '-') {
       return std::nullopt;
     } else {
@@ -75,9 +78,24 @@ Result<std::vector<uint8_t>> read_file(const std::string& path) {
 struct Answer {
   std::string text;
   std::vector<Error> complaints;
+  std::string verdict;  // empty: not asked for
 };
 
-Answer plain(std::string text) { return {std::move(text), {}}; }
+Answer plain(std::string text) { return {std::move(text), {}, {}}; }
+
+// The worst verdict of all code objects and how many have it; each that is unproven is a complaint.
+void add_verdict(const verify::Verdict& verdict, Answer& answer) {
+  size_t unproven = 0;
+  for (const verify::CodeVerdict& code : verdict.codes) {
+    if (code.status != verify::Status::Unproven) continue;
+    ++unproven;
+    answer.complaints.push_back(
+        {ErrorCode::Unsupported, code.offset_a, "unproven: " + code.path + ": " + code.reason});
+  }
+  answer.verdict = (unproven == 0 ? "equivalent" : "unproven") + std::string(" (relowered), ") +
+                   std::to_string(verdict.codes.size() - unproven) + " of " +
+                   std::to_string(verdict.codes.size()) + " code objects proven";
+}
 
 Result<Answer> answer_for(const Arguments& arguments, const std::string& path) {
   PELLUCID_TRY(const std::vector<uint8_t> bytes, read_file(path));
@@ -87,13 +105,16 @@ Result<Answer> answer_for(const Arguments& arguments, const std::string& path) {
     PELLUCID_TRY(std::string text, driver::dump_stage(module, module.root, arguments.stage));
     return plain(std::move(text));
   }
-  PELLUCID_TRY(driver::Output output, driver::decompile(module, module.root));
+  driver::Options options;
+  options.verify = arguments.verify;
+  PELLUCID_TRY(driver::Output output, driver::decompile(module, module.root, options));
   Answer answer = plain(std::move(output.source));
   for (const driver::Diagnostic& diagnostic : output.diagnostics) {
     const std::string_view name = module.text(module[diagnostic.code].qualname);
     answer.complaints.push_back(
         {ErrorCode::Unsupported, diagnostic.offset, std::string(name) + ": " + diagnostic.message});
   }
+  if (output.verdict) add_verdict(*output.verdict, answer);
   return answer;
 }
 
@@ -146,6 +167,9 @@ int run(const Arguments& arguments) {
     for (const Error& complaint : answer->complaints) {
       complain(path, complaint);
       status = 1;
+    }
+    if (!answer->verdict.empty()) {
+      std::fprintf(stderr, "pellucid: %s: %s\n", path.c_str(), answer->verdict.c_str());
     }
   }
   return status;

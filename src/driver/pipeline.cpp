@@ -13,6 +13,7 @@
 #include "structure/expressions.h"
 #include "structure/recover.h"
 #include "structure/scopes.h"
+#include "verify/lower/lower.h"
 
 namespace pellucid::driver {
 namespace {
@@ -117,6 +118,9 @@ Result<Output> decompile(object::Module& module, object::CodeId root, const Opti
     if (module.consts[i].kind == object::ConstKind::Opaque) {
       out.opaques.push_back(object::ConstId(i));
     }
+  }
+  if (options.verify && tree.is(top, ast::Kind::Module)) {
+    out.verdict = verify::compare(module, root, verify::relower(tree, top));
   }
   return out;
 }

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "object/code.h"
+#include "verify/compare.h"
 
 namespace pellucid::driver {
 
@@ -14,6 +16,7 @@ struct Options {
   bool keep_lines = false;  // put statements on their original lines where that is possible
   bool force_unstructured =
       false;  // print every function as a state machine (a test of the last resort)
+  bool verify = false;  // lower the tree again and compare (modules only)
 };
 
 // Where a line of the printed source comes from.
@@ -36,6 +39,7 @@ struct Output {
   std::vector<LineMapEntry> line_map;
   std::vector<object::ConstId> opaques;  // constants that the source refers to by name
   std::vector<Diagnostic> diagnostics;
+  std::optional<verify::Verdict> verdict;  // of the relowered tier, where it was asked for
 };
 
 // Decompiles `root` with everything nested in it. `module` gains the few names and constants that
