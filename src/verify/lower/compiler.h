@@ -202,6 +202,7 @@ class Compiler {
   void try_finally(const ast::Try& node);
   void try_except(const ast::Try& node);
   void try_star(const ast::Try& node);
+  void star_clause(NodeId node);
   void clause(NodeId node, Label end);
   void unbind(Symbol name);
   void push_exception();
@@ -232,7 +233,10 @@ class Compiler {
   void type_alias(NodeId node);
   void generic_function(NodeId node, uint32_t flags);
   void generic_class(NodeId node);
-  CodeId annotation_code(NodeId value, ScopeId scope, Symbol name);
+  // The function of an annotation scope, on the stack.
+  void deferred(NodeId value, ScopeId scope, Symbol name);
+  CodeId hidden_code(NodeId node, Symbol name, const object::Code& header,
+                     const std::function<void()>& body);
 
   const Tree& tree_;
   Lowered& out_;

@@ -169,7 +169,7 @@ CodeId Compiler::class_code(NodeId node) {
       store_name("__firstlineno__");
     }
     if (!tree_.items(def.type_params).empty()) {
-      emit().op(Op::LoadDeref, text(".type_params").value);
+      load_name(".type_params");
       store_name("__type_params__");
     }
     if (symbols_[scope].needs_class_dictionary) {
@@ -183,7 +183,7 @@ CodeId Compiler::class_code(NodeId node) {
       load(tuple_constant(names));
       store_name("__static_attributes__");
     }
-    if (symbols_[scope].needs_class_dictionary && since(13)) {
+    if (symbols_[scope].needs_class_dictionary) {
       load_closure(text("__classdict__"));
       store_name("__classdictcell__");
     }

@@ -157,9 +157,69 @@ void Compiler::with_end(bool is_async, Label end) {
   emit().jump(end);
 }
 
+// except*: each clause takes what it matches out of a group; what is raised by them and what nobody
+// takes is collected in a list, and raised again together.
 void Compiler::try_star(const ast::Try& node) {
-  (void)node;
-  give_up("except* not supported");
+  const Label failed = emit().label();
+  const Label end = emit().label();
+  emit().protect(failed, false);
+  unit().enclosing.push_back({Enclosing::kTryExcept, {}, {}, {}, {}, false});
+  statements(node.body);
+  unit().enclosing.pop_back();
+  emit().unprotect();
+  statements(node.orelse);
+  emit().jump(end);
+  emit().place_handler(failed);
+  push_exception();
+  emit().op(Op::BuildList, 0);
+  emit().op(Op::Copy, 2);
+  for (NodeId handler : tree_.items(node.handlers)) star_clause(handler);
+  const Label reraise = emit().label();
+  emit().op(Op::ListAppend, 1);
+  emit().op(Op::Intrinsic2, bytecode::kPrepReraiseStar);
+  emit().op(Op::Copy, 1);
+  emit().branch_none(false, reraise);
+  emit().op(Op::Pop);
+  emit().op(Op::PopExcept, 1);
+  emit().jump(end);
+  emit().place(reraise);
+  emit().op(Op::Swap, 2);
+  emit().op(Op::PopExcept, 1);
+  emit().reraise(false);
+  emit().place(end);
+}
+
+void Compiler::star_clause(NodeId node) {
+  const auto handler = tree_.as<ast::ExceptHandler>(node);
+  const Label none = emit().label();
+  const Label next = emit().label();
+  const Label cleanup = emit().label();
+  const bool named = handler.name.valid();
+  if (!handler.type.valid()) give_up("except* without a type");
+  expression(handler.type);
+  emit().op(Op::EgMatch);
+  emit().op(Op::Copy, 1);
+  emit().branch_none(true, none);
+  if (named) {
+    name(handler.name, Use::Store);
+  } else {
+    emit().op(Op::Pop);
+  }
+  emit().protect(cleanup, true);
+  unit().enclosing.push_back({Enclosing::kStarHandler, {}, {}, {}, {}, false});
+  statements(handler.body);
+  unit().enclosing.pop_back();
+  emit().unprotect();
+  if (named) unbind(handler.name);
+  emit().jump(next);
+  emit().place_handler(cleanup);
+  if (named) unbind(handler.name);
+  emit().op(Op::ListAppend, 3);
+  emit().op(Op::Pop);
+  emit().jump(next);
+  emit().place(none);
+  emit().op(Op::Pop);
+  emit().place(next);
 }
 
 }  // namespace pellucid::verify::lower
