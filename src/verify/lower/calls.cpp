@@ -55,8 +55,8 @@ bool Compiler::super_attribute(NodeId value, Symbol attr, Op load) {
   if (here == nullptr || here->binding != Binding::GlobalImplicit || !scope().is_function()) {
     return false;
   }
-  const Entry* global = symbols_[ScopeId(0u)].find(super);
-  if (global != nullptr && global->binding != Binding::GlobalImplicit) return false;
+  // A module that says `super` itself may bind it to something else.
+  if (symbols_[ScopeId(0u)].find(super) != nullptr) return false;
   const auto args = tree_.items(call.args);
   if (!tree_.items(call.keywords).empty()) return false;
   if (args.size() == 2) {
@@ -102,7 +102,7 @@ void Compiler::plain_arguments(std::span<const NodeId> args, std::span<const Nod
   for (NodeId keyword : keywords) {
     const auto part = tree_.as<ast::keyword>(keyword);
     expression(part.value);
-    names.push_back(string_constant(out_.module.text(mangled(part.arg))));
+    names.push_back(string_constant(out_.module.text(part.arg)));
   }
   load(tuple_constant(names));
   emit().op(Op::CallKw, positional + static_cast<uint32_t>(keywords.size()), slots);
@@ -112,7 +112,7 @@ void Compiler::keyword_part(std::span<const NodeId> keywords) {
   const auto count = static_cast<uint32_t>(keywords.size());
   const bool big = since(10) && keywords.size() * 2 > kMostOnStack;
   const auto key_of = [&](NodeId keyword) {
-    return string_constant(out_.module.text(mangled(tree_.as<ast::keyword>(keyword).arg)));
+    return string_constant(out_.module.text(tree_.as<ast::keyword>(keyword).arg));
   };
   if (count > 1 && !big) {
     std::vector<ConstId> names;

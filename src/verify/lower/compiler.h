@@ -140,6 +140,7 @@ class Compiler {
   void dictionary_part(std::span<const NodeId> keys, std::span<const NodeId> values);
   void dictionary_38(std::span<const NodeId> keys, std::span<const NodeId> values);
   void joined_string(const ast::JoinedStr& node);
+  void format_specification(NodeId node);
   void formatted_value(const ast::FormattedValue& node);
 
   void call_expression(NodeId node);

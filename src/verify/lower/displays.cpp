@@ -89,12 +89,13 @@ void Compiler::sequence(Display display, std::span<const NodeId> elements, uint3
 }
 
 void Compiler::unpacked_38(Display display, std::span<const NodeId> elements) {
+  const Op part = display == Display::Set ? Op::BuildSet : Op::BuildTuple;
   uint32_t parts = 0;
   uint32_t pending = 0;
   for (NodeId element : elements) {
     if (tree_.is(element, Kind::Starred)) {
       if (pending > 0) {
-        emit().op(Op::BuildTuple, pending);
+        emit().op(part, pending);
         ++parts;
       }
       pending = 0;
@@ -107,7 +108,7 @@ void Compiler::unpacked_38(Display display, std::span<const NodeId> elements) {
   }
   if (parts > 0) {
     if (pending > 0) {
-      emit().op(Op::BuildTuple, pending);
+      emit().op(part, pending);
       ++parts;
     }
     const Op unpack = display == Display::Tuple  ? Op::BuildTupleUnpack
@@ -205,13 +206,23 @@ void Compiler::formatted_value(const ast::FormattedValue& node) {
                                                        : 0;
   expression(node.value);
   if (since(13) && conversion != 0) emit().op(Op::Convert, conversion);
-  if (node.format_spec.valid()) expression(node.format_spec);
+  if (node.format_spec.valid()) format_specification(node.format_spec);
   emit().op(Op::Format, since(13) ? 0 : conversion, node.format_spec.valid() ? 1 : 0);
+}
+
+void Compiler::format_specification(NodeId node) {
+  const auto values = tree_.items(tree_.as<ast::JoinedStr>(node).values);
+  // 3.12 sees an empty text behind a nested field at the end.
+  if (minor_ != 12 || values.empty() || !tree_.is(values.back(), Kind::FormattedValue)) {
+    return expression(node);
+  }
+  expressions(values);
+  load_text("");
+  emit().op(Op::BuildString, static_cast<uint32_t>(values.size()) + 1);
 }
 
 void Compiler::joined_string(const ast::JoinedStr& node) {
   const auto values = tree_.items(node.values);
-  if (values.empty()) return load_text("");
   if (since(11) && values.size() > kMostOnStack) {
     load_text("");
     emit().op(Op::LoadAttr, text("join").value);
@@ -223,7 +234,7 @@ void Compiler::joined_string(const ast::JoinedStr& node) {
     return call(1);
   }
   expressions(values);
-  if (values.size() > 1) emit().op(Op::BuildString, static_cast<uint32_t>(values.size()));
+  if (values.size() != 1) emit().op(Op::BuildString, static_cast<uint32_t>(values.size()));
 }
 
 }  // namespace pellucid::verify::lower

@@ -8,6 +8,9 @@ namespace pellucid::verify::lower {
 
 namespace {
 
+// A statement that there is not.
+constexpr int32_t kNoLine = 0x7fffffff;
+
 // Of a StoreFast: it puts back what an inlined comprehension has kept.
 constexpr uint32_t kPutsBack = 1;
 
@@ -126,8 +129,8 @@ Instr Emitter::instr(Op op, uint32_t a, uint32_t b) const {
 void Emitter::settle_stores(std::vector<Instr>& code) const {
   for (size_t i = 0; i < code.size(); ++i) {
     if (code[i].op == Op::Swap && !is_nothing(code[i])) spend_swaps(code, i);
-    // Of two stores to one local in a row the first is left out (3.12+).
-    if (minor_ < 12 || i + 1 == code.size() || code[i].op != Op::StoreFast ||
+    // Of two stores to one local in a row the first is left out (3.13+).
+    if (minor_ < 13 || i + 1 == code.size() || code[i].op != Op::StoreFast ||
         code[i + 1].op != Op::StoreFast || code[i].a != code[i + 1].a ||
         code[i].line != code[i + 1].line || code[i].b == kPutsBack || code[i + 1].b == kPutsBack) {
       continue;
@@ -162,6 +165,11 @@ void Emitter::op(Op op, uint32_t a, uint32_t b) {
   }
   ++written_;
   if (live_) now().instrs.push_back(made);
+}
+
+void Emitter::drop() {
+  op(Op::Pop);
+  if (live_ && minor_ < 13) now().instrs.back().line = kNoLine;
 }
 
 void Emitter::jump(Label to) {

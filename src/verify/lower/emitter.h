@@ -32,6 +32,8 @@ class Emitter {
   // What comes next stands at `label`.
   void place(Label label);
   void op(Op op, uint32_t a = 0, uint32_t b = 0);
+  // Pops what a statement has no use for; up to 3.12 on no line, so that it stays behind stores.
+  void drop();
   void jump(Label to);
   // Pops a value and jumps where its truth is `when`.
   void branch(bool when, Label to);

@@ -12,10 +12,18 @@ void Compiler::while_loop(const ast::While& node) {
   emit().place(start);
   if (!truth) jump_if(node.test, false, otherwise);
   if (truth == false) emit().jump(otherwise);
+  const Label body = emit().label();
+  emit().place(body);
   unit().enclosing.push_back({Enclosing::kWhile, start, end, {}, {}, false});
   statements(node.body);
   unit().enclosing.pop_back();
-  emit().jump(start);
+  // Since 3.10 the test is written once more at the end.
+  if (since(10) && !truth && emit().live()) {
+    jump_if(node.test, true, body);
+    emit().jump(otherwise);
+  } else {
+    emit().jump(start);
+  }
   emit().place(otherwise);
   statements(node.orelse);
   emit().place(end);

@@ -104,7 +104,7 @@ void Compiler::statement(NodeId node) {
 void Compiler::expression_statement(NodeId value) {
   if (tree_.is(value, Kind::Constant)) return;
   expression(value);
-  emit().op(Op::Pop);
+  emit().drop();
 }
 
 // What is known of a test before the program runs; CPython compiles no code for the other way.

@@ -31,7 +31,11 @@ constexpr uint32_t kBarryFlag = 0x400000;
 class Collector {
  public:
   Collector(Symbols& symbols, const Tree& tree)
-      : symbols_(symbols), tree_(tree), minor_(symbols.module_.version.minor) {}
+      : symbols_(symbols), tree_(tree), minor_(symbols.module_.version.minor) {
+    // The numbers of these flags changed with 3.9 and in the midst of 3.8.
+    const object::Module& original = tree.module();
+    has_new_flags_ = minor_ >= 9 || (original[original.root].flags & 0xf000000u) != 0;
+  }
 
   void run(NodeId root) {
     const ScopeId module = open(ScopeKind::Module, ScopeId(), root, Role::Body);
@@ -99,10 +103,10 @@ class Collector {
       const std::string_view name = tree_.text(tree_.as<ast::alias>(alias).name);
       if (name == "annotations") {
         symbols_.future_annotations_ = true;
-        symbols_.future_flags_ |= minor_ >= 9 ? kAnnotationsFlag : kAnnotationsFlag38;
+        symbols_.future_flags_ |= has_new_flags_ ? kAnnotationsFlag : kAnnotationsFlag38;
       }
       if (name == "barry_as_FLUFL") {
-        symbols_.future_flags_ |= minor_ >= 9 ? kBarryFlag : kBarryFlag38;
+        symbols_.future_flags_ |= has_new_flags_ ? kBarryFlag : kBarryFlag38;
       }
     }
   }
@@ -251,11 +255,12 @@ class Collector {
     if (owner == scope) return bind(scope, target);
     const Scope& outer = at(owner);
     const Entry* known = outer.find(symbols_.mangle(target, outer.class_name));
-    const bool is_global = outer.kind == ScopeKind::Module ||
-                           (known != nullptr && (known->use & kGlobal));
-    note(owner, target, is_global && outer.kind != ScopeKind::Module ? kGlobal : kBound);
-    for (ScopeId at_scope = scope; at_scope != owner; at_scope = at(at_scope).parent) {
-      note(at_scope, target, is_global ? kGlobal : kNonlocal);
+    // At module level such a name is as good as declared global.
+    const bool is_global =
+        outer.kind == ScopeKind::Module || (known != nullptr && (known->use & kGlobal));
+    note(owner, target, is_global ? kGlobal : kBound);
+    for (ScopeId inner = scope; inner != owner; inner = at(inner).parent) {
+      note(inner, target, kBound | (is_global ? kGlobal : kNonlocal));
     }
   }
 
@@ -404,6 +409,7 @@ class Collector {
   Symbols& symbols_;
   const Tree& tree_;
   int minor_;
+  bool has_new_flags_ = true;
   std::vector<Todo> todo_;
 };
 
@@ -451,7 +457,11 @@ class Resolver {
       if (!scopes_[i].is_inlined) continue;
       inside[scopes_[i].parent.index()].push_back(ScopeId(i));
       for (const Entry& entry : scopes_[i].entries) {
-        if (scopes_[i].binds(entry.name)) scopes_[i].kept.push_back({entry.name, ScopeId(i)});
+        // A walrus that binds a global counts too; one that binds a variable of the function does
+        // not.
+        if ((entry.use & kBound) && !(entry.use & kNonlocal)) {
+          scopes_[i].kept.push_back({entry.name, ScopeId(i)});
+        }
       }
     }
     for (size_t i = scopes_.size(); i-- > 0;) {
@@ -493,6 +503,18 @@ class Resolver {
     if (entry.use == kHandedOn) return set(id, which, Binding::Free);
     // An inlined comprehension is a part of what holds it.
     if (scope.is_inlined && at(scope.parent).kind != ScopeKind::Class) return;
+    if (scope.in_class) {
+      // What the class binds is looked up there when it runs.
+      ScopeId p = scope.parent;
+      while (at(p).kind == ScopeKind::Annotation) p = at(p).parent;
+      const Entry* known = at(p).kind == ScopeKind::Class ? at(p).find(entry.name) : nullptr;
+      if (known != nullptr && (known->use & kGlobal)) {
+        return set(id, which, Binding::GlobalExplicit);
+      }
+      if (at(p).kind == ScopeKind::Class && at(p).binds(entry.name)) {
+        return set(id, which, Binding::GlobalImplicit);
+      }
+    }
     for (ScopeId p = scope.parent; p.valid(); p = at(p).parent) {
       const Scope& outer = at(p);
       if (outer.kind == ScopeKind::Module) break;
@@ -529,6 +551,7 @@ class Resolver {
     ScopeId host = owner;
     while (at(host).is_inlined) host = at(host).parent;
     if (host == owner) return;
+    if (!at(host).is_function()) return;
     if (Entry* own = at(host).find(name)) own->cell = true;
   }
 
