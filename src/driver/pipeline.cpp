@@ -80,7 +80,8 @@ ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& 
     const size_t first = tree.size();
     const Result<ast::ListId> body = body_of(module, code, tree, scopes, bodies);
     if (body.ok()) {
-      bodies[code.index()] = polish::run(tree, *body);
+      bodies[code.index()] =
+          polish::run(tree, *body, {.makes_f_strings_of_percent = module.version.minor >= 11});
     } else {
       const Error& error = body.error();
       diagnostics.push_back({code, static_cast<uint32_t>(error.offset), error.message});
