@@ -126,6 +126,14 @@ Result<Output> decompile(object::Module& module, object::CodeId root, const Opti
   return out;
 }
 
+verify::Verdict compare_with_tree(const object::Module& original, object::Module& module,
+                                  const verify::Options& options) {
+  ast::Tree tree(module);
+  std::vector<Diagnostic> diagnostics;
+  const ast::NodeId top = recover_all(module, module.root, tree, diagnostics);
+  return verify::compare(original, original.root, verify::relower(tree, top), options);
+}
+
 Result<std::string> dump_stage(object::Module& module, object::CodeId root,
                                const std::string& stage) {
   std::string text;

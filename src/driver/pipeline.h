@@ -46,6 +46,11 @@ struct Output {
 // the source needs and the original lacked.
 Result<Output> decompile(object::Module& module, object::CodeId root, const Options& options = {});
 
+// Whether `original` means what the tree says that `module` is decompiled to: the relowered tier for
+// two programs, with which tests show that it tells programs apart. Both roots are modules.
+verify::Verdict compare_with_tree(const object::Module& original, object::Module& module,
+                                  const verify::Options& options = {});
+
 // The text of one stage for one code object and all nested ones: "raw", "stream", "flow", "ir",
 // "ast".
 Result<std::string> dump_stage(object::Module& module, object::CodeId root,

@@ -36,7 +36,7 @@ bool Compiler::assign_in_parallel(const ast::Assign& node) {
   const auto targets = tree_.items(node.targets);
   if (!since(11) || targets.size() != 1 || !tree_.is(node.value, Kind::Tuple) ||
       !(tree_.is(targets[0], Kind::Tuple) || tree_.is(targets[0], Kind::List)) ||
-      constant_of(node.value)) {
+      (!since(14) && constant_of(node.value))) {
     return false;
   }
   const auto values = tree_.items(tree_.as<ast::Tuple>(node.value).elts);

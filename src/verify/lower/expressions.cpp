@@ -128,6 +128,16 @@ void Compiler::subscript(const ast::Subscript& node) {
 }
 
 void Compiler::slice(const ast::Slice& node) {
+  // 3.14 makes constants of slices.
+  if (since(14)) {
+    object::Const folded;
+    folded.kind = object::ConstKind::Slice;
+    for (NodeId part : {node.lower, node.upper, node.step}) {
+      const auto constant = part.valid() ? constant_of(part) : std::optional<ConstId>(none_);
+      if (constant) folded.items.push_back(*constant);
+    }
+    if (folded.items.size() == 3) return load(out_.module.add(std::move(folded)));
+  }
   expression_or_none(node.lower);
   expression_or_none(node.upper);
   if (node.step.valid()) expression(node.step);

@@ -137,7 +137,7 @@ void Compiler::unwind(const Enclosing& from, bool keeps_value) {
     case Enclosing::kWith:
     case Enclosing::kAsyncWith:
       emit().unprotect();
-      if (keeps_value) emit().op(Op::Swap, 2);
+      reach(since(14) ? 2 : 1);
       return call_exit(from.kind == Enclosing::kAsyncWith);
     case Enclosing::kHandler: {
       if (from.named) emit().unprotect();

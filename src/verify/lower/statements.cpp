@@ -243,7 +243,9 @@ void Compiler::body_with_docstring(ListId body, bool is_function) {
       if (out_.module[text].kind == object::ConstKind::Str) {
         first = 1;
         if (is_function) {
-          out_.module.codes[unit().code.index()].consts = {text};
+          object::Code& code = out_.module.codes[unit().code.index()];
+          code.consts = {text};
+          if (since(14)) code.flags |= object::kHasDocstring;
         } else {
           load(text);
           store_name("__doc__");

@@ -95,6 +95,14 @@ class Collector {
     here.entries[it->second].use |= use;
   }
 
+  void note_global(Symbol mangled) {
+    Scope& module = at(ScopeId(0u));
+    const auto [it, is_new] =
+        module.index.try_emplace(mangled, static_cast<uint32_t>(module.entries.size()));
+    if (is_new) module.entries.push_back({mangled, 0, Binding::GlobalImplicit, false});
+    module.entries[it->second].use |= kGlobal;
+  }
+
   void note_future(NodeId statement) {
     if (!tree_.is(statement, Kind::ImportFrom)) return;
     const auto import = tree_.as<ast::ImportFrom>(statement);
@@ -219,7 +227,12 @@ class Collector {
   }
 
   void declared(ListId names, ScopeId scope, Use use) {
-    for (NodeId name : tree_.items(names)) note(scope, tree_.as<ast::Name>(name).id, use);
+    for (NodeId name : tree_.items(names)) {
+      const Symbol id = tree_.as<ast::Name>(name).id;
+      note(scope, id, use);
+      // What anybody declares global is stored as a global at module level too.
+      if (use == kGlobal) note_global(symbols_.mangle(id, at(scope).class_name));
+    }
   }
 
   void alias(NodeId node, ScopeId scope) {
@@ -259,6 +272,7 @@ class Collector {
     const bool is_global =
         outer.kind == ScopeKind::Module || (known != nullptr && (known->use & kGlobal));
     note(owner, target, is_global ? kGlobal : kBound);
+    if (is_global) note_global(symbols_.mangle(target, outer.class_name));
     for (ScopeId inner = scope; inner != owner; inner = at(inner).parent) {
       note(inner, target, kBound | (is_global ? kGlobal : kNonlocal));
     }
@@ -305,6 +319,10 @@ class Collector {
       if (arg.valid()) annotation(tree_.as<ast::arg>(arg).annotation, outer);
     }
     annotation(def.returns, outer);
+    // 3.14 has a place for annotations that sees the class, even where there are none.
+    if (minor_ >= 14 && at(scope).kind == ScopeKind::Class) {
+      at(scope).needs_class_dictionary = true;
+    }
     const ScopeId inner = open(ScopeKind::Function, outer, node, Role::Body);
     at(inner).is_coroutine = def.is_async != 0;
     parameters(args, inner);
@@ -546,13 +564,13 @@ class Resolver {
     }
     if (at(owner).kind == ScopeKind::Class) return;
     at(owner).find(name)->cell = true;
-    // A cell of an inlined comprehension is one of the function's, whose own local of that name
+    // A cell of an inlined comprehension is one of whatever holds it, whose own local of that name
     // becomes one too.
-    ScopeId host = owner;
-    while (at(host).is_inlined) host = at(host).parent;
-    if (host == owner) return;
-    if (!at(host).is_function()) return;
-    if (Entry* own = at(host).find(name)) own->cell = true;
+    for (ScopeId host = owner; at(host).is_inlined;) {
+      host = at(host).parent;
+      if (!at(host).is_function()) return;
+      if (Entry* own = at(host).find(name)) own->cell = true;
+    }
   }
 
   Symbols& symbols_;
