@@ -77,8 +77,8 @@ class Conditions {
       return false;  // an `except` clause
     if (awaits_chain(id)) return false;
     if (is_pattern(g_.resolve(g_[id].operands[0]))) return guard(id);
-    return pair(id) || value(id) || dropped_chain(id) || conditional_branch(id) || conditional_value(id) ||
-           returned_value(id);
+    return pair(id) || value(id) || dropped_chain(id) || conditional_branch(id) ||
+           conditional_value(id) || returned_value(id);
   }
 
   // The test of a case, with a guard or without.
@@ -179,7 +179,8 @@ class Conditions {
   // The first comparison of a chain, or of a comparison that is none yet.
   ValueId first_comparison(ValueId id) const {
     const ir::Value& value = g_[id];
-    const bool chain = value.kind == ValueKind::Region && g_.regions[value.a].kind == RegionKind::Chain;
+    const bool chain =
+        value.kind == ValueKind::Region && g_.regions[value.a].kind == RegionKind::Chain;
     return chain ? g_.resolve(g_.f.operands(value)[0]) : id;
   }
 

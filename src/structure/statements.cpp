@@ -347,6 +347,7 @@ void Statements::step(std::span<const ValueId> items, size_t i) {
         if (store.valid())
           return deliver(items, i, what, name(c_.graph[store].symbol(), where(id)));
       }
+      if (value.b == 3 && named_statement(what, where(id))) return;
       if (value.b == 1 || c_.graph[what].kind == ValueKind::Element ||
           c_.graph[what].kind == ValueKind::Item) {
         return;
@@ -393,6 +394,27 @@ void Statements::step(std::span<const ValueId> items, size_t i) {
     default:
       return expression(items, i);
   }
+}
+
+// `(x := v)` for nothing but its effect.
+bool Statements::named_statement(ValueId id, ast::Where at) {
+  const size_t entry = find(id);
+  const Assignment* assignment = assignment_of(id);
+  if (!assignment || entry == pending_.size() || c_.materialized.count(id)) return false;
+  const std::vector<NodeId> targets = assignment->targets;
+  if (pending_[entry].uses_left != 1 ||
+      !std::all_of(targets.begin(), targets.end(),
+                   [&](NodeId target) { return c_.tree.is(target, ast::Kind::Name); })) {
+    return false;
+  }
+  assignments_.erase(assignments_.begin() + (assignment - assignments_.data()));
+  NodeId node = take(id);
+  for (const NodeId target : targets) {
+    protect(c_.tree.as<ast::Name>(target).id);
+    node = c_.tree.add(ast::NamedExpr{target, node}, at);
+  }
+  append(c_.tree.add(ast::Expr{node}, at));
+  return true;
 }
 
 bool Statements::is_constant_slice(ValueId id) const {

@@ -114,6 +114,7 @@ class Statements {
 
   void step(std::span<const ValueId> items, size_t i);
   void expression(std::span<const ValueId> items, size_t i);
+  bool named_statement(ValueId id, ast::Where at);
   bool is_constant_slice(ValueId id) const;
   void region(ValueId id);
   ast::NodeId part(const Part& part, ValueId pivot);
@@ -136,7 +137,7 @@ class Statements {
   ValueId element_of(ValueId unpacked, uint32_t index) const;
   ast::NodeId inlined_comprehension(const Region& region, ast::NodeId iterable, ast::Where at);
   void comprehension_element(ValueId id);
-  ast::NodeId unreachable_element(Op container, ast::NodeId last, ast::Where at);
+  ast::NodeId unreachable_element(Op container, std::vector<ast::NodeId>& tests, ast::Where at);
 
   std::vector<ast::NodeId> take_all(std::span<const ValueId> ids);
   void spill_from(size_t index);

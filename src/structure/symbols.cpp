@@ -58,6 +58,7 @@ void add_use(const object::Module& module, const ir::Function& function, const i
       uses.captured.insert(value.symbol());
       break;
     case Op::LoadGlobal:
+      if (value.b == 1) break;  // nobody has written the name
       uses.global_loads.insert(value.symbol());
       uses.mentions_super |= module.text(value.symbol()) == "super";
       break;
@@ -134,10 +135,11 @@ Symbols symbols_of(const object::Module& module, const ir::Function& function, S
   const Names free(code.freevars.begin(), code.freevars.end());
 
   Names globals = uses.global_bindings;
-  // Class bodies read names by LOAD_NAME; an inlined comprehension in them does not.
+  // Classes and modules read names by LOAD_NAME; an inlined comprehension in them does not.
   const bool is_hidden = std::find(code.localspluskinds.begin(), code.localspluskinds.end(),
                                    LocalKind::Hidden) != code.localspluskinds.end();
-  if (scope == ScopeKind::Class && !uses.has_inlined_comprehension && !is_hidden) {
+  const bool reads_names = scope == ScopeKind::Class || scope == ScopeKind::Module;
+  if (reads_names && !uses.has_inlined_comprehension && !is_hidden) {
     globals.insert(uses.global_loads.begin(), uses.global_loads.end());
   }
   symbols.globals = sorted(module, globals);
