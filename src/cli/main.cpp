@@ -25,6 +25,9 @@ constexpr const char* kUsage =
     "       pellucid dump --stage=STAGE FILE.pyc...    STAGE: module raw stream flow ir ast\n"
     "       pellucid --version\n";
 
+// Exit status: everything was decompiled, not everything proven.
+constexpr int kUnproven = 3;
+
 // No .pyc of a real module comes near this; what is larger is refused before it is read.
 constexpr std::streamoff kLargestFile = std::streamoff{1} << 30;
 
@@ -78,20 +81,20 @@ Result<std::vector<uint8_t>> read_file(const std::string& path) {
 struct Answer {
   std::string text;
   std::vector<Error> complaints;
+  std::vector<Error> unproven;
   std::string verdict;  // empty: not asked for
 };
 
-Answer plain(std::string text) { return {std::move(text), {}, {}}; }
+Answer plain(std::string text) { return {std::move(text), {}, {}, {}}; }
 
-// The worst verdict of all code objects and how many have it; each that is unproven is a complaint.
+// The worst verdict of all code objects, how many are proven, and where the others' proofs stop.
 void add_verdict(const verify::Verdict& verdict, Answer& answer) {
-  size_t unproven = 0;
   for (const verify::CodeVerdict& code : verdict.codes) {
     if (code.status != verify::Status::Unproven) continue;
-    ++unproven;
-    answer.complaints.push_back(
+    answer.unproven.push_back(
         {ErrorCode::Unsupported, code.offset_a, "unproven: " + code.path + ": " + code.reason});
   }
+  const size_t unproven = answer.unproven.size();
   answer.verdict = (unproven == 0 ? "equivalent" : "unproven") + std::string(" (relowered), ") +
                    std::to_string(verdict.codes.size() - unproven) + " of " +
                    std::to_string(verdict.codes.size()) + " code objects proven";
@@ -167,6 +170,10 @@ int run(const Arguments& arguments) {
     for (const Error& complaint : answer->complaints) {
       complain(path, complaint);
       status = 1;
+    }
+    for (const Error& place : answer->unproven) {
+      complain(path, place);
+      if (status == 0) status = kUnproven;
     }
     if (!answer->verdict.empty()) {
       std::fprintf(stderr, "pellucid: %s: %s\n", path.c_str(), answer->verdict.c_str());

@@ -140,6 +140,8 @@ class Compiler {
   void dictionary_part(std::span<const NodeId> keys, std::span<const NodeId> values);
   void dictionary_38(std::span<const NodeId> keys, std::span<const NodeId> values);
   void joined_string(const ast::JoinedStr& node);
+  void join_pieces(size_t count, const std::function<void(size_t)>& write);
+  bool percent_format(const ast::BinOp& node);
   void format_specification(NodeId node);
   void formatted_value(const ast::FormattedValue& node);
 

@@ -223,18 +223,23 @@ void Compiler::format_specification(NodeId node) {
 
 void Compiler::joined_string(const ast::JoinedStr& node) {
   const auto values = tree_.items(node.values);
-  if (since(11) && values.size() > kMostOnStack) {
+  join_pieces(values.size(), [&](size_t i) { expression(values[i]); });
+}
+
+// A string of `count` pieces, each of which `write` leaves on the stack.
+void Compiler::join_pieces(size_t count, const std::function<void(size_t)>& write) {
+  const bool is_large = since(11) && count > kMostOnStack;
+  if (is_large) {
     load_text("");
-    emit().op(Op::LoadAttr, text("join").value);
+    emit().op(Op::LoadMethod, text("join").value);
     emit().op(Op::BuildList, 0);
-    for (NodeId value : values) {
-      expression(value);
-      emit().op(Op::ListAppend, 1);
-    }
-    return call(1);
   }
-  expressions(values);
-  if (values.size() != 1) emit().op(Op::BuildString, static_cast<uint32_t>(values.size()));
+  for (size_t i = 0; i < count; ++i) {
+    write(i);
+    if (is_large) emit().op(Op::ListAppend, 1);
+  }
+  if (is_large) return emit().op(Op::Call, 1, 2);
+  if (count != 1) emit().op(Op::BuildString, static_cast<uint32_t>(count));
 }
 
 }  // namespace pellucid::verify::lower

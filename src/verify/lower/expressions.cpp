@@ -102,8 +102,13 @@ void Compiler::binary(NodeId node) {
     spine.push_back(node);
     node = tree_.as<ast::BinOp>(node).left;
   }
-  expression(node);
-  for (size_t i = spine.size(); i-- > 0;) {
+  size_t left = spine.size();
+  if (percent_format(tree_.as<ast::BinOp>(spine.back()))) {
+    --left;
+  } else {
+    expression(node);
+  }
+  for (size_t i = left; i-- > 0;) {
     const auto operation = tree_.as<ast::BinOp>(spine[i]);
     expression(operation.right);
     emit().op(Op::Binary, operation.op);
