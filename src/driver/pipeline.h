@@ -15,7 +15,7 @@ namespace pellucid::driver {
 struct Options {
   bool keep_lines = false;  // put statements on their original lines where that is possible
   bool force_unstructured =
-      false;  // print every function as a state machine (a test of the last resort)
+      false;            // print every function as a state machine (a test of the last resort)
   bool verify = false;  // lower the tree again and compare (modules only)
 };
 
@@ -46,8 +46,8 @@ struct Output {
 // the source needs and the original lacked.
 Result<Output> decompile(object::Module& module, object::CodeId root, const Options& options = {});
 
-// Whether `original` means what the tree says that `module` is decompiled to: the relowered tier for
-// two programs, with which tests show that it tells programs apart. Both roots are modules.
+// Whether `original` means what the tree says that `module` is decompiled to: the relowered tier
+// for two programs, with which tests show that it tells programs apart. Both roots are modules.
 verify::Verdict compare_with_tree(const object::Module& original, object::Module& module,
                                   const verify::Options& options = {});
 

@@ -32,22 +32,21 @@ void Compiler::call_expression(NodeId node) {
 // Whether they are handed over in a tuple and a dictionary.
 bool Compiler::are_large(std::span<const NodeId> args, std::span<const NodeId> keywords,
                          size_t injected) const {
-  const bool starred =
-      std::any_of(args.begin(), args.end(),
-                  [&](NodeId arg) { return tree_.is(arg, Kind::Starred); }) ||
-      std::any_of(keywords.begin(), keywords.end(), [&](NodeId keyword) {
-        return !tree_.as<ast::keyword>(keyword).arg.valid();
-      });
+  const bool starred = std::any_of(args.begin(), args.end(),
+                                   [&](NodeId arg) { return tree_.is(arg, Kind::Starred); }) ||
+                       std::any_of(keywords.begin(), keywords.end(), [&](NodeId keyword) {
+                         return !tree_.as<ast::keyword>(keyword).arg.valid();
+                       });
   // Of so many arguments the positional ones become a tuple, and the others a dictionary.
-  return starred ||
-         (since(10) && args.size() + injected + 2 * keywords.size() > kMostOnStack);
+  return starred || (since(10) && args.size() + injected + 2 * keywords.size() > kMostOnStack);
 }
 
 // `super().x` and `super(C, self).x` are one instruction since 3.12, where `super` is the builtin.
 bool Compiler::super_attribute(NodeId value, Symbol attr, Op load) {
   if (!since(12) || !tree_.is(value, Kind::Call)) return false;
   const auto call = tree_.as<ast::Call>(value);
-  if (!tree_.is(call.func, Kind::Name) || tree_.text(tree_.as<ast::Name>(call.func).id) != "super") {
+  if (!tree_.is(call.func, Kind::Name) ||
+      tree_.text(tree_.as<ast::Name>(call.func).id) != "super") {
     return false;
   }
   const Symbol super = text("super");
@@ -205,8 +204,7 @@ void Compiler::arguments_38(std::span<const NodeId> args, std::span<const NodeId
   parts = 0;
   size_t first = 0;
   for (size_t i = 0; i <= keywords.size(); ++i) {
-    const bool unpacks =
-        i < keywords.size() && !tree_.as<ast::keyword>(keywords[i]).arg.valid();
+    const bool unpacks = i < keywords.size() && !tree_.as<ast::keyword>(keywords[i]).arg.valid();
     if (i < keywords.size() && !unpacks) continue;
     if (i > first) {
       keyword_part(keywords.subspan(first, i - first));

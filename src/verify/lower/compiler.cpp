@@ -27,10 +27,9 @@ Compiler::Compiler(const Tree& tree, Lowered& out, Symbols& symbols)
 
 void Compiler::run(NodeId root) {
   object::Code header;
-  out_.module.root =
-      compile_unit(symbols_.scope_of(root), text("<module>"), header, [&] {
-        body_with_docstring(tree_.as<ast::Module>(root).body, false);
-      });
+  out_.module.root = compile_unit(symbols_.scope_of(root), text("<module>"), header, [&] {
+    body_with_docstring(tree_.as<ast::Module>(root).body, false);
+  });
 }
 
 std::string Compiler::qualname_of(ScopeId scope, Symbol name) const {
@@ -111,14 +110,13 @@ void Compiler::describe(const Unit& unit) {
   if (scope.needs_class_dictionary) add_missing(code.cellvars, text("__classdict__"));
   for (Symbol name : unit.extra_locals) add_missing(code.varnames, name);
   for (Symbol name : unit.extra_cells) add_missing(code.cellvars, name);
-  std::sort(code.freevars.begin(), code.freevars.end(), [&](Symbol a, Symbol b) {
-    return out_.module.text(a) < out_.module.text(b);
-  });
+  std::sort(code.freevars.begin(), code.freevars.end(),
+            [&](Symbol a, Symbol b) { return out_.module.text(a) < out_.module.text(b); });
   if (scope.is_function()) {
     code.flags |= object::kOptimized | object::kNewLocals;
     if (scope.is_nested) code.flags |= object::kNested;
-    const bool is_method = scope.kind == ScopeKind::Function &&
-                           symbols_[scope.parent].kind == ScopeKind::Class;
+    const bool is_method =
+        scope.kind == ScopeKind::Function && symbols_[scope.parent].kind == ScopeKind::Class;
     if (since(14) && is_method) code.flags |= object::kMethod;
     if (scope.is_generator) {
       code.flags |= scope.is_coroutine ? object::kAsyncGenerator : object::kGenerator;
@@ -131,7 +129,8 @@ void Compiler::describe(const Unit& unit) {
   code.nlocals = static_cast<uint32_t>(code.varnames.size());
   object::derive_localsplus(code);
   const uint32_t suspends = object::kGenerator | object::kCoroutine | object::kAsyncGenerator;
-  out_.graphs[unit.code.index()].wraps_stop_iteration = since(12) && (code.flags & suspends) && scope.kind != ScopeKind::Lambda;
+  out_.graphs[unit.code.index()].wraps_stop_iteration =
+      since(12) && (code.flags & suspends) && scope.kind != ScopeKind::Lambda;
 }
 
 ConstId Compiler::add(object::ConstKind kind) {
@@ -200,8 +199,8 @@ void Compiler::name(Symbol id, Use use) {
     emit().op(Op::LoadDeref, text("__classdict__").value);
     emit().op(op, name.value);
   };
-  const bool sees_class = here.in_class && use == Use::Load &&
-                          out_.module.text(name) != "__classdict__";
+  const bool sees_class =
+      here.in_class && use == Use::Load && out_.module.text(name) != "__classdict__";
   switch (binding) {
     case Binding::Local:
       return here.is_function() ? fast() : by_name();

@@ -38,21 +38,21 @@ struct Enclosing {
   enum Kind : uint8_t {
     kWhile,
     kFor,
-    kAsyncFor,      // before 3.11 its body is not protected; it has the iterator on the stack
+    kAsyncFor,  // before 3.11 its body is not protected; it has the iterator on the stack
     kTryFinally,
-    kFinallyEnd,    // the exceptional copy of a finally body
+    kFinallyEnd,  // the exceptional copy of a finally body
     kTryExcept,
-    kHandler,       // an `except` clause; with a name, which is unbound on the way out
+    kHandler,  // an `except` clause; with a name, which is unbound on the way out
     kWith,
     kAsyncWith,
-    kValue,         // a value to drop
-    kStarHandler,   // of `except*`
+    kValue,        // a value to drop
+    kStarHandler,  // of `except*`
   };
   Kind kind;
-  Label start;              // of a loop
-  Label end;                // of a loop
+  Label start;  // of a loop
+  Label end;    // of a loop
   ListId finalbody;
-  Symbol name;              // of a handler
+  Symbol name;  // of a handler
   bool named = false;
 };
 
@@ -164,7 +164,7 @@ class Compiler {
   struct Comprehension {
     NodeId node;
     std::span<const NodeId> generators;
-    NodeId element, value;  // a value of dictionaries only
+    NodeId element, value;   // a value of dictionaries only
     uint32_t container = 0;  // depth of what is being filled
   };
   void comprehension(NodeId node);

@@ -154,8 +154,8 @@ void Compiler::inlined_comprehension(NodeId node, Comprehension& parts) {
     emit().op(Op::LoadFastAndClear, name.value);
     if (is_cell) emit().op(Op::MakeCell, name.value);
   };
-  // A class body keeps whatever its comprehension names.
-  if (scope().kind == ScopeKind::Class && unit().inlined.empty()) {
+  // Up to 3.13 a class body keeps whatever its comprehension names.
+  if (!since(14) && scope().kind == ScopeKind::Class && unit().inlined.empty()) {
     keep(text(".0"), Binding::Local);
     for (const Entry& entry : symbols_[inner].entries) {
       if (entry.name != text("__class__")) keep(entry.name, entry.binding);

@@ -47,8 +47,7 @@ void Compiler::sequence(Display display, std::span<const NodeId> elements, uint3
   const Op extend = display == Display::Set ? Op::SetUpdate : Op::ListExtend;
   if (elements.size() > 2 && display != Display::Tuple) {
     object::Const folded;
-    folded.kind =
-        display == Display::Set ? object::ConstKind::FrozenSet : object::ConstKind::Tuple;
+    folded.kind = display == Display::Set ? object::ConstKind::FrozenSet : object::ConstKind::Tuple;
     for (NodeId element : elements) {
       const auto constant = constant_of(element);
       if (!constant) break;

@@ -332,8 +332,8 @@ flow::Graph Emitter::finish(object::CodeId code) {
   }
   for (flow::Handler& handler : handlers_) {
     // Of a handler that nothing reaches, nothing is asked.
-    handler.entry = renamed[handler.entry.index()].valid() ? renamed[handler.entry.index()]
-                                                           : Label(0u);
+    handler.entry =
+        renamed[handler.entry.index()].valid() ? renamed[handler.entry.index()] : Label(0u);
   }
   graph.handlers = std::move(handlers_);
   return graph;

@@ -18,8 +18,7 @@ object::Code Compiler::header_of(const ast::arguments& args, Symbol class_name) 
     for (NodeId arg : tree_.items(names)) add(arg);
   }
   header.posonlyargcount = static_cast<uint32_t>(tree_.items(args.posonlyargs).size());
-  header.argcount =
-      header.posonlyargcount + static_cast<uint32_t>(tree_.items(args.args).size());
+  header.argcount = header.posonlyargcount + static_cast<uint32_t>(tree_.items(args.args).size());
   header.kwonlyargcount = static_cast<uint32_t>(tree_.items(args.kwonlyargs).size());
   if (args.vararg.valid()) {
     add(args.vararg);
@@ -110,9 +109,8 @@ void Compiler::make_function(CodeId code, uint32_t flags) {
   }
   if (!since(13)) return emit().op(Op::MakeFunction, flags, since(11) ? 0 : 1);
   emit().op(Op::MakeFunction, 0);
-  for (const uint32_t flag :
-       {bytecode::kClosure, bytecode::kAnnotations, bytecode::kAnnotate, bytecode::kKwDefaults,
-        bytecode::kDefaults}) {
+  for (const uint32_t flag : {bytecode::kClosure, bytecode::kAnnotations, bytecode::kAnnotate,
+                              bytecode::kKwDefaults, bytecode::kDefaults}) {
     if (flags & flag) emit().op(Op::SetFunctionAttribute, flag);
   }
 }
@@ -121,11 +119,11 @@ void Compiler::lambda(NodeId node) {
   const auto lambda = tree_.as<ast::Lambda>(node);
   const auto args = arguments_of(lambda.args);
   const uint32_t flags = function_defaults(args);
-  const CodeId code = compile_unit(symbols_.scope_of(node), text("<lambda>"),
-                                   header_of(args, class_name()), [&] {
-                                     expression(lambda.body);
-                                     emit().give_back();
-                                   });
+  const CodeId code =
+      compile_unit(symbols_.scope_of(node), text("<lambda>"), header_of(args, class_name()), [&] {
+        expression(lambda.body);
+        emit().give_back();
+      });
   make_function(code, flags);
 }
 

@@ -25,8 +25,8 @@
 namespace pellucid::verify {
 
 struct Lowered {
-  object::Module module;            // the code objects, without bytecode
-  std::vector<flow::Graph> graphs;  // by CodeId
+  object::Module module;              // the code objects, without bytecode
+  std::vector<flow::Graph> graphs;    // by CodeId
   std::vector<std::string> problems;  // by CodeId; empty: none
 };
 

@@ -161,8 +161,7 @@ class Matcher {
     if (star == size) {
       emit().op(Op::UnpackSequence, static_cast<uint32_t>(size));
     } else {
-      emit().op(Op::UnpackEx, static_cast<uint32_t>(star),
-                static_cast<uint32_t>(size - star - 1));
+      emit().op(Op::UnpackEx, static_cast<uint32_t>(star), static_cast<uint32_t>(size - star - 1));
     }
     each(patterns);
   }

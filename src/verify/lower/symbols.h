@@ -57,16 +57,16 @@ struct Scope {
   ScopeKind kind = ScopeKind::Module;
   ScopeId parent;
   NodeId node;
-  Symbol class_name;             // of the innermost class around, for mangling
-  bool is_generator = false;     // it yields, or it is a generator expression
+  Symbol class_name;          // of the innermost class around, for mangling
+  bool is_generator = false;  // it yields, or it is a generator expression
   bool is_coroutine = false;
   bool is_generator_expression = false;
-  bool is_inlined = false;       // a comprehension that 3.12+ puts into what holds it
-  bool in_class = false;         // an annotation scope that sees the names of the class around it
-  bool is_nested = false;        // in a function
-  bool needs_class_cell = false;       // of a class: a method says `super` or `__class__`
-  bool needs_class_dictionary = false; // of a class: an annotation scope looks into it
-  std::vector<Kept> kept;  // of an inlined comprehension and those in it
+  bool is_inlined = false;        // a comprehension that 3.12+ puts into what holds it
+  bool in_class = false;          // an annotation scope that sees the names of the class around it
+  bool is_nested = false;         // in a function
+  bool needs_class_cell = false;  // of a class: a method says `super` or `__class__`
+  bool needs_class_dictionary = false;  // of a class: an annotation scope looks into it
+  std::vector<Kept> kept;               // of an inlined comprehension and those in it
   std::vector<Entry> entries;
   std::unordered_map<Symbol, uint32_t> index;
 

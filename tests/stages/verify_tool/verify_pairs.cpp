@@ -2,8 +2,8 @@
 //
 // Reads JSON lines {"version": "3.11", "a": HEX, "b": HEX, "options": "extra_locals,..."}, where a
 // and b are marshalled code objects in hexadecimal; answers each with a JSON line {"verdict",
-// "codes"}. With the option "relowered" b is decompiled, and its tree compared with a. With two paths of .pyc files as arguments it compares those instead, and prints a line
-// a code object.
+// "codes"}. With the option "relowered" b is decompiled, and its tree compared with a. With two
+// paths of .pyc files as arguments it compares those instead, and prints a line a code object.
 #include <cstdio>
 #include <fstream>
 #include <iostream>
