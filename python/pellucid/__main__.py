@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 import runpy
 import sys
 from typing import List, Optional, Tuple
@@ -23,7 +24,9 @@ STAGES = {
 
 def main(argv: Optional[List[str]] = None) -> int:
     """Run one command; return the exit status (2 for wrong usage, as argparse has it)."""
-    arguments = _parser().parse_args(argv)
+    given = sys.argv[1:] if argv is None else argv
+    given = [re.sub("^--verify=", "--verify-by=", argument) for argument in given]
+    arguments = _parser().parse_args(given)
     try:
         status: int = arguments.command(arguments)
         return status
@@ -81,7 +84,9 @@ verdicts of --verify:
   equivalent   it recompiles to code with the same effects in the same order on every path
   unproven     neither was shown; the line says where the proof stops
   The compiler asked is a CPython of the file's own version. It is looked for on PATH and where
-  version managers keep theirs; PELLUCID_PYTHON_3_9=/path/to/python3.9 names one.
+  version managers keep theirs; PELLUCID_PYTHON_3_9=/path/to/python3.9 names one. Where there is
+  none, pellucid compiles the syntax tree behind the source itself. --verify=recompiled insists on
+  the first, --verify=relowered on the second.
 
 examples:
   pellucid decompile module.pyc
@@ -100,7 +105,17 @@ def _add_decompile(commands: "argparse._SubParsersAction[argparse.ArgumentParser
     )
     add.add_argument("inputs", nargs="+", metavar="INPUT", help="what to decompile")
     add.add_argument("-o", "--out", help="a file, or a folder for more than one file")
-    add.add_argument("--verify", action="store_true", help="recompile, compare, say the verdict")
+    add.add_argument(
+        "--verify",
+        action="store_const",
+        const="best",
+        default="",
+        help="compile again, compare, say the verdict; --verify=TIER asks for one way of it",
+    )
+    # What `--verify=TIER` becomes: argparse has no option whose value may only follow a `=`.
+    add.add_argument(
+        "--verify-by", dest="verify", choices=("recompiled", "relowered"), help=argparse.SUPPRESS
+    )
     add.add_argument(
         "--keep-lines",
         action="store_true",

@@ -22,7 +22,7 @@ EXIT_UNPROVEN = 3  # every file was decompiled, one at least without a proof (--
 class Options(NamedTuple):
     """What is asked of every file."""
 
-    verify: bool = False
+    verify: str = ""  # the tier of validation, "best" for the best there is; empty: none
     keep_lines: bool = False
     unstructured: bool = False
 
@@ -60,7 +60,7 @@ def decompile_file(job: Job, options: Options) -> Result:
         found = decompile_pyc(
             job.read(), keep_lines=options.keep_lines, unstructured=options.unstructured
         )
-        verdict = found.verdict if options.verify else None
+        verdict = _verdict_of(found, options.verify)
         if job.out is not None:
             write_whole(job.out, found.source)
         return Result(job, found, verdict, None)
@@ -70,6 +70,12 @@ def decompile_file(job: Job, options: Options) -> Result:
         return Result(job, None, None, str(error))
     except MemoryError:
         return Result(job, None, None, "not enough memory")
+
+
+def _verdict_of(found: Decompilation, tier: str) -> Optional[Verdict]:
+    if not tier:
+        return None
+    return found.verdict if tier == "best" else found.verify(tier)
 
 
 def write_whole(path: Path, text: str) -> None:

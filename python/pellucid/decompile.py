@@ -54,7 +54,8 @@ class Verdict:
     """Say how far the source is proven to mean the same as the bytecode.
 
     `status` is "identical", "equivalent" or "unproven"; `tier` says what was compared:
-    "recompiled" (the text, compiled by a matching CPython) or "none". `reason` is empty unless
+    "recompiled" (the text, compiled by a matching CPython), "relowered" (the syntax tree behind
+    the text, compiled by pellucid itself; never "identical") or "none". `reason` is empty unless
     the status is "unproven".
     """
 
@@ -90,7 +91,30 @@ class Decompilation:
 
     @functools.cached_property
     def verdict(self) -> Verdict:
-        """Recompile the source and compare both codes; computed once, when first asked for."""
+        """Say whether the source means the same; computed once, when first asked for.
+
+        The source is recompiled by a CPython of the original's version. Where there is none, the
+        syntax tree of a `.pyc` file is compared instead: see `verify`.
+        """
+        found = self.verify("recompiled")
+        if found.tier == "none" and self._pyc is not None:
+            return self.verify("relowered")
+        return found
+
+    def verify(self, tier: str) -> Verdict:
+        """Return the verdict of one tier: "recompiled" or "relowered".
+
+        "recompiled" has the text compiled by a CPython of the original's version and compares both
+        codes; its verdict has the tier "none" if there is no such interpreter. "relowered" needs
+        none: the tree that was printed is compiled by pellucid. It covers whole `.pyc` files, and
+        everything but the printer. Raises ValueError for any other tier.
+        """
+        if tier == "relowered":
+            if self._pyc is None:
+                return Verdict("unproven", "none", "only files are relowered")
+            return _verdict(_core.relower_pyc(self._pyc), "relowered")
+        if tier != "recompiled":
+            raise ValueError(f"no tier of validation: {tier!r}")
         try:
             if self._code is not None:
                 return self._verdict_of_live_code(self._code)
@@ -128,15 +152,17 @@ class Decompilation:
         return stand_in(self.source, self._code, name, self.renamed, self.globals)
 
 
-def _verdict(compared: "Tuple[str, List[Tuple[str, str, str, int, int]]]") -> Verdict:
+def _verdict(
+    compared: "Tuple[str, List[Tuple[str, str, str, int, int]]]", tier: str = "recompiled"
+) -> Verdict:
     status, codes = compared
     verdicts = tuple(CodeVerdict(*code) for code in codes)
     for code in verdicts:
         if code.status == "unproven":
             place = f"{code.code}: {code.reason} at byte 0x{code.offset:x}"
-            return Verdict(status, "recompiled", place, verdicts)
+            return Verdict(status, tier, place, verdicts)
     reason = "no reason given" if status == "unproven" else ""
-    return Verdict(status, "recompiled", reason, verdicts)
+    return Verdict(status, tier, reason, verdicts)
 
 
 def _result(

@@ -20,10 +20,13 @@ namespace pellucid::cli {
 namespace {
 
 constexpr const char* kUsage =
-    "usage: pellucid decompile [--unstructured] FILE.pyc... [-o FILE]\n"
+    "usage: pellucid decompile FILE.pyc... [-o FILE] [--verify]\n"
     "       pellucid dis FILE.pyc...\n"
     "       pellucid dump --stage=STAGE FILE.pyc...    STAGE: module raw stream flow ir ast\n"
     "       pellucid --version\n";
+
+// Exit status: everything was decompiled, not everything proven.
+constexpr int kUnproven = 3;
 
 // No .pyc of a real module comes near this; what is larger is refused before it is read.
 constexpr std::streamoff kLargestFile = std::streamoff{1} << 30;
@@ -33,7 +36,7 @@ struct Arguments {
   std::string stage;
   std::string out;
   std::vector<std::string> files;
-  driver::Options options;
+  bool verify = false;
 };
 
 std::optional<Arguments> parse(int argc, char** argv) {
@@ -44,10 +47,10 @@ std::optional<Arguments> parse(int argc, char** argv) {
     const std::string_view argument = argv[i];
     if (argument == "-o" && i + 1 < argc) {
       parsed.out = argv[++i];
-    } else if (argument == "--unstructured") {
-      parsed.options.force_unstructured = true;
     } else if (argument.starts_with("--stage=")) {
       parsed.stage = argument.substr(std::strlen("--stage="));
+    } else if (argument == "--verify" || argument == "--verify=relowered") {
+      parsed.verify = true;
     } else if (argument.size() > 1 && argument[0] == '-') {
       return std::nullopt;
     } else {
@@ -78,10 +81,24 @@ Result<std::vector<uint8_t>> read_file(const std::string& path) {
 struct Answer {
   std::string text;
   std::vector<Error> complaints;
-  bool refused = false;  // some code object has no source
+  std::vector<Error> unproven;
+  std::string verdict;  // empty: not asked for
 };
 
-Answer plain(std::string text) { return {std::move(text), {}, false}; }
+Answer plain(std::string text) { return {std::move(text), {}, {}, {}}; }
+
+// The worst verdict of all code objects, how many are proven, and where the others' proofs stop.
+void add_verdict(const verify::Verdict& verdict, Answer& answer) {
+  for (const verify::CodeVerdict& code : verdict.codes) {
+    if (code.status != verify::Status::Unproven) continue;
+    answer.unproven.push_back(
+        {ErrorCode::Unsupported, code.offset_a, "unproven: " + code.path + ": " + code.reason});
+  }
+  const size_t unproven = answer.unproven.size();
+  answer.verdict = (unproven == 0 ? "equivalent" : "unproven") + std::string(" (relowered), ") +
+                   std::to_string(verdict.codes.size() - unproven) + " of " +
+                   std::to_string(verdict.codes.size()) + " code objects proven";
+}
 
 Result<Answer> answer_for(const Arguments& arguments, const std::string& path) {
   PELLUCID_TRY(const std::vector<uint8_t> bytes, read_file(path));
@@ -91,15 +108,16 @@ Result<Answer> answer_for(const Arguments& arguments, const std::string& path) {
     PELLUCID_TRY(std::string text, driver::dump_stage(module, module.root, arguments.stage));
     return plain(std::move(text));
   }
-  PELLUCID_TRY(driver::Output output, driver::decompile(module, module.root, arguments.options));
+  driver::Options options;
+  options.verify = arguments.verify;
+  PELLUCID_TRY(driver::Output output, driver::decompile(module, module.root, options));
   Answer answer = plain(std::move(output.source));
   for (const driver::Diagnostic& diagnostic : output.diagnostics) {
-    answer.refused |= diagnostic.refused;
-    const std::string_view kind = diagnostic.refused ? ": " : ": without structure: ";
     const std::string_view name = module.text(module[diagnostic.code].qualname);
-    answer.complaints.push_back({ErrorCode::Unsupported, diagnostic.offset,
-                                 std::string(name) + std::string(kind) + diagnostic.message});
+    answer.complaints.push_back(
+        {ErrorCode::Unsupported, diagnostic.offset, std::string(name) + ": " + diagnostic.message});
   }
+  if (output.verdict) add_verdict(*output.verdict, answer);
   return answer;
 }
 
@@ -151,8 +169,15 @@ int run(const Arguments& arguments) {
     }
     for (const Error& complaint : answer->complaints) {
       complain(path, complaint);
+      status = 1;
     }
-    if (answer->refused) status = 1;
+    for (const Error& place : answer->unproven) {
+      complain(path, place);
+      if (status == 0) status = kUnproven;
+    }
+    if (!answer->verdict.empty()) {
+      std::fprintf(stderr, "pellucid: %s: %s\n", path.c_str(), answer->verdict.c_str());
+    }
   }
   return status;
 }

@@ -14,6 +14,7 @@
 #include "structure/recover.h"
 #include "structure/scopes.h"
 #include "structure/unstructured.h"
+#include "verify/lower/lower.h"
 
 namespace pellucid::driver {
 namespace {
@@ -201,7 +202,18 @@ Result<Output> decompile(object::Module& module, object::CodeId root, const Opti
       out.opaques.push_back(object::ConstId(i));
     }
   }
+  if (options.verify && tree.is(top, ast::Kind::Module)) {
+    out.verdict = verify::compare(module, root, verify::relower(tree, top));
+  }
   return out;
+}
+
+verify::Verdict compare_with_tree(const object::Module& original, object::Module& module,
+                                  const verify::Options& options) {
+  ast::Tree tree(module);
+  std::vector<Diagnostic> diagnostics;
+  const ast::NodeId top = recover_all(module, module.root, tree, diagnostics);
+  return verify::compare(original, original.root, verify::relower(tree, top), options);
 }
 
 Result<std::string> dump_stage(object::Module& module, object::CodeId root,

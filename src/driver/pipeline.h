@@ -2,18 +2,21 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "object/code.h"
+#include "verify/compare.h"
 
 namespace pellucid::driver {
 
 struct Options {
   bool keep_lines = false;  // put statements on their original lines where that is possible
   bool force_unstructured =
-      false;  // print every function as a state machine (a test of the last resort)
+      false;            // print every function as a state machine (a test of the last resort)
+  bool verify = false;  // lower the tree again and compare (modules only)
 };
 
 // Where a line of the printed source comes from.
@@ -37,11 +40,17 @@ struct Output {
   std::vector<LineMapEntry> line_map;
   std::vector<object::ConstId> opaques;  // constants that the source refers to by name
   std::vector<Diagnostic> diagnostics;
+  std::optional<verify::Verdict> verdict;  // of the relowered tier, where it was asked for
 };
 
 // Decompiles `root` with everything nested in it. `module` gains the few names and constants that
 // the source needs and the original lacked.
 Result<Output> decompile(object::Module& module, object::CodeId root, const Options& options = {});
+
+// Whether `original` means what the tree says that `module` is decompiled to: the relowered tier
+// for two programs, with which tests show that it tells programs apart. Both roots are modules.
+verify::Verdict compare_with_tree(const object::Module& original, object::Module& module,
+                                  const verify::Options& options = {});
 
 // The text of one stage for one code object and all nested ones: "raw", "stream", "flow", "ir",
 // "ast".

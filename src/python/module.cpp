@@ -179,18 +179,22 @@ const char* name_of(verify::Status status) {
 }
 
 // (status, [(status, path, reason, offset a, offset b), ...])
-nb::tuple verdict(const object::Module& a, const object::Module& b,
-                  const verify::Options& options) {
-  const verify::Verdict found = [&] {
-    const nb::gil_scoped_release others_may_run;
-    return verify::compare(a, a.root, b, b.root, options);
-  }();
+nb::tuple as_tuple(const verify::Verdict& found) {
   nb::list codes;
   for (const verify::CodeVerdict& code : found.codes) {
     codes.append(nb::make_tuple(name_of(code.status), text(code.path), text(code.reason),
                                 code.offset_a, code.offset_b));
   }
   return nb::make_tuple(name_of(found.status), codes);
+}
+
+nb::tuple verdict(const object::Module& a, const object::Module& b,
+                  const verify::Options& options) {
+  const verify::Verdict found = [&] {
+    const nb::gil_scoped_release others_may_run;
+    return verify::compare(a, a.root, b, b.root, options);
+  }();
+  return as_tuple(found);
 }
 
 nb::tuple compare_codes(nb::handle a, nb::handle b, bool ignore_name, bool extra_locals) {
@@ -210,6 +214,19 @@ nb::tuple compare_pyc(const nb::bytes& pyc, const nb::bytes& marshalled) {
   const object::Module again =
       value_or_raise(object::read_marshal(span_of(marshalled), original.version));
   return verdict(original, again, {});
+}
+
+// The verdict of the second tier on what the file is decompiled to.
+nb::tuple relower_pyc(const nb::bytes& pyc) {
+  object::Module module = value_or_raise(object::read_pyc(span_of(pyc)));
+  Result<driver::Output> result = [&] {
+    const nb::gil_scoped_release others_may_run;
+    driver::Options options;
+    options.verify = true;
+    return driver::decompile(module, module.root, options);
+  }();
+  const driver::Output output = value_or_raise(std::move(result));
+  return as_tuple(output.verdict.value_or(verify::Verdict()));
 }
 
 std::tuple<int, int> pyc_version(const nb::bytes& data) {
@@ -237,6 +254,7 @@ NB_MODULE(_core, m) {
   m.def("compare_codes", &compare_codes, nb::arg("a"), nb::arg("b"), nb::kw_only(),
         nb::arg("ignore_name") = false, nb::arg("extra_locals") = false);
   m.def("compare_pyc", &compare_pyc, nb::arg("pyc"), nb::arg("marshalled"));
+  m.def("relower_pyc", &relower_pyc, nb::arg("pyc"));
   m.def("pyc_version", &pyc_version, nb::arg("data"));
 }
 

@@ -10,6 +10,7 @@
 #include "flow/build.h"
 #include "verify/header.h"
 #include "verify/identical.h"
+#include "verify/lower/lower.h"
 #include "verify/walk.h"
 
 namespace pellucid::verify {
@@ -30,15 +31,16 @@ struct Todo {
 
 class Comparison {
  public:
-  Comparison(const object::Module& a, const object::Module& b, const Options& options)
-      : values_(a, b), options_(options) {}
+  Comparison(const object::Module& a, const object::Module& b, const Options& options,
+             const Lowered* lowered = nullptr)
+      : values_(a, b), options_(options), lowered_(lowered) {}
 
   Verdict run(CodeId a, CodeId b) {
     const object::Module& module = values_.module(Side::A);
     push(a, b, std::string(module.text(module[a].name)));
     Verdict verdict;
-    verdict.status = Status::Identical;
-    verdict.tier = Tier::Recompiled;
+    verdict.status = lowered_ == nullptr ? Status::Identical : Status::Equivalent;
+    verdict.tier = lowered_ == nullptr ? Tier::Recompiled : Tier::Relowered;
     while (!todo_.empty()) {
       const Todo next = std::move(todo_.front());
       todo_.pop_front();
@@ -89,7 +91,7 @@ class Comparison {
       return;
     }
     if (!options_.thorough && identical(values_, *a, *b, pairs)) {
-      verdict.status = Status::Identical;
+      verdict.status = lowered_ == nullptr ? Status::Identical : Status::Equivalent;
     } else {
       pairs.clear();
       walk(*a, *b, verdict, pairs);
@@ -101,6 +103,11 @@ class Comparison {
   }
 
   Result<flow::Graph> graph(Side side, CodeId code) const {
+    if (side == Side::B && lowered_ != nullptr) {
+      const std::string& problem = lowered_->problems[code.index()];
+      if (!problem.empty()) return Error{ErrorCode::Unsupported, 0, problem};
+      return lowered_->graphs[code.index()];
+    }
     PELLUCID_TRY(const bytecode::Stream stream, bytecode::decode(values_.module(side), code));
     return flow::build(values_.module(side), stream);
   }
@@ -174,12 +181,17 @@ class Comparison {
 
   Values values_;
   Options options_;
+  const Lowered* lowered_;
   std::deque<Todo> todo_;
   std::set<std::pair<CodeId, CodeId>> met_;
   bool is_root_ = true;
 };
 
 }  // namespace
+
+Verdict compare(const object::Module& a, CodeId code_a, const Lowered& b, const Options& options) {
+  return Comparison(a, b.module, options, &b).run(code_a, b.module.root);
+}
 
 Verdict compare(const object::Module& a, CodeId code_a, const object::Module& b, CodeId code_b,
                 const Options& options) {

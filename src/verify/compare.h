@@ -65,4 +65,10 @@ struct Options {
 Verdict compare(const object::Module& a, object::CodeId code_a, const object::Module& b,
                 object::CodeId code_b, const Options& options = {});
 
+// The relowered tier: B is a tree that was lowered (lower/lower.h). It is never `identical`, since
+// nobody has seen its text compiled.
+struct Lowered;
+Verdict compare(const object::Module& a, object::CodeId code_a, const Lowered& b,
+                const Options& options = {});
+
 }  // namespace pellucid::verify

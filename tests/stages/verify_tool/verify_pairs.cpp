@@ -2,8 +2,8 @@
 //
 // Reads JSON lines {"version": "3.11", "a": HEX, "b": HEX, "options": "extra_locals,..."}, where a
 // and b are marshalled code objects in hexadecimal; answers each with a JSON line {"verdict",
-// "codes"}. With two paths of .pyc files as arguments it compares those instead, and prints a line
-// a code object.
+// "codes"}. With the option "relowered" b is decompiled, and its tree compared with a. With two
+// paths of .pyc files as arguments it compares those instead, and prints a line a code object.
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "driver/pipeline.h"
 #include "object/pyc.h"
 #include "verify/compare.h"
 
@@ -80,15 +81,17 @@ verify::Options options_of(const std::string& names) {
 std::string answer(const std::string& line) {
   const std::string version = field(line, "version");
   const object::Version number{3, static_cast<uint8_t>(std::stoi(version.substr(2)))};
-  const auto a = object::read_marshal(bytes_of(field(line, "a")), number);
-  const auto b = object::read_marshal(bytes_of(field(line, "b")), number);
+  Result<object::Module> a = object::read_marshal(bytes_of(field(line, "a")), number);
+  Result<object::Module> b = object::read_marshal(bytes_of(field(line, "b")), number);
   for (const auto* side : {&a, &b}) {
     if (!side->ok()) {
       return "{\"verdict\": \"error\", \"reason\": " + quoted(side->error().message) + "}";
     }
   }
-  const verify::Verdict verdict =
-      verify::compare(*a, a->root, *b, b->root, options_of(field(line, "options")));
+  const verify::Options options = options_of(field(line, "options"));
+  const bool relowered = field(line, "options").find("relowered") != std::string::npos;
+  const verify::Verdict verdict = relowered ? driver::compare_with_tree(*a, *b, options)
+                                            : verify::compare(*a, a->root, *b, b->root, options);
   std::string out = "{\"verdict\": " + quoted(name_of(verdict.status)) + ", \"codes\": [";
   for (size_t i = 0; i < verdict.codes.size(); ++i) {
     const verify::CodeVerdict& code = verdict.codes[i];

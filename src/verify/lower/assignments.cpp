@@ -1,0 +1,203 @@
+// Assignments: to a target, in place, with an annotation; deletions.
+#include "verify/lower/compiler.h"
+
+namespace pellucid::verify::lower {
+
+// The value on the stack goes to `target`.
+void Compiler::assign(NodeId target) {
+  switch (tree_.kind(target)) {
+    case Kind::Name:
+      return name(tree_.as<ast::Name>(target).id, Use::Store);
+    case Kind::Attribute: {
+      const auto attribute = tree_.as<ast::Attribute>(target);
+      note_attribute(attribute);
+      expression(attribute.value);
+      return emit().op(Op::StoreAttr, mangled(attribute.attr).value);
+    }
+    case Kind::Subscript: {
+      const auto item = tree_.as<ast::Subscript>(target);
+      expression(item.value);
+      expression(item.slice);
+      return emit().op(Op::StoreSubscr);
+    }
+    case Kind::Starred:
+      return assign(tree_.as<ast::Starred>(target).value);
+    case Kind::Tuple:
+      return assign_elements(tree_.items(tree_.as<ast::Tuple>(target).elts));
+    case Kind::List:
+      return assign_elements(tree_.items(tree_.as<ast::List>(target).elts));
+    default:  // NOLINT: no targets
+      give_up(std::string("assignment to ") + ast::name_of(tree_.kind(target)) + " not supported");
+  }
+}
+
+// From 3.11 on two or three values are assigned as they lie on the stack.
+bool Compiler::assign_in_parallel(const ast::Assign& node) {
+  const auto targets = tree_.items(node.targets);
+  if (!since(11) || targets.size() != 1 || !tree_.is(node.value, Kind::Tuple) ||
+      !(tree_.is(targets[0], Kind::Tuple) || tree_.is(targets[0], Kind::List)) ||
+      (!since(14) && constant_of(node.value))) {
+    return false;
+  }
+  const auto values = tree_.items(tree_.as<ast::Tuple>(node.value).elts);
+  const auto names = tree_.items(ListId(tree_.slot(targets[0], 0)));
+  if (values.size() != names.size() || values.size() < 2 || values.size() > 3) return false;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (tree_.is(names[i], Kind::Starred) || tree_.is(values[i], Kind::Starred)) return false;
+  }
+  expressions(values);
+  emit().op(Op::Swap, static_cast<uint32_t>(values.size()));
+  for (NodeId name : names) assign(name);
+  return true;
+}
+
+void Compiler::assign_elements(std::span<const NodeId> targets) {
+  const auto count = static_cast<uint32_t>(targets.size());
+  uint32_t star = count;
+  for (uint32_t i = 0; i < count; ++i) {
+    if (tree_.is(targets[i], Kind::Starred)) star = i;
+  }
+  if (star < count) {
+    emit().op(Op::UnpackEx, star, count - star - 1);
+  } else {
+    emit().op(Op::UnpackSequence, count);
+  }
+  for (NodeId target : targets) assign(target);
+}
+
+void Compiler::erase(NodeId target) {
+  switch (tree_.kind(target)) {
+    case Kind::Name:
+      return name(tree_.as<ast::Name>(target).id, Use::Delete);
+    case Kind::Attribute: {
+      const auto attribute = tree_.as<ast::Attribute>(target);
+      expression(attribute.value);
+      return emit().op(Op::DeleteAttr, mangled(attribute.attr).value);
+    }
+    case Kind::Subscript: {
+      const auto item = tree_.as<ast::Subscript>(target);
+      expression(item.value);
+      expression(item.slice);
+      return emit().op(Op::DeleteSubscr);
+    }
+    case Kind::Tuple:
+      for (NodeId part : tree_.items(tree_.as<ast::Tuple>(target).elts)) erase(part);
+      return;
+    case Kind::List:
+      for (NodeId part : tree_.items(tree_.as<ast::List>(target).elts)) erase(part);
+      return;
+    default:  // NOLINT: no targets
+      give_up(std::string("deletion of ") + ast::name_of(tree_.kind(target)) + " not supported");
+  }
+}
+
+void Compiler::augmented(const ast::AugAssign& node) {
+  const auto operate = [&] {
+    expression(node.value);
+    emit().op(Op::Binary, node.op, 1);
+  };
+  switch (tree_.kind(node.target)) {
+    case Kind::Name: {
+      const Symbol id = tree_.as<ast::Name>(node.target).id;
+      name(id, Use::Load);
+      operate();
+      return name(id, Use::Store);
+    }
+    case Kind::Attribute: {
+      const auto attribute = tree_.as<ast::Attribute>(node.target);
+      const uint32_t attr = mangled(attribute.attr).value;
+      expression(attribute.value);
+      emit().op(Op::Copy, 1);
+      emit().op(Op::LoadAttr, attr);
+      operate();
+      emit().op(Op::Swap, 2);
+      return emit().op(Op::StoreAttr, attr);
+    }
+    case Kind::Subscript: {
+      const auto item = tree_.as<ast::Subscript>(node.target);
+      expression(item.value);
+      const bool is_slice = tree_.is(item.slice, Kind::Slice);
+      // 3.12+ makes the slice twice.
+      if (since(12) && is_slice && !tree_.as<ast::Slice>(item.slice).step.valid()) {
+        const auto slice = tree_.as<ast::Slice>(item.slice);
+        expression_or_none(slice.lower);
+        expression_or_none(slice.upper);
+        for (int i = 0; i < 3; ++i) emit().op(Op::Copy, 3);
+        emit().op(Op::BuildSlice, 2);
+        emit().op(Op::Subscr);
+        operate();
+        emit().op(Op::Rot, 4);
+        emit().op(Op::BuildSlice, 2);
+        return emit().op(Op::StoreSubscr);
+      }
+      expression(item.slice);
+      emit().op(Op::Copy, 2);
+      emit().op(Op::Copy, 2);
+      emit().op(Op::Subscr);
+      operate();
+      emit().op(Op::Rot, 3);
+      return emit().op(Op::StoreSubscr);
+    }
+    default:  // NOLINT: no targets
+      give_up("augmented assignment to this not supported");
+  }
+}
+
+// An annotation as a value: under `from __future__ import annotations`, its text.
+void Compiler::annotation(NodeId node) {
+  if (!symbols_.has_future_annotations()) return expression(node);
+  if (tree_.is(node, Kind::Name)) return load_text(tree_.text(tree_.as<ast::Name>(node).id));
+  if (tree_.is(node, Kind::Constant)) return load(tree_.as<ast::Constant>(node).value);
+  give_up("annotation as text not supported");
+}
+
+void Compiler::annotated(const ast::AnnAssign& node) {
+  if (node.value.valid()) {
+    expression(node.value);
+    assign(node.target);
+  }
+  const bool in_function = scope().is_function();
+  if (since(14)) {
+    if (!in_function) give_up("annotations of 3.14 not supported");
+    return;
+  }
+  switch (tree_.kind(node.target)) {
+    case Kind::Name:
+      if (!node.simple) break;
+      if (in_function) return;
+      annotation(node.annotation);
+      load_name("__annotations__");
+      load_text(out_.module.text(mangled(tree_.as<ast::Name>(node.target).id)));
+      return emit().op(Op::StoreSubscr);
+    case Kind::Attribute:
+      if (node.value.valid()) break;
+      expression(tree_.as<ast::Attribute>(node.target).value);
+      emit().op(Op::Pop);
+      break;
+    case Kind::Subscript:
+      if (node.value.valid()) break;
+      expression(tree_.as<ast::Subscript>(node.target).value);
+      emit().op(Op::Pop);
+      expression(tree_.as<ast::Subscript>(node.target).slice);
+      emit().op(Op::Pop);
+      break;
+    default:  // NOLINT: no targets
+      give_up("annotated assignment to this not supported");
+  }
+  if (in_function || symbols_.has_future_annotations()) return;
+  expression(node.annotation);
+  emit().op(Op::Pop);
+}
+
+// 3.13 lists what the methods of a class set on `self`.
+void Compiler::note_attribute(const ast::Attribute& target) {
+  if (!tree_.is(target.value, Kind::Name)) return;
+  if (tree_.text(tree_.as<ast::Name>(target.value).id) != "self") return;
+  for (size_t i = units_.size() - 1; i-- > 0;) {
+    if (symbols_[units_[i]->scope].kind != ScopeKind::Class) continue;
+    units_[i]->attributes.insert(std::string(tree_.text(target.attr)));
+    return;
+  }
+}
+
+}  // namespace pellucid::verify::lower

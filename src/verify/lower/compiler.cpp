@@ -1,0 +1,237 @@
+#include "verify/lower/compiler.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/check.h"
+
+namespace pellucid::verify::lower {
+
+namespace {
+
+// Strings and constants with the same ids; code objects are made anew.
+object::Module without_code(const object::Module& from) {
+  object::Module made;
+  made.version = from.version;
+  for (size_t i = 0; i < from.strings.size(); ++i) made.strings.intern(from.text(Symbol(i)));
+  made.consts = from.consts;
+  return made;
+}
+
+}  // namespace
+
+Compiler::Compiler(const Tree& tree, Lowered& out, Symbols& symbols)
+    : tree_(tree), out_(out), symbols_(symbols), minor_(out.module.version.minor) {
+  none_ = add(object::ConstKind::None);
+}
+
+void Compiler::run(NodeId root) {
+  object::Code header;
+  out_.module.root = compile_unit(symbols_.scope_of(root), text("<module>"), header, [&] {
+    body_with_docstring(tree_.as<ast::Module>(root).body, false);
+  });
+}
+
+std::string Compiler::qualname_of(ScopeId scope, Symbol name) const {
+  const std::string own(out_.module.text(name));
+  size_t outer = units_.size();
+  if (outer == 0) return own;
+  const Unit* parent = units_[--outer];
+  if (symbols_[parent->scope].kind == ScopeKind::Annotation) {
+    if (outer == 0) return own;
+    parent = units_[--outer];
+  }
+  const Scope& around = symbols_[parent->scope];
+  if (around.kind == ScopeKind::Module) return own;
+  const ScopeKind kind = symbols_[scope].kind;
+  if (kind == ScopeKind::Function || kind == ScopeKind::Class) {
+    const Entry* entry = around.find(symbols_.mangle(name, around.class_name));
+    if (entry != nullptr && entry->binding == Binding::GlobalExplicit) return own;
+  }
+  const bool has_locals = around.kind == ScopeKind::Function || around.kind == ScopeKind::Lambda;
+  return parent->qualname + (has_locals ? ".<locals>." : ".") + own;
+}
+
+CodeId Compiler::compile_unit(ScopeId scope, Symbol name, object::Code header,
+                              const std::function<void()>& body) {
+  if (const auto known = codes_.find(scope); known != codes_.end()) return known->second;
+  const CodeId id(out_.module.codes.size());
+  codes_.emplace(scope, id);
+  Unit unit(minor_);
+  unit.scope = scope;
+  unit.code = id;
+  unit.qualname = qualname_of(scope, name);
+  if (!header.varnames.empty()) unit.first_argument = header.varnames[0];
+  header.version = out_.module.version;
+  header.name = name;
+  header.qualname = since(11) ? text(unit.qualname) : name;
+  out_.module.codes.push_back(std::move(header));
+  out_.graphs.emplace_back();
+  out_.problems.emplace_back();
+  qualnames_.push_back(unit.qualname);
+  units_.push_back(&unit);
+  const uint32_t nesting = nesting_;
+  try {
+    body();
+    if (unit.emit.live()) {
+      load_none();
+      unit.emit.give_back();
+    }
+    out_.graphs[id.index()] = unit.emit.finish(id);
+  } catch (const NotLowered& problem) {
+    out_.problems[id.index()] = "relowering: " + problem.what;
+  } catch (const InternalError& bug) {
+    out_.problems[id.index()] = std::string("relowering: ") + bug.what();
+  }
+  nesting_ = nesting;
+  units_.pop_back();
+  describe(unit);
+  return id;
+}
+
+// Variables and flags, which follow from the scope.
+void Compiler::describe(const Unit& unit) {
+  object::Code& code = out_.module.codes[unit.code.index()];
+  const Scope& scope = symbols_[unit.scope];
+  for (const Entry& entry : scope.entries) {
+    const bool is_parameter = (entry.use & kParameter) != 0;
+    if (entry.binding == Binding::Cell) code.cellvars.push_back(entry.name);
+    if (entry.binding == Binding::Local && !is_parameter && scope.is_function()) {
+      code.varnames.push_back(entry.name);
+    }
+    const bool passes = entry.binding == Binding::Free || (entry.use & kHandedOn);
+    const bool owns = entry.binding == Binding::Cell;
+    if (passes && !owns && scope.kind != ScopeKind::Module) code.freevars.push_back(entry.name);
+  }
+  const auto add_missing = [](std::vector<Symbol>& to, Symbol name) {
+    if (std::find(to.begin(), to.end(), name) == to.end()) to.push_back(name);
+  };
+  if (scope.needs_class_cell) add_missing(code.cellvars, text("__class__"));
+  if (scope.needs_class_dictionary) add_missing(code.cellvars, text("__classdict__"));
+  for (Symbol name : unit.extra_locals) add_missing(code.varnames, name);
+  for (Symbol name : unit.extra_cells) add_missing(code.cellvars, name);
+  std::sort(code.freevars.begin(), code.freevars.end(),
+            [&](Symbol a, Symbol b) { return out_.module.text(a) < out_.module.text(b); });
+  if (scope.is_function()) {
+    code.flags |= object::kOptimized | object::kNewLocals;
+    if (scope.is_nested) code.flags |= object::kNested;
+    const bool is_method =
+        scope.kind == ScopeKind::Function && symbols_[scope.parent].kind == ScopeKind::Class;
+    if (since(14) && is_method) code.flags |= object::kMethod;
+    if (scope.is_generator) {
+      code.flags |= scope.is_coroutine ? object::kAsyncGenerator : object::kGenerator;
+    } else if (scope.is_coroutine) {
+      code.flags |= object::kCoroutine;
+    }
+  }
+  if (!since(11) && code.cellvars.empty() && code.freevars.empty()) code.flags |= object::kNoFree;
+  code.flags |= symbols_.future_flags();
+  code.nlocals = static_cast<uint32_t>(code.varnames.size());
+  object::derive_localsplus(code);
+  const uint32_t suspends = object::kGenerator | object::kCoroutine | object::kAsyncGenerator;
+  out_.graphs[unit.code.index()].wraps_stop_iteration =
+      since(12) && (code.flags & suspends) && scope.kind != ScopeKind::Lambda;
+}
+
+ConstId Compiler::add(object::ConstKind kind) {
+  object::Const made;
+  made.kind = kind;
+  return out_.module.add(std::move(made));
+}
+
+ConstId Compiler::string_constant(std::string_view value) {
+  const auto [it, is_new] = strings_.try_emplace(std::string(value), ConstId());
+  if (is_new) {
+    object::Const made;
+    made.kind = object::ConstKind::Str;
+    made.text = text(value);
+    it->second = out_.module.add(std::move(made));
+  }
+  return it->second;
+}
+
+ConstId Compiler::tuple_constant(const std::vector<ConstId>& items) {
+  object::Const made;
+  made.kind = object::ConstKind::Tuple;
+  made.items = items;
+  return out_.module.add(std::move(made));
+}
+
+void Compiler::load_number(int64_t value) {
+  object::Const made;
+  made.kind = object::ConstKind::Int;
+  made.integer = value;
+  load(out_.module.add(std::move(made)));
+}
+
+void Compiler::await(uint32_t kind) {
+  emit().op(Op::GetAwaitable, since(11) ? kind : 0);
+  load_none();
+  emit().op(Op::YieldFrom);
+}
+
+// -- names -------------------------------------------------------------------------------------
+
+Symbol Compiler::class_name() const { return symbols_[units_.back()->scope].class_name; }
+
+void Compiler::name(Symbol id, Use use) {
+  const Symbol name = mangled(id);
+  const auto write = [&](Op load, Op store, Op erase) {
+    emit().op(use == Use::Load ? load : use == Use::Store ? store : erase, name.value);
+  };
+  const auto fast = [&] { write(Op::LoadFast, Op::StoreFast, Op::DeleteFast); };
+  const auto deref = [&] { write(Op::LoadDeref, Op::StoreDeref, Op::DeleteDeref); };
+  const auto global = [&] { write(Op::LoadGlobal, Op::StoreGlobal, Op::DeleteGlobal); };
+  const auto by_name = [&] { write(Op::LoadName, Op::StoreName, Op::DeleteName); };
+  const std::vector<ScopeId>& inlined = unit().inlined;
+  for (size_t i = inlined.size(); i-- > 0;) {
+    if (!symbols_[inlined[i]].binds(name)) continue;
+    return symbols_[inlined[i]].find(name)->binding == Binding::Cell ? deref() : fast();
+  }
+  const Scope& here = scope();
+  if (!inlined.empty() && here.kind == ScopeKind::Class) {
+    const Entry* entry = symbols_[inlined[0]].find(name);
+    return entry != nullptr && entry->binding == Binding::Free ? deref() : global();
+  }
+  const Entry* entry = here.find(name);
+  const Binding binding = entry == nullptr ? Binding::GlobalImplicit : entry->binding;
+  const auto from_class_dictionary = [&](Op op) {
+    emit().op(Op::LoadDeref, text("__classdict__").value);
+    emit().op(op, name.value);
+  };
+  const bool sees_class =
+      here.in_class && use == Use::Load && out_.module.text(name) != "__classdict__";
+  switch (binding) {
+    case Binding::Local:
+      return here.is_function() ? fast() : by_name();
+    case Binding::Cell:
+      return deref();
+    case Binding::Free:
+      if (sees_class) return from_class_dictionary(Op::LoadFromDictOrDeref);
+      if (here.kind != ScopeKind::Class || use != Use::Load) return deref();
+      if (!since(12)) return emit().op(Op::LoadClassDeref, name.value);
+      emit().op(Op::LoadLocals);
+      return emit().op(Op::LoadFromDictOrDeref, name.value);
+    case Binding::GlobalExplicit:
+      return global();
+    case Binding::GlobalImplicit:
+      if (sees_class) return from_class_dictionary(Op::LoadFromDictOrGlobals);
+      return here.is_function() ? global() : by_name();
+  }
+}
+
+void Compiler::load_closure(Symbol name) { emit().op(Op::LoadClosure, name.value); }
+
+}  // namespace pellucid::verify::lower
+
+namespace pellucid::verify {
+
+Lowered relower(const ast::Tree& tree, ast::NodeId root) {
+  Lowered out;
+  out.module = lower::without_code(tree.module());
+  lower::Symbols symbols(tree, out.module, root);
+  lower::Compiler(tree, out, symbols).run(root);
+  return out;
+}
+
+}  // namespace pellucid::verify

@@ -1,0 +1,258 @@
+// verify::lower's compiler: one statement or expression at a time, as CPython's compile.c has them.
+//
+// A Unit is a code object under construction. Units nest as the code objects do; finally bodies are
+// compiled once for each way out, as CPython does, but the functions in them only once.
+//
+// Private to verify/lower. The files: names, expressions, calls, displays, conditions, strings,
+// comprehensions, statements, assignments, loops, leave (unwinding), try, with, match, functions,
+// classes, type_parameters.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "verify/lower/emitter.h"
+#include "verify/lower/lower.h"
+#include "verify/lower/symbols.h"
+
+namespace pellucid::verify::lower {
+
+using ast::Kind;
+using ast::ListId;
+using ast::Tree;
+using object::CodeId;
+using object::ConstId;
+
+// What the compiler has no words for; caught where its code object ends.
+struct NotLowered {
+  std::string what;
+};
+
+// What a jump out of a statement has to undo, innermost last.
+struct Enclosing {
+  enum Kind : uint8_t {
+    kWhile,
+    kFor,
+    kAsyncFor,  // before 3.11 its body is not protected; it has the iterator on the stack
+    kTryFinally,
+    kFinallyEnd,  // the exceptional copy of a finally body
+    kTryExcept,
+    kHandler,  // an `except` clause; with a name, which is unbound on the way out
+    kWith,
+    kAsyncWith,
+    kValue,        // a value to drop
+    kStarHandler,  // of `except*`
+  };
+  Kind kind;
+  Label start;  // of a loop
+  Label end;    // of a loop
+  ListId finalbody;
+  Symbol name;  // of a handler
+  bool named = false;
+};
+
+struct Unit {
+  explicit Unit(int minor) : emit(minor) {}
+
+  ScopeId scope;
+  CodeId code;
+  Emitter emit;
+  std::vector<Enclosing> enclosing;
+  std::vector<ScopeId> inlined;  // comprehensions that are being compiled, innermost last
+  std::vector<Symbol> extra_locals, extra_cells;  // of inlined comprehensions
+  std::set<std::string> attributes;  // that the methods of a class set on `self` (3.13)
+  std::string qualname;
+  Symbol first_argument;
+};
+
+class Compiler {
+ public:
+  Compiler(const Tree& tree, Lowered& out, Symbols& symbols);
+  void run(NodeId root);
+
+ private:
+  // -- units ----------------------------------------------------------------------------------
+  // The code object of a scope: `body` writes what it does. `header` has its arguments.
+  CodeId compile_unit(ScopeId scope, Symbol name, object::Code header,
+                      const std::function<void()>& body);
+  void describe(const Unit& unit);
+  std::string qualname_of(ScopeId scope, Symbol name) const;
+  [[noreturn]] void give_up(const std::string& what) const { throw NotLowered{what}; }
+
+  Emitter& emit() { return units_.back()->emit; }
+  Unit& unit() { return *units_.back(); }
+  const Scope& scope() const { return symbols_[units_.back()->scope]; }
+  bool since(int minor) const { return minor_ >= minor; }
+
+  // -- constants and small steps -----------------------------------------------------------------
+  Symbol text(std::string_view text) { return out_.module.strings.intern(text); }
+  ConstId add(object::ConstKind kind);
+  ConstId string_constant(std::string_view text);
+  ConstId tuple_constant(const std::vector<ConstId>& items);
+  void load(ConstId id) { emit().op(Op::LoadConst, id.value); }
+  void load_none() { load(none_); }
+  void load_text(std::string_view text) { load(string_constant(text)); }
+  void load_number(int64_t value);
+  void call(uint32_t arguments) { emit().op(Op::Call, arguments, 1); }
+  void await(uint32_t kind);
+  // The constant that CPython makes of an expression before it compiles it.
+  std::optional<ConstId> constant_of(NodeId node);
+  std::optional<bool> truth_of(NodeId node);
+
+  // -- names -----------------------------------------------------------------------------------
+  enum class Use : uint8_t { Load, Store, Delete };
+  void name(Symbol id, Use use);
+  void load_name(std::string_view name) { this->name(text(name), Use::Load); }
+  void store_name(std::string_view name) { this->name(text(name), Use::Store); }
+  Symbol mangled(Symbol id) { return symbols_.mangle(id, class_name()); }
+  Symbol class_name() const;
+  void load_closure(Symbol name);
+
+  // -- expressions -----------------------------------------------------------------------------
+  void expression(NodeId node);
+  void expression_in(NodeId node);
+  void expressions(std::span<const NodeId> nodes);
+  void expression_or_none(NodeId node);
+  void binary(NodeId node);
+  void unary(const ast::UnaryOp& node);
+  void attribute(const ast::Attribute& node);
+  void subscript(const ast::Subscript& node);
+  void slice(const ast::Slice& node);
+  void yield(NodeId value);
+  void boolean(const ast::BoolOp& node);
+  void conditional(const ast::IfExp& node);
+  void comparison(NodeId node);
+  void compare(uint32_t op);
+  void jump_if(NodeId test, bool when, Label to);
+  void chain_jump_if(NodeId test, bool when, Label to);
+  // In `for x in <list>` and `x in <list>` a list is as good as a tuple.
+  void iterated(NodeId node);
+
+  enum class Display : uint8_t { Tuple, List, Set };
+  void sequence(Display display, std::span<const NodeId> elements, uint32_t pushed = 0);
+  void unpacked_38(Display display, std::span<const NodeId> elements);
+  void dictionary(const ast::Dict& node);
+  void dictionary_part(std::span<const NodeId> keys, std::span<const NodeId> values);
+  void dictionary_38(std::span<const NodeId> keys, std::span<const NodeId> values);
+  void joined_string(const ast::JoinedStr& node);
+  void join_pieces(size_t count, const std::function<void(size_t)>& write);
+  bool percent_format(const ast::BinOp& node);
+  void format_specification(NodeId node);
+  void formatted_value(const ast::FormattedValue& node);
+
+  void call_expression(NodeId node);
+  bool super_attribute(NodeId value, Symbol attr, Op load);
+  bool are_large(std::span<const NodeId> args, std::span<const NodeId> keywords,
+                 size_t injected) const;
+  // Calls what lies below `pushed` arguments with these behind them, and with the values of
+  // `injected` names behind the positional ones.
+  void arguments(std::span<const NodeId> args, std::span<const NodeId> keywords,
+                 const std::vector<Symbol>& injected = {}, uint32_t pushed = 0);
+  void plain_arguments(std::span<const NodeId> args, std::span<const NodeId> keywords,
+                       const std::vector<Symbol>& injected, uint32_t pushed, uint32_t slots);
+  void starred_arguments(std::span<const NodeId> args, std::span<const NodeId> keywords,
+                         const std::vector<Symbol>& injected, uint32_t pushed);
+  void arguments_38(std::span<const NodeId> args, std::span<const NodeId> keywords,
+                    uint32_t pushed);
+  void keyword_part(std::span<const NodeId> keywords);
+
+  struct Comprehension {
+    NodeId node;
+    std::span<const NodeId> generators;
+    NodeId element, value;   // a value of dictionaries only
+    uint32_t container = 0;  // depth of what is being filled
+  };
+  void comprehension(NodeId node);
+  void comprehension_body(Comprehension& parts, bool iterator_on_stack);
+  void generator(Comprehension& parts, size_t index, bool iterator_on_stack);
+  void element(Comprehension& parts);
+  void inlined_comprehension(NodeId node, Comprehension& parts);
+
+  // -- statements ------------------------------------------------------------------------------
+  void statements(ListId list);
+  void statement(NodeId node);
+  void expression_statement(NodeId value);
+  void if_statement(NodeId node);
+  void return_statement(NodeId value);
+  void raise_statement(const ast::Raise& node);
+  void assert_statement(const ast::Assert& node);
+  void import(const ast::Import& node);
+  void import_from(const ast::ImportFrom& node);
+  void assign(NodeId target);
+  // `x, y = a, b` needs no tuple.
+  bool assign_in_parallel(const ast::Assign& node);
+  void assign_elements(std::span<const NodeId> targets);
+  void augmented(const ast::AugAssign& node);
+  void annotated(const ast::AnnAssign& node);
+  void annotation(NodeId node);
+  void erase(NodeId target);
+  void note_attribute(const ast::Attribute& target);
+
+  void while_loop(const ast::While& node);
+  void for_loop(const ast::For& node);
+  void async_for_loop(const ast::For& node);
+  void leave_loop(bool is_continue);
+  void unwind(const Enclosing& from, bool keeps_value);
+  // Undoes everything down to `depth` enclosing statements.
+  void unwind_to(size_t depth, bool keeps_value);
+
+  void try_statement(const ast::Try& node);
+  void try_finally(const ast::Try& node);
+  void try_except(const ast::Try& node);
+  void try_star(const ast::Try& node);
+  void star_clause(NodeId node);
+  void clause(NodeId node, Label end);
+  void unbind(Symbol name);
+  void push_exception();
+  void with_statement(NodeId node, size_t item);
+  void with_end(bool is_async, Label end);
+  void call_exit(bool is_async);
+
+  void match_statement(NodeId node);
+
+  void body_with_docstring(ListId body, bool is_function);
+  bool has_annotations(ListId body) const;
+
+  // -- definitions ------------------------------------------------------------------------------
+  void function(NodeId node);
+  void lambda(NodeId node);
+  CodeId function_code(NodeId node);
+  uint32_t function_defaults(const ast::arguments& args);
+  bool function_annotations(const ast::arguments& args, NodeId returns);
+  // Its defaults and the like, as `flags` says, are on the stack.
+  void make_function(CodeId code, uint32_t flags);
+  // The node may be absent: no arguments.
+  ast::arguments arguments_of(NodeId node) const;
+  object::Code header_of(const ast::arguments& args, Symbol class_name);
+  void class_definition(NodeId node);
+  CodeId class_code(NodeId node);
+  void class_arguments(const ast::ClassDef& def, const std::vector<Symbol>& injected);
+  void type_parameters(ListId parameters);
+  void type_alias(NodeId node);
+  void generic_function(NodeId node, uint32_t flags);
+  void generic_class(NodeId node);
+  // The function of an annotation scope, on the stack.
+  void deferred(NodeId value, ScopeId scope, Symbol name);
+  CodeId hidden_code(NodeId node, Symbol name, const object::Code& header,
+                     const std::function<void()>& body);
+
+  const Tree& tree_;
+  Lowered& out_;
+  Symbols& symbols_;
+  int minor_;
+  std::vector<Unit*> units_;
+  std::unordered_map<ScopeId, CodeId> codes_;  // compiled already
+  std::unordered_map<std::string, ConstId> strings_;
+  std::vector<std::string> qualnames_;  // by CodeId
+  ConstId none_;
+  uint32_t nesting_ = 0;
+
+  friend class Matcher;
+};
+
+}  // namespace pellucid::verify::lower

@@ -1,0 +1,194 @@
+// Comprehensions: functions of their own, and from 3.12 on, generator expressions aside, loops that
+// keep the variables of what holds them on the stack meanwhile.
+#include <algorithm>
+
+#include "verify/lower/compiler.h"
+
+namespace pellucid::verify::lower {
+
+namespace {
+
+const char* function_of(Kind kind) {
+  switch (kind) {
+    case Kind::ListComp:
+      return "<listcomp>";
+    case Kind::SetComp:
+      return "<setcomp>";
+    case Kind::DictComp:
+      return "<dictcomp>";
+    default:  // NOLINT: the fourth
+      return "<genexpr>";
+  }
+}
+
+}  // namespace
+
+void Compiler::comprehension(NodeId node) {
+  Comprehension parts;
+  parts.node = node;
+  const size_t last = ast::fields_of(tree_.kind(node)).size() - 1;
+  parts.generators = tree_.items(ListId(tree_.slot(node, last)));
+  parts.element = NodeId(tree_.slot(node, 0));
+  if (tree_.is(node, Kind::DictComp)) parts.value = NodeId(tree_.slot(node, 1));
+  const ScopeId inner = symbols_.scope_of(node);
+  if (symbols_[inner].is_inlined) return inlined_comprehension(node, parts);
+
+  object::Code header;
+  header.argcount = 1;
+  header.varnames.push_back(text(".0"));
+  const CodeId code = compile_unit(inner, text(function_of(tree_.kind(node))), header, [&] {
+    comprehension_body(parts, false);
+    if (tree_.is(node, Kind::GeneratorExp)) load_none();
+    emit().give_back();
+  });
+  make_function(code, 0);
+  const auto first = tree_.as<ast::comprehension>(parts.generators[0]);
+  iterated(first.iter);
+  emit().op(first.is_async ? Op::GetAiter : Op::GetIter);
+  call(1);
+  if (symbols_[inner].is_coroutine && !tree_.is(node, Kind::GeneratorExp)) await(0);
+}
+
+void Compiler::comprehension_body(Comprehension& parts, bool iterator_on_stack) {
+  switch (tree_.kind(parts.node)) {
+    case Kind::ListComp:
+      emit().op(Op::BuildList, 0);
+      break;
+    case Kind::SetComp:
+      emit().op(Op::BuildSet, 0);
+      break;
+    case Kind::DictComp:
+      emit().op(Op::BuildMap, 0);
+      break;
+    default:  // NOLINT: a generator fills nothing
+      break;
+  }
+  parts.container = emit().depth();
+  if (iterator_on_stack) {
+    emit().op(Op::Swap, 2);
+    --parts.container;
+  }
+  generator(parts, 0, iterator_on_stack);
+}
+
+void Compiler::element(Comprehension& parts) {
+  expression(parts.element);
+  const auto container = [&] { return emit().depth() - parts.container; };
+  switch (tree_.kind(parts.node)) {
+    case Kind::ListComp:
+      return emit().op(Op::ListAppend, container());
+    case Kind::SetComp:
+      return emit().op(Op::SetAdd, container());
+    case Kind::DictComp:
+      expression(parts.value);
+      return emit().op(Op::MapAdd, container() - 1);
+    default:  // NOLINT: a generator
+      if (scope().is_coroutine) emit().op(Op::Intrinsic1, bytecode::kAsyncGenWrap);
+      emit().op(Op::YieldValue);
+      return emit().op(Op::Pop);
+  }
+}
+
+void Compiler::generator(Comprehension& parts, size_t index, bool iterator_on_stack) {
+  const auto part = tree_.as<ast::comprehension>(parts.generators[index]);
+  const Label start = emit().label();
+  const Label again = emit().label();
+  const Label end = emit().label();
+  bool loops = true;
+  if (index == 0) {
+    if (!iterator_on_stack) emit().op(Op::LoadFast, text(".0").value);
+  } else {
+    // `for y in [f(x)]` is an assignment since 3.9.
+    std::span<const NodeId> only;
+    if (tree_.is(part.iter, Kind::List)) only = tree_.items(tree_.as<ast::List>(part.iter).elts);
+    if (tree_.is(part.iter, Kind::Tuple)) only = tree_.items(tree_.as<ast::Tuple>(part.iter).elts);
+    if (since(9) && !part.is_async && only.size() == 1 && !tree_.is(only[0], Kind::Starred)) {
+      loops = false;
+      expression(only[0]);
+    } else {
+      iterated(part.iter);
+      emit().op(part.is_async ? Op::GetAiter : Op::GetIter);
+    }
+  }
+  const Label failed = emit().label();
+  if (loops) {
+    emit().place(start);
+    if (part.is_async) {
+      emit().protect(failed, false);
+      emit().op(Op::GetAnext);
+      load_none();
+      emit().op(Op::YieldFrom);
+      emit().unprotect();
+    } else {
+      emit().for_iter(end);
+    }
+  }
+  assign(part.target);
+  for (NodeId condition : tree_.items(part.ifs)) jump_if(condition, false, again);
+  if (index + 1 < parts.generators.size()) {
+    generator(parts, index + 1, false);
+  } else {
+    element(parts);
+  }
+  emit().place(again);
+  if (!loops) return;
+  emit().jump(start);
+  if (part.is_async) {
+    emit().place_handler(failed);
+    emit().op(Op::EndAsyncFor, since(11) ? 2 : 7);
+  } else {
+    emit().place(end);
+  }
+}
+
+void Compiler::inlined_comprehension(NodeId node, Comprehension& parts) {
+  const auto first = tree_.as<ast::comprehension>(parts.generators[0]);
+  iterated(first.iter);
+  emit().op(first.is_async ? Op::GetAiter : Op::GetIter);
+  const ScopeId inner = symbols_.scope_of(node);
+  std::vector<Symbol> saved;
+  const auto keep = [&](Symbol name, Binding binding) {
+    saved.push_back(name);
+    const bool is_cell = binding == Binding::Cell;
+    (is_cell ? unit().extra_cells : unit().extra_locals).push_back(name);
+    emit().op(Op::LoadFastAndClear, name.value);
+    if (is_cell) emit().op(Op::MakeCell, name.value);
+  };
+  // Up to 3.13 a class body keeps whatever its comprehension names.
+  if (!since(14) && scope().kind == ScopeKind::Class && unit().inlined.empty()) {
+    keep(text(".0"), Binding::Local);
+    for (const Entry& entry : symbols_[inner].entries) {
+      if (entry.name != text("__class__")) keep(entry.name, entry.binding);
+    }
+  }
+  for (const Kept& one : symbols_[inner].kept) {
+    if (std::find(saved.begin(), saved.end(), one.name) != saved.end()) continue;
+    keep(one.name, symbols_[one.scope].find(one.name)->binding);
+  }
+  const auto count = static_cast<uint32_t>(saved.size());
+  const auto restore = [&] {
+    emit().op(Op::Swap, count + 1);
+    for (size_t i = saved.size(); i-- > 0;) emit().op(Op::StoreFast, saved[i].value, 1);
+  };
+  const Label failed = emit().label();
+  const Label end = emit().label();
+  if (count > 0) {
+    emit().op(Op::Swap, count + 1);
+    emit().protect(failed, false);
+  }
+  unit().inlined.push_back(inner);
+  comprehension_body(parts, true);
+  unit().inlined.pop_back();
+  if (count == 0) return;
+  emit().unprotect();
+  emit().jump(end);
+  emit().place_handler(failed);
+  emit().op(Op::Swap, 2);
+  emit().op(Op::Pop);
+  restore();
+  emit().reraise(false);
+  emit().place(end);
+  restore();
+}
+
+}  // namespace pellucid::verify::lower

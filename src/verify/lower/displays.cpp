@@ -1,0 +1,244 @@
+// Displays and f-strings. Large ones are built item by item (3.10+), so that the stack stays small;
+// constant ones come out of constants.
+#include <algorithm>
+
+#include "verify/lower/compiler.h"
+
+namespace pellucid::verify::lower {
+
+namespace {
+
+// CPython's STACK_USE_GUIDELINE.
+constexpr size_t kMostOnStack = 30;
+
+}  // namespace
+
+void Compiler::iterated(NodeId node) {
+  if (tree_.is(node, Kind::List)) {
+    const auto elements = tree_.items(tree_.as<ast::List>(node).elts);
+    const auto is_starred = [&](NodeId element) { return tree_.is(element, Kind::Starred); };
+    if (std::none_of(elements.begin(), elements.end(), is_starred)) {
+      std::vector<ConstId> items;
+      for (NodeId element : elements) {
+        const auto constant = constant_of(element);
+        if (!constant) break;
+        items.push_back(*constant);
+      }
+      if (items.size() == elements.size()) return load(tuple_constant(items));
+      return sequence(Display::Tuple, elements);
+    }
+  }
+  if (tree_.is(node, Kind::Set)) {
+    object::Const frozen;
+    frozen.kind = object::ConstKind::FrozenSet;
+    const auto elements = tree_.items(tree_.as<ast::Set>(node).elts);
+    for (NodeId element : elements) {
+      if (const auto constant = constant_of(element)) frozen.items.push_back(*constant);
+    }
+    if (frozen.items.size() == elements.size()) return load(out_.module.add(std::move(frozen)));
+  }
+  expression(node);
+}
+
+void Compiler::sequence(Display display, std::span<const NodeId> elements, uint32_t pushed) {
+  if (!since(9)) return unpacked_38(display, elements);
+  const Op build = display == Display::Set ? Op::BuildSet : Op::BuildList;
+  const Op append = display == Display::Set ? Op::SetAdd : Op::ListAppend;
+  const Op extend = display == Display::Set ? Op::SetUpdate : Op::ListExtend;
+  if (elements.size() > 2 && display != Display::Tuple) {
+    object::Const folded;
+    folded.kind = display == Display::Set ? object::ConstKind::FrozenSet : object::ConstKind::Tuple;
+    for (NodeId element : elements) {
+      const auto constant = constant_of(element);
+      if (!constant) break;
+      folded.items.push_back(*constant);
+    }
+    if (folded.items.size() == elements.size()) {
+      emit().op(build, pushed);
+      load(out_.module.add(std::move(folded)));
+      return emit().op(extend, 1);
+    }
+  }
+  const bool big = since(10) && elements.size() + pushed > kMostOnStack;
+  const bool starred = std::any_of(elements.begin(), elements.end(), [&](NodeId element) {
+    return tree_.is(element, Kind::Starred);
+  });
+  if (!starred && !big) {
+    expressions(elements);
+    return emit().op(display == Display::Tuple ? Op::BuildTuple : build,
+                     static_cast<uint32_t>(elements.size()) + pushed);
+  }
+  bool built = false;
+  if (big) {
+    emit().op(build, pushed);
+    built = true;
+  }
+  for (size_t i = 0; i < elements.size(); ++i) {
+    if (tree_.is(elements[i], Kind::Starred)) {
+      if (!built) emit().op(build, static_cast<uint32_t>(i) + pushed);
+      built = true;
+      expression(tree_.as<ast::Starred>(elements[i]).value);
+      emit().op(extend, 1);
+    } else {
+      expression(elements[i]);
+      if (built) emit().op(append, 1);
+    }
+  }
+  if (display == Display::Tuple) emit().op(Op::ListToTuple);
+}
+
+void Compiler::unpacked_38(Display display, std::span<const NodeId> elements) {
+  const Op part = display == Display::Set ? Op::BuildSet : Op::BuildTuple;
+  uint32_t parts = 0;
+  uint32_t pending = 0;
+  for (NodeId element : elements) {
+    if (tree_.is(element, Kind::Starred)) {
+      if (pending > 0) {
+        emit().op(part, pending);
+        ++parts;
+      }
+      pending = 0;
+      expression(tree_.as<ast::Starred>(element).value);
+      ++parts;
+    } else {
+      expression(element);
+      ++pending;
+    }
+  }
+  if (parts > 0) {
+    if (pending > 0) {
+      emit().op(part, pending);
+      ++parts;
+    }
+    const Op unpack = display == Display::Tuple  ? Op::BuildTupleUnpack
+                      : display == Display::List ? Op::BuildListUnpack
+                                                 : Op::BuildSetUnpack;
+    return emit().op(unpack, parts);
+  }
+  const Op build = display == Display::Tuple  ? Op::BuildTuple
+                   : display == Display::List ? Op::BuildList
+                                              : Op::BuildSet;
+  emit().op(build, pending);
+}
+
+void Compiler::dictionary_part(std::span<const NodeId> keys, std::span<const NodeId> values) {
+  const auto count = static_cast<uint32_t>(keys.size());
+  const bool big = since(10) && keys.size() * 2 > kMostOnStack;
+  if (count > 1 && !big) {
+    std::vector<ConstId> constants;
+    for (NodeId key : keys) {
+      const auto constant = constant_of(key);
+      if (!constant) break;
+      constants.push_back(*constant);
+    }
+    if (constants.size() == keys.size()) {
+      expressions(values);
+      load(tuple_constant(constants));
+      return emit().op(Op::BuildConstKeyMap, count);
+    }
+  }
+  if (big) emit().op(Op::BuildMap, 0);
+  for (size_t i = 0; i < keys.size(); ++i) {
+    expression(keys[i]);
+    expression(values[i]);
+    if (big) emit().op(Op::MapAdd, 1);
+  }
+  if (!big) emit().op(Op::BuildMap, count);
+}
+
+void Compiler::dictionary(const ast::Dict& node) {
+  const auto keys = tree_.items(node.keys);
+  const auto values = tree_.items(node.values);
+  if (!since(9)) return dictionary_38(keys, values);
+  bool have = false;
+  size_t pending = 0;
+  const auto flush = [&](size_t end) {
+    dictionary_part(keys.subspan(end - pending, pending), values.subspan(end - pending, pending));
+    if (have) emit().op(Op::DictUpdate, 1);
+    have = true;
+    pending = 0;
+  };
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!keys[i].valid()) {
+      if (pending > 0) flush(i);
+      if (!have) emit().op(Op::BuildMap, 0);
+      have = true;
+      expression(values[i]);
+      emit().op(Op::DictUpdate, 1);
+    } else {
+      ++pending;
+      // As CPython cuts large ones: after this pair.
+      if (since(10) && (pending - 1) * 2 > kMostOnStack) flush(i + 1);
+    }
+  }
+  if (pending > 0) flush(values.size());
+  if (!have) emit().op(Op::BuildMap, 0);
+}
+
+void Compiler::dictionary_38(std::span<const NodeId> keys, std::span<const NodeId> values) {
+  uint32_t parts = 0;
+  size_t pending = 0;
+  const auto flush = [&](size_t end) {
+    dictionary_part(keys.subspan(end - pending, pending), values.subspan(end - pending, pending));
+    ++parts;
+    pending = 0;
+  };
+  bool unpacks = false;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (keys[i].valid()) {
+      ++pending;
+      continue;
+    }
+    if (pending > 0) flush(i);
+    expression(values[i]);
+    unpacks = true;
+    ++parts;
+  }
+  if (pending > 0 || parts == 0) flush(values.size());
+  if (parts > 1 || unpacks) emit().op(Op::BuildMapUnpack, parts);
+}
+
+void Compiler::formatted_value(const ast::FormattedValue& node) {
+  const uint32_t conversion = node.conversion == 's'   ? 1
+                              : node.conversion == 'r' ? 2
+                              : node.conversion == 'a' ? 3
+                                                       : 0;
+  expression(node.value);
+  if (since(13) && conversion != 0) emit().op(Op::Convert, conversion);
+  if (node.format_spec.valid()) format_specification(node.format_spec);
+  emit().op(Op::Format, since(13) ? 0 : conversion, node.format_spec.valid() ? 1 : 0);
+}
+
+void Compiler::format_specification(NodeId node) {
+  const auto values = tree_.items(tree_.as<ast::JoinedStr>(node).values);
+  // 3.12 sees an empty text behind a nested field at the end.
+  if (minor_ != 12 || values.empty() || !tree_.is(values.back(), Kind::FormattedValue)) {
+    return expression(node);
+  }
+  expressions(values);
+  load_text("");
+  emit().op(Op::BuildString, static_cast<uint32_t>(values.size()) + 1);
+}
+
+void Compiler::joined_string(const ast::JoinedStr& node) {
+  const auto values = tree_.items(node.values);
+  join_pieces(values.size(), [&](size_t i) { expression(values[i]); });
+}
+
+// A string of `count` pieces, each of which `write` leaves on the stack.
+void Compiler::join_pieces(size_t count, const std::function<void(size_t)>& write) {
+  const bool is_large = since(11) && count > kMostOnStack;
+  if (is_large) {
+    load_text("");
+    emit().op(Op::LoadMethod, text("join").value);
+    emit().op(Op::BuildList, 0);
+  }
+  for (size_t i = 0; i < count; ++i) {
+    write(i);
+    if (is_large) emit().op(Op::ListAppend, 1);
+  }
+  if (is_large) return emit().op(Op::Call, 1, 2);
+  if (count != 1) emit().op(Op::BuildString, static_cast<uint32_t>(count));
+}
+
+}  // namespace pellucid::verify::lower

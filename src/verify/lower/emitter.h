@@ -1,0 +1,104 @@
+// verify::lower: a flow graph under construction, written from front to back.
+//
+// The emitter knows how deep the stack is, how many exceptions are being handled and which handler
+// protects what is written; a block ends wherever one of these changes hands. What is written
+// behind a jump goes to a block that nothing leads to, and finish() leaves it out.
+#pragma once
+
+#include <vector>
+
+#include "flow/graph.h"
+
+namespace pellucid::verify::lower {
+
+using bytecode::Instr;
+using bytecode::Op;
+using flow::ExitKind;
+using flow::HandlerId;
+using Label = flow::BlockId;
+
+class Emitter {
+ public:
+  // `minor`: the version. Up to 3.10 handlers get six slots; since 3.11 stores change places.
+  explicit Emitter(int minor);
+
+  // A statement starts, which the instruction at this offset of the original made.
+  void at(uint32_t offset) {
+    offset_ = offset;
+    ++statement_;
+  }
+
+  Label label();
+  // What comes next stands at `label`.
+  void place(Label label);
+  void op(Op op, uint32_t a = 0, uint32_t b = 0);
+  // Pops what a statement has no use for; up to 3.12 on no line, so that it stays behind stores.
+  void drop();
+  void jump(Label to);
+  // Pops a value and jumps where its truth is `when`.
+  void branch(bool when, Label to);
+  void branch_none(bool when, Label to);
+  // Pushes the next item; jumps with the iterator popped.
+  void for_iter(Label exhausted);
+  void give_back();  // return
+  void raise(uint32_t values);
+  // `lasti`: the slots below the exception are unwound to where it was raised (3.11+).
+  void reraise(bool lasti);
+
+  // Everything until unprotect() is protected by `entry`, which keeps all but `above` slots.
+  void protect(Label entry, bool lasti, uint32_t above = 0);
+  void unprotect();
+  // Starts the handler: the stack is as at protect(), with the exception on it.
+  void place_handler(Label entry);
+
+  // Unwinding on the way out of statements ends in a jump; behind it everything is as before.
+  struct Place {
+    uint32_t depth, exceptions;
+    std::vector<HandlerId> regions;
+  };
+  Place here() const { return {depth_, exceptions_, regions_}; }
+  void back_to(const Place& place);
+
+  uint32_t depth() const { return depth_; }
+  bool live() const { return live_; }
+  size_t written() const { return written_; }
+
+  flow::Graph finish(object::CodeId code);
+
+ private:
+  struct Draft {
+    std::vector<Instr> instrs;
+    flow::Exit exit;
+    HandlerId handler;
+    uint32_t depth = kUnknown;
+    uint32_t exceptions = 0;
+    bool ended = false;
+  };
+  static constexpr uint32_t kUnknown = 0xffffffffu;
+
+  Draft& now() { return blocks_[current_.index()]; }
+  HandlerId handler() const { return regions_.empty() ? HandlerId() : regions_.back(); }
+  void start(Label block);
+  void start_anew();
+  void end(flow::Exit exit);
+  void leads_to(Label label);
+  void two_way(ExitKind kind, bool when, Label to);
+  void settle_stores(std::vector<Instr>& code) const;
+  Instr instr(Op op, uint32_t a, uint32_t b) const;
+
+  int minor_;
+  bool block_stack_;
+  std::vector<Draft> blocks_;
+  std::vector<Label> order_;
+  std::vector<flow::Handler> handlers_;
+  std::vector<HandlerId> regions_;
+  Label current_;
+  uint32_t depth_ = 0;
+  uint32_t exceptions_ = 0;
+  uint32_t offset_ = 0;
+  int32_t statement_ = 0;
+  size_t written_ = 0;
+  bool live_ = true;
+};
+
+}  // namespace pellucid::verify::lower

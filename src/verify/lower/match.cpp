@@ -1,0 +1,358 @@
+// match. Captured values wait on the stack, below what is still to be matched, until the whole
+// pattern has matched; a failure jumps to as many pops as there is to drop.
+#include <algorithm>
+
+#include "verify/lower/compiler.h"
+
+namespace pellucid::verify::lower {
+
+class Matcher {
+ public:
+  explicit Matcher(Compiler& compiler) : c_(compiler), tree_(compiler.tree_) {}
+
+  void statement(NodeId node) {
+    const auto match = tree_.as<ast::Match>(node);
+    const auto cases = tree_.items(match.cases);
+    c_.expression(match.subject);
+    const Label end = emit().label();
+    const auto last = tree_.as<ast::match_case>(cases.back());
+    const bool has_default = cases.size() > 1 && is_wildcard(last.pattern);
+    const size_t count = cases.size() - (has_default ? 1 : 0);
+    for (size_t i = 0; i < count; ++i) {
+      const auto one = tree_.as<ast::match_case>(cases[i]);
+      const bool keeps_subject = i + 1 < count;
+      if (keeps_subject) emit().op(Op::Copy, 1);
+      stores_.clear();
+      fail_.clear();
+      on_top_ = 0;
+      pattern(one.pattern);
+      for (Symbol name : stores_) c_.name(name, Compiler::Use::Store);
+      if (one.guard.valid()) {
+        stores_.clear();
+        c_.jump_if(one.guard, false, failure(0));
+      }
+      const std::vector<Label> failures = std::move(fail_);
+      const Emitter::Place matched = emit().here();
+      if (keeps_subject) emit().op(Op::Pop);
+      c_.statements(one.body);
+      emit().jump(end);
+      emit().back_to(matched);
+      drop(failures);
+    }
+    if (has_default) {
+      if (last.guard.valid()) c_.jump_if(last.guard, false, end);
+      c_.statements(last.body);
+    }
+    emit().place(end);
+  }
+
+ private:
+  Emitter& emit() { return c_.emit(); }
+
+  bool is_wildcard(NodeId node) const {
+    return tree_.is(node, Kind::MatchAs) && !tree_.as<ast::MatchAs>(node).name.valid() &&
+           !tree_.as<ast::MatchAs>(node).pattern.valid();
+  }
+
+  // Where to jump with `pops` values to drop.
+  Label failure(size_t pops) {
+    while (fail_.size() <= pops) fail_.push_back(emit().label());
+    return fail_[pops];
+  }
+  Label failure() { return failure(on_top_ + stores_.size()); }
+  void fail_unless_true() { emit().branch(false, failure()); }
+
+  void drop(const std::vector<Label>& failures) {
+    for (size_t i = failures.size(); i-- > 1;) {
+      emit().place(failures[i]);
+      emit().op(Op::Pop);
+    }
+    if (!failures.empty()) emit().place(failures[0]);
+  }
+
+  // The value on top goes below `count - 1` others.
+  void rotate(size_t count) {
+    if (!c_.since(11)) {
+      if (count > 1) emit().op(Op::Rot, static_cast<uint32_t>(count));
+      return;
+    }
+    for (; count > 1; --count) emit().op(Op::Swap, static_cast<uint32_t>(count));
+  }
+
+  void store(Symbol name) {
+    if (!name.valid()) return emit().op(Op::Pop);
+    rotate(on_top_ + stores_.size() + 1);
+    stores_.push_back(name);
+  }
+
+  void pattern(NodeId node) {
+    if (++c_.nesting_ > 1000) c_.give_up("patterns are nested too deep");
+    pattern_in(node);
+    --c_.nesting_;
+  }
+
+  void pattern_in(NodeId node) {
+    switch (tree_.kind(node)) {
+      case Kind::MatchValue:
+        c_.expression(tree_.as<ast::MatchValue>(node).value);
+        emit().op(Op::Compare, static_cast<uint32_t>(bytecode::CompareOperator::Eq));
+        return fail_unless_true();
+      case Kind::MatchSingleton:
+        c_.load(tree_.as<ast::MatchSingleton>(node).value);
+        emit().op(Op::IsOp, 0);
+        return fail_unless_true();
+      case Kind::MatchSequence:
+        return sequence(tree_.items(tree_.as<ast::MatchSequence>(node).patterns));
+      case Kind::MatchMapping:
+        return mapping(tree_.as<ast::MatchMapping>(node));
+      case Kind::MatchClass:
+        return class_pattern(tree_.as<ast::MatchClass>(node));
+      case Kind::MatchStar:
+        return store(tree_.as<ast::MatchStar>(node).name);
+      case Kind::MatchAs: {
+        const auto as = tree_.as<ast::MatchAs>(node);
+        if (as.pattern.valid()) {
+          ++on_top_;
+          emit().op(Op::Copy, 1);
+          pattern(as.pattern);
+          --on_top_;
+        }
+        return store(as.name);
+      }
+      case Kind::MatchOr:
+        return alternatives(tree_.items(tree_.as<ast::MatchOr>(node).patterns));
+      default:  // NOLINT: no patterns
+        c_.give_up("this pattern not supported");
+    }
+  }
+
+  void check_length(size_t size, bytecode::CompareOperator op) {
+    emit().op(Op::GetLen);
+    c_.load_number(static_cast<int64_t>(size));
+    emit().op(Op::Compare, static_cast<uint32_t>(op));
+    fail_unless_true();
+  }
+
+  void sequence(std::span<const NodeId> patterns) {
+    const size_t size = patterns.size();
+    size_t star = size;
+    bool only_wildcards = true;
+    bool star_is_wildcard = false;
+    for (size_t i = 0; i < size; ++i) {
+      if (tree_.is(patterns[i], Kind::MatchStar)) {
+        star = i;
+        star_is_wildcard = !tree_.as<ast::MatchStar>(patterns[i]).name.valid();
+        only_wildcards = only_wildcards && star_is_wildcard;
+      } else {
+        only_wildcards = only_wildcards && is_wildcard(patterns[i]);
+      }
+    }
+    ++on_top_;
+    emit().op(Op::MatchSequence);
+    fail_unless_true();
+    if (star == size) {
+      check_length(size, bytecode::CompareOperator::Eq);
+    } else if (size > 1) {
+      check_length(size - 1, bytecode::CompareOperator::GtE);
+    }
+    --on_top_;
+    if (only_wildcards) return emit().op(Op::Pop);
+    if (star_is_wildcard) return pick(patterns, star);
+    if (star == size) {
+      emit().op(Op::UnpackSequence, static_cast<uint32_t>(size));
+    } else {
+      emit().op(Op::UnpackEx, static_cast<uint32_t>(star), static_cast<uint32_t>(size - star - 1));
+    }
+    each(patterns);
+  }
+
+  // The values lie on the stack, the first one on top.
+  void each(std::span<const NodeId> patterns) {
+    on_top_ += patterns.size();
+    for (NodeId node : patterns) {
+      --on_top_;
+      pattern(node);
+    }
+  }
+
+  // Items of a sequence of any length, one by one.
+  void pick(std::span<const NodeId> patterns, size_t star) {
+    ++on_top_;
+    for (size_t i = 0; i < patterns.size(); ++i) {
+      if (i == star || is_wildcard(patterns[i])) continue;
+      emit().op(Op::Copy, 1);
+      if (i < star) {
+        c_.load_number(static_cast<int64_t>(i));
+      } else {
+        emit().op(Op::GetLen);
+        c_.load_number(static_cast<int64_t>(patterns.size() - i));
+        emit().op(Op::Binary, static_cast<uint32_t>(bytecode::BinaryOperator::Sub));
+      }
+      emit().op(Op::Subscr);
+      pattern(patterns[i]);
+    }
+    --on_top_;
+    emit().op(Op::Pop);
+  }
+
+  // Whether the tuple on top is no None (3.11+).
+  void check_found() {
+    emit().op(Op::Copy, 1);
+    c_.load_none();
+    emit().op(Op::IsOp, 1);
+    fail_unless_true();
+  }
+
+  // One after the other out of the tuple on top, which is popped (3.10).
+  void each_of_tuple(std::span<const NodeId> patterns, size_t first) {
+    for (size_t i = 0; i < patterns.size(); ++i) {
+      if (is_wildcard(patterns[i])) continue;
+      emit().op(Op::Copy, 1);
+      c_.load_number(static_cast<int64_t>(first + i));
+      emit().op(Op::Subscr);
+      pattern(patterns[i]);
+    }
+  }
+
+  void mapping(const ast::MatchMapping& node) {
+    const auto keys = tree_.items(node.keys);
+    const auto patterns = tree_.items(node.patterns);
+    const auto size = static_cast<uint32_t>(keys.size());
+    ++on_top_;
+    emit().op(Op::MatchMapping);
+    fail_unless_true();
+    if (size == 0 && !node.rest.valid()) {
+      --on_top_;
+      return emit().op(Op::Pop);
+    }
+    if (size > 0) check_length(size, bytecode::CompareOperator::GtE);
+    c_.expressions(keys);
+    emit().op(Op::BuildTuple, size);
+    if (!c_.since(11)) {
+      emit().op(Op::MatchKeys, 0, 1);
+      on_top_ += 2;
+      fail_unless_true();
+      each_of_tuple(patterns, 0);
+      on_top_ -= 2;
+      emit().op(Op::Pop);
+      if (node.rest.valid()) {
+        emit().op(Op::CopyDictWithoutKeys);
+        store(node.rest);
+      } else {
+        emit().op(Op::Pop);
+      }
+      --on_top_;
+      return emit().op(Op::Pop);
+    }
+    emit().op(Op::MatchKeys);
+    on_top_ += 2;
+    check_found();
+    emit().op(Op::UnpackSequence, size);
+    --on_top_;
+    each(patterns);
+    on_top_ -= 2;
+    if (!node.rest.valid()) {
+      emit().op(Op::Pop);
+      return emit().op(Op::Pop);
+    }
+    emit().op(Op::BuildMap, 0);
+    emit().op(Op::Swap, 3);
+    emit().op(Op::DictUpdate, 2);
+    emit().op(Op::UnpackSequence, size);
+    for (uint32_t left = size; left > 0; --left) {
+      emit().op(Op::Copy, 1 + left);
+      emit().op(Op::Swap, 2);
+      emit().op(Op::DeleteSubscr);
+    }
+    store(node.rest);
+  }
+
+  void class_pattern(const ast::MatchClass& node) {
+    const auto positional = tree_.items(node.patterns);
+    const auto named = tree_.items(node.kwd_patterns);
+    std::vector<ConstId> names;
+    for (NodeId name : tree_.items(node.kwd_attrs)) {
+      names.push_back(c_.string_constant(tree_.text(tree_.as<ast::Name>(name).id)));
+    }
+    c_.expression(node.cls);
+    c_.load(c_.tuple_constant(names));
+    emit().op(Op::MatchClass, static_cast<uint32_t>(positional.size()), c_.since(11) ? 0 : 1);
+    ++on_top_;
+    if (!c_.since(11)) {
+      fail_unless_true();
+      each_of_tuple(positional, 0);
+      each_of_tuple(named, positional.size());
+      --on_top_;
+      return emit().op(Op::Pop);
+    }
+    check_found();
+    emit().op(Op::UnpackSequence, static_cast<uint32_t>(positional.size() + named.size()));
+    on_top_ += named.size() - 1;
+    each(positional);
+    on_top_ -= named.size();
+    each(named);
+  }
+
+  void alternatives(std::span<const NodeId> patterns) {
+    const Label end = emit().label();
+    const std::vector<Symbol> outer_stores = std::move(stores_);
+    std::vector<Label> outer_fail = std::move(fail_);
+    const size_t outer_on_top = on_top_;
+    std::vector<Symbol> control;
+    for (size_t i = 0; i < patterns.size(); ++i) {
+      stores_.clear();
+      fail_.clear();
+      on_top_ = 0;
+      const Emitter::Place before = emit().here();
+      emit().op(Op::Copy, 1);
+      pattern(patterns[i]);
+      if (i == 0) {
+        control = stores_;
+      } else {
+        arrange(control);
+      }
+      emit().jump(end);
+      emit().back_to(before);
+      drop(fail_);
+    }
+    stores_ = outer_stores;
+    fail_ = std::move(outer_fail);
+    on_top_ = outer_on_top;
+    emit().op(Op::Pop);
+    emit().jump(failure());
+    emit().place(end);
+    const size_t rotations = control.size() + 1 + on_top_ + stores_.size();
+    for (Symbol name : control) {
+      rotate(rotations);
+      stores_.push_back(name);
+    }
+    emit().op(Op::Pop);
+  }
+
+  // Brings the captures into the order of the first alternative.
+  void arrange(const std::vector<Symbol>& control) {
+    if (stores_.size() != control.size()) c_.give_up("alternatives with different captures");
+    for (size_t wanted = control.size(); wanted-- > 0;) {
+      const auto found = std::find(stores_.begin(), stores_.end(), control[wanted]);
+      if (found == stores_.end()) c_.give_up("alternatives with different captures");
+      const auto at = static_cast<size_t>(found - stores_.begin());
+      if (at == wanted) continue;
+      const auto count = static_cast<ptrdiff_t>(at + 1);
+      const std::vector<Symbol> rotated(stores_.begin(), stores_.begin() + count);
+      stores_.erase(stores_.begin(), stores_.begin() + count);
+      stores_.insert(stores_.begin() + static_cast<ptrdiff_t>(wanted - at), rotated.begin(),
+                     rotated.end());
+      for (size_t i = 0; i <= at; ++i) rotate(wanted + 1);
+    }
+  }
+
+  Compiler& c_;
+  const Tree& tree_;
+  std::vector<Symbol> stores_;  // captured so far, the first one on top
+  std::vector<Label> fail_;     // by the number of values to drop
+  size_t on_top_ = 0;           // values above the captured ones that have to stay
+};
+
+void Compiler::match_statement(NodeId node) { Matcher(*this).statement(node); }
+
+}  // namespace pellucid::verify::lower

@@ -1,0 +1,127 @@
+// `'...' % (a, b)` with conversions that an f-string has too: CPython compiles it as one (3.11+).
+#include <string>
+
+#include "verify/lower/compiler.h"
+
+namespace pellucid::verify::lower {
+
+namespace {
+
+// A piece of text, or a field with its conversion and format.
+struct Piece {
+  bool is_text = true;
+  std::string text;
+  char conversion = 0;
+  bool has_format = false;
+};
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+class Reader {
+ public:
+  explicit Reader(std::string_view format) : format_(format) {}
+
+  // Nothing if a field is none of an f-string. (ast_opt.c: optimize_format)
+  std::optional<std::vector<Piece>> run() {
+    std::vector<Piece> pieces;
+    while (at_ < format_.size()) {
+      Piece text;
+      text.text = literal();
+      if (!text.text.empty()) pieces.push_back(std::move(text));
+      if (at_ >= format_.size()) break;
+      ++at_;
+      const auto field = this->field();
+      if (!field) return std::nullopt;
+      pieces.push_back(*field);
+    }
+    return pieces;
+  }
+
+ private:
+  std::string literal() {
+    std::string text;
+    while (at_ < format_.size()) {
+      if (format_[at_] == '%') {
+        if (at_ + 1 >= format_.size() || format_[at_ + 1] != '%') break;
+        ++at_;
+      }
+      text += format_[at_++];
+    }
+    return text;
+  }
+
+  // At most three digits; -1: none, nothing: more.
+  std::optional<int> number() {
+    int value = -1;
+    for (int digits = 0; at_ < format_.size() && is_digit(format_[at_]); ++digits) {
+      if (digits == 3) return std::nullopt;
+      value = (value < 0 ? 0 : value) * 10 + (format_[at_++] - '0');
+    }
+    return value;
+  }
+
+  std::optional<Piece> field() {
+    bool left = false;
+    for (; at_ < format_.size(); ++at_) {
+      const char c = format_[at_];
+      if (c != '-' && c != '+' && c != ' ' && c != '#' && c != '0') break;
+      left = left || c == '-';
+    }
+    const auto width = number();
+    if (!width) return std::nullopt;
+    std::optional<int> precision = -1;
+    if (at_ < format_.size() && format_[at_] == '.') {
+      ++at_;
+      precision = number();
+      if (!precision) return std::nullopt;
+      if (*precision < 0) precision = 0;
+    }
+    if (at_ >= format_.size()) return std::nullopt;
+    Piece field;
+    field.is_text = false;
+    field.conversion = format_[at_++];
+    if (field.conversion != 's' && field.conversion != 'r' && field.conversion != 'a') {
+      return std::nullopt;
+    }
+    if (!left && *width > 0) field.text += '>';
+    if (*width >= 0) field.text += std::to_string(*width);
+    if (*precision >= 0) field.text += '.' + std::to_string(*precision);
+    field.has_format = !field.text.empty();
+    return field;
+  }
+
+  std::string_view format_;
+  size_t at_ = 0;
+};
+
+}  // namespace
+
+bool Compiler::percent_format(const ast::BinOp& node) {
+  if (!since(11) || node.op != static_cast<uint32_t>(ast::Operator::Mod)) return false;
+  if (!tree_.is(node.left, Kind::Constant) || !tree_.is(node.right, Kind::Tuple)) return false;
+  const object::Const& format = out_.module[tree_.as<ast::Constant>(node.left).value];
+  if (format.kind != object::ConstKind::Str) return false;
+  if (!since(14) && constant_of(node.right)) return false;
+  const auto values = tree_.items(tree_.as<ast::Tuple>(node.right).elts);
+  size_t fields = 0;
+  const auto pieces = Reader(out_.module.text(format.text)).run();
+  if (!pieces) return false;
+  for (const Piece& piece : *pieces) fields += piece.is_text ? 0 : 1;
+  if (fields != values.size()) return false;
+  for (NodeId value : values) {
+    if (tree_.is(value, Kind::Starred)) return false;
+  }
+  size_t next = 0;
+  join_pieces(pieces->size(), [&](size_t i) {
+    const Piece& piece = (*pieces)[i];
+    if (piece.is_text) return load_text(piece.text);
+    expression(values[next++]);
+    const uint32_t conversion = piece.conversion == 's' ? 1 : piece.conversion == 'r' ? 2 : 3;
+    if (since(13)) emit().op(Op::Convert, conversion);
+    if (piece.has_format) load_text(piece.text);
+    emit().op(Op::Format, since(13) ? 0 : conversion, piece.has_format ? 1 : 0);
+  });
+  return true;
+}
+
+}  // namespace pellucid::verify::lower

@@ -1,0 +1,110 @@
+// verify::lower: what each name of a program means where it stands.
+//
+// CPython's symbol table once more, built from our own tree: every function, class, comprehension
+// and annotation scope with the names that it binds and uses, and what they resolve to. Nothing
+// here looks at the original's code objects: whether a name is a cell is to be proven.
+//
+// Invariants: a scope comes behind the one that holds it; a name is in a scope's table if the scope
+// binds it, uses it, or hands it on to a scope in it.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "ast/tree.h"
+
+namespace pellucid::verify::lower {
+
+using ast::NodeId;
+using ScopeId = Id<struct ScopeTag>;
+
+enum class ScopeKind : uint8_t { Module, Class, Function, Lambda, Comprehension, Annotation };
+
+enum class Binding : uint8_t {
+  Local,
+  Cell,
+  Free,
+  GlobalExplicit,  // by `global`
+  GlobalImplicit,
+};
+
+enum Use : uint16_t {
+  kBound = 1,
+  kParameter = 2,
+  kGlobal = 4,
+  kNonlocal = 8,
+  kUsed = 16,
+  kHandedOn = 32,  // free in a scope in it
+  kAnnotated = 64,
+};
+
+struct Entry {
+  Symbol name;
+  uint16_t use = 0;
+  Binding binding = Binding::GlobalImplicit;
+  bool cell = false;  // a scope in it has captured it
+};
+
+// A variable of an inlined comprehension.
+struct Kept {
+  Symbol name;
+  ScopeId scope;  // that binds it
+};
+
+struct Scope {
+  ScopeKind kind = ScopeKind::Module;
+  ScopeId parent;
+  NodeId node;
+  Symbol class_name;          // of the innermost class around, for mangling
+  bool is_generator = false;  // it yields, or it is a generator expression
+  bool is_coroutine = false;
+  bool is_generator_expression = false;
+  bool is_inlined = false;        // a comprehension that 3.12+ puts into what holds it
+  bool in_class = false;          // an annotation scope that sees the names of the class around it
+  bool is_nested = false;         // in a function
+  bool needs_class_cell = false;  // of a class: a method says `super` or `__class__`
+  bool needs_class_dictionary = false;  // of a class: an annotation scope looks into it
+  std::vector<Kept> kept;               // of an inlined comprehension and those in it
+  std::vector<Entry> entries;
+  std::unordered_map<Symbol, uint32_t> index;
+
+  const Entry* find(Symbol name) const {
+    const auto it = index.find(name);
+    return it == index.end() ? nullptr : &entries[it->second];
+  }
+  Entry* find(Symbol name) { return const_cast<Entry*>(std::as_const(*this).find(name)); }
+  bool binds(Symbol name) const {
+    const Entry* entry = find(name);
+    return entry != nullptr && (entry->use & (kBound | kParameter)) &&
+           !(entry->use & (kGlobal | kNonlocal));
+  }
+  bool is_function() const { return kind != ScopeKind::Module && kind != ScopeKind::Class; }
+};
+
+// What a node makes a scope for: a generic function makes two.
+enum class Role : uint8_t { Body, TypeParameters, Bound, Default };
+
+class Symbols {
+ public:
+  Symbols(const ast::Tree& tree, object::Module& module, NodeId root);
+
+  const Scope& operator[](ScopeId id) const { return scopes_[id.index()]; }
+  ScopeId scope_of(NodeId node, Role role = Role::Body) const;
+  Symbol mangle(Symbol name, Symbol class_name) const;
+  bool has_future_annotations() const { return future_annotations_; }
+  uint32_t future_flags() const { return future_flags_; }
+
+ private:
+  friend class Collector;
+  friend class Resolver;
+
+  object::Module& module_;
+  std::vector<Scope> scopes_;
+  std::unordered_map<uint64_t, ScopeId> by_node_;
+  bool future_annotations_ = false;
+  uint32_t future_flags_ = 0;
+};
+
+}  // namespace pellucid::verify::lower
