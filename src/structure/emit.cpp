@@ -26,7 +26,7 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
     for (size_t i = graph[id].items.size(); i-- > 0;) {
       const ir::Value& value = graph[graph[id].items[i]];
       const bool leaves = value.kind == ValueKind::Instr && value.op == Op::PopExcept &&
-                          (value.a > 0 || value.b == 1);
+                          (value.a > 0 || value.b == kLeftByJump);
       if (!leaves) continue;
       const bool is_star = star_ends.count(graph[id].items[i]) > 0;
       // Where the bytecode says more, a return that the clause jumps to is behind it, too.
@@ -143,7 +143,15 @@ bool Emitter::left_by_jump(BlockId block) const {
   const auto& items = graph_[block].items;
   return std::any_of(items.begin(), items.end(), [&](ValueId item) {
     const ir::Value& value = graph_[item];
-    return value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.b == 1;
+    return value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.b == kLeftByJump;
+  });
+}
+
+bool Emitter::ends_clause(BlockId block) const {
+  const auto& items = graph_[block].items;
+  return std::any_of(items.begin(), items.end(), [&](ValueId item) {
+    const ir::Value& value = graph_[item];
+    return value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.b == kEndOfClause;
   });
 }
 
