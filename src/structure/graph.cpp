@@ -217,8 +217,13 @@ void Graph::thread_empty_blocks() {
         // they lead.
         const BlockId head = target.next[0].to;
         const HandlerId behind = f.blocks[head.index()].handler;
+        const auto& ways = ways_into(edge.to);
+        const bool repeats = std::any_of(ways.begin(), ways.end(), [&](const Way& way) {
+          const ir::Block& from = f.blocks[way.from.index()];
+          return from.offset > target.offset && !within(from.handler, behind);
+        });
         if (behind != target.handler && within(behind, target.handler) &&
-            ways_into(head).size() == 1) {
+            (ways_into(head).size() == 1 || repeats)) {
           break;
         }
         std::vector<ValueId> args = target.next[0].args;

@@ -167,7 +167,11 @@ class Tails {
       for (const ValueId operand : g_.f.operands(value)) add_operand(operand);
       inside.emplace(block.items[i], static_cast<uint32_t>(inside.size()));
     }
-    if (inside.empty()) return std::nullopt;  // it returns what was computed elsewhere
+    if (inside.empty()) {
+      // It returns what was computed elsewhere; but `raise` alone may be a copy.
+      if (block.exit != ExitKind::Raise || !block.operands.empty()) return std::nullopt;
+      key.push_back(g_.exceptions_at(id, begin));
+    }
     for (const ValueId operand : block.operands) add_operand(operand);
     return key;
   }
