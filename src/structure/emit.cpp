@@ -241,7 +241,11 @@ bool Emitter::emit(BlockId block, const Scope& scope, Statements& out) {
         break;
       }
       case ExitKind::Reraise:
-        return true;  // the end of a finally body
+        // The end of a finally body: nothing of it may come behind.
+        if (!b.operands.empty() && scope.follow.valid() && skip_markers(scope.follow) != block) {
+          fail("a finally body that ends in the middle", block);
+        }
+        return true;
       case ExitKind::Return:
       case ExitKind::Raise:
         // The end of the body comes by itself, all the more if control never comes there.
