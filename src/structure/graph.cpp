@@ -209,7 +209,7 @@ void Graph::thread_empty_blocks() {
       for (size_t steps = 0; edge.to.valid() && steps < f.blocks.size(); ++steps) {
         const ir::Block& target = f.blocks[edge.to.index()];
         if (!target.items.empty() || target.exit != ExitKind::Goto ||
-            edge.to == target.next[0].to || edge.to == entry()) {
+            edge.to == target.next[0].to || edge.to == entry() || is_kept(edge.to)) {
           break;
         }
         // A block in front of a region says what repeats: the whole `try`, not its body. 3.12
