@@ -214,7 +214,7 @@ void Graph::thread_empty_blocks() {
         }
         // A block in front of a region says what repeats: the whole `try`, not its body. 3.12
         // leaves jumps back within a body without protection, but there are other ways to where
-        // they lead.
+        // they lead. Where a block stack protects (six values pushed), a jump into a body is none.
         const BlockId head = target.next[0].to;
         const HandlerId behind = f.blocks[head.index()].handler;
         const auto& ways = ways_into(edge.to);
@@ -223,7 +223,8 @@ void Graph::thread_empty_blocks() {
           return from.offset > target.offset && !within(from.handler, behind);
         });
         if (behind != target.handler && within(behind, target.handler) &&
-            (ways_into(head).size() == 1 || repeats)) {
+            (ways_into(head).size() == 1 || repeats ||
+             (f.handlers[behind.index()].pushes == 6 && target.offset <= f[id].offset))) {
           break;
         }
         std::vector<ValueId> args = target.next[0].args;
