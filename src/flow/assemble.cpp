@@ -6,7 +6,8 @@
 //      protected as what leads to it is: it cannot raise, and it belongs to the body that it ends.
 //   3. A block that only falls into the next one is joined with it.
 //   4. The entry gets a block of its own if a loop goes back to it.
-//   5. What nothing reaches goes, and the rest is numbered in the order of the bytecode.
+//   5. So does a handler if a loop goes back to where it starts.
+//   6. What nothing reaches goes, and the rest is numbered in the order of the bytecode.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -38,6 +39,7 @@ class Assembler {
     mark_reachable();
     count_ways_in();
     give_entry_its_own_block();
+    give_handlers_their_own_blocks();
     join();
     mark_reachable();
     return number();
@@ -179,6 +181,38 @@ class Assembler {
       reached_.push_back(true);
     }
     ++ways_in_[entry_.index()];
+  }
+
+  // A finally body may start with a loop: what goes back to it does not enter the handler.
+  void give_handlers_their_own_blocks() {
+    std::vector<bool> is_left_to(draft_.blocks.size());
+    for_each_edge([&](BlockId, BlockId to) { is_left_to[to.index()] = true; });
+    std::map<BlockId, BlockId> made;
+    for (Handler& handler : draft_.handlers) {
+      const BlockId entry = handler.entry;
+      if (!reached_[entry.index()] || entry.index() >= is_left_to.size() ||
+          !is_left_to[entry.index()]) {
+        continue;
+      }
+      const auto [known, fresh] = made.try_emplace(entry, BlockId(draft_.blocks.size()));
+      handler.entry = known->second;
+      if (!fresh) continue;
+      DraftBlock block;
+      block.at = at(entry).at;
+      block.rank = 0;
+      block.exit.falls = true;
+      block.exit.next[0] = entry;
+      block.exit.instr.op = Op::Jump;
+      block.exit.instr.offset = draft_.offsets[block.at];
+      block.handler = at(entry).handler;
+      block.depth = at(entry).depth;
+      block.exc_depth = at(entry).exc_depth;
+      draft_.blocks.push_back(std::move(block));
+      // Those that it protects and the fall are ways in as well: nothing is joined with either.
+      ways_in_.push_back(2);
+      ways_in_[entry.index()] += 2;
+      reached_.push_back(true);
+    }
   }
 
   // Whether `block` falls into a block that only it leads to and that is protected as it is.

@@ -9,7 +9,11 @@ namespace pellucid::structure {
 // there. False, with the graph as it was, if some way out has no copy.
 bool strip_copies(Graph& graph, HandlerId handler);
 
-// An item that does nothing: it marks where control left a region.
+// An item that does nothing: it marks where control left a region. Where ir::Function::keeps_ends,
+// its `b` says more: the region was left by a jump statement; the clause of an exception with a
+// name has come to its end.
+inline constexpr uint32_t kLeftByJump = 1;
+inline constexpr uint32_t kEndOfClause = 2;
 ValueId marker(Graph& graph);
 
 // Whether the block only goes on (or returns): no items but markers.

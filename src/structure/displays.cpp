@@ -203,7 +203,13 @@ NodeId Expressions::extended(const ir::Value& value, Nodes operands) {
   const bool is_empty = tree_.items(elements_id(tree_, display)).empty();
   if (added && is_sequence(added->kind) && is_empty &&
       (added->items.size() >= kFoldedConstants || added->kind == ConstKind::FrozenSet)) {
-    set_elements(tree_, display, tree_.list(constant_elements(tree_, operands[1])));
+    std::vector<NodeId> elements = constant_elements(tree_, operands[1]);
+    // Fewer would not have been folded: some were written more than once.
+    while (added->kind == ConstKind::FrozenSet && !elements.empty() &&
+           elements.size() < kFoldedConstants) {
+      elements.push_back(constant_elements(tree_, operands[1]).back());
+    }
+    set_elements(tree_, display, tree_.list(elements));
     return display;
   }
   append(tree_, display, starred(tree_, as_iterable(tree_, operands[1])));

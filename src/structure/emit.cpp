@@ -26,7 +26,7 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
     for (size_t i = graph[id].items.size(); i-- > 0;) {
       const ir::Value& value = graph[graph[id].items[i]];
       const bool leaves = value.kind == ValueKind::Instr && value.op == Op::PopExcept &&
-                          (value.a > 0 || value.b == 1);
+                          (value.a > 0 || value.b == kLeftByJump);
       if (!leaves) continue;
       const bool is_star = star_ends.count(graph[id].items[i]) > 0;
       // Where the bytecode says more, a return that the clause jumps to is behind it, too.
@@ -143,7 +143,15 @@ bool Emitter::left_by_jump(BlockId block) const {
   const auto& items = graph_[block].items;
   return std::any_of(items.begin(), items.end(), [&](ValueId item) {
     const ir::Value& value = graph_[item];
-    return value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.b == 1;
+    return value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.b == kLeftByJump;
+  });
+}
+
+bool Emitter::ends_clause(BlockId block) const {
+  const auto& items = graph_[block].items;
+  return std::any_of(items.begin(), items.end(), [&](ValueId item) {
+    const ir::Value& value = graph_[item];
+    return value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.b == kEndOfClause;
   });
 }
 
@@ -233,13 +241,18 @@ bool Emitter::emit(BlockId block, const Scope& scope, Statements& out) {
         break;
       }
       case ExitKind::Reraise: {
-        // The end of a finally body; what was computed is raised so by nothing that Python can say.
+        // The end of a finally body: nothing of it may come behind. What was computed is raised so
+        // by nothing that Python can say.
         const auto& values = graph_[block].operands;
         const bool computed =
             !values.empty() && std::all_of(values.begin(), values.end(), [&](ValueId id) {
               return graph_[graph_.resolve(id)].kind == ValueKind::Instr;
             });
         if (computed) fail("an exception that is raised again where it is not handled", block);
+        if (!values.empty() && scope.follow.valid() &&
+            skip_markers(scope.follow, scope) != block) {
+          fail("a finally body that ends in the middle", block);
+        }
         return true;
       }
       case ExitKind::Return:

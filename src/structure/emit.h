@@ -51,6 +51,7 @@ class Emitter {
   // loop.cpp
   BlockId for_loop(BlockId block, const Scope& scope, Statements& out);
   bool returns_from_outer(BlockId block) const;
+  bool is_behind_clause(BlockId from, BlockId to, BlockId header) const;
   BlockId while_loop(BlockId block, const Scope& scope, Statements& out);
   BlockId break_target(const Loop* loop, BlockId header, BlockId exhausted) const;
   bool leads_to(BlockId from, BlockId to) const;
@@ -70,6 +71,7 @@ class Emitter {
     BlockId to;
     bool is_left;  // by a jump statement
     bool is_far;   // reached by a jump, not laid out right behind the clause
+    bool is_end;   // of a clause with a name, which no jump statement has left
   };
   std::vector<ClauseEnd> exits_of_clauses(HandlerId handler, const Scope& scope) const;
   BlockId end_of_clauses(HandlerId handler) const;
@@ -95,6 +97,7 @@ class Emitter {
   bool cannot_raise(BlockId block, size_t from = 0) const;
   // Whether a jump statement has left a region in front of the block (ir::Function::keeps_ends).
   bool left_by_jump(BlockId block) const;
+  bool ends_clause(BlockId block) const;
   bool is_dead_end(BlockId block) const;
   BlockId skip_markers(BlockId block, const Scope& scope) const;
   const Loop* loop_at(BlockId block) const;

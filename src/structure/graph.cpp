@@ -217,8 +217,13 @@ void Graph::thread_empty_blocks() {
         // they lead. Where a block stack protects (six values pushed), a jump into a body is none.
         const BlockId head = target.next[0].to;
         const HandlerId behind = f.blocks[head.index()].handler;
+        const auto& ways = ways_into(edge.to);
+        const bool repeats = std::any_of(ways.begin(), ways.end(), [&](const Way& way) {
+          const ir::Block& from = f.blocks[way.from.index()];
+          return from.offset > target.offset && !within(from.handler, behind);
+        });
         if (behind != target.handler && within(behind, target.handler) &&
-            (ways_into(head).size() == 1 ||
+            (ways_into(head).size() == 1 || repeats ||
              (f.handlers[behind.index()].pushes == 6 && target.offset <= f[id].offset))) {
           break;
         }

@@ -245,7 +245,9 @@ class Handlers {
     const bool leaves = g_.within(g_[last].handler, id) ||
                         std::none_of(g_[last].items.begin(), g_[last].items.end(),
                                      [&](ValueId item) { return may_be_behind_break(g_[item]); });
-    if (leaves) g_.redirect(last, 0, end);
+    if (!leaves) return;
+    g_.redirect(last, 0, end);
+    mark_end_of_clause(end, 0);
   }
 
   void dissolve_name_cleanup(HandlerId id) {
@@ -266,12 +268,21 @@ class Handlers {
         items.erase(items.begin() + static_cast<ptrdiff_t>(i),
                     items.begin() + static_cast<ptrdiff_t>(i) + 2);
         if (i > 0 && is_op(g_[items[i - 1]], Op::LoadConst)) {
-          items.erase(items.begin() + static_cast<ptrdiff_t>(i) - 1);
+          items.erase(items.begin() + static_cast<ptrdiff_t>(--i));
         }
+        if (g_.f.keeps_ends) mark_end_of_clause(target, i);
         break;
       }
     }
     dissolve(id);
+  }
+
+  // What leaves a clause with a name here, other than by a jump statement, has come to its end.
+  void mark_end_of_clause(BlockId block, size_t index) {
+    const ValueId end = marker(g_);
+    g_[end].b = kEndOfClause;
+    auto& items = g_[block].items;
+    items.insert(items.begin() + static_cast<ptrdiff_t>(index), end);
   }
 
   // `except E as name: pass` (or a jump, or the return of a constant) protects nothing: there is no

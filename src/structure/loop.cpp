@@ -73,6 +73,17 @@ BlockId Emitter::for_loop(BlockId block, const Scope& scope, Statements& out) {
   return follow;
 }
 
+// Whether an except clause of the loop at `header` ends in `from`, and what comes then is a return
+// that the clause itself cannot hold: it would have computed its value before it ended.
+bool Emitter::is_behind_clause(BlockId from, BlockId to, BlockId header) const {
+  const auto& items = graph_[from].items;
+  if (items.empty() || graph_[to].exit != ExitKind::Return || cannot_raise(to)) return false;
+  const ir::Value& last = graph_[items.back()];
+  return last.kind == ValueKind::Instr && last.op == Op::PopExcept && last.a > 0 &&
+         graph_[to].handler == graph_[header].handler &&
+         graph_.exceptions_at(to, 0) == graph_.exceptions_at(header, 0);
+}
+
 // Where control that leaves the loop other than by its test ends up: blocks laid out behind it.
 // Blocks before `exhausted` that never come back are still inside (`if c: f(); break`).
 std::vector<BlockId> Emitter::left_to(const Loop& loop, BlockId exhausted,
@@ -100,7 +111,12 @@ std::vector<BlockId> Emitter::left_to(const Loop& loop, BlockId exhausted,
       if (analysis_.dominates(loop.header, entry)) todo.push_back(entry);
     }
     for (const ir::Edge& edge : graph_[from].next) {
-      if (edge.to.valid() && !loop.contains[edge.to.index()]) todo.push_back(edge.to);
+      if (!edge.to.valid() || loop.contains[edge.to.index()]) continue;
+      if (is_behind_clause(from, edge.to, loop.header)) {
+        found.push_back(edge.to);
+      } else {
+        todo.push_back(edge.to);
+      }
     }
   };
   for (const BlockId member : loop.blocks) {

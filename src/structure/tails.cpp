@@ -9,6 +9,7 @@
 namespace pellucid::structure {
 namespace {
 
+constexpr size_t kLongestCopy = 6;         // compilers copy blocks of four instructions at most
 constexpr uint32_t kInside = 0x80000000u;  // an operand that the tail computes itself
 
 class Tails {
@@ -26,6 +27,7 @@ class Tails {
       if (!g_[id].params.empty() && g_[id].items.empty()) continue;
       if (!returns_out_of_loop(id) && !g_[id].next[0].to.valid()) merge(id);
     }
+    for (size_t length = kLongestCopy + 1; length-- > 0;) merge_reraises(length);
     g_.recompute();
     // The statement before the end of the body may have been copied with it.
     std::unordered_set<BlockId> ends;
@@ -37,6 +39,39 @@ class Tails {
   }
 
  private:
+  // The end of a finally body raises again what it was entered with: copied with the last `length`
+  // items to each place that leads there, it becomes one again.
+  void merge_reraises(size_t length) {
+    std::map<std::vector<uint32_t>, std::vector<BlockId>> same;
+    for (const BlockId id : g_.order()) {
+      const ir::Block& block = g_[id];
+      if (block.exit != ExitKind::Reraise || block.operands.empty() || block.next[0].to.valid() ||
+          block.items.size() < length) {
+        continue;
+      }
+      const size_t begin = block.items.size() - length;
+      if (begin == 0 && !block.params.empty()) continue;
+      std::optional<std::vector<uint32_t>> key = key_of(id, begin);
+      if (key) same[std::move(*key)].push_back(id);
+    }
+    for (const auto& [key, blocks] : same) {
+      if (blocks.size() < 2) continue;
+      BlockId tail;
+      for (const BlockId id : blocks) {
+        const size_t begin = g_[id].items.size() - length;
+        const BlockId copy = g_.split(id, begin);
+        if (!tail.valid()) {
+          tail = copy;
+          continue;
+        }
+        release(copy);
+        g_[id].next[0].to = tail;
+        g_[copy].next = {};
+      }
+    }
+    g_.recompute();
+  }
+
   // Lets the ending of `id` be that of an equal one, if one has been seen.
   void merge(BlockId id) {
     size_t begin = start_of_tail(id);
@@ -153,9 +188,10 @@ class Tails {
     const bool raises_again = block.exit == ExitKind::Raise && block.operands.empty();
     if (begin == 0 && !block.params.empty()) return std::nullopt;
     std::unordered_map<ValueId, uint32_t> inside;
-    std::vector<uint32_t> key{
-        block.handler.value, static_cast<uint32_t>(block.exit),
-        is_implicit_return(id) ? 0xfffffffeu : static_cast<uint32_t>(block.exit_line)};
+    std::vector<uint32_t> key{block.handler.value, static_cast<uint32_t>(block.exit),
+                              is_implicit_return(id) || block.exit == ExitKind::Reraise
+                                  ? 0xfffffffeu  // the compiler books these on any line
+                                  : static_cast<uint32_t>(block.exit_line)};
     const auto add_operand = [&](ValueId operand) {
       operand = g_.resolve(operand);
       const auto known = inside.find(operand);
@@ -169,13 +205,18 @@ class Tails {
     for (size_t i = begin; i < block.items.size(); ++i) {
       const ir::Value& value = g_[block.items[i]];
       if (value.kind != ValueKind::Instr) return std::nullopt;
-      if (block.exit == ExitKind::Goto) key.push_back(static_cast<uint32_t>(value.line));
+      if (block.exit == ExitKind::Goto || block.exit == ExitKind::Reraise) {
+        key.push_back(static_cast<uint32_t>(value.line));
+      }
       key.insert(key.end(), {static_cast<uint32_t>(value.op), value.a, value.b, value.count});
       for (const ValueId operand : g_.f.operands(value)) add_operand(operand);
       inside.emplace(block.items[i], static_cast<uint32_t>(inside.size()));
     }
-    if (inside.empty() && !raises_again)
-      return std::nullopt;  // it returns what was computed elsewhere
+    if (inside.empty()) {
+      // It returns what was computed elsewhere; but `raise` alone may be a copy.
+      if (!raises_again && block.exit != ExitKind::Reraise) return std::nullopt;
+      key.push_back(g_.exceptions_at(id, begin));
+    }
     for (const ValueId operand : block.operands) add_operand(operand);
     return key;
   }

@@ -104,9 +104,10 @@ std::vector<Emitter::ClauseEnd> Emitter::exits_of_clauses(HandlerId handler,
         if (seen.insert(to).second) todo.push_back(to);
         return;
       }
-      ClauseEnd end{landing(to, scope), false, false};
+      ClauseEnd end{landing(to, scope), false, false, false};
       if (!end.to.valid()) return;
       end.is_left = left_by_jump(block) || left_by_jump(to) || left_by_jump(end.to);
+      end.is_end = !end.is_left && (ends_clause(block) || ends_clause(to));
       for (BlockId from = block, next = to;; from = next, next = graph_[next].next[0].to) {
         const auto& items = graph_[from].items;
         const uint32_t last =
@@ -119,6 +120,7 @@ std::vector<Emitter::ClauseEnd> Emitter::exits_of_clauses(HandlerId handler,
         if (known.to != end.to) continue;
         known.is_left = known.is_left && end.is_left;
         known.is_far = known.is_far || end.is_far;
+        known.is_end = known.is_end || end.is_end;
         return;
       }
       targets.push_back(end);
@@ -287,7 +289,7 @@ Emitter::TryEnds Emitter::ends_of_try(HandlerId handler, const Scope& scope) con
     clause_ends.push_back(end.to);
     meets = meets || end.to == behind;
     const bool returns = only_returns(end.to) && !end.is_far;
-    if (!is_jump_target(end.to, scope) && !returns) fallen_to = end.to;
+    if (end.is_end || (!is_jump_target(end.to, scope) && !returns)) fallen_to = end.to;
   }
   if (behind.valid() && meets) return {behind, {}};
   if (behind.valid() && fallen_to.valid()) return {fallen_to, behind};
