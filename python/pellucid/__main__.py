@@ -15,7 +15,7 @@ STAGES = {
     "module": "the code objects as they were read",
     "raw": "the instructions of the file's own version",
     "stream": "the same in the one vocabulary for all versions",
-    "flow": "blocks, the ways between them and the handlers around them (what dis prints)",
+    "flow": "blocks, the ways between them and the handlers around them",
     "ir": "values and ordered effects instead of a stack",
     "ast": "the syntax tree that is printed",
 }
@@ -131,7 +131,7 @@ def _add_stages(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         formatter_class=_Help,
     )
     add.add_argument("inputs", nargs="+", metavar="INPUT")
-    add.set_defaults(command=_dump, stage="flow")
+    add.set_defaults(command=_dump, stage="dis")
 
     add = commands.add_parser(
         "dump",
