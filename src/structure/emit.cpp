@@ -69,12 +69,11 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
   }
   graph.recompute();
   analysis_ = analyse(graph);
-  for (auto& [iterator, targets] : breaks_) {
-    for (BlockId& target : targets) {
-      const BlockId end = skip_markers(target);
+  for (const auto& [iterator, targets] : breaks_) {
+    for (const BlockId target : targets) {
+      const BlockId end = skip_markers(target, {});
       // Only a `break` comes to the end of a clause and returns behind it.
       if (graph.f.keeps_ends && end != target && !left_by_jump(end)) sure_breaks_.insert(end);
-      target = end;
     }
   }
   budget_ = 4 * graph.order().size() + 64;
@@ -83,7 +82,6 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
 ListId Emitter::run() {
   if (!analysis_.reducible) fail("a loop with several entries", graph_.entry());
   const ListId body = list(graph_.entry(), {});
-  if (!ladders_.empty()) fail("a case without its match statement", graph_.entry());
   return body;
 }
 
@@ -111,10 +109,12 @@ bool Emitter::is_jump_target(BlockId block, const Scope& scope) const {
   return scope.loop && (block == scope.loop->header || block == scope.loop->follow);
 }
 
-BlockId Emitter::skip_markers(BlockId block) const {
+BlockId Emitter::skip_markers(BlockId block, const Scope& scope) const {
   for (size_t steps = 0; block.valid() && steps <= graph_.size(); ++steps) {
     const ir::Block& b = graph_[block];
     if (b.exit != ExitKind::Goto || !only_markers(graph_, b) || !b.params.empty()) break;
+    // Where the statements around go on may be an empty block as well.
+    if (block == scope.follow || is_jump_target(block, scope)) break;
     // That is a statement.
     if (left_by_jump(block)) break;
     // An empty block may head a loop, in front of a `try`.
@@ -326,7 +326,7 @@ BlockId Emitter::meeting_point(BlockId block, const Scope& scope) const {
       if (analysis_.number[way.from.index()] < analysis_.number[child.index()]) ++forward;
     }
     if (forward < 2 || !graph_.within(graph_[child].handler, scope.handler)) continue;
-    if (is_jump_target(child, scope) || is_jump_target(skip_markers(child), scope)) continue;
+    if (is_jump_target(child, scope) || is_jump_target(skip_markers(child, scope), scope)) continue;
     if (only_returns(child) && best.valid()) continue;
     best = child;
   }
