@@ -56,6 +56,8 @@ def failure_of(pyc: bytes, judge: Optional[str] = None) -> Optional[Failure]:
         found = decompile_pyc(pyc)
     except DecompileError as error:
         return Failure("refused", _general(error.message), str(error))
+    except Exception as error:
+        return Failure("crash", type(error).__name__, str(error))
     if found.diagnostics:
         first = found.diagnostics[0]
         return Failure("refused", _general(first.message), f"{first.code}: {first.message}")
