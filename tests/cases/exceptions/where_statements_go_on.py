@@ -1,4 +1,3 @@
-# reads otherwise: 3.9 3.10 3.11 3.12 3.13 3.14
 def clauses_that_all_leave(self, path):
     try:
         f = open(path)
