@@ -96,11 +96,12 @@ def verdict_on(path: Path, base: Path, out: Optional[Path], judge: Optional[str]
     found, verdict = result.decompilation, result.verdict
     if found is None or verdict is None:
         return Verdicts(name, "error", 0, 0, result.error or "", "")
-    if found.diagnostics:
-        reason = f"refused: {found.diagnostics[0].message}"
+    refused = [each for each in found.diagnostics if each.refused]
+    if refused:
+        reason = f"refused: {refused[0].message}"
     else:
         reason = verdict.reason.split(": ", 1)[-1].split(" at byte")[0]
-    bad = {d.code for d in found.diagnostics}
+    bad = {d.code for d in refused}
     proven = sum(c.status != "unproven" and c.code not in bad for c in verdict.codes)
     different = ""
     if judge and result.outcome in ("identical", "equivalent"):

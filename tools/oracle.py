@@ -58,8 +58,9 @@ def failure_of(pyc: bytes, judge: Optional[str] = None) -> Optional[Failure]:
         return Failure("refused", _general(error.message), str(error))
     except Exception as error:
         return Failure("crash", type(error).__name__, str(error))
-    if found.diagnostics:
-        first = found.diagnostics[0]
+    refused = [each for each in found.diagnostics if each.refused]
+    if refused:
+        first = refused[0]
         return Failure("refused", _general(first.message), f"{first.code}: {first.message}")
     verdict = found.verdict
     if verdict.status == "unproven":

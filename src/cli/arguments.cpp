@@ -51,6 +51,7 @@ constexpr const char* kDecompileHelp =
     "  --keep-lines        put statements on their original lines, so that tracebacks and "
     "coverage\n"
     "                      fit\n"
+    "  --unstructured      recover no control flow: write every body as a loop over a state\n"
     "  --jobs N            files at a time (default: one a processor)\n"
     "  --json              one JSON object a line and a file on standard output\n"
     "\n"
@@ -148,6 +149,8 @@ Arguments parse(int argc, char** argv) {
       return wrong("unknown option " + std::string(word));
     } else if (word == "--keep-lines") {
       arguments.keep_lines = true;
+    } else if (word == "--unstructured") {
+      arguments.unstructured = true;
     } else if (word == "--json") {
       arguments.as_json = true;
     } else if (auto out = words.value(word, word.starts_with("--") ? "--out" : "-o")) {

@@ -12,6 +12,7 @@ struct Arguments {
   std::string out;
   std::vector<std::string> inputs;
   bool keep_lines = false;
+  bool unstructured = false;
   bool as_json = false;
   unsigned jobs = 0;      // 0: one a processor
   std::string complaint;  // Wrong: what is wrong

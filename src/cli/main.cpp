@@ -150,7 +150,7 @@ int run(const Arguments& arguments) {
       }
       progress.show(i + 1);
       ++counts[outcome.name()];
-      if (!outcome.error.empty() || !outcome.complaints.empty()) status = kError;
+      if (!outcome.error.empty() || outcome.refused) status = kError;
     }
   }
   const bool sums_up = arguments.command == Arguments::Command::Decompile && !arguments.as_json;

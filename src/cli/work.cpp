@@ -88,14 +88,18 @@ Result<Outcome> done(const Arguments& arguments, const Job& job) {
   }
   driver::Options options;
   options.keep_lines = arguments.keep_lines;
+  options.force_unstructured = arguments.unstructured;
   PELLUCID_TRY(driver::Output output, driver::decompile(module, module.root, options));
   for (const driver::Diagnostic& diagnostic : output.diagnostics) {
     const std::string name(module.text(module[diagnostic.code].qualname));
+    const char* kind = diagnostic.refused ? ": " : ": without structure: ";
+    outcome.refused = outcome.refused || diagnostic.refused;
     outcome.complaints.push_back(
-        described({ErrorCode::Unsupported, diagnostic.offset, name + ": " + diagnostic.message}));
+        described({ErrorCode::Unsupported, diagnostic.offset, name + kind + diagnostic.message}));
     if (!outcome.json_diagnostics.empty()) outcome.json_diagnostics += ", ";
     outcome.json_diagnostics += '[' + quoted(name) + ", " + std::to_string(diagnostic.offset) +
-                                ", " + quoted(diagnostic.message) + ']';
+                                ", " + quoted(diagnostic.message) +
+                                (diagnostic.refused ? ", true]" : ", false]");
   }
   if (job.out.empty()) {
     outcome.text = std::move(output.source);

@@ -14,11 +14,12 @@ struct Outcome {
   std::string text;  // where nothing was written
   std::string error;
   std::vector<std::string> complaints;  // about parts of it
+  bool refused = false;                 // some part of it is missing
   std::string python;                   // "3.11"
   std::string json_diagnostics;         // the items of a JSON array
 
   const char* name() const {
-    return !error.empty() ? "error" : complaints.empty() ? "decompiled" : "incomplete";
+    return !error.empty() ? "error" : !refused ? "decompiled" : "incomplete";
   }
 };
 
