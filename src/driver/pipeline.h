@@ -53,7 +53,7 @@ verify::Verdict compare_with_tree(const object::Module& original, object::Module
                                   const verify::Options& options = {});
 
 // The text of one stage for one code object and all nested ones: "raw", "stream", "flow", "ir",
-// "ast".
+// "ast"; "dis" is "flow" with lines and offsets.
 Result<std::string> dump_stage(object::Module& module, object::CodeId root,
                                const std::string& stage);
 
