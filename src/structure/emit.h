@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "structure/analysis.h"
 #include "structure/statements.h"
 
 namespace pellucid::structure {

@@ -162,27 +162,6 @@ class Graph {
   std::vector<ValueId> alias_;
 };
 
-// Dominators and natural loops of a Graph, normal and handler edges together.
-struct Loop {
-  BlockId header;
-  std::vector<BlockId> blocks;    // the natural loop, header included
-  std::vector<uint8_t> contains;  // by block
-  std::vector<Way> back_edges;
-};
-
-struct Analysis {
-  std::vector<BlockId> idom;                   // by block; the entry's is itself
-  std::vector<uint32_t> number;                // position in Graph::order()
-  std::vector<std::vector<BlockId>> children;  // of the dominator tree, in order
-  std::vector<uint32_t> loop_of_header;        // index into loops, or ~0
-  std::vector<Loop> loops;
-  bool reducible = true;
-
-  bool dominates(BlockId a, BlockId b) const;
-};
-
-Analysis analyse(const Graph& graph);
-
 // Whether the instruction is a statement by itself: it makes no value for an expression.
 bool is_statement(const ir::Value& value);
 

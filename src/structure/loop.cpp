@@ -97,7 +97,7 @@ std::vector<BlockId> Emitter::left_to(const Loop& loop, BlockId exhausted) const
       if (analysis_.dominates(loop.header, entry)) todo.push_back(entry);
     }
     for (const ir::Edge& edge : graph_[from].next) {
-      if (edge.to.valid() && !loop.contains[edge.to.index()]) todo.push_back(edge.to);
+      if (edge.to.valid() && !analysis_.contains(loop, edge.to)) todo.push_back(edge.to);
     }
   };
   for (const BlockId member : loop.blocks) {
@@ -107,7 +107,7 @@ std::vector<BlockId> Emitter::left_to(const Loop& loop, BlockId exhausted) const
   while (!todo.empty()) {
     const BlockId target = skip_markers(todo.back());
     todo.pop_back();
-    if (!seen.insert(target).second || loop.contains[target.index()]) continue;
+    if (!seen.insert(target).second || analysis_.contains(loop, target)) continue;
     // Code that handles an exception of the loop, or shares its protection, is still inside.
     const bool handles = graph_.exceptions_at(target, 0) > graph_.exceptions_at(loop.header, 0);
     const bool inside = handles || regions.count(graph_[target].handler) > 0;
@@ -130,8 +130,8 @@ BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) 
   uint8_t stay = 0;
   bool tested = false;
   if (b.exit == ExitKind::Branch && b.params.empty()) {
-    const bool in0 = loop.contains[b.next[0].to.index()] != 0;
-    const bool in1 = loop.contains[b.next[1].to.index()] != 0;
+    const bool in0 = analysis_.contains(loop, b.next[0].to);
+    const bool in1 = analysis_.contains(loop, b.next[1].to);
     if (in0 != in1 && b.next[0].args.empty() && b.next[1].args.empty()) {
       Statements trial(context_);
       trial.run(b.items);
