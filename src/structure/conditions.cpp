@@ -77,7 +77,7 @@ class Conditions {
       return false;  // an `except` clause
     if (awaits_chain(id)) return false;
     if (is_pattern(g_.resolve(g_[id].operands[0]))) return guard(id);
-    return pair(id) || value(id) || conditional_branch(id) || conditional_value(id) ||
+    return pair(id) || value(id) || dropped_chain(id) || conditional_branch(id) || conditional_value(id) ||
            returned_value(id);
   }
 
@@ -152,7 +152,8 @@ class Conditions {
     const ValueId next = pivot.valid() ? pivot_of(result) : ValueId();
     return std::all_of(uses.begin(), uses.end(), [&](const auto& use) {
       const auto& [item, count] = use;
-      return item == result || count + (item == next ? 1 : 0) == g_[item].uses;
+      return item == result || count == g_[item].uses ||
+             (item == next && count + 1 == g_[item].uses);
     });
   }
 
@@ -172,11 +173,20 @@ class Conditions {
     }
     if (!is_comparison(comparison)) return {};
     const ValueId right = g_.resolve(g_.f.operands(comparison)[1]);
-    return g_[right].uses == 2 ? right : ValueId();
+    return g_[right].uses >= 2 ? right : ValueId();
+  }
+
+  // The first comparison of a chain, or of a comparison that is none yet.
+  ValueId first_comparison(ValueId id) const {
+    const ir::Value& value = g_[id];
+    const bool chain = value.kind == ValueKind::Region && g_.regions[value.a].kind == RegionKind::Chain;
+    return chain ? g_.resolve(g_.f.operands(value)[0]) : id;
   }
 
   bool continues_chain(ValueId result, ValueId pivot) const {
-    return pivot.valid() && is_comparison(result) && g_.resolve(g_.f.operands(result)[0]) == pivot;
+    if (!pivot.valid()) return false;
+    result = first_comparison(result);
+    return is_comparison(result) && g_.resolve(g_.f.operands(result)[0]) == pivot;
   }
 
   // Whether the test goes on with a chain that the block in front has begun: it belongs to that one
@@ -234,27 +244,29 @@ class Conditions {
 
   // Extends the And/Or/Chain at `first` by a part, or starts one.
   ValueId join(BlockId id, RegionKind kind, ValueId first, Part part, uint32_t uses) {
-    // In a chain nothing but the chain computes with the pivot.
-    if (kind == RegionKind::Chain) --g_[g_.resolve(g_.f.operands(part.result)[0])].uses;
-    const ir::Value& value = g_[first];
-    if (kind == RegionKind::Chain && value.kind == ValueKind::Region &&
-        g_.regions[value.a].kind == kind && g_[id].items.back() == first) {
-      used_once(part.result, part.items);
-      g_.regions[value.a].parts.push_back(std::move(part));
-      g_[first].uses = uses;
-      return first;
-    }
     std::vector<Part> parts;
     parts.push_back(std::move(part));
-    // `a and (b and c)` is `a and b and c`: take over the parts of an equal region that ends the
-    // part.
+    // `a and (b and c)` is `a and b and c`, `a < b` and the rest of its chain are one chain: take
+    // over the parts of an equal region that ends the part.
     const ValueId last = parts[0].result;
-    if (kind != RegionKind::Chain && g_[last].kind == ValueKind::Region &&
-        g_.regions[g_[last].a].kind == kind && parts[0].items.back() == last) {
+    if (g_[last].kind == ValueKind::Region && g_.regions[g_[last].a].kind == kind &&
+        parts[0].items.back() == last) {
       std::vector<Part> rest = std::move(g_.regions[g_[last].a].parts);
       parts[0].items.pop_back();
       parts[0].result = g_.resolve(g_.f.operands(last)[0]);
       std::move(rest.begin(), rest.end(), std::back_inserter(parts));
+    }
+    // In a chain nothing but the chain computes with the pivot.
+    if (kind == RegionKind::Chain) --g_[g_.resolve(g_.f.operands(parts[0].result)[0])].uses;
+    const ir::Value& value = g_[first];
+    if (kind == RegionKind::Chain && value.kind == ValueKind::Region &&
+        g_.regions[value.a].kind == kind && g_[id].items.back() == first) {
+      for (Part& more : parts) {
+        used_once(more.result, more.items);
+        g_.regions[value.a].parts.push_back(std::move(more));
+      }
+      g_[first].uses = uses;
+      return first;
     }
     return add_region(id, kind, first, std::move(parts), uses);
   }
@@ -354,6 +366,29 @@ class Conditions {
       return true;
     }
     return false;
+  }
+
+  // `a < b < c` as a statement: what it comes to is dropped on both ways.
+  bool dropped_chain(BlockId a) {
+    const BlockId b = g_[a].next[0].to, shared = g_[a].next[1].to;
+    if (b == shared || !owns(a, b) || g_[b].exit != ExitKind::Goto || g_[b].items.empty())
+      return false;
+    if (g_[b].next[0].to != shared || !agree(g_[a].next[1], g_[b].next[0], {}, {})) return false;
+    const ValueId first = g_.resolve(g_[a].operands[0]), pop = g_[b].items.back();
+    if (!is_op(g_[pop], Op::Pop)) return false;
+    const ValueId second = g_.resolve(g_.f.operands(pop)[0]), pivot = pivot_of(first);
+    if (!continues_chain(second, pivot)) return false;
+    g_[b].items.pop_back();
+    if (!computes(b, second, pivot)) {
+      g_[b].items.push_back(pop);
+      return false;
+    }
+    const ValueId whole = join(a, RegionKind::Chain, first, {g_[b].items, second}, 1);
+    g_.f.operand_pool[g_[pop].first] = whole;
+    g_[a].items.push_back(pop);
+    for (uint8_t k = 0; k < 2; ++k) g_.redirect(a, k, {});
+    g_.take_exit(a, b);
+    return true;
   }
 
   // The fall-through side of a branch is the first arm of a conditional expression.

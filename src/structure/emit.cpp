@@ -17,13 +17,18 @@ constexpr size_t kDeepest = 4000;
 
 Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
     : graph_(graph), tree_(tree), context_{graph, tree, expressions, {}, {}, {}, {}, {}, {}, 0} {
+  std::unordered_set<ValueId> star_ends;
+  for (const HandlerInfo& info : graph.handlers) {
+    if (info.kind == HandlerKind::ExceptStar) star_ends.insert(info.exit);
+  }
   // What comes after an except clause is no part of it.
   for (const BlockId id : std::vector<BlockId>(graph.order())) {
     for (size_t i = graph[id].items.size(); i-- > 0;) {
       const ir::Value& value = graph[graph[id].items[i]];
       const bool leaves =
           value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.a > 0;
-      if (leaves && !only_returns(id, i + 1)) graph.split(id, i + 1);
+      const bool is_star = leaves && star_ends.count(graph[id].items[i]) > 0;
+      if (is_star || (leaves && !only_returns(id, i + 1))) graph.split(id, i + 1);
     }
   }
   // The end of a `for` loop by `break` is where its iterator is dropped.

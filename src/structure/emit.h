@@ -68,6 +68,8 @@ class Emitter {
   };
   bool falls_through(BlockId entry, BlockId to) const;
   TryEnds ends_of_try(HandlerId handler, const Scope& scope) const;
+  TryEnds ends_of_star(HandlerId handler, const Scope& scope) const;
+  bool same_return(BlockId a, BlockId b) const;
   BlockId pick_follow(const std::vector<BlockId>& targets, const Scope& scope) const;
 
   bool is_open(BlockId header, const Scope& scope) const;

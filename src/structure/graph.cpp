@@ -151,13 +151,23 @@ void Graph::take_exit(BlockId into, BlockId from) {
   target.exit_line = source.exit_line;
 }
 
+void Graph::bind(const std::vector<ValueId>& params, const std::vector<ValueId>& args) {
+  for (size_t p = 0; p < params.size(); ++p) {
+    ir::Value& argument = f[resolve(args[p])];
+    // Passing it was one use.
+    argument.uses += f[params[p]].uses;
+    if (argument.uses > 0) --argument.uses;
+    alias(params[p], args[p]);
+  }
+}
+
 bool Graph::merge_into_predecessor(BlockId id) {
   if (id == entry() || ways_into(id).size() != 1) return false;
   const BlockId from = ways_into(id)[0].from;
   ir::Block& first = f.blocks[from.index()];
   ir::Block& second = f.blocks[id.index()];
   if (from == id || first.exit != ExitKind::Goto || first.handler != second.handler) return false;
-  for (size_t p = 0; p < second.params.size(); ++p) alias(second.params[p], first.next[0].args[p]);
+  bind(second.params, first.next[0].args);
   first.items.insert(first.items.end(), second.items.begin(), second.items.end());
   take_exit(from, id);
   return true;

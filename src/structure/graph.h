@@ -82,7 +82,7 @@ struct HandlerInfo {
   HandlerKind kind = HandlerKind::Unknown;
   HandlerId outer;     // what protects the handler's own code
   uint32_t depth = 0;  // how many handlers enclose this one
-  ValueId exit;        // With
+  ValueId exit;        // With; ExceptStar: the PopExcept behind all clauses
   BlockId swallowed;   // With: where control goes on after __exit__ returned true
 };
 
@@ -143,6 +143,8 @@ class Graph {
     if (alias_.size() <= from.index()) alias_.resize(f.values.size());
     alias_[from.index()] = to;
   }
+  // Each parameter is its argument from here on: what used the one uses the other.
+  void bind(const std::vector<ValueId>& params, const std::vector<ValueId>& args);
   // Writes aliases into every operand and argument.
   void apply_aliases();
 

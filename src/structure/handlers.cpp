@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "structure/copies.h"
+#include "structure/except_star.h"
 
 namespace pellucid::structure {
 namespace {
@@ -28,6 +29,7 @@ class Handlers {
   explicit Handlers(Graph& graph) : g_(graph) {}
 
   void run() {
+    fold_except_star(g_);
     std::vector<HandlerId> order;
     for (size_t i = 0; i < g_.handlers.size(); ++i) order.push_back(HandlerId(i));
     // Innermost first: the copies of an outer body begin where those of an inner one end. What
@@ -46,7 +48,7 @@ class Handlers {
       return in_a != in_b ? in_a > in_b : start[a.index()] > start[b.index()];
     });
     for (const HandlerId id : order) {
-      if (!g_.reachable(entry_of(id))) continue;
+      if (!g_.reachable(entry_of(id)) || info(id).kind != HandlerKind::Unknown) continue;
       fold(id);
       // Clauses stay as they are; everything else has changed the graph.
       const HandlerKind kind = info(id).kind;
@@ -65,10 +67,6 @@ class Handlers {
       const ir::Value& value = g_[item];
       if (is_op(value, Op::WithExceptStart)) return fold_with(id, item);
       if (is_op(value, Op::EndAsyncFor)) return fold_async_for(id);
-      if (is_op(value, Op::EgMatch)) {
-        info(id).kind = HandlerKind::ExceptStar;
-        return;
-      }
     }
     if (entry.exit == ExitKind::Branch && is_op(g_[g_.resolve(entry.operands[0])], Op::ExcMatch)) {
       info(id).kind = HandlerKind::Except;

@@ -288,7 +288,7 @@ void forward_single_values(Graph& g) {
     if (g[id].params.empty() || g.ways_into(id).size() != 1) continue;
     const Way way = g.ways_into(id)[0];
     auto& args = g[way.from].next[way.edge].args;
-    for (size_t p = 0; p < args.size(); ++p) g.alias(g[id].params[p], args[p]);
+    g.bind(g[id].params, args);
     args.clear();
     g[id].params.clear();
   }

@@ -92,9 +92,8 @@ BlockId Emitter::protected_region(HandlerId handler, BlockId block, const Scope&
     case HandlerKind::Finally:
       return try_finally(handler, block, scope, out);
     case HandlerKind::Except:
-      return try_except(handler, block, scope, out);
     case HandlerKind::ExceptStar:
-      fail("except*", block);
+      return try_except(handler, block, scope, out);
     case HandlerKind::Unknown:
     case HandlerKind::Dissolved:
       break;
@@ -231,16 +230,53 @@ Emitter::TryEnds Emitter::ends_of_try(HandlerId handler, const Scope& scope) con
   return {after, orelse == after ? BlockId() : orelse};
 }
 
+// The clauses of `except*` come to their end by themselves or raise: no jump can leave them.
+Emitter::TryEnds Emitter::ends_of_star(HandlerId handler, const Scope& scope) const {
+  const std::vector<BlockId> left = exits_of_clauses(handler);
+  const BlockId after = left.empty() ? BlockId() : left[0];
+  const std::vector<BlockId> ends = exits_of(handler);
+  // What the body itself falls through to is no `else`; a jump may lead there all the same.
+  const bool falls = std::find(ends.begin(), ends.end(), after) != ends.end();
+  BlockId orelse;
+  for (const BlockId end : ends) {
+    const bool jumps = is_jump_target(end, scope) || only_returns(end) ||
+                       (cannot_raise(end) && graph_[end].exit == ExitKind::Goto);
+    const bool shared = falls && !is_jump_target(after, scope);
+    if (end != after && !jumps && !shared) orelse = end;
+  }
+  if (after.valid()) return {after, orelse};
+  return {orelse.valid() ? orelse : pick_follow(ends, scope), {}};
+}
+
+// Whether both blocks return the same constant and do nothing else.
+bool Emitter::same_return(BlockId a, BlockId b) const {
+  if (!only_returns(a) || !only_returns(b)) return false;
+  const ir::Value &x = graph_[graph_.resolve(graph_[a].operands[0])],
+                  &y = graph_[graph_.resolve(graph_[b].operands[0])];
+  const auto is_constant = [](const ir::Value& value) {
+    return value.kind == ValueKind::Instr && value.op == Op::LoadConst;
+  };
+  return is_constant(x) && is_constant(y) && x.a == y.a;
+}
+
 BlockId Emitter::try_except(HandlerId handler, BlockId block, const Scope& scope, Statements& out) {
-  const auto [follow, orelse] = ends_of_try(handler, scope);
-  const BlockId body_follow = orelse.valid() ? orelse : follow;
+  const bool is_star = graph_.handlers[handler.index()].kind == HandlerKind::ExceptStar;
+  const auto [follow, orelse] =
+      is_star ? ends_of_star(handler, scope) : ends_of_try(handler, scope);
+  BlockId body_follow = orelse.valid() ? orelse : follow;
+  if (is_star && follow.valid() && !orelse.valid()) {
+    // The body may end in a copy of what comes after the statement.
+    for (const BlockId end : exits_of(handler)) {
+      if (same_return(end, follow)) body_follow = end;
+    }
+  }
   if (body_follow == block) fail("a try statement that goes on at its own start", block);
   const ListId body = list(block, {body_follow, scope.loop, handler});
   const ast::Where at{first_line(body), graph_[block].offset};
   const ListId handlers = clauses(handler, {follow, scope.loop, scope.handler});
   ListId otherwise;
   if (orelse.valid()) otherwise = list(orelse, {follow, scope.loop, scope.handler});
-  out.append(tree_.add(ast::Try{body, handlers, otherwise, {}, 0}, at));
+  out.append(tree_.add(ast::Try{body, handlers, otherwise, {}, is_star ? 1u : 0u}, at));
   return follow;
 }
 
