@@ -17,6 +17,11 @@ Graph::Graph(ir::Function function) : f(std::move(function)) {
       h = handlers[h.index()].outer;
     }
   }
+  entered_.assign(f.blocks.size(), 0);
+  for (const flow::Handler& handler : f.handlers) {
+    // 3.11 counts the exception with an instruction of the handler's own.
+    if (handler.pushes < 6) ++entered_[handler.entry.index()];
+  }
   recompute();
 }
 
@@ -82,10 +87,7 @@ ValueId Graph::add(ir::Value value, std::span<const ValueId> operands) {
 uint32_t Graph::exceptions_at(BlockId id, size_t index) const {
   const ir::Block& block = f.blocks[id.index()];
   uint32_t depth = block.exc_depth;
-  for (const flow::Handler& handler : f.handlers) {
-    // 3.11 counts it with an instruction of the handler's own.
-    if (handler.entry == id && handler.pushes < 6) ++depth;
-  }
+  if (id.index() < entered_.size()) depth += entered_[id.index()];
   for (size_t i = 0; i < index; ++i) {
     const ir::Value& value = f[block.items[i]];
     const bool pops = value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.a > 0;
@@ -114,6 +116,7 @@ BlockId Graph::split(BlockId id, size_t index) {
   const BlockId fresh(f.blocks.size());
   block.next[0].to = fresh;
   f.blocks.push_back(std::move(rest));
+  reachable_.resize(f.blocks.size(), 1);
   return fresh;
 }
 

@@ -162,6 +162,7 @@ class Graph {
   std::vector<uint8_t> reachable_;
   std::vector<BlockId> order_;
   std::vector<ValueId> alias_;
+  std::vector<uint32_t> entered_;  // by block: handlers that begin here and count their exception
 };
 
 // Whether the instruction is a statement by itself: it makes no value for an expression.
