@@ -61,6 +61,7 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
   }
   graph.recompute();
   analysis_ = analyse(graph);
+  protection_.emplace(graph);
   for (auto& [iterator, targets] : breaks_) {
     for (BlockId& target : targets) target = skip_markers(target);
   }

@@ -6,11 +6,13 @@
 // tells where the arms of a branch meet; stack contents and layout tell where a loop ends.
 #pragma once
 
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 #include "structure/analysis.h"
+#include "structure/protection.h"
 #include "structure/statements.h"
 
 namespace pellucid::structure {
@@ -88,6 +90,7 @@ class Emitter {
   ast::Tree& tree_;
   FunctionContext context_;
   Analysis analysis_;
+  std::optional<Protection> protection_;
   std::unordered_map<ValueId, std::vector<BlockId>> breaks_;  // iterator -> where breaks lead
   std::unordered_set<ast::NodeId> assertions_;  // `assert False`, for want of a test so far
   std::unordered_set<ast::NodeId> ladders_;  // Match nodes that go on with a subject tested before

@@ -12,15 +12,17 @@ using ast::NodeId;
 
 // The blocks outside a region that its blocks lead to, markers skipped; each once.
 std::vector<BlockId> Emitter::exits_of(HandlerId handler) const {
+  std::vector<BlockId> region = protection_->region(handler);
+  std::sort(region.begin(), region.end(), [&](BlockId a, BlockId b) {
+    return analysis_.number[a.index()] < analysis_.number[b.index()];
+  });
   std::vector<BlockId> targets;
-  for (const BlockId block : graph_.order()) {
-    if (!graph_.within(graph_[block].handler, handler)) continue;
+  std::unordered_set<BlockId> known;
+  for (const BlockId block : region) {
     for (const ir::Edge& edge : graph_[block].next) {
       if (!edge.to.valid() || graph_.within(graph_[edge.to].handler, handler)) continue;
       const BlockId target = skip_markers(edge.to);
-      if (std::find(targets.begin(), targets.end(), target) == targets.end()) {
-        targets.push_back(target);
-      }
+      if (known.insert(target).second) targets.push_back(target);
     }
   }
   return targets;
@@ -30,7 +32,7 @@ std::vector<BlockId> Emitter::exits_of(HandlerId handler) const {
 std::vector<BlockId> Emitter::exits_of_clauses(HandlerId handler) const {
   const BlockId entry = graph_.f.handlers[handler.index()].entry;
   std::vector<BlockId> targets;
-  std::unordered_set<BlockId> seen{entry};
+  std::unordered_set<BlockId> known, seen{entry};
   std::vector<BlockId> todo{entry};
   // A block past the handler's end handles its exception no more.
   const flow::Handler& own = graph_.f.handlers[handler.index()];
@@ -42,9 +44,7 @@ std::vector<BlockId> Emitter::exits_of_clauses(HandlerId handler) const {
       const bool ends = graph_[to].exc_depth <= outside;
       const BlockId target = skip_markers(to);
       if (ends || !analysis_.dominates(entry, to)) {
-        if (std::find(targets.begin(), targets.end(), target) == targets.end()) {
-          targets.push_back(target);
-        }
+        if (known.insert(target).second) targets.push_back(target);
       } else if (seen.insert(to).second) {
         todo.push_back(to);
       }
@@ -172,8 +172,12 @@ ListId Emitter::clauses(HandlerId handler, const Scope& scope) {
 // Whether a clause comes to its end without a `continue`, which would have a line of its own.
 bool Emitter::falls_through(BlockId entry, BlockId to) const {
   std::unordered_set<int32_t> lines, ends;
-  for (const BlockId id : graph_.order()) {
-    if (!analysis_.dominates(entry, id)) continue;
+  std::vector<BlockId> todo{entry};
+  while (!todo.empty()) {
+    const BlockId id = todo.back();
+    todo.pop_back();
+    const auto dominated = analysis_.children(id);
+    todo.insert(todo.end(), dominated.begin(), dominated.end());
     const ir::Block& block = graph_[id];
     if (block.exit != ExitKind::Goto) lines.insert(block.exit_line);
     const bool leads_there = block.exit == ExitKind::Goto && skip_markers(block.next[0].to) == to;
@@ -192,6 +196,7 @@ Emitter::TryEnds Emitter::ends_of_try(HandlerId handler, const Scope& scope) con
   const BlockId entry = graph_.f.handlers[handler.index()].entry;
   const std::vector<BlockId> ends = exits_of(handler);
   const std::vector<BlockId> clause_ends = exits_of_clauses(handler);
+  const std::unordered_set<BlockId> ends_clause(clause_ends.begin(), clause_ends.end());
   std::vector<BlockId> common, all;
   for (const BlockId end : clause_ends) {
     // A return that drops a loop's iterator on its way is a statement of the clause.
@@ -206,7 +211,7 @@ Emitter::TryEnds Emitter::ends_of_try(HandlerId handler, const Scope& scope) con
   }
   BlockId orelse;
   for (const BlockId end : ends) {
-    const bool shared = std::find(clause_ends.begin(), clause_ends.end(), end) != clause_ends.end();
+    const bool shared = ends_clause.count(end) > 0;
     // A return that is laid out before the clauses is a statement of the body.
     const bool returns = only_returns(end) && graph_[end].offset < graph_[entry].offset;
     if (shared) common.push_back(end);
