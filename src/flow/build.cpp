@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "flow/draft.h"
+#include "flow/inlined_locals.h"
 
 namespace pellucid::flow {
 
@@ -33,6 +34,7 @@ Result<Graph> build(const object::Module& module, const bytecode::Stream& stream
                                             : draft_from_exception_table(module, stream));
   // From here on nothing depends on the version.
   Graph graph = assemble(std::move(draft));
+  read_inlined_locals(graph);
 #ifdef PELLUCID_CHECKS
   check(module, graph);
 #endif

@@ -16,13 +16,23 @@ bool restores(const Graph& g, ValueId item) {
          is_op(g[g.resolve(g.f.operands(value)[0])], Op::LoadFastAndClear);
 }
 
-// The element that is added at the end of the innermost block.
+// What the innermost block adds an element to.
 ValueId filled_by(const Graph& g, const std::vector<ComprehensionStep>& steps) {
-  if (steps.empty()) return {};
   for (const ValueId item : g[steps.back().blocks.back()].items) {
     if (fills_container(g[item])) return g.resolve(g.f.operands(item)[0]);
   }
   return {};
+}
+
+// Where a test is known to be false nothing is ever added: the container is made in front of the
+// loop all the same, behind the locals that it hides.
+ValueId left_empty(const Graph& g, BlockId block) {
+  const auto& items = g[block].items;
+  if (items.size() < 2 || !is_op(g[items[items.size() - 2]], Op::LoadFastAndClear)) return {};
+  const ir::Value& made = g[items.back()];
+  const bool builds =
+      is_op(made, Op::BuildList) || is_op(made, Op::BuildSet) || is_op(made, Op::BuildMap);
+  return builds && made.count == 0 ? items.back() : ValueId();
 }
 
 }  // namespace
@@ -48,17 +58,13 @@ std::vector<ComprehensionStep> comprehension_steps(const Graph& g, BlockId heade
       steps.back().blocks.push_back(block);
       if (b.exit == ExitKind::Branch) {
         const bool back0 = b.next[0].to == header, back1 = b.next[1].to == header;
+        if (back0 && back1) return steps;  // what comes next was known to be false
         if (back0 == back1) return {};
         block = b.next[back0 ? 1 : 0].to;
         continue;
       }
       if (b.exit != ExitKind::Goto) return {};
-      if (b.next[0].to == header) {
-        const bool ends = std::any_of(b.items.begin(), b.items.end(),
-                                      [&](ValueId item) { return fills_container(g[item]); });
-        if (!ends) steps.clear();
-        return steps;
-      }
+      if (b.next[0].to == header) return steps;
       nested = b.next[0].to;
       break;
     }
@@ -73,7 +79,10 @@ bool fold_inlined_comprehension(Graph& g, BlockId block) {
   const BlockId header = g[block].next[0].to;
   if (!header.valid() || header == block || g[header].exit != ExitKind::ForIter) return false;
   const std::vector<ComprehensionStep> steps = comprehension_steps(g, header);
-  const ValueId container = filled_by(g, steps);
+  if (steps.empty()) return false;
+  ValueId container = filled_by(g, steps);
+  const bool is_filled = container.valid();
+  if (!is_filled) container = left_empty(g, block);
   if (!container.valid()) return false;
   // The iterator is made here; where it is an argument, the comprehension is a function.
   const ir::Value& source = g[g.resolve(g[header].operands[0])];
@@ -95,12 +104,14 @@ bool fold_inlined_comprehension(Graph& g, BlockId block) {
   value.a = static_cast<uint32_t>(g.regions.size());
   value.offset = g[container].offset;
   value.line = g[container].line;
-  value.uses = g[container].uses > 1 ? g[container].uses - 1 : 1;  // the element's is inside
+  const uint32_t inside = is_filled ? 1 : 0;  // adding the element is a use
+  const uint32_t outside = g[container].uses - std::min(inside, g[container].uses);
+  value.uses = std::max(1u, outside);
   g.regions.push_back(std::move(region));
   const ValueId iterator = g.resolve(g[header].operands[0]);
   const ValueId result = g.add(value, std::array<ValueId, 1>{iterator});
   g[block].items.push_back(result);
-  if (g[container].uses <= 1) {
+  if (outside == 0) {
     // Nobody wants the list: an expression statement. Its pop was left out, for the loop used it.
     ir::Value pop;
     pop.op = Op::Pop;

@@ -10,8 +10,8 @@ namespace pellucid::structure {
 // Whether an element is added to a container that a comprehension makes.
 bool fills_container(const ir::Value& value);
 
-// Reads the loop at `header` as nested `for`s and `if`s around one element; empty if it is not
-// that.
+// Reads the loop at `header` as nested `for`s and `if`s, with an element at the end or without;
+// empty if it is not that.
 std::vector<ComprehensionStep> comprehension_steps(const Graph& graph, BlockId header);
 
 // If `block` leads into a loop that only fills a container made in `block`, makes that loop a

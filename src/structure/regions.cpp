@@ -100,7 +100,8 @@ NodeId Statements::inlined_comprehension(const Region& region, NodeId iterable, 
       inner.run(block.items);
       if (block.exit != ExitKind::Branch) continue;
       const NodeId test = inner.take(block.operands[0]);
-      tests.push_back(block.next[0].to == step.header ? negated(c_.tree, test) : test);
+      const bool goes_on = block.next[0].to != step.header || block.next[1].to == step.header;
+      tests.push_back(goes_on ? test : negated(c_.tree, test));
     }
     const auto target = c_.targets.find(item);
     if (target == c_.targets.end())
@@ -111,17 +112,37 @@ NodeId Statements::inlined_comprehension(const Region& region, NodeId iterable, 
     iter = {};
   }
   const std::vector<NodeId> statements = inner.take_list();
-  if (generators.empty() || statements.size() != 1 || inner.hard_pending() > 0) {
+  if (generators.empty() || statements.size() > 1 || inner.hard_pending() > 0) {
     throw NotStructured("a comprehension of unknown form", at.offset);
   }
-  const ast::Expr element = c_.tree.as<ast::Expr>(statements[0]);
-  const NodeId elt = c_.tree.as<ast::Yield>(element.value).value;
+  NodeId elt;
+  if (statements.empty()) {
+    elt = unreachable_element(region.container, generators.back(), at);
+  } else {
+    const ast::Expr element = c_.tree.as<ast::Expr>(statements[0]);
+    elt = c_.tree.as<ast::Yield>(element.value).value;
+  }
   const ast::ListId list = c_.tree.list(generators);
   if (region.container == Op::BuildList) return c_.tree.add(ast::ListComp{elt, list}, at);
   if (region.container == Op::BuildSet) return c_.tree.add(ast::SetComp{elt, list}, at);
   const ast::Tuple pair = c_.tree.as<ast::Tuple>(elt);
   const std::vector<NodeId> both(c_.tree.items(pair.elts).begin(), c_.tree.items(pair.elts).end());
   return c_.tree.add(ast::DictComp{both[0], both[1], list}, at);
+}
+
+// A test that was known to be false has left neither itself nor the element: `None ... if False`.
+NodeId Statements::unreachable_element(Op container, NodeId last, ast::Where at) {
+  ast::comprehension generator = c_.tree.as<ast::comprehension>(last);
+  const auto known = c_.tree.items(generator.ifs);
+  std::vector<NodeId> tests(known.begin(), known.end());
+  object::Const never;
+  never.kind = object::ConstKind::False;
+  tests.push_back(c_.tree.add(ast::Constant{c_.tree.module().add(never)}, at));
+  generator.ifs = c_.tree.list(tests);
+  c_.tree.set(last, generator);
+  const NodeId none = none_node(c_.tree, at);
+  if (container != Op::BuildMap) return none;
+  return c_.tree.add(ast::Tuple{c_.tree.list({none, none_node(c_.tree, at)})}, at);
 }
 
 void Statements::comprehension_element(ValueId id) {

@@ -136,6 +136,7 @@ class Statements {
   ValueId element_of(ValueId unpacked, uint32_t index) const;
   ast::NodeId inlined_comprehension(const Region& region, ast::NodeId iterable, ast::Where at);
   void comprehension_element(ValueId id);
+  ast::NodeId unreachable_element(Op container, ast::NodeId last, ast::Where at);
 
   std::vector<ast::NodeId> take_all(std::span<const ValueId> ids);
   void spill_from(size_t index);

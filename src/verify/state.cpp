@@ -200,18 +200,25 @@ void collect(const Values& values, State& state) {
   std::unordered_set<uint32_t> used;
   for (bool grew = true; grew;) {
     const size_t before = used.size();
-    const auto use = [&](Value value) {
+    // Structures are at most three deep: not, is, value.
+    const auto use = [&](Value value, const auto& again) -> void {
+      if (!value.valid()) return;
       const Node& node = values[value];
-      if (node.kind == Kind::Method) value = Value(node.x);
-      if (values.is(value, Kind::Fresh)) used.insert(value.value);
+      if (node.kind == Kind::Fresh) used.insert(value.value);
+      if (node.kind == Kind::Not || node.kind == Kind::Is || node.kind == Kind::Method) {
+        again(Value(node.x), again);
+      }
+      if (node.kind == Kind::Is) again(Value(node.y), again);
     };
     for (const Half& half : state.half) {
-      for (Value value : half.stack) use(value);
-      for (Value value : half.locals) use(value);
+      for (Value value : half.stack) use(value, use);
+      for (Value value : half.locals) use(value, use);
+      use(half.tested, use);
+      use(half.truth, use);
     }
     for (const Container& container : state.heap) {
       if (used.contains(container.self.value)) {
-        for (Value value : container.items) use(value);
+        for (Value value : container.items) use(value, use);
       }
     }
     grew = used.size() > before;

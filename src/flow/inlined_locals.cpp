@@ -1,0 +1,65 @@
+#include "flow/inlined_locals.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <vector>
+
+namespace pellucid::flow {
+namespace {
+
+// The names that a handler puts back before it raises again; empty if it is none of that kind.
+std::vector<uint32_t> names_put_back(const Graph& graph, const Handler& handler) {
+  const Block& entry = graph[handler.entry];
+  if (entry.exit.kind != ExitKind::Reraise) return {};
+  std::vector<uint32_t> names;
+  for (uint32_t i = 0; i < entry.count; ++i) {
+    const Instr& instr = graph.instrs[entry.first + i];
+    if (instr.op == Op::StoreFast) {
+      names.push_back(instr.a);
+    } else if (instr.op != Op::Swap && instr.op != Op::Pop) {
+      return {};
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+void read_inlined_locals(Graph& graph) {
+  const bool any = std::any_of(graph.instrs.begin(), graph.instrs.end(), [](const Instr& instr) {
+    return instr.op == Op::LoadFastAndClear;
+  });
+  if (!any) return;
+  std::vector<std::vector<uint32_t>> put_back;
+  for (const Handler& handler : graph.handlers) put_back.push_back(names_put_back(graph, handler));
+
+  // In the order of the bytecode: a region is entered right behind what hides its names.
+  std::unordered_map<uint32_t, bool> closed_over;  // name -> whether a cell was made in its place
+  std::vector<std::unordered_map<uint32_t, bool>> inside(graph.handlers.size());
+  for (const Block& block : graph.blocks) {
+    const HandlerId around = block.handler;
+    if (around.valid() && inside[around.index()].empty()) {
+      for (const uint32_t name : put_back[around.index()]) {
+        inside[around.index()][name] = closed_over[name];
+      }
+    }
+    for (uint32_t i = 0; i < block.count; ++i) {
+      Instr& instr = graph.instrs[block.first + i];
+      if (instr.op == Op::LoadFastAndClear) closed_over[instr.a] = false;
+      if (instr.op == Op::MakeCell) closed_over[instr.a] = true;
+      if (instr.op != Op::LoadClosure) continue;
+      // The innermost comprehension that hides the name decides.
+      HandlerId handler = around;
+      for (size_t steps = 0; handler.valid() && steps < graph.handlers.size(); ++steps) {
+        const auto known = inside[handler.index()].find(instr.a);
+        if (known != inside[handler.index()].end()) {
+          if (!known->second) instr.op = Op::LoadFast;
+          break;
+        }
+        handler = graph[graph[handler].entry].handler;
+      }
+    }
+  }
+}
+
+}  // namespace pellucid::flow

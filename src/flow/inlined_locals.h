@@ -1,0 +1,14 @@
+// flow: locals of inlined comprehensions (3.12+) whose name is a cell elsewhere in the function.
+#pragma once
+
+#include "flow/graph.h"
+
+namespace pellucid::flow {
+
+// A slot of 3.11+ holds a cell or a plain local, by the kind of its name; but a comprehension that
+// is inlined clears the slot (LOAD_FAST_AND_CLEAR) and, if nothing in it closes over the name,
+// keeps a plain local there until its handler or its end puts the cell back. What loads the slot in
+// between loads that local: LoadClosure becomes LoadFast.
+void read_inlined_locals(Graph& graph);
+
+}  // namespace pellucid::flow

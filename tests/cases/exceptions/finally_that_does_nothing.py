@@ -1,0 +1,10 @@
+try:
+    a
+except b:
+    pass
+finally:
+    pass
+try:
+    c
+finally:
+    pass
