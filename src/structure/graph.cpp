@@ -172,6 +172,7 @@ bool Graph::merge_into_predecessor(BlockId id) {
   if (from == id || first.exit != ExitKind::Goto || first.handler != second.handler) return false;
   bind(second.params, first.next[0].args);
   first.items.insert(first.items.end(), second.items.begin(), second.items.end());
+  second.items = {};
   take_exit(from, id);
   return true;
 }

@@ -8,7 +8,11 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
+#include <initializer_list>
+#include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ir/function.h"
@@ -42,6 +46,47 @@ struct Part {
   ValueId result;
 };
 
+// The parts of a region, which grow at both ends: `a and b and c` is read from its end.
+class Parts {
+ public:
+  Parts() = default;
+  Parts(std::initializer_list<Part> parts) : items_(parts) {}
+  Parts(const Parts&) = default;
+  Parts& operator=(const Parts&) = default;
+  Parts(Parts&& other) noexcept
+      : items_(std::exchange(other.items_, {})), front_(std::exchange(other.front_, 0)) {}
+  Parts& operator=(Parts&& other) noexcept {
+    std::swap(items_, other.items_);
+    std::swap(front_, other.front_);
+    return *this;
+  }
+  template <typename Iterator>
+  Parts(Iterator first, Iterator last) : items_(first, last) {}
+
+  auto begin() { return items_.begin() + front_; }
+  auto end() { return items_.end(); }
+  auto begin() const { return items_.begin() + front_; }
+  auto end() const { return items_.end(); }
+  size_t size() const { return items_.size() - static_cast<size_t>(front_); }
+  Part& operator[](size_t i) { return items_[static_cast<size_t>(front_) + i]; }
+  const Part& operator[](size_t i) const { return items_[static_cast<size_t>(front_) + i]; }
+  const Part& back() const { return items_.back(); }
+  void push_back(Part part) { items_.push_back(std::move(part)); }
+  void push_front(Part part) {
+    if (front_ == 0) {
+      std::vector<Part> wider(items_.size() + 1);
+      front_ = static_cast<ptrdiff_t>(wider.size());
+      std::move(items_.begin(), items_.end(), std::back_inserter(wider));
+      items_ = std::move(wider);
+    }
+    items_[static_cast<size_t>(--front_)] = std::move(part);
+  }
+
+ private:
+  std::vector<Part> items_;
+  ptrdiff_t front_ = 0;  // what lies before it is room to grow
+};
+
 // One `for` of a comprehension with what leads from it to the next one or to the element.
 struct ComprehensionStep {
   BlockId header;               // ForIter
@@ -63,7 +108,7 @@ struct Pattern {
 
 struct Region {
   RegionKind kind = RegionKind::And;
-  std::vector<Part> parts;
+  Parts parts;
   std::vector<ComprehensionStep> steps;  // Comprehension, outermost first
   Op container = Op::BuildList;          // Comprehension: BuildList, BuildSet or BuildMap
   PatternId pattern{};                   // Pattern

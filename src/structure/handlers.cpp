@@ -321,7 +321,7 @@ class Handlers {
 
   Graph& g_;
   Protection protection_;
-  std::unordered_set<Symbol> caught_;                            // names of exceptions
+  std::unordered_set<Symbol> caught_;                             // names of exceptions
   std::unordered_map<ValueId, std::vector<BlockId>> exit_calls_;  // exit functions -> their calls
   bool aliased_ = false;
 };
