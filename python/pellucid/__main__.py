@@ -4,13 +4,21 @@ import argparse
 import os
 import runpy
 import sys
-from typing import List, Optional
+from typing import List, Optional, Tuple
 
 from pellucid import _core, batch
 from pellucid._version import __version__
 from pellucid.errors import DecompileError
+from pellucid.inputs import Job, jobs_of, split_errors
 
-STAGES = ["module", "raw", "stream", "flow", "ir", "ast"]
+STAGES = {
+    "module": "the code objects as they were read",
+    "raw": "the instructions of the file's own version",
+    "stream": "the same in the one vocabulary for all versions",
+    "flow": "blocks, the ways between them and the handlers around them (what dis prints)",
+    "ir": "values and ordered effects instead of a stack",
+    "ast": "the syntax tree that is printed",
+}
 
 
 def main(argv: Optional[List[str]] = None) -> int:
@@ -29,28 +37,117 @@ def main(argv: Optional[List[str]] = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="pellucid", description="Open the opaque box of the PyTorch compiler."
+        prog="pellucid",
+        description="Open the opaque box of the PyTorch compiler. Each command has its own --help.",
     )
     parser.add_argument("--version", action="version", version=f"pellucid {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add_decompile(commands)
+    _add_stages(commands)
+    _add_torch(commands)
+    return parser
 
-    add = commands.add_parser("decompile", help="whole modules back to source")
-    add.add_argument("inputs", nargs="+", metavar="FILE.pyc|DIR")
-    add.add_argument("-o", "--out", help="a file, or a folder for several files")
+
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Paragraphs stay as they are written, and options have room."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=26, width=96)
+
+
+_INPUTS = """\
+each INPUT is a .pyc file, a folder (all .pyc files below it), a wheel, an egg or another zip
+archive, or - for standard input; CPython 3.8 to 3.14, whatever Python runs pellucid. Nothing that
+is read is ever executed."""
+
+_DECOMPILE = """\
+Turn whole modules back into source.
+
+Without -o the source goes to standard output. With -o OUT, one file is written to OUT; several
+files, a folder or an archive are mirrored in the folder OUT, where
+pkg/__pycache__/mod.cpython-311.pyc becomes OUT/pkg/mod.py. Files appear whole or not at all, and
+no two inputs share a place: a second mod.py is written as mod~2.py."""
+
+_DECOMPILE_EPILOG = """\
+exit status:
+  0    every file was decompiled (and, with --verify, proven)
+  1    a file was no valid .pyc or could not be read or written, or a function in it was not
+       recovered; each has a line on standard error with the file, the reason and the byte offset
+  2    wrong usage
+  3    everything was decompiled, but not everything was proven (--verify)
+
+verdicts of --verify:
+  identical    the source recompiles to the same code but for metadata
+  equivalent   it recompiles to code with the same effects in the same order on every path
+  unproven     neither was shown; the line says where the proof stops
+  The compiler asked is a CPython of the file's own version. It is looked for on PATH and where
+  version managers keep theirs; PELLUCID_PYTHON_3_9=/path/to/python3.9 names one.
+
+examples:
+  pellucid decompile module.pyc
+  pellucid decompile package/ -o source/ --verify
+  pellucid decompile some.whl -o source/ --jobs 4 --json > results.jsonl
+  pellucid decompile module.pyc --keep-lines -o module.py"""
+
+
+def _add_decompile(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    add = commands.add_parser(
+        "decompile",
+        help="whole modules back to source",
+        description=f"{_DECOMPILE}\n\n{_INPUTS}",
+        epilog=_DECOMPILE_EPILOG,
+        formatter_class=_Help,
+    )
+    add.add_argument("inputs", nargs="+", metavar="INPUT", help="what to decompile")
+    add.add_argument("-o", "--out", help="a file, or a folder for more than one file")
     add.add_argument("--verify", action="store_true", help="recompile, compare, say the verdict")
-    add.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N")
-    add.add_argument("--json", action="store_true", help="one JSON line a file")
+    add.add_argument(
+        "--keep-lines",
+        action="store_true",
+        help="put statements on their original lines, so that tracebacks and coverage fit",
+    )
+    add.add_argument(
+        "--jobs",
+        type=_count,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="files at a time (default: one a processor)",
+    )
+    add.add_argument(
+        "--json",
+        action="store_true",
+        help="one JSON object a line and a file on standard output, instead of text and table",
+    )
     add.set_defaults(command=_decompile)
 
-    add = commands.add_parser("dis", help="readable disassembly with its flow graph")
-    add.add_argument("inputs", nargs="+", metavar="FILE.pyc")
+
+def _add_stages(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    add = commands.add_parser(
+        "dis",
+        help="readable disassembly with its flow graph",
+        description="Print the instructions of every code object, block by block, with the ways\n"
+        f"between the blocks and the handlers around them.\n\n{_INPUTS}",
+        epilog="exit status: 0, or 1 if an input was no valid .pyc, or 2 for wrong usage",
+        formatter_class=_Help,
+    )
+    add.add_argument("inputs", nargs="+", metavar="INPUT")
     add.set_defaults(command=_dump, stage="flow")
 
-    add = commands.add_parser("dump", help="what one stage of the decompiler makes")
-    add.add_argument("--stage", choices=STAGES, required=True)
-    add.add_argument("inputs", nargs="+", metavar="FILE.pyc")
+    add = commands.add_parser(
+        "dump",
+        help="what one stage of the decompiler makes",
+        description=f"Print what one stage of the decompiler makes.\n\n{_INPUTS}",
+        epilog="stages:\n"
+        + "\n".join(f"  {name:8} {text}" for name, text in STAGES.items())
+        + "\n\nexit status: 0, or 1 if an input was no valid .pyc, or 2 for wrong usage",
+        formatter_class=_Help,
+    )
+    add.add_argument("--stage", choices=STAGES, required=True, help="see below")
+    add.add_argument("inputs", nargs="+", metavar="INPUT")
     add.set_defaults(command=_dump)
 
+
+def _add_torch(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     add = commands.add_parser("run", help="run a script and capture all that it compiles")
     add.add_argument("--out", required=True, metavar="DIR")
     add.add_argument("script")
@@ -60,30 +157,49 @@ def _parser() -> argparse.ArgumentParser:
     add = commands.add_parser("demo", help="a small model end to end")
     add.add_argument("--out", metavar="DIR", default="pellucid_demo")
     add.set_defaults(command=_demo)
-    return parser
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("at least 1")
+    return number
+
+
+def _jobs(arguments: argparse.Namespace, out: Optional[str]) -> Tuple[List[Job], int]:
+    """Return the jobs of the inputs that can be looked into, and the exit status so far."""
+    inputs, bad = split_errors(arguments.inputs)
+    for given, reason in bad:
+        print(f"pellucid: {given}: {reason}", file=sys.stderr)
+    return jobs_of(inputs, out), batch.EXIT_ERROR if bad else batch.EXIT_OK
 
 
 def _decompile(arguments: argparse.Namespace) -> int:
-    jobs = batch.jobs_of(arguments.inputs, arguments.out)
-    if not jobs:
-        print(f"pellucid: {' '.join(arguments.inputs)}: no .pyc files", file=sys.stderr)
-        return batch.EXIT_ERROR
-    return batch.run(jobs, arguments.verify, arguments.jobs, arguments.json)
+    try:
+        jobs, status = _jobs(arguments, arguments.out)
+    except DecompileError as error:
+        print(f"pellucid: {error.message}", file=sys.stderr)
+        return 2
+    options = batch.Options(arguments.verify, arguments.keep_lines)
+    return (batch.run(jobs, options, arguments.jobs, arguments.json) if jobs else status) or status
 
 
 def _dump(arguments: argparse.Namespace) -> int:
-    status = 0
-    for path in arguments.inputs:
+    jobs, status = _jobs(arguments, None)
+    for job in jobs:
         try:
-            with open(path, "rb") as file:
-                text = _core.dump_pyc(file.read(), arguments.stage)
+            text = _core.dump_pyc(job.read(), arguments.stage)
+            if len(jobs) > 1:
+                text = f"# {job.name}\n{text}"
             sys.stdout.buffer.write(text.encode("utf-8", "surrogatepass"))
+        except BrokenPipeError:
+            raise
         except OSError as error:
-            print(f"pellucid: {path}: {(error.strerror or '').lower()}", file=sys.stderr)
-            status = 1
+            print(f"pellucid: {job.name}: {(error.strerror or '').lower()}", file=sys.stderr)
+            status = batch.EXIT_ERROR
         except DecompileError as error:
-            print(f"pellucid: {path}: {error}", file=sys.stderr)
-            status = 1
+            print(f"pellucid: {job.name}: {error}", file=sys.stderr)
+            status = batch.EXIT_ERROR
     return status
 
 

@@ -177,9 +177,13 @@ def decompile_ex(obj: Any, *, name: Optional[str] = None) -> Decompilation:
     return found
 
 
-def decompile_pyc(data: bytes) -> Decompilation:
-    """Decompile the bytes of a `.pyc` file of CPython 3.8-3.14. Nothing in it is executed."""
-    return _result(_core.decompile_pyc(data), None, data)
+def decompile_pyc(data: bytes, *, keep_lines: bool = False) -> Decompilation:
+    """Decompile the bytes of a `.pyc` file of CPython 3.8-3.14. Nothing in it is executed.
+
+    With `keep_lines` statements stand on the lines that they had in the original source, so that
+    its tracebacks and its coverage fit. Raises DecompileError if the bytes are no valid `.pyc`.
+    """
+    return _result(_core.decompile_pyc(data, keep_lines), None, data)
 
 
 def code_of(obj: Any) -> types.CodeType:

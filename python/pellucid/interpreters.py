@@ -4,15 +4,19 @@ Nothing from a `.pyc` is ever executed: an interpreter that is found here only c
 that pellucid printed, in isolated mode, and hands back the marshalled code.
 """
 
+import atexit
+import contextlib
 import functools
 import glob
 import marshal
 import os
 import shutil
+import struct
 import subprocess
 import sys
+import threading
 from pathlib import Path
-from typing import Iterator, Optional, Tuple
+from typing import Dict, Iterator, List, Optional, Tuple
 
 Version = Tuple[int, int]
 
@@ -28,11 +32,24 @@ _PLACES = (
     "/usr/bin/python{v}",
 )
 
-_COMPILE = """
-import sys, marshal
-source = sys.stdin.buffer.read().decode("utf-8", "surrogatepass")
-code = compile(source, sys.argv[1], "exec", dont_inherit=True, optimize=0)
-sys.stdout.buffer.write(marshal.dumps(code))
+# Answers for as long as it is asked: lengths of file name and text, both; status, length, answer.
+_SERVE = """
+import marshal, struct, sys
+ask, answer = sys.stdin.buffer, sys.stdout.buffer
+while True:
+    head = ask.read(8)
+    if len(head) < 8:
+        break
+    name, size = struct.unpack("<II", head)
+    filename = ask.read(name).decode("utf-8", "surrogatepass")
+    text = ask.read(size).decode("utf-8", "surrogatepass")
+    try:
+        code = compile(text, filename, "exec", dont_inherit=True, optimize=0)
+        status, data = 0, marshal.dumps(code)
+    except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError) as error:
+        status, data = 1, f"{type(error).__name__}: {error}".encode("utf-8", "replace")
+    answer.write(struct.pack("<BI", status, len(data)) + data)
+    answer.flush()
 """
 
 
@@ -90,14 +107,86 @@ def compile_to_marshal(source: str, version: Version, filename: str = "<pellucid
     interpreter = find_interpreter(version)
     if interpreter is None:
         raise LookupError(f"no CPython {version[0]}.{version[1]} on this machine")
-    done = subprocess.run(
-        [str(interpreter), "-I", "-S", "-c", _COMPILE, filename],
-        input=source.encode("utf-8", "surrogatepass"),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        check=False,
-    )
-    if done.returncode != 0:
-        lines = done.stderr.decode(errors="replace").strip().splitlines()
-        raise SyntaxError(lines[-1] if lines else f"exit status {done.returncode}")
-    return done.stdout
+    with _idle_lock:
+        idle = _idle.setdefault(interpreter, [])
+        compiler = idle.pop() if idle else None
+    if compiler is None:
+        compiler = _Compiler(interpreter)
+    status, answer = compiler.ask(source, filename)
+    if compiler.is_usable():
+        with _idle_lock:
+            idle.append(compiler)
+    else:
+        compiler.stop()
+    if status != 0:
+        raise SyntaxError(answer.decode(errors="replace"))
+    return answer
+
+
+class _Compiler:
+    """An interpreter that compiles one text after the other: starting it takes longer than that."""
+
+    # What one of them may have leaked or fragmented is given back now and then.
+    _MOST_TEXTS = 1000
+
+    def __init__(self, interpreter: Path) -> None:
+        self._process = subprocess.Popen(
+            [str(interpreter), "-I", "-S", "-W", "ignore", "-c", _SERVE],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        self._texts = 0
+
+    def ask(self, source: str, filename: str) -> Tuple[int, bytes]:
+        """Return 0 and the marshalled code, or another status and the reason."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        name = filename.encode("utf-8", "surrogatepass")
+        text = source.encode("utf-8", "surrogatepass")
+        self._texts += 1
+        try:
+            self._process.stdin.write(struct.pack("<II", len(name), len(text)) + name + text)
+            self._process.stdin.flush()
+            head = self._process.stdout.read(5)
+            if len(head) == 5:
+                status, size = struct.unpack("<BI", head)
+                answer = self._process.stdout.read(size)
+                if len(answer) == size:
+                    return status, answer
+        except OSError:
+            pass
+        # A text can be too deep for the C stack of an old compiler.
+        self._texts = self._MOST_TEXTS
+        return 2, f"the compiler ended with status {self._process.wait()}".encode()
+
+    def is_usable(self) -> bool:
+        """Say whether it may be asked again."""
+        return self._texts < self._MOST_TEXTS
+
+    def stop(self) -> None:
+        """End the process."""
+        with contextlib.suppress(OSError):
+            self._process.communicate()
+
+
+_idle: Dict[Path, List[_Compiler]] = {}
+_idle_lock = threading.Lock()
+
+
+def _forget_all() -> None:
+    """In a forked child: the pipes belong to the parent."""
+    global _idle_lock
+    _idle_lock = threading.Lock()
+    _idle.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_all)
+
+
+@atexit.register
+def _stop_all() -> None:
+    for compilers in _idle.values():
+        for compiler in compilers:
+            compiler.stop()
+    _idle.clear()

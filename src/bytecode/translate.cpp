@@ -126,7 +126,7 @@ class Translator {
       case Form::Const:
         return emit_const(op, arg);
       case Form::Name:
-        return emit_name(op, arg);
+        return emit_name(op, arg, asserts() ? 1 : 0);
       case Form::Local:
         return emit_local(op, arg);
       case Form::Cell:
@@ -208,6 +208,22 @@ class Translator {
         return emit(op, meaning.a, arg == 0 ? 0 : arg + 1);
     }
     return fail("no such form");
+  }
+
+  // 3.8 has no instruction for the exception of an `assert`: it is a global like that of a `raise`.
+  // It stands on the line of the test, right behind its jump; outside of functions no other name is
+  // loaded so.
+  bool asserts() const {
+    if (code_.version.minor > 8 || name_at(0) != "LOAD_GLOBAL") return false;
+    const uint32_t index = raw_[at_].arg;
+    if (index >= code_.names.size() || module_.text(code_.names[index]) != "AssertionError") {
+      return false;
+    }
+    if ((code_.flags & object::kOptimized) == 0) return true;
+    if (at_ == 0 || raw_[at_ - 1].line != raw_[at_].line) return false;
+    const std::string_view before = name_before();
+    return before == "POP_JUMP_IF_TRUE" || before == "POP_JUMP_IF_FALSE" || before == "POP_TOP" ||
+           before == "JUMP_FORWARD" || before == "JUMP_ABSOLUTE";
   }
 
   bool drop() {

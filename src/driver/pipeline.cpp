@@ -37,9 +37,9 @@ std::vector<object::CodeId> innermost_first(const object::Module& module, object
   return order;
 }
 
-Result<ir::Function> to_ir(const object::Module& module, object::CodeId code) {
+Result<ir::Function> to_ir(const object::Module& module, object::CodeId code, bool keep_ends) {
   PELLUCID_TRY(const bytecode::Stream stream, bytecode::decode(module, code));
-  PELLUCID_TRY(const flow::Graph graph, flow::build(module, stream));
+  PELLUCID_TRY(const flow::Graph graph, flow::build(module, stream, keep_ends));
   // From here on no version is visible.
   PELLUCID_TRY(ir::Function function, ir::lift(module, graph));
   // Lists that generated code keeps its values in are replaced by the values.
@@ -47,11 +47,30 @@ Result<ir::Function> to_ir(const object::Module& module, object::CodeId code) {
   return function;
 }
 
+// The bodies of the code objects that `code` makes functions and classes of, once more.
+std::vector<ast::ListId> with_fresh_copies(const object::Module& module, object::CodeId code,
+                                           ast::Tree& tree, std::vector<ast::ListId> bodies) {
+  for (const object::ConstId id : module[code].consts) {
+    const object::Const& constant = module[id];
+    if (constant.kind != object::ConstKind::Code) continue;
+    ast::ListId& body = bodies[constant.code.index()];
+    if (body.valid()) body = ast::clone(tree, body);
+  }
+  return bodies;
+}
+
 // The statements of one code object, or what stands in the way.
 Result<ast::ListId> body_of(object::Module& module, object::CodeId code, ast::Tree& tree,
                             structure::Scopes& scopes, const std::vector<ast::ListId>& bodies) {
   try {
-    PELLUCID_TRY(const ir::Function function, to_ir(module, code));
+    PELLUCID_TRY(const ir::Function full, to_ir(module, code, true));
+    if (full.keeps_ends) {
+      // What is said about code that never runs is more than a first try need be able to follow.
+      const auto copies = with_fresh_copies(module, code, tree, bodies);
+      const Result<ast::ListId> body = structure::recover(full, tree, copies);
+      if (body.ok()) return scopes.finish_body(*body, full);
+    }
+    PELLUCID_TRY(const ir::Function function, to_ir(module, code, false));
     PELLUCID_TRY(const ast::ListId body, structure::recover(function, tree, bodies));
     return scopes.finish_body(body, function);
   } catch (const InternalError& bug) {
@@ -79,7 +98,8 @@ ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& 
     const size_t first = tree.size();
     const Result<ast::ListId> body = body_of(module, code, tree, scopes, bodies);
     if (body.ok()) {
-      bodies[code.index()] = polish::run(tree, *body);
+      bodies[code.index()] =
+          polish::run(tree, *body, {.makes_f_strings_of_percent = module.version.minor >= 11});
     } else {
       const Error& error = body.error();
       diagnostics.push_back({code, static_cast<uint32_t>(error.offset), error.message});
@@ -139,12 +159,12 @@ Result<std::string> dump_stage(object::Module& module, object::CodeId root,
       text += bytecode::dump(module, stream);
       continue;
     }
-    PELLUCID_TRY(const flow::Graph graph, flow::build(module, stream));
+    PELLUCID_TRY(const flow::Graph graph, flow::build(module, stream, true));
     if (stage == "flow") {
       text += flow::dump(module, graph);
       continue;
     }
-    PELLUCID_TRY(const ir::Function function, to_ir(module, code));
+    PELLUCID_TRY(const ir::Function function, to_ir(module, code, true));
     if (stage == "ir") {
       text += ir::dump(module, function);
       continue;

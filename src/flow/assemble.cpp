@@ -220,6 +220,7 @@ class Assembler {
     Graph graph;
     graph.code = draft_.code;
     graph.wraps_stop_iteration = draft_.wraps_stop_iteration;
+    graph.keeps_ends = draft_.keeps_ends;
     std::vector<HandlerId> handlers(draft_.handlers.size());
     for (const BlockId id : order) {
       DraftBlock& from = at(id);

@@ -7,16 +7,19 @@ namespace pellucid::flow {
 namespace {
 
 constexpr uint32_t kMaxBlocks = 20;      // CPython's CO_MAXBLOCKS
-constexpr uint32_t kExceptionSlots = 6;  // what entering a handler pushes
 // How far the copies of finally bodies in finally bodies may go: 3.9 doubles them at each level.
 constexpr size_t kCopiesPerInstruction = 64;
 constexpr size_t kCopies = 1u << 18;
 
 }  // namespace
 
-BlockStack::BlockStack(const object::Module& module, const bytecode::Stream& stream)
-    : module_(module), stream_(stream), leader_(stream.instrs.size() + 1, false) {
+BlockStack::BlockStack(const object::Module& module, const bytecode::Stream& stream, bool keep_ends)
+    : module_(module),
+      stream_(stream),
+      keep_ends_(keep_ends),
+      leader_(stream.instrs.size() + 1, false) {
   draft_.code = stream.code;
+  draft_.keeps_ends = keep_ends;
   for (size_t i = 0; i < stream.instrs.size(); ++i) {
     const Instr& instr = stream.instrs[i];
     draft_.offsets.push_back(instr.offset);
@@ -158,6 +161,7 @@ void BlockStack::walk(uint32_t index) {
     swallow_exception(state);
     ++at_;
   }
+  if (is_behind_jump(start)) emit(Op::PopExcept, 0, 1, state);
   for (; !error_; ++at_) {
     if (at_ >= stream_.instrs.size()) {
       fail("control falls off the end of the code");
@@ -329,8 +333,9 @@ bool BlockStack::leave_handler(State& state) {
   return true;
 }
 
-Result<Draft> draft_from_block_stack(const object::Module& module, const bytecode::Stream& stream) {
-  return BlockStack(module, stream).run();
+Result<Draft> draft_from_block_stack(const object::Module& module, const bytecode::Stream& stream,
+                                     bool keep_ends) {
+  return BlockStack(module, stream, keep_ends).run();
 }
 
 }  // namespace pellucid::flow

@@ -24,9 +24,11 @@
 
 namespace pellucid::flow {
 
+constexpr uint32_t kExceptionSlots = 6;  // what entering a handler pushes
+
 class BlockStack {
  public:
-  BlockStack(const object::Module& module, const bytecode::Stream& stream);
+  BlockStack(const object::Module& module, const bytecode::Stream& stream, bool keep_ends);
   Result<Draft> run();
 
  private:
@@ -75,6 +77,8 @@ class BlockStack {
   bool call_finally(const Instr& instr, State& state);
   bool end_finally(State& state);
   void pop_finally(const Instr& instr, State& state);
+  void keep_end(const State& state);
+  bool is_behind_jump(uint32_t at) const;
   void with_cleanup_start(State& state);
   bool with_cleanup_finish(State& state);
   void swallow_exception(State& state);
@@ -90,6 +94,7 @@ class BlockStack {
 
   const object::Module& module_;
   const bytecode::Stream& stream_;
+  const bool keep_ends_;
   std::vector<bool> leader_;
   Chains chains_;
   Draft draft_;

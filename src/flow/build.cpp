@@ -1,5 +1,6 @@
 #include "flow/build.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -27,9 +28,21 @@ std::optional<Error> find_excess(const bytecode::Stream& stream) {
 
 }  // namespace
 
-Result<Graph> build(const object::Module& module, const bytecode::Stream& stream) {
+Result<Graph> build(const object::Module& module, const bytecode::Stream& stream, bool keep_ends) {
   if (auto error = find_excess(stream)) return *error;
   const bool has_block_stack = module[stream.code].version < object::Version{3, 11};
+  if (keep_ends && std::any_of(stream.instrs.begin(), stream.instrs.end(),
+                               [](const Instr& instr) { return instr.op == Op::EndFinally; })) {
+    Result<Draft> draft = draft_from_block_stack(module, stream, true);
+    // Code that never runs need not be valid.
+    if (draft.ok()) {
+      Graph graph = assemble(std::move(*draft));
+#ifdef PELLUCID_CHECKS
+      check(module, graph);
+#endif
+      return graph;
+    }
+  }
   PELLUCID_TRY(Draft draft, has_block_stack ? draft_from_block_stack(module, stream)
                                             : draft_from_exception_table(module, stream));
   // From here on nothing depends on the version.

@@ -8,6 +8,11 @@ namespace pellucid::flow {
 
 // Errors (with the byte offset) name what makes the bytecode invalid: a jump out of the code, a
 // stack that underflows or that two ways in disagree about, a fall off the end.
-Result<Graph> build(const object::Module& module, const bytecode::Stream& stream);
+//
+// END_FINALLY of 3.8 lies in front of where its statement goes on, also if control never gets there
+// because every way through the statement leaves it otherwise. `keep_ends` keeps what is said so:
+// see Graph::keeps_ends.
+Result<Graph> build(const object::Module& module, const bytecode::Stream& stream,
+                    bool keep_ends = false);
 
 }  // namespace pellucid::flow

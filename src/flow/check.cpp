@@ -57,6 +57,8 @@ class Checker {
         ways = 0;
         break;
     }
+    const bool keeps_end = graph_.keeps_ends && exit.kind == ExitKind::Reraise;
+    if (keeps_end && exit.next[0].valid()) ways = 1;
     for (size_t i = 0; i < exit.next.size(); ++i) {
       PELLUCID_CHECK(exit.next[i].valid() == (i < ways));
       PELLUCID_CHECK(i >= ways || exit.next[i].index() < graph_.blocks.size());
@@ -76,7 +78,7 @@ class Checker {
       if (bytecode::can_raise(instr.op)) check_protected(block, depth);
       depth = depth - effect.pops + effect.pushes;
       if (instr.op == Op::PushExcInfo) ++exceptions;
-      if (instr.op == Op::PopExcept || (instr.op == Op::EndAsyncFor && instr.a == 7)) {
+      if ((instr.op == Op::PopExcept && instr.a > 0) || (instr.op == Op::EndAsyncFor && instr.a == 7)) {
         PELLUCID_CHECK(exceptions > 0);
         --exceptions;
       }
@@ -109,8 +111,11 @@ class Checker {
         goes(0, 1, 0);
         return;
       case ExitKind::Raise:
-      case ExitKind::Reraise:
         goes(0, exit.instr.a, 0);
+        return;
+      case ExitKind::Reraise:
+        PELLUCID_CHECK(exit.instr.a <= depth);
+        PELLUCID_CHECK(!exit.next[0].valid() || graph_[exit.next[0]].depth <= depth);
         return;
     }
   }

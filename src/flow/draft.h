@@ -33,9 +33,11 @@ struct Draft {
   std::vector<Handler> handlers;   // entry: an index of `blocks`
   std::vector<uint32_t> offsets;   // in bytes, of every instruction of the stream
   bool wraps_stop_iteration = false;
+  bool keeps_ends = false;
 };
 
-Result<Draft> draft_from_block_stack(const object::Module& module, const bytecode::Stream& stream);
+Result<Draft> draft_from_block_stack(const object::Module& module, const bytecode::Stream& stream,
+                                     bool keep_ends = false);
 Result<Draft> draft_from_exception_table(const object::Module& module,
                                          const bytecode::Stream& stream);
 

@@ -33,7 +33,24 @@ bool BlockStack::end_finally(State& state) {
   reraise.a = 3;
   reraise.b = 0;
   transfer(reraise, *control_of(reraise), state);
+  if (keep_ends_) keep_end(state);
   return false;
+}
+
+// Where the statement of an exception's handler goes on, though not by this way. That of `with`
+// does go on, where __exit__ has said true.
+void BlockStack::keep_end(const State& state) {
+  if (state.blocks == 0 || chains_[state.blocks].kind != kHandling || error_) return;
+  const uint32_t level = chains_[state.blocks].level;
+  if (level + kExceptionSlots != state.depth || at_ + 1 >= stream_.instrs.size()) return;
+  exit_.next[0] = node(at_ + 1, {level, chains_[state.blocks].parent, state.hidden});
+}
+
+// Whether the code in front has left a region by `return`, `break` or `continue`.
+bool BlockStack::is_behind_jump(uint32_t at) const {
+  if (!keep_ends_ || at == 0) return false;
+  const Op before = stream_.instrs[at - 1].op;
+  return before == Op::CallFinally || before == Op::PopFinally;
 }
 
 // A finally body is left by return, break or continue: the way in does not matter any more.

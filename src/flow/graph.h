@@ -96,6 +96,10 @@ struct Graph {
   std::vector<Block> blocks;
   std::vector<Handler> handlers;
   bool wraps_stop_iteration = false;  // 3.12+ generators: the wrapper was there and was taken off
+  // 3.8, if build() was asked to: the Reraise of a handler's end has a next[0], where its statement
+  // goes on (control does not go there that way, and maybe not at all), and a PopExcept with a = 0
+  // and b = 1 stands where a jump statement has left a region.
+  bool keeps_ends = false;
 
   const Block& operator[](BlockId id) const { return blocks[id.index()]; }
   const Handler& operator[](HandlerId id) const { return handlers[id.index()]; }

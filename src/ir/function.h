@@ -51,7 +51,8 @@ enum class ExceptionPart : uint8_t { Value, Type, Traceback, Previous, Lasti };
 //   ImportFrom, GetLen, GetAnext, Match*, WithExceptStart  the value they look at, which stays
 //   Pop                   a value that nothing uses: an expression statement; b = 1: the iterator
 //   of a
-//                         loop that is left; b = 2: the exit function of a with statement
+//                         loop that is left; b = 2: the exit function of a with statement;
+//                         b = 3: a value that has just been stored
 struct Value {
   ValueKind kind = ValueKind::Instr;
   Op op = Op::Pop;
@@ -95,6 +96,7 @@ struct Function {
   std::vector<Block> blocks;
   std::vector<flow::Handler> handlers;
   bool wraps_stop_iteration = false;
+  bool keeps_ends = false;  // as in flow::Graph
 
   Value& operator[](ValueId id) { return values[id.index()]; }
   const Value& operator[](ValueId id) const { return values[id.index()]; }

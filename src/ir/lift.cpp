@@ -53,6 +53,7 @@ class Lifter {
     out_.code = graph.code;
     out_.handlers = graph.handlers;
     out_.wraps_stop_iteration = graph.wraps_stop_iteration;
+    out_.keeps_ends = graph.keeps_ends;
     out_.blocks.resize(graph.blocks.size());
     exits_.resize(graph.blocks.size());
     slots_.resize(graph.blocks.size());
@@ -236,6 +237,8 @@ class Lifter {
       case ExitKind::Reraise:
         for (uint32_t i = 0; i < exit.instr.a; ++i) block.operands.push_back(machine.pop_used());
         std::reverse(block.operands.begin(), block.operands.end());
+        // Behind the handler nothing of its exception is left.
+        if (exit.next[0].valid()) machine.stack.resize(graph_[exit.next[0]].depth);
         break;
     }
     stacks[0] = machine.stack;

@@ -65,6 +65,18 @@ void StackMachine::discard(const bytecode::Instr& instr) {
     emit(pop_iterator, {id});
     return;
   }
+  // `(x := v)` as a statement drops the copy that it has just stored.
+  if (!block_.items.empty()) {
+    const Value& last = out_[block_.items.back()];
+    const bool stores = last.op == Op::StoreFast || last.op == Op::StoreName ||
+                        last.op == Op::StoreGlobal || last.op == Op::StoreDeref;
+    if (stores && last.kind == ValueKind::Instr && out_.operands(last)[0] == id) {
+      bytecode::Instr pop_stored = instr;
+      pop_stored.b = 3;
+      emit(pop_stored, {id});
+      return;
+    }
+  }
   const bool copied = std::find(stack.begin(), stack.end(), id) != stack.end();
   const bool silent =
       value.kind == ValueKind::Null || value.kind == ValueKind::Exception ||

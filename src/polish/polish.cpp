@@ -4,7 +4,7 @@
 
 namespace pellucid::polish {
 
-ast::ListId run(ast::Tree& tree, ast::ListId body) {
+ast::ListId run(ast::Tree& tree, ast::ListId body, const Compiler& compiler) {
   Statements statements(tree.items(body).begin(), tree.items(body).end());
   // Jumps first: a statement without one may be all that a body holds.
   drop_tail_jumps(tree, statements);
@@ -15,6 +15,7 @@ ast::ListId run(ast::Tree& tree, ast::ListId body) {
   join_lines(tree, statements);
   // Expressions last: which of them stay is known.
   negate_comparisons(tree, statements);
+  if (compiler.makes_f_strings_of_percent) percent_formats(tree, statements);
   return tree.list(statements);
 }
 

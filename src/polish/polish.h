@@ -8,7 +8,12 @@
 
 namespace pellucid::polish {
 
+// What the compiler that made the code does to what it compiles.
+struct Compiler {
+  bool makes_f_strings_of_percent = false;  // 3.11+
+};
+
 // Polishes the statements of one body.
-ast::ListId run(ast::Tree& tree, ast::ListId body);
+ast::ListId run(ast::Tree& tree, ast::ListId body, const Compiler& compiler);
 
 }  // namespace pellucid::polish

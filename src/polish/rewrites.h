@@ -17,6 +17,9 @@ void join_lines(ast::Tree& tree, Statements& body);
 // `not a is b`, `not a in b`  ->  `a is not b`, `a not in b`
 void negate_comparisons(ast::Tree& tree, Statements& body);
 
+// `f'{a!s}: {b!r}'`  ->  `'%s: %r' % (a, b)`, for compilers that make the same of both
+void percent_formats(ast::Tree& tree, Statements& body);
+
 // `continue` where a loop's body ends, `return` where a function's does  ->  nothing
 void drop_tail_jumps(ast::Tree& tree, Statements& body);
 

@@ -1,4 +1,7 @@
 // Statements that hold bodies.
+#include <algorithm>
+
+#include "print/lines.h"
 #include "print/statements.h"
 
 namespace pellucid::print {
@@ -22,13 +25,30 @@ void Statements::body(ListId list, uint32_t depth, bool may_have_docstring) {
 
 void Statements::clause(const char* text, ListId list, uint32_t depth) {
   if (tree_.items(list).empty()) return;
-  push(Step::Line, 0, depth, text);
-  body(list, depth + 1);
+  push(Step::Line, list.value, depth, text);
 }
 
-void Statements::end_header() {
+void Statements::end_header(ListId list, uint32_t depth, bool may_have_docstring) {
   out_ += ':';
-  end_line();
+  body(list, depth, may_have_docstring);
+  if (style_.keep_lines && stands_on_this_line(list)) {
+    work_.back().is_inline = true;
+  } else {
+    end_line();
+  }
+}
+
+// Whether a body must stand behind its header to stand on its own line. One without instructions
+// takes no line of its own.
+bool Statements::stands_on_this_line(ListId list) const {
+  const auto items = tree_.items(list);
+  if (items.empty()) return true;
+  const bool is_simple =
+      std::all_of(items.begin(), items.end(), [&](NodeId item) { return can_share_a_line(item); });
+  const int32_t line = line_of(tree_, items[0]);
+  if (!is_simple) return false;
+  return line > 0 ? line <= static_cast<int64_t>(expressions_.line())
+                  : tree_.is(items[0], Kind::Pass);
 }
 
 void Statements::decorators(ListId list, uint32_t depth) {
@@ -39,6 +59,7 @@ void Statements::decorators(ListId list, uint32_t depth) {
       while (tree_.is(name, Kind::Attribute)) name = tree_.as<ast::Attribute>(name).value;
       if (!tree_.is(name, Kind::Name)) needs(9, "this decorator");
     }
+    expressions_.go_to_line(first_line(tree_, each));
     out_ += '@';
     expression(each, kCondition);
     end_line();
@@ -49,6 +70,7 @@ void Statements::decorators(ListId list, uint32_t depth) {
 void Statements::function(NodeId id, uint32_t depth) {
   const auto node = tree_.as<ast::FunctionDef>(id);
   decorators(node.decorator_list, depth);
+  expressions_.go_to_line(tree_.where(id).line);
   out_ += node.is_async != 0 ? "async def " : "def ";
   word(node.name);
   expressions_.type_parameters(node.type_params);
@@ -57,30 +79,33 @@ void Statements::function(NodeId id, uint32_t depth) {
     out_ += " -> ";
     expression(node.returns, kTest);
   }
-  end_header();
-  body(node.body, depth + 1, true);
+  end_header(node.body, depth + 1, true);
 }
 
 void Statements::class_definition(NodeId id, uint32_t depth) {
   const auto node = tree_.as<ast::ClassDef>(id);
   decorators(node.decorator_list, depth);
+  expressions_.go_to_line(tree_.where(id).line);
   out_ += "class ";
   word(node.name);
   expressions_.type_parameters(node.type_params);
   if (!tree_.items(node.bases).empty() || !tree_.items(node.keywords).empty()) {
     expressions_.class_arguments(node.bases, node.keywords);
   }
-  end_header();
-  body(node.body, depth + 1, true);
+  end_header(node.body, depth + 1, true);
 }
 
 void Statements::while_loop(NodeId id, uint32_t depth) {
   const auto node = tree_.as<ast::While>(id);
   out_ += "while ";
-  expression(node.test, kCondition);
-  end_header();
-  body(node.body, depth + 1);
-  clause("else:", node.orelse, depth);
+  if (tree_.is(node.test, Kind::Constant)) {
+    // Nothing tests it, so it has no line.
+    expressions_.constant(tree_.as<ast::Constant>(node.test).value, kCondition);
+  } else {
+    expression(node.test, kCondition);
+  }
+  end_header(node.body, depth + 1);
+  clause("else", node.orelse, depth);
 }
 
 void Statements::for_loop(NodeId id, uint32_t depth) {
@@ -91,22 +116,20 @@ void Statements::for_loop(NodeId id, uint32_t depth) {
   Place iterated = {Level::Test, Place::kTuple | Place::kMembership};
   if (before(9)) iterated.flags |= Place::kNoStar;
   expression(node.iter, iterated);
-  end_header();
-  body(node.body, depth + 1);
-  clause("else:", node.orelse, depth);
+  end_header(node.body, depth + 1);
+  clause("else", node.orelse, depth);
 }
 
 void Statements::conditional(NodeId id, uint32_t depth, const char* keyword) {
   const auto node = tree_.as<ast::If>(id);
   out_ += keyword;
   expression(node.test, kCondition);
-  end_header();
-  body(node.body, depth + 1);
+  end_header(node.body, depth + 1);
   const auto orelse = tree_.items(node.orelse);
   if (orelse.size() == 1 && tree_.is(orelse[0], Kind::If)) {
     push(Step::Elif, orelse[0].value, depth);
   } else {
-    clause("else:", node.orelse, depth);
+    clause("else", node.orelse, depth);
   }
 }
 
@@ -118,8 +141,7 @@ void Statements::with(NodeId id, uint32_t depth) {
     if (i > 0) out_ += ", ";
     with_item(items[i], items.size() == 1);
   }
-  end_header();
-  body(node.body, depth + 1);
+  end_header(node.body, depth + 1);
 }
 
 void Statements::with_item(NodeId id, bool is_only_one) {
@@ -140,14 +162,13 @@ void Statements::with_item(NodeId id, bool is_only_one) {
 void Statements::try_statement(NodeId id, uint32_t depth) {
   const auto node = tree_.as<ast::Try>(id);
   if (node.is_star != 0 && before(11)) needs(11, "except*");
-  out_ += "try:";
-  end_line();
-  body(node.body, depth + 1);
+  out_ += "try";
+  end_header(node.body, depth + 1);
   for (const NodeId each : tree_.items(node.handlers)) {
     push(Step::Handler, each.value, depth, node.is_star != 0 ? "except*" : "except");
   }
-  clause("else:", node.orelse, depth);
-  clause("finally:", node.finalbody, depth);
+  clause("else", node.orelse, depth);
+  clause("finally", node.finalbody, depth);
 }
 
 void Statements::handler(NodeId id, uint32_t depth, const char* keyword) {
@@ -161,8 +182,7 @@ void Statements::handler(NodeId id, uint32_t depth, const char* keyword) {
     out_ += " as ";
     word(node.name);
   }
-  end_header();
-  body(node.body, depth + 1);
+  end_header(node.body, depth + 1);
 }
 
 void Statements::match(NodeId id, uint32_t depth) {
@@ -170,7 +190,8 @@ void Statements::match(NodeId id, uint32_t depth) {
   if (before(10)) needs(10, "match");
   out_ += "match ";
   expression(node.subject, kCondition);
-  end_header();
+  out_ += ':';
+  end_line();
   for (const NodeId each : tree_.items(node.cases)) {
     push(Step::Case, each.value, depth + 1);
   }
@@ -184,8 +205,7 @@ void Statements::match_case(NodeId id, uint32_t depth) {
     out_ += " if ";
     expression(node.guard, kCondition);
   }
-  end_header();
-  body(node.body, depth + 1);
+  end_header(node.body, depth + 1);
 }
 
 }  // namespace pellucid::print

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "print/lines.h"
+
 namespace pellucid::print {
 
 using ast::Kind;
@@ -42,6 +44,7 @@ void Expressions::step(const Task& task) {
       break;
     case Task::Open:
       write(task.text);
+      ++depth_;
       mark(Mark::Open);
       break;
     case Task::Separator:
@@ -50,11 +53,15 @@ void Expressions::step(const Task& task) {
       break;
     case Task::Close:
     case Task::CloseWithComma:
+      --depth_;
       mark(task.what == Task::Close ? Mark::Close : Mark::CloseWithComma);
       write(task.text);
       break;
     case Task::Word:
       write(module_.text(Symbol(task.id)));
+      break;
+    case Task::Line:
+      if (!task.inside) go_to_line(static_cast<int32_t>(task.id));
       break;
     case Task::Expr:
       expand(NodeId(task.id), task.place);
@@ -98,6 +105,34 @@ void Expressions::step(const Task& task) {
   }
 }
 
+// --- lines
+// --------------------------------------------------------------------------------------
+
+void Expressions::go_to_line(int32_t line) {
+  if (!keeps_lines_ || is_confined_ || line > kLastKeptLine) return;
+  if (line <= static_cast<int64_t>(line_)) return;
+  const size_t count = static_cast<size_t>(line) - line_;
+  line_ = static_cast<uint32_t>(line);
+  if (out_.size() == statement_start_) {
+    const size_t columns = out_.size() - (out_.rfind('\n') + 1);
+    out_.resize(out_.size() - columns);
+    out_.append(count, '\n');
+    out_.append(columns, ' ');
+    statement_start_ = out_.size();
+    return;
+  }
+  while (out_.ends_with(' ')) out_.pop_back();
+  // A line end means nothing inside of brackets; elsewhere it must be taken back.
+  for (size_t i = 0; i < count; ++i) out_ += depth_ > 0 ? "\n" : " \\\n";
+  out_.append(indent_, ' ');
+}
+
+void Expressions::line_before(NodeId id) {
+  if (!keeps_lines_ || !tree_) return;
+  const int32_t line = first_line(*tree_, id);
+  if (line > 0) push(Task::Line, static_cast<uint32_t>(line));
+}
+
 void Expressions::expression(NodeId id, Place place) {
   expr(id, place);
   run();
@@ -128,10 +163,11 @@ void Expressions::list(std::span<const NodeId> items, Place place, bool breakabl
 }
 
 void Expressions::expand(NodeId id, Place place) {
+  if (keeps_lines_ && !inside_) go_to_line(own_line(*tree_, id));
   if (tree_->kind(id) == Kind::Constant) {
     expand_constant(tree_->as<ast::Constant>(id).value, place);
   } else if (tree_->kind(id) == Kind::Tuple) {
-    tuple(tree_->items(tree_->as<ast::Tuple>(id).elts), place);
+    tuple(id, place);
   } else if (needs_parentheses(level_of(*tree_, id), place)) {
     open("(");
     expand_bare(id, place);
@@ -255,6 +291,9 @@ void Expressions::expand_bare(NodeId id, Place place) {
     case Kind::Attribute: {
       const auto node = tree.as<ast::Attribute>(id);
       expr(node.value, {Level::Primary, Place::kNoNumber});
+      if (keeps_lines_ && tree.where(id).line > 0) {
+        push(Task::Line, static_cast<uint32_t>(tree.where(id).line));
+      }
       text(".");
       word(node.attr);
       break;
@@ -263,6 +302,7 @@ void Expressions::expand_bare(NodeId id, Place place) {
       subscript(id);
       break;
     case Kind::Starred:
+      line_before(tree.as<ast::Starred>(id).value);
       text("*");
       expr(tree.as<ast::Starred>(id).value, at(Level::BitOr));
       break;
@@ -322,6 +362,8 @@ void Expressions::dict(NodeId id) {
   open("{");
   for (size_t i = 0; i < values.size(); ++i) {
     if (i > 0) separator();
+    // Constant keys are one constant together and have no lines of their own.
+    if (!keys[i].valid() || tree_->is(keys[i], Kind::Constant)) line_before(values[i]);
     if (keys[i].valid()) {
       expr(keys[i], kTest);
       text(": ");
@@ -360,6 +402,7 @@ void Expressions::arguments(ast::ListId args, ast::ListId keywords, bool bare_ge
 
 void Expressions::keyword(NodeId id) {
   const auto node = tree_->as<ast::keyword>(id);
+  line_before(node.value);
   if (node.arg.valid()) word(node.arg);
   text(node.arg.valid() ? "=" : "**");
   expr(node.value, kTest);
@@ -388,7 +431,8 @@ bool Expressions::has_star(std::span<const NodeId> items) const {
                      [&](NodeId item) { return tree_->is(item, Kind::Starred); });
 }
 
-void Expressions::tuple(std::span<const NodeId> items, Place place) {
+void Expressions::tuple(NodeId id, Place place) {
+  const auto items = tree_->items(tree_->as<ast::Tuple>(id).elts);
   const bool starred = has_star(items);
   const bool sliced = std::any_of(items.begin(), items.end(),
                                   [&](NodeId item) { return tree_->is(item, Kind::Slice); });
@@ -399,6 +443,7 @@ void Expressions::tuple(std::span<const NodeId> items, Place place) {
   } else {
     bare = bare && items.size() > 1 && !(starred && place.has(Place::kNoStar));
   }
+  if (!bare && keeps_lines_ && !inside_) go_to_line(tree_->where(id).line);
   if (!bare) open("(");
   const bool slices = bare && place.has(Place::kSubscript);
   list(items, {Level::Test, slices ? uint16_t{Place::kSlice} : uint16_t{0}}, !bare || slices);
@@ -419,12 +464,14 @@ void Expressions::comprehension_of(const char* opening, NodeId elt, ast::ListId 
 void Expressions::comprehension(NodeId id) {
   const auto node = tree_->as<ast::comprehension>(id);
   separator(" ");
+  line_before(node.target);
   text(node.is_async != 0 ? "async for " : "for ");
   expr(node.target, {Level::BitOr, Place::kTuple});
   text(" in ");
   expr(node.iter, {Level::Or, Place::kMembership});
   for (const NodeId condition : tree_->items(node.ifs)) {
     separator(" ");
+    line_before(condition);
     text("if ");
     expr(condition, at(Level::Or));
   }

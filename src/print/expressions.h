@@ -48,6 +48,19 @@ class Expressions {
 
   std::vector<Mark>& marks() { return marks_; }
 
+  // From here on what is known to stand on a later line than `line` goes there. Continued lines
+  // have `indent` columns.
+  void keep_lines_from(uint32_t line, uint32_t indent, bool is_line_start) {
+    keeps_lines_ = true;
+    line_ = line;
+    indent_ = indent;
+    statement_start_ = is_line_start ? out_.size() : std::string::npos;
+    depth_ = 0;
+  }
+  uint32_t line() const { return line_; }
+  // Breaks the text, if need be, so that what follows stands on an original line.
+  void go_to_line(int32_t line);
+
  private:
   struct Task {
     enum What : uint8_t {
@@ -57,6 +70,7 @@ class Expressions {
       Close,
       CloseWithComma,
       Word,
+      Line,
       Expr,
       Const,
       Params,
@@ -109,6 +123,8 @@ class Expressions {
     push(may_add_comma ? Task::CloseWithComma : Task::Close, 0, {}, piece);
   }
   void word(Symbol symbol) { push(Task::Word, symbol.value); }
+  // What comes next starts with this expression, or stands on one line with its start.
+  void line_before(ast::NodeId id);
   void expr(ast::NodeId id, Place place) { push(Task::Expr, id.value, place); }
   void list(std::span<const ast::NodeId> items, Place place, bool breakable = true);
 
@@ -125,7 +141,7 @@ class Expressions {
   void keyword(ast::NodeId id);
   void subscript(ast::NodeId id);
   void slice(ast::NodeId id);
-  void tuple(std::span<const ast::NodeId> items, Place place);
+  void tuple(ast::NodeId id, Place place);
   void comprehension_of(const char* opening, ast::NodeId elt, ast::ListId generators,
                         const char* closing);
   void comprehension(ast::NodeId id);
@@ -172,7 +188,12 @@ class Expressions {
   std::string& out_;
   bool is_confined_ = false;
   Confined confined_{kAllQuotes, true};
-  bool failed_ = false;  // confined: something does not fit
+  bool keeps_lines_ = false;
+  uint32_t line_ = 0;           // where the text ends, if lines are kept
+  uint32_t indent_ = 0;         // of lines that are continued
+  uint32_t depth_ = 0;          // open brackets
+  size_t statement_start_ = 0;  // of the text: a line may be ended here as if there were none
+  bool failed_ = false;         // confined: something does not fit
   Quotes quotes_ = kAllQuotes;
   bool inside_ = false;
   size_t brace_at_ = std::string::npos;  // a brace written here must not meet another

@@ -32,6 +32,7 @@ void Expressions::expand_parameters(NodeId id, const char* before_first) {
   };
   const auto with_default = [&](NodeId parameter, NodeId value) {
     next();
+    if (value.valid()) line_before(value);
     push(Task::Param, parameter.value);
     if (!value.valid()) return;
     const bool annotated = tree_->as<ast::arg>(parameter).annotation.valid();

@@ -1,6 +1,7 @@
 // Statements of one line, and docstrings.
 #include <algorithm>
 
+#include "print/lines.h"
 #include "print/statements.h"
 
 namespace pellucid::print {
@@ -239,18 +240,28 @@ std::string indented(std::string_view text, size_t columns) {
 
 }  // namespace
 
-void Statements::docstring(NodeId id, uint32_t depth) {
+void Statements::docstring(NodeId id, uint32_t depth, NodeId next) {
   const std::string_view text = tree_.text(constant(tree_.as<ast::Expr>(id).value).text);
   // The compiler takes the indentation away again, so the text may stand as its author saw it.
   if (!before(13) && depth > 0 && text.find('\t') == std::string_view::npos) {
     const std::string natural = indented(text, size_t{4} * depth);
     if (cleaned(natural) == text) {
-      out_ += print::docstring(natural);
-      end_line();
+      put_docstring(print::docstring(natural), id, next);
       return;
     }
   }
-  out_ += print::docstring(text);
+  put_docstring(print::docstring(text), id, next);
+}
+
+// A docstring whose lines were escapes in one literal must not push what follows to later lines.
+void Statements::put_docstring(const std::string& literal, NodeId id, NodeId next) {
+  const int32_t limit = next.valid() && style_.keep_lines ? line_of(tree_, next) : -1;
+  const auto lines = std::count(literal.begin(), literal.end(), '\n');
+  if (limit > 0 && expressions_.line() + lines >= limit) {
+    expression(tree_.as<ast::Expr>(id).value, kTopLevel);
+  } else {
+    out_ += literal;
+  }
   end_line();
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "print/lines.h"
 #include "print/wrap.h"
 
 namespace pellucid::print {
@@ -46,6 +47,7 @@ Source Statements::run(NodeId root) {
     std::reverse(work_.begin(), work_.end());
   }
   run_steps();
+  settle_pass();
   return std::move(source_);
 }
 
@@ -68,7 +70,7 @@ void Statements::step(const Step& step) {
   if (step.what == Step::Line) {
     begin_line(step.depth);
     out_ += step.text;
-    end_line();
+    end_header(ListId(step.id), step.depth + 1);
     return;
   }
   const NodeId id(step.id);
@@ -86,15 +88,32 @@ void Statements::next_in_body(Step step) {
   const auto items = tree_.items(ListId(step.id));
   if (step.index == items.size()) {
     if (!step.is_empty) return;
-    begin_line(step.depth);
-    out_ += "pass";
-    end_line();
+    if (!step.is_inline) {
+      begin_line(step.depth);
+      out_ += "pass";
+      end_line();
+    } else if (step.is_empty) {
+      pass_at_ = out_.size();
+      pass_depth_ = step.depth;
+      out_ += " pass";
+      end_line();
+    }
     return;
   }
   const NodeId id = items[step.index];
-  place(id, step.depth, step.index > 0 ? items[step.index - 1] : NodeId());
+  if (step.is_inline) {
+    where_ = tree_.where(id);
+    if (items.size() == 1 && tree_.is(id, Kind::Pass) && where_.line <= 0) {
+      pass_at_ = out_.size();
+      pass_depth_ = step.depth;
+    }
+    behind(step.index > 0 ? "; " : " ");
+    map_line(id);
+  } else {
+    place(id, step.depth, step.index > 0 ? items[step.index - 1] : NodeId());
+  }
   if (step.may_have_docstring && is_docstring(id)) {
-    docstring(id, step.depth);
+    docstring(id, step.depth, step.index + 1 < items.size() ? items[step.index + 1] : NodeId());
   } else {
     statement(id, step.depth);
   }
@@ -162,20 +181,17 @@ bool Statements::can_share_a_line(NodeId id) const {
 void Statements::place(NodeId id, uint32_t depth, NodeId previous) {
   where_ = tree_.where(id);
   if (style_.keep_lines) {
-    const bool joins = previous.valid() && where_.line > 0 &&
-                       tree_.where(previous).line == where_.line && can_share_a_line(previous) &&
-                       can_share_a_line(id);
-    if (joins) {
-      out_.pop_back();
-      --line_;
-      out_ += "; ";
-      line_start_ = out_.size();
+    const int32_t line = line_of(tree_, id);
+    const bool is_behind = line > 0 && line < static_cast<int64_t>(line_);
+    if (is_behind && previous.valid() && can_share_a_line(previous) && can_share_a_line(id)) {
+      behind("; ");
       map_line(id);
       return;
     }
-    while (static_cast<int64_t>(line_) < where_.line) {
-      out_ += '\n';
-      ++line_;
+    if (line > static_cast<int64_t>(line_)) settle_pass();
+    if (line > static_cast<int64_t>(line_) && line <= kLastKeptLine) {
+      out_.append(static_cast<size_t>(line) - line_, '\n');
+      line_ = static_cast<uint32_t>(line);
     }
   } else if (previous.valid() &&
              (is_definition(tree_, previous) ||
@@ -188,11 +204,37 @@ void Statements::place(NodeId id, uint32_t depth, NodeId previous) {
   map_line(id);
 }
 
+// A `pass` has no instruction. It is written behind its header, and moves to a line of its own, its
+// usual place, when what follows leaves room.
+void Statements::settle_pass() {
+  constexpr std::string_view kPass = " pass\n";
+  if (pass_at_ == 0 || pass_at_ + kPass.size() != out_.size()) return;
+  out_.resize(pass_at_);
+  out_ += '\n';
+  out_.append(size_t{kIndent} * pass_depth_, ' ');
+  out_ += kPass.substr(1);
+  ++line_;
+}
+
+// Goes on behind what was written last.
+void Statements::behind(const char* separator) {
+  if (out_.ends_with('\n')) {
+    out_.pop_back();
+    --line_;
+  } else {
+    line_ = expressions_.line();
+  }
+  out_ += separator;
+  line_start_ = out_.size();
+  expressions_.keep_lines_from(line_, kIndent * (line_depth_ + 1), false);
+}
+
 void Statements::begin_line(uint32_t depth) {
   if (depth == kMaxIndents) expressions_.problem("more than 100 levels of indentation");
   line_start_ = out_.size();
   line_depth_ = depth;
   out_.append(size_t{kIndent} * depth, ' ');
+  if (style_.keep_lines) expressions_.keep_lines_from(line_, kIndent * (depth + 1), true);
 }
 
 void Statements::end_line() {

@@ -28,7 +28,8 @@ class Statements {
     uint32_t id = 0;                  // a list (Body) or a node
     uint32_t index = 0;               // Body: the next statement
     uint32_t depth = 0;
-    const char* text = "";  // Line, Handler
+    const char* text = "";   // Line, Handler
+    bool is_inline = false;  // Body: behind its header, on the same line
   };
 
   void run_steps();
@@ -40,7 +41,9 @@ class Statements {
   void push(Step::What what, uint32_t id, uint32_t depth, const char* text = "");
   void body(ast::ListId list, uint32_t depth, bool may_have_docstring = false);
   void clause(const char* text, ast::ListId list, uint32_t depth);
-  void end_header();
+  // Ends a header; its body follows, on the same line if it stood there.
+  void end_header(ast::ListId body_list, uint32_t depth, bool may_have_docstring = false);
+  bool stands_on_this_line(ast::ListId list) const;
   void function(ast::NodeId id, uint32_t depth);
   void class_definition(ast::NodeId id, uint32_t depth);
   void decorators(ast::ListId list, uint32_t depth);
@@ -68,10 +71,13 @@ class Statements {
   void names(ast::ListId list);
   void comment(std::string_view text, uint32_t depth);
   bool is_docstring(ast::NodeId id) const;
-  void docstring(ast::NodeId id, uint32_t depth);
+  void docstring(ast::NodeId id, uint32_t depth, ast::NodeId next);
+  void put_docstring(const std::string& literal, ast::NodeId id, ast::NodeId next);
 
   // Lines.
   void place(ast::NodeId id, uint32_t depth, ast::NodeId previous);
+  void behind(const char* separator);
+  void settle_pass();
   bool can_share_a_line(ast::NodeId id) const;
   void begin_line(uint32_t depth);
   void end_line();
@@ -94,7 +100,9 @@ class Statements {
   ast::Where where_;       // of the current statement, for problems
   size_t line_start_ = 0;  // of the line being written
   uint32_t line_depth_ = 0;
-  uint32_t line_ = 1;  // its number
+  uint32_t line_ = 1;   // its number
+  size_t pass_at_ = 0;  // where the ` pass` of the last body without instructions begins
+  uint32_t pass_depth_ = 0;
 };
 
 }  // namespace pellucid::print

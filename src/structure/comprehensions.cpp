@@ -1,4 +1,6 @@
 // Comprehensions and expressions that were recovered as statements.
+#include <algorithm>
+
 #include "structure/expressions.h"
 #include "structure/names.h"
 #include "structure/walrus.h"
@@ -44,7 +46,23 @@ struct Generator {
   ast::For loop;
   NodeId node;
   std::vector<NodeId> ifs;
+  bool is_single = false;  // `for x in [v]`: loop.iter is v
 };
+
+// Compilers (3.9+) make an assignment of `for x in [v]`. What a walrus stores into lies outside of
+// the comprehension.
+bool is_single_loop(const ast::Tree& tree, NodeId statement) {
+  const object::CodeId code = tree.where(statement).code;
+  const NodeId target = tree.items(tree.as<ast::Assign>(statement).targets)[0];
+  if (!tree.is(target, Kind::Name)) return true;
+  if (!code.valid()) return false;
+  const object::Code& owner = tree.module()[code];
+  const Symbol name = tree.as<ast::Name>(target).id;
+  const auto holds = [&](const std::vector<Symbol>& names) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  return holds(owner.varnames) || holds(owner.cellvars);
+}
 
 // What the loops of a comprehension say. Tests that are to be negated and assignments that belong
 // into the expression behind them are remembered, so that nothing changes before the form is known.
@@ -84,7 +102,15 @@ bool read_loops(const ast::Tree& tree, ListId body, Loops& loops) {
     }
     if (loops.generators.empty()) return false;
     Generator& generator = loops.generators.back();
-    if (tree.is(statement, Kind::Assign)) {
+    if (tree.is(statement, Kind::Assign) && is_single_loop(tree, statement)) {
+      const auto assign = tree.as<ast::Assign>(statement);
+      if (tree.items(assign.targets).size() != 1 || !take(assign.value)) return false;
+      ast::For loop;
+      loop.target = tree.items(assign.targets)[0];
+      loop.iter = assign.value;
+      loops.generators.push_back({loop, statement, {}, true});
+      at.erase(at.begin());
+    } else if (tree.is(statement, Kind::Assign)) {
       assignments.push_back(statement);
       at.erase(at.begin());
     } else if (tree.is(statement, Kind::If)) {
@@ -156,7 +182,8 @@ bool comprehension_parts(ast::Tree& tree, ListId body, NodeId first_iter,
         }
       }
     }
-    const NodeId iter = i == 0 && first_iter.valid() ? first_iter : generator.loop.iter;
+    NodeId iter = i == 0 && first_iter.valid() ? first_iter : generator.loop.iter;
+    if (generator.is_single) iter = tree.add(ast::List{tree.list({iter})}, tree.where(iter));
     const ast::comprehension made{generator.loop.target, as_iterable(tree, iter),
                                   tree.list(generator.ifs), generator.loop.is_async};
     nodes.push_back(tree.add(made, tree.where(generator.node)));

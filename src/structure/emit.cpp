@@ -31,6 +31,7 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
       if (is_star || (leaves && !only_returns(id, i + 1))) graph.split(id, i + 1);
     }
   }
+  graph.recompute();
   // The end of a `for` loop by `break` is where its iterator is dropped.
   for (const BlockId id : std::vector<BlockId>(graph.order())) {
     BlockId block = id;
@@ -63,7 +64,12 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
   analysis_ = analyse(graph);
   protection_.emplace(graph);
   for (auto& [iterator, targets] : breaks_) {
-    for (BlockId& target : targets) target = skip_markers(target);
+    for (BlockId& target : targets) {
+      const BlockId end = skip_markers(target);
+      // Only a `break` comes to the end of a clause and returns behind it.
+      if (graph.f.keeps_ends && end != target && !left_by_jump(end)) sure_breaks_.insert(end);
+      target = end;
+    }
   }
   budget_ = 4 * graph.order().size() + 64;
 }
@@ -103,6 +109,8 @@ BlockId Emitter::skip_markers(BlockId block) const {
   for (size_t steps = 0; block.valid() && steps <= graph_.size(); ++steps) {
     const ir::Block& b = graph_[block];
     if (b.exit != ExitKind::Goto || !only_markers(graph_, b) || !b.params.empty()) break;
+    // That is a statement.
+    if (left_by_jump(block)) break;
     // An empty block may head a loop, in front of a `try`.
     if (loop_at(block)) break;
     block = b.next[0].to;
@@ -125,6 +133,30 @@ bool Emitter::only_returns(BlockId block, size_t from) const {
   return graph_[block].exit == ExitKind::Return && cannot_raise(block, from);
 }
 
+bool Emitter::left_by_jump(BlockId block) const {
+  const auto& items = graph_[block].items;
+  return std::any_of(items.begin(), items.end(), [&](ValueId item) {
+    const ir::Value& value = graph_[item];
+    return value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.b == 1;
+  });
+}
+
+// `return None` that only follows what never goes on.
+bool Emitter::is_dead_end(BlockId block) const {
+  const ir::Block& b = graph_[block];
+  if (b.exit != ExitKind::Return || !only_returns(block)) return false;
+  const ir::Value& value = graph_[graph_.resolve(b.operands[0])];
+  if (value.kind != ValueKind::Instr || value.op != Op::LoadConst ||
+      tree_.module()[value.constant()].kind != object::ConstKind::None) {
+    return false;
+  }
+  const auto& ways = graph_.ways_into(block);
+  return !ways.empty() && std::all_of(ways.begin(), ways.end(), [&](const Way& way) {
+    const ExitKind exit = graph_[way.from].exit;
+    return exit == ExitKind::Reraise || exit == ExitKind::Raise || exit == ExitKind::Return;
+  });
+}
+
 const Loop* Emitter::loop_at(BlockId block) const {
   const uint32_t index = analysis_.loop_of_header[block.index()];
   return index == ~0u ? nullptr : &analysis_.loops[index];
@@ -136,8 +168,9 @@ bool Emitter::emit(BlockId block, const Scope& scope, Statements& out) {
     ~Depth() { --depth; }
   } guard{++depth_};
   if (depth_ > kDeepest) fail("nesting beyond the limit", block);
+  bool jumps = false;  // a jump statement has left a region on the way here
   while (block.valid()) {
-    if (block == scope.follow) {
+    if (block == scope.follow && !(jumps && (is_jump_target(block, scope) || only_returns(block)))) {
       out.settle(true);  // what is wanted later outlives this list
       return true;
     }
@@ -179,6 +212,8 @@ bool Emitter::emit(BlockId block, const Scope& scope, Statements& out) {
       continue;
     }
     out.run(b.items);
+    if (!only_markers(graph_, b)) jumps = false;
+    jumps = jumps || left_by_jump(block);
     switch (graph_[block].exit) {
       case ExitKind::Goto:
         out.pass(graph_[block].next[0]);
@@ -194,8 +229,12 @@ bool Emitter::emit(BlockId block, const Scope& scope, Statements& out) {
         return true;  // the end of a finally body
       case ExitKind::Return:
       case ExitKind::Raise:
+        // The end of the body comes by itself, all the more if control never comes there.
+        if (!scope.follow.valid() && !scope.loop && is_dead_end(block)) return true;
         leave(block, out);
-        return false;
+        block = graph_[block].next[0].to;
+        if (!block.valid()) return false;
+        break;
       case ExitKind::BranchNone:
       case ExitKind::ForIter:
       case ExitKind::Send:
@@ -224,27 +263,29 @@ void Emitter::leave(BlockId block, Statements& out) {
   NodeId exception, cause;
   if (b.operands.size() == 2) cause = out.take(b.operands[1]);
   if (!b.operands.empty()) exception = out.take(b.operands[0]);
+  const NodeId raise = tree_.add(ast::Raise{exception, cause}, at);
   // What `assert` raises is loaded by an instruction of its own.
+  const auto loads_error = [](const ir::Value& value) {
+    return value.kind == ValueKind::Instr &&
+           (value.op == Op::LoadAssertionError || (value.op == Op::LoadGlobal && value.b == 1));
+  };
   if (b.operands.size() == 1) {
-    const ir::Value& raised = graph_[graph_.resolve(b.operands[0])];
-    const auto loads_error = [](const ir::Value& value) {
-      return value.kind == ValueKind::Instr && value.op == Op::LoadAssertionError;
-    };
-    const bool called = raised.kind == ValueKind::Instr && raised.op == Op::Call &&
-                        raised.count == 2 &&
-                        loads_error(graph_[graph_.resolve(graph_.f.operands(raised)[0])]) &&
-                        tree_.is(exception, ast::Kind::Call);
-    if (called || loads_error(raised)) {
-      const NodeId message =
-          called ? tree_.items(tree_.as<ast::Call>(exception).args)[0] : NodeId();
-      const NodeId assertion =
-          tree_.add(ast::Assert{constant(object::ConstKind::False, at), message}, at);
-      assertions_.insert(assertion);
-      out.append(assertion);
-      return;
+    const ir::Value* error = &graph_[graph_.resolve(b.operands[0])];
+    NodeId message;
+    if (error->kind == ValueKind::Instr && error->op == Op::Call && error->count == 2 &&
+        tree_.is(exception, ast::Kind::Call)) {
+      error = &graph_[graph_.resolve(graph_.f.operands(*error)[0])];
+      message = tree_.items(tree_.as<ast::Call>(exception).args)[0];
+    }
+    if (loads_error(*error)) {
+      assertions_[raise] = message;
+      // No other statement has this instruction.
+      if (error->op == Op::LoadAssertionError) {
+        tree_.set(raise, ast::Assert{constant(object::ConstKind::False, at), message});
+      }
     }
   }
-  out.append(tree_.add(ast::Raise{exception, cause}, at));
+  out.append(raise);
 }
 
 NodeId Emitter::constant(object::ConstKind kind, ast::Where at) {
@@ -260,9 +301,9 @@ NodeId Emitter::if_statement(NodeId test, ListId body, ListId orelse, ast::Where
   }
   if (tree_.items(body).size() == 1 && tree_.items(orelse).empty()) {
     const NodeId only = tree_.items(body)[0];
-    if (assertions_.count(only)) {
-      const NodeId message = tree_.as<ast::Assert>(only).msg;
-      return tree_.add(ast::Assert{negated(tree_, test), message}, at);
+    const auto assertion = assertions_.find(only);
+    if (assertion != assertions_.end()) {
+      return tree_.add(ast::Assert{negated(tree_, test), assertion->second}, at);
     }
   }
   return tree_.add(ast::If{test, body, orelse}, at);

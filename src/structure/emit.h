@@ -63,7 +63,14 @@ class Emitter {
   int32_t first_line(ast::ListId body) const;
   ast::ListId clauses(HandlerId handler, const Scope& scope);
   std::vector<BlockId> exits_of(HandlerId handler) const;
-  std::vector<BlockId> exits_of_clauses(HandlerId handler) const;
+  struct ClauseEnd {
+    BlockId to;
+    bool is_left;  // by a jump statement
+    bool is_far;   // reached by a jump, not laid out right behind the clause
+  };
+  std::vector<ClauseEnd> exits_of_clauses(HandlerId handler) const;
+  BlockId end_of_clauses(HandlerId handler) const;
+  BlockId end_of_finally(HandlerId handler) const;
   struct TryEnds {
     BlockId follow;
     BlockId orelse;  // invalid: there is no `else`
@@ -79,6 +86,9 @@ class Emitter {
   // Constants and markers, then a return.
   bool only_returns(BlockId block, size_t from = 0) const;
   bool cannot_raise(BlockId block, size_t from = 0) const;
+  // Whether a jump statement has left a region in front of the block (ir::Function::keeps_ends).
+  bool left_by_jump(BlockId block) const;
+  bool is_dead_end(BlockId block) const;
   BlockId skip_markers(BlockId block) const;
   const Loop* loop_at(BlockId block) const;
   [[noreturn]] void fail(const char* what, BlockId block) const;
@@ -92,7 +102,9 @@ class Emitter {
   Analysis analysis_;
   std::optional<Protection> protection_;
   std::unordered_map<ValueId, std::vector<BlockId>> breaks_;  // iterator -> where breaks lead
-  std::unordered_set<ast::NodeId> assertions_;  // `assert False`, for want of a test so far
+  std::unordered_set<BlockId> sure_breaks_;  // of those, where no `return` can be what leads there
+  // Statements that an `assert` runs when its test fails -> its message.
+  std::unordered_map<ast::NodeId, ast::NodeId> assertions_;
   std::unordered_set<ast::NodeId> ladders_;  // Match nodes that go on with a subject tested before
   size_t budget_ = 0;  // blocks that may still be emitted, repetitions included
   size_t depth_ = 0;

@@ -31,6 +31,7 @@ class Handlers {
 
   void run() {
     fold_except_star(g_);
+    drop_cleanups_of_nothing();
     std::vector<HandlerId> order;
     for (size_t i = 0; i < g_.handlers.size(); ++i) order.push_back(HandlerId(i));
     // Innermost first: the copies of an outer body begin where those of an inner one end. What
@@ -243,7 +244,41 @@ class Handlers {
            store.a == del.a && caught_.count(store.symbol()) > 0;
   }
 
+  bool may_be_behind_break(const ir::Value& value) const {
+    return !is_op(value, Op::LoadConst) && !is_op(value, Op::PopExcept) && !is_op(value, Op::Pop) &&
+           !stores_name(value) && !deletes_name(value);
+  }
+
+  // The clause may go on behind the clean-up though no way through it does: what leaves it last
+  // stands in front of that place then.
+  void keep_end(HandlerId id) {
+    const BlockId end = g_[entry_of(id)].next[0].to;
+    if (!end.valid()) return;
+    BlockId last;
+    for (const BlockId block : g_.order()) {
+      if (!g_.within(g_[block].handler, id)) continue;
+      for (const ir::Edge& edge : g_[block].next) {
+        if (edge.to == end) return;
+      }
+      if (!last.valid() || g_[block].offset >= g_[last].offset) last = block;
+    }
+    for (size_t steps = 0; last.valid() && steps <= g_.size(); ++steps) {
+      const ir::Block& block = g_[last];
+      if (last == end) return;
+      if (block.exit == ExitKind::Return || block.exit == ExitKind::Raise) break;
+      if (block.exit != ExitKind::Goto) return;
+      last = block.next[0].to;
+    }
+    if (!last.valid() || !g_[end].params.empty() || g_[last].next[0].to.valid()) return;
+    // A return of a value at hand; else it is where a `break` leads to.
+    const bool leaves = g_.within(g_[last].handler, id) ||
+                        std::none_of(g_[last].items.begin(), g_[last].items.end(),
+                                     [&](ValueId item) { return may_be_behind_break(g_[item]); });
+    if (leaves) g_.redirect(last, 0, end);
+  }
+
   void dissolve_name_cleanup(HandlerId id) {
+    keep_end(id);
     const Symbol name = g_[g_[entry_of(id)].items[1]].symbol();
     std::unordered_set<BlockId> targets;
     for (const BlockId block : protection_.region(id)) {
@@ -265,6 +300,43 @@ class Handlers {
       }
     }
     dissolve(id);
+  }
+
+  // `except E as name: pass` (or a jump, or the return of a constant) protects nothing: there is no
+  // region, but the name is cleared all the same, right behind its store.
+  void drop_cleanups_of_nothing() {
+    for (const BlockId id : g_.order()) {
+      for (size_t i = 0; i < g_[id].items.size(); ++i) {
+        const ir::Value& value = g_[g_[id].items[i]];
+        if (stores_name(value) &&
+            g_[g_.resolve(g_.f.operands(value)[0])].kind == ValueKind::Exception) {
+          drop_cleanup_behind(id, i + 1, value.symbol());
+        }
+      }
+    }
+  }
+
+  void drop_cleanup_behind(BlockId id, size_t i, Symbol name) {
+    const HandlerId handler = g_[id].handler;
+    for (size_t steps = 0; steps <= g_.size(); ++steps) {
+      auto& items = g_[id].items;
+      for (; i < items.size(); ++i) {
+        const ir::Value& value = g_[items[i]];
+        if (stores_name(value) && value.symbol() == name && i > 0 && i + 1 < items.size()) {
+          const ir::Value &none = g_[items[i - 1]], &del = g_[items[i + 1]];
+          if (is_op(none, Op::LoadConst) && deletes_name(del) && del.symbol() == name) {
+            items.erase(items.begin() + static_cast<ptrdiff_t>(i) - 1,
+                        items.begin() + static_cast<ptrdiff_t>(i) + 2);
+          }
+          return;
+        }
+        if (!is_op(value, Op::LoadConst) && !is_op(value, Op::PopExcept)) return;
+      }
+      if (g_[id].exit != ExitKind::Goto) return;
+      id = g_[id].next[0].to;
+      if (g_[id].handler != handler || g_.ways_into(id).size() != 1) return;
+      i = 0;
+    }
   }
 
   // An inlined comprehension (3.12+) puts back the locals it has hidden.

@@ -71,7 +71,7 @@ class Endings {
     for (const BlockId id : g_.order()) {
       const ir::Block& block = g_[id];
       if (block.exit != ExitKind::Return && block.exit != ExitKind::Raise) continue;
-      if (block.exit_line == bytecode::kNoLine) continue;
+      if (block.exit_line == bytecode::kNoLine || block.next[0].to.valid()) continue;
       found[{block.handler.value, static_cast<uint32_t>(block.exit),
              static_cast<uint32_t>(block.exit_line)}]
           .push_back(id);

@@ -40,7 +40,8 @@ BlockId Emitter::for_loop(BlockId block, const Scope& scope, Statements& out) {
     bool same = false;
     for (const BlockId target : breaks->second) {
       if (target == exhausted) same = true;
-      if (only_returns(target) || returns_from_outer(target)) continue;
+      const bool returns = only_returns(target) || returns_from_outer(target);
+      if (returns && sure_breaks_.count(target) == 0) continue;
       if (!other.valid() || other == scope.follow) other = target;
     }
     if (!same && other.valid()) follow = other;

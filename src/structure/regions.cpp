@@ -89,39 +89,71 @@ NodeId Statements::inlined_comprehension(const Region& region, NodeId iterable, 
   Graph& g = c_.graph;
   Statements inner(c_);
   std::vector<NodeId> generators;
-  NodeId iter = iterable;
+  NodeId elt;
+  // What has been read of the generator that is still open.
+  NodeId target, iter = iterable;
+  uint32_t is_async = 0;
+  std::vector<NodeId> tests;
+  const auto close = [&] {
+    generators.push_back(
+        c_.tree.add(ast::comprehension{target, iter, c_.tree.list(tests), is_async}, at));
+    tests.clear();
+  };
+  const auto take_statements = [&] {
+    for (const NodeId statement : inner.take_list()) {
+      if (c_.tree.is(statement, ast::Kind::Assign) && !elt.valid()) {
+        // Compilers make an assignment of `for x in [v]`.
+        const ast::Assign assign = c_.tree.as<ast::Assign>(statement);
+        if (c_.tree.items(assign.targets).size() != 1) return false;
+        close();
+        target = c_.tree.items(assign.targets)[0];
+        iter = c_.tree.add(ast::List{c_.tree.list({assign.value})}, at);
+        is_async = 0;
+      } else if (c_.tree.is(statement, ast::Kind::Expr) && !elt.valid()) {
+        const ast::Expr element = c_.tree.as<ast::Expr>(statement);
+        if (!c_.tree.is(element.value, ast::Kind::Yield)) return false;
+        elt = c_.tree.as<ast::Yield>(element.value).value;
+      } else {
+        return false;
+      }
+    }
+    return true;
+  };
+  bool fits = !region.steps.empty();
   for (const ComprehensionStep& step : region.steps) {
     const ir::Block loop = g[step.header];
-    if (!iter.valid()) iter = inner.take(loop.operands[0]);
+    if (target.valid()) {
+      close();
+      iter = inner.take(loop.operands[0]);
+    }
     const ValueId item = g.resolve(loop.operands[1]);
-    std::vector<NodeId> tests;
+    is_async = g[item].b == 1 ? 1u : 0u;
+    bool has_target = false;
     for (const BlockId id : step.blocks) {
       const ir::Block& block = g[id];
       inner.run(block.items);
-      if (block.exit != ExitKind::Branch) continue;
-      const NodeId test = inner.take(block.operands[0]);
-      const bool goes_on = block.next[0].to != step.header || block.next[1].to == step.header;
-      tests.push_back(goes_on ? test : negated(c_.tree, test));
+      if (!has_target) {
+        has_target = true;
+        const auto known = c_.targets.find(item);
+        if (known == c_.targets.end())
+          throw NotStructured("a comprehension without a target", at.offset);
+        target = known->second;
+      }
+      if (block.exit == ExitKind::Branch) {
+        const NodeId test = inner.take(block.operands[0]);
+        fits = fits && take_statements();
+        const bool goes_on = block.next[0].to != step.header || block.next[1].to == step.header;
+        tests.push_back(goes_on ? test : negated(c_.tree, test));
+      } else {
+        fits = fits && take_statements();
+      }
     }
-    const auto target = c_.targets.find(item);
-    if (target == c_.targets.end())
-      throw NotStructured("a comprehension without a target", at.offset);
-    generators.push_back(c_.tree.add(
-        ast::comprehension{target->second, iter, c_.tree.list(tests), g[item].b == 1 ? 1u : 0u},
-        at));
-    iter = {};
   }
-  const std::vector<NodeId> statements = inner.take_list();
-  if (generators.empty() || statements.size() > 1 || inner.hard_pending() > 0) {
+  if (!fits || inner.hard_pending() > 0) {
     throw NotStructured("a comprehension of unknown form", at.offset);
   }
-  NodeId elt;
-  if (statements.empty()) {
-    elt = unreachable_element(region.container, generators.back(), at);
-  } else {
-    const ast::Expr element = c_.tree.as<ast::Expr>(statements[0]);
-    elt = c_.tree.as<ast::Yield>(element.value).value;
-  }
+  if (!elt.valid()) elt = unreachable_element(region.container, tests, at);
+  close();
   const ast::ListId list = c_.tree.list(generators);
   if (region.container == Op::BuildList) return c_.tree.add(ast::ListComp{elt, list}, at);
   if (region.container == Op::BuildSet) return c_.tree.add(ast::SetComp{elt, list}, at);
@@ -131,15 +163,10 @@ NodeId Statements::inlined_comprehension(const Region& region, NodeId iterable, 
 }
 
 // A test that was known to be false has left neither itself nor the element: `None ... if False`.
-NodeId Statements::unreachable_element(Op container, NodeId last, ast::Where at) {
-  ast::comprehension generator = c_.tree.as<ast::comprehension>(last);
-  const auto known = c_.tree.items(generator.ifs);
-  std::vector<NodeId> tests(known.begin(), known.end());
+NodeId Statements::unreachable_element(Op container, std::vector<NodeId>& tests, ast::Where at) {
   object::Const never;
   never.kind = object::ConstKind::False;
   tests.push_back(c_.tree.add(ast::Constant{c_.tree.module().add(never)}, at));
-  generator.ifs = c_.tree.list(tests);
-  c_.tree.set(last, generator);
   const NodeId none = none_node(c_.tree, at);
   if (container != Op::BuildMap) return none;
   return c_.tree.add(ast::Tuple{c_.tree.list({none, none_node(c_.tree, at)})}, at);

@@ -230,6 +230,12 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function) {
   while (first < statements.size() && is_future_import(tree_, statements[first])) {
     front.push_back(statements[first++]);
   }
+  // A declaration in a function or class makes the name explicitly global in the module, too.
+  if (scope == ScopeKind::Module) {
+    std::erase_if(symbols.globals, [&](Symbol name) { return declared_.contains(name); });
+  } else {
+    declared_.insert(symbols.globals.begin(), symbols.globals.end());
+  }
   if (!symbols.globals.empty()) front.push_back(names_statement(tree_, symbols.globals, true));
   if (!symbols.nonlocals.empty()) front.push_back(names_statement(tree_, symbols.nonlocals, false));
   if (!dead.empty()) front.push_back(dead_statement(tree_, dead));

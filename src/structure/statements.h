@@ -114,6 +114,7 @@ class Statements {
 
   void step(std::span<const ValueId> items, size_t i);
   void expression(std::span<const ValueId> items, size_t i);
+  bool named_statement(ValueId id, ast::Where at);
   bool is_constant_slice(ValueId id) const;
   void region(ValueId id);
   ast::NodeId part(const Part& part, ValueId pivot);
@@ -134,16 +135,18 @@ class Statements {
   ValueId entered(ValueId id) const;
   bool annotates(std::span<const ValueId> items, size_t i) const;
   ValueId element_of(ValueId unpacked, uint32_t index) const;
+  template <typename Visit>
+  void for_each_element(ValueId unpacked, Visit visit) const;
   ast::NodeId inlined_comprehension(const Region& region, ast::NodeId iterable, ast::Where at);
   void comprehension_element(ValueId id);
-  ast::NodeId unreachable_element(Op container, ast::NodeId last, ast::Where at);
+  ast::NodeId unreachable_element(Op container, std::vector<ast::NodeId>& tests, ast::Where at);
 
   std::vector<ast::NodeId> take_all(std::span<const ValueId> ids);
   void spill_from(size_t index);
   void spill_entry(Entry& entry);
   void protect(Symbol local);
   void push(ValueId id, ast::NodeId node, bool reloadable);
-  size_t find(ValueId id) const;
+  size_t find(ValueId id, size_t guess = ~size_t{0}) const;
   ast::NodeId remake(ValueId id);
   ast::NodeId name(Symbol symbol, ast::Where where = {});
   ast::NodeId hoist_literals(ast::NodeId node);

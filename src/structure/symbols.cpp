@@ -58,6 +58,7 @@ void add_use(const object::Module& module, const ir::Function& function, const i
       uses.captured.insert(value.symbol());
       break;
     case Op::LoadGlobal:
+      if (value.b == 1) break;  // nobody has written the name
       uses.global_loads.insert(value.symbol());
       uses.mentions_super |= module.text(value.symbol()) == "super";
       break;

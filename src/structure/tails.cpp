@@ -24,7 +24,7 @@ class Tails {
     for (const BlockId id : std::vector<BlockId>(g_.order())) {
       if (g_[id].exit != ExitKind::Return && g_[id].exit != ExitKind::Raise) continue;
       if (!g_[id].params.empty() && g_[id].items.empty()) continue;
-      if (!returns_out_of_loop(id)) merge(id);
+      if (!returns_out_of_loop(id) && !g_[id].next[0].to.valid()) merge(id);
     }
     g_.recompute();
     // The statement before the end of the body may have been copied with it.
@@ -157,7 +157,7 @@ class Tails {
     if (block.exit == ExitKind::Goto) {
       if (!block.next[0].args.empty()) return std::nullopt;
       key.push_back(block.next[0].to.value);
-      key.push_back(block.exc_depth);
+      key.push_back(g_.exceptions_at(id, begin));
     }
     for (size_t i = begin; i < block.items.size(); ++i) {
       const ir::Value& value = g_[block.items[i]];

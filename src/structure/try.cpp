@@ -1,5 +1,6 @@
 // Protected regions: with, try/finally, try/except.
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "structure/copies.h"
@@ -22,17 +23,54 @@ std::vector<BlockId> Emitter::exits_of(HandlerId handler) const {
     for (const ir::Edge& edge : graph_[block].next) {
       if (!edge.to.valid() || graph_.within(graph_[edge.to].handler, handler)) continue;
       const BlockId target = skip_markers(edge.to);
+      if (left_by_jump(target)) continue;
       if (known.insert(target).second) targets.push_back(target);
     }
   }
   return targets;
 }
 
-// The same for the clauses of its handler: blocks that the handler's entry does not dominate.
-std::vector<BlockId> Emitter::exits_of_clauses(HandlerId handler) const {
+// The last of the tests of a handler's clauses, behind which no clause has fitted. Invalid: a bare
+// `except:` takes everything.
+BlockId Emitter::end_of_clauses(HandlerId handler) const {
+  BlockId block = graph_.f.handlers[handler.index()].entry;
+  for (size_t steps = 0; block.valid() && steps <= graph_.size(); ++steps) {
+    const ir::Block& b = graph_[block];
+    if (b.exit == ExitKind::Reraise) return only_markers(graph_, b) ? block : BlockId();
+    if (b.exit != ExitKind::Branch) return {};
+    const ir::Value& match = graph_[graph_.resolve(b.operands[0])];
+    if (match.kind != ValueKind::Instr || match.op != Op::ExcMatch) return {};
+    block = b.next[1].to;
+  }
+  return {};
+}
+
+// Where a `try` goes on behind its finally body, if that says so by itself.
+BlockId Emitter::end_of_finally(HandlerId handler) const {
   const BlockId entry = graph_.f.handlers[handler.index()].entry;
-  std::vector<BlockId> targets;
-  std::unordered_set<BlockId> known, seen{entry};
+  std::unordered_set<BlockId> seen{entry};
+  std::vector<BlockId> todo{entry};
+  while (!todo.empty()) {
+    const ir::Block& block = graph_[todo.back()];
+    todo.pop_back();
+    if (block.exit == ExitKind::Reraise) {
+      if (block.next[0].to.valid()) return skip_markers(block.next[0].to);
+      continue;
+    }
+    for (const ir::Edge& edge : block.next) {
+      if (edge.to.valid() && seen.insert(edge.to).second) todo.push_back(edge.to);
+    }
+  }
+  return {};
+}
+
+// The same for the clauses of its handler: blocks that the handler's entry does not dominate.
+std::vector<Emitter::ClauseEnd> Emitter::exits_of_clauses(HandlerId handler) const {
+  const BlockId entry = graph_.f.handlers[handler.index()].entry;
+  const BlockId unmatched = end_of_clauses(handler);
+  std::vector<ClauseEnd> targets;
+  std::unordered_map<BlockId, size_t> known;  // its place in `targets`
+  std::unordered_set<BlockId> seen{entry};
   std::vector<BlockId> todo{entry};
   // A block past the handler's end handles its exception no more.
   const flow::Handler& own = graph_.f.handlers[handler.index()];
@@ -42,15 +80,30 @@ std::vector<BlockId> Emitter::exits_of_clauses(HandlerId handler) const {
     todo.pop_back();
     const auto go = [&](BlockId to) {
       const bool ends = graph_[to].exc_depth <= outside;
-      const BlockId target = skip_markers(to);
-      if (ends || !analysis_.dominates(entry, to)) {
-        if (known.insert(target).second) targets.push_back(target);
-      } else if (seen.insert(to).second) {
-        todo.push_back(to);
+      if (!ends && analysis_.dominates(entry, to)) {
+        if (seen.insert(to).second) todo.push_back(to);
+        return;
       }
+      ClauseEnd end{skip_markers(to), false, false};
+      end.is_left = left_by_jump(block) || left_by_jump(to) || left_by_jump(end.to);
+      for (BlockId from = block, next = to;; from = next, next = graph_[next].next[0].to) {
+        const auto& items = graph_[from].items;
+        const uint32_t last =
+            items.empty() ? graph_[from].exit_offset : graph_[items.back()].offset;
+        const bool jumps = graph_[next].offset > last + 2 || graph_[next].offset < last;
+        end.is_far = end.is_far || jumps || graph_[from].exit != ExitKind::Goto;
+        if (next == end.to) break;
+      }
+      const auto [place, fresh] = known.emplace(end.to, targets.size());
+      if (fresh) return targets.push_back(end);
+      ClauseEnd& same = targets[place->second];
+      same.is_left = same.is_left && end.is_left;
+      same.is_far = same.is_far || end.is_far;
     };
-    for (const ir::Edge& edge : graph_[block].next) {
-      if (edge.to.valid()) go(edge.to);
+    if (block != unmatched) {
+      for (const ir::Edge& edge : graph_[block].next) {
+        if (edge.to.valid()) go(edge.to);
+      }
     }
     const HandlerId nested = graph_[block].handler;
     if (nested.valid() && nested != graph_.handlers[handler.index()].outer) {
@@ -127,7 +180,8 @@ int32_t Emitter::first_line(ListId body) const {
 
 BlockId Emitter::try_finally(HandlerId handler, BlockId block, const Scope& scope,
                              Statements& out) {
-  const BlockId follow = pick_follow(exits_of(handler), scope);
+  BlockId follow = end_of_finally(handler);
+  if (!follow.valid()) follow = pick_follow(exits_of(handler), scope);
   if (follow == block) fail("a try statement that goes on at its own start", block);
   bool falls = false;
   const ListId body = list(block, {follow, scope.loop, handler}, &falls);
@@ -197,7 +251,25 @@ bool Emitter::falls_through(BlockId entry, BlockId to) const {
 Emitter::TryEnds Emitter::ends_of_try(HandlerId handler, const Scope& scope) const {
   const BlockId entry = graph_.f.handlers[handler.index()].entry;
   const std::vector<BlockId> ends = exits_of(handler);
-  const std::vector<BlockId> clause_ends = exits_of_clauses(handler);
+  std::vector<BlockId> clause_ends;
+  const BlockId unmatched = end_of_clauses(handler);
+  // What stands behind the clauses: the `else`, or what the statement is followed by.
+  BlockId behind = unmatched.valid() ? graph_[unmatched].next[0].to : BlockId();
+  if (behind.valid()) behind = skip_markers(behind);
+  BlockId fallen_to;  // by a clause, other than to what is behind
+  bool meets = false;
+  for (const ClauseEnd& end : exits_of_clauses(handler)) {
+    if (end.is_left) continue;
+    clause_ends.push_back(end.to);
+    meets = meets || end.to == behind;
+    const bool returns = only_returns(end.to) && !end.is_far;
+    if (!is_jump_target(end.to, scope) && !returns) fallen_to = end.to;
+  }
+  if (behind.valid() && meets) return {behind, {}};
+  if (behind.valid() && fallen_to.valid()) return {fallen_to, behind};
+  if (behind.valid() && (is_jump_target(behind, scope) || only_returns(behind))) {
+    return {behind, {}};
+  }
   const std::unordered_set<BlockId> ends_clause(clause_ends.begin(), clause_ends.end());
   std::vector<BlockId> common, all;
   for (const BlockId end : clause_ends) {
@@ -220,6 +292,7 @@ Emitter::TryEnds Emitter::ends_of_try(HandlerId handler, const Scope& scope) con
     if (!shared && !returns) all.push_back(end);
     if (!is_jump_target(end, scope) && end != scope.follow && !only_returns(end)) orelse = end;
   }
+  if (behind.valid()) orelse = behind;
   const BlockId both = pick_follow(common, scope);
   if (both.valid() && (!orelse.valid() || !is_jump_target(both, scope))) {
     return {both, orelse == both ? BlockId() : orelse};
@@ -239,8 +312,8 @@ Emitter::TryEnds Emitter::ends_of_try(HandlerId handler, const Scope& scope) con
 
 // The clauses of `except*` come to their end by themselves or raise: no jump can leave them.
 Emitter::TryEnds Emitter::ends_of_star(HandlerId handler, const Scope& scope) const {
-  const std::vector<BlockId> left = exits_of_clauses(handler);
-  const BlockId after = left.empty() ? BlockId() : left[0];
+  const std::vector<ClauseEnd> left = exits_of_clauses(handler);
+  const BlockId after = left.empty() ? BlockId() : left[0].to;
   const std::vector<BlockId> ends = exits_of(handler);
   // What the body itself falls through to is no `else`; a jump may lead there all the same.
   const bool falls = std::find(ends.begin(), ends.end(), after) != ends.end();

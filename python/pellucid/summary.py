@@ -1,0 +1,81 @@
+"""Progress and the closing table of a run over many files, on standard error."""
+
+import collections
+import sys
+import time
+from typing import Dict, Iterable, List, Sequence, TypeVar
+
+T = TypeVar("T")
+
+# The rows of the table, best first; those that nothing fell into are left out.
+_MEANINGS = {
+    "identical": "recompiles to the same code",
+    "equivalent": "recompiles to code with the same effects",
+    "decompiled": "not verified",
+    "unproven": "decompiled, but not proven to mean the same",
+    "incomplete": "a function in it was not recovered",
+    "error": "no valid .pyc, or not readable",
+}
+
+
+def shown_progress(results: Iterable[T], total: int) -> Iterable[T]:
+    """Show a progress bar where somebody is watching and there is something to wait for."""
+    if total < 10 or not sys.stderr.isatty():
+        return results
+    import rich.console
+    import rich.progress
+
+    console = rich.console.Console(stderr=True)
+    return rich.progress.track(results, "decompiling", total=total, console=console, transient=True)
+
+
+class Summary:
+    """Count outcomes by file, and verdicts by code object."""
+
+    def __init__(self) -> None:
+        self._files: Dict[str, int] = collections.Counter()
+        self._codes: Dict[str, int] = collections.Counter()
+        self._start = time.monotonic()
+
+    def add(self, outcome: str, verdicts: Sequence[str]) -> None:
+        """Count one file and the verdicts on its code objects."""
+        self._files[outcome] += 1
+        for verdict in verdicts:
+            self._codes[verdict] += 1
+
+    def rows(self) -> "List[List[str]]":
+        """Return the lines of the table, the last one being the total."""
+        rows = []
+        for outcome, meaning in _MEANINGS.items():
+            if self._files[outcome] or self._codes[outcome]:
+                rows.append([outcome, *self._counts(outcome), meaning])
+        files, codes = sum(self._files.values()), sum(self._codes.values())
+        seconds = f"in {time.monotonic() - self._start:.1f} s"
+        return [*rows, ["total", f"{files}", "", f"{codes or ''}", "", seconds]]
+
+    def _counts(self, outcome: str) -> "List[str]":
+        cells = []
+        for counts in (self._files, self._codes):
+            count, total = counts[outcome], sum(counts.values())
+            # Never "100 %" of what is not all.
+            share = int(1000 * count / total) / 10 if total else 0
+            cells += [f"{count}", f"{share:g} %"] if count else ["", ""]
+        return cells
+
+    def print(self) -> None:
+        """Print the table to standard error."""
+        import rich.box
+        import rich.console
+        import rich.table
+
+        table = rich.table.Table(box=rich.box.SIMPLE_HEAD)
+        table.add_column("")
+        for heading in ("files", "", "code objects", ""):
+            table.add_column(heading, justify="right")
+        table.add_column("", style="dim")
+        *rows, total = self.rows()
+        for row in rows:
+            table.add_row(*row)
+        table.add_section()
+        table.add_row(*total)
+        rich.console.Console(stderr=True).print(table)

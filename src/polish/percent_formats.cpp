@@ -1,0 +1,67 @@
+// Since 3.11 the compiler makes the same of `'%s: %r' % (a, b)` as of `f'{a!s}: {b!r}'`. Nobody
+// writes `!s` in an f-string, where it says nothing but what happens anyway.
+#include <string>
+#include <unordered_set>
+
+#include "polish/rewrites.h"
+
+namespace pellucid::polish {
+
+using ast::Kind;
+using ast::NodeId;
+
+namespace {
+
+// What the left side of `%` is. Empty: no such text was written.
+struct Percent {
+  std::string text;
+  std::vector<NodeId> values;
+};
+
+Percent percent_of(const ast::Tree& tree, NodeId joined) {
+  Percent out;
+  bool has_str = false;
+  for (const NodeId part : tree.items(tree.as<ast::JoinedStr>(joined).values)) {
+    if (tree.is(part, Kind::Constant)) {
+      const object::Const& constant = tree.module()[tree.as<ast::Constant>(part).value];
+      if (constant.kind != object::ConstKind::Str) return {};
+      for (const char c : tree.text(constant.text)) out.text += c == '%' ? "%%" : std::string(1, c);
+      continue;
+    }
+    if (!tree.is(part, Kind::FormattedValue)) return {};
+    const auto field = tree.as<ast::FormattedValue>(part);
+    if (field.conversion == 0 || field.format_spec.valid()) return {};
+    has_str = has_str || field.conversion == 's';
+    out.text += '%';
+    out.text += static_cast<char>(field.conversion);
+    out.values.push_back(field.value);
+  }
+  return has_str ? out : Percent{};
+}
+
+}  // namespace
+
+void percent_formats(ast::Tree& tree, Statements& body) {
+  const std::vector<NodeId> nodes = all_nodes(tree, body);
+  std::unordered_set<NodeId> specs;
+  for (const NodeId id : nodes) {
+    if (tree.is(id, Kind::FormattedValue)) {
+      specs.insert(tree.as<ast::FormattedValue>(id).format_spec);
+    } else if (tree.is(id, Kind::Interpolation)) {
+      specs.insert(tree.as<ast::Interpolation>(id).format_spec);
+    }
+  }
+  for (const NodeId id : nodes) {
+    if (!tree.is(id, Kind::JoinedStr) || specs.contains(id)) continue;
+    const Percent percent = percent_of(tree, id);
+    if (percent.values.empty()) continue;
+    object::Const text;
+    text.kind = object::ConstKind::Str;
+    text.text = tree.intern(percent.text);
+    const NodeId format = tree.add(ast::Constant{tree.module().add(text)}, tree.where(id));
+    const NodeId values = tree.add(ast::Tuple{tree.list(percent.values)});
+    tree.set(id, ast::BinOp{format, static_cast<uint32_t>(ast::Operator::Mod), values});
+  }
+}
+
+}  // namespace pellucid::polish

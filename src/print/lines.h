@@ -1,0 +1,23 @@
+// print: the original line on which a piece of text begins.
+#pragma once
+
+#include <cstdint>
+
+#include "ast/tree.h"
+
+namespace pellucid::print {
+
+// Lines beyond this are not kept: a file that claims them would otherwise be mostly line ends.
+inline constexpr int32_t kLastKeptLine = 2'000'000;
+
+// Where the first token of an expression stands; -1: unknown.
+int32_t first_line(const ast::Tree& tree, ast::NodeId expression);
+
+// The line of an expression that begins with a token of its own; -1: it begins with a part.
+int32_t own_line(const ast::Tree& tree, ast::NodeId expression);
+
+// Where the first token of a statement, an except clause or a case stands, decorators included;
+// -1: unknown.
+int32_t line_of(const ast::Tree& tree, ast::NodeId statement);
+
+}  // namespace pellucid::print

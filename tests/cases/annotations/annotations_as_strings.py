@@ -1,0 +1,17 @@
+"""`from __future__ import annotations` keeps the text."""
+# reads otherwise: 3.14
+from __future__ import annotations
+import typing
+x: typing.List[int] = []
+
+
+def f(a: int, b: dict[str, typing.Any]={}, *c: not_defined.here, **d: (int, str)) -> a | None:
+    return a
+
+
+class C:
+    x: C | None = None
+    y: typing.Callable[[int], C]
+
+    async def method(self, other: C) -> 'quoted':
+        return self

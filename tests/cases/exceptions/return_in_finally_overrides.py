@@ -1,0 +1,18 @@
+"""A `return` in `finally` takes the place of what was returned or raised."""
+# reads otherwise: 3.14
+# open: 3.8 3.9 3.10 3.11 3.12 3.13
+
+
+def overridden(f):
+    try:
+        return f()
+    finally:
+        return 2
+
+
+def swallowed(f, g):
+    try:
+        f()
+    finally:
+        g()
+        return f
