@@ -78,7 +78,8 @@ class Checker {
       if (bytecode::can_raise(instr.op)) check_protected(block, depth);
       depth = depth - effect.pops + effect.pushes;
       if (instr.op == Op::PushExcInfo) ++exceptions;
-      if ((instr.op == Op::PopExcept && instr.a > 0) || (instr.op == Op::EndAsyncFor && instr.a == 7)) {
+      if ((instr.op == Op::PopExcept && instr.a > 0) ||
+          (instr.op == Op::EndAsyncFor && instr.a == 7)) {
         PELLUCID_CHECK(exceptions > 0);
         --exceptions;
       }

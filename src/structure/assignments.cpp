@@ -395,7 +395,10 @@ bool Statements::augmented_load(std::span<const ValueId> items, size_t i) {
     }
     return false;
   }
-  if (g[bases[0]].uses != 2 || g[id].uses != 1) return false;
+  // A walrus around it is one more use.
+  const Assignment* walrus = assignment_of(bases[0]);
+  const size_t kept = walrus != nullptr ? walrus->targets.size() : 0;
+  if (g[bases[0]].uses != 2 + kept || g[id].uses != 1) return false;
   for (size_t k = i + 1; k < items.size(); ++k) {
     const ir::Value& later = g[items[k]];
     const bool is_instr = later.kind == ValueKind::Instr;

@@ -25,10 +25,17 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
   for (const BlockId id : std::vector<BlockId>(graph.order())) {
     for (size_t i = graph[id].items.size(); i-- > 0;) {
       const ir::Value& value = graph[graph[id].items[i]];
-      const bool leaves =
-          value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.a > 0;
-      const bool is_star = leaves && star_ends.count(graph[id].items[i]) > 0;
-      if (is_star || (leaves && !only_returns(id, i + 1))) graph.split(id, i + 1);
+      const bool leaves = value.kind == ValueKind::Instr && value.op == Op::PopExcept &&
+                          (value.a > 0 || value.b == 1);
+      if (!leaves) continue;
+      const bool is_star = star_ends.count(graph[id].items[i]) > 0;
+      // Where the bytecode says more, a return that the clause jumps to is behind it, too.
+      const auto& items = graph[id].items;
+      const uint32_t next =
+          i + 1 < items.size() ? graph[items[i + 1]].offset : graph[id].exit_offset;
+      const bool jumps = graph.f.keeps_ends && (next < value.offset || next > value.offset + 4) &&
+                         (i + 1 == items.size() || graph[items[i + 1]].op != Op::PopExcept);
+      if (is_star || jumps || !only_returns(id, i + 1)) graph.split(id, i + 1);
     }
   }
   graph.recompute();
@@ -63,12 +70,11 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
   graph.recompute();
   analysis_ = analyse(graph);
   protection_.emplace(graph);
-  for (auto& [iterator, targets] : breaks_) {
-    for (BlockId& target : targets) {
-      const BlockId end = skip_markers(target);
+  for (const auto& [iterator, targets] : breaks_) {
+    for (const BlockId target : targets) {
+      const BlockId end = skip_markers(target, {});
       // Only a `break` comes to the end of a clause and returns behind it.
       if (graph.f.keeps_ends && end != target && !left_by_jump(end)) sure_breaks_.insert(end);
-      target = end;
     }
   }
   budget_ = 4 * graph.order().size() + 64;
@@ -105,10 +111,12 @@ bool Emitter::is_jump_target(BlockId block, const Scope& scope) const {
   return scope.loop && (block == scope.loop->header || block == scope.loop->follow);
 }
 
-BlockId Emitter::skip_markers(BlockId block) const {
+BlockId Emitter::skip_markers(BlockId block, const Scope& scope) const {
   for (size_t steps = 0; block.valid() && steps <= graph_.size(); ++steps) {
     const ir::Block& b = graph_[block];
     if (b.exit != ExitKind::Goto || !only_markers(graph_, b) || !b.params.empty()) break;
+    // Where the statements around go on may be an empty block as well.
+    if (block == scope.follow || is_jump_target(block, scope)) break;
     // That is a statement.
     if (left_by_jump(block)) break;
     // An empty block may head a loop, in front of a `try`.
@@ -170,7 +178,8 @@ bool Emitter::emit(BlockId block, const Scope& scope, Statements& out) {
   if (depth_ > kDeepest) fail("nesting beyond the limit", block);
   bool jumps = false;  // a jump statement has left a region on the way here
   while (block.valid()) {
-    if (block == scope.follow && !(jumps && (is_jump_target(block, scope) || only_returns(block)))) {
+    if (block == scope.follow &&
+        !(jumps && (is_jump_target(block, scope) || only_returns(block)))) {
       out.settle(true);  // what is wanted later outlives this list
       return true;
     }
@@ -319,7 +328,7 @@ BlockId Emitter::meeting_point(BlockId block, const Scope& scope) const {
       if (analysis_.number[way.from.index()] < analysis_.number[child.index()]) ++forward;
     }
     if (forward < 2 || !graph_.within(graph_[child].handler, scope.handler)) continue;
-    if (is_jump_target(child, scope) || is_jump_target(skip_markers(child), scope)) continue;
+    if (is_jump_target(child, scope) || is_jump_target(skip_markers(child, scope), scope)) continue;
     if (only_returns(child) && best.valid()) continue;
     best = child;
   }

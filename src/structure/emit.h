@@ -18,7 +18,7 @@
 namespace pellucid::structure {
 
 struct OpenLoop {
-  BlockId header;  // `continue` leads here
+  BlockId header;  // `continue` leads here; invalid in one that never comes round (labels.cpp)
   BlockId follow;  // `break` leads here; may be invalid
   const OpenLoop* outer = nullptr;
 };
@@ -53,7 +53,9 @@ class Emitter {
   bool returns_from_outer(BlockId block) const;
   BlockId while_loop(BlockId block, const Scope& scope, Statements& out);
   BlockId break_target(const Loop* loop, BlockId header, BlockId exhausted) const;
-  std::vector<BlockId> left_to(const Loop& loop, BlockId exhausted) const;
+  bool leads_to(BlockId from, BlockId to) const;
+  BlockId forced_out(const Loop& loop, const Scope& scope) const;
+  std::vector<BlockId> left_to(const Loop& loop, BlockId exhausted, const Scope& scope) const;
 
   // try.cpp
   BlockId protected_region(HandlerId handler, BlockId block, const Scope& scope, Statements& out);
@@ -62,24 +64,29 @@ class Emitter {
   BlockId try_except(HandlerId handler, BlockId block, const Scope& scope, Statements& out);
   int32_t first_line(ast::ListId body) const;
   ast::ListId clauses(HandlerId handler, const Scope& scope);
-  std::vector<BlockId> exits_of(HandlerId handler) const;
+  BlockId landing(BlockId block, const Scope& scope) const;
+  std::vector<BlockId> exits_of(HandlerId handler, const Scope& scope) const;
   struct ClauseEnd {
     BlockId to;
     bool is_left;  // by a jump statement
     bool is_far;   // reached by a jump, not laid out right behind the clause
   };
-  std::vector<ClauseEnd> exits_of_clauses(HandlerId handler) const;
+  std::vector<ClauseEnd> exits_of_clauses(HandlerId handler, const Scope& scope) const;
   BlockId end_of_clauses(HandlerId handler) const;
-  BlockId end_of_finally(HandlerId handler) const;
+  BlockId end_of_finally(HandlerId handler, const Scope& scope) const;
   struct TryEnds {
     BlockId follow;
     BlockId orelse;  // invalid: there is no `else`
   };
-  bool falls_through(BlockId entry, BlockId to) const;
+  bool falls_through(BlockId entry, BlockId to, const Scope& scope) const;
   TryEnds ends_of_try(HandlerId handler, const Scope& scope) const;
   TryEnds ends_of_star(HandlerId handler, const Scope& scope) const;
   bool same_return(BlockId a, BlockId b) const;
   BlockId pick_follow(const std::vector<BlockId>& targets, const Scope& scope) const;
+
+  // labels.cpp
+  BlockId label_of(HandlerId handler, const Scope& scope) const;
+  BlockId labelled(BlockId block, BlockId label, const Scope& scope, Statements& out);
 
   bool is_open(BlockId header, const Scope& scope) const;
   bool is_jump_target(BlockId block, const Scope& scope) const;
@@ -89,7 +96,7 @@ class Emitter {
   // Whether a jump statement has left a region in front of the block (ir::Function::keeps_ends).
   bool left_by_jump(BlockId block) const;
   bool is_dead_end(BlockId block) const;
-  BlockId skip_markers(BlockId block) const;
+  BlockId skip_markers(BlockId block, const Scope& scope) const;
   const Loop* loop_at(BlockId block) const;
   [[noreturn]] void fail(const char* what, BlockId block) const;
   ast::Where exit_where(BlockId block) const {

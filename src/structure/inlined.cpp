@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "structure/copies.h"
+
 namespace pellucid::structure {
 namespace {
 
@@ -35,6 +37,13 @@ ValueId left_empty(const Graph& g, BlockId block) {
   return builds && made.count == 0 ? items.back() : ValueId();
 }
 
+// An asynchronous loop is left by a block that held nothing but the end of its handler.
+BlockId behind_markers(const Graph& g, BlockId block) {
+  const ir::Block& b = g[block];
+  const bool empty = b.exit == ExitKind::Goto && b.params.empty() && only_markers(g, b);
+  return empty && g.ways_into(block).size() == 1 ? b.next[0].to : block;
+}
+
 }  // namespace
 
 bool fills_container(const ir::Value& value) {
@@ -48,7 +57,7 @@ std::vector<ComprehensionStep> comprehension_steps(const Graph& g, BlockId heade
   for (;;) {
     const ir::Block& loop = g[header];
     if (loop.exit != ExitKind::ForIter || !loop.items.empty()) return {};
-    if (outer.valid() && loop.next[1].to != outer) return {};
+    if (outer.valid() && behind_markers(g, loop.next[1].to) != outer) return {};
     steps.push_back({header, {}});
     BlockId block = loop.next[0].to;
     BlockId nested;

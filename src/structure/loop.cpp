@@ -32,13 +32,14 @@ BlockId Emitter::for_loop(BlockId block, const Scope& scope, Statements& out) {
   const ValueId item = graph_.resolve(b.operands[1]);
   const NodeId iterable = out.take(iterator);
   out.settle();
-  const BlockId exhausted = skip_markers(b.next[1].to);
+  const BlockId exhausted = skip_markers(b.next[1].to, scope);
   BlockId follow = exhausted;
   const auto breaks = breaks_.find(iterator);
   if (breaks != breaks_.end()) {
     BlockId other;
     bool same = false;
-    for (const BlockId target : breaks->second) {
+    for (const BlockId left : breaks->second) {
+      const BlockId target = skip_markers(left, scope);
       if (target == exhausted) same = true;
       const bool returns = only_returns(target) || returns_from_outer(target);
       if (returns && sure_breaks_.count(target) == 0) continue;
@@ -74,7 +75,8 @@ BlockId Emitter::for_loop(BlockId block, const Scope& scope, Statements& out) {
 
 // Where control that leaves the loop other than by its test ends up: blocks laid out behind it.
 // Blocks before `exhausted` that never come back are still inside (`if c: f(); break`).
-std::vector<BlockId> Emitter::left_to(const Loop& loop, BlockId exhausted) const {
+std::vector<BlockId> Emitter::left_to(const Loop& loop, BlockId exhausted,
+                                      const Scope& scope) const {
   uint32_t end = exhausted.valid() ? graph_[exhausted].offset : 0;
   if (!exhausted.valid()) {
     for (const BlockId member : loop.blocks) end = std::max(end, graph_[member].exit_offset + 1);
@@ -106,7 +108,7 @@ std::vector<BlockId> Emitter::left_to(const Loop& loop, BlockId exhausted) const
     visit(member);
   }
   while (!todo.empty()) {
-    const BlockId target = skip_markers(todo.back());
+    const BlockId target = skip_markers(todo.back(), scope);
     todo.pop_back();
     if (!seen.insert(target).second || analysis_.contains(loop, target)) continue;
     // Code that handles an exception of the loop, or shares its protection, is still inside.
@@ -120,6 +122,42 @@ std::vector<BlockId> Emitter::left_to(const Loop& loop, BlockId exhausted) const
     visit(target);
   }
   return found;
+}
+
+// Whether control may come from one place to the other without going back; true only if it is near.
+bool Emitter::leads_to(BlockId from, BlockId to) const {
+  constexpr size_t kNear = 64;
+  std::vector<BlockId> seen{from};
+  for (size_t i = 0; i < seen.size() && seen.size() < kNear; ++i) {
+    for (const ir::Edge& edge : graph_[seen[i]].next) {
+      if (edge.to == to) return true;
+      const bool back = !edge.to.valid() ||
+                        analysis_.number[edge.to.index()] <= analysis_.number[seen[i].index()];
+      if (!back && std::find(seen.begin(), seen.end(), edge.to) == seen.end()) {
+        seen.push_back(edge.to);
+      }
+    }
+  }
+  return false;
+}
+
+// Code that a `try` or `with` inside the loop leads to, and that never comes back: it cannot stand
+// where it is left, for it would be protected there. The first one in the order of the bytecode.
+BlockId Emitter::forced_out(const Loop& loop, const Scope& scope) const {
+  const HandlerId outside = graph_[loop.header].handler;
+  BlockId best;
+  for (const BlockId member : loop.blocks) {
+    const HandlerId region = graph_[member].handler;
+    if (region == outside || !graph_.within(region, outside)) continue;
+    for (const ir::Edge& edge : graph_[member].next) {
+      if (!edge.to.valid() || graph_.within(graph_[edge.to].handler, region)) continue;
+      const BlockId target = landing(edge.to, scope);
+      if (!target.valid() || analysis_.contains(loop, target) || only_returns(target)) continue;
+      if (left_by_jump(target)) continue;
+      if (!best.valid() || graph_[target].offset < graph_[best].offset) best = target;
+    }
+  }
+  return best;
 }
 
 BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) {
@@ -146,15 +184,21 @@ BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) 
       }
     }
   }
-  const BlockId exhausted = tested ? skip_markers(b.next[1 - stay].to) : BlockId();
+  const BlockId exhausted = tested ? skip_markers(b.next[1 - stay].to, scope) : BlockId();
   BlockId follow = exhausted;
-  const std::vector<BlockId> left = left_to(loop, exhausted);
+  const std::vector<BlockId> left = left_to(loop, exhausted, scope);
   if (std::find(left.begin(), left.end(), exhausted) == left.end() || !tested) {
     BlockId best;
     for (const BlockId target : left) {
       if (only_returns(target) && (tested || left.size() > 1)) continue;
+      // What comes to another such place by itself is a statement of the loop, and a `break`.
+      const bool goes_on = std::any_of(left.begin(), left.end(), [&](BlockId other) {
+        return other != target && !only_returns(other) && leads_to(target, other);
+      });
+      if (goes_on) continue;
       if (!best.valid() || graph_[target].offset < graph_[best].offset) best = target;
     }
+    if (!best.valid()) best = forced_out(loop, scope);
     if (best.valid()) follow = best;
   }
   OpenLoop open{block, follow, scope.loop};

@@ -3,6 +3,16 @@
 #include <algorithm>
 
 namespace pellucid::structure {
+namespace {
+
+ValueId bound_to(const std::vector<std::pair<ValueId, ValueId>>& bindings, ValueId id) {
+  for (size_t i = bindings.size(); i-- > 0;) {
+    if (bindings[i].first == id) return bindings[i].second;
+  }
+  return id;
+}
+
+}  // namespace
 
 std::optional<Match::Copy> Match::copy(const Graph& graph, HandlerId handler, BlockId start) {
   Match match(graph);
@@ -74,10 +84,32 @@ bool Match::advance(Place& place, bool is_copy) {
     Cursor& c = place.at;
     while (!at_end(c) && (is_marker(c) || (is_copy && drops_outer_value(c)))) ++c.index;
     if (!at_end(c) || g_[c.block].exit != ExitKind::Goto) return true;
-    const ir::Edge& edge = g_[c.block].next[0];
-    place = {{edge.to, 0}, edge.args};
+    enter(place, g_[c.block].next[0]);
   }
   return false;
+}
+
+void Match::enter(Place& place, const ir::Edge& edge) const {
+  // Parameters are used soon; older ones have been.
+  constexpr size_t kRemembered = 16;
+  std::vector<ValueId> args;
+  for (const ValueId arg : edge.args) args.push_back(bound_to(place.bound, g_.resolve(arg)));
+  const std::vector<ValueId>& params = g_[edge.to].params;
+  for (size_t p = 0; p < params.size() && p < args.size(); ++p) {
+    if (place.bound.size() >= kRemembered) place.bound.erase(place.bound.begin());
+    place.bound.emplace_back(params[p], args[p]);
+  }
+  place.at = {edge.to, 0};
+  place.args = std::move(args);
+}
+
+// False: there is no telling any more what the place corresponds to.
+bool Match::meets_again(const Cursor& a, const Cursor& b, bool& seen) {
+  constexpr size_t kMostCopies = 8;
+  std::vector<Cursor>& known = pairs_[a];
+  seen = std::find(known.begin(), known.end(), b) != known.end();
+  if (!seen) known.push_back(b);
+  return known.size() <= kMostCopies;
 }
 
 bool Match::walk(Place a, Place b) {
@@ -91,15 +123,18 @@ bool Match::walk(Place a, Place b) {
     if (!advance(b, true)) return false;
     // Both have left for the same place.
     if (a.at == b.at) return true;
-    const auto [seen, fresh] = pairs_.emplace(a.at, b.at);
-    if (!fresh) return seen->second == b.at;
+    bool seen = false;
+    if (!meets_again(a.at, b.at, seen)) return false;
+    if (seen) return true;
+    bound_a_ = a.bound;
+    bound_b_ = b.bound;
     if (a.at.index == 0 && b.at.index == 0) meet(a.at.block, b.at.block);
     if (at_end(a.at) || at_end(b.at)) {
-      return at_end(a.at) && at_end(b.at) && exits(a.at.block, b.at.block);
+      return at_end(a.at) && at_end(b.at) && exits(a, b);
     }
     const ValueId x = g_[a.at.block].items[a.at.index], y = g_[b.at.block].items[b.at.index];
     if (!same_item(x, y) || !same_handlers(a.at.block, b.at.block)) return false;
-    values_[x] = y;
+    values_[x].push_back(y);
     copied_.insert(y);
     ++a.at.index;
     ++b.at.index;
@@ -110,15 +145,17 @@ void Match::meet(BlockId a, BlockId b) {
   const auto &x = g_[a].params, &y = g_[b].params;
   copied_.insert(y.begin(), y.end());
   if (x.size() != y.size()) return;
-  for (size_t i = 0; i < x.size(); ++i) values_[x[i]] = y[i];
+  for (size_t i = 0; i < x.size(); ++i) values_[x[i]].push_back(y[i]);
 }
 
 // A statement of the body that protects something protects the same in the copy.
 bool Match::same_handlers(BlockId a, BlockId b) {
   const HandlerId x = g_[a].handler, y = g_[b].handler;
-  const bool nested = x != outer_a_, nested_too = y != outer_b_;
+  const bool nested = x != outer_a_ && g_.within(x, outer_a_);
+  const bool nested_too = y != outer_b_ && g_.within(y, outer_b_);
   if (nested != nested_too) return false;
-  if (!nested) return true;
+  // What has left the regions around the body as well is the same code or none of either.
+  if (!nested) return x == y || (x == outer_a_ && y == outer_b_);
   const auto [seen, fresh] = handlers_.emplace(x, y);
   if (!fresh) return seen->second == y;
   if (g_.handlers[x.index()].kind != g_.handlers[y.index()].kind) return false;
@@ -142,7 +179,7 @@ bool Match::finish(Place b) {
   while (at_end(b.at) && g_[b.at.block].exit == ExitKind::Goto) {
     const ir::Edge& edge = g_[b.at.block].next[0];
     if (!edge.args.empty() || edge.to == b.at.block) break;
-    b = {{edge.to, 0}, {}};
+    enter(b, edge);
   }
   CopyEnd end{b.at, {}};
   if (b.at.index == 0) end.args = std::move(b.args);
@@ -153,8 +190,8 @@ bool Match::finish(Place b) {
   return ends_.size() <= 16;
 }
 
-bool Match::exits(BlockId a, BlockId b) {
-  const ir::Block &x = g_[a], &y = g_[b];
+bool Match::exits(const Place& a, const Place& b) {
+  const ir::Block &x = g_[a.at.block], &y = g_[b.at.block];
   if (x.exit != y.exit || x.operands.size() != y.operands.size()) return false;
   if (x.exit == ExitKind::Reraise && entry_.valid()) return true;
   const size_t compared = x.exit == ExitKind::ForIter ? 1 : x.operands.size();
@@ -162,12 +199,16 @@ bool Match::exits(BlockId a, BlockId b) {
     if (!same_value(x.operands[i], y.operands[i])) return false;
   }
   for (size_t i = compared; i < x.operands.size(); ++i) {
-    values_[g_.resolve(x.operands[i])] = g_.resolve(y.operands[i]);
+    values_[g_.resolve(x.operands[i])].push_back(g_.resolve(y.operands[i]));
   }
   for (uint8_t k = 0; k < 2; ++k) {
     const ir::Edge &to_a = x.next[k], &to_b = y.next[k];
     if (to_a.to.valid() != to_b.to.valid()) return false;
-    if (to_a.to.valid()) todo_.push_back({{{to_a.to, 0}, to_a.args}, {{to_b.to, 0}, to_b.args}});
+    if (!to_a.to.valid()) continue;
+    Pair pair{a, b};
+    enter(pair.a, to_a);
+    enter(pair.b, to_b);
+    todo_.push_back(std::move(pair));
   }
   return true;
 }
@@ -190,8 +231,16 @@ bool Match::same_operands(ValueId x, ValueId y) const {
 bool Match::same_value(ValueId x, ValueId y) const {
   x = g_.resolve(x);
   y = g_.resolve(y);
+  const ValueId p = bound_to(bound_a_, x), q = bound_to(bound_b_, y);
+  return same_source(x, y) || (p != x && same_source(p, y)) ||
+         (q != y && (same_source(x, q) || same_source(p, q)));
+}
+
+bool Match::same_source(ValueId x, ValueId y) const {
   const auto known = values_.find(x);
-  if (known != values_.end()) return known->second == y;
+  if (known != values_.end()) {
+    return std::find(known->second.begin(), known->second.end(), y) != known->second.end();
+  }
   if (x == y) return true;
   const ir::Value &a = g_[x], &b = g_[y];
   if (a.kind != b.kind || a.kind == ValueKind::Instr) return false;

@@ -41,9 +41,12 @@ class Match {
   static bool same_rest(const Graph& graph, const CopyEnd& a, const CopyEnd& b);
 
  private:
+  // What parameters of blocks stand for on the way that has been walked.
+  using Bindings = std::vector<std::pair<ValueId, ValueId>>;
   struct Place {
     Cursor at;
-    std::vector<ValueId> args;  // brought to the block by the edge that led here
+    std::vector<ValueId> args{};  // brought to the block by the edge that led here
+    Bindings bound{};
   };
   struct Pair {
     Place a, b;
@@ -53,12 +56,15 @@ class Match {
 
   bool run();
   bool walk(Place a, Place b);
-  bool exits(BlockId a, BlockId b);
+  bool exits(const Place& a, const Place& b);
+  void enter(Place& place, const ir::Edge& edge) const;
+  bool meets_again(const Cursor& a, const Cursor& b, bool& seen);
   bool finish(Place b);
   bool ends_agree() const;
   bool same_item(ValueId x, ValueId y) const;
   bool same_operands(ValueId x, ValueId y) const;
   bool same_value(ValueId x, ValueId y) const;
+  bool same_source(ValueId x, ValueId y) const;
   bool same_handlers(BlockId a, BlockId b);
   bool is_marker(const Cursor& c) const;
   bool drops_outer_value(const Cursor& c);
@@ -71,9 +77,11 @@ class Match {
   BlockId entry_;  // of the handler; invalid: two rests are compared
   HandlerId outer_a_, outer_b_;
   std::vector<Pair> todo_;
-  std::map<Cursor, Cursor> pairs_;
+  // What the compiler has copied once more meets several places.
+  std::map<Cursor, std::vector<Cursor>> pairs_;
   std::map<HandlerId, HandlerId> handlers_;
-  std::unordered_map<ValueId, ValueId> values_;
+  std::unordered_map<ValueId, std::vector<ValueId>> values_;
+  Bindings bound_a_, bound_b_;          // of the places that are compared
   std::unordered_set<ValueId> copied_;  // values of the copy
   std::vector<CopyEnd> ends_;
   ValueId dropped_;

@@ -3,6 +3,7 @@
 #include "structure/conditions.h"
 #include "structure/emit.h"
 #include "structure/handlers.h"
+#include "structure/headers.h"
 #include "structure/joins.h"
 #include "structure/patterns.h"
 #include "structure/rotate.h"
@@ -43,6 +44,7 @@ Result<ast::ListId> recover(const ir::Function& function, ast::Tree& tree,
     graph.thread_empty_blocks();
     // Only now is the test of a loop one value, and the copy of it as well.
     undo_rotation(graph);
+    place_loop_headers(graph);
     Expressions expressions(graph.f, tree, bodies);
     return Emitter(graph, tree, expressions).run();
   } catch (const NotStructured& reason) {

@@ -135,10 +135,11 @@ Symbols symbols_of(const object::Module& module, const ir::Function& function, S
   const Names free(code.freevars.begin(), code.freevars.end());
 
   Names globals = uses.global_bindings;
-  // Class bodies read names by LOAD_NAME; an inlined comprehension in them does not.
+  // Classes and modules read names by LOAD_NAME; an inlined comprehension in them does not.
   const bool is_hidden = std::find(code.localspluskinds.begin(), code.localspluskinds.end(),
                                    LocalKind::Hidden) != code.localspluskinds.end();
-  if (scope == ScopeKind::Class && !uses.has_inlined_comprehension && !is_hidden) {
+  const bool reads_names = scope == ScopeKind::Class || scope == ScopeKind::Module;
+  if (reads_names && !uses.has_inlined_comprehension && !is_hidden) {
     globals.insert(uses.global_loads.begin(), uses.global_loads.end());
   }
   symbols.globals = sorted(module, globals);

@@ -144,6 +144,7 @@ class Tails {
   // What makes two tails equal; nothing if the tail depends on what lies before it.
   std::optional<std::vector<uint32_t>> key_of(BlockId id, size_t begin) const {
     const ir::Block& block = g_[id];
+    const bool raises_again = block.exit == ExitKind::Raise && block.operands.empty();
     if (begin == 0 && !block.params.empty()) return std::nullopt;
     std::unordered_map<ValueId, uint32_t> inside;
     std::vector<uint32_t> key{
@@ -157,8 +158,8 @@ class Tails {
     if (block.exit == ExitKind::Goto) {
       if (!block.next[0].args.empty()) return std::nullopt;
       key.push_back(block.next[0].to.value);
-      key.push_back(g_.exceptions_at(id, begin));
     }
+    key.push_back(g_.exceptions_at(id, begin));
     for (size_t i = begin; i < block.items.size(); ++i) {
       const ir::Value& value = g_[block.items[i]];
       if (value.kind != ValueKind::Instr) return std::nullopt;
@@ -167,7 +168,8 @@ class Tails {
       for (const ValueId operand : g_.f.operands(value)) add_operand(operand);
       inside.emplace(block.items[i], static_cast<uint32_t>(inside.size()));
     }
-    if (inside.empty()) return std::nullopt;  // it returns what was computed elsewhere
+    if (inside.empty() && !raises_again)
+      return std::nullopt;  // it returns what was computed elsewhere
     for (const ValueId operand : block.operands) add_operand(operand);
     return key;
   }

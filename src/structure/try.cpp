@@ -11,8 +11,31 @@ namespace pellucid::structure {
 using ast::ListId;
 using ast::NodeId;
 
+// Where control that leaves a region comes to: loops that it leaves on its way drop their
+// iterators. Invalid if it returns from within such a loop, which is a statement where it leaves.
+BlockId Emitter::landing(BlockId block, const Scope& scope) const {
+  bool leaves_loop = false;
+  for (size_t steps = 0; steps <= graph_.size(); ++steps) {
+    block = skip_markers(block, scope);
+    if (left_by_jump(block)) break;
+    const ir::Block& b = graph_[block];
+    if (only_returns(block)) return leaves_loop ? BlockId() : block;
+    const bool drops =
+        !b.items.empty() && std::all_of(b.items.begin(), b.items.end(), [&](ValueId item) {
+          const ir::Value& value = graph_[item];
+          return value.kind == ValueKind::Instr &&
+                 (value.op == Op::PopExcept || (value.op == Op::Pop && value.b == 1));
+        });
+    if (b.exit != ExitKind::Goto || !drops || !b.params.empty() || loop_at(block)) break;
+    if (block == scope.follow || is_jump_target(block, scope)) break;
+    leaves_loop = true;
+    block = b.next[0].to;
+  }
+  return block;
+}
+
 // The blocks outside a region that its blocks lead to, markers skipped; each once.
-std::vector<BlockId> Emitter::exits_of(HandlerId handler) const {
+std::vector<BlockId> Emitter::exits_of(HandlerId handler, const Scope& scope) const {
   std::vector<BlockId> region = protection_->region(handler);
   std::sort(region.begin(), region.end(), [&](BlockId a, BlockId b) {
     return analysis_.number[a.index()] < analysis_.number[b.index()];
@@ -22,8 +45,8 @@ std::vector<BlockId> Emitter::exits_of(HandlerId handler) const {
   for (const BlockId block : region) {
     for (const ir::Edge& edge : graph_[block].next) {
       if (!edge.to.valid() || graph_.within(graph_[edge.to].handler, handler)) continue;
-      const BlockId target = skip_markers(edge.to);
-      if (left_by_jump(target)) continue;
+      const BlockId target = landing(edge.to, scope);
+      if (!target.valid() || left_by_jump(target)) continue;
       if (known.insert(target).second) targets.push_back(target);
     }
   }
@@ -46,7 +69,7 @@ BlockId Emitter::end_of_clauses(HandlerId handler) const {
 }
 
 // Where a `try` goes on behind its finally body, if that says so by itself.
-BlockId Emitter::end_of_finally(HandlerId handler) const {
+BlockId Emitter::end_of_finally(HandlerId handler, const Scope& scope) const {
   const BlockId entry = graph_.f.handlers[handler.index()].entry;
   std::unordered_set<BlockId> seen{entry};
   std::vector<BlockId> todo{entry};
@@ -54,7 +77,7 @@ BlockId Emitter::end_of_finally(HandlerId handler) const {
     const ir::Block& block = graph_[todo.back()];
     todo.pop_back();
     if (block.exit == ExitKind::Reraise) {
-      if (block.next[0].to.valid()) return skip_markers(block.next[0].to);
+      if (block.next[0].to.valid()) return skip_markers(block.next[0].to, scope);
       continue;
     }
     for (const ir::Edge& edge : block.next) {
@@ -65,7 +88,8 @@ BlockId Emitter::end_of_finally(HandlerId handler) const {
 }
 
 // The same for the clauses of its handler: blocks that the handler's entry does not dominate.
-std::vector<Emitter::ClauseEnd> Emitter::exits_of_clauses(HandlerId handler) const {
+std::vector<Emitter::ClauseEnd> Emitter::exits_of_clauses(HandlerId handler,
+                                                          const Scope& scope) const {
   const BlockId entry = graph_.f.handlers[handler.index()].entry;
   const BlockId unmatched = end_of_clauses(handler);
   std::vector<ClauseEnd> targets;
@@ -84,13 +108,14 @@ std::vector<Emitter::ClauseEnd> Emitter::exits_of_clauses(HandlerId handler) con
         if (seen.insert(to).second) todo.push_back(to);
         return;
       }
-      ClauseEnd end{skip_markers(to), false, false};
+      ClauseEnd end{landing(to, scope), false, false};
+      if (!end.to.valid()) return;
       end.is_left = left_by_jump(block) || left_by_jump(to) || left_by_jump(end.to);
       for (BlockId from = block, next = to;; from = next, next = graph_[next].next[0].to) {
         const auto& items = graph_[from].items;
         const uint32_t last =
             items.empty() ? graph_[from].exit_offset : graph_[items.back()].offset;
-        const bool jumps = graph_[next].offset > last + 2 || graph_[next].offset < last;
+        const bool jumps = graph_[next].offset > last + 4 || graph_[next].offset < last;
         end.is_far = end.is_far || jumps || graph_[from].exit != ExitKind::Goto;
         if (next == end.to) break;
       }
@@ -139,6 +164,9 @@ BlockId Emitter::pick_follow(const std::vector<BlockId>& targets, const Scope& s
 BlockId Emitter::protected_region(HandlerId handler, BlockId block, const Scope& scope,
                                   Statements& out) {
   out.settle();
+  if (const BlockId label = label_of(handler, scope); label.valid()) {
+    return labelled(block, label, scope, out);
+  }
   switch (graph_.handlers[handler.index()].kind) {
     case HandlerKind::With:
       return with_statement(handler, block, scope, out);
@@ -157,7 +185,7 @@ BlockId Emitter::protected_region(HandlerId handler, BlockId block, const Scope&
 BlockId Emitter::with_statement(HandlerId handler, BlockId block, const Scope& scope,
                                 Statements& out) {
   const HandlerInfo& info = graph_.handlers[handler.index()];
-  const BlockId follow = skip_markers(info.swallowed);
+  const BlockId follow = skip_markers(info.swallowed, scope);
   const ListId body = list(block, {follow, scope.loop, handler});
   const auto manager = context_.managers.find(info.exit);
   if (manager == context_.managers.end()) fail("a with statement without a manager", block);
@@ -180,8 +208,8 @@ int32_t Emitter::first_line(ListId body) const {
 
 BlockId Emitter::try_finally(HandlerId handler, BlockId block, const Scope& scope,
                              Statements& out) {
-  BlockId follow = end_of_finally(handler);
-  if (!follow.valid()) follow = pick_follow(exits_of(handler), scope);
+  BlockId follow = end_of_finally(handler, scope);
+  if (!follow.valid()) follow = pick_follow(exits_of(handler, scope), scope);
   if (follow == block) fail("a try statement that goes on at its own start", block);
   bool falls = false;
   const ListId body = list(block, {follow, scope.loop, handler}, &falls);
@@ -226,7 +254,7 @@ ListId Emitter::clauses(HandlerId handler, const Scope& scope) {
 }
 
 // Whether a clause comes to its end without a `continue`, which would have a line of its own.
-bool Emitter::falls_through(BlockId entry, BlockId to) const {
+bool Emitter::falls_through(BlockId entry, BlockId to, const Scope& scope) const {
   std::unordered_set<int32_t> lines, ends;
   std::vector<BlockId> todo{entry};
   while (!todo.empty()) {
@@ -236,7 +264,8 @@ bool Emitter::falls_through(BlockId entry, BlockId to) const {
     todo.insert(todo.end(), dominated.begin(), dominated.end());
     const ir::Block& block = graph_[id];
     if (block.exit != ExitKind::Goto) lines.insert(block.exit_line);
-    const bool leads_there = block.exit == ExitKind::Goto && skip_markers(block.next[0].to) == to;
+    const bool leads_there =
+        block.exit == ExitKind::Goto && skip_markers(block.next[0].to, scope) == to;
     for (const ValueId item : block.items) {
       const ir::Value& value = graph_[item];
       const bool leaves = value.kind == ValueKind::Instr && value.op == Op::PopExcept;
@@ -250,15 +279,15 @@ bool Emitter::falls_through(BlockId entry, BlockId to) const {
 // Where control goes on behind a `try` with clauses, and what follows its body only.
 Emitter::TryEnds Emitter::ends_of_try(HandlerId handler, const Scope& scope) const {
   const BlockId entry = graph_.f.handlers[handler.index()].entry;
-  const std::vector<BlockId> ends = exits_of(handler);
+  const std::vector<BlockId> ends = exits_of(handler, scope);
   std::vector<BlockId> clause_ends;
   const BlockId unmatched = end_of_clauses(handler);
   // What stands behind the clauses: the `else`, or what the statement is followed by.
   BlockId behind = unmatched.valid() ? graph_[unmatched].next[0].to : BlockId();
-  if (behind.valid()) behind = skip_markers(behind);
+  if (behind.valid()) behind = skip_markers(behind, scope);
   BlockId fallen_to;  // by a clause, other than to what is behind
   bool meets = false;
-  for (const ClauseEnd& end : exits_of_clauses(handler)) {
+  for (const ClauseEnd& end : exits_of_clauses(handler, scope)) {
     if (end.is_left) continue;
     clause_ends.push_back(end.to);
     meets = meets || end.to == behind;
@@ -270,33 +299,35 @@ Emitter::TryEnds Emitter::ends_of_try(HandlerId handler, const Scope& scope) con
   if (behind.valid() && (is_jump_target(behind, scope) || only_returns(behind))) {
     return {behind, {}};
   }
+  const auto is_code = [&](BlockId end) {
+    return !is_jump_target(end, scope) && end != scope.follow && !only_returns(end);
+  };
   const std::unordered_set<BlockId> ends_clause(clause_ends.begin(), clause_ends.end());
-  std::vector<BlockId> common, all;
-  for (const BlockId end : clause_ends) {
-    // A return that drops a loop's iterator on its way is a statement of the clause.
-    const auto& ways = graph_.ways_into(end);
-    const bool leaves_loop = std::any_of(ways.begin(), ways.end(), [&](const Way& way) {
-      const auto& items = graph_[way.from].items;
-      if (items.empty()) return false;
-      const ir::Value& last = graph_[items.back()];
-      return last.kind == ValueKind::Instr && last.op == Op::Pop && last.b == 1;
-    });
-    if (!only_returns(end) || !leaves_loop) all.push_back(end);
-  }
-  BlockId orelse;
+  std::vector<BlockId> common, all = clause_ends;
+  BlockId orelse, after_clause, after_both;
+  bool body_falls = false, clause_falls = false;
   for (const BlockId end : ends) {
     const bool shared = ends_clause.count(end) > 0;
     // A return that is laid out before the clauses is a statement of the body.
     const bool returns = only_returns(end) && graph_[end].offset < graph_[entry].offset;
     if (shared) common.push_back(end);
     if (!shared && !returns) all.push_back(end);
-    if (!is_jump_target(end, scope) && end != scope.follow && !only_returns(end)) orelse = end;
+    if (is_code(end)) (shared ? after_both : orelse) = end;
+    body_falls |= end == scope.follow && !is_jump_target(end, scope);
   }
+  for (const BlockId end : clause_ends) {
+    if (is_code(end) && !after_clause.valid()) after_clause = end;
+    clause_falls |= end == scope.follow && !is_jump_target(end, scope);
+  }
+  // Code behind a clause, which no jump statement can name, is what follows the statement.
+  if (after_both.valid()) return {after_both, orelse};
+  if (after_clause.valid()) return {after_clause, orelse};
   if (behind.valid()) orelse = behind;
+  if (clause_falls) return {scope.follow, orelse};
+  // With code of its own besides, the body needs a label (labels.cpp).
+  if (body_falls && !behind.valid()) return {orelse.valid() ? orelse : scope.follow, {}};
   const BlockId both = pick_follow(common, scope);
-  if (both.valid() && (!orelse.valid() || !is_jump_target(both, scope))) {
-    return {both, orelse == both ? BlockId() : orelse};
-  }
+  if (both.valid() && (!orelse.valid() || !is_jump_target(both, scope))) return {both, orelse};
   if (!orelse.valid()) return {pick_follow(all, scope), {}};
   const BlockId after = pick_follow(clause_ends, scope);
   const bool jumps = after.valid() && is_jump_target(after, scope);
@@ -304,17 +335,17 @@ Emitter::TryEnds Emitter::ends_of_try(HandlerId handler, const Scope& scope) con
   const bool returns = after.valid() && only_returns(after) && analysis_.dominates(entry, after);
   const bool may_continue = jumps && graph_[orelse].offset > graph_[entry].offset;
   if (!after.valid() || returns || (jumps && after != scope.follow) ||
-      (may_continue && !falls_through(entry, after))) {
+      (may_continue && !falls_through(entry, after, scope))) {
     return {orelse, {}};  // the clauses never get there by themselves
   }
-  return {after, orelse == after ? BlockId() : orelse};
+  return {after, orelse};
 }
 
 // The clauses of `except*` come to their end by themselves or raise: no jump can leave them.
 Emitter::TryEnds Emitter::ends_of_star(HandlerId handler, const Scope& scope) const {
-  const std::vector<ClauseEnd> left = exits_of_clauses(handler);
+  const std::vector<ClauseEnd> left = exits_of_clauses(handler, scope);
   const BlockId after = left.empty() ? BlockId() : left[0].to;
-  const std::vector<BlockId> ends = exits_of(handler);
+  const std::vector<BlockId> ends = exits_of(handler, scope);
   // What the body itself falls through to is no `else`; a jump may lead there all the same.
   const bool falls = std::find(ends.begin(), ends.end(), after) != ends.end();
   BlockId orelse;
@@ -346,7 +377,7 @@ BlockId Emitter::try_except(HandlerId handler, BlockId block, const Scope& scope
   BlockId body_follow = orelse.valid() ? orelse : follow;
   if (is_star && follow.valid() && !orelse.valid()) {
     // The body may end in a copy of what comes after the statement.
-    for (const BlockId end : exits_of(handler)) {
+    for (const BlockId end : exits_of(handler, scope)) {
       if (same_return(end, follow)) body_follow = end;
     }
   }

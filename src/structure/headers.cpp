@@ -1,0 +1,52 @@
+#include "structure/headers.h"
+
+#include "structure/analysis.h"
+
+namespace pellucid::structure {
+namespace {
+
+// The innermost region around the header that every jump back lies in.
+HandlerId region_of(const Graph& graph, const Loop& loop) {
+  HandlerId region = graph[loop.header].handler;
+  for (const Way& way : loop.back_edges) {
+    while (region.valid() && !graph.within(graph[way.from].handler, region)) {
+      region = graph.handlers[region.index()].outer;
+    }
+  }
+  return region;
+}
+
+void put_in_front(Graph& graph, BlockId header, HandlerId region) {
+  ir::Block empty;
+  empty.handler = region;
+  empty.exc_depth = graph[header].exc_depth;
+  empty.offset = graph[header].offset;
+  empty.exit_offset = empty.offset;
+  empty.exit_line = graph[header].exit_line;
+  empty.next[0].to = header;
+  graph.f.blocks.push_back(std::move(empty));
+  const BlockId fresh(graph.size() - 1);
+  for (const Way& way : std::vector<Way>(graph.ways_into(header))) {
+    graph.redirect(way.from, way.edge, fresh);
+  }
+}
+
+}  // namespace
+
+void place_loop_headers(Graph& graph) {
+  for (const BlockId id : std::vector<BlockId>(graph.order())) {
+    if (graph[id].exit == ExitKind::ForIter && graph[id].params.empty() &&
+        !graph[id].items.empty() && graph.ways_into(id).size() > 1) {
+      graph.split(id, graph[id].items.size());
+    }
+  }
+  graph.recompute();
+  for (const Loop& loop : analyse(graph).loops) {
+    if (!graph[loop.header].params.empty()) continue;
+    const HandlerId region = region_of(graph, loop);
+    if (region != graph[loop.header].handler) put_in_front(graph, loop.header, region);
+  }
+  graph.recompute();
+}
+
+}  // namespace pellucid::structure
