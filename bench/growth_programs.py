@@ -5,6 +5,7 @@ the function from a size to the source. `compile_all` turns them into .pyc files
 interpreter. The bench fits exponents to them, the tests compare two sizes of each.
 """
 
+import json
 import subprocess
 from pathlib import Path
 from typing import Callable, Dict, Iterable, List, NamedTuple, Sequence, Tuple
@@ -240,7 +241,6 @@ FAMILIES: Dict[str, Family] = {
     "operands-and": Family(ROW, expression("a", " and b[{i}]")),
     "operands-or": Family(ROW, expression("a", " or b[{i}]")),
     "operands-if": Family(ROW, expression("a", " or b[{i}] and c", ": g()", lead="if ")),
-    "operands-mixed": Family(DEEP, expression("(" * 60 + "a", " and b) or c", ")" * 0)),
     "operands-sum": Family(ROW, expression("a", " + b[{i}]")),
     "comparisons": Family(ROW, expression("a", " < b[{i}]")),
     "ternaries": Family(DEEP, expression("", "a if b[{i}] else ", "c")),
@@ -310,8 +310,6 @@ thread.join()
 
 def compile_sources(python: str, sources: Dict[Path, str]) -> List[Path]:
     """Write a .pyc for each source that `python` compiles; return those."""
-    import json
-
     lines = "".join(json.dumps([str(path), text]) + "\n" for path, text in sources.items())
     done = subprocess.run(
         [python, "-c", COMPILER], input=lines, stdout=subprocess.PIPE, text=True, check=True

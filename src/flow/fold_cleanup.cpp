@@ -130,6 +130,7 @@ Regions regions_of(const object::Module& module, const bytecode::Stream& stream,
     fold_cleanups(result);
     fold_stop_iteration_wrapper(result);
     fold_send_loops(result);
+    fold_shortcuts(result, module);
   }
   find_parents(result);
   return result;

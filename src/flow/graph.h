@@ -18,6 +18,8 @@
 //     POP_EXCEPT, RERAISE 1) is gone; its blocks are protected by what protects it, and unwinding
 //     restores the state as the block stack of 3.10 does. The same for the StopIteration wrapper
 //     that 3.12+ puts around generators, and for CLEANUP_THROW: a SEND loop is one YieldFrom.
+//   * The loop that 3.14 puts in front of `any(...)`, `all(...)` and `tuple(...)` is gone: the call
+//     behind it does the same.
 //
 // Blocks are as few as that allows, and shaped alike in all versions:
 //

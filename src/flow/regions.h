@@ -6,6 +6,8 @@
 //     by whatever protects the cleanup handler.
 //   * The wrapper of 3.12+ generators, `CALL_INTRINSIC_1 3; RERAISE 1`, protects everything else.
 //   * A SEND loop with its CLEANUP_THROW handler is one YieldFrom.
+//   * The loop that 3.14 puts in front of `any(...)`, `all(...)` and `tuple(...)` of a generator
+//     expression does what the call behind it does.
 //
 // Instructions keep their indices; those that are folded away are marked `gone`.
 //
@@ -55,5 +57,8 @@ Regions regions_of(const object::Module& module, const bytecode::Stream& stream,
 
 // The SEND loops, in place (fold_send.cpp).
 void fold_send_loops(Regions& regions);
+
+// The loops in front of calls of any, all and tuple, in place (fold_shortcut.cpp).
+void fold_shortcuts(Regions& regions, const object::Module& module);
 
 }  // namespace pellucid::flow

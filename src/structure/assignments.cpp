@@ -272,9 +272,10 @@ bool Statements::unpacks_into_targets(std::span<const ValueId> items, size_t i) 
 }
 
 // `def f(*args: *Ts)`: the annotation is unpacked into the one element that goes into the tuple of
-// annotations.
+// annotations, or into the dict that 3.14's `__annotate__` returns.
 bool Statements::annotates(std::span<const ValueId> items, size_t i) const {
   const Graph& g = c_.graph;
+  const bool is_lazy = c_.tree.text(c_.tree.module()[g.f.code].name) == "__annotate__";
   const auto uses = [&](ValueId item, ValueId wanted) {
     const auto all = operands(item);
     return std::any_of(all.begin(), all.end(),
@@ -290,6 +291,7 @@ bool Statements::annotates(std::span<const ValueId> items, size_t i) const {
       const bool packs = value.op == Op::BuildTuple || value.op == Op::BuildMap ||
                          value.op == Op::BuildConstKeyMap;
       if (packs && uses(items[k], element)) packed = items[k];
+      if (packed.valid() && is_lazy) return true;
     } else if (uses(items[k], packed)) {
       return (value.op == Op::MakeFunction || value.op == Op::SetFunctionAttribute) &&
              (value.a & bytecode::kAnnotations) != 0;

@@ -1,5 +1,6 @@
 #include "structure/blocks.h"
 
+#include <algorithm>
 #include <string>
 
 #include "structure/expressions.h"
@@ -47,6 +48,8 @@ class Normaliser {
     const Kind kind = tree_.kind(task.node);
     if (kind == Kind::Slice && !task.is_subscript) {
       make_call(task.node);
+    } else if (kind == Kind::Assign) {
+      keep_unpacked(task.node);
     } else if (kind == Kind::Constant) {
       const Const constant = *constant_of(tree_, task.node);
       if (constant.kind == ConstKind::Code) {
@@ -94,6 +97,29 @@ class Normaliser {
     std::vector<NodeId> args = {bound(slice.lower), bound(slice.upper)};
     if (slice.step.valid()) args.push_back(slice.step);
     tree_.set(node, ast::Call{name_node(tree_, "slice", at), tree_.list(args), {}});
+  }
+
+  // 3.14 stores the elements of a short tuple display one by one. This tuple was unpacked, so it
+  // was a constant before anybody saw what becomes of it.
+  void keep_unpacked(NodeId node) {
+    if (tree_.module().version.minor < 14) return;
+    auto assign = tree_.as<ast::Assign>(node);
+    const auto targets = tree_.items(assign.targets);
+    const Const* constant = constant_of(tree_, assign.value);
+    if (targets.size() != 1 || !tree_.is(targets[0], Kind::Tuple) || !constant ||
+        constant->kind != ConstKind::Tuple) {
+      return;
+    }
+    const auto names = tree_.items(tree_.as<ast::Tuple>(targets[0]).elts);
+    const bool has_star = std::any_of(names.begin(), names.end(),
+                                      [&](NodeId name) { return tree_.is(name, Kind::Starred); });
+    if (has_star || names.size() != constant->items.size() || names.size() > 3) return;
+    const ast::Where at = tree_.where(node);
+    Const yes;
+    yes.kind = ConstKind::True;
+    const NodeId test = tree_.add(ast::Constant{tree_.module().add(yes)}, at);
+    assign.value = tree_.add(ast::IfExp{test, assign.value, none_node(tree_, at)}, at);
+    tree_.set(node, assign);
   }
 
   void write_slice(NodeId node, const Const& slice) {

@@ -40,7 +40,19 @@ void strip_tail_returns(ast::Tree& tree, std::vector<ast::NodeId>& body, bool is
 // there is none.
 bool fold_annotations(ast::Tree& tree, std::vector<ast::NodeId>& body, object::CodeId code);
 
-// The same for the `__annotate__` function of 3.14, which goes.
-void fold_annotate_function(ast::Tree& tree, std::vector<ast::NodeId>& body);
+// One entry of the dict that 3.14's `__annotate__` makes.
+struct LazyAnnotation {
+  Symbol name;
+  ast::NodeId annotation;
+  int64_t index = -1;  // in `__conditional_annotations__`; -1: unconditional
+};
+
+// Takes `__annotate__` and the set of conditional annotations out of the body of a module or class.
+std::vector<LazyAnnotation> take_lazy_annotations(ast::Tree& tree, std::vector<ast::NodeId>& body);
+// Makes annotated assignments of what was taken.
+void place_lazy_annotations(ast::Tree& tree, std::vector<ast::NodeId>& body,
+                            const std::vector<LazyAnnotation>& annotations);
+// Whether there is an annotated assignment; `conditional`: one below the top of the body.
+bool has_annotation(ast::Tree& tree, std::vector<ast::NodeId> body, bool conditional);
 
 }  // namespace pellucid::structure

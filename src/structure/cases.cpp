@@ -1,4 +1,6 @@
 // Patterns and `match` statements as nodes of the tree.
+#include <algorithm>
+
 #include "structure/emit.h"
 
 namespace pellucid::structure {
@@ -10,10 +12,16 @@ NodeId Statements::pattern(PatternId id) {
   if (!id.valid()) return c_.tree.add(ast::MatchAs{});
   const Pattern pattern = c_.graph.patterns[id.index()];
   const ast::Where at;
-  const Symbol name = pattern.name;
-  if (pattern.kind == PatternKind::Any) return c_.tree.add(ast::MatchAs{NodeId(), name}, at);
-  const NodeId node = pattern_of(pattern, at);
-  return name.valid() ? c_.tree.add(ast::MatchAs{node, name}, at) : node;
+  std::span<const Symbol> names = pattern.names;
+  NodeId node;
+  if (pattern.kind == PatternKind::Any) {
+    node = c_.tree.add(ast::MatchAs{NodeId(), names.empty() ? Symbol() : names[0]}, at);
+    if (!names.empty()) names = names.subspan(1);
+  } else {
+    node = pattern_of(pattern, at);
+  }
+  for (const Symbol name : names) node = c_.tree.add(ast::MatchAs{node, name}, at);
+  return node;
 }
 
 // Nesting is as deep as the source's, which the compiler's own parser bounds.
@@ -63,7 +71,7 @@ NodeId Statements::pattern_of(const Pattern& p, ast::Where at) {
     case PatternKind::Class: {
       std::vector<NodeId> names;
       for (const object::ConstId name :
-           std::vector<object::ConstId>(tree.module()[p.names].items)) {
+           std::vector<object::ConstId>(tree.module()[p.attributes].items)) {
         names.push_back(tree.add(ast::Name{tree.module()[name].text}, at));
       }
       if (p.positional + names.size() != subs.size()) break;
@@ -79,54 +87,89 @@ NodeId Statements::pattern_of(const Pattern& p, ast::Where at) {
   throw NotStructured("a pattern of unknown form", 0);
 }
 
-// A case, and those behind it: they are in its `else` and go on with its subject.
+bool Emitter::tests_case(BlockId block) const {
+  const auto& items = graph_[block].items;
+  return std::any_of(items.begin(), items.end(), [&](ValueId item) {
+    const ir::Value& value = graph_[item];
+    return value.kind == ValueKind::Region && graph_.regions[value.a].kind == RegionKind::Pattern;
+  });
+}
+
+// Whether the block tests a case that goes on with the subject of those before it.
+bool Emitter::is_next_case(BlockId block) const {
+  if (!block.valid()) return false;
+  const ir::Block& b = graph_[block];
+  if (b.exit != ExitKind::Branch || b.items.empty()) return false;
+  const ir::Value& value = graph_[b.items[0]];
+  return value.kind == ValueKind::Region && value.count == 0 &&
+         graph_.regions[value.a].kind == RegionKind::Pattern;
+}
+
+NodeId Emitter::next_case(BlockId block) {
+  Statements test(context_);
+  test.run(graph_[block].items);
+  const NodeId node = test.take(graph_[block].operands[0]);
+  if (!test.list().empty() || !tree_.is(node, ast::Kind::match_case))
+    fail("a case with statements in its guard", block);
+  return node;
+}
+
+// A case and those behind it. Where all of them go on is where the first of them does that gets
+// there at all.
 BlockId Emitter::match(BlockId block, NodeId first, const Scope& scope, Statements& out,
                        bool& falls) {
-  const ir::Block b = graph_[block];
   const ast::Where at = exit_where(block);
   if (out.hard_pending() > 0) fail("a match statement inside an expression", block);
-  const BlockId meet = meeting_point(block, scope);
+  const auto subject = context_.subjects.find(first);
+  if (subject == context_.subjects.end()) fail("a case without its match statement", block);
+  const NodeId of = subject->second;
+  std::vector<BlockId> tests{block};
+  std::vector<NodeId> cases{first};
+  for (BlockId next = graph_[block].next[1].to; is_next_case(next);
+       next = graph_[next].next[1].to) {
+    if (tests.size() > graph_.size()) fail("cases that go round in a circle", block);
+    tests.push_back(next);
+    cases.push_back(next_case(next));
+  }
+  BlockId meet;
+  for (const BlockId test : tests) {
+    const BlockId point = meeting_point(test, scope);
+    // The body of a case whose guard never holds is the next case.
+    if (!point.valid() || std::find(tests.begin(), tests.end(), point) != tests.end()) continue;
+    if (!meet.valid() || only_returns(meet)) meet = point;
+  }
   Scope inner = scope;
   if (meet.valid()) inner.follow = meet;
-  const auto arm = [&](uint8_t edge, bool& arm_falls) {
+  const auto arm = [&](BlockId to, bool& arm_falls) {
     Statements statements(context_);
-    arm_falls = emit(b.next[edge].to, inner, statements);
+    arm_falls = emit(to, inner, statements);
     return statements.take_list();
   };
-  bool body_falls = false, else_falls = false;
-  ast::match_case one = tree_.as<ast::match_case>(first);
-  std::vector<NodeId> body = arm(0, body_falls);
-  std::vector<NodeId> cases{first};
-  std::vector<NodeId> rest = arm(1, else_falls);
-  bool shared = false;  // the other cases go on with what is left of `rest`
-  if (!rest.empty() && ladders_.count(rest[0])) {
-    const auto others = tree_.items(tree_.as<ast::Match>(rest[0]).cases);
-    cases.insert(cases.end(), others.begin(), others.end());
-    ladders_.erase(rest[0]);
-    rest.erase(rest.begin());
-    shared = !rest.empty();
+  bool bodies_fall = false, rest_falls = false;
+  for (size_t i = 0; i < tests.size(); ++i) {
+    const ir::Block b = graph_[tests[i]];
+    ast::match_case one = tree_.as<ast::match_case>(cases[i]);
+    if (i + 1 < tests.size() && b.next[0].to == b.next[1].to) {
+      // The guard was constant, and the body is gone.
+      one.guard = constant(object::ConstKind::False, at);
+      one.body = tree_.list({});
+    } else {
+      bool body_falls = false;
+      one.body = tree_.list(arm(b.next[0].to, body_falls));
+      bodies_fall = bodies_fall || body_falls;
+    }
+    tree_.set(cases[i], one);
   }
-  if (shared && body_falls) {
-    if (!scope.loop || inner.follow != scope.loop->header)
-      fail("a case that ends elsewhere", block);
-    body.push_back(tree_.add(ast::Continue{}, at));
-    body_falls = false;
-  }
-  one.body = tree_.list(body);
-  tree_.set(first, one);
-  if (!rest.empty() && body_falls) {
+  std::vector<NodeId> rest = arm(graph_[tests.back()].next[1].to, rest_falls);
+  if (!rest.empty() && bodies_fall) {
     const NodeId any = tree_.add(ast::MatchAs{}, at);
     cases.push_back(tree_.add(ast::match_case{any, NodeId(), tree_.list(rest)}, at));
     rest.clear();
   }
-  const auto subject = context_.subjects.find(first);
-  const NodeId of = subject == context_.subjects.end() ? NodeId() : subject->second;
-  const NodeId node = tree_.add(ast::Match{of, tree_.list(cases)}, at);
-  if (!of.valid()) ladders_.insert(node);
-  out.append(node);
+  out.append(tree_.add(ast::Match{of, tree_.list(cases)}, at));
   for (const NodeId statement : rest) out.append(statement);
-  if (meet.valid() && (body_falls || else_falls)) return meet;
-  falls = body_falls || else_falls;
+  if (meet.valid() && (bodies_fall || rest_falls)) return meet;
+  falls = bodies_fall || rest_falls;
   return {};
 }
 

@@ -152,7 +152,7 @@ class Conditions {
   // block that the result may compare once more.
   bool computes(BlockId id, ValueId result, ValueId pivot = {}) const {
     const ir::Block& block = g_[id];
-    std::unordered_map<ValueId, uint32_t> uses;
+    std::unordered_map<ValueId, uint32_t> uses, stores;
     bool defines_result = false;
     for (const ValueId item : block.items) {
       const ir::Value& value = g_[item];
@@ -160,9 +160,10 @@ class Conditions {
       if (is_pattern(item)) return false;
       if (is_op(value, Op::LoadFastAndClear) || is_op(value, Op::MakeCell)) continue;
       if (is_statement(value)) {
-        // A store whose value is used once more is a walrus.
+        // A store whose value is used once more is a walrus, but for another store: `a = b = v`.
         if (!is_name_store(value)) return false;
-        if (g_[g_.resolve(g_.f.operands(value)[0])].uses < 2) return false;
+        const ValueId stored = g_.resolve(g_.f.operands(value)[0]);
+        if (g_[stored].uses <= ++stores[stored]) return false;
       }
       for (ValueId operand : g_.f.operands(value)) {
         operand = g_.resolve(operand);

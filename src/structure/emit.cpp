@@ -83,7 +83,6 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
 ListId Emitter::run() {
   if (!analysis_.reducible) fail("a loop with several entries", graph_.entry());
   const ListId body = list(graph_.entry(), {});
-  if (!ladders_.empty()) fail("a case without its match statement", graph_.entry());
   return body;
 }
 

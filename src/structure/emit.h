@@ -43,6 +43,9 @@ class Emitter {
   // emit.cpp
   BlockId branch(BlockId block, const Scope& scope, Statements& out, bool& falls);
   BlockId match(BlockId block, ast::NodeId first, const Scope& scope, Statements& out, bool& falls);
+  bool tests_case(BlockId block) const;
+  bool is_next_case(BlockId block) const;
+  ast::NodeId next_case(BlockId block);
   BlockId meeting_point(BlockId block, const Scope& scope) const;
   void leave(BlockId block, Statements& out);
   ast::NodeId constant(object::ConstKind kind, ast::Where at);
@@ -112,7 +115,6 @@ class Emitter {
   std::unordered_set<BlockId> sure_breaks_;  // of those, where no `return` can be what leads there
   // Statements that an `assert` runs when its test fails -> its message.
   std::unordered_map<ast::NodeId, ast::NodeId> assertions_;
-  std::unordered_set<ast::NodeId> ladders_;  // Match nodes that go on with a subject tested before
   size_t budget_ = 0;  // blocks that may still be emitted, repetitions included
   size_t depth_ = 0;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace pellucid::structure {
 
@@ -31,11 +32,61 @@ NodeId cell(ast::Tree& tree, Symbol name, ast::Where where) {
   return tree.add(ast::Subscript{closure, index}, where);
 }
 
+// Whether one literal says the constant, without an operator or elements.
+bool is_one_literal(const object::Module& module, const Const& constant) {
+  switch (constant.kind) {
+    case ConstKind::None:
+    case ConstKind::False:
+    case ConstKind::True:
+    case ConstKind::Ellipsis:
+    case ConstKind::Str:
+    case ConstKind::Bytes:
+      return true;
+    case ConstKind::Int:
+      return constant.integer >= 0;
+    case ConstKind::BigInt:
+      return !module.text(constant.text).starts_with('-');
+    case ConstKind::Float:
+      return !std::signbit(constant.real);
+    case ConstKind::Complex:
+    case ConstKind::StopIteration:
+    case ConstKind::Tuple:
+    case ConstKind::List:
+    case ConstKind::Set:
+    case ConstKind::FrozenSet:
+    case ConstKind::Dict:
+    case ConstKind::Slice:
+    case ConstKind::Code:
+    case ConstKind::Opaque:
+      return false;
+  }
+  return false;
+}
+
+// 3.14 makes a constant of a slice whose bounds are literals. This one was built when it ran: its
+// bounds were computed from constants, as `+1` is.
+void keep_built(ast::Tree& tree, ast::Slice& slice, ast::Where where) {
+  NodeId* computed = nullptr;
+  for (NodeId* bound : {&slice.lower, &slice.upper, &slice.step}) {
+    if (!bound->valid()) continue;
+    const Const* constant = constant_of(tree, *bound);
+    if (!constant || !is_one_literal(tree.module(), *constant)) return;
+    const bool is_number = constant->kind == ConstKind::Int ||
+                           constant->kind == ConstKind::BigInt ||
+                           constant->kind == ConstKind::Float;
+    if (is_number) computed = bound;
+  }
+  if (!computed) return;
+  *computed =
+      tree.add(ast::UnaryOp{static_cast<uint32_t>(ast::UnaryOperator::UAdd), *computed}, where);
+}
+
 // BUILD_SLICE 3 says a step even if it is None; an absent bound is a None that nobody wrote.
 NodeId slice(ast::Tree& tree, std::span<const NodeId> parts, ast::Where where) {
   const auto bound = [&](NodeId part) { return is_none(tree, part) ? NodeId() : part; };
-  return tree.add(
-      ast::Slice{bound(parts[0]), bound(parts[1]), parts.size() > 2 ? parts[2] : NodeId()}, where);
+  ast::Slice node{bound(parts[0]), bound(parts[1]), parts.size() > 2 ? parts[2] : NodeId()};
+  if (tree.module().version.minor >= 14) keep_built(tree, node, where);
+  return tree.add(node, where);
 }
 
 // Whether the compiler (3.11+) would make a formatted string of `left % (count values)`. It left

@@ -213,16 +213,17 @@ void Graph::thread_empty_blocks() {
       for (size_t steps = 0; edge.to.valid() && steps < f.blocks.size(); ++steps) {
         const ir::Block& target = f.blocks[edge.to.index()];
         if (!target.items.empty() || target.exit != ExitKind::Goto ||
-            edge.to == target.next[0].to || edge.to == entry()) {
+            edge.to == target.next[0].to || edge.to == entry() || is_kept(edge.to)) {
           break;
         }
         // A block in front of a region says what repeats: the whole `try`, not its body. 3.12
         // leaves jumps back within a body without protection, but there are other ways to where
-        // they lead.
+        // they lead. Where a block stack protects (six values pushed), a jump into a body is none.
         const BlockId head = target.next[0].to;
         const HandlerId behind = f.blocks[head.index()].handler;
         if (behind != target.handler && within(behind, target.handler) &&
-            ways_into(head).size() == 1) {
+            (ways_into(head).size() == 1 ||
+             (f.handlers[behind.index()].pushes == 6 && target.offset <= f[id].offset))) {
           break;
         }
         std::vector<ValueId> args = target.next[0].args;

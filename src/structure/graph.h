@@ -95,15 +95,15 @@ struct ComprehensionStep {
 
 struct Pattern {
   PatternKind kind = PatternKind::Any;
-  Symbol name;  // that receives what is matched
-  Part value;   // Value, Singleton; Mapping: its keys; Class: the class. None if empty
+  std::vector<Symbol> names;  // that receive what is matched, in the order of binding
+  Part value;  // Value, Singleton; Mapping: its keys; Class: the class. None if empty
   std::vector<PatternId> subs;  // invalid: anything
   bool open = false;            // Sequence: may be longer
   uint32_t star = ~0u;          // Sequence: which of subs is the starred one
   size_t front = 0;             // Sequence without such: how many subs are counted from the front
   Symbol rest;                  // Mapping
   uint32_t positional = 0;      // Class
-  object::ConstId names;        // Class: of the attributes behind the positional ones
+  object::ConstId attributes;   // Class: the names of those behind the positional ones
 };
 
 struct Region {
@@ -199,12 +199,24 @@ class Graph {
   // Appends a block that a single way leads to, and that shares the handler, to its predecessor.
   bool merge_into_predecessor(BlockId id);
 
-  // Jumps over blocks without items that only go on.
+  // Jumps over blocks without items that only go on and are not kept.
   void thread_empty_blocks();
+
+  // Blocks that say something by being there.
+  void keep(BlockId id) {
+    if (kept_.size() <= id.index()) kept_.resize(id.index() + 1);
+    kept_[id.index()] = 1;
+  }
+  void keep_none() { kept_.clear(); }
+  bool is_kept(BlockId id) const { return id.index() < kept_.size() && kept_[id.index()] != 0; }
+
+  // How many blocks there were when ways were last computed.
+  size_t known_ways() const { return ways_.size(); }
 
  private:
   std::vector<std::vector<Way>> ways_;
   std::vector<uint8_t> reachable_;
+  std::vector<uint8_t> kept_;
   std::vector<BlockId> order_;
   std::vector<ValueId> alias_;
   std::vector<uint32_t> entered_;  // by block: handlers that begin here and count their exception

@@ -26,7 +26,11 @@ void put_in_front(Graph& graph, BlockId header, HandlerId region) {
   empty.next[0].to = header;
   graph.f.blocks.push_back(std::move(empty));
   const BlockId fresh(graph.size() - 1);
+  const HandlerId inside = graph[header].handler;
+  const bool on_block_stack = graph.f.handlers[inside.index()].pushes == 6;
   for (const Way& way : std::vector<Way>(graph.ways_into(header))) {
+    // To protect takes an instruction there: what comes back without it is a loop in the body.
+    if (on_block_stack && graph.within(graph[way.from].handler, inside)) continue;
     graph.redirect(way.from, way.edge, fresh);
   }
 }

@@ -174,6 +174,16 @@ class Endings {
       g_[blocks[i]].next[0].args.assign(1, args[i]);
     }
     g_[join].params.push_back(param);
+    // Below the value lies what is the same on every way.
+    std::vector<ValueId> stack = g_[blocks[0]].entry_stack;
+    for (const BlockId id : blocks) {
+      const auto& other = g_[id].entry_stack;
+      stack.resize(std::min(stack.size(), other.size()));
+      const auto differs_at = std::mismatch(stack.begin(), stack.end(), other.begin()).first;
+      stack.erase(differs_at, stack.end());
+    }
+    stack.push_back(param);
+    g_[join].entry_stack = std::move(stack);
     each_operand(join, [&](ValueId& operand) {
       if (g_.resolve(operand) == differs) operand = param;
       ++g_[g_.resolve(operand)].uses;

@@ -51,9 +51,12 @@ BlockId Emitter::label_of(HandlerId handler, const Scope& scope) const {
   // The last one: the others may lead there.
   BlockId last;
   for (const BlockId end : unnamed) {
-    const bool later =
-        !last.valid() || analysis_.number[end.index()] > analysis_.number[last.index()];
-    if (end == scope.follow || (last != scope.follow && later)) last = end;
+    if (!last.valid() || end == scope.follow) {
+      last = end;
+    } else if (last != scope.follow &&
+               analysis_.number[end.index()] > analysis_.number[last.index()]) {
+      last = end;
+    }
   }
   for (const OpenLoop* loop = scope.loop; last.valid() && loop; loop = loop->outer) {
     // A `break` leads behind the innermost loop only.

@@ -168,7 +168,7 @@ BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) 
   NodeId test;
   uint8_t stay = 0;
   bool tested = false;
-  if (b.exit == ExitKind::Branch && b.params.empty()) {
+  if (b.exit == ExitKind::Branch && b.params.empty() && !tests_case(block)) {
     const bool in0 = analysis_.contains(loop, b.next[0].to);
     const bool in1 = analysis_.contains(loop, b.next[1].to);
     if (in0 != in1 && b.next[0].args.empty() && b.next[1].args.empty()) {

@@ -11,6 +11,10 @@
 
 namespace pellucid::structure {
 
+// Keeps the blocks where alternatives meet that have nothing else to do, until fold_matches() has
+// read them: they alone tell `case 1 | 2` from two cases.
+void keep_alternatives(Graph& graph);
+
 void fold_matches(Graph& graph, const object::Module& module);
 
 }  // namespace pellucid::structure

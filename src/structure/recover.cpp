@@ -25,6 +25,7 @@ Result<ast::ListId> recover(const ir::Function& function, ast::Tree& tree,
                             const std::vector<ast::ListId>& bodies) {
   try {
     Graph graph(function);
+    keep_alternatives(graph);
     // Stack shuffling leaves blocks without items.
     graph.thread_empty_blocks();
     // Before conditions: copies of finally bodies are compared as they were compiled.

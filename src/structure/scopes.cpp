@@ -114,6 +114,19 @@ NodeId dead_statement(ast::Tree& tree, const Statements& body) {
   return tree.add(ast::If{test, tree.list(body), {}});
 }
 
+NodeId dead_annotation(ast::Tree& tree, uint32_t simple) {
+  const NodeId target = name_node(tree, "_", {});
+  return tree.add(ast::AnnAssign{target, none_node(tree, {}), NodeId(), simple});
+}
+
+// Whether the body (3.14) has a cell for the set of the annotations that were reached.
+bool has_conditional_set(const object::Module& module, CodeId code) {
+  const auto& cells = module[code].cellvars;
+  return std::any_of(cells.begin(), cells.end(), [&](Symbol cell) {
+    return module.text(cell) == "__conditional_annotations__";
+  });
+}
+
 Statements dead_code(ast::Tree& tree, const Symbols& symbols) {
   Statements dead;
   const auto name = [&](Symbol symbol) { return tree.add(ast::Name{symbol}); };
@@ -123,6 +136,11 @@ Statements dead_code(ast::Tree& tree, const Symbols& symbols) {
   for (const Symbol symbol : symbols.unused_free) dead.push_back(tree.add(ast::Expr{name(symbol)}));
   for (const Symbol symbol : symbols.unused_cells) {
     dead.push_back(tree.add(ast::Expr{tree.add(ast::Lambda{NodeId(), name(symbol)})}));
+  }
+  if (symbols.lacks_class_dict) {
+    const NodeId alias =
+        tree.add(ast::TypeAlias{name_node(tree, "_", {}), tree.list({}), none_node(tree, {})});
+    dead.push_back(alias);
   }
   if (symbols.lacks_yield) dead.push_back(tree.add(ast::Expr{tree.add(ast::Yield{})}));
   return dead;
@@ -212,14 +230,20 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function) {
     if (!statements.empty() && returns_none(tree_, statements.back())) statements.pop_back();
   } else {
     strip_tail_returns(tree_, statements, scope == ScopeKind::Class);
+    const bool is_lazy = tree_.module().version.minor >= 14;
+    std::vector<LazyAnnotation> annotations;
+    if (is_lazy) annotations = take_lazy_annotations(tree_, statements);
     fold_docstring_store(tree_, statements);
-    fold_annotate_function(tree_, statements);
+    place_lazy_annotations(tree_, statements, annotations);
   }
   Statements dead = dead_code(tree_, symbols);
   if (symbols.sets_up_annotations && !fold_annotations(tree_, statements, function.code)) {
     // Only dead code has an annotation; SETUP_ANNOTATIONS must come back all the same.
-    const NodeId target = name_node(tree_, "_", {});
-    dead.push_back(tree_.add(ast::AnnAssign{target, none_node(tree_, {}), NodeId(), 1}));
+    dead.push_back(dead_annotation(tree_, 1));
+  } else if (has_conditional_set(tree_.module(), function.code) &&
+             !has_annotation(tree_, statements, scope == ScopeKind::Class)) {
+    // The same for the set of 3.14, where no annotation left needs it.
+    dead.push_back(dead_annotation(tree_, 0));
   }
   if (scope != ScopeKind::Function && !statements.empty() && tree_.is(statements[0], Kind::Expr) &&
       is_const(tree_, tree_.as<ast::Expr>(statements[0]).value, ConstKind::Str)) {

@@ -120,6 +120,19 @@ Names free_of_nested(const object::Module& module, const ir::Function& function)
   return names;
 }
 
+// Whether a function is made that the compiler of 3.14 gives a scope of annotations, empty or not;
+// such a scope in a class makes a cell of the class's dict.
+bool defines_function(const object::Module& module, const ir::Function& function) {
+  if (module.version.minor < 14) return false;
+  return std::any_of(function.values.begin(), function.values.end(), [&](const ir::Value& value) {
+    if (value.kind != ir::ValueKind::Instr || value.op != Op::LoadConst) return false;
+    const object::Const& constant = module[value.constant()];
+    return constant.kind == object::ConstKind::Code &&
+           (module[constant.code].flags & object::kOptimized) != 0 &&
+           !module.text(module[constant.code].name).starts_with('<');
+  });
+}
+
 // Cells and free variables of the compiler's own have names that no text can mention.
 bool can_be_mentioned(std::string_view name) {
   return is_identifier(name) && name != "__classdict__" && name != "__conditional_annotations__";
@@ -161,9 +174,10 @@ Symbols symbols_of(const object::Module& module, const ir::Function& function, S
   const Names captured =
       scope == ScopeKind::Class ? free_of_nested(module, function) : uses.captured;
   for (const Symbol name : code.cellvars) {
-    if (!captured.contains(name) && can_be_mentioned(module.text(name))) {
-      symbols.unused_cells.push_back(name);
-    }
+    if (captured.contains(name)) continue;
+    if (can_be_mentioned(module.text(name))) symbols.unused_cells.push_back(name);
+    if (module.text(name) == "__classdict__")
+      symbols.lacks_class_dict = !defines_function(module, function);
   }
   if (scope == ScopeKind::Function) {
     const size_t args = code.argcount + code.kwonlyargcount +

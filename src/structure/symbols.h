@@ -19,6 +19,7 @@ struct Symbols {
   std::vector<Symbol> unused_cells;    // cells, though nothing that is left captures them
   bool lacks_yield = false;            // a generator, though nothing that is left yields
   bool sets_up_annotations = false;
+  bool lacks_class_dict = false;  // a class with the cell of its dict, though nothing left asks it
 
   void declare_global(Symbol name) { add(globals, name); }
   void declare_nonlocal(Symbol name) { add(nonlocals, name); }

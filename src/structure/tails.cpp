@@ -79,8 +79,14 @@ class Tails {
   size_t start_of_tail(BlockId id) const {
     const auto& items = g_[id].items;
     if (is_implicit_return(id)) return items.size() - 1;
+    size_t needed = items.size();  // a returned value may be computed before the handler is left
+    if (g_[id].exit == ExitKind::Return) {
+      const ValueId result = g_.resolve(g_[id].operands[0]);
+      needed = static_cast<size_t>(std::find(items.begin(), items.end(), result) - items.begin());
+    }
     for (size_t i = items.size(); i-- > 0;) {
       const ir::Value& value = g_[items[i]];
+      if (needed < i && !is_marker(items[i])) continue;
       if (is_op(items[i], Op::PopExcept) || (is_op(items[i], Op::Pop) && value.b == 1))
         return i + 1;
     }

@@ -15,6 +15,12 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 VERSIONS = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13"]
+# 3.14 is the WebAssembly build: slow to start, and it cannot start processes of its own.
+ALL_VERSIONS = [*VERSIONS, "3.14"]
+
+
+if shutil.which("node") and (ROOT / "build" / "node" / "node_modules" / "pyodide").exists():
+    os.environ.setdefault("PELLUCID_PYTHON_3_14", str(ROOT / "tests" / "node" / "python3.14"))
 
 
 def missing(what: str) -> NoReturn:
@@ -27,7 +33,7 @@ def missing(what: str) -> NoReturn:
 def need(what: str) -> Union[Path, str]:
     """Return what a test needs, or end the test.
 
-    `what` is "python3.9" (an interpreter), "torch" or any module, "node", "pyodide" (CPython 3.14),
+    `what` is "python3.9" (an interpreter; "python3.14" needs node), "torch" or any module, "node", "pyodide" (CPython 3.14),
     "native" (the native binary), "asan" (the same under the sanitizers), "stages" (pellucid_tests)
     or "shared" (the folder of corpora beside the repository).
     """

@@ -1,6 +1,7 @@
-// CPython 3.14 for the tests: `node py314.mjs PYODIDE_DIR SCRIPT.py ARGS...` runs a script in the
-// WebAssembly build of CPython that the npm package pyodide holds. The folders of the host are
-// visible under their own paths; what the script prints goes to stdout line by line.
+// CPython 3.14 for the tests: `node py314.mjs PYODIDE_DIR [OPTIONS] SCRIPT.py ARGS...` (or `-c CODE`
+// for the script) runs in the WebAssembly build of CPython that the npm package pyodide holds. The
+// folders of the host are visible under their own paths; stdin, stdout and stderr are the host's.
+// Of the options, those that only isolate change nothing: there is nothing to isolate from.
 import fs from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
@@ -26,23 +27,48 @@ for (const name of fs.readdirSync("/")) {
     // A folder that this user may not read.
   }
 }
-py.setStdout({ batched: (line) => fs.writeSync(1, line + "\n") });
-py.setStderr({ batched: (line) => fs.writeSync(2, line + "\n") });
+// A pipe takes as much as it has room for.
+function writer(file) {
+  return {
+    write(bytes) {
+      for (let rest = bytes; rest.length > 0; ) {
+        try {
+          rest = rest.subarray(fs.writeSync(file, rest));
+        } catch (error) {
+          if (error.code !== "EAGAIN") throw error;
+        }
+      }
+      return bytes.length;
+    },
+  };
+}
+py.setStdout(writer(1));
+py.setStderr(writer(2));
 py.globals.set("ARGV", py.toPy(argv));
 py.globals.set("CWD", process.cwd());
 const status = py.runPython(`
-import os, runpy, sys, traceback
+import os, runpy, sys, traceback, warnings
 os.chdir(CWD)
-sys.argv = list(ARGV)
-def run():
+def run(argv):
+    while argv[0].startswith("-") and argv[0] != "-c":
+        if argv.pop(0) == "-W":
+            warnings.simplefilter(argv.pop(0))
     try:
-        runpy.run_path(sys.argv[0], run_name="__main__")
+        if argv[0] == "-c":
+            sys.argv = ["-c", *argv[2:]]
+            exec(compile(argv[1], "<string>", "exec"), {"__name__": "__main__"})
+        else:
+            sys.argv = argv
+            runpy.run_path(argv[0], run_name="__main__")
     except SystemExit as stop:
         return stop.code or 0
     except BaseException:
         traceback.print_exc()
         return 1
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
     return 0
-run()
+run(list(ARGV))
 `);
 process.exit(status);

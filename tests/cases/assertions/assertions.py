@@ -1,6 +1,5 @@
 """With and without a message, of every kind of test."""
 # reads otherwise: 3.8
-# open: 3.14
 
 
 def simple(x):

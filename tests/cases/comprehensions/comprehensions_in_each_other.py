@@ -1,5 +1,4 @@
 """Elements, conditions and sources that are comprehensions themselves."""
-# open: 3.14
 
 
 def matrix(rows):

@@ -1,5 +1,4 @@
 """`:=` in every place that takes an expression."""
-# open: 3.14
 import re
 
 
