@@ -45,9 +45,11 @@ test: $(BUILD)/.stamp $(STAMPS)/test $(STAMPS)/torch-if-pinned build/asan/.stamp
 test-cpp: $(BUILD)/.stamp
 	$(BUILD)/pellucid_tests
 
-## make bench    speed of pellucid.decompile against depyf's decompiler, as a ratio
+## make bench    speed against depyf's decompiler and against compile(), and how time and memory grow
 bench: $(BUILD)/.stamp $(STAMPS)/bench
 	$(BIN)/python bench/bench_depyf85.py $(BENCH_ARGS)
+	$(BIN)/python bench/bench_library.py
+	$(BIN)/python bench/bench_growth.py
 
 ## make fuzz     fuzz everything that takes bytes, FUZZ_SECONDS each (libFuzzer with CXX=clang++)
 FUZZ_SECONDS ?= 60

@@ -310,15 +310,22 @@ bool Statements::annotates(std::span<const ValueId> items, size_t i) const {
 
 // The value that stands for one element of an unpacking; invalid: nothing uses it.
 ValueId Statements::element_of(ValueId unpacked, uint32_t index) const {
-  const ir::Function& f = c_.graph.f;
-  for (size_t v = unpacked.index(); v < f.values.size(); ++v) {
-    const ir::Value& element = f.values[v];
-    if (element.kind == ValueKind::Element && element.a == index &&
-        operands(ValueId(v))[0] == unpacked) {
-      return ValueId(v);
-    }
+  ValueId found;
+  for_each_element(unpacked, [&](ValueId id, uint32_t place) {
+    if (place == index && !found.valid()) found = id;
+  });
+  return found;
+}
+
+// Elements follow what they are of.
+template <typename Visit>
+void Statements::for_each_element(ValueId unpacked, Visit visit) const {
+  const std::vector<ir::Value>& values = c_.graph.f.values;
+  for (size_t v = unpacked.index() + 1; v < values.size(); ++v) {
+    if (values[v].kind == ValueKind::Instr) break;
+    if (values[v].kind != ValueKind::Element || operands(ValueId(v))[0] != unpacked) continue;
+    visit(ValueId(v), values[v].a);
   }
-  return {};
 }
 
 void Statements::unpack(std::span<const ValueId> items, size_t i) {
@@ -335,14 +342,7 @@ void Statements::unpack(std::span<const ValueId> items, size_t i) {
     const size_t index = unpackings_.size();
     unpackings_.push_back(std::move(unpacking));
     // The elements are found when they are stored.
-    for (size_t k = i + 1; k < items.size(); ++k) {
-      for (const ValueId operand : operands(items[k])) {
-        const ValueId element = c_.graph.resolve(operand);
-        if (c_.graph[element].kind == ValueKind::Element && operands(element)[0] == id) {
-          slots_[element] = {index, c_.graph[element].a};
-        }
-      }
-    }
+    for_each_element(id, [&](ValueId element, uint32_t slot) { slots_[element] = {index, slot}; });
     return;
   }
   if (count == 1 && value.op == Op::UnpackSequence && annotates(items, i)) {
@@ -359,12 +359,8 @@ void Statements::unpack(std::span<const ValueId> items, size_t i) {
     if (k == unpacking.star) target = c_.tree.add(ast::Starred{target}, where(id));
     targets.push_back(target);
   }
-  for (size_t v = 0; v < c_.graph.f.values.size(); ++v) {
-    const ir::Value& element = c_.graph.f.values[v];
-    if (element.kind == ValueKind::Element && operands(ValueId(v))[0] == id) {
-      c_.materialized[ValueId(v)] = names[element.a];
-    }
-  }
+  for_each_element(id,
+                   [&](ValueId element, uint32_t slot) { c_.materialized[element] = names[slot]; });
   deliver(items, i, source, c_.tree.add(ast::Tuple{c_.tree.list(targets)}, where(id)));
 }
 
@@ -377,6 +373,12 @@ bool Statements::augmented_load(std::span<const ValueId> items, size_t i) {
   const ir::Value value = g[id];
   std::vector<ValueId> bases;
   for (const ValueId operand : operands(id)) bases.push_back(g.resolve(operand));
+  // Each base has one more use: what takes the first of them is the other half, or there is none.
+  const auto uses = [&](ValueId later) {
+    const auto all = operands(later);
+    return std::any_of(all.begin(), all.end(),
+                       [&](ValueId operand) { return g.resolve(operand) == bases[0]; });
+  };
   if (value.op == Op::BuildSlice) {
     // x[a:b] op= v builds the slice twice from the same bounds.
     for (const ValueId base : bases) {
@@ -384,11 +386,14 @@ bool Statements::augmented_load(std::span<const ValueId> items, size_t i) {
     }
     for (size_t k = i + 1; k < items.size(); ++k) {
       const ir::Value& later = g[items[k]];
-      if (later.kind != ValueKind::Instr || later.op != Op::BuildSlice || later.a != value.a)
+      if (later.kind != ValueKind::Instr || later.op != Op::BuildSlice || later.a != value.a) {
+        if (uses(items[k])) return false;
         continue;
+      }
       bool same = true;
       for (size_t o = 0; o < bases.size(); ++o)
         same = same && g.resolve(operands(items[k])[o]) == bases[o];
+      if (!same && uses(items[k])) return false;
       if (!same) continue;
       for (Entry& entry : pending_) {
         if (std::find(bases.begin(), bases.end(), entry.value) != bases.end()) entry.uses_left = 1;
@@ -406,17 +411,21 @@ bool Statements::augmented_load(std::span<const ValueId> items, size_t i) {
   if (g[bases[0]].uses != 2 + kept || g[id].uses != 1) return false;
   for (size_t k = i + 1; k < items.size(); ++k) {
     const ir::Value& later = g[items[k]];
-    if (later.kind != ValueKind::Instr) continue;
+    const bool is_instr = later.kind == ValueKind::Instr;
     const bool attribute =
-        later.op == Op::StoreAttr && value.op != Op::Subscr && later.a == value.a;
-    const bool item = later.op == Op::StoreSubscr && value.op == Op::Subscr;
-    if (!attribute && !item) continue;
+        is_instr && later.op == Op::StoreAttr && value.op != Op::Subscr && later.a == value.a;
+    const bool item = is_instr && later.op == Op::StoreSubscr && value.op == Op::Subscr;
+    if (!attribute && !item) {
+      if (uses(items[k])) return false;
+      continue;
+    }
     const auto stored = operands(items[k]);
     bool same = true;
     for (size_t o = 0; o < bases.size(); ++o) same = same && g.resolve(stored[o + 1]) == bases[o];
     const ValueId sum = g.resolve(stored[0]);
     if (!same || g[sum].kind != ValueKind::Instr || g[sum].op != Op::Binary || g[sum].b != 1 ||
         g[sum].uses != 1 || g.resolve(operands(sum)[0]) != id) {
+      if (uses(items[k])) return false;
       continue;
     }
     for (Entry& entry : pending_) {

@@ -38,6 +38,9 @@ class Conditions {
       for (size_t i = order.size(); i-- > 0;) {
         while (g_.reachable(order[i]) && reduce(order[i])) changed = true;
       }
+      for (const BlockId id : order) {
+        if (g_.reachable(id) && absorb_what_follows(id)) changed = true;
+      }
       g_.apply_aliases();
       g_.recompute();
     }
@@ -69,9 +72,18 @@ class Conditions {
   bool reduce(BlockId id) {
     if (g_[id].exit == ExitKind::Goto) {
       const BlockId next = g_[id].next[0].to;
-      return (next != id && g_.merge_into_predecessor(next)) || fold_inlined_comprehension(g_, id);
+      return (next != id && is_short(next, id) && g_.merge_into_predecessor(next)) ||
+             fold_inlined_comprehension(g_, id);
     }
     if (g_[id].exit != ExitKind::Branch) return false;
+    bool absorbed = false;
+    for (const ir::Edge& arm : std::array<ir::Edge, 2>(g_[id].next)) {
+      if (owns(id, arm.to) && absorb_what_follows(arm.to)) absorbed = true;
+    }
+    return reduce_branch(id) || absorbed;
+  }
+
+  bool reduce_branch(BlockId id) {
     const ir::Value& test = g_[g_.resolve(g_[id].operands[0])];
     if (test.kind == ValueKind::Instr && test.op == Op::ExcMatch)
       return false;  // an `except` clause
@@ -79,6 +91,22 @@ class Conditions {
     if (is_pattern(g_.resolve(g_[id].operands[0]))) return guard(id);
     return pair(id) || value(id) || dropped_chain(id) || conditional_branch(id) ||
            conditional_value(id) || returned_value(id);
+  }
+
+  // Blocks are looked at from the last to the first: to append a long one to each that stands in
+  // front of it would move its items over and over. It waits until all that follows is known.
+  bool is_short(BlockId next, BlockId id) const {
+    return g_[next].items.size() <= 2 * g_[id].items.size() + 64;
+  }
+
+  bool absorb_what_follows(BlockId id) {
+    bool changed = false;
+    while (g_[id].exit == ExitKind::Goto) {
+      const BlockId next = g_[id].next[0].to;
+      if (!next.valid() || next == id || !g_.merge_into_predecessor(next)) break;
+      changed = true;
+    }
+    return changed;
   }
 
   // The test of a case, with a guard or without.
@@ -101,11 +129,13 @@ class Conditions {
     if (g_[b].next[k].to != shared || !g_[b].next[k].args.empty()) return false;
     if (k == 0) {
       second = negated(b, second);
-      std::swap(g_[b].next[0], g_[b].next[1]);
-      g_.recompute();
+      const std::array<ir::Edge, 2> next = g_[b].next;
+      for (uint8_t edge = 0; edge < 2; ++edge) {
+        g_.redirect(b, edge, next[1 - edge].to, next[1 - edge].args);
+      }
     }
     const ValueId first = g_.resolve(g_[a].operands[0]);
-    const ValueId whole = join(a, RegionKind::And, first, {g_[b].items, second}, 1);
+    const ValueId whole = join(a, RegionKind::And, first, {std::move(g_[b].items), second}, 1);
     g_.take_exit(a, b);
     g_[a].operands[0] = whole;
     g_[a].jump = 1;
@@ -225,13 +255,11 @@ class Conditions {
     return result;
   }
 
-  ValueId add_region(BlockId id, RegionKind kind, ValueId operand, std::vector<Part> parts,
-                     uint32_t uses) {
+  ValueId add_region(BlockId id, RegionKind kind, ValueId operand, Parts parts, uint32_t uses) {
     Region region;
     region.kind = kind;
     region.parts = std::move(parts);
     used_once(operand, g_[id].items);
-    for (const Part& part : region.parts) used_once(part.result, part.items);
     ir::Value value;
     value.kind = ValueKind::Region;
     value.a = static_cast<uint32_t>(g_.regions.size());
@@ -246,27 +274,24 @@ class Conditions {
 
   // Extends the And/Or/Chain at `first` by a part, or starts one.
   ValueId join(BlockId id, RegionKind kind, ValueId first, Part part, uint32_t uses) {
-    std::vector<Part> parts;
-    parts.push_back(std::move(part));
+    Parts parts;
     // `a and (b and c)` is `a and b and c`, `a < b` and the rest of its chain are one chain: take
     // over the parts of an equal region that ends the part.
-    const ValueId last = parts[0].result;
+    const ValueId last = part.result;
     if (g_[last].kind == ValueKind::Region && g_.regions[g_[last].a].kind == kind &&
-        parts[0].items.back() == last) {
-      std::vector<Part> rest = std::move(g_.regions[g_[last].a].parts);
-      parts[0].items.pop_back();
-      parts[0].result = g_.resolve(g_.f.operands(last)[0]);
-      std::move(rest.begin(), rest.end(), std::back_inserter(parts));
+        part.items.back() == last) {
+      parts = std::move(g_.regions[g_[last].a].parts);
+      part.items.pop_back();
+      part.result = g_.resolve(g_.f.operands(last)[0]);
     }
     // In a chain nothing but the chain computes with the pivot.
-    if (kind == RegionKind::Chain) --g_[g_.resolve(g_.f.operands(parts[0].result)[0])].uses;
+    if (kind == RegionKind::Chain) --g_[g_.resolve(g_.f.operands(part.result)[0])].uses;
+    used_once(part.result, part.items);
+    parts.push_front(std::move(part));
     const ir::Value& value = g_[first];
     if (kind == RegionKind::Chain && value.kind == ValueKind::Region &&
         g_.regions[value.a].kind == kind && g_[id].items.back() == first) {
-      for (Part& more : parts) {
-        used_once(more.result, more.items);
-        g_.regions[value.a].parts.push_back(std::move(more));
-      }
+      for (Part& more : parts) g_.regions[value.a].parts.push_back(std::move(more));
       g_[first].uses = uses;
       return first;
     }
@@ -327,7 +352,7 @@ class Conditions {
                                          : RegionKind::Or;
         const ValueId operand = negate ? negated(a, first) : first;
         const uint32_t uses = 1 + count_args(g_, g_[b], second);
-        const ValueId whole = join(a, kind, operand, {g_[b].items, second}, uses);
+        const ValueId whole = join(a, kind, operand, {std::move(g_[b].items), second}, uses);
         g_.take_exit(a, b);
         g_[a].operands[0] = whole;
         replace_args(a, second, whole);
@@ -360,7 +385,7 @@ class Conditions {
       const RegionKind kind = chain       ? RegionKind::Chain
                               : side == 0 ? RegionKind::And
                                           : RegionKind::Or;
-      const ValueId whole = join(a, kind, first, {g_[b].items, second}, 1);
+      const ValueId whole = join(a, kind, first, {std::move(g_[b].items), second}, 1);
       g_.redirect(a, 0, {});
       g_.redirect(a, 1, {});
       g_.take_exit(a, b);
@@ -385,7 +410,7 @@ class Conditions {
       g_[b].items.push_back(pop);
       return false;
     }
-    const ValueId whole = join(a, RegionKind::Chain, first, {g_[b].items, second}, 1);
+    const ValueId whole = join(a, RegionKind::Chain, first, {std::move(g_[b].items), second}, 1);
     g_.f.operand_pool[g_[pop].first] = whole;
     g_[a].items.push_back(pop);
     for (uint8_t k = 0; k < 2; ++k) g_.redirect(a, k, {});
@@ -400,9 +425,8 @@ class Conditions {
                       uint32_t uses) {
     ValueId test = g_.resolve(g_[a].operands[0]);
     if (first_arm(a) == 1) test = negated(a, test);
-    std::vector<Part> parts;
-    parts.push_back({g_[body].items, x});
-    parts.push_back({g_[orelse].items, y});
+    Parts parts{{std::move(g_[body].items), x}, {std::move(g_[orelse].items), y}};
+    for (const Part& part : parts) used_once(part.result, part.items);
     return add_region(a, RegionKind::Conditional, test, std::move(parts), uses);
   }
 
@@ -486,7 +510,7 @@ class Conditions {
         const RegionKind kind = chain       ? RegionKind::Chain
                                 : side == 0 ? RegionKind::And
                                             : RegionKind::Or;
-        const ValueId whole = join(a, kind, test, {g_[b].items, second}, 1);
+        const ValueId whole = join(a, kind, test, {std::move(g_[b].items), second}, 1);
         for (uint8_t k = 0; k < 2; ++k) g_.redirect(a, k, {});
         g_.take_exit(a, b);
         g_[a].operands[0] = whole;

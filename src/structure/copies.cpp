@@ -21,10 +21,9 @@ bool only_markers(const Graph& graph, const ir::Block& block) {
   });
 }
 
-bool strip_copies(Graph& g, HandlerId handler) {
+bool strip_copies(Graph& g, HandlerId handler, std::span<const BlockId> region) {
   std::vector<Way> exits;
-  for (const BlockId block : g.order()) {
-    if (!g.within(g[block].handler, handler)) continue;
+  for (const BlockId block : region) {
     for (uint8_t k = 0; k < 2; ++k) {
       const BlockId to = g[block].next[k].to;
       if (to.valid() && !g.within(g[to].handler, handler)) exits.push_back({block, k});
@@ -55,7 +54,6 @@ bool strip_copies(Graph& g, HandlerId handler) {
       g[rest].handler = g.handlers[handler.index()].outer;
     }
   }
-  g.recompute();
   // A bridge stands for each copy, with its parameters.
   std::map<BlockId, BlockId> bridges;
   for (auto& [start, copy] : copies) {
@@ -79,10 +77,9 @@ bool strip_copies(Graph& g, HandlerId handler) {
     bridges[start] = BlockId(g.f.blocks.size() - 1);
   }
   for (const Way& way : exits) {
-    const ir::Edge edge = g[way.from].next[way.edge];
-    g.redirect(way.from, way.edge, bridges[edge.to], edge.args);
+    ir::Edge& edge = g[way.from].next[way.edge];
+    edge.to = bridges[edge.to];
   }
-  g.recompute();
   return true;
 }
 

@@ -1,13 +1,16 @@
 // Copies: the body of a `finally` matched against its copies on the normal ways out.
 #pragma once
 
+#include <span>
+
 #include "structure/graph.h"
 
 namespace pellucid::structure {
 
-// Takes the copies of the handler's body away from every way out of its region and leaves a marker
-// there. False, with the graph as it was, if some way out has no copy.
-bool strip_copies(Graph& graph, HandlerId handler);
+// Takes the copies of the handler's body away from every way out of its region, whose blocks are
+// given, and leaves a marker there. False, with the graph as it was, if some way out has no copy.
+// recompute() is due afterwards.
+bool strip_copies(Graph& graph, HandlerId handler, std::span<const BlockId> region);
 
 // An item that does nothing: it marks where control left a region. Where ir::Function::keeps_ends,
 // its `b` says more: the region was left by a jump statement; the clause of an exception with a

@@ -69,6 +69,7 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
   }
   graph.recompute();
   analysis_ = analyse(graph);
+  protection_.emplace(graph);
   for (const auto& [iterator, targets] : breaks_) {
     for (const BlockId target : targets) {
       const BlockId end = skip_markers(target, {});
@@ -341,7 +342,7 @@ NodeId Emitter::if_statement(NodeId test, ListId body, ListId orelse, ast::Where
 // to.
 BlockId Emitter::meeting_point(BlockId block, const Scope& scope) const {
   BlockId best;
-  for (const BlockId child : analysis_.children[block.index()]) {
+  for (const BlockId child : analysis_.children(block)) {
     size_t forward = 0;
     for (const Way& way : graph_.ways_into(child)) {
       if (analysis_.number[way.from.index()] < analysis_.number[child.index()]) ++forward;

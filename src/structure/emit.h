@@ -6,10 +6,13 @@
 // tells where the arms of a branch meet; stack contents and layout tell where a loop ends.
 #pragma once
 
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
+#include "structure/analysis.h"
+#include "structure/protection.h"
 #include "structure/statements.h"
 
 namespace pellucid::structure {
@@ -110,6 +113,7 @@ class Emitter {
   ast::Tree& tree_;
   FunctionContext context_;
   Analysis analysis_;
+  std::optional<Protection> protection_;
   std::unordered_map<ValueId, std::vector<BlockId>> breaks_;  // iterator -> where breaks lead
   std::unordered_set<BlockId> sure_breaks_;  // of those, where no `return` can be what leads there
   // Statements that an `assert` runs when its test fails -> its message.

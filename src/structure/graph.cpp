@@ -17,6 +17,11 @@ Graph::Graph(ir::Function function) : f(std::move(function)) {
       h = handlers[h.index()].outer;
     }
   }
+  entered_.assign(f.blocks.size(), 0);
+  for (const flow::Handler& handler : f.handlers) {
+    // 3.11 counts the exception with an instruction of the handler's own.
+    if (handler.pushes < 6) ++entered_[handler.entry.index()];
+  }
   recompute();
 }
 
@@ -82,10 +87,7 @@ ValueId Graph::add(ir::Value value, std::span<const ValueId> operands) {
 uint32_t Graph::exceptions_at(BlockId id, size_t index) const {
   const ir::Block& block = f.blocks[id.index()];
   uint32_t depth = block.exc_depth;
-  for (const flow::Handler& handler : f.handlers) {
-    // 3.11 counts it with an instruction of the handler's own.
-    if (handler.entry == id && handler.pushes < 6) ++depth;
-  }
+  if (id.index() < entered_.size()) depth += entered_[id.index()];
   for (size_t i = 0; i < index; ++i) {
     const ir::Value& value = f[block.items[i]];
     const bool pops = value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.a > 0;
@@ -114,6 +116,7 @@ BlockId Graph::split(BlockId id, size_t index) {
   const BlockId fresh(f.blocks.size());
   block.next[0].to = fresh;
   f.blocks.push_back(std::move(rest));
+  reachable_.resize(f.blocks.size(), 1);
   return fresh;
 }
 
@@ -169,6 +172,7 @@ bool Graph::merge_into_predecessor(BlockId id) {
   if (from == id || first.exit != ExitKind::Goto || first.handler != second.handler) return false;
   bind(second.params, first.next[0].args);
   first.items.insert(first.items.end(), second.items.begin(), second.items.end());
+  second.items = {};
   take_exit(from, id);
   return true;
 }
@@ -279,88 +283,6 @@ bool is_statement(const ir::Value& value) {
     default:  // everything else computes a value
       return false;
   }
-}
-
-bool Analysis::dominates(BlockId a, BlockId b) const {
-  while (number[b.index()] > number[a.index()]) b = idom[b.index()];
-  return a == b;
-}
-
-Analysis analyse(const Graph& graph) {
-  Analysis out;
-  const size_t count = graph.size();
-  const auto& order = graph.order();
-  out.idom.resize(count);
-  out.number.assign(count, 0);
-  out.children.resize(count);
-  out.loop_of_header.assign(count, ~0u);
-  for (size_t i = 0; i < order.size(); ++i) out.number[order[i].index()] = static_cast<uint32_t>(i);
-
-  // All edges, handlers included: an exception may come from any block that is protected.
-  std::vector<std::vector<BlockId>> preds(count);
-  for (const BlockId id : order) {
-    for (const Way& way : graph.ways_into(id)) preds[id.index()].push_back(way.from);
-    const HandlerId handler = graph[id].handler;
-    if (handler.valid()) preds[graph.f.handlers[handler.index()].entry.index()].push_back(id);
-  }
-  // Cooper, Harvey, Kennedy: A Simple, Fast Dominance Algorithm (2001).
-  out.idom[order[0].index()] = order[0];
-  bool changed = true;
-  while (changed) {
-    changed = false;
-    for (size_t i = 1; i < order.size(); ++i) {
-      BlockId best;
-      for (BlockId p : preds[order[i].index()]) {
-        if (!out.idom[p.index()].valid()) continue;
-        if (!best.valid()) {
-          best = p;
-          continue;
-        }
-        BlockId q = best;
-        while (p != q) {
-          while (out.number[p.index()] > out.number[q.index()]) p = out.idom[p.index()];
-          while (out.number[q.index()] > out.number[p.index()]) q = out.idom[q.index()];
-        }
-        best = p;
-      }
-      if (out.idom[order[i].index()] != best) {
-        out.idom[order[i].index()] = best;
-        changed = true;
-      }
-    }
-  }
-  for (size_t i = 1; i < order.size(); ++i) {
-    out.children[out.idom[order[i].index()].index()].push_back(order[i]);
-  }
-  // Natural loops: a back edge leads to a block that dominates its source.
-  for (const BlockId id : order) {
-    Loop loop;
-    loop.header = id;
-    for (const Way& way : graph.ways_into(id)) {
-      if (out.dominates(id, way.from)) {
-        loop.back_edges.push_back(way);
-      } else if (out.number[way.from.index()] >= out.number[id.index()]) {
-        out.reducible = false;
-      }
-    }
-    if (loop.back_edges.empty()) continue;
-    loop.contains.assign(count, 0);
-    loop.contains[id.index()] = 1;
-    loop.blocks.push_back(id);
-    std::vector<BlockId> todo;
-    for (const Way& way : loop.back_edges) todo.push_back(way.from);
-    while (!todo.empty()) {
-      const BlockId block = todo.back();
-      todo.pop_back();
-      if (loop.contains[block.index()]) continue;
-      loop.contains[block.index()] = 1;
-      loop.blocks.push_back(block);
-      for (const BlockId p : preds[block.index()]) todo.push_back(p);
-    }
-    out.loop_of_header[id.index()] = static_cast<uint32_t>(out.loops.size());
-    out.loops.push_back(std::move(loop));
-  }
-  return out;
 }
 
 }  // namespace pellucid::structure

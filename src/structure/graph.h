@@ -8,7 +8,11 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
+#include <initializer_list>
+#include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ir/function.h"
@@ -42,6 +46,47 @@ struct Part {
   ValueId result;
 };
 
+// The parts of a region, which grow at both ends: `a and b and c` is read from its end.
+class Parts {
+ public:
+  Parts() = default;
+  Parts(std::initializer_list<Part> parts) : items_(parts) {}
+  Parts(const Parts&) = default;
+  Parts& operator=(const Parts&) = default;
+  Parts(Parts&& other) noexcept
+      : items_(std::exchange(other.items_, {})), front_(std::exchange(other.front_, 0)) {}
+  Parts& operator=(Parts&& other) noexcept {
+    std::swap(items_, other.items_);
+    std::swap(front_, other.front_);
+    return *this;
+  }
+  template <typename Iterator>
+  Parts(Iterator first, Iterator last) : items_(first, last) {}
+
+  auto begin() { return items_.begin() + front_; }
+  auto end() { return items_.end(); }
+  auto begin() const { return items_.begin() + front_; }
+  auto end() const { return items_.end(); }
+  size_t size() const { return items_.size() - static_cast<size_t>(front_); }
+  Part& operator[](size_t i) { return items_[static_cast<size_t>(front_) + i]; }
+  const Part& operator[](size_t i) const { return items_[static_cast<size_t>(front_) + i]; }
+  const Part& back() const { return items_.back(); }
+  void push_back(Part part) { items_.push_back(std::move(part)); }
+  void push_front(Part part) {
+    if (front_ == 0) {
+      std::vector<Part> wider(items_.size() + 1);
+      front_ = static_cast<ptrdiff_t>(wider.size());
+      std::move(items_.begin(), items_.end(), std::back_inserter(wider));
+      items_ = std::move(wider);
+    }
+    items_[static_cast<size_t>(--front_)] = std::move(part);
+  }
+
+ private:
+  std::vector<Part> items_;
+  ptrdiff_t front_ = 0;  // what lies before it is room to grow
+};
+
 // One `for` of a comprehension with what leads from it to the next one or to the element.
 struct ComprehensionStep {
   BlockId header;               // ForIter
@@ -63,7 +108,7 @@ struct Pattern {
 
 struct Region {
   RegionKind kind = RegionKind::And;
-  std::vector<Part> parts;
+  Parts parts;
   std::vector<ComprehensionStep> steps;  // Comprehension, outermost first
   Op container = Op::BuildList;          // Comprehension: BuildList, BuildSet or BuildMap
   PatternId pattern{};                   // Pattern
@@ -174,28 +219,8 @@ class Graph {
   std::vector<uint8_t> kept_;
   std::vector<BlockId> order_;
   std::vector<ValueId> alias_;
+  std::vector<uint32_t> entered_;  // by block: handlers that begin here and count their exception
 };
-
-// Dominators and natural loops of a Graph, normal and handler edges together.
-struct Loop {
-  BlockId header;
-  std::vector<BlockId> blocks;    // the natural loop, header included
-  std::vector<uint8_t> contains;  // by block
-  std::vector<Way> back_edges;
-};
-
-struct Analysis {
-  std::vector<BlockId> idom;                   // by block; the entry's is itself
-  std::vector<uint32_t> number;                // position in Graph::order()
-  std::vector<std::vector<BlockId>> children;  // of the dominator tree, in order
-  std::vector<uint32_t> loop_of_header;        // index into loops, or ~0
-  std::vector<Loop> loops;
-  bool reducible = true;
-
-  bool dominates(BlockId a, BlockId b) const;
-};
-
-Analysis analyse(const Graph& graph);
 
 // Whether the instruction is a statement by itself: it makes no value for an expression.
 bool is_statement(const ir::Value& value);

@@ -6,6 +6,7 @@
 
 #include "structure/copies.h"
 #include "structure/except_star.h"
+#include "structure/protection.h"
 
 namespace pellucid::structure {
 namespace {
@@ -26,7 +27,7 @@ bool deletes_name(const ir::Value& value) {
 
 class Handlers {
  public:
-  explicit Handlers(Graph& graph) : g_(graph) {}
+  explicit Handlers(Graph& graph) : g_(graph), protection_(graph) { look(); }
 
   void run() {
     fold_except_star(g_);
@@ -48,17 +49,56 @@ class Handlers {
       const uint32_t in_a = g_.handlers[a.index()].depth, in_b = g_.handlers[b.index()].depth;
       return in_a != in_b ? in_a > in_b : start[a.index()] > start[b.index()];
     });
+    // The graph is walked anew once a level: what regions that lie side by side have changed is of
+    // no concern to each other.
+    uint32_t level = ~0u;
+    bool stale = false;
     for (const HandlerId id : order) {
+      if (info(id).depth != level && stale) g_.recompute();
+      if (info(id).depth != level) stale = false;
+      level = info(id).depth;
       if (!g_.reachable(entry_of(id)) || info(id).kind != HandlerKind::Unknown) continue;
+      const size_t before = g_.size();
       fold(id);
+      for (size_t i = before; i < g_.size(); ++i) enter(BlockId(i));
       // Clauses stay as they are; everything else has changed the graph.
       const HandlerKind kind = info(id).kind;
-      if (kind != HandlerKind::Except && kind != HandlerKind::ExceptStar) g_.recompute();
+      stale = stale || (kind != HandlerKind::Except && kind != HandlerKind::ExceptStar);
     }
+    if (aliased_) g_.apply_aliases();
     g_.recompute();
   }
 
  private:
+  // Finds the names that exceptions are stored under, and where exit functions are called.
+  void look() {
+    for (const BlockId id : g_.order()) {
+      for (const ValueId item : g_[id].items) {
+        const ir::Value& value = g_[item];
+        if (is_op(value, Op::WithExceptStart)) exit_calls_[operand(item, 0)];
+        if (!stores_name(value)) continue;
+        if (g_[operand(item, 0)].kind == ValueKind::Exception) caught_.insert(value.symbol());
+      }
+    }
+    if (exit_calls_.empty()) return;
+    for (const BlockId id : g_.order()) look_for_exit_calls(id);
+  }
+
+  void look_for_exit_calls(BlockId id) {
+    for (const ValueId item : g_[id].items) {
+      if (!is_op(g_[item], Op::Call)) continue;
+      const auto calls = exit_calls_.find(operand(item, 0));
+      if (calls != exit_calls_.end()) calls->second.push_back(id);
+    }
+  }
+
+  void enter(BlockId id) {
+    protection_.add(id);
+    if (!exit_calls_.empty()) look_for_exit_calls(id);
+  }
+
+  ValueId operand(ValueId id, size_t i) const { return g_.resolve(g_.f.operands(id)[i]); }
+
   BlockId entry_of(HandlerId id) const { return g_.f.handlers[id.index()].entry; }
   HandlerInfo& info(HandlerId id) { return g_.handlers[id.index()]; }
 
@@ -77,7 +117,7 @@ class Handlers {
     if (restores_locals(entry)) return dissolve(id);
     if (drops_exception(id)) {
       info(id).kind = HandlerKind::Except;
-    } else if (strip_copies(g_, id)) {
+    } else if (strip_copies(g_, id, protection_.region(id))) {
       info(id).kind = HandlerKind::Finally;
     } else {
       info(id).kind = reraises(id) ? HandlerKind::Unknown : HandlerKind::Except;
@@ -106,15 +146,17 @@ class Handlers {
     }
     info(id).swallowed = entry_of(id);
     entry.items.clear();
-    g_.redirect(entry_of(id), 1, {});
-    g_[entry_of(id)].exit = ExitKind::Goto;
-    g_[entry_of(id)].operands.clear();
+    entry.next[1] = {};
+    entry.exit = ExitKind::Goto;
+    entry.operands.clear();
     remove_exit_calls(exit);
   }
 
   // Every call of the exit function, with what disposes of its result, becomes a marker.
   void remove_exit_calls(ValueId exit) {
-    for (const BlockId id : g_.order()) {
+    const auto calls = exit_calls_.find(exit);
+    if (calls == exit_calls_.end()) return;
+    for (const BlockId id : calls->second) {
       auto& items = g_[id].items;
       for (size_t i = 0; i < items.size(); ++i) {
         const ir::Value& call = g_[items[i]];
@@ -159,8 +201,9 @@ class Handlers {
     ending.erase(std::find_if(ending.begin(), ending.end(),
                               [&](ValueId item) { return is_op(g_[item], Op::EndAsyncFor); }));
     ending.insert(ending.begin(), marker(g_));
-    for (const BlockId block : std::vector<BlockId>(g_.order())) {
-      if (g_[block].handler != id) continue;
+    const auto own = protection_.own(id);
+    for (const BlockId block : std::vector<BlockId>(own.begin(), own.end())) {
+      if (g_[block].handler != id || !g_.reachable(block)) continue;
       const auto& items = g_[block].items;
       for (size_t i = 0; i + 2 < items.size(); ++i) {
         if (!is_op(g_[items[i]], Op::GetAnext) || !is_op(g_[items[i + 2]], Op::YieldFrom)) continue;
@@ -186,7 +229,7 @@ class Handlers {
         break;
       }
     }
-    g_.apply_aliases();
+    aliased_ = true;
     dissolve(id);
   }
 
@@ -198,21 +241,7 @@ class Handlers {
     const ir::Value &none = g_[entry.items[0]], &store = g_[entry.items[1]],
                     &del = g_[entry.items[2]];
     return is_op(none, Op::LoadConst) && stores_name(store) && deletes_name(del) &&
-           store.a == del.a && caught_names().count(store.symbol()) > 0;
-  }
-
-  std::unordered_set<Symbol> caught_names() const {
-    std::unordered_set<Symbol> names;
-    for (const BlockId id : g_.order()) {
-      for (const ValueId item : g_[id].items) {
-        const ir::Value& value = g_[item];
-        if (stores_name(value) &&
-            g_[g_.resolve(g_.f.operands(value)[0])].kind == ValueKind::Exception) {
-          names.insert(value.symbol());
-        }
-      }
-    }
-    return names;
+           store.a == del.a && caught_.count(store.symbol()) > 0;
   }
 
   bool may_be_behind_break(const ir::Value& value) const {
@@ -254,8 +283,7 @@ class Handlers {
     keep_end(id);
     const Symbol name = g_[g_[entry_of(id)].items[1]].symbol();
     std::unordered_set<BlockId> targets;
-    for (const BlockId block : g_.order()) {
-      if (!g_.within(g_[block].handler, id)) continue;
+    for (const BlockId block : protection_.region(id)) {
       for (const ir::Edge& edge : g_[block].next) {
         if (edge.to.valid() && !g_.within(g_[edge.to].handler, id)) targets.insert(edge.to);
       }
@@ -337,11 +365,15 @@ class Handlers {
   void dissolve(HandlerId id) {
     info(id).kind = HandlerKind::Dissolved;
     const HandlerId outer = info(id).outer;
-    for (ir::Block& block : g_.f.blocks) {
-      if (block.handler == id) block.handler = outer;
+    const Protection::Dissolved held = protection_.dissolve(id);
+    for (const BlockId block : held.blocks) {
+      if (g_[block].handler != id) continue;
+      g_[block].handler = outer;
+      protection_.add(block);
     }
-    for (HandlerInfo& other : g_.handlers) {
-      if (other.outer == id) other.outer = outer;
+    for (const HandlerId inner : held.inner) {
+      info(inner).outer = outer;
+      protection_.add_inner(outer, inner);
     }
   }
 
@@ -371,6 +403,10 @@ class Handlers {
   }
 
   Graph& g_;
+  Protection protection_;
+  std::unordered_set<Symbol> caught_;                             // names of exceptions
+  std::unordered_map<ValueId, std::vector<BlockId>> exit_calls_;  // exit functions -> their calls
+  bool aliased_ = false;
 };
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "structure/headers.h"
 
+#include "structure/analysis.h"
+
 namespace pellucid::structure {
 namespace {
 

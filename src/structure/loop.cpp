@@ -111,7 +111,7 @@ std::vector<BlockId> Emitter::left_to(const Loop& loop, BlockId exhausted,
       if (analysis_.dominates(loop.header, entry)) todo.push_back(entry);
     }
     for (const ir::Edge& edge : graph_[from].next) {
-      if (!edge.to.valid() || loop.contains[edge.to.index()]) continue;
+      if (!edge.to.valid() || analysis_.contains(loop, edge.to)) continue;
       if (is_behind_clause(from, edge.to, loop.header)) {
         found.push_back(edge.to);
       } else {
@@ -126,7 +126,7 @@ std::vector<BlockId> Emitter::left_to(const Loop& loop, BlockId exhausted,
   while (!todo.empty()) {
     const BlockId target = skip_markers(todo.back(), scope);
     todo.pop_back();
-    if (!seen.insert(target).second || loop.contains[target.index()]) continue;
+    if (!seen.insert(target).second || analysis_.contains(loop, target)) continue;
     // Code that handles an exception of the loop, or shares its protection, is still inside.
     const bool handles = graph_.exceptions_at(target, 0) > graph_.exceptions_at(loop.header, 0);
     const bool inside = handles || regions.count(graph_[target].handler) > 0;
@@ -168,7 +168,7 @@ BlockId Emitter::forced_out(const Loop& loop, const Scope& scope) const {
     for (const ir::Edge& edge : graph_[member].next) {
       if (!edge.to.valid() || graph_.within(graph_[edge.to].handler, region)) continue;
       const BlockId target = landing(edge.to, scope);
-      if (!target.valid() || loop.contains[target.index()] || only_returns(target)) continue;
+      if (!target.valid() || analysis_.contains(loop, target) || only_returns(target)) continue;
       if (left_by_jump(target)) continue;
       if (!best.valid() || graph_[target].offset < graph_[best].offset) best = target;
     }
@@ -185,8 +185,8 @@ BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) 
   uint8_t stay = 0;
   bool tested = false;
   if (b.exit == ExitKind::Branch && b.params.empty() && !tests_case(block)) {
-    const bool in0 = loop.contains[b.next[0].to.index()] != 0;
-    const bool in1 = loop.contains[b.next[1].to.index()] != 0;
+    const bool in0 = analysis_.contains(loop, b.next[0].to);
+    const bool in1 = analysis_.contains(loop, b.next[1].to);
     if (in0 != in1 && b.next[0].args.empty() && b.next[1].args.empty()) {
       Statements trial(context_);
       trial.run(b.items);

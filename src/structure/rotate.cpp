@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "structure/analysis.h"
 #include "structure/copies.h"
 
 namespace pellucid::structure {

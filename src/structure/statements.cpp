@@ -24,7 +24,9 @@ NodeId Statements::name(Symbol symbol, ast::Where where) {
   return c_.tree.add(ast::Name{symbol}, where);
 }
 
-size_t Statements::find(ValueId id) const {
+size_t Statements::find(ValueId id, size_t guess) const {
+  // Operands lie one after the other, as they were evaluated.
+  if (guess < pending_.size() && pending_[guess].value == id) return guess;
   for (size_t i = pending_.size(); i-- > 0;) {
     if (pending_[i].value == id) return i;
   }
@@ -114,6 +116,8 @@ void Statements::spill_entry(Entry& entry) {
 }
 
 void Statements::spill_from(size_t index) {
+  const auto hard = [](const Entry& entry) { return !entry.reloadable; };
+  if (std::none_of(pending_.begin() + static_cast<ptrdiff_t>(index), pending_.end(), hard)) return;
   std::vector<Entry> kept(pending_.begin(), pending_.begin() + static_cast<ptrdiff_t>(index));
   for (size_t i = index; i < pending_.size(); ++i) {
     if (pending_[i].reloadable) {
@@ -152,10 +156,12 @@ std::vector<NodeId> Statements::take_all(std::span<const ValueId> ids) {
     if (value.op == Op::MakeFunction) return (value.a & ~uint32_t{bytecode::kClosure}) == 0;
     return value.op == Op::SetFunctionAttribute && value.a == bytecode::kClosure;
   };
+  size_t place = pending_.size() - std::min(ids.size(), pending_.size());
   for (const ValueId id : ids) {
     if (c_.materialized.count(id)) continue;
-    const size_t at = find(id);
+    const size_t at = find(id, place);
     if (at == pending_.size()) continue;
+    place = at + 1;
     const Entry& entry = pending_[at];
     if (entry.reloadable || is_movable(entry)) continue;
     if (!hard.empty() && at <= hard.back()) spill = true;
@@ -167,22 +173,29 @@ std::vector<NodeId> Statements::take_all(std::span<const ValueId> ids) {
     hard.push_back(at);
   }
   if (!hard.empty()) {
-    const size_t low = *std::min_element(hard.begin(), hard.end());
-    for (size_t i = low; i < pending_.size() && !spill; ++i) {
-      if (pending_[i].reloadable || is_movable(pending_[i])) continue;
-      if (std::find(hard.begin(), hard.end(), i) == hard.end()) spill = true;
+    // They are in order, or there is something to spill already.
+    size_t next = 0;
+    for (size_t i = hard[0]; i < pending_.size() && !spill; ++i) {
+      if (next < hard.size() && hard[next] == i) {
+        ++next;
+      } else if (!pending_[i].reloadable && !is_movable(pending_[i])) {
+        spill = true;
+      }
     }
     // All of it: what lies below was evaluated before.
     if (spill) spill_from(0);
   }
   std::vector<NodeId> nodes;
+  nodes.reserve(ids.size());
+  place = pending_.size() - std::min(ids.size(), pending_.size());
+  size_t taken = pending_.size();  // the first entry that is used up
   for (const ValueId id : ids) {
     const auto known = c_.materialized.find(id);
     if (known != c_.materialized.end()) {
       nodes.push_back(name(known->second, where(id)));
       continue;
     }
-    const size_t at = find(id);
+    const size_t at = find(id, place);
     if (at == pending_.size()) {
       const ir::Value& value = c_.graph[id];
       const bool constant = value.op == Op::LoadConst || value.op == Op::LoadClosure ||
@@ -203,10 +216,15 @@ std::vector<NodeId> Statements::take_all(std::span<const ValueId> ids) {
     if (entry.uses_left > 1 && entry.reloadable) {
       --entry.uses_left;
     } else {
-      pending_.erase(pending_.begin() + static_cast<ptrdiff_t>(at));
+      entry.value = ValueId();
+      taken = std::min(taken, at);
     }
+    place = at + 1;
     nodes.push_back(node);
   }
+  pending_.erase(std::remove_if(pending_.begin() + static_cast<ptrdiff_t>(taken), pending_.end(),
+                                [](const Entry& entry) { return !entry.value.valid(); }),
+                 pending_.end());
   return nodes;
 }
 

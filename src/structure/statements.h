@@ -140,6 +140,8 @@ class Statements {
   ValueId entered(ValueId id) const;
   bool annotates(std::span<const ValueId> items, size_t i) const;
   ValueId element_of(ValueId unpacked, uint32_t index) const;
+  template <typename Visit>
+  void for_each_element(ValueId unpacked, Visit visit) const;
   ast::NodeId inlined_comprehension(const Region& region, ast::NodeId iterable, ast::Where at);
   void comprehension_element(ValueId id);
   ast::NodeId unreachable_element(Op container, std::vector<ast::NodeId>& tests, ast::Where at);
@@ -149,7 +151,7 @@ class Statements {
   void spill_entry(Entry& entry);
   void protect(Symbol local);
   void push(ValueId id, ast::NodeId node, bool reloadable);
-  size_t find(ValueId id) const;
+  size_t find(ValueId id, size_t guess = ~size_t{0}) const;
   ast::NodeId remake(ValueId id);
   ast::NodeId name(Symbol symbol, ast::Where where = {});
   ast::NodeId hoist_literals(ast::NodeId node);

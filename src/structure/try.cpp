@@ -1,5 +1,6 @@
 // Protected regions: with, try/finally, try/except.
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "structure/copies.h"
@@ -35,16 +36,18 @@ BlockId Emitter::landing(BlockId block, const Scope& scope) const {
 
 // The blocks outside a region that its blocks lead to, markers skipped; each once.
 std::vector<BlockId> Emitter::exits_of(HandlerId handler, const Scope& scope) const {
+  std::vector<BlockId> region = protection_->region(handler);
+  std::sort(region.begin(), region.end(), [&](BlockId a, BlockId b) {
+    return analysis_.number[a.index()] < analysis_.number[b.index()];
+  });
   std::vector<BlockId> targets;
-  for (const BlockId block : graph_.order()) {
-    if (!graph_.within(graph_[block].handler, handler)) continue;
+  std::unordered_set<BlockId> known;
+  for (const BlockId block : region) {
     for (const ir::Edge& edge : graph_[block].next) {
       if (!edge.to.valid() || graph_.within(graph_[edge.to].handler, handler)) continue;
       const BlockId target = landing(edge.to, scope);
       if (!target.valid() || left_by_jump(target)) continue;
-      if (std::find(targets.begin(), targets.end(), target) == targets.end()) {
-        targets.push_back(target);
-      }
+      if (known.insert(target).second) targets.push_back(target);
     }
   }
   return targets;
@@ -90,6 +93,7 @@ std::vector<Emitter::ClauseEnd> Emitter::exits_of_clauses(HandlerId handler,
   const BlockId entry = graph_.f.handlers[handler.index()].entry;
   const BlockId unmatched = end_of_clauses(handler);
   std::vector<ClauseEnd> targets;
+  std::unordered_map<BlockId, size_t> known;  // its place in `targets`
   std::unordered_set<BlockId> seen{entry};
   std::vector<BlockId> todo{entry};
   // A block past the handler's end handles its exception no more.
@@ -116,14 +120,12 @@ std::vector<Emitter::ClauseEnd> Emitter::exits_of_clauses(HandlerId handler,
         end.is_far = end.is_far || jumps || graph_[from].exit != ExitKind::Goto;
         if (next == end.to) break;
       }
-      for (ClauseEnd& known : targets) {
-        if (known.to != end.to) continue;
-        known.is_left = known.is_left && end.is_left;
-        known.is_far = known.is_far || end.is_far;
-        known.is_end = known.is_end || end.is_end;
-        return;
-      }
-      targets.push_back(end);
+      const auto [place, fresh] = known.emplace(end.to, targets.size());
+      if (fresh) return targets.push_back(end);
+      ClauseEnd& same = targets[place->second];
+      same.is_left = same.is_left && end.is_left;
+      same.is_far = same.is_far || end.is_far;
+      same.is_end = same.is_end || end.is_end;
     };
     if (block != unmatched) {
       for (const ir::Edge& edge : graph_[block].next) {
@@ -257,8 +259,12 @@ ListId Emitter::clauses(HandlerId handler, const Scope& scope) {
 // Whether a clause comes to its end without a `continue`, which would have a line of its own.
 bool Emitter::falls_through(BlockId entry, BlockId to, const Scope& scope) const {
   std::unordered_set<int32_t> lines, ends;
-  for (const BlockId id : graph_.order()) {
-    if (!analysis_.dominates(entry, id)) continue;
+  std::vector<BlockId> todo{entry};
+  while (!todo.empty()) {
+    const BlockId id = todo.back();
+    todo.pop_back();
+    const auto dominated = analysis_.children(id);
+    todo.insert(todo.end(), dominated.begin(), dominated.end());
     const ir::Block& block = graph_[id];
     if (block.exit != ExitKind::Goto) lines.insert(block.exit_line);
     const bool leads_there =
@@ -299,11 +305,12 @@ Emitter::TryEnds Emitter::ends_of_try(HandlerId handler, const Scope& scope) con
   const auto is_code = [&](BlockId end) {
     return !is_jump_target(end, scope) && end != scope.follow && !only_returns(end);
   };
+  const std::unordered_set<BlockId> ends_clause(clause_ends.begin(), clause_ends.end());
   std::vector<BlockId> common, all = clause_ends;
   BlockId orelse, after_clause, after_both;
   bool body_falls = false, clause_falls = false;
   for (const BlockId end : ends) {
-    const bool shared = std::find(clause_ends.begin(), clause_ends.end(), end) != clause_ends.end();
+    const bool shared = ends_clause.count(end) > 0;
     // A return that is laid out before the clauses is a statement of the body.
     const bool returns = only_returns(end) && graph_[end].offset < graph_[entry].offset;
     if (shared) common.push_back(end);

@@ -1,0 +1,132 @@
+"""Time the native binary on the whole standard library of this Python against compile().
+
+Both run single-threaded in one run: CPython compiles each source in this process, the binary
+decompiles the code of all of them in one process of its own. Where `decompyle3` or `uncompyle6`
+can be imported (Python 3.8), their times on a sample of the files that they complete are compared
+as well; `pycdc` is taken from the path if it is there.
+"""
+
+import argparse
+import importlib
+import io
+import os
+import random
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+import warnings
+from contextlib import redirect_stderr, redirect_stdout
+from importlib.util import MAGIC_NUMBER
+from marshal import dumps
+from pathlib import Path
+from types import CodeType
+from typing import Callable, Dict, List, Optional, Tuple
+
+ROOT = Path(__file__).resolve().parents[1]
+VERSION = "{}.{}".format(*sys.version_info[:2])
+
+
+def compiled(library: Path, folder: Path) -> Tuple[Dict[Path, CodeType], float]:
+    """Compile every source below `library`, write .pyc files; return them and the time."""
+    found: Dict[Path, CodeType] = {}
+    spent = 0.0
+    for source in sorted(library.rglob("*.py")):
+        if "site-packages" in source.parts:
+            continue
+        text = source.read_bytes()
+        start = time.process_time()
+        try:
+            code = compile(text, str(source), "exec", dont_inherit=True)
+        except (SyntaxError, ValueError):
+            continue
+        spent += time.process_time() - start
+        path = folder / f"{len(found)}.pyc"
+        path.write_bytes(MAGIC_NUMBER + bytes(12) + dumps(code))
+        found[path] = code
+    return found, spent
+
+
+def usage_of(command: List[str]) -> Tuple[float, int, int]:
+    """Return the processor time of a command, its peak memory in KiB and its exit status."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = status
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss, status
+
+
+def time_of(tool: Callable[[CodeType], None], code: CodeType) -> Optional[float]:
+    """Return the seconds that a tool takes, or None if it fails."""
+    start = time.process_time()
+    try:
+        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+            tool(code)
+    except Exception:
+        return None
+    return time.process_time() - start
+
+
+def peers() -> Dict[str, Callable[[CodeType], None]]:
+    """Return the other decompilers that can be imported here."""
+    found: Dict[str, Callable[[CodeType], None]] = {}
+    for name in ("decompyle3", "uncompyle6"):
+        try:
+            module = importlib.import_module(f"{name}.main")
+        except Exception as error:
+            print(f"library   {name}: not measured ({type(error).__name__})")
+            continue
+        found[name] = lambda code, module=module: module.decompile(
+            code, sys.version_info[:2], out=io.StringIO()
+        )
+    return found
+
+
+def compare(name: str, theirs: Dict[Path, Optional[float]], binary: str) -> None:
+    """Print a peer's time on the files that it completes, as a multiple of ours."""
+    done = {path: spent for path, spent in theirs.items() if spent is not None}
+    if not done:
+        print(f"library   {name}: completed none of {len(theirs)} files")
+        return
+    command = [binary, "decompile", *(str(path) for path in done)]
+    ours = min(usage_of(command)[0] for _ in range(3))
+    print(
+        f"library   {name}: {sum(done.values()) / max(ours, 1e-6):.1f} times our time on the "
+        f"{len(done)} of {len(theirs)} files that it completes"
+    )
+
+
+def main() -> int:
+    """Print the ratios; return 1 if a bar is missed."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--binary", default=str(ROOT / "build" / "make" / "pellucid"))
+    parser.add_argument("--sample", type=int, default=40, help="files for the other decompilers")
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    library = Path(sysconfig.get_paths()["stdlib"])
+    with tempfile.TemporaryDirectory() as name:
+        codes, compiling = compiled(library, Path(name))
+        files = [str(path) for path in codes]
+        ours, memory, _ = usage_of([arguments.binary, "decompile", *files])
+        print(
+            f"library   {len(files)} files of {VERSION}: compile() {compiling:.2f} s, "
+            f"decompile {ours:.2f} s: {ours / compiling:.2f} of it; peak {memory / 1024:.0f} MiB"
+        )
+        chosen = random.Random(1).sample(sorted(codes), min(arguments.sample, len(codes)))
+        for peer, tool in peers().items():
+            compare(peer, {path: time_of(tool, codes[path]) for path in chosen}, arguments.binary)
+        pycdc = shutil.which("pycdc")
+        if pycdc is None:
+            print("library   pycdc: not measured (no such program)")
+        else:
+            spent: Dict[Path, Optional[float]] = {}
+            for path in chosen:
+                used, _, status = usage_of([pycdc, str(path)])
+                spent[path] = used if status == 0 else None
+            compare("pycdc", spent, arguments.binary)
+    return 0 if ours <= compiling and memory <= 200 * 1024 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

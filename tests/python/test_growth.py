@@ -1,0 +1,55 @@
+"""No construct takes time that grows with the square of its number.
+
+Two sizes of the same program run in turn, by processor time and the least of several runs: four
+times the program may take eight times as long (a walk over the whole for each part takes 16).
+`make bench` fits the exponents.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Sequence
+
+import pytest
+from needs import ROOT, need
+
+sys.path.insert(0, str(ROOT / "bench"))
+
+from growth_programs import FAMILIES, compile_sources  # noqa: E402
+
+SMALL = 1000
+MOST = 8.0
+
+# Those whose size may be anything, and that are linear so far.
+ROWS = ["statements", "calls", "imports", "if", "if-else", "elif", "ternary", "and-value", "chain",
+        "for", "while", "while-true", "loop-in-loop", "with", "with-return", "async-for",
+        "async-with", "try-except", "try-except-as", "try-finally", "try-finally-return", "try-all",
+        "except-clauses", "if-in-try", "operands-and", "operands-or", "comparisons", "unpack",
+        "arguments", "dict-display", "comprehensions", "functions"]  # fmt: skip
+
+
+def spent(command: Sequence[str]) -> float:
+    """Return the processor time of a command."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, _, usage = os.wait4(process.pid, 0)
+    process.returncode = 0
+    return usage.ru_utime + usage.ru_stime
+
+
+@pytest.mark.parametrize("family", ROWS)
+def test_four_times_the_program_takes_about_four_times_as_long(
+    family: str, tmp_path: Path
+) -> None:
+    binary, python = str(need("native")), str(need("python3.11"))
+    paths = {n: tmp_path / f"{n}.pyc" for n in (SMALL, 4 * SMALL)}
+    source = FAMILIES[family].source
+    assert len(compile_sources(python, {path: source(n) for n, path in paths.items()})) == 2
+    ratio = 0.0
+    for _ in range(3):
+        small = min(spent([binary, "decompile", *[str(paths[SMALL])] * 4]) for _ in range(3)) / 4
+        large = min(spent([binary, "decompile", str(paths[4 * SMALL])]) for _ in range(2))
+        ratio = large / max(small, 1e-3)
+        if ratio <= MOST:
+            return
+    pytest.fail(f"{family}: {ratio:.1f} times as long")
