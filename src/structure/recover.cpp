@@ -36,6 +36,7 @@ Result<ast::ListId> recover(const ir::Function& function, ast::Tree& tree,
     // value.
     std::vector<BlockId> joins = join_endings(graph, 1);
     merge_tails(graph, tree.module());
+    merge_reraises(graph);
     fold_matches(graph, tree.module());
     for (const BlockId join : join_endings(graph, 0)) joins.push_back(join);
     graph.thread_empty_blocks();
