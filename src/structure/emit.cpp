@@ -233,11 +233,7 @@ bool Emitter::emit(BlockId block, const Scope& scope, Statements& out) {
         break;
       }
       case ExitKind::Reraise:
-        // The end of a finally body comes by itself, but not in the middle of a loop.
-        if (scope.loop && scope.follow.valid() && scope.follow == scope.loop->header) {
-          fail("the end of a finally body within a loop of it", block);
-        }
-        return true;
+        return true;  // the end of a finally body
       case ExitKind::Return:
       case ExitKind::Raise:
         // The end of the body comes by itself, all the more if control never comes there.

@@ -37,7 +37,6 @@ Result<ast::ListId> recover(const ir::Function& function, ast::Tree& tree,
     drop_popped_params(graph);
     for (const BlockId join : join_endings(graph, 1)) joins.push_back(join);
     merge_tails(graph, tree.module());
-    merge_reraises(graph);
     fold_matches(graph, tree.module());
     for (const BlockId join : join_endings(graph, 0)) joins.push_back(join);
     graph.thread_empty_blocks();

@@ -214,27 +214,4 @@ class Tails {
 
 void merge_tails(Graph& graph, const object::Module& module) { Tails(graph, module).run(); }
 
-void merge_reraises(Graph& graph) {
-  using Key = std::vector<uint32_t>;
-  std::map<Key, BlockId> known;
-  std::unordered_set<BlockId> entries;
-  for (const flow::Handler& handler : graph.f.handlers) entries.insert(handler.entry);
-  for (const BlockId id : std::vector<BlockId>(graph.order())) {
-    const ir::Block& block = graph[id];
-    if (block.exit != ExitKind::Reraise || !block.items.empty() || !block.params.empty() ||
-        entries.contains(id)) {
-      continue;
-    }
-    Key key = {block.handler.value, block.next[0].to.value};
-    for (const ValueId value : block.next[0].args) key.push_back(graph.resolve(value).value);
-    for (const ValueId value : block.operands) key.push_back(graph.resolve(value).value);
-    const auto [first, fresh] = known.emplace(std::move(key), id);
-    if (fresh) continue;
-    for (const Way& way : std::vector<Way>(graph.ways_into(id))) {
-      graph.redirect(way.from, way.edge, first->second);
-    }
-  }
-  graph.recompute();
-}
-
 }  // namespace pellucid::structure

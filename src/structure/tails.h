@@ -12,8 +12,4 @@ namespace pellucid::structure {
 
 void merge_tails(Graph& graph, const object::Module& module);
 
-// The ends of a finally body, of which each way through it has one of its own (3.14): one end, so
-// that a `break` of a loop in it leads where its test does.
-void merge_reraises(Graph& graph);
-
 }  // namespace pellucid::structure
