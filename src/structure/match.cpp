@@ -162,6 +162,7 @@ bool Match::same_handlers(BlockId a, BlockId b) {
   if (nested != nested_too) return false;
   // What has left the regions around the body as well is the same code or none of either.
   if (!nested) return x == y || (x == outer_a_ && y == outer_b_);
+  if (!x.valid() || !y.valid()) return false;
   const auto [seen, fresh] = handlers_.emplace(x, y);
   if (!fresh) return seen->second == y;
   if (g_.handlers[x.index()].kind != g_.handlers[y.index()].kind) return false;
