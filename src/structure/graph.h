@@ -128,6 +128,7 @@ struct HandlerInfo {
   HandlerId outer;     // what protects the handler's own code
   uint32_t depth = 0;  // how many handlers enclose this one
   ValueId exit;        // With; ExceptStar: the PopExcept behind all clauses
+  BlockId end;         // Finally: where its body ends, and raises again what it handles
   BlockId swallowed;   // With: where control goes on after __exit__ returned true
 };
 

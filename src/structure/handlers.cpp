@@ -32,6 +32,11 @@ class Handlers {
   void run() {
     fold_except_star(g_);
     drop_cleanups_of_nothing();
+    for (const BlockId id : g_.order()) {
+      for (const ValueId item : g_[id].items) {
+        if (is_op(g_[item], Op::ExcMatch)) matched_.insert(g_.resolve(g_.f.operands(item)[0]));
+      }
+    }
     std::vector<HandlerId> order;
     for (size_t i = 0; i < g_.handlers.size(); ++i) order.push_back(HandlerId(i));
     // Innermost first: the copies of an outer body begin where those of an inner one end. What
@@ -66,6 +71,11 @@ class Handlers {
       stale = stale || (kind != HandlerKind::Except && kind != HandlerKind::ExceptStar);
     }
     if (aliased_) g_.apply_aliases();
+    g_.recompute();
+    for (size_t i = 0; i < g_.handlers.size(); ++i) {
+      const HandlerId id(i);
+      if (info(id).kind == HandlerKind::Finally && g_.reachable(entry_of(id))) join_ends(id);
+    }
     g_.recompute();
   }
 
@@ -115,13 +125,28 @@ class Handlers {
     }
     if (is_name_cleanup(entry)) return dissolve_name_cleanup(id);
     if (restores_locals(entry)) return dissolve(id);
-    if (drops_exception(id)) {
+    if (drops_exception(id) && (is_matched(id) || !reraises(id))) {
       info(id).kind = HandlerKind::Except;
     } else if (strip_copies(g_, id, protection_.region(id))) {
       info(id).kind = HandlerKind::Finally;
     } else {
       info(id).kind = reraises(id) ? HandlerKind::Unknown : HandlerKind::Except;
     }
+  }
+
+  // Whether a clause asks for the type of the exception.
+  bool is_matched(HandlerId id) const {
+    const std::vector<ValueId> own = own_exceptions(id);
+    return std::any_of(own.begin(), own.end(),
+                       [&](ValueId value) { return matched_.count(g_.resolve(value)) > 0; });
+  }
+
+  // What lies below on the stack may be exceptions of handlers around this one.
+  std::vector<ValueId> own_exceptions(HandlerId id) const {
+    std::vector<ValueId> own = g_[entry_of(id)].entry_stack;
+    const size_t below = std::min<size_t>(g_.f.handlers[id.index()].depth, own.size());
+    own.erase(own.begin(), own.begin() + static_cast<ptrdiff_t>(below));
+    return own;
   }
 
   // A bare `except:` begins so; the body of a `finally` keeps what it will raise again.
@@ -377,29 +402,47 @@ class Handlers {
     }
   }
 
-  // Whether a normal way through the handler ends by raising its exception again.
-  bool reraises(HandlerId id) const {
+  // The body of a `finally` comes to one end; compilers copy what is short.
+  void join_ends(HandlerId id) {
+    for (const BlockId block : raising_again(id)) {
+      const BlockId end = g_.split(block, g_[block].items.size());
+      if (!info(id).end.valid()) {
+        info(id).end = end;
+      } else {
+        g_.redirect(block, 0, info(id).end);
+      }
+    }
+  }
+
+  // Whether a way through the handler ends by raising its exception again.
+  bool reraises(HandlerId id) const { return !raising_again(id).empty(); }
+
+  std::vector<BlockId> raising_again(HandlerId id) const {
     const BlockId entry = entry_of(id);
-    const auto& own = g_[entry].entry_stack;
+    const std::vector<ValueId> own = own_exceptions(id);
     std::unordered_set<BlockId> seen{entry};
-    std::vector<BlockId> todo{entry};
+    std::vector<BlockId> todo{entry}, found;
     while (!todo.empty()) {
       const BlockId block = todo.back();
       todo.pop_back();
-      if (g_[block].exit == ExitKind::Reraise) {
-        for (const ValueId operand : g_[block].operands) {
-          const ValueId value = g_.resolve(operand);
-          if (g_[value].kind == ValueKind::Exception &&
-              std::find(own.begin(), own.end(), value) != own.end()) {
-            return true;
-          }
-        }
+      const auto& operands = g_[block].operands;
+      const bool own_again = std::any_of(operands.begin(), operands.end(), [&](ValueId operand) {
+        const ValueId value = g_.resolve(operand);
+        return g_[value].kind == ValueKind::Exception &&
+               std::find(own.begin(), own.end(), value) != own.end();
+      });
+      if (g_[block].exit == ExitKind::Reraise && own_again) found.push_back(block);
+      // A clause inside the body may come to its end, too.
+      const HandlerId nested = g_[block].handler;
+      if (nested.valid() && nested != g_[entry].handler && g_.within(nested, g_[entry].handler) &&
+          seen.insert(entry_of(nested)).second) {
+        todo.push_back(entry_of(nested));
       }
       for (const ir::Edge& edge : g_[block].next) {
         if (edge.to.valid() && seen.insert(edge.to).second) todo.push_back(edge.to);
       }
     }
-    return false;
+    return found;
   }
 
   Graph& g_;
@@ -407,6 +450,7 @@ class Handlers {
   std::unordered_set<Symbol> caught_;                             // names of exceptions
   std::unordered_map<ValueId, std::vector<BlockId>> exit_calls_;  // exit functions -> their calls
   bool aliased_ = false;
+  std::unordered_set<ValueId> matched_;  // exceptions whose type some clause asks for
 };
 
 }  // namespace

@@ -32,6 +32,9 @@ class Tails {
     // The statement before the end of the body may have been copied with it.
     std::unordered_set<BlockId> ends;
     for (const auto& [key, tail] : tails_) ends.insert(tail);
+    for (const HandlerInfo& info : g_.handlers) {
+      if (info.end.valid()) ends.insert(info.end);
+    }
     for (const BlockId id : std::vector<BlockId>(g_.order())) {
       if (g_[id].exit == ExitKind::Goto && ends.count(g_[id].next[0].to) > 0) merge(id);
     }
