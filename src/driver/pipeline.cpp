@@ -212,7 +212,7 @@ verify::Verdict compare_with_tree(const object::Module& original, object::Module
                                   const verify::Options& options) {
   ast::Tree tree(module);
   std::vector<Diagnostic> diagnostics;
-  const ast::NodeId top = recover_all(module, module.root, tree, diagnostics);
+  const ast::NodeId top = recover_all(module, module.root, tree, {}, diagnostics);
   return verify::compare(original, original.root, verify::relower(tree, top), options);
 }
 
