@@ -20,7 +20,7 @@ namespace pellucid::cli {
 namespace {
 
 constexpr const char* kUsage =
-    "usage: pellucid decompile FILE.pyc... [-o FILE] [--verify]\n"
+    "usage: pellucid decompile [--unstructured] FILE.pyc... [-o FILE] [--verify]\n"
     "       pellucid dis FILE.pyc...\n"
     "       pellucid dump --stage=STAGE FILE.pyc...    STAGE: module raw stream flow ir ast\n"
     "       pellucid --version\n";
@@ -36,7 +36,7 @@ struct Arguments {
   std::string stage;
   std::string out;
   std::vector<std::string> files;
-  bool verify = false;
+  driver::Options options;
 };
 
 std::optional<Arguments> parse(int argc, char** argv) {
@@ -47,10 +47,12 @@ std::optional<Arguments> parse(int argc, char** argv) {
     const std::string_view argument = argv[i];
     if (argument == "-o" && i + 1 < argc) {
       parsed.out = argv[++i];
+    } else if (argument == "--unstructured") {
+      parsed.options.force_unstructured = true;
     } else if (argument.starts_with("--stage=")) {
       parsed.stage = argument.substr(std::strlen("--stage="));
     } else if (argument == "--verify" || argument == "--verify=relowered") {
-      parsed.verify = true;
+      parsed.options.verify = true;
     } else if (argument.size() > 1 && argument[0] == '-') {
       return std::nullopt;
     } else {
@@ -82,10 +84,11 @@ struct Answer {
   std::string text;
   std::vector<Error> complaints;
   std::vector<Error> unproven;
-  std::string verdict;  // empty: not asked for
+  std::string verdict;   // empty: not asked for
+  bool refused = false;  // some code object has no source
 };
 
-Answer plain(std::string text) { return {std::move(text), {}, {}, {}}; }
+Answer plain(std::string text) { return {std::move(text), {}, {}, {}, false}; }
 
 // The worst verdict of all code objects, how many are proven, and where the others' proofs stop.
 void add_verdict(const verify::Verdict& verdict, Answer& answer) {
@@ -108,14 +111,14 @@ Result<Answer> answer_for(const Arguments& arguments, const std::string& path) {
     PELLUCID_TRY(std::string text, driver::dump_stage(module, module.root, arguments.stage));
     return plain(std::move(text));
   }
-  driver::Options options;
-  options.verify = arguments.verify;
-  PELLUCID_TRY(driver::Output output, driver::decompile(module, module.root, options));
+  PELLUCID_TRY(driver::Output output, driver::decompile(module, module.root, arguments.options));
   Answer answer = plain(std::move(output.source));
   for (const driver::Diagnostic& diagnostic : output.diagnostics) {
+    answer.refused |= diagnostic.refused;
+    const std::string_view kind = diagnostic.refused ? ": " : ": without structure: ";
     const std::string_view name = module.text(module[diagnostic.code].qualname);
-    answer.complaints.push_back(
-        {ErrorCode::Unsupported, diagnostic.offset, std::string(name) + ": " + diagnostic.message});
+    answer.complaints.push_back({ErrorCode::Unsupported, diagnostic.offset,
+                                 std::string(name) + std::string(kind) + diagnostic.message});
   }
   if (output.verdict) add_verdict(*output.verdict, answer);
   return answer;
@@ -169,8 +172,8 @@ int run(const Arguments& arguments) {
     }
     for (const Error& complaint : answer->complaints) {
       complain(path, complaint);
-      status = 1;
     }
+    if (answer->refused) status = 1;
     for (const Error& place : answer->unproven) {
       complain(path, place);
       if (status == 0) status = kUnproven;
