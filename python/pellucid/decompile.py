@@ -88,6 +88,7 @@ class Decompilation:
     renamed: Dict[str, str]
     _code: Optional[types.CodeType] = None
     _pyc: Optional[bytes] = None
+    _unstructured: bool = False
 
     @functools.cached_property
     def verdict(self) -> Verdict:
@@ -112,7 +113,7 @@ class Decompilation:
         if tier == "relowered":
             if self._pyc is None:
                 return Verdict("unproven", "none", "only files are relowered")
-            return _verdict(_core.relower_pyc(self._pyc), "relowered")
+            return _verdict(_core.relower_pyc(self._pyc, self._unstructured), "relowered")
         if tier != "recompiled":
             raise ValueError(f"no tier of validation: {tier!r}")
         try:
@@ -223,7 +224,8 @@ def decompile_pyc(
     its tracebacks and its coverage fit. With `unstructured` no control flow is recovered. Raises
     DecompileError if the bytes are no valid `.pyc`.
     """
-    return _result(_core.decompile_pyc(data, keep_lines, unstructured), None, data)
+    found = _result(_core.decompile_pyc(data, keep_lines, unstructured), None, data)
+    return dataclasses.replace(found, _unstructured=unstructured)
 
 
 def code_of(obj: Any) -> types.CodeType:

@@ -223,12 +223,13 @@ nb::tuple compare_pyc(const nb::bytes& pyc, const nb::bytes& marshalled) {
 }
 
 // The verdict of the second tier on what the file is decompiled to.
-nb::tuple relower_pyc(const nb::bytes& pyc) {
+nb::tuple relower_pyc(const nb::bytes& pyc, bool unstructured) {
   object::Module module = value_or_raise(object::read_pyc(span_of(pyc)));
   Result<driver::Output> result = [&] {
     const nb::gil_scoped_release others_may_run;
     driver::Options options;
     options.verify = true;
+    options.force_unstructured = unstructured;
     return driver::decompile(module, module.root, options);
   }();
   const driver::Output output = value_or_raise(std::move(result));
@@ -260,7 +261,7 @@ NB_MODULE(_core, m) {
   m.def("compare_codes", &compare_codes, nb::arg("a"), nb::arg("b"), nb::kw_only(),
         nb::arg("ignore_name") = false, nb::arg("extra_locals") = false);
   m.def("compare_pyc", &compare_pyc, nb::arg("pyc"), nb::arg("marshalled"));
-  m.def("relower_pyc", &relower_pyc, nb::arg("pyc"));
+  m.def("relower_pyc", &relower_pyc, nb::arg("pyc"), nb::arg("unstructured") = false);
   m.def("pyc_version", &pyc_version, nb::arg("data"));
 }
 

@@ -27,7 +27,8 @@ def test_a_case_is_proven_as_well_as_by_recompiling_it(pyc: Path) -> None:
     verdict = result.verify("relowered")
     assert verdict.tier == "relowered"
     reasons = [code.reason for code in verdict.codes if code.status == "unproven"]
-    if all(reason.startswith("relowering: ") for reason in reasons):
+    # What has no words yet, and temporaries, which neither tier accepts in a file.
+    if all(r.startswith("relowering: ") or r.endswith(" is new") for r in reasons):
         return
     assert find_interpreter((parts(version)[0], parts(version)[1])), str(verdict)
     assert not result.verify("recompiled").at_least("equivalent"), str(verdict)

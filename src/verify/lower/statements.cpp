@@ -90,6 +90,9 @@ void Compiler::statement(NodeId node) {
     case Kind::Continue:
       leave_loop(true);
       break;
+    case Kind::Unstructured:
+      statements(tree_.as<ast::Unstructured>(node).body);
+      break;
     case Kind::Global:
     case Kind::Nonlocal:
     case Kind::Pass:
