@@ -25,7 +25,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 SOURCES := CMakeLists.txt pyproject.toml $(wildcard cmake/*.cmake) \
            $(shell find src include tests/stages -type f 2>/dev/null)
 
-.PHONY: help demo test test-cpp bench fuzz corpus asan format lint package clean
+.PHONY: help demo test test-cpp bench fuzz corpus random cases asan format lint package clean
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
@@ -58,9 +58,19 @@ fuzz: $(STAMPS)/tools
 	set -e; for f in build/fuzz/fuzz_*[a-z]; do [ -x $$f ] && [ -f $$f ] || continue; \
 	  $$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 build/fuzz/seeds; done
 
-## make corpus   decompile the standard library of every Python found and count the verdicts
+## make corpus   whole standard libraries of every Python found, verdicts counted
+##               (JUDGE=path/to/judge.py for a second opinion, CORPUS_ARGS for `tools/corpus.py`)
 corpus: $(BUILD)/.stamp $(STAMPS)/test
-	$(BIN)/python tools/corpus.py $(CORPUS_ARGS)
+	JUDGE=$(JUDGE) $(BIN)/python tools/corpus.py --gate tests/corpus_gate.json $(CORPUS_ARGS)
+
+## make random   random programs of every version, failures shrunk
+RANDOM_ARGS ?= --programs 600 --minimize 5
+random: $(BUILD)/.stamp $(STAMPS)/test
+	JUDGE=$(JUDGE) $(BIN)/python tools/random_programs.py $(RANDOM_ARGS)
+
+## make cases    compile tests/cases with every version found (tests/cases/pyc)
+cases: $(BUILD)/.stamp $(STAMPS)/test build/node/.stamp
+	$(BIN)/python tools/case_pycs.py
 
 ## make asan     the native binary and the stage tests under the sanitizers
 asan: build/asan/.stamp

@@ -349,9 +349,7 @@ def run(version: str, seeds: range, depth: int, minimise: int) -> int:
     found: Dict[str, str] = {}
     for start in range(seeds.start, seeds.stop, 100):
         chunk = range(start, min(start + 100, seeds.stop))
-        functions = {
-            f"seed_{s}": function(f"seed_{s}", generate(s, depth, version)) for s in chunk
-        }
+        functions = {f"seed_{s}": function(f"seed_{s}", generate(s, depth, version)) for s in chunk}
         found.update(failures(interpreter, functions))
     print(f"== {version}: {len(found)} of {len(seeds)} fail")
     for kind, count in collections.Counter(map(kind_of, found.values())).most_common():

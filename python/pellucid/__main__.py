@@ -15,7 +15,7 @@ STAGES = {
     "module": "the code objects as they were read",
     "raw": "the instructions of the file's own version",
     "stream": "the same in the one vocabulary for all versions",
-    "flow": "blocks, the ways between them and the handlers around them (what dis prints)",
+    "flow": "blocks, the ways between them and the handlers around them",
     "ir": "values and ordered effects instead of a stack",
     "ast": "the syntax tree that is printed",
 }
@@ -136,7 +136,7 @@ def _add_stages(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         formatter_class=_Help,
     )
     add.add_argument("inputs", nargs="+", metavar="INPUT")
-    add.set_defaults(command=_dump, stage="flow")
+    add.set_defaults(command=_dump, stage="dis")
 
     add = commands.add_parser(
         "dump",
@@ -185,9 +185,7 @@ def _decompile(arguments: argparse.Namespace) -> int:
     except DecompileError as error:
         print(f"pellucid: {error.message}", file=sys.stderr)
         return 2
-    options = batch.Options(
-        arguments.verify, arguments.keep_lines, arguments.unstructured
-    )
+    options = batch.Options(arguments.verify, arguments.keep_lines, arguments.unstructured)
     return (batch.run(jobs, options, arguments.jobs, arguments.json) if jobs else status) or status
 
 

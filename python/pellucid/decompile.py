@@ -194,7 +194,8 @@ def decompile_pyc(
     """Decompile the bytes of a `.pyc` file of CPython 3.8-3.14. Nothing in it is executed.
 
     With `keep_lines` statements stand on the lines that they had in the original source, so that
-    its tracebacks and its coverage fit. With `unstructured` no control flow is recovered. Raises DecompileError if the bytes are no valid `.pyc`.
+    its tracebacks and its coverage fit. With `unstructured` no control flow is recovered. Raises
+    DecompileError if the bytes are no valid `.pyc`.
     """
     return _result(_core.decompile_pyc(data, keep_lines, unstructured), None, data)
 

@@ -17,6 +17,7 @@ from pellucid.errors import DecompileError
 ARCHIVES = (".whl", ".egg", ".zip", ".pyz")
 # No `.pyc` of a real module comes near this; what is larger is refused before it is read.
 LARGEST_FILE = 1 << 30
+LARGEST_MEMBER = 256 << 20  # a small archive can claim to hold much
 
 # `module.cpython-311.opt-1.pyc`, as PEP 3147 and PEP 488 name the files in __pycache__.
 _TAGGED = re.compile(r"(?P<stem>.+?)(?P<tag>\.[a-z]+-\d+(\.opt-\w+)?)")
@@ -109,13 +110,13 @@ def _members(archive: Path) -> List[str]:
 def _read_member(archive: Path, member: str) -> bytes:
     try:
         with zipfile.ZipFile(archive) as file, file.open(member) as packed:
-            data = packed.read(LARGEST_FILE + 1)
+            data = packed.read(LARGEST_MEMBER + 1)
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise DecompileError(f"damaged in its archive: {_lowered(error)}") from error
     except (NotImplementedError, RuntimeError, KeyError) as error:  # a method, a password
         raise DecompileError(f"cannot be unpacked: {_lowered(error)}", 0, "unsupported") from error
-    if len(data) > LARGEST_FILE:
-        raise DecompileError("larger than 1 GiB", 0, "limit")
+    if len(data) > LARGEST_MEMBER:
+        raise DecompileError("larger than 256 MiB", 0, "limit")
     return data
 
 

@@ -15,6 +15,7 @@ import struct
 import subprocess
 import sys
 import threading
+import warnings
 from pathlib import Path
 from typing import Dict, Iterator, List, Optional, Tuple
 
@@ -103,7 +104,12 @@ def compile_to_marshal(source: str, version: Version, filename: str = "<pellucid
     Raises LookupError if there is no such interpreter, SyntaxError if it refuses the text.
     """
     if version == sys.version_info[:2]:
-        return marshal.dumps(compile(source, filename, "exec", dont_inherit=True, optimize=0))
+        # What the compiler warns of was written by the original's author. The filters are the
+        # process's, so no two threads may change them at once.
+        with _warnings_lock, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            code = compile(source, filename, "exec", dont_inherit=True, optimize=0)
+        return marshal.dumps(code)
     interpreter = find_interpreter(version)
     if interpreter is None:
         raise LookupError(f"no CPython {version[0]}.{version[1]} on this machine")
@@ -171,6 +177,7 @@ class _Compiler:
 
 _idle: Dict[Path, List[_Compiler]] = {}
 _idle_lock = threading.Lock()
+_warnings_lock = threading.Lock()
 
 
 def _forget_all() -> None:

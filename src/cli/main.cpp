@@ -1,158 +1,162 @@
 // The native pellucid binary: `decompile`, `dis` and `dump`, with no Python on the machine.
 
-#include <cstdint>
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstdio>
-#include <cstring>
-#include <exception>
-#include <fstream>
-#include <iterator>
-#include <new>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <string>
-#include <string_view>
+#include <thread>
 #include <vector>
 
-#include "driver/pipeline.h"
-#include "object/pyc.h"
+#include "cli/arguments.h"
+#include "cli/inputs.h"
+#include "cli/work.h"
+
+#ifdef _WIN32
+#include <io.h>
+#define isatty _isatty
+#define fileno _fileno
+#else
+#include <unistd.h>
+#endif
 
 namespace pellucid::cli {
 
 namespace {
 
-constexpr const char* kUsage =
-    "usage: pellucid decompile [--unstructured] FILE.pyc... [-o FILE]\n"
-    "       pellucid dis FILE.pyc...\n"
-    "       pellucid dump --stage=STAGE FILE.pyc...    STAGE: module raw stream flow ir ast\n"
-    "       pellucid --version\n";
+enum Status { kOk = 0, kError = 1, kUsageError = 2 };
 
-// No .pyc of a real module comes near this; what is larger is refused before it is read.
-constexpr std::streamoff kLargestFile = std::streamoff{1} << 30;
+void complain(const std::string& name, const std::string& text) {
+  std::fprintf(stderr, "pellucid: %s: %s\n", name.c_str(), text.c_str());
+}
 
-struct Arguments {
-  std::string command;
-  std::string stage;
-  std::string out;
-  std::vector<std::string> files;
-  driver::Options options;
-};
+bool put(const std::string& text) {
+  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
+         std::fflush(stdout) == 0;
+}
 
-std::optional<Arguments> parse(int argc, char** argv) {
-  if (argc < 2) return std::nullopt;
-  Arguments parsed;
-  parsed.command = argv[1];
-  for (int i = 2; i < argc; ++i) {
-    const std::string_view argument = argv[i];
-    if (argument == "-o" && i + 1 < argc) {
-      parsed.out = argv[++i];
-    } else if (argument == "--unstructured") {
-      parsed.options.force_unstructured = true;
-    } else if (argument.starts_with("--stage=")) {
-      parsed.stage = argument.substr(std::strlen("--stage="));
-    } else if (argument.size() > 1 && argument[0] == '-') {
-      return std::nullopt;
-    } else {
-      parsed.files.emplace_back(argument);
+// Does the jobs in several threads and hands out what became of them in their order.
+class Workers {
+ public:
+  Workers(const Arguments& arguments, const std::vector<Job>& jobs)
+      : arguments_(arguments), jobs_(jobs), done_(jobs.size()) {
+    const unsigned wanted =
+        arguments.jobs > 0 ? arguments.jobs : std::thread::hardware_concurrency();
+    const size_t count = std::min<size_t>(std::max(wanted, 1u), jobs.size());
+    for (size_t i = 1; i < count; ++i) threads_.emplace_back([this] { run(); });
+    has_threads_ = count > 1;
+    if (has_threads_) threads_.emplace_back([this] { run(); });
+  }
+
+  ~Workers() {
+    next_ = jobs_.size();  // who stops early does not wait for the rest
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  Outcome take(size_t i) {
+    if (!has_threads_) return work(arguments_, jobs_[i]);
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return done_[i].has_value(); });
+    Outcome outcome = std::move(*done_[i]);
+    done_[i].reset();
+    return outcome;
+  }
+
+ private:
+  void run() {
+    for (size_t i = next_++; i < jobs_.size(); i = next_++) {
+      Outcome outcome = work(arguments_, jobs_[i]);
+      const std::scoped_lock lock(mutex_);
+      done_[i] = std::move(outcome);
+      changed_.notify_all();
     }
   }
-  if (parsed.command == "dis") parsed.stage = "flow";
-  const bool known = parsed.command == "decompile" || parsed.command == "dis" ||
-                     (parsed.command == "dump" && !parsed.stage.empty());
-  if (!known || parsed.files.empty()) return std::nullopt;
-  if (!parsed.out.empty() && parsed.files.size() != 1) return std::nullopt;
-  return parsed;
-}
 
-Result<std::vector<uint8_t>> read_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary | std::ios::ate);
-  const std::streamoff size = in ? static_cast<std::streamoff>(in.tellg()) : -1;
-  if (size < 0) return Error{ErrorCode::Malformed, 0, "cannot be read"};
-  if (size > kLargestFile) return Error{ErrorCode::Limit, 0, "larger than 1 GiB"};
-  std::vector<uint8_t> bytes(static_cast<size_t>(size));
-  in.seekg(0);
-  in.read(reinterpret_cast<char*>(bytes.data()), size);
-  if (!in) return Error{ErrorCode::Malformed, 0, "cannot be read"};
-  return bytes;
-}
-
-// What one file gave: the text, and what is not as it should be in it.
-struct Answer {
-  std::string text;
-  std::vector<Error> complaints;
-  bool refused = false;  // some code object has no source
+  const Arguments& arguments_;
+  const std::vector<Job>& jobs_;
+  std::vector<std::optional<Outcome>> done_;
+  std::atomic<size_t> next_{0};
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool has_threads_ = false;
+  std::vector<std::thread> threads_;
 };
 
-Answer plain(std::string text) { return {std::move(text), {}, false}; }
+// How far it is, where somebody is watching and there is something to wait for.
+class Progress {
+ public:
+  explicit Progress(size_t total) : total_(total), shows_(total >= 10 && isatty(fileno(stderr))) {}
+  ~Progress() { clear(); }
 
-Result<Answer> answer_for(const Arguments& arguments, const std::string& path) {
-  PELLUCID_TRY(const std::vector<uint8_t> bytes, read_file(path));
-  PELLUCID_TRY(object::Module module, object::read_pyc(bytes));
-  if (arguments.stage == "module") return plain(object::dump(module));
-  if (arguments.command != "decompile") {
-    PELLUCID_TRY(std::string text, driver::dump_stage(module, module.root, arguments.stage));
-    return plain(std::move(text));
+  void show(size_t count) {
+    if (shows_) std::fprintf(stderr, "\rdecompiling %zu of %zu", count, total_);
   }
-  PELLUCID_TRY(driver::Output output, driver::decompile(module, module.root, arguments.options));
-  Answer answer = plain(std::move(output.source));
-  for (const driver::Diagnostic& diagnostic : output.diagnostics) {
-    answer.refused |= diagnostic.refused;
-    const std::string_view kind = diagnostic.refused ? ": " : ": without structure: ";
-    const std::string_view name = module.text(module[diagnostic.code].qualname);
-    answer.complaints.push_back({ErrorCode::Unsupported, diagnostic.offset,
-                                 std::string(name) + std::string(kind) + diagnostic.message});
+  void clear() {
+    if (shows_) std::fprintf(stderr, "\r\x1b[K");
   }
-  return answer;
+
+ private:
+  size_t total_;
+  bool shows_;
+};
+
+void print_summary(const std::map<std::string, size_t>& counts, size_t total, double seconds) {
+  for (const auto& [name, count] : counts) {
+    // Never "100 %" of what is not all.
+    const size_t permille = 1000 * count / total;
+    std::fprintf(stderr, "%12s %7zu %5zu.%zu %%\n", name.c_str(), count, permille / 10,
+                 permille % 10);
+  }
+  std::fprintf(stderr, "%12s %7zu          in %.1f s\n", "total", total, seconds);
 }
 
-void complain(const std::string& path, const Error& error) {
-  std::fprintf(stderr, "pellucid: %s: %s", path.c_str(), error.message.c_str());
-  if (error.message.find(" byte 0x") == std::string::npos) {
-    std::fprintf(stderr, " at byte 0x%llx", static_cast<unsigned long long>(error.offset));
+// Prints what became of one file; false: standard output takes no more.
+bool print(const Arguments& arguments, const Job& job, const Outcome& outcome, bool is_alone) {
+  if (arguments.as_json) return put(to_json(job, outcome));
+  if (!outcome.error.empty()) {
+    complain(job.name, outcome.error);
+    return true;
   }
-  std::fputc('\n', stderr);
-}
-
-bool write(const Arguments& arguments, const std::string& text) {
-  if (arguments.out.empty()) {
-    return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
-           std::fflush(stdout) == 0;
-  }
-  // Written beside its place and moved there, so that the file appears whole or not at all.
-  const std::string unfinished = arguments.out + ".unfinished";
-  std::ofstream out(unfinished, std::ios::binary);
-  out << text;
-  out.close();
-  return out && std::rename(unfinished.c_str(), arguments.out.c_str()) == 0;
-}
-
-// The one place where what should not happen is caught: a bug of ours is an error of one file.
-Result<Answer> guarded_answer_for(const Arguments& arguments, const std::string& path) {
-  try {
-    return answer_for(arguments, path);
-  } catch (const std::bad_alloc&) {
-    return Error{ErrorCode::Limit, 0, "not enough memory"};
-  } catch (const std::exception& error) {
-    return Error{ErrorCode::Internal, 0, std::string("internal error: ") + error.what()};
-  }
+  const bool has_text = job.out.empty();
+  if (has_text && !put((is_alone ? "" : "# " + job.name + '\n') + outcome.text)) return false;
+  for (const std::string& complaint : outcome.complaints) complain(job.name, complaint);
+  return true;
 }
 
 int run(const Arguments& arguments) {
-  int status = 0;
-  for (const std::string& path : arguments.files) {
-    const Result<Answer> answer = guarded_answer_for(arguments, path);
-    if (!answer.ok()) {
-      complain(path, answer.error());
-      status = 1;
-      continue;
+  const auto start = std::chrono::steady_clock::now();
+  const Jobs all = jobs_of(arguments.inputs, arguments.out);
+  if (!all.usage_error.empty()) {
+    std::fprintf(stderr, "pellucid: %s\n", all.usage_error.c_str());
+    return kUsageError;
+  }
+  int status = all.bad.empty() ? kOk : kError;
+  for (const BadInput& bad : all.bad) complain(bad.name, bad.reason + " at byte 0x0");
+  if (all.jobs.empty()) return status;
+  std::map<std::string, size_t> counts;
+  {
+    Workers workers(arguments, all.jobs);
+    Progress progress(arguments.command == Arguments::Command::Decompile ? all.jobs.size() : 0);
+    for (size_t i = 0; i < all.jobs.size(); ++i) {
+      const Outcome outcome = workers.take(i);
+      progress.clear();
+      if (!print(arguments, all.jobs[i], outcome, all.jobs.size() == 1)) {
+        std::fputs("pellucid: standard output: cannot be written\n", stderr);
+        return kError;
+      }
+      progress.show(i + 1);
+      ++counts[outcome.name()];
+      if (!outcome.error.empty() || outcome.refused) status = kError;
     }
-    if (!write(arguments, answer->text)) {
-      std::fprintf(stderr, "pellucid: %s: cannot be written\n",
-                   arguments.out.empty() ? "standard output" : arguments.out.c_str());
-      return 1;
-    }
-    for (const Error& complaint : answer->complaints) {
-      complain(path, complaint);
-    }
-    if (answer->refused) status = 1;
+  }
+  const bool sums_up = arguments.command == Arguments::Command::Decompile && !arguments.as_json;
+  if (sums_up && all.jobs.size() > 1) {
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+    print_summary(counts, all.jobs.size(), spent.count());
   }
   return status;
 }
@@ -162,14 +166,24 @@ int run(const Arguments& arguments) {
 }  // namespace pellucid::cli
 
 int main(int argc, char** argv) {
-  if (argc == 2 && std::strcmp(argv[1], "--version") == 0) {
-    std::puts("pellucid " PELLUCID_VERSION);
-    return 0;
+  using pellucid::cli::Arguments;
+  const Arguments arguments = pellucid::cli::parse(argc, argv);
+  switch (arguments.command) {
+    case Arguments::Command::Version:
+      std::puts("pellucid " PELLUCID_VERSION);
+      return 0;
+    case Arguments::Command::Help:
+      std::fputs(arguments.help, stdout);
+      return 0;
+    case Arguments::Command::Wrong:
+      std::fputs(pellucid::cli::kUsage, stderr);
+      if (!arguments.complaint.empty()) {
+        std::fprintf(stderr, "pellucid: %s\n", arguments.complaint.c_str());
+      }
+      return 2;
+    case Arguments::Command::Decompile:
+    case Arguments::Command::Dump:
+      return pellucid::cli::run(arguments);
   }
-  const auto arguments = pellucid::cli::parse(argc, argv);
-  if (!arguments) {
-    std::fputs(pellucid::cli::kUsage, stderr);
-    return 2;
-  }
-  return pellucid::cli::run(*arguments);
+  return 2;
 }

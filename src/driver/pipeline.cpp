@@ -223,6 +223,10 @@ Result<std::string> dump_stage(object::Module& module, object::CodeId root,
       continue;
     }
     PELLUCID_TRY(const flow::Graph graph, flow::build(module, stream, true));
+    if (stage == "dis") {
+      text += flow::listing(module, graph);
+      continue;
+    }
     if (stage == "flow") {
       text += flow::dump(module, graph);
       continue;

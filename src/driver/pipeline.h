@@ -44,7 +44,7 @@ struct Output {
 Result<Output> decompile(object::Module& module, object::CodeId root, const Options& options = {});
 
 // The text of one stage for one code object and all nested ones: "raw", "stream", "flow", "ir",
-// "ast".
+// "ast"; "dis" is "flow" with lines and offsets.
 Result<std::string> dump_stage(object::Module& module, object::CodeId root,
                                const std::string& stage);
 

@@ -1,3 +1,4 @@
+#include <iomanip>
 #include <sstream>
 #include <string_view>
 
@@ -29,7 +30,7 @@ std::string_view name_of(ExitKind kind) {
 }
 
 void dump_exit(const Exit& exit, std::ostringstream& out) {
-  out << "    " << name_of(exit.kind);
+  out << name_of(exit.kind);
   const bool two_ways = exit.next[1].valid();
   for (size_t i = 0; i < exit.next.size(); ++i) {
     if (!exit.next[i].valid()) continue;
@@ -66,8 +67,40 @@ std::string dump(const object::Module& module, const Graph& graph) {
     out << '\n';
     for (uint32_t k = block.first; k < block.first + block.count; ++k)
       out << "    " << bytecode::text_of(module, graph.instrs[k]) << '\n';
+    out << "    ";
     dump_exit(block.exit, out);
   }
+  return out.str();
+}
+
+std::string listing(const object::Module& module, const Graph& graph) {
+  std::ostringstream out;
+  const object::Code& code = module[graph.code];
+  out << module.text(code.qualname) << "  # line " << code.firstlineno << ", "
+      << graph.blocks.size() << " blocks\n";
+  int32_t line = bytecode::kNoLine;
+  const auto place = [&](const bytecode::Instr& instr) -> std::ostringstream& {
+    if (instr.line != line && instr.line != bytecode::kNoLine) {
+      line = instr.line;
+      out << "    line " << line << '\n';
+    }
+    out << std::setw(10) << instr.offset << "  ";
+    return out;
+  };
+  for (size_t i = 0; i < graph.blocks.size(); ++i) {
+    const Block& block = graph.blocks[i];
+    out << "  block " << i;
+    if (block.handler.valid()) {
+      const Handler& handler = graph[block.handler];
+      out << "  (exceptions -> " << handler.entry.value << ')';
+    }
+    out << '\n';
+    for (uint32_t k = block.first; k < block.first + block.count; ++k) {
+      place(graph.instrs[k]) << bytecode::text_of(module, graph.instrs[k]) << '\n';
+    }
+    dump_exit(block.exit, place(block.exit.instr));
+  }
+  out << '\n';
   return out.str();
 }
 

@@ -108,6 +108,9 @@ struct Graph {
 };
 
 std::string dump(const object::Module& module, const Graph& graph);
+
+// The same for people: `pellucid dis`, with lines and offsets.
+std::string listing(const object::Module& module, const Graph& graph);
 void check(const object::Module& module, const Graph& graph);
 
 }  // namespace pellucid::flow

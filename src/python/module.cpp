@@ -55,6 +55,12 @@ T value_or_raise(Result<T> result) {
 nb::str text(const std::string& utf8) {
   PyObject* made =
       PyUnicode_DecodeUTF8(utf8.data(), static_cast<Py_ssize_t>(utf8.size()), "surrogatepass");
+  if (made == nullptr) {
+    // A message may quote bytes, or end in the middle of a character.
+    PyErr_Clear();
+    made =
+        PyUnicode_DecodeUTF8(utf8.data(), static_cast<Py_ssize_t>(utf8.size()), "backslashreplace");
+  }
   if (made == nullptr) throw nb::python_error();
   return nb::steal<nb::str>(made);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <unordered_set>
 
 #include "structure/blocks.h"
 #include "structure/expressions.h"
@@ -147,6 +148,34 @@ Statements dead_code(ast::Tree& tree, const Symbols& symbols) {
   return dead;
 }
 
+// The names of every `global` statement below `body`: not those of code that nothing leads to.
+std::unordered_set<Symbol> declared_in(const ast::Tree& tree, const Statements& body) {
+  std::unordered_set<Symbol> names;
+  Statements todo = body;
+  while (!todo.empty()) {
+    const NodeId id = todo.back();
+    todo.pop_back();
+    if (tree.is(id, Kind::Global)) {
+      for (const NodeId name : tree.items(tree.as<ast::Global>(id).names)) {
+        names.insert(tree.as<ast::Name>(name).id);
+      }
+      continue;
+    }
+    const auto fields = ast::fields_of(tree.kind(id));
+    for (size_t i = 0; i < fields.size(); ++i) {
+      if (fields[i].type == ast::FieldType::Node) {
+        const NodeId child(tree.slot(id, i));
+        if (child.valid()) todo.push_back(child);
+      } else if (fields[i].type == ast::FieldType::List) {
+        for (const NodeId child : tree.items(ListId(tree.slot(id, i)))) {
+          if (child.valid()) todo.push_back(child);
+        }
+      }
+    }
+  }
+  return names;
+}
+
 bool is_future_import(const ast::Tree& tree, NodeId statement) {
   if (!tree.is(statement, Kind::ImportFrom)) return false;
   const Symbol module = tree.as<ast::ImportFrom>(statement).module;
@@ -260,10 +289,9 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function) {
     front.push_back(statements[first++]);
   }
   // A declaration in a function or class makes the name explicitly global in the module, too.
-  if (scope == ScopeKind::Module) {
-    std::erase_if(symbols.globals, [&](Symbol name) { return declared_.contains(name); });
-  } else {
-    declared_.insert(symbols.globals.begin(), symbols.globals.end());
+  if (scope == ScopeKind::Module && !symbols.globals.empty()) {
+    const std::unordered_set<Symbol> declared = declared_in(tree_, statements);
+    std::erase_if(symbols.globals, [&](Symbol name) { return declared.contains(name); });
   }
   if (!symbols.globals.empty()) front.push_back(names_statement(tree_, symbols.globals, true));
   if (!symbols.nonlocals.empty()) front.push_back(names_statement(tree_, symbols.nonlocals, false));

@@ -13,7 +13,6 @@
 #pragma once
 
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "ast/tree.h"
@@ -40,7 +39,6 @@ class Scopes {
   NamesByCode undeclared_;              // global names that lambdas and comprehensions in it read
   NamesByCode undeclared_stores_;       // ... and bind (by walrus)
   NamesByCode undeclared_nonlocals_;
-  std::unordered_set<Symbol> declared_;  // global, by a statement of some function or class
   std::unordered_map<object::CodeId, object::ConstId> opaques_;  // names of code objects as values
 };
 

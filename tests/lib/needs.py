@@ -33,9 +33,9 @@ def missing(what: str) -> NoReturn:
 def need(what: str) -> Union[Path, str]:
     """Return what a test needs, or end the test.
 
-    `what` is "python3.9" (an interpreter; "python3.14" needs node), "torch" or any module, "node", "pyodide" (CPython 3.14),
-    "native" (the native binary), "asan" (the same under the sanitizers), "stages" (pellucid_tests)
-    or "shared" (the folder of corpora beside the repository).
+    `what` is "python3.9" (an interpreter; "python3.14" needs node), "torch" or any module, "node",
+    "pyodide" (CPython 3.14), "native" (the native binary), "asan" (the same under the sanitizers),
+    "stages" (pellucid_tests) or "shared" (the folder of corpora beside the repository).
     """
     found = _find(what)
     if found is None:

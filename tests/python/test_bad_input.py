@@ -143,7 +143,7 @@ def test_a_pyc_with_any_one_byte_changed_is_clean_under_the_sanitizers(
 def test_the_native_binary_says_how_it_is_used() -> None:
     done = run(str(need("native")), [], "nonsense")
     assert done.returncode == 2
-    assert done.stderr.decode().startswith("usage: pellucid decompile FILE.pyc")
+    assert done.stderr.decode().startswith("usage: pellucid decompile INPUT")
 
 
 @pytest.mark.parametrize("name", sorted(p.name for p in (ROOT / "tests/regress/fuzz").iterdir()))

@@ -4,12 +4,15 @@ import importlib.util
 import json
 import marshal
 import os
+import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, List
 
 import pytest
+from needs import ROOT, need
 
 SOURCE = "import os\n\ndef f(x):\n    return os.path.join(x, 'y')\n"
 
@@ -105,3 +108,208 @@ def test_nothing_of_a_pyc_is_executed(tmp_path: Path) -> None:
     path.write_bytes(importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
     assert run("decompile", path, "--verify").returncode == 0
     assert not trace.exists()
+
+
+# --- folders, archives, and where things go; the native binary does the same ------------------
+
+
+@pytest.fixture(params=["python", "native"])
+def command(request: pytest.FixtureRequest) -> "List[str]":
+    if request.param == "python":
+        return [sys.executable, "-m", "pellucid"]
+    return [str(need("native"))]
+
+
+def ask(command: "List[str]", *arguments: Any) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [*command, *map(str, arguments)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+
+
+def files_below(folder: Path) -> "List[str]":
+    return sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
+
+
+@pytest.fixture
+def package(pyc: Path, tmp_path: Path) -> Path:
+    """A folder with the files that a user meets."""
+    folder = tmp_path / "package"
+    data = pyc.read_bytes()
+    for name in [
+        "top.pyc",
+        "sub/__pycache__/alone.cpython-311.pyc",
+        "sub/__pycache__/twice.cpython-38.pyc",
+        "sub/__pycache__/twice.cpython-39.opt-1.pyc",
+        "readme.txt",
+    ]:
+        place = folder / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(data)
+    return folder
+
+
+PLACES = [
+    "sub/alone.py",
+    "sub/twice.cpython-38.py",
+    "sub/twice.cpython-39.opt-1.py",
+    "top.py",
+]
+
+
+def test_sources_go_beside_pycache_without_their_tags(
+    command: "List[str]", package: Path, tmp_path: Path
+) -> None:
+    done = ask(command, "decompile", package, "-o", tmp_path / "out", "--jobs", 2)
+    assert done.returncode == 0, done.stderr
+    assert files_below(tmp_path / "out") == PLACES
+    assert "def f(x):" in (tmp_path / "out" / "sub" / "alone.py").read_text()
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_an_archive_is_mirrored(
+    command: "List[str]", package: Path, tmp_path: Path, method: int
+) -> None:
+    wheel = tmp_path / "package.whl"
+    with zipfile.ZipFile(wheel, "w", method) as archive:
+        for path in sorted(package.rglob("*.pyc")):
+            archive.write(path, path.relative_to(package))
+        archive.write(package / "top.pyc", "../../outside.pyc")
+    done = ask(command, "decompile", wheel, "-o", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert files_below(tmp_path / "out") == sorted([*PLACES, "outside.py"])
+
+
+def test_several_folders_keep_apart(command: "List[str]", package: Path, tmp_path: Path) -> None:
+    other = package.with_name("other")
+    package.rename(other)
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "top.pyc").write_bytes((other / "top.pyc").read_bytes())
+    done = ask(command, "decompile", other, package, "-o", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert files_below(tmp_path / "out") == sorted(
+        [*(f"other/{p}" for p in PLACES), "package/top.py"]
+    )
+
+
+def test_files_of_one_name_do_not_overwrite_each_other(
+    command: "List[str]", pyc: Path, tmp_path: Path
+) -> None:
+    again = tmp_path / "again" / pyc.name
+    again.parent.mkdir()
+    again.write_bytes(pyc.read_bytes())
+    done = ask(command, "decompile", pyc, again, "-o", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert files_below(tmp_path / "out") == ["small.py", "small~2.py"]
+
+
+def test_a_damaged_archive_is_one_error(
+    command: "List[str]", package: Path, tmp_path: Path
+) -> None:
+    good, bad = tmp_path / "good.zip", tmp_path / "bad.zip"
+    with zipfile.ZipFile(good, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.write(package / "top.pyc", "a.pyc")
+        archive.write(package / "top.pyc", "b.pyc")
+    data = bytearray(good.read_bytes())
+    data[60] ^= 0xFF  # inside what a.pyc was packed into
+    bad.write_bytes(data)
+    done = ask(command, "decompile", bad, "-o", tmp_path / "out")
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"pellucid: {bad}/a.pyc: ")
+    assert done.stderr.count("pellucid: ") == 1
+    assert files_below(tmp_path / "out") == ["b.py"]
+    bad.write_bytes(good.read_bytes()[:-30])
+    done = ask(command, "decompile", bad)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
+
+
+def test_inputs_that_hold_nothing_are_named(command: "List[str]", tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    done = ask(command, "decompile", empty, tmp_path / "absent.pyc")
+    assert done.returncode == 1
+    first, second = done.stderr.splitlines()
+    assert first.startswith(f"pellucid: {empty}: no .pyc files in it")
+    assert second.startswith(f"pellucid: {tmp_path / 'absent.pyc'}: no such file or directory")
+
+
+def test_several_files_need_a_folder(command: "List[str]", package: Path, tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    target.write_text("mine")
+    done = ask(command, "decompile", package, "-o", target)
+    assert done.returncode == 2
+    assert target.read_text() == "mine"
+
+
+def test_json_has_the_same_fields_everywhere(command: "List[str]", package: Path) -> None:
+    done = ask(command, "decompile", package, "--json", "--jobs", 3)
+    assert done.returncode == 0, done.stderr
+    said = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(said) == 4
+    assert {each["outcome"] for each in said} == {"decompiled"}
+    assert all("def f(x):" in each["source"] for each in said)
+    wanted = ["diagnostics", "error", "file", "out", "outcome", "python"]
+    assert sorted(said[0]) == [*wanted, "reason", "source", "tier", "verdict"]
+
+
+def test_lines_are_kept(command: "List[str]", pyc: Path) -> None:
+    done = ask(command, "decompile", pyc, "--keep-lines")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[3].strip() == "return os.path.join(x, 'y')"
+
+
+def test_dis_has_lines_and_offsets(command: "List[str]", pyc: Path) -> None:
+    done = ask(command, "dis", pyc)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^    line 4$", done.stdout, re.MULTILINE), done.stdout
+    assert re.search(r"^ +\d+  LoadGlobal os", done.stdout, re.MULTILINE), done.stdout
+
+
+@pytest.mark.parametrize("stage", ["module", "raw", "stream", "flow", "ir", "ast"])
+def test_every_stage_can_be_dumped(command: "List[str]", pyc: Path, stage: str) -> None:
+    done = ask(command, "dump", f"--stage={stage}", pyc)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+    assert ask(command, "dump", "--stage=other", pyc).returncode == 2
+
+
+def test_help_says_what_exit_statuses_mean(command: "List[str]") -> None:
+    done = ask(command, "decompile", "--help")
+    assert done.returncode == 0
+    assert done.stdout.startswith("usage: pellucid decompile")
+    assert "exit status:" in done.stdout
+    for option in ("--keep-lines", "--jobs", "--json", "-o"):
+        assert option in done.stdout
+
+
+def test_wrong_usage_is_status_two_everywhere(command: "List[str]", pyc: Path) -> None:
+    for words in ([], ["nonsense"], ["decompile"], ["decompile", pyc, "--nonsense"]):
+        assert ask(command, *words).returncode == 2
+    assert ask(command, "decompile", pyc, "--jobs", "0").returncode == 2
+
+
+def test_standard_input_is_read(command: "List[str]", pyc: Path) -> None:
+    done = subprocess.run(
+        [*command, "decompile", "-"], input=pyc.read_bytes(), stdout=subprocess.PIPE, check=False
+    )
+    assert done.returncode == 0
+    assert b"def f(x):" in done.stdout
+
+
+def test_an_unproven_file_is_status_three(tmp_path: Path, pyc: Path) -> None:
+    # There is no interpreter of that version below the folder, and none else is looked for.
+    case = ROOT / "tests" / "cases" / "pyc" / "3.8" / "slices" / "slices_of_every_form.pyc"
+    script = (
+        "import sys; from pellucid import interpreters, __main__\n"
+        "interpreters.find_interpreter = lambda version: None\n"
+        f"sys.exit(__main__.main(['decompile', {str(case)!r}, '--verify']))"
+    )
+    if sys.version_info[:2] == (3, 8):
+        pytest.skip("this Python is the interpreter")
+    done = ask([sys.executable], "-c", script)
+    assert done.returncode in (0, 3), done.stderr  # 0 where it is proven without an interpreter
+    assert (done.returncode == 0) == ("unproven" not in done.stderr)

@@ -1,5 +1,4 @@
 """`from __future__ import annotations` keeps the text."""
-# reads otherwise: 3.14
 from __future__ import annotations
 import typing
 x: typing.List[int] = []

@@ -1,5 +1,4 @@
 """PEP 649: since 3.14 annotations are functions."""
-# reads otherwise: 3.14
 # since: 3.14
 x: int = 1
 if x:

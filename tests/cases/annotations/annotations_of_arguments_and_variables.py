@@ -1,5 +1,4 @@
 """Annotations of every place that has them."""
-# reads otherwise: 3.14
 from typing import ClassVar, List, Optional
 module_level: int = 1
 declared: 'str'

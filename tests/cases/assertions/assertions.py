@@ -1,5 +1,4 @@
 """With and without a message, of every kind of test."""
-# reads otherwise: 3.8
 
 
 def simple(x):

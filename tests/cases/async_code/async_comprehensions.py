@@ -1,5 +1,4 @@
 """Comprehensions that wait."""
-# open: 3.12 3.13 3.14
 
 
 async def lists(source, f):

@@ -1,5 +1,4 @@
 """The middle of a chain is evaluated once."""
-# reads otherwise: 3.8
 
 
 def values(a, b, c, d):

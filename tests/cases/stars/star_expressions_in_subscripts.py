@@ -1,5 +1,4 @@
 """PEP 646 lets a star stand in a subscript."""
-# reads otherwise: 3.14
 # since: 3.11
 
 

@@ -1,0 +1,27 @@
+// cli: what the user asked for.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace pellucid::cli {
+
+struct Arguments {
+  enum class Command { Decompile, Dump, Help, Version, Wrong } command = Command::Wrong;
+  std::string stage;  // Dump
+  std::string out;
+  std::vector<std::string> inputs;
+  bool keep_lines = false;
+  bool unstructured = false;
+  bool as_json = false;
+  unsigned jobs = 0;      // 0: one a processor
+  std::string complaint;  // Wrong: what is wrong
+  const char* help = "";  // Help: the page
+};
+
+Arguments parse(int argc, char** argv);
+
+// The short form, for those who asked for something else.
+extern const char* const kUsage;
+
+}  // namespace pellucid::cli

@@ -1,0 +1,18 @@
+// cli: the compression of zip archives (RFC 1951), so that the binary needs no library.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+
+namespace pellucid::cli {
+
+// Unpacks exactly `size` bytes. Anything else in the data is an error; its offset is in `packed`.
+Result<std::vector<uint8_t>> inflate(std::span<const uint8_t> packed, size_t size);
+
+// The checksum of zip archives.
+uint32_t crc32(std::span<const uint8_t> bytes);
+
+}  // namespace pellucid::cli

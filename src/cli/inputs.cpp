@@ -1,0 +1,233 @@
+#include "cli/inputs.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+#include <iterator>
+#include <map>
+#include <regex>
+
+namespace pellucid::cli {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// No .pyc of a real module comes near this; what is larger is refused before it is read.
+constexpr uintmax_t kLargestFile = uintmax_t{1} << 30;
+
+struct Found {
+  Job job;
+  fs::path inside;  // relative to the folder or the archive that was given
+};
+
+struct Group {
+  fs::path given;
+  bool holds_many = false;
+  std::vector<Found> found;
+};
+
+std::string lowered(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(c < 128 ? std::tolower(c) : c); });
+  return text;
+}
+
+bool is_archive(const fs::path& path) {
+  const std::string suffix = lowered(path.extension().string());
+  std::error_code ignored;
+  return (suffix == ".whl" || suffix == ".egg" || suffix == ".zip" || suffix == ".pyz") &&
+         fs::is_regular_file(path, ignored);
+}
+
+Error cannot(const char* what) {
+  const char* why = errno != 0 ? std::strerror(errno) : what;
+  return Error{ErrorCode::Malformed, 0, lowered(why)};
+}
+
+Result<std::vector<uint8_t>> read_file(const std::string& path) {
+  if (path == "-") {
+    return std::vector<uint8_t>(std::istreambuf_iterator<char>(std::cin), {});
+  }
+  errno = 0;
+  std::FILE* file = std::fopen(path.c_str(), "rb");
+  if (file == nullptr) return cannot("cannot be read");
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> closes(file, std::fclose);
+  std::error_code failed;
+  const uintmax_t size = fs::file_size(path, failed);
+  if (!failed && size > kLargestFile) return Error{ErrorCode::Limit, 0, "larger than 1 GiB"};
+  std::vector<uint8_t> bytes(failed ? 0 : static_cast<size_t>(size));
+  errno = 0;
+  // A folder can be opened on some systems, but not read.
+  bytes.resize(std::fread(bytes.data(), 1, bytes.size(), file));
+  if (failed || std::ferror(file) != 0) return cannot("cannot be read");
+  return bytes;
+}
+
+// A member's path without what would lead out of the folder.
+fs::path safe(const std::string& member) {
+  fs::path out;
+  std::string part;
+  const auto finish = [&] {
+    std::replace(part.begin(), part.end(), ':', '_');
+    if (!part.empty() && part != "." && part != "..") out /= part;
+    part.clear();
+  };
+  for (const char c : member) {
+    if (c == '/' || c == '\\') {
+      finish();
+    } else if (c != '\0') {
+      part += c;
+    }
+  }
+  finish();
+  return out;
+}
+
+void find_in_folder(Group& group) {
+  std::vector<fs::path> paths;
+  std::error_code failed;
+  fs::recursive_directory_iterator at(group.given, fs::directory_options::skip_permission_denied,
+                                      failed);
+  for (; !failed && at != fs::recursive_directory_iterator(); at.increment(failed)) {
+    if (at->path().extension() == ".pyc" && !at->is_directory(failed)) paths.push_back(at->path());
+  }
+  std::sort(paths.begin(), paths.end());
+  for (const fs::path& path : paths) {
+    group.found.push_back(
+        {{path.string(), path.string(), nullptr, 0, {}}, path.lexically_relative(group.given)});
+  }
+}
+
+Result<bool> find_in_archive(Group& group) {
+  const auto archive = std::make_shared<Archive>();
+  PELLUCID_TRY(archive->bytes, read_file(group.given.string()));
+  PELLUCID_TRY(archive->members, members_of(archive->bytes));
+  std::vector<size_t> order;
+  for (size_t i = 0; i < archive->members.size(); ++i) {
+    if (archive->members[i].name.ends_with(".pyc")) order.push_back(i);
+  }
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return archive->members[a].name < archive->members[b].name;
+  });
+  for (const size_t i : order) {
+    const std::string& name = archive->members[i].name;
+    group.found.push_back({{group.given.string() + '/' + name, {}, archive, i, {}}, safe(name)});
+  }
+  return true;
+}
+
+Result<Group> group_of(const std::string& input) {
+  Group group;
+  group.given = input;
+  std::error_code failed;
+  if (input != "-" && fs::is_directory(input, failed)) {
+    group.holds_many = true;
+    find_in_folder(group);
+  } else if (is_archive(group.given)) {
+    group.holds_many = true;
+    PELLUCID_TRY([[maybe_unused]] const bool done, find_in_archive(group));
+  } else {
+    if (input != "-" && !fs::exists(input, failed)) {
+      return Error{ErrorCode::Malformed, 0, "no such file or directory"};
+    }
+    const fs::path name = input == "-" ? fs::path("stdin.pyc") : group.given.filename();
+    group.found.push_back({{input, input, nullptr, 0, {}}, name});
+  }
+  if (group.found.empty()) return Error{ErrorCode::Malformed, 0, "no .pyc files in it"};
+  return group;
+}
+
+// Two names that differ in case only are one file on some systems.
+std::string key(const fs::path& place) { return lowered(place.generic_string()); }
+
+// Where each source goes: beside `__pycache__`, and without its tag (PEP 3147, PEP 488) if it is
+// alone. `mod.cpython-38.pyc` beside `mod.cpython-39.pyc`: both keep their tags.
+std::vector<fs::path> untagged(const std::vector<Found>& found) {
+  static const std::regex kTagged("(.+?)(\\.[a-z]+-[0-9]+(\\.opt-[A-Za-z0-9_]+)?)");
+  std::vector<fs::path> plain, tagged;
+  std::map<std::string, int> count;
+  for (const Found& each : found) {
+    fs::path folder = each.inside.parent_path();
+    const std::string stem = each.inside.stem().string();
+    std::smatch match;
+    const bool in_cache = folder.filename() == "__pycache__";
+    if (in_cache) folder = folder.parent_path();
+    const bool has_tag = in_cache && std::regex_match(stem, match, kTagged);
+    tagged.push_back(folder / (stem + ".py"));
+    plain.push_back(folder / ((has_tag ? match[1].str() : stem) + ".py"));
+    ++count[key(plain.back())];
+  }
+  for (size_t i = 0; i < plain.size(); ++i) {
+    if (count[key(plain[i])] > 1) plain[i] = tagged[i];
+  }
+  return plain;
+}
+
+// Hands out each place once: a second `mod.py` becomes `mod~2.py`.
+class Places {
+ public:
+  fs::path take(const fs::path& place) {
+    int& number = taken_[key(place)];
+    fs::path free = place;
+    while (number > 0 && taken_.contains(key(free))) {
+      free.replace_filename(place.stem().string() + '~' + std::to_string(++number) + ".py");
+    }
+    if (number == 0) number = 1;
+    taken_.try_emplace(key(free), 1);
+    return free;
+  }
+
+ private:
+  std::map<std::string, int> taken_;
+};
+
+}  // namespace
+
+Jobs jobs_of(const std::vector<std::string>& inputs, const std::string& out) {
+  Jobs all;
+  std::vector<Group> groups;
+  for (const std::string& input : inputs) {
+    Result<Group> group = group_of(input);
+    if (group.ok()) {
+      groups.push_back(std::move(*group));
+    } else {
+      all.bad.push_back({input, group.error().message});
+    }
+  }
+  std::error_code ignored;
+  const bool is_folder = out.ends_with('/') || fs::is_directory(out, ignored);
+  const auto several = static_cast<size_t>(std::count_if(
+      groups.begin(), groups.end(), [](const Group& group) { return group.holds_many; }));
+  const bool is_one_file = groups.size() == 1 && several == 0 && !is_folder;
+  if (!out.empty() && !is_one_file && fs::exists(out, ignored) && !is_folder && !groups.empty()) {
+    all.usage_error = out + " is no folder, and there is more than one file to write";
+    return all;
+  }
+  Places places;
+  for (Group& group : groups) {
+    const std::vector<fs::path> plain = untagged(group.found);
+    fs::path own;
+    if (group.holds_many && several > 1) {
+      own = fs::weakly_canonical(group.given, ignored).filename();
+    }
+    for (size_t i = 0; i < plain.size(); ++i) {
+      Job& job = group.found[i].job;
+      if (!out.empty()) {
+        job.out = is_one_file ? out : (fs::path(out) / places.take(own / plain[i])).string();
+      }
+      all.jobs.push_back(std::move(job));
+    }
+  }
+  return all;
+}
+
+Result<std::vector<uint8_t>> read(const Job& job) {
+  if (!job.archive) return read_file(job.path);
+  return unpack(job.archive->bytes, job.archive->members[job.member]);
+}
+
+}  // namespace pellucid::cli

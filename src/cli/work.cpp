@@ -1,0 +1,146 @@
+#include "cli/work.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <new>
+
+#include "driver/pipeline.h"
+#include "object/pyc.h"
+
+#ifdef _WIN32
+#include <process.h>
+#define getpid _getpid
+#else
+#include <unistd.h>
+#endif
+
+namespace pellucid::cli {
+
+namespace {
+
+std::string hex(uint64_t number) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(number));
+  return text;
+}
+
+std::string described(const Error& error) {
+  if (error.message.find(" byte 0x") != std::string::npos) return error.message;
+  return error.message + " at byte " + hex(error.offset);
+}
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (c == '\n') {
+      out += "\\n";
+    } else if (static_cast<unsigned char>(c) < ' ') {
+      char escape[8];
+      std::snprintf(escape, sizeof escape, "\\u%04x", static_cast<unsigned>(c));
+      out += escape;
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+// Written beside its place and moved there, so that the file appears whole or not at all.
+bool write_whole(const std::string& path, const std::string& text) {
+  namespace fs = std::filesystem;
+  const fs::path place(path);
+  std::error_code failed;
+  if (place.has_parent_path()) fs::create_directories(place.parent_path(), failed);
+  // Two processes may write the same place.
+  fs::path unfinished = place;
+  unfinished.replace_filename('.' + place.filename().string() + '.' + std::to_string(getpid()));
+  errno = 0;
+  std::FILE* file = std::fopen(unfinished.string().c_str(), "wb");
+  if (file == nullptr) return false;
+  const bool wrote = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const bool closed = std::fclose(file) == 0;
+  if (wrote && closed && std::rename(unfinished.string().c_str(), path.c_str()) == 0) return true;
+  const int why = errno;
+  std::remove(unfinished.string().c_str());
+  errno = why;
+  return false;
+}
+
+Result<Outcome> done(const Arguments& arguments, const Job& job) {
+  PELLUCID_TRY(const std::vector<uint8_t> bytes, read(job));
+  PELLUCID_TRY(object::Module module, object::read_pyc(bytes));
+  Outcome outcome;
+  outcome.python =
+      std::to_string(module.version.major) + '.' + std::to_string(module.version.minor);
+  if (arguments.command == Arguments::Command::Dump) {
+    if (arguments.stage == "module") {
+      outcome.text = object::dump(module);
+    } else {
+      PELLUCID_TRY(outcome.text, driver::dump_stage(module, module.root, arguments.stage));
+    }
+    return outcome;
+  }
+  driver::Options options;
+  options.keep_lines = arguments.keep_lines;
+  options.force_unstructured = arguments.unstructured;
+  PELLUCID_TRY(driver::Output output, driver::decompile(module, module.root, options));
+  for (const driver::Diagnostic& diagnostic : output.diagnostics) {
+    const std::string name(module.text(module[diagnostic.code].qualname));
+    const char* kind = diagnostic.refused ? ": " : ": without structure: ";
+    outcome.refused = outcome.refused || diagnostic.refused;
+    outcome.complaints.push_back(
+        described({ErrorCode::Unsupported, diagnostic.offset, name + kind + diagnostic.message}));
+    if (!outcome.json_diagnostics.empty()) outcome.json_diagnostics += ", ";
+    outcome.json_diagnostics += '[' + quoted(name) + ", " + std::to_string(diagnostic.offset) +
+                                ", " + quoted(diagnostic.message) +
+                                (diagnostic.refused ? ", true]" : ", false]");
+  }
+  if (job.out.empty()) {
+    outcome.text = std::move(output.source);
+  } else if (!write_whole(job.out, output.source)) {
+    outcome.error = job.out + " cannot be written";
+    if (errno != 0) outcome.error += std::string(": ") + std::strerror(errno);
+  }
+  return outcome;
+}
+
+Outcome failed(std::string why) {
+  Outcome outcome;
+  outcome.error = std::move(why);
+  return outcome;
+}
+
+}  // namespace
+
+// The one place where what should not happen is caught: a bug of ours is an error of one file.
+Outcome work(const Arguments& arguments, const Job& job) {
+  try {
+    Result<Outcome> outcome = done(arguments, job);
+    return outcome.ok() ? std::move(*outcome) : failed(described(outcome.error()));
+  } catch (const std::bad_alloc&) {
+    return failed("not enough memory at byte 0x0");
+  } catch (const std::exception& error) {
+    return failed(std::string("internal error: ") + error.what() + " at byte 0x0");
+  }
+}
+
+std::string to_json(const Job& job, const Outcome& outcome) {
+  const auto or_null = [](bool there, const std::string& text) {
+    return there ? quoted(text) : std::string("null");
+  };
+  const bool has_source = outcome.error.empty() && job.out.empty();
+  return "{\"file\": " + quoted(job.name) + ", \"out\": " + or_null(!job.out.empty(), job.out) +
+         ", \"outcome\": " + quoted(outcome.name()) +
+         ", \"error\": " + or_null(!outcome.error.empty(), outcome.error) +
+         ", \"python\": " + or_null(!outcome.python.empty(), outcome.python) +
+         ", \"source\": " + or_null(has_source, outcome.text) + ", \"diagnostics\": [" +
+         outcome.json_diagnostics + "], \"verdict\": null, \"reason\": null, \"tier\": null}\n";
+}
+
+}  // namespace pellucid::cli

@@ -1,0 +1,32 @@
+// cli: one job, from the bytes of a `.pyc` to what is printed and written.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/arguments.h"
+#include "cli/inputs.h"
+
+namespace pellucid::cli {
+
+// What became of one file.
+struct Outcome {
+  std::string text;  // where nothing was written
+  std::string error;
+  std::vector<std::string> complaints;  // about parts of it
+  bool refused = false;                 // some part of it is missing
+  std::string python;                   // "3.11"
+  std::string json_diagnostics;         // the items of a JSON array
+
+  const char* name() const {
+    return !error.empty() ? "error" : !refused ? "decompiled" : "incomplete";
+  }
+};
+
+// Does the job and writes its source, if the job says where. Never throws.
+Outcome work(const Arguments& arguments, const Job& job);
+
+// The outcome as one line of JSON, with the fields that `pellucid.batch` gives.
+std::string to_json(const Job& job, const Outcome& outcome);
+
+}  // namespace pellucid::cli

@@ -1,0 +1,29 @@
+// cli: the members of a zip archive (APPNOTE.TXT), as far as wheels, eggs and zipapps use it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace pellucid::cli {
+
+struct Member {
+  std::string name;
+  uint32_t flags = 0;
+  uint32_t method = 0;
+  uint32_t crc = 0;
+  uint64_t packed_size = 0;
+  uint64_t size = 0;
+  uint64_t header = 0;  // offset of the local header
+};
+
+// The members of an archive, in the order of its directory.
+Result<std::vector<Member>> members_of(std::span<const uint8_t> archive);
+
+// The bytes of one, checked against their checksum.
+Result<std::vector<uint8_t>> unpack(std::span<const uint8_t> archive, const Member& member);
+
+}  // namespace pellucid::cli

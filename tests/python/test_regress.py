@@ -1,0 +1,34 @@
+"""tests/regress: each bug left a smallest program, which must not fail again.
+
+`tools/minimize.py` makes them; `# python: 3.12` says which version it failed on. A `.pyc` there is
+code that no source text gives.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from needs import ROOT, need
+
+sys.path.insert(0, str(ROOT / "tools"))
+
+import oracle
+
+REGRESS = ROOT / "tests" / "regress"
+
+
+@pytest.mark.parametrize("path", sorted(REGRESS.glob("*.py")), ids=lambda p: p.stem)
+def test_it_does_not_fail_again(path: Path) -> None:
+    source = path.read_text(encoding="utf-8")
+    named = re.search(r"^# python: (.+)$", source, re.MULTILINE)
+    for version in named.group(1).split() if named else oracle.VERSIONS:
+        need(f"python{version}")
+        failure = oracle.failure_of(oracle.pyc_of(source, version))
+        assert failure is None, f"{version}: {failure}"
+
+
+@pytest.mark.parametrize("path", sorted(REGRESS.glob("*.pyc")), ids=lambda p: p.stem)
+def test_its_code_is_recovered(path: Path) -> None:
+    failure = oracle.failure_of(path.read_bytes())
+    assert failure is None or failure.kind == "unproven", failure
