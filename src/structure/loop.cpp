@@ -208,7 +208,8 @@ BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) 
     for (const BlockId target : left) {
       if (only_returns(target) && (tested || left.size() > 1)) continue;
       // What comes to another such place by itself is a statement of the loop, and a `break`.
-      const bool goes_on = std::any_of(left.begin(), left.end(), [&](BlockId other) {
+      const bool is_named = target == scope.follow || is_jump_target(target, scope);
+      const bool goes_on = !is_named && std::any_of(left.begin(), left.end(), [&](BlockId other) {
         return other != target && !only_returns(other) && leads_to(target, other);
       });
       if (goes_on) continue;
