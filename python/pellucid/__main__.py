@@ -107,6 +107,11 @@ def _add_decompile(commands: "argparse._SubParsersAction[argparse.ArgumentParser
         help="put statements on their original lines, so that tracebacks and coverage fit",
     )
     add.add_argument(
+        "--unstructured",
+        action="store_true",
+        help="recover no control flow: write every body as a loop over a state",
+    )
+    add.add_argument(
         "--jobs",
         type=_count,
         default=os.cpu_count() or 1,
@@ -180,7 +185,9 @@ def _decompile(arguments: argparse.Namespace) -> int:
     except DecompileError as error:
         print(f"pellucid: {error.message}", file=sys.stderr)
         return 2
-    options = batch.Options(arguments.verify, arguments.keep_lines)
+    options = batch.Options(
+        arguments.verify, arguments.keep_lines, arguments.unstructured
+    )
     return (batch.run(jobs, options, arguments.jobs, arguments.json) if jobs else status) or status
 
 

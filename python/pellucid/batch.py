@@ -24,6 +24,7 @@ class Options(NamedTuple):
 
     verify: bool = False
     keep_lines: bool = False
+    unstructured: bool = False
 
 
 class Result(NamedTuple):
@@ -39,7 +40,9 @@ class Result(NamedTuple):
         """Return the worst that is to be said: the name of a row of the summary."""
         if self.error is not None:
             return "error"
-        if self.decompilation is not None and self.decompilation.diagnostics:
+        if self.decompilation is not None and any(
+            diagnostic.refused for diagnostic in self.decompilation.diagnostics
+        ):
             return "incomplete"
         return self.verdict.status if self.verdict is not None else "decompiled"
 
@@ -54,7 +57,9 @@ class Result(NamedTuple):
 def decompile_file(job: Job, options: Options) -> Result:
     """Decompile one file and write its source, if the job says where."""
     try:
-        found = decompile_pyc(job.read(), keep_lines=options.keep_lines)
+        found = decompile_pyc(
+            job.read(), keep_lines=options.keep_lines, unstructured=options.unstructured
+        )
         verdict = found.verdict if options.verify else None
         if job.out is not None:
             write_whole(job.out, found.source)
@@ -143,7 +148,8 @@ def _print(result: Result, alone: bool) -> None:
         sys.stdout.buffer.write(text)
         sys.stdout.flush()
     for diagnostic in result.decompilation.diagnostics:
-        complain(f"{diagnostic.code}: {diagnostic.message} at byte 0x{diagnostic.offset:x}")
+        kind = "" if diagnostic.refused else "without structure: "
+        complain(f"{diagnostic.code}: {kind}{diagnostic.message} at byte 0x{diagnostic.offset:x}")
     if result.verdict is not None and (alone or result.verdict.status == "unproven"):
         complain(str(result.verdict))
 

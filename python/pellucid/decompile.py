@@ -27,11 +27,16 @@ class LineMapEntry(NamedTuple):
 
 
 class Diagnostic(NamedTuple):
-    """What a reader should know about a part of the result that is not as it should be."""
+    """What a reader should know about a part of the result that is not as it should be.
+
+    Where a code object is `refused` its source is missing. Else it is there, as a loop over a
+    state, and the message says what stood in the way of structure.
+    """
 
     code: str
     offset: int
     message: str
+    refused: bool = True
 
 
 class CodeVerdict(NamedTuple):
@@ -164,12 +169,18 @@ def decompile(obj: Any, *, name: Optional[str] = None) -> str:
     return decompile_ex(obj, name=name).source
 
 
-def decompile_ex(obj: Any, *, name: Optional[str] = None) -> Decompilation:
-    """Return source, verdict, line map and opaque constants; the arguments are `decompile`'s."""
+def decompile_ex(
+    obj: Any, *, name: Optional[str] = None, unstructured: bool = False
+) -> Decompilation:
+    """Return source, verdict, line map and opaque constants; the arguments are `decompile`'s.
+
+    With `unstructured` every body that is no straight line is written as a loop over a state, the
+    last resort for code that no statement of Python's compiles to.
+    """
     code = code_of(obj)
     if name is not None:
         code = code.replace(co_name=name)
-    found = _result(_core.decompile_code(code), code, None)
+    found = _result(_core.decompile_code(code, unstructured=unstructured), code, None)
     function = getattr(obj, "__func__", obj)
     if isinstance(function, types.FunctionType):
         source, bindings = with_defaults(found.source, function)
@@ -177,13 +188,15 @@ def decompile_ex(obj: Any, *, name: Optional[str] = None) -> Decompilation:
     return found
 
 
-def decompile_pyc(data: bytes, *, keep_lines: bool = False) -> Decompilation:
+def decompile_pyc(
+    data: bytes, *, keep_lines: bool = False, unstructured: bool = False
+) -> Decompilation:
     """Decompile the bytes of a `.pyc` file of CPython 3.8-3.14. Nothing in it is executed.
 
     With `keep_lines` statements stand on the lines that they had in the original source, so that
-    its tracebacks and its coverage fit. Raises DecompileError if the bytes are no valid `.pyc`.
+    its tracebacks and its coverage fit. With `unstructured` no control flow is recovered. Raises DecompileError if the bytes are no valid `.pyc`.
     """
-    return _result(_core.decompile_pyc(data, keep_lines), None, data)
+    return _result(_core.decompile_pyc(data, keep_lines, unstructured), None, data)
 
 
 def code_of(obj: Any) -> types.CodeType:

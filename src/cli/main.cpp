@@ -20,7 +20,7 @@ namespace pellucid::cli {
 namespace {
 
 constexpr const char* kUsage =
-    "usage: pellucid decompile FILE.pyc... [-o FILE]\n"
+    "usage: pellucid decompile [--unstructured] FILE.pyc... [-o FILE]\n"
     "       pellucid dis FILE.pyc...\n"
     "       pellucid dump --stage=STAGE FILE.pyc...    STAGE: module raw stream flow ir ast\n"
     "       pellucid --version\n";
@@ -33,6 +33,7 @@ struct Arguments {
   std::string stage;
   std::string out;
   std::vector<std::string> files;
+  driver::Options options;
 };
 
 std::optional<Arguments> parse(int argc, char** argv) {
@@ -43,6 +44,8 @@ std::optional<Arguments> parse(int argc, char** argv) {
     const std::string_view argument = argv[i];
     if (argument == "-o" && i + 1 < argc) {
       parsed.out = argv[++i];
+    } else if (argument == "--unstructured") {
+      parsed.options.force_unstructured = true;
     } else if (argument.starts_with("--stage=")) {
       parsed.stage = argument.substr(std::strlen("--stage="));
     } else if (argument.size() > 1 && argument[0] == '-') {
@@ -75,9 +78,10 @@ Result<std::vector<uint8_t>> read_file(const std::string& path) {
 struct Answer {
   std::string text;
   std::vector<Error> complaints;
+  bool refused = false;  // some code object has no source
 };
 
-Answer plain(std::string text) { return {std::move(text), {}}; }
+Answer plain(std::string text) { return {std::move(text), {}, false}; }
 
 Result<Answer> answer_for(const Arguments& arguments, const std::string& path) {
   PELLUCID_TRY(const std::vector<uint8_t> bytes, read_file(path));
@@ -87,12 +91,14 @@ Result<Answer> answer_for(const Arguments& arguments, const std::string& path) {
     PELLUCID_TRY(std::string text, driver::dump_stage(module, module.root, arguments.stage));
     return plain(std::move(text));
   }
-  PELLUCID_TRY(driver::Output output, driver::decompile(module, module.root));
+  PELLUCID_TRY(driver::Output output, driver::decompile(module, module.root, arguments.options));
   Answer answer = plain(std::move(output.source));
   for (const driver::Diagnostic& diagnostic : output.diagnostics) {
+    answer.refused |= diagnostic.refused;
+    const std::string_view kind = diagnostic.refused ? ": " : ": without structure: ";
     const std::string_view name = module.text(module[diagnostic.code].qualname);
-    answer.complaints.push_back(
-        {ErrorCode::Unsupported, diagnostic.offset, std::string(name) + ": " + diagnostic.message});
+    answer.complaints.push_back({ErrorCode::Unsupported, diagnostic.offset,
+                                 std::string(name) + std::string(kind) + diagnostic.message});
   }
   return answer;
 }
@@ -145,8 +151,8 @@ int run(const Arguments& arguments) {
     }
     for (const Error& complaint : answer->complaints) {
       complain(path, complaint);
-      status = 1;
     }
+    if (answer->refused) status = 1;
   }
   return status;
 }

@@ -13,6 +13,7 @@
 #include "structure/expressions.h"
 #include "structure/recover.h"
 #include "structure/scopes.h"
+#include "structure/unstructured.h"
 
 namespace pellucid::driver {
 namespace {
@@ -59,11 +60,21 @@ std::vector<ast::ListId> with_fresh_copies(const object::Module& module, object:
   return bodies;
 }
 
-// The statements of one code object, or what stands in the way.
-Result<ast::ListId> body_of(object::Module& module, object::CodeId code, ast::Tree& tree,
-                            structure::Scopes& scopes, const std::vector<ast::ListId>& bodies) {
+// Whether the shape of the body is read where the code object is used: it says what nobody wrote.
+bool is_read_by_shape(const object::Module& module, object::CodeId code) {
+  const std::string_view name = module.text(module[code].name);
+  return name.starts_with("<generic parameters of ") || name == "__annotate__";
+}
+
+// The body that statements of Python's own say, or what stands in the way.
+Result<ast::ListId> structured_body(object::Module& module, object::CodeId code, ast::Tree& tree,
+                                    structure::Scopes& scopes,
+                                    const std::vector<ast::ListId>& bodies, bool only_if_straight) {
   try {
     PELLUCID_TRY(const ir::Function full, to_ir(module, code, true));
+    if (only_if_straight && full.blocks.size() > 1 && !is_read_by_shape(module, code)) {
+      return Error{ErrorCode::Unsupported, 0, "structure is switched off"};
+    }
     if (full.keeps_ends) {
       // What is said about code that never runs is more than a first try need be able to follow.
       const auto copies = with_fresh_copies(module, code, tree, bodies);
@@ -78,6 +89,44 @@ Result<ast::ListId> body_of(object::Module& module, object::CodeId code, ast::Tr
   }
 }
 
+// The same as a loop over a state: for any control flow.
+Result<ast::ListId> unstructured_body(object::Module& module, object::CodeId code, ast::Tree& tree,
+                                      structure::Scopes& scopes,
+                                      const std::vector<ast::ListId>& bodies, const Error& reason) {
+  try {
+    PELLUCID_TRY(const bytecode::Stream stream, bytecode::decode(module, code));
+    PELLUCID_TRY(const flow::Graph graph, flow::build(module, stream, false));
+    PELLUCID_TRY(const ir::Function function, ir::lift_slots(module, graph));
+    PELLUCID_TRY(const ast::ListId body,
+                 structure::unstructured(function, tree, bodies, reason.message,
+                                         static_cast<uint32_t>(reason.offset)));
+    return scopes.finish_body(body, function);
+  } catch (const InternalError& bug) {
+    return Error{ErrorCode::Internal, 0, bug.what()};
+  }
+}
+
+// A try that fails may leave the bodies that it read as expressions half rewritten.
+class SavedBodies {
+ public:
+  SavedBodies(const object::Module& module, object::CodeId code, ast::Tree& tree,
+              const std::vector<ast::ListId>& bodies) {
+    for (const object::ConstId id : module[code].consts) {
+      const object::Const& constant = module[id];
+      if (constant.kind != object::ConstKind::Code) continue;
+      const ast::ListId body = bodies[constant.code.index()];
+      const bool is_hidden = module.text(module[constant.code].name).starts_with('<');
+      if (body.valid() && is_hidden) saved_.push_back({constant.code, ast::clone(tree, body)});
+    }
+  }
+  void restore(std::vector<ast::ListId>& bodies) const {
+    for (const auto& [code, body] : saved_) bodies[code.index()] = body;
+  }
+
+ private:
+  std::vector<std::pair<object::CodeId, ast::ListId>> saved_;
+};
+
 // A body that says that there is none, and why.
 ast::ListId marker_body(ast::Tree& tree, const Error& error) {
   const auto name = tree.add(ast::Name{tree.intern("NotImplementedError")});
@@ -89,22 +138,36 @@ ast::ListId marker_body(ast::Tree& tree, const Error& error) {
   return tree.list({tree.add(ast::Raise{call, {}})});
 }
 
-// The statements of every code object below `root`; where one has none, a marker and a diagnostic.
+// The statements of every code object below `root`: structured, else a loop over a state with a
+// diagnostic that says why, else (a bug of ours) a marker.
 ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& tree,
-                        std::vector<Diagnostic>& diagnostics) {
+                        const Options& options, std::vector<Diagnostic>& diagnostics) {
   structure::Scopes scopes(tree);
   std::vector<ast::ListId> bodies(module.codes.size());
   for (const object::CodeId code : innermost_first(module, root)) {
     const size_t first = tree.size();
-    const Result<ast::ListId> body = body_of(module, code, tree, scopes, bodies);
-    if (body.ok()) {
-      bodies[code.index()] =
-          polish::run(tree, *body, {.makes_f_strings_of_percent = module.version.minor >= 11});
-    } else {
-      const Error& error = body.error();
-      diagnostics.push_back({code, static_cast<uint32_t>(error.offset), error.message});
-      bodies[code.index()] = marker_body(tree, error);
+    const auto note = [&](const Error& error, bool refused) {
+      diagnostics.push_back({code, static_cast<uint32_t>(error.offset), error.message, refused});
+    };
+    const SavedBodies saved(module, code, tree, bodies);
+    Result<ast::ListId> body =
+        structured_body(module, code, tree, scopes, bodies, options.force_unstructured);
+    if (!body.ok()) {
+      const Error reason = body.error();
+      saved.restore(bodies);
+      body = unstructured_body(module, code, tree, scopes, bodies, reason);
+      if (!options.force_unstructured) {
+        note(reason, false);
+      } else if (!body.ok()) {
+        saved.restore(bodies);
+        body = structured_body(module, code, tree, scopes, bodies, false);
+      }
+      if (!body.ok()) note(body.error(), true);
     }
+    bodies[code.index()] =
+        body.ok()
+            ? polish::run(tree, *body, {.makes_f_strings_of_percent = module.version.minor >= 11})
+            : marker_body(tree, body.error());
     tree.mark_code(first, code);
   }
   const bool is_function = (module[root].flags & object::kOptimized) != 0;
@@ -121,7 +184,7 @@ ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& 
 Result<Output> decompile(object::Module& module, object::CodeId root, const Options& options) {
   Output out;
   ast::Tree tree(module);
-  const ast::NodeId top = recover_all(module, root, tree, out.diagnostics);
+  const ast::NodeId top = recover_all(module, root, tree, options, out.diagnostics);
   const print::Source source = print::to_source(tree, top, {module.version, options.keep_lines, 0});
   out.source = source.text;
   for (const print::LineEntry& entry : source.map) {
@@ -131,7 +194,7 @@ Result<Output> decompile(object::Module& module, object::CodeId root, const Opti
   // What the syntax of the version cannot say is no less a failure than what was not recovered.
   for (const print::Problem& problem : source.problems) {
     const object::CodeId code = problem.where.code.valid() ? problem.where.code : root;
-    out.diagnostics.push_back({code, problem.where.offset, problem.message});
+    out.diagnostics.push_back({code, problem.where.offset, problem.message, true});
   }
   for (size_t i = 0; i < module.consts.size(); ++i) {
     if (module.consts[i].kind == object::ConstKind::Opaque) {
@@ -147,7 +210,7 @@ Result<std::string> dump_stage(object::Module& module, object::CodeId root,
   if (stage == "ast") {
     ast::Tree tree(module);
     std::vector<Diagnostic> diagnostics;
-    return ast::dump(tree, recover_all(module, root, tree, diagnostics));
+    return ast::dump(tree, recover_all(module, root, tree, {}, diagnostics));
   }
   for (const object::CodeId code : innermost_first(module, root)) {
     PELLUCID_TRY(const bytecode::Stream stream, bytecode::decode(module, code));

@@ -29,6 +29,7 @@ struct Diagnostic {
   object::CodeId code;
   uint32_t offset = 0;
   std::string message;
+  bool refused = true;  // false: the source says it all, though not as a person would
 };
 
 struct Output {

@@ -87,6 +87,7 @@ struct Block {
   uint32_t exit_offset = 0;
   int32_t exit_line = bytecode::kNoLine;
   std::vector<ValueId> entry_stack;
+  uint32_t drops = 0;  // values of entry_stack that are dropped before anything else happens
 };
 
 struct Function {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/check.h"
+#include "ir/split.h"
 #include "ir/stack_machine.h"
 
 namespace pellucid::ir {
@@ -47,7 +48,8 @@ std::vector<BlockId> reverse_postorder(const flow::Graph& graph) {
 
 class Lifter {
  public:
-  Lifter(const object::Module& module, const flow::Graph& graph) : module_(module), graph_(graph) {
+  Lifter(const object::Module& module, const flow::Graph& graph, bool slots)
+      : module_(module), graph_(graph), by_slots_(slots) {
     out_.values.emplace_back().kind = ValueKind::Null;
     used_.push_back(0);
     out_.code = graph.code;
@@ -76,17 +78,26 @@ class Lifter {
   Result<Function> run() {
     for (const BlockId id : reverse_postorder(graph_)) {
       if (auto error = enter(id)) return *error;
+      current_ = id;
       StackMachine machine(out_, out_.blocks[id.index()], used_);
       const flow::Block& block = graph_[id];
       machine.stack = out_.blocks[id.index()].entry_stack;
-      for (uint32_t i = 0; i < block.count; ++i) machine.step(graph_.instrs[block.first + i]);
+      for (uint32_t i = 0; i < block.count; ++i) {
+        const bytecode::Instr& instr = graph_.instrs[block.first + i];
+        if (by_slots_ && instr.op == Op::PushExcInfo) note_push(machine, instr);
+        machine.step(instr);
+      }
       leave(id, machine);
       done_[id.index()] = 1;
     }
     for (size_t i = 0; i < out_.blocks.size(); ++i) {
       for (uint8_t k = 0; k < 2; ++k) fill_arguments(BlockId(i), k);
     }
-    remove_trivial_phis();
+    if (by_slots_) {
+      find_nulls();
+    } else {
+      remove_trivial_phis();
+    }
     mark_dropped_iterators();
     count_uses();
     return std::move(out_);
@@ -109,8 +120,15 @@ class Lifter {
     block.handler = source.handler;
     block.exc_depth = source.exc_depth;
     block.offset = source.offset;
+    while (block.drops < source.count && graph_.instrs[source.first + block.drops].op == Op::Pop) {
+      ++block.drops;
+    }
     const auto& ways = normal_[id.index()];
     const auto& regions = protects_[id.index()];
+    if (by_slots_) {
+      for (uint32_t slot = 0; slot < source.depth; ++slot) add_param(id, slot);
+      return std::nullopt;
+    }
     if (!regions.empty()) {
       if (!ways.empty()) {
         return Error{ErrorCode::Unsupported, source.offset,
@@ -129,12 +147,26 @@ class Lifter {
         block.entry_stack.push_back(common);
         continue;
       }
-      const ValueId phi = new_phi(source.offset);
-      block.params.push_back(phi);
-      slots_[id.index()].push_back(slot);
-      block.entry_stack.push_back(phi);
+      add_param(id, slot);
     }
     return std::nullopt;
+  }
+
+  void add_param(BlockId id, uint32_t slot) {
+    Block& block = out_.blocks[id.index()];
+    const ValueId phi = new_phi(block.offset);
+    block.params.push_back(phi);
+    slots_[id.index()].push_back(slot);
+    block.entry_stack.push_back(phi);
+  }
+
+  // PUSH_EXC_INFO as an item: where every slot is a parameter, nothing else tells of it.
+  void note_push(StackMachine& machine, const bytecode::Instr& instr) {
+    Value push;
+    push.op = instr.op;
+    push.offset = instr.offset;
+    push.line = instr.line;
+    out_.blocks[current_.index()].items.push_back(machine.make(push, {machine.top()}));
   }
 
   void enter_handler(BlockId id, const std::vector<Protected>& regions) {
@@ -280,6 +312,10 @@ class Lifter {
         }
       }
     }
+    write_forwards();
+  }
+
+  void write_forwards() {
     for (ValueId& id : out_.operand_pool) id = resolve(id);
     for (Value& value : out_.values) drop_nulls(value);
     for (Block& block : out_.blocks) {
@@ -289,6 +325,53 @@ class Lifter {
         for (ValueId& id : edge.args) id = resolve(id);
       }
     }
+  }
+
+  // Where every slot is a parameter: those that hold a NULL whichever way control came. A slot
+  // that a handler keeps has what it had where its region was entered.
+  void find_nulls() {
+    std::vector<std::vector<ValueId>> feeds(out_.values.size());
+    std::vector<uint8_t> is_null(out_.values.size(), 0);
+    std::vector<ValueId> todo;
+    is_null[kNull.index()] = 1;
+    for (size_t b = 0; b < out_.blocks.size(); ++b) {
+      const auto& params = out_.blocks[b].params;
+      for (const ValueId param : params) is_null[param.index()] = 1;
+      for (const Way& way : normal_[b]) {
+        const auto& args = out_.blocks[way.from.index()].next[way.edge].args;
+        for (size_t p = 0; p < params.size(); ++p) feeds[args[p].index()].push_back(params[p]);
+      }
+      for (const Protected& region : protects_[b]) {
+        const auto& outside = out_.blocks[region.block.index()].params;
+        const uint32_t kept = graph_[region.handler].depth;
+        for (size_t p = 0; p < params.size(); ++p) {
+          if (p < kept && p < outside.size()) {
+            feeds[outside[p].index()].push_back(params[p]);
+          } else {
+            todo.push_back(params[p]);
+          }
+        }
+      }
+    }
+    for (size_t v = 0; v < out_.values.size(); ++v) {
+      if (!is_null[v]) todo.push_back(ValueId(v));
+    }
+    for (const ValueId id : todo) is_null[id.index()] = 0;
+    while (!todo.empty()) {
+      const ValueId id = todo.back();
+      todo.pop_back();
+      for (const ValueId fed : feeds[id.index()]) {
+        if (!is_null[fed.index()]) continue;
+        is_null[fed.index()] = 0;
+        todo.push_back(fed);
+      }
+    }
+    forward_.resize(out_.values.size());
+    for (size_t i = 0; i < forward_.size(); ++i) {
+      forward_[i] = is_null[i] ? kNull : ValueId(i);
+      if (is_null[i]) out_.values[i].kind = ValueKind::Null;
+    }
+    write_forwards();
   }
 
   // A NULL in a slot of a callable that came by way of a loop: known only now.
@@ -367,6 +450,8 @@ class Lifter {
 
   const object::Module& module_;
   const flow::Graph& graph_;
+  bool by_slots_;    // every stack slot is a parameter of every block
+  BlockId current_;  // the block that is lifted
   Function out_;
   std::vector<uint8_t> used_;                               // StackMachine's marks, by value
   std::vector<std::array<std::vector<ValueId>, 2>> exits_;  // the stack on each edge, by block
@@ -380,7 +465,12 @@ class Lifter {
 }  // namespace
 
 Result<Function> lift(const object::Module& module, const flow::Graph& graph) {
-  return Lifter(module, graph).run();
+  return Lifter(module, graph, false).run();
+}
+
+Result<Function> lift_slots(const object::Module& module, const flow::Graph& graph) {
+  const flow::Graph steady = split_for_slots(graph);
+  return Lifter(module, steady, true).run();
 }
 
 }  // namespace pellucid::ir

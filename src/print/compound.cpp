@@ -1,5 +1,7 @@
 // Statements that hold bodies.
 #include <algorithm>
+#include <cstdio>
+#include <string>
 
 #include "print/lines.h"
 #include "print/statements.h"
@@ -21,6 +23,18 @@ void Statements::push(Step::What what, uint32_t id, uint32_t depth, const char* 
 void Statements::body(ListId list, uint32_t depth, bool may_have_docstring) {
   push(Step::Body, list.value, depth);
   work_.back().may_have_docstring = may_have_docstring;
+}
+
+// The statements stand where the region does, under a comment that says why they look as they do.
+void Statements::unstructured(NodeId id, uint32_t depth) {
+  const auto node = tree_.as<ast::Unstructured>(id);
+  char offset[16];
+  std::snprintf(offset, sizeof offset, "%x", node.offset);
+  comment("pellucid: without structure: " + std::string(tree_.text(node.reason)) + " at byte 0x" +
+              offset,
+          depth);
+  end_line();
+  body(node.body, depth);
 }
 
 void Statements::clause(const char* text, ListId list, uint32_t depth) {

@@ -150,6 +150,9 @@ void Statements::statement(NodeId id, uint32_t depth) {
     case Kind::Match:
       match(id, depth);
       break;
+    case Kind::Unstructured:
+      unstructured(id, depth);
+      break;
     default:
       simple(id, depth);
       end_line();
@@ -170,6 +173,7 @@ bool Statements::can_share_a_line(NodeId id) const {
     case Kind::With:
     case Kind::Try:
     case Kind::Match:
+    case Kind::Unstructured:
     case Kind::Comment:
       return false;
     default:

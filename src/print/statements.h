@@ -70,6 +70,7 @@ class Statements {
   void aliases(ast::ListId names);
   void names(ast::ListId list);
   void comment(std::string_view text, uint32_t depth);
+  void unstructured(ast::NodeId id, uint32_t depth);
   bool is_docstring(ast::NodeId id) const;
   void docstring(ast::NodeId id, uint32_t depth, ast::NodeId next);
   void put_docstring(const std::string& literal, ast::NodeId id, ast::NodeId next);

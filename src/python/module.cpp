@@ -91,15 +91,16 @@ struct Decompiled {
   nb::list line_map;     // (line, original line or None, offset or None, code path)
   nb::dict globals;      // opaque name -> object
   nb::dict renamed;      // name in the source -> name in the code object
-  nb::list diagnostics;  // (code path, offset, message)
+  nb::list diagnostics;  // (code path, offset, message, whether the source lacks it)
   std::tuple<int, int> version;
   std::vector<std::pair<std::string, object::CodeId>>
       code_values;  // names of code objects as values
 };
 
-Decompiled decompile(object::Module& module, bool keep_lines) {
+Decompiled decompile(object::Module& module, bool keep_lines, bool unstructured) {
   driver::Options options;
   options.keep_lines = keep_lines;
+  options.force_unstructured = unstructured;
   Result<driver::Output> result = [&] {
     const nb::gil_scoped_release others_may_run;
     return driver::decompile(module, module.root, options);
@@ -120,7 +121,7 @@ Decompiled decompile(object::Module& module, bool keep_lines) {
   }
   for (const driver::Diagnostic& diagnostic : output.diagnostics) {
     made.diagnostics.append(nb::make_tuple(text(paths[diagnostic.code.index()]), diagnostic.offset,
-                                           text(diagnostic.message)));
+                                           text(diagnostic.message), diagnostic.refused));
   }
   for (const object::ConstId id : output.opaques) {
     const object::Const& opaque = module[id];
@@ -129,11 +130,11 @@ Decompiled decompile(object::Module& module, bool keep_lines) {
   return made;
 }
 
-Decompiled decompile_code(nb::handle code, bool keep_lines) {
+Decompiled decompile_code(nb::handle code, bool keep_lines, bool unstructured) {
   require_code(code);
   OpaqueNames names;
   LiveCode live = from_code(code, names);
-  Decompiled made = decompile(live.module, keep_lines);
+  Decompiled made = decompile(live.module, keep_lines, unstructured);
   made.globals = names.bindings();
   for (const auto& [name, value] : made.code_values) {
     made.globals[text(name)] = live.codes[value.index()];
@@ -142,9 +143,9 @@ Decompiled decompile_code(nb::handle code, bool keep_lines) {
   return made;
 }
 
-Decompiled decompile_pyc(const nb::bytes& data, bool keep_lines) {
+Decompiled decompile_pyc(const nb::bytes& data, bool keep_lines, bool unstructured) {
   object::Module module = value_or_raise(object::read_pyc(span_of(data)));
-  return decompile(module, keep_lines);
+  return decompile(module, keep_lines, unstructured);
 }
 
 // "module" shows what was read; the other stages belong to the driver.
@@ -227,8 +228,10 @@ NB_MODULE(_core, m) {
       .def_ro("renamed", &Decompiled::renamed)
       .def_ro("diagnostics", &Decompiled::diagnostics)
       .def_ro("version", &Decompiled::version);
-  m.def("decompile_code", &decompile_code, nb::arg("code"), nb::arg("keep_lines") = false);
-  m.def("decompile_pyc", &decompile_pyc, nb::arg("data"), nb::arg("keep_lines") = false);
+  m.def("decompile_code", &decompile_code, nb::arg("code"), nb::arg("keep_lines") = false,
+        nb::arg("unstructured") = false);
+  m.def("decompile_pyc", &decompile_pyc, nb::arg("data"), nb::arg("keep_lines") = false,
+        nb::arg("unstructured") = false);
   m.def("dump_code", &dump_code, nb::arg("code"), nb::arg("stage"));
   m.def("dump_pyc", &dump_pyc, nb::arg("data"), nb::arg("stage"));
   m.def("compare_codes", &compare_codes, nb::arg("a"), nb::arg("b"), nb::kw_only(),

@@ -182,7 +182,15 @@ bool Statements::start_group(std::span<const ValueId> items, size_t i, ValueId v
   if (at + 1 == end) {
     // The last value is stored first: take those below it that the next stores want.
     size_t k = i + 1;
-    while (begin > 0 && k < items.size() && is_store(c_.graph[items[k]]) &&
+    // Of two stores to one name the later one counts, in the other order the earlier one.
+    const auto is_new = [&](ValueId store) {
+      return std::none_of(items.begin() + static_cast<ptrdiff_t>(i),
+                          items.begin() + static_cast<ptrdiff_t>(k), [&](ValueId before) {
+                            return c_.graph[before].op == c_.graph[store].op &&
+                                   c_.graph[before].a == c_.graph[store].a;
+                          });
+    };
+    while (begin > 0 && k < items.size() && is_store(c_.graph[items[k]]) && is_new(items[k]) &&
            c_.graph[items[k]].op == Op::StoreFast && pending_[begin - 1].uses_left == 1 &&
            c_.graph.resolve(operands(items[k])[0]) == pending_[begin - 1].value) {
       --begin;

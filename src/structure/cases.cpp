@@ -160,7 +160,10 @@ BlockId Emitter::match(BlockId block, NodeId first, const Scope& scope, Statemen
     }
     tree_.set(cases[i], one);
   }
-  std::vector<NodeId> rest = arm(graph_[tests.back()].next[1].to, rest_falls);
+  // The end of the body may have been copied to where the last case fails.
+  const BlockId none = graph_[tests.back()].next[1].to;
+  const bool ends = none.valid() && meet.valid() && same_return(none, meet);
+  std::vector<NodeId> rest = arm(ends ? meet : none, rest_falls);
   if (!rest.empty() && bodies_fall) {
     const NodeId any = tree_.add(ast::MatchAs{}, at);
     cases.push_back(tree_.add(ast::match_case{any, NodeId(), tree_.list(rest)}, at));

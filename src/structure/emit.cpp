@@ -240,13 +240,21 @@ bool Emitter::emit(BlockId block, const Scope& scope, Statements& out) {
         if (!block.valid()) return falls;
         break;
       }
-      case ExitKind::Reraise:
-        // The end of a finally body: nothing of it may come behind.
-        if (!b.operands.empty() && scope.follow.valid() &&
+      case ExitKind::Reraise: {
+        // The end of a finally body; what was computed is raised so by nothing that Python can say.
+        const auto& values = graph_[block].operands;
+        const bool computed =
+            !values.empty() && std::all_of(values.begin(), values.end(), [&](ValueId id) {
+              return graph_[graph_.resolve(id)].kind == ValueKind::Instr;
+            });
+        if (computed) fail("an exception that is raised again where it is not handled", block);
+        // Nothing of the body may come behind it.
+        if (!values.empty() && scope.follow.valid() &&
             skip_markers(scope.follow, scope) != block) {
           fail("a finally body that ends in the middle", block);
         }
         return true;
+      }
       case ExitKind::Return:
       case ExitKind::Raise:
         // The end of the body comes by itself, all the more if control never comes there.

@@ -8,6 +8,7 @@
 #include "structure/expressions.h"
 #include "structure/function_parts.h"
 #include "structure/names.h"
+#include "structure/unstructured.h"
 
 namespace pellucid::structure {
 
@@ -242,11 +243,20 @@ bool set_part(ast::Tree& tree, NodeId literal, uint32_t flag, NodeId value, bool
 }  // namespace
 
 NodeId function_source(ast::Tree& tree, CodeId id, const std::vector<ListId>& bodies) {
-  const Code& code = tree.module()[id];
+  const Code code = tree.module()[id];
   const bool is_async = (code.flags & (object::kCoroutine | object::kAsyncGenerator)) != 0;
   const ast::Where at{code.firstlineno, ast::Where{}.offset};
   const NodeId args = parameters(tree, id, at);
   if (!args.valid()) return NodeId();
+  if (is_comprehension_name(tree.text(code.name)) && is_unstructured(tree, bodies[id.index()])) {
+    // It will be a function that is called by its name.
+    for (const ListId list :
+         {tree.as<ast::arguments>(args).posonlyargs, tree.as<ast::arguments>(args).args}) {
+      for (const NodeId arg : tree.items(list)) {
+        tree.set(arg, ast::arg{unstructured_parameter(tree, tree.as<ast::arg>(arg).arg), {}});
+      }
+    }
+  }
   return tree.add(ast::FunctionDef{code.name, args, bodies[id.index()], {}, NodeId(), {}, is_async},
                   at);
 }

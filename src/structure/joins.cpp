@@ -47,7 +47,14 @@ bool only_dropped(const Graph& g, const std::unordered_map<ValueId, BlockId>& ow
 
 class Endings {
  public:
-  explicit Endings(Graph& graph) : g_(graph) {}
+  // Which blocks end in what is joined, and in what they may differ.
+  enum class Kind : uint8_t {
+    Handler,    // those that raise the exception of a handler again
+    Statement,  // returns and raises, where the value goes into a statement in front of them
+    Any,        // returns and raises
+  };
+
+  Endings(Graph& graph, Kind kind) : g_(graph), kind_(kind) {}
 
   // `shortest`: how many items endings have in common at least.
   std::vector<BlockId> join(size_t shortest) {
@@ -66,14 +73,18 @@ class Endings {
   };
 
   std::vector<std::vector<BlockId>> groups() {
+    const bool of_handlers = kind_ == Kind::Handler;
     g_.recompute();
     std::map<std::array<uint32_t, 3>, std::vector<BlockId>> found;
     for (const BlockId id : g_.order()) {
       const ir::Block& block = g_[id];
-      if (block.exit != ExitKind::Return && block.exit != ExitKind::Raise) continue;
-      if (block.exit_line == bytecode::kNoLine || block.next[0].to.valid()) continue;
-      found[{block.handler.value, static_cast<uint32_t>(block.exit),
-             static_cast<uint32_t>(block.exit_line)}]
+      // What raises the exception of a handler again stands on no line: the statement before does.
+      const bool reraises = block.exit == ExitKind::Reraise && !block.items.empty();
+      const bool ends = block.exit == ExitKind::Return || block.exit == ExitKind::Raise;
+      if (of_handlers ? !reraises : !ends) continue;
+      const int32_t line = of_handlers ? g_[block.items.back()].line : block.exit_line;
+      if (line == bytecode::kNoLine || block.next[0].to.valid()) continue;
+      found[{block.handler.value, static_cast<uint32_t>(block.exit), static_cast<uint32_t>(line)}]
           .push_back(id);
     }
     std::vector<std::vector<BlockId>> out;
@@ -114,6 +125,11 @@ class Endings {
     for (; length > 0 && length >= shortest; --length) {
       const std::optional<ValueId> differs = difference(x, y, length);
       if (!differs) continue;
+      const auto& operands = g_[x].operands;
+      const bool leaves = std::any_of(operands.begin(), operands.end(), [&](ValueId operand) {
+        return g_.resolve(operand) == *differs;
+      });
+      if (leaves && kind_ == Kind::Statement) return std::nullopt;
       // Without any difference they are one statement anyway (tails.h).
       return differs->valid() ? std::optional(Match{length, *differs}) : std::nullopt;
     }
@@ -216,6 +232,7 @@ class Endings {
   }
 
   Graph& g_;
+  Kind kind_;
   std::vector<BlockId> made_;
 };
 
@@ -306,7 +323,12 @@ void forward_single_values(Graph& g) {
 }
 
 std::vector<BlockId> join_endings(Graph& graph, size_t shortest) {
-  return Endings(graph).join(shortest);
+  return Endings(graph, Endings::Kind::Any).join(shortest);
+}
+
+std::vector<BlockId> join_statements(Graph& graph) {
+  Endings(graph, Endings::Kind::Handler).join(1);
+  return Endings(graph, Endings::Kind::Statement).join(1);
 }
 
 void split_endings(Graph& g, const std::vector<BlockId>& joins) {

@@ -66,11 +66,17 @@ bool Match::is_marker(const Cursor& c) const {
 
 // `return f()` with a finally body that goes another way: the value goes where the body does not
 // come to its end.
-bool Match::drops_outer_value(const Cursor& c) {
+bool Match::drops_outer_value(const Place& place) {
   if (!entry_.valid()) return false;
+  const Cursor& c = place.at;
   const ir::Value& value = g_[g_[c.block].items[c.index]];
   if (value.kind != ValueKind::Instr || value.op != Op::Pop || value.b != 0) return false;
   const ValueId operand = g_.resolve(g_.f.operands(value)[0]);
+  // What the copy itself has brought here by the edge that led to this block is its own.
+  const auto& params = g_[c.block].params;
+  for (size_t p = 0; p < params.size() && p < place.args.size(); ++p) {
+    if (params[p] == operand && copied_.count(g_.resolve(place.args[p])) > 0) return false;
+  }
   const ValueKind kind = g_[operand].kind;
   if (kind != ValueKind::Instr && kind != ValueKind::Phi) return false;
   if (copied_.count(operand) || (dropped_.valid() && dropped_ != operand)) return false;
@@ -82,7 +88,7 @@ bool Match::drops_outer_value(const Cursor& c) {
 bool Match::advance(Place& place, bool is_copy) {
   for (size_t steps = 0; steps <= g_.size(); ++steps) {
     Cursor& c = place.at;
-    while (!at_end(c) && (is_marker(c) || (is_copy && drops_outer_value(c)))) ++c.index;
+    while (!at_end(c) && (is_marker(c) || (is_copy && drops_outer_value(place)))) ++c.index;
     if (!at_end(c) || g_[c.block].exit != ExitKind::Goto) return true;
     enter(place, g_[c.block].next[0]);
   }
@@ -156,6 +162,7 @@ bool Match::same_handlers(BlockId a, BlockId b) {
   if (nested != nested_too) return false;
   // What has left the regions around the body as well is the same code or none of either.
   if (!nested) return x == y || (x == outer_a_ && y == outer_b_);
+  if (!x.valid() || !y.valid()) return false;
   const auto [seen, fresh] = handlers_.emplace(x, y);
   if (!fresh) return seen->second == y;
   if (g_.handlers[x.index()].kind != g_.handlers[y.index()].kind) return false;

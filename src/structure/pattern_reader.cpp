@@ -183,8 +183,15 @@ void PatternReader::join_at(BlockId join) {
   all.join = join;
   all.depth = 0;
   const auto &here = g_[join].entry_stack, &there = g_[all.second].entry_stack;
-  for (size_t i = 0; i < here.size() && i < there.size(); ++i) {
-    if (g_.resolve(here[i]) == all.value && g_.resolve(there[i]) == all.value) all.depth = i + 1;
+  const auto holds = [&](size_t i) {
+    return i < here.size() && i < there.size() && g_.resolve(here[i]) == all.value &&
+           g_.resolve(there[i]) == all.value;
+  };
+  // The second one starts with the value on top.
+  const size_t left = depth_at(all.second);
+  if (all.second != join && left > 0 && holds(left - 1)) all.depth = left;
+  for (size_t i = here.size(); all.depth == 0 && i-- > 0;) {
+    if (holds(i)) all.depth = i + 1;
   }
   if (all.depth == 0) failed_ = true;
   all.captured.assign(here.size() - all.depth, {});
@@ -226,14 +233,24 @@ void PatternReader::hand_on(Alternatives& all) {
 
 // The next case has been taken for one more alternative: it tests the same value on the stack.
 bool PatternReader::give_up() {
-  Alternatives& all = open_[0];
-  if (all.value != subject_ || all.subs.size() < 2) return false;
-  open_.resize(1);
-  blocks_.resize(all.blocks);
-  fail_ = {all.start, {}};
+  while (!open_.empty() && (open_.back().value != subject_ || open_.back().subs.size() < 2)) {
+    open_.pop_back();
+  }
+  if (open_.empty()) {
+    failed_ = true;
+    return false;
+  }
+  blocks_.resize(open_.back().blocks);
+  fail_ = {open_.back().start, {}};
   failed_ = never_ = false;
   finish_alternatives();
   return true;
+}
+
+// How high the stack is where the block begins to do more than drop values.
+size_t PatternReader::depth_at(BlockId block) const {
+  const size_t height = g_[block].entry_stack.size();
+  return height - std::min<size_t>(height, g_[block].drops);
 }
 
 // What the alternative has left on the stack, to be stored behind the join.
@@ -254,7 +271,9 @@ bool PatternReader::next_alternative() {
   Alternatives& all = open_.back();
   const BlockId next = fail_.block;
   if (!next.valid()) return false;
-  const bool tests = continues_with(next, all.value);
+  // The next case tests the subject as well, lower on the stack.
+  const bool tests =
+      continues_with(next, all.value) && (all.value != subject_ || depth_at(next) >= all.depth);
   const ir::Block& block = g_[next];
   const bool leads_on = next != all.join && block.exit == ExitKind::Goto &&
                         block.next[0].to == all.join && block.items.empty();

@@ -86,6 +86,7 @@ class PatternReader {
   void wrap(BlockId join);
   void hand_on(Alternatives& all);
   bool give_up();
+  size_t depth_at(BlockId block) const;
   bool next_alternative();
   void finish_alternatives();
   void keep_captures(const std::vector<ValueId>& args);

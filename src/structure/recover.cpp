@@ -28,13 +28,14 @@ Result<ast::ListId> recover(const ir::Function& function, ast::Tree& tree,
     keep_alternatives(graph);
     // Stack shuffling leaves blocks without items.
     graph.thread_empty_blocks();
+    // Compilers copy short endings; one statement is one block again, first what differs in a
+    // value. In a `finally` body and in its copies alike, so that these can be told.
+    std::vector<BlockId> joins = join_statements(graph);
     // Before conditions: copies of finally bodies are compared as they were compiled.
     fold_handlers(graph);
     graph.recount_uses();
     drop_popped_params(graph);
-    // Compilers copy short endings; one statement is one block again, first what differs in a
-    // value.
-    std::vector<BlockId> joins = join_endings(graph, 1);
+    for (const BlockId join : join_endings(graph, 1)) joins.push_back(join);
     merge_tails(graph, tree.module());
     fold_matches(graph, tree.module());
     for (const BlockId join : join_endings(graph, 0)) joins.push_back(join);

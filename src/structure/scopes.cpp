@@ -8,6 +8,7 @@
 #include "structure/expressions.h"
 #include "structure/names.h"
 #include "structure/symbols.h"
+#include "structure/unstructured.h"
 
 namespace pellucid::structure {
 
@@ -188,7 +189,11 @@ bool Scopes::is_bound_outside(CodeId code, Symbol name) const {
 }
 
 ListId Scopes::finish_body(ListId body, const ir::Function& function) {
-  const ScopeKind scope = scope_of(function.code);
+  ScopeKind scope = scope_of(function.code);
+  // What has no structure is no expression: it will be a function that declares for itself.
+  const bool becomes_function = (scope == ScopeKind::Lambda || scope == ScopeKind::Comprehension) &&
+                                is_unstructured(tree_, body);
+  if (becomes_function) scope = ScopeKind::Function;
   normalise(tree_, body, opaques_);
   Symbols symbols = symbols_of(tree_.module(), function, scope);
 
@@ -225,7 +230,7 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function) {
   Statements front;
   if (scope == ScopeKind::Class) strip_class_prologue(tree_, statements);
   if (scope == ScopeKind::Function) {
-    const NodeId docstring = function_docstring(tree_, function.code);
+    const NodeId docstring = becomes_function ? NodeId() : function_docstring(tree_, function.code);
     if (docstring.valid()) front.push_back(docstring);
     if (!statements.empty() && returns_none(tree_, statements.back())) statements.pop_back();
   } else {

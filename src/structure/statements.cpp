@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "structure/unstructured.h"
 
 namespace pellucid::structure {
 
@@ -11,7 +12,9 @@ using ast::NodeId;
 Symbol FunctionContext::fresh_name(const char* stem) {
   for (;;) {
     const std::string text = stem + std::string("_") + std::to_string(++temporaries);
-    if (!tree.module().strings.find(text).valid()) return tree.intern(text);
+    if (tree.module().strings.find(text).valid()) continue;
+    made.push_back(tree.intern(text));
+    return made.back();
   }
 }
 
@@ -212,10 +215,29 @@ NodeId Statements::take(ValueId id) {
   return hoist_literals(take_all(std::array<ValueId, 1>{id})[0]);
 }
 
+std::vector<NodeId> Statements::take_many(std::span<const ValueId> ids) {
+  std::vector<ValueId> wanted;
+  for (const ValueId id : ids) wanted.push_back(c_.graph.resolve(id));
+  std::vector<NodeId> nodes = take_all(wanted);
+  for (NodeId& node : nodes) node = hoist_literals(node);
+  return nodes;
+}
+
+// A lambda or comprehension whose body is no expression has to be defined where it is made, among
+// what is evaluated before and after: Machine does that.
+void Statements::refuse_unstructured(NodeId literal) const {
+  if (!c_.tree.is(literal, ast::Kind::FunctionDef)) return;
+  const auto def = c_.tree.as<ast::FunctionDef>(literal);
+  if (is_identifier(c_.tree.text(def.name)) || !is_unstructured(c_.tree, def.body)) return;
+  throw NotStructured("a function within an expression that is none itself",
+                      c_.tree.where(literal).offset);
+}
+
 // Definitions that ended up inside an expression are put in front of the statement.
 NodeId Statements::hoist_literals(NodeId root) {
   if (!root.valid()) return root;
   if (is_literal(c_.tree, root)) {
+    refuse_unstructured(root);
     const Symbol fresh = hoist_name(c_.tree, root);
     const ast::Where at = c_.tree.where(root);
     list_.push_back(hoisted(c_.tree, root, fresh));
@@ -226,6 +248,7 @@ NodeId Statements::hoist_literals(NodeId root) {
     const NodeId node = stack.back();
     stack.pop_back();
     if (is_literal(c_.tree, node)) {
+      refuse_unstructured(node);
       // Keep the node's place, move the definition to a node of its own.
       const Symbol fresh = hoist_name(c_.tree, node);
       NodeId copy;
@@ -262,6 +285,15 @@ NodeId Statements::hoist_literals(NodeId root) {
     }
   }
   return root;
+}
+
+std::vector<NodeId> Statements::take_list() {
+  // Waits for a use that is on another way.
+  if (!assignments_.empty()) {
+    throw NotStructured("a store of a value that other ways use",
+                        where(assignments_[0].value).offset);
+  }
+  return std::move(list_);
 }
 
 void Statements::append(NodeId statement) {

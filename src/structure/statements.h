@@ -40,6 +40,7 @@ struct FunctionContext {
   std::unordered_set<ValueId> accumulators;               // containers that comprehensions fill
   std::unordered_map<ast::NodeId, ast::NodeId> subjects;  // first match_case -> subject
   uint32_t temporaries = 0;
+  std::vector<Symbol> made = {};  // names that were thought out
 
   Symbol fresh_name(const char* stem);
 };
@@ -53,6 +54,9 @@ class Statements {
 
   // The expression of a pending or materialised value, which this use consumes.
   ast::NodeId take(ValueId id);
+
+  // The expressions of several, evaluated in this order.
+  std::vector<ast::NodeId> take_many(std::span<const ValueId> ids);
 
   // Assigns every pending value that is not reloadable to a temporary.
   void spill_all();
@@ -75,7 +79,8 @@ class Statements {
   // Values that are pending but not reloadable.
   size_t hard_pending() const;
 
-  std::vector<ast::NodeId> take_list() { return std::move(list_); }
+  // All of them; none may be half read.
+  std::vector<ast::NodeId> take_list();
   const std::vector<ast::NodeId>& list() const { return list_; }
 
   // The name that the exception being handled was stored under, if any.
@@ -148,6 +153,7 @@ class Statements {
   ast::NodeId remake(ValueId id);
   ast::NodeId name(Symbol symbol, ast::Where where = {});
   ast::NodeId hoist_literals(ast::NodeId node);
+  void refuse_unstructured(ast::NodeId literal) const;
   Assignment* assignment_of(ValueId id);
   ast::Where where(ValueId id) const { return {c_.graph[id].line, c_.graph[id].offset}; }
   std::span<const ValueId> operands(ValueId id) const;

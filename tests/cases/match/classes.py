@@ -1,5 +1,4 @@
 """Class patterns with positional and named parts."""
-# open: 3.10 3.11 3.12 3.13 3.14
 # since: 3.10
 import ast
 

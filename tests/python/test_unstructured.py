@@ -1,0 +1,47 @@
+"""Bodies without structure: they must do what the original does.
+
+`tools/random_graphs.py` and `tools/unstructured_library.py` do the same at length.
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from needs import ROOT, VERSIONS, need
+
+PROGRAMS = sorted((Path(__file__).parent / "unstructured").glob("*.py"))
+
+
+def output_of(python: str, path: Path) -> str:
+    done = subprocess.run([python, str(path)], capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout.decode()
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
+def test_a_program_behaves_without_structure(program: Path, version: str, tmp_path: Path) -> None:
+    python = str(need(f"python{version}"))
+    binary = str(need("native"))
+    if "# since: 3.10" in program.read_text(encoding="utf-8") and version in ("3.8", "3.9"):
+        return
+    pyc, again = tmp_path / "program.pyc", tmp_path / "again.py"
+    compile_it = f"import py_compile as p; p.compile({str(program)!r}, {str(pyc)!r}, doraise=True)"
+    subprocess.run([python, "-c", compile_it], check=True)
+    command = [binary, "decompile", "--unstructured", str(pyc), "-o", str(again)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert output_of(python, again) == output_of(python, program)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="handlers are a table from 3.11 on")
+@pytest.mark.parametrize("options", [[], ["--unstructured"]], ids=["search", "forced"])
+def test_random_graphs_behave_when_forced(options: "list[str]") -> None:
+    pytest.importorskip("bytecode")
+    command = [sys.executable, str(ROOT / "tools" / "random_graphs.py"), "--json"]
+    command += ["--binary", str(need("native")), "--count", "60", *options]
+    done = subprocess.run(command, capture_output=True, timeout=300)
+    assert done.stdout, done.stderr.decode()
+    assert json.loads(done.stdout)["failures"] == []
