@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "print/expressions.h"
+#include "print/interpolation_names.h"
 
 namespace pellucid::print {
 
@@ -136,26 +137,18 @@ void Expressions::format_value(NodeId id, Quote quote) {
   text("}");
 }
 
-// An interpolation remembers how its expression was written. If that differs from our text only in
-// spaces, quotes and parentheses, it is our text.
+// An interpolation remembers how its expression was written, and so it is printed again. That our
+// own text mentions the same names tells that it is of this expression; constants, parentheses and
+// spaces can be written in many ways.
 void Expressions::finish_interpolation(std::string_view source) {
-  const auto essence = [](std::string_view text) {
-    std::string out;
-    for (const char c : text) {
-      if (std::string_view(" \t\n()").find(c) == std::string_view::npos) out += c == '"' ? '\'' : c;
-    }
-    return out;
-  };
   const size_t start = interpolations_.back();
   interpolations_.pop_back();
-  const std::string_view printed = std::string_view(out_).substr(start);
-  if (essence(printed) == essence(source)) {
-    out_.resize(start);
-    if (source.starts_with('{')) out_ += ' ';
-    out_ += source;
-  } else {
-    problem("the expression of a template string was written differently");
+  if (names_in(std::string_view(out_).substr(start)) != names_in(source)) {
+    return problem("the expression of a template string was written differently");
   }
+  out_.resize(start);
+  if (source.starts_with('{')) out_ += ' ';
+  out_ += source;
 }
 
 // --- before 3.12

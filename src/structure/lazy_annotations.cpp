@@ -243,7 +243,11 @@ class Placer {
       });
       if (last > next_) {
         for (; leads_[first] > 0; --leads_[first]) has_place_[first - leads_[first]] = false;
+        // The value that belongs to the annotation has been stored right in front.
+        const NodeId stored = out.empty() ? NodeId() : out.back();
+        const NodeId value = take_assigned(tree_, out, entries_[first].name);
         place_until(first, out);
+        if (value.valid()) out.push_back(stored);
         next_ = last;
       }
       out.push_back(statement);
