@@ -242,15 +242,15 @@ bool Emitter::emit(BlockId block, const Scope& scope, Statements& out) {
         break;
       }
       case ExitKind::Reraise: {
-        // The end of a finally body: nothing of it may come behind. What was computed is raised so
-        // by nothing that Python can say.
+        // The end of a finally body: nothing of it may come behind, unless the end has become part
+        // of its last block. What was computed is raised so by nothing that Python can say.
         const auto& values = graph_[block].operands;
         const bool computed =
             !values.empty() && std::all_of(values.begin(), values.end(), [&](ValueId id) {
               return graph_[graph_.resolve(id)].kind == ValueKind::Instr;
             });
         if (computed) fail("an exception that is raised again where it is not handled", block);
-        if (!values.empty() && scope.follow.valid() &&
+        if (!values.empty() && scope.follow.valid() && graph_.reachable(scope.follow) &&
             skip_markers(scope.follow, scope) != block) {
           fail("a finally body that ends in the middle", block);
         }
