@@ -49,7 +49,7 @@ class Endings {
  public:
   // Which blocks end in what is joined, and in what they may differ.
   enum class Kind : uint8_t {
-    Handler,    // those that raise the exception of a handler again
+    Handler,    // those that raise the exception of a handler again: it may not differ
     Statement,  // returns and raises, where the value goes into a statement in front of them
     Any,        // returns and raises
   };
@@ -129,7 +129,7 @@ class Endings {
       const bool leaves = std::any_of(operands.begin(), operands.end(), [&](ValueId operand) {
         return g_.resolve(operand) == *differs;
       });
-      if (leaves && kind_ == Kind::Statement) return std::nullopt;
+      if (leaves && kind_ != Kind::Any) return std::nullopt;
       // Without any difference they are one statement anyway (tails.h).
       return differs->valid() ? std::optional(Match{length, *differs}) : std::nullopt;
     }
