@@ -21,6 +21,7 @@ struct Percent {
 Percent percent_of(const ast::Tree& tree, NodeId joined) {
   Percent out;
   bool has_str = false;
+  bool is_constant = true;  // then the compiler would have made a text of it
   for (const NodeId part : tree.items(tree.as<ast::JoinedStr>(joined).values)) {
     if (tree.is(part, Kind::Constant)) {
       const object::Const& constant = tree.module()[tree.as<ast::Constant>(part).value];
@@ -35,8 +36,9 @@ Percent percent_of(const ast::Tree& tree, NodeId joined) {
     out.text += '%';
     out.text += static_cast<char>(field.conversion);
     out.values.push_back(field.value);
+    is_constant = is_constant && tree.is(field.value, Kind::Constant);
   }
-  return has_str ? out : Percent{};
+  return has_str && !is_constant ? out : Percent{};
 }
 
 }  // namespace

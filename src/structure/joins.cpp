@@ -130,6 +130,7 @@ class Endings {
         return g_.resolve(operand) == *differs;
       });
       if (leaves && kind_ != Kind::Any) return std::nullopt;
+      if (calls(x, length, *differs)) continue;
       // Without any difference they are one statement anyway (tails.h).
       return differs->valid() ? std::optional(Match{length, *differs}) : std::nullopt;
     }
@@ -137,6 +138,20 @@ class Endings {
     if (g_[x].exit == ExitKind::Return) return Match{0, g_.resolve(g_[x].operands[0])};
     const std::optional<ValueId> differs = difference(x, y, 0);
     return differs && differs->valid() ? std::optional(Match{0, *differs}) : std::nullopt;
+  }
+
+  // `f(x) if c else g(x)` repeats the call with its function: only `(f if c else g)(x)` of 3.11 and
+  // 3.12 has begun the call, with a NULL, before the choice.
+  bool calls(BlockId block, size_t length, ValueId value) const {
+    const auto& items = g_[block].items;
+    const auto& stack = g_[block].entry_stack;
+    if (!value.valid() || (!stack.empty() && g_[stack.back()].kind == ValueKind::Null)) return false;
+    return std::any_of(items.end() - static_cast<ptrdiff_t>(length), items.end(), [&](ValueId item) {
+      const ir::Value& call = g_[item];
+      const bool is_call = call.kind == ValueKind::Instr &&
+                           (call.op == Op::Call || call.op == Op::CallKw || call.op == Op::CallEx);
+      return is_call && g_.resolve(g_.f.operands(call)[0]) == value;
+    });
   }
 
   // The one value from before the ending that is another one in y; nothing if there are several.

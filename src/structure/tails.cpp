@@ -25,7 +25,8 @@ class Tails {
     for (const BlockId id : std::vector<BlockId>(g_.order())) {
       if (g_[id].exit != ExitKind::Return && g_[id].exit != ExitKind::Raise) continue;
       if (!g_[id].params.empty() && g_[id].items.empty()) continue;
-      if (!returns_out_of_loop(id) && !g_[id].next[0].to.valid()) merge(id);
+      if (g_[id].next[0].to.valid()) continue;
+      merge(id, returns_out_of_loop(id) ? start_of_line(id) : start_of_tail(id));
     }
     for (size_t length = kLongestCopy + 1; length-- > 0;) merge_reraises(length);
     g_.recompute();
@@ -36,7 +37,7 @@ class Tails {
       if (info.end.valid()) ends.insert(info.end);
     }
     for (const BlockId id : std::vector<BlockId>(g_.order())) {
-      if (g_[id].exit == ExitKind::Goto && ends.count(g_[id].next[0].to) > 0) merge(id);
+      if (g_[id].exit == ExitKind::Goto && ends.count(g_[id].next[0].to) > 0) merge(id, start_of_tail(id));
     }
     g_.recompute();
   }
@@ -76,8 +77,7 @@ class Tails {
   }
 
   // Lets the ending of `id` be that of an equal one, if one has been seen.
-  void merge(BlockId id) {
-    size_t begin = start_of_tail(id);
+  void merge(BlockId id, size_t begin) {
     // What only leaves handlers on its way to a common end was that end's copy as well.
     if (g_[id].exit == ExitKind::Goto && begin == g_[id].items.size() && only_pops(id)) begin = 0;
     const std::optional<std::vector<uint32_t>> key = key_of(id, begin);
@@ -129,6 +129,14 @@ class Tails {
         return i + 1;
     }
     return 0;
+  }
+
+  // A `return` out of a loop is one statement with what it drops on its way.
+  size_t start_of_line(BlockId id) const {
+    const auto& items = g_[id].items;
+    size_t begin = items.size();
+    while (begin > 0 && g_[items[begin - 1]].line == g_[id].exit_line) --begin;
+    return begin;
   }
 
   // Whether the compiler has put the block at the end of each jump to it: it has their lines then.
