@@ -50,9 +50,7 @@ def inside(*head: str, each: Sequence[str], tail: Sequence[str] = ()) -> Callabl
     return source
 
 
-def expression(
-    first: str, each: str, last: str = "", lead: str = "x = "
-) -> Callable[[int], str]:
+def expression(first: str, each: str, last: str = "", lead: str = "x = ") -> Callable[[int], str]:
     """One statement whose expression has a part for each of `n`."""
 
     def source(n: int) -> str:
@@ -179,9 +177,17 @@ FAMILIES: Dict[str, Family] = {
     ),
     "try-all": Family(
         ROW,
-        row("try:", "    g({i})", "except E as e:", "    h(e)", "else:", "    a()", "finally:",
-            "    b()"),
-    ),  # fmt: skip
+        row(
+            "try:",
+            "    g({i})",
+            "except E as e:",
+            "    h(e)",
+            "else:",
+            "    a()",
+            "finally:",
+            "    b()",
+        ),
+    ),
     "try-star": Family(ROW, row("try:", "    g({i})", "except* E as e: h(e)"), since=11),
     "except-clauses": Family(
         ROW, inside("try:", "    g()", each=("except E{i} as e:", "    h(e, {i})"))
@@ -205,9 +211,12 @@ FAMILIES: Dict[str, Family] = {
     ),
     "if-in-try": Family(
         ROW,
-        inside("try:", each=("    if a({i}): return b", "    g({i})"),
-               tail=["except E: pass", "finally:", "    h()"]),
-    ),  # fmt: skip
+        inside(
+            "try:",
+            each=("    if a({i}): return b", "    g({i})"),
+            tail=["except E: pass", "finally:", "    h()"],
+        ),
+    ),
     "if-in-with": Family(ROW, inside("with a:", each=("    if b({i}): return c({i})",))),
     "match-value": Family(
         ROW, inside("match a:", each=("    case {i}:", "        g({i})")), since=10
@@ -216,11 +225,15 @@ FAMILIES: Dict[str, Family] = {
         ROW,
         inside(
             "match a:",
-            each=("    case [1, {i}, *x] | {'k': {i}, 'x': x}:", "        g(x)",
-                  "    case A(b={i}, c=B(x)) if x:", "        return h(x)"),
+            each=(
+                "    case [1, {i}, *x] | {'k': {i}, 'x': x}:",
+                "        g(x)",
+                "    case A(b={i}, c=B(x)) if x:",
+                "        return h(x)",
+            ),
         ),
         since=10,
-    ),  # fmt: skip
+    ),
     "matches": Family(
         ROW,
         row("match a[{i}]:", "    case [x, y]: g(x)", "    case {'k': x}: h(x)", "    case _: b()"),

@@ -256,7 +256,7 @@ def failures(interpreter: Interpreter, functions: Dict[str, str]) -> Dict[str, s
         result = _core.decompile_pyc(original)
     except Exception as error:
         if len(functions) == 1:
-            return {name: f"error: {error}" for name in functions}
+            return dict.fromkeys(functions, f"error: {error}")
         return of_halves(interpreter, functions)
     found = {}
     for path, _, message in result.diagnostics:
@@ -264,7 +264,7 @@ def failures(interpreter: Interpreter, functions: Dict[str, str]) -> Dict[str, s
     again = interpreter.compile(result.source)
     if again is None:
         if len(functions) == 1:
-            return {name: "does not compile" for name in functions}
+            return dict.fromkeys(functions, "does not compile")
         return of_halves(interpreter, functions)
     for status, path, reason, *_ in _core.compare_pyc(original, again[16:])[1]:
         parts = path.split("/")
@@ -354,7 +354,7 @@ def run(version: str, seeds: range, depth: int, minimise: int) -> int:
     print(f"== {version}: {len(found)} of {len(seeds)} fail")
     for kind, count in collections.Counter(map(kind_of, found.values())).most_common():
         print(f"{count:6} {kind}")
-    left: "collections.Counter[str]" = collections.Counter()
+    left: collections.Counter[str] = collections.Counter()
     for name, failure in found.items():
         left[kind_of(failure)] += 1
         if left[kind_of(failure)] > minimise:

@@ -6,7 +6,7 @@ structuring switched off, and written to a tree that the interpreter then takes 
 original.
 
     python tools/unstructured_library.py --python python3.11 --binary build/pellucid \
-        --out /tmp/home test_json test_heapq
+        --out build/without-structure test_json test_heapq
 """
 
 import argparse

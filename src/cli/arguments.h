@@ -15,9 +15,9 @@ struct Arguments {
   bool as_json = false;
   bool verify = false;        // by the relowered tier: there is no Python here to recompile with
   bool unstructured = false;  // every function as a state machine
-  unsigned jobs = 0;      // 0: one a processor
-  std::string complaint;  // Wrong: what is wrong
-  const char* help = "";  // Help: the page
+  unsigned jobs = 0;          // 0: one a processor
+  std::string complaint;      // Wrong: what is wrong
+  const char* help = "";      // Help: the page
 };
 
 Arguments parse(int argc, char** argv);

@@ -155,8 +155,8 @@ std::string to_json(const Job& job, const Outcome& outcome) {
          ", \"error\": " + or_null(!outcome.error.empty(), outcome.error) +
          ", \"python\": " + or_null(!outcome.python.empty(), outcome.python) +
          ", \"source\": " + or_null(has_source, outcome.text) + ", \"diagnostics\": [" +
-         outcome.json_diagnostics + "], \"verdict\": " +
-         or_null(!outcome.verdict.empty(), outcome.verdict) +
+         outcome.json_diagnostics +
+         "], \"verdict\": " + or_null(!outcome.verdict.empty(), outcome.verdict) +
          ", \"reason\": " + or_null(!outcome.reason.empty(), outcome.reason) +
          ", \"tier\": " + or_null(!outcome.verdict.empty(), "relowered") + "}\n";
 }

@@ -145,13 +145,16 @@ class Endings {
   bool calls(BlockId block, size_t length, ValueId value) const {
     const auto& items = g_[block].items;
     const auto& stack = g_[block].entry_stack;
-    if (!value.valid() || (!stack.empty() && g_[stack.back()].kind == ValueKind::Null)) return false;
-    return std::any_of(items.end() - static_cast<ptrdiff_t>(length), items.end(), [&](ValueId item) {
-      const ir::Value& call = g_[item];
-      const bool is_call = call.kind == ValueKind::Instr &&
-                           (call.op == Op::Call || call.op == Op::CallKw || call.op == Op::CallEx);
-      return is_call && g_.resolve(g_.f.operands(call)[0]) == value;
-    });
+    if (!value.valid() || (!stack.empty() && g_[stack.back()].kind == ValueKind::Null))
+      return false;
+    return std::any_of(
+        items.end() - static_cast<ptrdiff_t>(length), items.end(), [&](ValueId item) {
+          const ir::Value& call = g_[item];
+          const bool is_call =
+              call.kind == ValueKind::Instr &&
+              (call.op == Op::Call || call.op == Op::CallKw || call.op == Op::CallEx);
+          return is_call && g_.resolve(g_.f.operands(call)[0]) == value;
+        });
   }
 
   // The one value from before the ending that is another one in y; nothing if there are several.

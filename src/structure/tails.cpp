@@ -37,7 +37,8 @@ class Tails {
       if (info.end.valid()) ends.insert(info.end);
     }
     for (const BlockId id : std::vector<BlockId>(g_.order())) {
-      if (g_[id].exit == ExitKind::Goto && ends.count(g_[id].next[0].to) > 0) merge(id, start_of_tail(id));
+      if (g_[id].exit == ExitKind::Goto && ends.count(g_[id].next[0].to) > 0)
+        merge(id, start_of_tail(id));
     }
     g_.recompute();
   }

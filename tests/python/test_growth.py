@@ -16,7 +16,7 @@ from needs import ROOT, need
 
 sys.path.insert(0, str(ROOT / "bench"))
 
-from growth_programs import FAMILIES, compile_sources  # noqa: E402
+from growth_programs import FAMILIES, compile_sources
 
 SMALL = 1000
 MOST = 8.0
@@ -38,9 +38,7 @@ def spent(command: Sequence[str]) -> float:
 
 
 @pytest.mark.parametrize("family", ROWS)
-def test_four_times_the_program_takes_about_four_times_as_long(
-    family: str, tmp_path: Path
-) -> None:
+def test_four_times_the_program_takes_about_four_times_as_long(family: str, tmp_path: Path) -> None:
     binary, python = str(need("native")), str(need("python3.11"))
     paths = {n: tmp_path / f"{n}.pyc" for n in (SMALL, 4 * SMALL)}
     source = FAMILIES[family].source
