@@ -124,8 +124,18 @@ def modules(n: int) -> str:
     return "".join(parts)
 
 
-MIXED = ("if a[{i}]:", "for x{i} in b:", "if b[{i}]:", "try:", "if c[{i}]:",
-         "with d({i}) as y{i}:", "if x[{i}]:", "while c({i}):", "if d[{i}]:", "if y[{i}]:")  # fmt: skip
+MIXED = (
+    "if a[{i}]:",
+    "for x{i} in b:",
+    "if b[{i}]:",
+    "try:",
+    "if c[{i}]:",
+    "with d({i}) as y{i}:",
+    "if x[{i}]:",
+    "while c({i}):",
+    "if d[{i}]:",
+    "if y[{i}]:",
+)
 
 FAMILIES: Dict[str, Family] = {
     # One long function.
