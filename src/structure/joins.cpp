@@ -153,7 +153,9 @@ class Endings {
           const bool is_call =
               call.kind == ValueKind::Instr &&
               (call.op == Op::Call || call.op == Op::CallKw || call.op == Op::CallEx);
-          return is_call && g_.resolve(g_.f.operands(call)[0]) == value;
+          if (!is_call || g_.resolve(g_.f.operands(call)[0]) != value) return false;
+          // Without NULLs (3.8-3.10) `x.f()` is a call of a method: an attribute was chosen first.
+          return call.b > 1 || g_[value].kind != ValueKind::Instr || g_[value].op != Op::LoadAttr;
         });
   }
 
