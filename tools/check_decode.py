@@ -80,6 +80,8 @@ def blocks(text: str) -> List[List[str]]:
     """Split a listing into code objects, in an order that does not depend on who wrote it."""
     found: List[List[str]] = []
     for line in text.splitlines():
+        if line.startswith("# "):
+            continue  # the name of the file
         if line.startswith("raw "):
             found.append([])
         found[-1].append(line)

@@ -92,7 +92,7 @@ def verdict_on(path: Path, base: Path, out: Optional[Path], judge: Optional[str]
     """Decompile one file and say what came of it."""
     name = str(path.relative_to(base))
     target = (out / name).with_suffix(".py") if out else None
-    result = batch.decompile_file(Job(path, target), batch.Options(verify=True))
+    result = batch.decompile_file(Job(path, target), batch.Options(verify="recompiled"))
     found, verdict = result.decompilation, result.verdict
     if found is None or verdict is None:
         return Verdicts(name, "error", 0, 0, result.error or "", "")
