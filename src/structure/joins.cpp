@@ -45,6 +45,8 @@ bool only_dropped(const Graph& g, const std::unordered_map<ValueId, BlockId>& ow
   return true;
 }
 
+constexpr size_t kFarthestCopy = 32;  // among the endings of one line
+
 class Endings {
  public:
   // Which blocks end in what is joined, and in what they may differ.
@@ -58,7 +60,7 @@ class Endings {
 
   // `shortest`: how many items endings have in common at least.
   std::vector<BlockId> join(size_t shortest) {
-    for (std::vector<BlockId>& left : groups()) {
+    for (std::vector<BlockId>& left : groups(shortest)) {
       while (left.size() > 1) cluster(left, shortest);
     }
     g_.recompute();
@@ -72,10 +74,11 @@ class Endings {
     ValueId differs;
   };
 
-  std::vector<std::vector<BlockId>> groups() {
+  // Only what ends on one line can be one statement, and where items are shared, the last one is.
+  std::vector<std::vector<BlockId>> groups(size_t shortest) {
     const bool of_handlers = kind_ == Kind::Handler;
     g_.recompute();
-    std::map<std::array<uint32_t, 3>, std::vector<BlockId>> found;
+    std::map<std::array<uint32_t, 6>, std::vector<BlockId>> found;
     for (const BlockId id : g_.order()) {
       const ir::Block& block = g_[id];
       // What raises the exception of a handler again stands on no line: the statement before does.
@@ -84,8 +87,16 @@ class Endings {
       if (of_handlers ? !reraises : !ends) continue;
       const int32_t line = of_handlers ? g_[block.items.back()].line : block.exit_line;
       if (line == bytecode::kNoLine || block.next[0].to.valid()) continue;
-      found[{block.handler.value, static_cast<uint32_t>(block.exit), static_cast<uint32_t>(line)}]
-          .push_back(id);
+      std::array<uint32_t, 6> key{block.handler.value, static_cast<uint32_t>(block.exit),
+                                  static_cast<uint32_t>(line)};
+      if (shortest > 0) {
+        if (block.items.empty()) continue;
+        const ir::Value& last = g_[block.items.back()];
+        key[3] = static_cast<uint32_t>(last.op);
+        key[4] = last.a;
+        key[5] = static_cast<uint32_t>(last.line);
+      }
+      found[key].push_back(id);
     }
     std::vector<std::vector<BlockId>> out;
     for (auto& [key, blocks] : found) out.push_back(std::move(blocks));
@@ -98,6 +109,11 @@ class Endings {
     std::vector<BlockId> same{first}, others;
     Match common;
     for (size_t i = 1; i < left.size(); ++i) {
+      // Copies lie close together; a `finally` may bring any number of other endings to its line.
+      if (same.size() == 1 && i > kFarthestCopy) {
+        others.insert(others.end(), left.begin() + static_cast<ptrdiff_t>(i), left.end());
+        break;
+      }
       const std::optional<Match> match = compare(first, left[i], shortest);
       const bool fits = match && (same.size() == 1 || (match->length == common.length &&
                                                        match->differs == common.differs));
