@@ -26,6 +26,9 @@ def test_a_case_is_proven_as_well_as_by_recompiling_it(pyc: Path) -> None:
     result = decompile_pyc(pyc.read_bytes())
     verdict = result.verify("relowered")
     assert verdict.tier == "relowered"
+    if version in said(golden_of(case_of(pyc)), "relowering falls short").split():
+        assert not verdict.at_least("equivalent"), "it no longer falls short"
+        pytest.xfail("proven by recompiling only")
     reasons = [code.reason for code in verdict.codes if code.status == "unproven"]
     # What has no words yet, and temporaries, which neither tier accepts in a file.
     if all(r.startswith("relowering: ") or r.endswith(" is new") for r in reasons):

@@ -1,3 +1,4 @@
+# open: 3.10
 try:
     a
 finally:
