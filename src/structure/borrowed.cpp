@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "structure/graph.h"
+#include "structure/ops.h"
 #include "structure/unstructured.h"
 
 namespace pellucid::structure {
@@ -18,10 +19,6 @@ std::string suffixed(const ir::Function& function, ast::Tree& tree, Symbol name)
   std::string text(tree.text(name));
   if (text.starts_with('.')) text = "implicit_" + text.substr(1);
   return text + "_" + std::to_string(function.code.value);
-}
-
-bool is_op(const ir::Value& value, Op op) {
-  return value.kind == ValueKind::Instr && value.op == op;
 }
 
 // Whether a store puts back what LoadFastAndClear took: nothing else stores the value of one.

@@ -6,19 +6,10 @@
 
 #include "base/check.h"
 #include "structure/inlined.h"
+#include "structure/ops.h"
 
 namespace pellucid::structure {
 namespace {
-
-bool is_name_store(const ir::Value& value) {
-  return value.kind == ValueKind::Instr &&
-         (value.op == Op::StoreFast || value.op == Op::StoreName || value.op == Op::StoreGlobal ||
-          value.op == Op::StoreDeref);
-}
-
-bool is_op(const ir::Value& value, Op op) {
-  return value.kind == ValueKind::Instr && value.op == op;
-}
 
 class Conditions {
  public:
@@ -161,7 +152,7 @@ class Conditions {
       if (is_op(value, Op::LoadFastAndClear) || is_op(value, Op::MakeCell)) continue;
       if (is_statement(value)) {
         // A store whose value is used once more is a walrus, but for another store: `a = b = v`.
-        if (!is_name_store(value)) return false;
+        if (!stores_name(value)) return false;
         const ValueId stored = g_.resolve(g_.f.operands(value)[0]);
         if (g_[stored].uses <= ++stores[stored]) return false;
       }
@@ -237,7 +228,7 @@ class Conditions {
     const auto fills = filled_.find(id);
     uint32_t uses = 1 + (fills == filled_.end() ? 0 : fills->second);
     for (const ValueId item : items) {
-      if (is_name_store(g_[item]) && g_.resolve(g_.f.operands(item)[0]) == id) ++uses;
+      if (stores_name(g_[item]) && g_.resolve(g_.f.operands(item)[0]) == id) ++uses;
     }
     g_[id].uses = uses;
   }

@@ -5,22 +5,10 @@
 #include <unordered_set>
 #include <vector>
 
+#include "structure/ops.h"
+
 namespace pellucid::structure {
 namespace {
-
-bool is_op(const ir::Value& value, Op op) {
-  return value.kind == ValueKind::Instr && value.op == op;
-}
-
-bool stores_name(const ir::Value& value) {
-  return is_op(value, Op::StoreFast) || is_op(value, Op::StoreName) ||
-         is_op(value, Op::StoreGlobal) || is_op(value, Op::StoreDeref);
-}
-
-bool deletes_name(const ir::Value& value) {
-  return is_op(value, Op::DeleteFast) || is_op(value, Op::DeleteName) ||
-         is_op(value, Op::DeleteGlobal) || is_op(value, Op::DeleteDeref);
-}
 
 class ExceptStar {
  public:

@@ -3,13 +3,10 @@
 #include <algorithm>
 
 #include "structure/copies.h"
+#include "structure/ops.h"
 
 namespace pellucid::structure {
 namespace {
-
-bool is_op(const ir::Value& value, Op op) {
-  return value.kind == ValueKind::Instr && value.op == op;
-}
 
 // Puts back a local that the comprehension has hidden.
 bool restores(const Graph& g, ValueId item) {

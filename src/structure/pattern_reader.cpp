@@ -2,16 +2,10 @@
 
 #include <algorithm>
 
+#include "structure/ops.h"
+
 namespace pellucid::structure {
-namespace {
-
-bool stores_name(const ir::Value& value) {
-  return value.kind == ValueKind::Instr &&
-         (value.op == Op::StoreFast || value.op == Op::StoreName || value.op == Op::StoreGlobal ||
-          value.op == Op::StoreDeref);
-}
-
-}  // namespace
+namespace {}  // namespace
 
 PatternReader::PatternReader(Graph& graph, const object::Module& module, ValueId subject)
     : g_(graph), module_(module), subject_(subject), known_(graph.known_ways()) {

@@ -3,16 +3,11 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "structure/ops.h"
 #include "structure/pattern_reader.h"
 
 namespace pellucid::structure {
 namespace {
-
-bool stores_name(const ir::Value& value) {
-  return value.kind == ValueKind::Instr &&
-         (value.op == Op::StoreFast || value.op == Op::StoreName || value.op == Op::StoreGlobal ||
-          value.op == Op::StoreDeref);
-}
 
 class Matches {
  public:

@@ -79,7 +79,7 @@ def test_a_case_is_its_own_golden(pyc: Path, request: pytest.FixtureRequest) -> 
     version = pyc.parts[-3]
     golden = golden_of(case_of(pyc))
     if version in said(golden, "open").split():
-        request.node.add_marker(pytest.mark.xfail(reason=said(golden, "open"), strict=False))
+        request.node.add_marker(pytest.mark.xfail(reason=said(golden, "open"), strict=True))
     result = decompile_pyc(pyc.read_bytes())
     assert not result.diagnostics, result.source
     if version not in said(golden, "reads otherwise").split():

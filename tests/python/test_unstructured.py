@@ -3,13 +3,14 @@
 `tools/random_graphs.py` and `tools/unstructured_library.py` do the same at length.
 """
 
+import importlib.util
 import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from needs import ROOT, VERSIONS, need
+from needs import ROOT, VERSIONS, missing, need
 
 PROGRAMS = sorted((Path(__file__).parent / "unstructured").glob("*.py"))
 
@@ -39,7 +40,8 @@ def test_a_program_behaves_without_structure(program: Path, version: str, tmp_pa
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="handlers are a table from 3.11 on")
 @pytest.mark.parametrize("options", [[], ["--unstructured"]], ids=["search", "forced"])
 def test_random_graphs_behave_when_forced(options: "list[str]") -> None:
-    pytest.importorskip("bytecode")
+    if importlib.util.find_spec("bytecode") is None:
+        missing("the package bytecode")
     command = [sys.executable, str(ROOT / "tools" / "random_graphs.py"), "--json"]
     command += ["--binary", str(need("native")), "--count", "60", *options]
     done = subprocess.run(command, capture_output=True, timeout=300)

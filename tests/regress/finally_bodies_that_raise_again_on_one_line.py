@@ -1,0 +1,10 @@
+def close(self, c):
+    try:
+        a()
+    finally:
+        try:
+            if c:
+                b()
+        finally:
+            self.x = None
+            self.y = None
