@@ -8,8 +8,8 @@ first; the proof is left out where there is none.
 Comments of a case say more: `# since: 3.10` where its syntax begins; `# optimize: 2` what it is
 compiled with, lines that end in `# dropped by -O` being gone then; `# reads otherwise: 3.8 3.12`
 where other statements make the same code, so that only the proof counts; `# open: 3.12` where it is
-not done yet and `# relowering falls short: 3.12` where only recompiling proves it, both of which fail
-once it is. One file alone: `pytest tests/python/test_cases.py -k NAME`.
+not done yet and `# relowering falls short: 3.12` where only recompiling proves it: both fail when
+it is done. One file alone: `pytest tests/python/test_cases.py -k NAME`.
 """
 
 import ast
