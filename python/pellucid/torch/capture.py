@@ -19,6 +19,7 @@ from .dump import (
     graph_name,
     graph_text,
     inductor_stage,
+    named_class,
     transformed_name,
     transformed_text,
 )
@@ -34,6 +35,8 @@ from .events import (
     Started,
 )
 from .full_code import full_code_name, full_code_text
+from .fx_meta import describe
+from .graph_needs import needs_of_text
 from .index import index_text
 from .rewrite import Rewriting, rewrite
 from .session import INDEX, RECORD, Session
@@ -224,7 +227,7 @@ def on_record(session: Session, record: hooks.TraceRecord) -> tuple[Graph, str] 
         return None
     key = session.key(record.compile_id)
     if kind in _STAGE_OF_EVENT and payload is not None:
-        _graph(session, key, _STAGE_OF_EVENT[kind], kind, payload)
+        _graph(session, key, _STAGE_OF_EVENT[kind], kind, named_class(payload))
     elif kind == "inductor_output_code" and payload is not None:
         program = _graph(session, key, inductor_stage(payload), kind, payload)
         path = record.data.get("file_path") if isinstance(record.data, dict) else None
@@ -248,12 +251,22 @@ def _graph(session: Session, key: CompileKey, stage: str, kind: str, text: str) 
     name = graph_name(key, stage)
     if stage != "captured":
         name = session.claim(name, (key, stage, text))
-    event = Graph(key, stage, name, text)
+    needs = None
+    with session.guard(f"describing the inputs of {name}"):
+        needs = needs_of_text(text, _sizes(session, key)) if module is None else describe(module)
+    event = Graph(key, stage, name, text, needs)
     session.write(name, graph_text(event))
     session.record(event)
     if module is not None:
         graph_files.follow(session, event, module)
     return event
+
+
+def _sizes(session: Session, key: CompileKey) -> dict[str, int]:
+    """The numbers for which a compile's symbolic sizes stood, from the graph that Dynamo made."""
+    graphs = [g.needs for g in session.of(Graph) if g.key == key and g.needs is not None]
+    values = [value for graph in graphs for value in graph.inputs if value.literal.isdigit()]
+    return {value.symbol: int(value.literal) for value in values if value.symbol}
 
 
 def _place_of(code: CodeType) -> Place:

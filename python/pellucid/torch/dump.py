@@ -19,6 +19,7 @@ from typing import Mapping, Sequence
 
 from .closures import wrap
 from .events import Break, CompileKey, Frame, Graph, Place, Recompile, Verdict
+from .graph_main import main_text
 from .names import as_comment, identifier, label, scrub
 from .rewrite import Rewriting, disassembly
 
@@ -40,6 +41,7 @@ _GRAPH_IMPORTS = (
     "from torch import device, inf, nan  # noqa: F401  names that torch.fx prints bare\n"
 )
 _DEF = re.compile(r"^(?:async )?def (\w+)\(", re.MULTILINE)
+_UNNAMED_CLASS = re.compile(r"^class <\w*>\(", re.MULTILINE)
 _AOT_ID = re.compile(r"AOT ID: \['\d+_(forward|backward|inference)'\]")
 
 
@@ -147,6 +149,15 @@ def graph_name(key: CompileKey, stage: str) -> str:
     return f"__compiled_fn_{key.slug}.{stage}.py"
 
 
+def named_class(text: str) -> str:
+    """Give a printed graph's class a name that is one: torch.fx prints ``class <lambda>``.
+
+    >>> named_class("class <lambda>(torch.nn.Module):")
+    'class GraphModule(torch.nn.Module):'
+    """
+    return _UNNAMED_CLASS.sub("class GraphModule(", text, count=1)
+
+
 def inductor_stage(text: str) -> str:
     """Tell which graph Inductor's output is for, by the line that it writes itself."""
     found = _AOT_ID.search(text)
@@ -166,7 +177,11 @@ def graph_text(graph: Graph, runs: bool = False) -> str:
     body = graph.text.strip("\n")
     if graph.is_program:
         return valid(f"{as_comment(head)}\n{body}\n")
-    return valid(f"{as_comment(head)}\n{_GRAPH_IMPORTS}\n\n{scrub(body)}\n")
+    needs = graph.needs
+    imports = _GRAPH_IMPORTS + "".join(f"{line}\n" for line in (needs.imports if needs else ()))
+    text = f"{as_comment(head)}\n{imports}\n\n{scrub(body)}\n"
+    whole = text if needs is None else text + main_text(body, needs)
+    return whole if is_python(whole) else valid(text)
 
 
 # -- summary lines shared by index.md and full code ------------------------------------------------
