@@ -2,7 +2,7 @@
 
 Layers, each knowing only those before it: :mod:`names` and :mod:`events` (values), :mod:`rewrite`
 (one frame), :mod:`guards`, :mod:`dump`, :mod:`full_code` (text), :mod:`session` (a capture on
-disk), :mod:`index` (the way through it), :mod:`hooks` with :mod:`compat` (torch's internals,
+disk), :mod:`index` (the way through it), :mod:`trace` (what its logger sends), :mod:`hooks` with :mod:`compat` (torch's internals,
 nowhere else), :mod:`graph_files` and :mod:`capture` (hook calls to events and files),
 :mod:`prepare`, :mod:`debug`, :mod:`bytecode_log` (what users call).
 """
