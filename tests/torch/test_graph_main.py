@@ -15,24 +15,33 @@ def graphs(program, dynamo):
     return program("graphs")
 
 
+RUN_ALL = """
+import runpy, sys
+for path in sys.argv[1:]:
+    print("==", path)
+    runpy.run_path(path, run_name="__main__")
+"""
+
+
 def run_all(session):
-    """Run each graph file in a process of its own without pellucid; return what each printed."""
+    """Run the graph files in a process without pellucid; return what each stage printed."""
+    graphs = {str(session.path(g.file)): g.stage for g in session.of(Graph) if not g.is_program}
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", RUN_ALL, *graphs],
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd=str(session.directory),
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
     printed = {}
-    for graph in session.of(Graph):
-        if graph.is_program:
-            continue
-        path = session.path(graph.file)
-        environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-        done = subprocess.run(
-            [sys.executable, "-W", "ignore", str(path)],
-            capture_output=True,
-            text=True,
-            env=environment,
-            cwd=str(path.parent),
-            check=False,
-        )
-        assert done.returncode == 0, f"{path.name}: {done.stderr}"
-        printed[graph.stage] = done.stdout.splitlines()
+    for line in done.stdout.splitlines():
+        if line.startswith("== "):
+            stage = printed.setdefault(graphs[line[3:]], [])
+        else:
+            stage.append(line)
     return printed
 
 

@@ -13,6 +13,7 @@ File names (all stable from run to run; ``0_1`` is compile id 0/1):
 
 from __future__ import annotations
 
+import hashlib
 import re
 import warnings
 from typing import Mapping, Sequence
@@ -51,6 +52,22 @@ def is_python(text: str) -> bool:
     >>> is_python("x = 1"), is_python("x ="), is_python("nul \\0")
     (True, False, False)
     """
+    # A file is written again when it is known whether it runs; only its first comment is new then.
+    body = _HEAD.sub("", text, count=1)
+    key = hashlib.sha1(body.encode("utf-8", "surrogatepass")).digest()
+    found = _checked.get(key)
+    if found is None:
+        if len(_checked) > 200:
+            _checked.clear()
+        found = _checked[key] = _compiles(body)
+    return found
+
+
+_HEAD = re.compile(r"\A(?:#[^\n\x0c\r]*\n)+")
+_checked: dict[bytes, bool] = {}
+
+
+def _compiles(text: str) -> bool:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

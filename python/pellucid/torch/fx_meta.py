@@ -34,9 +34,7 @@ def describe(graph: Any) -> Needs:
         if name not in children
     ]
     imports = []
-    for name, value in sorted(graph.graph.python_code("self").globals.items()):
-        if name in _IMPORTED_ALWAYS:
-            continue
+    for name, value in _globals(graph):
         statement = _import(name, value)
         if statement:
             imports.append(statement)
@@ -133,6 +131,18 @@ def _constant(graph: Any, name: str) -> Value:
     return _value(name, value)
 
 
+def _globals(graph: Any) -> list[tuple[str, Any]]:
+    """What the graph's code finds in its globals besides torch, by name."""
+    # To generate the code is dear, and nearly every graph calls operators only: those of torch are
+    # printed by their full names, and Python's as operators.
+    calls = [node.target for node in graph.graph.nodes if node.op == "call_function"]
+    modules = {str(getattr(target, "__module__", None)) for target in calls}
+    if all(m.startswith(_IN_FULL) and not m.startswith("torch._dynamo") for m in modules):
+        return []
+    found = graph.graph.python_code("self").globals
+    return sorted(item for item in found.items() if item[0] not in _IMPORTED_ALWAYS)
+
+
 def _import(name: str, value: Any) -> str:
     """The statement that imports a global of the code that torch.fx generates; empty if none does.
 
@@ -150,4 +160,5 @@ def _import(name: str, value: Any) -> str:
     return f"from {module} import {own}" + ("" if own == name else f" as {name}")
 
 
+_IN_FULL = ("torch", "_operator", "builtins")
 _IMPORTED_ALWAYS = ("torch", "device", "inf", "nan", "NoneType", "fx_pytree", "pytree")
