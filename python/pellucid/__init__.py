@@ -14,6 +14,7 @@ from pellucid.errors import CannotStandIn, DecompileError
 if TYPE_CHECKING:
     from pellucid.torch import (  # type: ignore[no-redef]
         debug,
+        find_nan,
         install,
         prepare_debug,
         uninstall,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 _LAZY: Dict[str, str] = {
     "prepare_debug": "pellucid.torch",
     "debug": "pellucid.torch",
+    "find_nan": "pellucid.torch",
     "install": "pellucid.torch",
     "uninstall": "pellucid.torch",
 }
@@ -37,6 +39,7 @@ __all__ = [
     "decompile",
     "decompile_ex",
     "decompile_pyc",
+    "find_nan",
     "install",
     "prepare_debug",
     "uninstall",

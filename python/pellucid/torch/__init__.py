@@ -10,6 +10,7 @@ to events and files), :mod:`prepare`, :mod:`debug`, :mod:`bytecode_log` (what us
 
 from .bytecode_log import install, uninstall
 from .debug import debug
+from .nan import NanReport, find_nan
 from .prepare import prepare_debug
 
-__all__ = ["debug", "install", "prepare_debug", "uninstall"]
+__all__ = ["NanReport", "debug", "find_nan", "install", "prepare_debug", "uninstall"]

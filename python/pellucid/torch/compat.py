@@ -66,6 +66,21 @@ TABLE: tuple[Capability, ...] = (
         "graphs do not run from their files",
     ),
     Capability(
+        "aot_backend",
+        ("torch._dynamo.backends.common:aot_autograd",),
+        "find_nan cannot run graphs operation by operation",
+    ),
+    Capability(
+        "set_stance",
+        ("torch.compiler:set_stance",),
+        "find_nan sees compiled functions only when it is given them themselves",
+    ),
+    Capability(
+        "dynamo_config",
+        ("torch._dynamo.config:patch",),
+        "find_nan is held to the limit of recompiles",
+    ),
+    Capability(
         "without_modes",
         ("torch.utils._python_dispatch:_disable_current_modes",),
         "constants in graphs that run by themselves are random",
