@@ -1,8 +1,9 @@
 """The ``torch.compile`` side of pellucid.
 
 Layers, each knowing only those before it: :mod:`names` and :mod:`events` (values), :mod:`rewrite`
-(one frame), :mod:`guards`, :mod:`dump`, :mod:`full_code` (text), :mod:`session` (a capture on
-disk), :mod:`index` (the way through it), :mod:`trace` (what its logger sends), :mod:`hooks` with :mod:`compat` (torch's internals,
+(one frame), :mod:`guards`, :mod:`stages`, :mod:`dump`, :mod:`full_code` (text), :mod:`session` (a
+capture on disk), :mod:`index` (the way through it), :mod:`trace` (what torch's trace logger sends),
+:mod:`facts` (what that tells beside graphs), :mod:`hooks` with :mod:`compat` (torch's internals,
 nowhere else), :mod:`graph_files` and :mod:`capture` (hook calls to events and files),
 :mod:`prepare`, :mod:`debug`, :mod:`bytecode_log` (what users call).
 """
