@@ -25,6 +25,7 @@ from .dump import (
     graph_text,
     kernel_name,
     kernel_text,
+    named_class,
     transformed_name,
     transformed_text,
 )
@@ -40,6 +41,8 @@ from .events import (
     Started,
 )
 from .full_code import full_code_name, full_code_text
+from .fx_meta import describe
+from .graph_needs import needs_of_text
 from .index import index_text
 from .rewrite import Rewriting, rewrite
 from .session import INDEX, RECORD, TIMES, Session
@@ -185,7 +188,7 @@ class Capture:
         self._busy.now = True
         try:
             with sessions[-1].guard(f"formatting the graph {name}"):
-                text = hooks.readable(graph)
+                text = named_class(hooks.readable(graph))
                 for session in sessions:
                     key = session.key(hooks.current_compile_id())
                     _graph(session, key, stage_named(name), "", text, False)
@@ -275,7 +278,7 @@ def on_record(session: Session, record: TraceRecord, runs: bool) -> tuple[Graph,
         return None if path is None or not runs else (program, str(path))
     stage = stage_of(kind, payload, hooks.direction() if "post_grad" in kind else "")
     if stage is not None and payload is not None:
-        _graph(session, key, stage, kind, payload, runs)
+        _graph(session, key, stage, kind, named_class(payload), runs)
     elif kind == "artifact:dynamo_graph_break_reason" and payload is not None:
         event = Break(key, payload)
         if event not in session.of(Break):  # an attempt that starts over breaks at the same place
@@ -305,12 +308,22 @@ def _graph(
     name = graph_name(key, stage)
     if stage != "captured":
         name = session.claim(name, (key, stage, text))
-    event = Graph(key, stage, name, text)
+    needs = None
+    with session.guard(f"describing the inputs of {name}"):
+        needs = needs_of_text(text, _sizes(session, key)) if module is None else describe(module)
+    event = Graph(key, stage, name, text, needs)
     session.write(name, graph_text(event))
     session.record(event)
     if module is not None and runs:
         graph_files.follow(session, event, module)
     return event
+
+
+def _sizes(session: Session, key: CompileKey) -> dict[str, int]:
+    """The numbers for which a compile's symbolic sizes stood, from the graph that Dynamo made."""
+    graphs = [g.needs for g in session.of(Graph) if g.key == key and g.needs is not None]
+    values = [value for graph in graphs for value in graph.inputs if value.literal.isdigit()]
+    return {value.symbol: int(value.literal) for value in values if value.symbol}
 
 
 def _place_of(code: CodeType) -> Place:

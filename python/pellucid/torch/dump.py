@@ -20,6 +20,7 @@ from typing import Mapping, Sequence
 
 from .closures import wrap
 from .events import Break, CompileKey, Frame, Graph, Place, Recompile, Verdict
+from .graph_main import main_text
 from .names import as_comment, identifier, label, scrub
 from .rewrite import Rewriting, disassembly
 
@@ -55,6 +56,7 @@ _GRAPH_IMPORTS = (
     "from torch import device, inf, nan  # noqa: F401  names that torch.fx prints bare\n"
 )
 _DEF = re.compile(r"^(?:async )?def (\w+)\(", re.MULTILINE)
+_UNNAMED_CLASS = re.compile(r"^class <\w*>\(", re.MULTILINE)
 
 
 def is_python(text: str) -> bool:
@@ -193,6 +195,15 @@ def kernel_text(program: str, text: str, suffix: str) -> str:
     return f"// From {program}, which runs it.\n{text.strip(chr(10))}\n"
 
 
+def named_class(text: str) -> str:
+    """Give a printed graph's class a name that is one: torch.fx prints ``class <lambda>``.
+
+    >>> named_class("class <lambda>(torch.nn.Module):")
+    'class GraphModule(torch.nn.Module):'
+    """
+    return _UNNAMED_CLASS.sub("class GraphModule(", text, count=1)
+
+
 def graph_text(graph: Graph, runs: bool = False) -> str:
     """Make the file of a graph or of generated code."""
     what = STAGES.get(graph.stage, graph.stage)
@@ -206,7 +217,11 @@ def graph_text(graph: Graph, runs: bool = False) -> str:
     body = graph.text.strip("\n")
     if graph.is_program:
         return valid(f"{as_comment(head)}\n{body}\n")
-    return valid(f"{as_comment(head)}\n{_GRAPH_IMPORTS}\n\n{scrub(body)}\n")
+    needs = graph.needs
+    imports = _GRAPH_IMPORTS + "".join(f"{line}\n" for line in (needs.imports if needs else ()))
+    text = f"{as_comment(head)}\n{imports}\n\n{scrub(body)}\n"
+    whole = text if needs is None else text + main_text(body, needs)
+    return whole if is_python(whole) else valid(text)
 
 
 # -- summary lines shared by index.md and full code ------------------------------------------------

@@ -12,11 +12,12 @@ import re
 import sys
 import warnings
 import weakref
+from dataclasses import replace
 from types import CodeType
 from typing import Any
 
 from . import hooks
-from .dump import graph_text
+from .dump import graph_text, named_class
 from .events import Graph, GraphRun
 from .rewrite import same_instructions
 from .session import Session
@@ -69,10 +70,10 @@ def _swap(session: Session, event: Graph, module: Any) -> GraphRun:
     # graph that has changed otherwise is another one, which the backend made for itself.
     bodies = [event.text]
     if function.__code__.co_varnames[1:2] == ("args_list",):
-        bodies += [hooks.readable(module), str(module.code)]
+        bodies += [named_class(hooks.readable(module)), str(module.code)]
     path = session.path(event.file)
     for body in bodies:
-        text = graph_text(Graph(event.key, event.stage, event.file, body), runs=True)
+        text = graph_text(replace(event, text=body), runs=True)
         code = _forward_code(text, str(path))
         if code is None:
             continue

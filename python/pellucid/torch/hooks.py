@@ -242,6 +242,7 @@ def leaf_guards(guard_manager: Any) -> Iterator[tuple[str, str]]:
 # nothing else is lost.
 _EMITTER_LOCAL = {
     "dynamo_output_graph": "gm",
+    "aot_joint_graph": "fx_g",
     "aot_forward_graph": "fw_module",
     "aot_inference_graph": "fw_module",
     "aot_backward_graph": "bw_module",
@@ -326,6 +327,30 @@ def _trampoline(name: Any, gm: Any, maybe_id: Any = None, **kwargs: Any) -> Any:
 
     assert hooks._formatted is not None
     return hooks._formatted(name, gm, maybe_id, **kwargs)
+
+
+def size_hint(size: Any) -> Any | None:
+    """The number that torch compiled with where a size is symbolic; None when it has none.
+
+    Asking the symbol itself would add a guard to the compile that it belongs to.
+    """
+    node = getattr(size, "node", None)
+    if node is None:
+        return size
+    try:
+        hint = node.hint
+    except Exception:  # known only at run time
+        return None
+    return hint if isinstance(hint, (bool, int, float)) else None
+
+
+def elements(tensor: Any) -> Any | None:
+    """The elements of a real tensor as nested lists, read outside of any tracing that goes on."""
+    without_modes = _probe.get("without_modes")
+    if without_modes is None:
+        return None
+    with without_modes():
+        return tensor.tolist()
 
 
 def readable(graph: Any) -> str:
