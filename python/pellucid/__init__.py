@@ -14,6 +14,7 @@ from pellucid.errors import CannotStandIn, DecompileError
 if TYPE_CHECKING:
     from pellucid.torch import (  # type: ignore[no-redef]
         debug,
+        dump_graph,
         find_nan,
         install,
         prepare_debug,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _LAZY: Dict[str, str] = {
     "prepare_debug": "pellucid.torch",
     "debug": "pellucid.torch",
+    "dump_graph": "pellucid.torch",
     "find_nan": "pellucid.torch",
     "install": "pellucid.torch",
     "uninstall": "pellucid.torch",
@@ -39,6 +41,7 @@ __all__ = [
     "decompile",
     "decompile_ex",
     "decompile_pyc",
+    "dump_graph",
     "find_nan",
     "install",
     "prepare_debug",

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from pellucid.torch import prepare_debug
+from pellucid.torch import dump_graph, prepare_debug
 from pellucid.torch.events import Graph
 from pellucid.torch.graph_needs import needs_of_text
 
@@ -98,3 +98,17 @@ def test_text_alone_tells_inputs_and_lists():
     assert (b.tensor.shape, b.tensor.dtype, b.tensor.device) == ((6, 4), "bfloat16", "cuda:0")
     assert "u0" in c.lacking
     assert [(value.name, value.tensor.shape) for value in needs.constants] == [("mask", (3,))]
+
+
+def test_graph_of_a_third_party_is_dumped_under_its_compile(graphs, torch, tmp_path):
+    files = []
+
+    def backend(graph, inputs):
+        files.append(dump_graph("after fusion", graph))
+        return graph.forward
+
+    with prepare_debug(tmp_path):
+        torch.compile(graphs.scaled, backend=backend)(torch.ones(2), 3)
+    assert [file.name for file in files] == ["__compiled_fn_0_0.after_fusion.py"]
+    assert "relu" in files[0].read_text()
+    assert dump_graph("nowhere", torch.fx.symbolic_trace(torch.nn.ReLU())) is None

@@ -12,6 +12,6 @@ beside graphs), :mod:`hooks` with :mod:`compat` (torch's internals, nowhere else
 from .bytecode_log import install, uninstall
 from .debug import debug
 from .nan import NanReport, find_nan
-from .prepare import prepare_debug
+from .prepare import dump_graph, prepare_debug
 
-__all__ = ["NanReport", "debug", "find_nan", "install", "prepare_debug", "uninstall"]
+__all__ = ["NanReport", "debug", "dump_graph", "find_nan", "install", "prepare_debug", "uninstall"]

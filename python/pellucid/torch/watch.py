@@ -18,6 +18,7 @@ from typing import Any, Callable, FrozenSet, Iterable, Mapping, Sequence
 import torch
 
 from . import hooks
+from .capture import CAPTURE
 from .events import CompileKey, Graph, NonFinite, Place, Values
 from .session import Session
 
@@ -74,7 +75,8 @@ class Watch:
     def _compile_stage(self, stage: str, graph: Any) -> Callable[[list[Any]], Any]:
         key = self.session.key(hooks.current_compile_id())
         files = [g.file for g in self.session.of(Graph) if g.key == key and g.stage == stage]
-        file = files[-1] if files else ""
+        # Some releases do not show every graph.
+        file = files[-1] if files else CAPTURE.add_graph(stage, graph) or ""
 
         def run(args: list[Any]) -> Any:
             values = list(args)
