@@ -8,6 +8,8 @@ import warnings
 from pathlib import Path
 from typing import Any, Callable, Iterator
 
+from pellucid.explain.global_variables import data
+
 from . import hooks
 from .capture import CAPTURE, add_compiled_before, refresh_caches, write_summary
 from .events import Frame, Problem
@@ -47,11 +49,13 @@ def prepare_debug(
         directory = directory / f"rank_{hooks.rank()}"
     session = Session(directory, on_event, log_bytecode)
     CAPTURE.open(session)
+    _tell_depyf_programs(session)
     try:
         yield session
     finally:
         CAPTURE.close(session)
         _last = session
+        _tell_depyf_programs(session)
         with session.guard("closing the capture"):
             refresh_caches(session)
             add_compiled_before(session)
@@ -59,6 +63,13 @@ def prepare_debug(
             session.problem("this torch", f"no {row.name}: {row.lost}")
         write_summary(session)
         _report(session)
+
+
+def _tell_depyf_programs(session: Session) -> None:
+    """Keep the table that programs written for depyf read."""
+    shown = CAPTURE.innermost or session
+    data["dump_src_dir"] = str(shown.directory)
+    data["is_inside_prepare_debug"] = CAPTURE.innermost is not None
 
 
 def _report(session: Session) -> None:
