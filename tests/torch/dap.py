@@ -29,7 +29,7 @@ class Client:
         """Attach to the waiting program and let it go."""
         self.request("initialize", adapterID="test", pathFormat="path", linesStartAt1=True)
         # The adapter answers `attach` only once the configuration is done.
-        attach = self._send("attach", {"justMyCode": False, "subProcess": False})
+        attach = self._send("attach", {"justMyCode": False})
         self.event("initialized")
         configure()
         self.request("configurationDone")
@@ -108,7 +108,9 @@ def debugged(command: Sequence[str], **options: Any) -> Iterator[Tuple[Client, "
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    listen = ["-m", "debugpy", "--listen", f"127.0.0.1:{port}", "--wait-for-client"]
+    # Inductor starts compilers, which would wait for an editor of their own.
+    listen = ["-m", "debugpy", "--configure-subProcess", "False"]
+    listen += ["--listen", f"127.0.0.1:{port}", "--wait-for-client"]
     process = subprocess.Popen([sys.executable, *listen, *command], **options)
     connection = None
     try:

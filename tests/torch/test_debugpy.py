@@ -60,7 +60,13 @@ STOPS: Dict[str, List[Stop]] = {
             "{0}[0].item()",
             "2.0",
         ),
-        Stop("__compiled_fn_0_0.inductor_backward.py", "call", r".* = args", "args", "[]"),
+        Stop(
+            "__compiled_fn_0_0.inductor_backward.py",
+            "call",
+            r".* = args",
+            "args[-1][0].item() * 2",
+            "result",
+        ),
     ],
 }
 
@@ -74,7 +80,7 @@ def test_debugpy_stops_in_every_kind_of_file(backend, torch, tmp_path):
     with output.open("w") as stdout, errors.open("w") as stderr, debugged(
         [str(PROGRAM), str(tmp_path), backend],
         cwd=str(tmp_path),
-        env=run_env(),
+        env={**run_env(), "TORCHINDUCTOR_COMPILE_THREADS": "1"},
         stdin=subprocess.DEVNULL,
         stdout=stdout,
         stderr=stderr,
