@@ -80,7 +80,7 @@ def _first_that_runs(name: str, mode: str, seed: int) -> Tuple[str, Callable[...
     import zoo
 
     errors: List[str] = []
-    for built in zoo.build(name):
+    for built in _ways(zoo.build(name), errors):
         module = built.module.train(mode == "training")
         state = {key: value.clone() for key, value in module.state_dict().items()}
 
@@ -108,6 +108,14 @@ def _first_that_runs(name: str, mode: str, seed: int) -> Tuple[str, Callable[...
         except Exception as error:
             errors.append(_short(error))
     raise RuntimeError(" | ".join(errors))
+
+
+def _ways(built: Iterator[Any], errors: List[str]) -> Iterator[Any]:
+    """Yield what can be built; why there is no more joins what went wrong before."""
+    try:
+        yield from built
+    except Exception as error:
+        errors.append(_short(error))
 
 
 def _under_pellucid(run: Callable[..., Run], alone: Run, backend: str, directory: Path) -> Record:
