@@ -14,7 +14,7 @@ from dataclasses import replace
 from types import CodeType
 from typing import Any, Mapping
 
-from . import graph_files, guards, hooks
+from . import graph_files, guard_objects, guard_state, guards, hooks
 from .dump import (
     graph_name,
     graph_text,
@@ -296,9 +296,14 @@ def _entries(session: Session, function: int, code: CodeType) -> list[CacheEntry
     newest = {f.key.id: f.key for f in session.of(Frame) if f.function == function}
     result = []
     for raw in hooks.cache_entries(code):
-        leaves = [] if raw.guard_manager is None else list(hooks.leaf_guards(raw.guard_manager))
         key = newest.get(raw.compile_id, CompileKey(raw.compile_id))
-        result.append(CacheEntry(key, tuple(guards.translate(leaves))))
+        if raw.guard_manager is None:
+            result.append(CacheEntry(key, ()))
+            continue
+        names = guard_state.names()
+        made = guards.translate(raw.guard_manager, key.slug, names, guard_state.type_name)
+        kept = made.kept.runs(raw.code, code)
+        result.append(CacheEntry(key, made.guards, made.body, kept))
     return result
 
 
@@ -344,8 +349,10 @@ def write_summary(session: Session) -> None:
             recompiles = [event for event in session.of(Recompile) if event.key in keys]
             name = session.claim(full_code_name(versions[0].key.frame, place.function), function)
             by_key = {frame.key: frame for frame in versions}
-            text = full_code_text(place, code, session.cache(function), by_key, recompiles)
-            session.write(name, text)
+            entries = session.cache(function)
+            session.write(name, full_code_text(place, code, entries, by_key, recompiles))
+            for entry in entries:
+                guard_objects.register(str(session.path(name)), entry.key.slug, entry.kept)
             full[name] = versions
     with session.guard("writing the index"):
         session.write(INDEX, index_text(session, full))
