@@ -73,9 +73,7 @@ class Table:
             f"{'kind':36} {'guards':>8} {'failures named':>15} {'only by process':>16}",
         ]
         for kind, count in sorted(self.kinds.items()):
-            lines.append(
-                f"{kind:36} {count:8} {self.failed[kind]:15} {self.undecided[kind]:16}"
-            )
+            lines.append(f"{kind:36} {count:8} {self.failed[kind]:15} {self.undecided[kind]:16}")
         lines.append(f"{'(a value that is not there)':36} {'':8} {self.failed['']:15}")
         return "\n".join([*lines, *self.different[:40]])
 
@@ -212,7 +210,8 @@ def _ask(
     told = [str(part) for part in verbose.verbose_code_parts]
     if (ours is None) != verbose.result:
         table.different.append(
-            f"DECIDED OTHERWISE {version.label}, {what}: ours {ours}; torch {verbose.result}, {told}"
+            f"DECIDED OTHERWISE {version.label}, {what}: "
+            f"ours {ours}; torch {verbose.result}, {told}"
         )
     elif ours is None:
         table.held += 1
@@ -260,9 +259,9 @@ def same(ours: Failure, guard: Guard | None, told: list[str]) -> bool:
     }
     if ours.kind in patterns:
         return first.startswith(tuple(patterns[ours.kind].split("|")))
-    return any(scrub(split(part)[0]) in (guard.text, *guard.text.split(" and ")) for part in told) or (
-        guard.text.startswith(scrub(split(told[0])[0])) if told else False
-    )
+    return any(
+        scrub(split(part)[0]) in (guard.text, *guard.text.split(" and ")) for part in told
+    ) or (guard.text.startswith(scrub(split(told[0])[0])) if told else False)
 
 
 _ANY_ACCESS = ("tensor has too few dimensions", "not a tensor")

@@ -128,7 +128,7 @@ def _objects(value: Any) -> list[Any]:
 def places(
     top: Manager, frame: dict[str, Any], scope: dict[str, Any], names: dict[str, Any]
 ) -> list[tuple[Manager, Any, Any, Manager]]:
-    """Every guarded value that can be reached: its manager, the value above it, it, and its parent."""
+    """Every guarded value that can be reached: its manager, what is above, it, its parent."""
     found = []
     pending: list[tuple[Manager, Manager, Any]] = [(top, child, frame) for child in top.children]
     space = {**vars(guard_checks), **names, "L": frame, "G": scope}
@@ -270,7 +270,10 @@ def states() -> list[tuple[str, Callable[[], Any]]]:
         ("autocast", lambda: torch.autocast("cpu", dtype=torch.bfloat16)),
         ("autocast, another dtype", lambda: torch.autocast("cpu", dtype=torch.float16)),
         ("autocast off", lambda: torch.autocast("cpu", enabled=False)),
-        ("default dtype", switched(torch.get_default_dtype, torch.set_default_dtype, torch.float64)),
+        (
+            "default dtype",
+            switched(torch.get_default_dtype, torch.set_default_dtype, torch.float64),
+        ),
         (
             "deterministic",
             switched(
@@ -282,7 +285,10 @@ def states() -> list[tuple[str, Callable[[], Any]]]:
         ("threads", switched(torch.get_num_threads, torch.set_num_threads, 2)),
         ("default device", switched(lambda: None, device, "cpu")),
         ("torch function mode", BaseTorchFunctionMode),
-        ("two torch function modes", lambda: _both(BaseTorchFunctionMode(), BaseTorchFunctionMode())),
+        (
+            "two torch function modes",
+            lambda: _both(BaseTorchFunctionMode(), BaseTorchFunctionMode()),
+        ),
         ("no torch function", torch._C.DisableTorchFunctionSubclass),
         ("no torch function at all", torch._C.DisableTorchFunction),
         ("forward differentiation", forward_ad.dual_level),

@@ -14,13 +14,57 @@ Calls = List[Tuple[Any, ...]]
 Program = Tuple[str, Callable[[], Tuple[Callable[..., Any], Calls]]]
 
 # Of transformers: the architectures that make themselves from a few numbers and take token ids.
-_TEXT = (
-    "albert bert bert-generation big_bird biogpt bloom camembert codegen convbert ctrl deberta "
-    "deberta-v2 distilbert electra ernie esm falcon gemma glm gpt2 gpt_bigcode gpt_neo gpt_neox "
-    "gptj granite llama longformer megatron-bert mistral mobilebert modernbert mpnet mpt nezha "
-    "nystromformer olmo openai-gpt opt persimmon phi qwen2 roberta roformer squeezebert stablelm "
-    "starcoder2 xglm xlm-roberta yoso"
-).split()
+_TEXT = [
+    "albert",
+    "bert",
+    "bert-generation",
+    "big_bird",
+    "biogpt",
+    "bloom",
+    "camembert",
+    "codegen",
+    "convbert",
+    "ctrl",
+    "deberta",
+    "deberta-v2",
+    "distilbert",
+    "electra",
+    "ernie",
+    "esm",
+    "falcon",
+    "gemma",
+    "glm",
+    "gpt2",
+    "gpt_bigcode",
+    "gpt_neo",
+    "gpt_neox",
+    "gptj",
+    "granite",
+    "llama",
+    "longformer",
+    "megatron-bert",
+    "mistral",
+    "mobilebert",
+    "modernbert",
+    "mpnet",
+    "mpt",
+    "nezha",
+    "nystromformer",
+    "olmo",
+    "openai-gpt",
+    "opt",
+    "persimmon",
+    "phi",
+    "qwen2",
+    "roberta",
+    "roformer",
+    "squeezebert",
+    "stablelm",
+    "starcoder2",
+    "xglm",
+    "xlm-roberta",
+    "yoso",
+]
 _SMALL = {
     "hidden_size": 32,
     "embedding_size": 32,

@@ -3,27 +3,31 @@
 import dis
 import doctest
 import importlib
+import logging
 
 import pytest
-from pellucid.torch import guards, names
+from pellucid.torch import names
 from pellucid.torch.dump import is_python, valid
 from pellucid.torch.events import Break, CompileKey, Place
 from pellucid.torch.full_code import _signature, full_code_text
-from pellucid.torch.hooks import parse_trace
 from pellucid.torch.rewrite import disassembly, same_instructions
 from pellucid.torch.session import write_atomic
+from pellucid.torch.trace import Listeners, TraceHandler, parse_trace
 from pellucid.torch.user_lines import annotate
 
 MODULES = [
     "closures",
     "names",
     "compat",
-    "guards",
     "guard_checks",
+    "guard_kinds",
+    "guard_values",
     "dump",
+    "facts",
     "full_code",
-    "hooks",
     "rewrite",
+    "stages",
+    "trace",
     "user_lines",
 ]
 
@@ -58,39 +62,6 @@ def test_what_is_no_python_becomes_a_comment():
     assert valid("x = 1\n") == "x = 1\n"
 
 
-@pytest.mark.parametrize(
-    "kind, text, expression",
-    [
-        ("EQUALS_MATCH", "L['n'] == 3   # x * n  # a.py:3 in f", "L['n'] == 3"),
-        (
-            "TYPE_MATCH",
-            "___check_type_id(L['d'], 139), type=<class 'dict'>",
-            "type_name(L['d']) == 'dict'",
-        ),
-        ("ID_MATCH", "___check_obj_id(G['torch'], 140147109550320), type=<class 'module'>", None),
-        ("DICT_CONTAINS", "not ___dict_contains('a', L['d'])", "not dict_contains('a', L['d'])"),
-        ("EQUALS_MATCH", "G['f'] == <function f at 0x7f>", None),
-        ("LAMBDA_GUARD", "2 <= L['x'].size()[0]", "2 <= L['x'].size()[0]"),
-        ("LAMBDA_GUARD", "utils_device.CURRENT_DEVICE == None", None),
-    ],
-)
-def test_guards_are_translated_by_kind_or_only_told(kind, text, expression):
-    (guard,) = guards.translate([(kind, text)])
-    assert guard.expression == expression
-
-
-def test_tensor_guard():
-    text = (
-        "check_tensor(L['x'], Parameter, DispatchKeySet(CPU, AutogradCPU), torch.float32, "
-        "device=None, requires_grad=True, size=[None, 4], stride=[4, 1])"
-    )
-    (guard,) = guards.translate([("TENSOR_MATCH", text)])
-    assert guard.expression == (
-        "check_tensor(L['x'], type='Parameter', dtype='torch.float32', device=None, "
-        "requires_grad=True, size=[None, 4], stride=[4, 1])"
-    )
-
-
 def test_full_code_without_cache_entries_is_valid():
     def f(a, /, b, *rest, c=1, **more):
         return a
@@ -122,6 +93,27 @@ def test_trace_records_without_an_event_are_ignored():
     record = parse_trace({"artifact": {"name": "n"}, "compiled_autograd_id": 2}, "p")
     assert record is not None
     assert (record.kind, record.compile_id, record.payload) == ("artifact:n", "!2", "p")
+
+
+def test_unwanted_events_are_not_made_unless_another_handler_listens():
+    seen = []
+    log = logging.Logger("trace")
+    log.handlers = Listeners([TraceHandler(lambda record: seen.append(record.kind))])
+
+    def trace_structured(name, metadata_fn=dict, *, payload_fn=lambda: None):
+        if log.handlers:
+            metadata = {name: metadata_fn(), "frame_id": 0, "frame_compile_id": 0}
+            log.debug("", extra={"metadata": metadata, "payload": payload_fn()})
+
+    made = []
+    trace_structured("dynamo_start")
+    trace_structured("chromium_event", payload_fn=lambda: made.append(1))
+    trace_structured("artifact", lambda: {"name": "f_ORIGINAL_BYTECODE"})
+    trace_structured("artifact", lambda: {"name": "mine"})
+    assert seen == ["dynamo_start", "artifact:mine"] and not made
+    log.addHandler(logging.NullHandler())
+    trace_structured("chromium_event", payload_fn=lambda: made.append(1))
+    assert made and bool(log.handlers)
 
 
 def test_graph_break_title():

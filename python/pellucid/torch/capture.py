@@ -8,17 +8,24 @@ other threads.
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import json
+import multiprocessing.util
+import os
 import threading
 from dataclasses import replace
 from types import CodeType
-from typing import Any, Mapping
+from typing import Any, Callable
 
-from . import graph_files, guard_objects, guard_state, guards, hooks
+from . import facts, graph_files, guard_objects, guard_state, guards, hooks
+from .directories import child_number
 from .dump import (
     graph_name,
     graph_text,
-    inductor_stage,
+    kernel_name,
+    kernel_text,
+    named_class,
     transformed_name,
     transformed_text,
 )
@@ -28,41 +35,20 @@ from .events import (
     CompileKey,
     Frame,
     Graph,
-    Metrics,
+    KernelFile,
     Place,
     Recompile,
     Started,
 )
 from .full_code import full_code_name, full_code_text
+from .fx_meta import describe
+from .graph_needs import needs_of_text
 from .index import index_text
 from .rewrite import Rewriting, rewrite
-from .session import INDEX, RECORD, Session
+from .session import INDEX, RECORD, TIMES, Session
+from .stages import kernels, program_stage, sent_twice, stage_named, stage_of
+from .trace import OURS, UNREADABLE, TraceRecord
 from .user_lines import annotate
-
-_STAGE_OF_EVENT: Mapping[str, str] = {
-    "dynamo_output_graph": "captured",
-    "aot_joint_graph": "joint",
-    "aot_forward_graph": "forward",
-    "aot_backward_graph": "backward",
-    "aot_inference_graph": "inference",
-}
-# Of torch's metrics, those that are the same in the next run.
-_STABLE_METRICS = (
-    "co_name",
-    "co_filename",
-    "co_firstlineno",
-    "cache_size",
-    "guard_count",
-    "shape_env_guard_count",
-    "graph_op_count",
-    "graph_node_count",
-    "graph_input_count",
-    "fail_type",
-    "fail_reason",
-    "fail_user_frame_filename",
-    "fail_user_frame_lineno",
-    "has_guarded_code",
-)
 
 
 class Capture:
@@ -74,6 +60,10 @@ class Capture:
         self._remove: list[hooks.Remove] = []
         self._busy = threading.local()
         self._unloaded: list[tuple[Session, Graph, str]] = []
+        self._before_fork: list[Session] = []
+        self._forks: list[tuple[Session, Session]] = []
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._forked)
 
     @property
     def innermost(self) -> Session | None:
@@ -89,10 +79,19 @@ class Capture:
                 self._remove = [
                     hooks.add_bytecode_hook(self._on_bytecode),
                     hooks.add_trace_handler(self._on_trace),
+                    hooks.add_formatted_graphs(self._on_formatted),
                 ]
 
-    def close(self, session: Session) -> None:
-        """Stop recording into a session; the last one removes the hooks."""
+    def close(self, session: Session) -> bool:
+        """Stop recording into a session; the last one removes the hooks.
+
+        Returns False when the session is not open.
+        """
+        with self._lock:
+            if session not in self._sessions:
+                return False
+        with session.guard("running graphs from their files"):
+            session.settle()
         self.run_programs()
         with self._lock:
             self._unloaded = [entry for entry in self._unloaded if entry[0] is not session]
@@ -102,10 +101,36 @@ class Capture:
                     with session.guard("removing a hook"):
                         remove()
                 self._remove = []
+        return True
+
+    def _forked(self) -> None:
+        # Another thread may have had the lock, which the child would wait for for ever.
+        self._lock = threading.RLock()
+        self._busy = threading.local()
+        self._unloaded = []
+        self._before_fork, self._sessions = self._sessions, []
+        self._forks = []
 
     def _open_sessions(self) -> tuple[Session, ...]:
+        """The open captures of this process; a forked child opens its own at its first event."""
         with self._lock:
-            return tuple(session for session in self._sessions if session.here)
+            waiting, self._before_fork = self._before_fork, []
+            for parent in waiting:
+                # Without a directory of its own the child goes without a capture.
+                with contextlib.suppress(Exception):
+                    child = parent.fork()
+                    self._sessions.append(child)
+                    self._forks.append((parent, child))
+                    at_exit(lambda session=child: finish(session))  # type: ignore[misc]
+            return tuple(self._sessions)
+
+    def own(self, session: Session) -> Session | None:
+        """The capture that is this process's where its parent had ``session`` open."""
+        if session.here:
+            return session
+        with self._lock:
+            self._before_fork = [other for other in self._before_fork if other is not session]
+            return next((child for parent, child in self._forks if parent is session), None)
 
     def run_programs(self) -> None:
         """Take up Inductor's programs that torch has loaded since; it tells of them before."""
@@ -133,20 +158,40 @@ class Capture:
                 with session.guard(f"dumping {original.co_name}"):
                     code = _frame(session, compile_id, original, transformed, session is inner)
                     replacement = code if session is inner else replacement
+                with session.guard(f"running the graphs of {original.co_name}"):
+                    session.settle(session.key(compile_id))
         return replacement
 
-    def _on_trace(self, record: hooks.TraceRecord) -> None:
+    def _on_trace(self, record: TraceRecord) -> None:
         if getattr(self._busy, "now", False):
             return  # what our own work makes torch log is no part of the program
         self._busy.now = True
         try:
             self.run_programs()
-            for session in self._open_sessions():
+            sessions = self._open_sessions()
+            for session in sessions:
                 with session.guard(f"reading torch's trace event {record.kind}"):
-                    program = on_record(session, record)
+                    program = on_record(session, record, session is sessions[-1])
                     if program is not None:
                         with self._lock:
                             self._unloaded.append((session, *program))
+        finally:
+            self._busy.now = False
+
+    def _on_formatted(self, name: str, graph: Any) -> None:
+        """Take a graph that torch, or somebody else, formats for torch's log."""
+        if getattr(self._busy, "now", False) or sent_twice(name):
+            return
+        sessions = self._open_sessions()
+        if not sessions:
+            return
+        self._busy.now = True
+        try:
+            with sessions[-1].guard(f"formatting the graph {name}"):
+                text = named_class(hooks.readable(graph))
+                for session in sessions:
+                    key = session.key(hooks.current_compile_id())
+                    _graph(session, key, stage_named(name), "", text, False)
         finally:
             self._busy.now = False
 
@@ -210,50 +255,75 @@ def _text(
 # -- the structured trace --------------------------------------------------------------------------
 
 
-def on_record(session: Session, record: hooks.TraceRecord) -> tuple[Graph, str] | None:
+def on_record(session: Session, record: TraceRecord, runs: bool) -> tuple[Graph, str] | None:
     """Make events, and graph files, of one record of the structured trace.
 
-    Returns a program of Inductor's with the path of its own file, from which torch will load it.
+    Where several captures are open, ``runs`` is true for the one whose files are to run.  Returns a
+    program of Inductor's with the path of its own file, from which torch will load it.
     """
     kind, payload = record.kind, record.payload
-    if kind == hooks.UNREADABLE:
+    if kind == UNREADABLE:
         session.problem("an event of torch's trace", str(record.data))
+        return None
+    if kind.startswith(f"artifact:{OURS}"):
         return None
     if kind == "dynamo_start":
         session.record(Started(session.start(record.compile_id), _place(record.data)))
         return None
     key = session.key(record.compile_id)
-    if kind in _STAGE_OF_EVENT and payload is not None:
-        _graph(session, key, _STAGE_OF_EVENT[kind], kind, payload)
-    elif kind == "inductor_output_code" and payload is not None:
-        program = _graph(session, key, inductor_stage(payload), kind, payload)
+    if kind == "inductor_output_code" and payload is not None:
+        program = _graph(session, key, program_stage(payload), kind, payload, runs)
+        _kernels(session, program)
         path = record.data.get("file_path") if isinstance(record.data, dict) else None
-        return None if path is None else (program, str(path))
+        return None if path is None or not runs else (program, str(path))
+    stage = stage_of(kind, payload, hooks.direction() if "post_grad" in kind else "")
+    if stage is not None and payload is not None:
+        _graph(session, key, stage, kind, named_class(payload), runs)
     elif kind == "artifact:dynamo_graph_break_reason" and payload is not None:
         event = Break(key, payload)
         if event not in session.of(Break):  # an attempt that starts over breaks at the same place
             session.record(event)
     elif kind == "artifact:recompile_reasons":
         session.record(Recompile(key, _reasons(payload)))
-    elif kind == "compilation_metrics" and isinstance(record.data, dict):
-        values = {k: record.data[k] for k in _STABLE_METRICS if record.data.get(k) is not None}
-        session.record(Metrics(key, values))
+    elif facts.take(session, key, record) and kind == "compilation_metrics":
+        session.settle(key)  # a compile that failed makes no frame
+        if session.is_fork and not child_number():
+            write_summary(session)  # such a process may leave without running anything at its end
     return None
 
 
-def _graph(session: Session, key: CompileKey, stage: str, kind: str, text: str) -> Graph:
+def _kernels(session: Session, program: Graph) -> None:
+    for kernel in kernels(program.text):
+        name = kernel_name(program.file, kernel.name, kernel.suffix)
+        session.write(name, kernel_text(program.file, kernel.text, kernel.suffix))
+        session.record(KernelFile(program.key, kernel.name, program.file, name))
+
+
+def _graph(
+    session: Session, key: CompileKey, stage: str, kind: str, text: str, runs: bool
+) -> Graph:
     module = hooks.emitted_graph(kind)
     # Several graphs of one stage in one compile are told apart by a number; torch starting an
     # attempt over makes the same graph again, which replaces the first.
     name = graph_name(key, stage)
     if stage != "captured":
         name = session.claim(name, (key, stage, text))
-    event = Graph(key, stage, name, text)
+    needs = None
+    with session.guard(f"describing the inputs of {name}"):
+        needs = needs_of_text(text, _sizes(session, key)) if module is None else describe(module)
+    event = Graph(key, stage, name, text, needs)
     session.write(name, graph_text(event))
     session.record(event)
-    if module is not None:
+    if module is not None and runs:
         graph_files.follow(session, event, module)
     return event
+
+
+def _sizes(session: Session, key: CompileKey) -> dict[str, int]:
+    """The numbers for which a compile's symbolic sizes stood, from the graph that Dynamo made."""
+    graphs = [g.needs for g in session.of(Graph) if g.key == key and g.needs is not None]
+    values = [value for graph in graphs for value in graph.inputs if value.literal.isdigit()]
+    return {value.symbol: int(value.literal) for value in values if value.symbol}
 
 
 def _place_of(code: CodeType) -> Place:
@@ -280,6 +350,26 @@ def _reasons(payload: str | None) -> tuple[str, ...]:
 # -- the end of a capture --------------------------------------------------------------------------
 
 
+def at_exit(action: Callable[[], None]) -> None:
+    """Do something when this process ends, also where that is a child of ``multiprocessing``."""
+    atexit.register(action)
+    if child_number():  # such a process leaves without a word to atexit
+        multiprocessing.util.Finalize(None, action, exitpriority=10)
+
+
+def finish(session: Session) -> None:
+    """Close a capture and write what is known only at its end; a second call does nothing."""
+    if not CAPTURE.close(session):
+        return
+    with session.guard("closing the capture"):
+        refresh_caches(session)
+        add_compiled_before(session)
+    for row in (*hooks.missing(), *guard_state.missing()):
+        session.problem("this torch", f"no {row.name}: {row.lost}")
+    write_summary(session)
+    session.close()
+
+
 def refresh_caches(session: Session) -> None:
     """Read the cache entries of everything captured, with their guards."""
     for function, code in session.functions():
@@ -293,10 +383,14 @@ def refresh_caches(session: Session) -> None:
 
 def _entries(session: Session, function: int, code: CodeType) -> list[CacheEntry]:
     # After a reset the same id means another compile; the newest one holds the cache entry.
-    newest = {f.key.id: f.key for f in session.of(Frame) if f.function == function}
+    frames = [frame for frame in session.of(Frame) if frame.function == function]
+    newest = {frame.key.id: frame.key for frame in frames}
+    # Before torch 2.6 an entry does not tell its id; the file that its code runs from does.
+    by_file = {str(session.path(frame.file)): frame.key for frame in frames}
     result = []
     for raw in hooks.cache_entries(code):
-        key = newest.get(raw.compile_id, CompileKey(raw.compile_id))
+        key = newest.get(raw.compile_id) or by_file.get(raw.code.co_filename)
+        key = key or CompileKey(raw.compile_id)
         if raw.guard_manager is None:
             result.append(CacheEntry(key, ()))
             continue
@@ -354,7 +448,12 @@ def write_summary(session: Session) -> None:
             for entry in entries:
                 guard_objects.register(str(session.path(name)), entry.key.slug, entry.kept)
             full[name] = versions
+    with session.guard("reading versions and configuration"):
+        session.versions = hooks.versions()
+        session.configuration = hooks.changed_configuration()
     with session.guard("writing the index"):
         session.write(INDEX, index_text(session, full))
+    with session.guard("writing the times"):
+        session.write(TIMES, session.times_json())
     with session.guard("writing the record"):
-        session.write(RECORD, session.to_json(hooks.versions()))
+        session.write(RECORD, session.to_json())

@@ -56,6 +56,26 @@ TABLE: tuple[Capability, ...] = (
         "code compiled before the capture is not shown",
     ),
     Capability(
+        "format_graph",
+        ("torch.fx._utils:lazy_format_graph_code", "torch._dynamo.utils:lazy_format_graph_code"),
+        "graphs that third parties format for torch's log are not captured",
+    ),
+    Capability(
+        "dynamo_config",
+        ("torch._dynamo.config:codegen_config",),
+        "Dynamo's configuration is not recorded",
+    ),
+    Capability(
+        "functorch_config",
+        ("torch._functorch.config:codegen_config",),
+        "AOTAutograd's configuration is not recorded",
+    ),
+    Capability(
+        "inductor_config",
+        ("torch._inductor.config:codegen_config",),
+        "Inductor's configuration is not recorded",
+    ),
+    Capability(
         "skip_code",
         ("torch._dynamo.eval_frame:skip_code", "torch._C._dynamo.eval_frame:skip_code"),
         "graphs do not run from their files",
@@ -64,6 +84,11 @@ TABLE: tuple[Capability, ...] = (
         "graph_module",
         ("torch.fx:GraphModule",),
         "graphs do not run from their files",
+    ),
+    Capability(
+        "without_modes",
+        ("torch.utils._python_dispatch:_disable_current_modes",),
+        "constants in graphs that run by themselves are random",
     ),
     Capability(
         "lazy_graph_module",

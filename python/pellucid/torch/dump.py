@@ -13,21 +13,37 @@ File names (all stable from run to run; ``0_1`` is compile id 0/1):
 
 from __future__ import annotations
 
+import hashlib
 import re
 import warnings
 from typing import Mapping, Sequence
 
 from .closures import wrap
 from .events import Break, CompileKey, Frame, Graph, Place, Recompile, Verdict
+from .graph_main import main_text
 from .names import as_comment, identifier, label, scrub
 from .rewrite import Rewriting, disassembly
 
 STAGES: Mapping[str, str] = {
     "captured": "the graph that Dynamo captured",
+    "before_pre_grad": "the captured graph as Inductor gets it",
+    "after_pre_grad": "the same after Inductor's passes before autograd",
     "joint": "forward and backward in one graph, before they are parted",
     "forward": "the forward graph, as AOTAutograd hands it to the backend",
     "backward": "the backward graph, as AOTAutograd hands it to the backend",
     "inference": "the graph without gradients, as AOTAutograd hands it to the backend",
+    "before_joint_passes": "the graph before Inductor's passes over forward and backward at once",
+    "after_joint_passes": "the same after them",
+    "before_post_grad": "the graph before Inductor's passes after autograd",
+    "before_post_grad_forward": "the forward graph before Inductor's passes after autograd",
+    "before_post_grad_backward": "the backward graph before Inductor's passes after autograd",
+    "before_post_grad_inference": "the graph before Inductor's passes after autograd",
+    "after_post_grad": "the graph after these passes, from which Inductor generates code",
+    "after_post_grad_forward": "the same after them, from which Inductor generates code",
+    "after_post_grad_backward": "the same after them, from which Inductor generates code",
+    "after_post_grad_inference": "the same after them, from which Inductor generates code",
+    "tensorify_python_scalars": "the joint graph with Python's numbers as tensors",
+    "compiled_autograd": "the backward pass that compiled autograd captured",
     "inductor_forward": "Inductor's output for the forward graph",
     "inductor_backward": "Inductor's output for the backward graph",
     "inductor_inference": "Inductor's output for the graph without gradients",
@@ -40,7 +56,7 @@ _GRAPH_IMPORTS = (
     "from torch import device, inf, nan  # noqa: F401  names that torch.fx prints bare\n"
 )
 _DEF = re.compile(r"^(?:async )?def (\w+)\(", re.MULTILINE)
-_AOT_ID = re.compile(r"AOT ID: \['\d+_(forward|backward|inference)'\]")
+_UNNAMED_CLASS = re.compile(r"^class <\w*>\(", re.MULTILINE)
 
 
 def is_python(text: str) -> bool:
@@ -49,6 +65,22 @@ def is_python(text: str) -> bool:
     >>> is_python("x = 1"), is_python("x ="), is_python("nul \\0")
     (True, False, False)
     """
+    # A file is written again when it is known whether it runs; only its first comment is new then.
+    body = _HEAD.sub("", text, count=1)
+    key = hashlib.sha1(body.encode("utf-8", "surrogatepass")).digest()
+    found = _checked.get(key)
+    if found is None:
+        if len(_checked) > 200:
+            _checked.clear()
+        found = _checked[key] = _compiles(body)
+    return found
+
+
+_HEAD = re.compile(r"\A(?:#[^\n\x0c\r]*\n)+")
+_checked: dict[bytes, bool] = {}
+
+
+def _compiles(text: str) -> bool:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -147,10 +179,29 @@ def graph_name(key: CompileKey, stage: str) -> str:
     return f"__compiled_fn_{key.slug}.{stage}.py"
 
 
-def inductor_stage(text: str) -> str:
-    """Tell which graph Inductor's output is for, by the line that it writes itself."""
-    found = _AOT_ID.search(text)
-    return f"inductor_{found[1]}" if found else "inductor"
+def kernel_name(program: str, kernel: str, suffix: str) -> str:
+    """Name the file of a kernel.
+
+    >>> kernel_name("__compiled_fn_0_0.inductor_forward.py", "cpp_fused_add_0", "cpp")
+    '__compiled_fn_0_0.inductor_forward.cpp_fused_add_0.cpp'
+    """
+    return f"{program.rpartition('.')[0]}.{identifier(kernel)}.{suffix}"
+
+
+def kernel_text(program: str, text: str, suffix: str) -> str:
+    """Make the file of a kernel."""
+    if suffix == "py":
+        return valid(f"# From {program}, which runs it.\n{text.strip(chr(10))}\n")
+    return f"// From {program}, which runs it.\n{text.strip(chr(10))}\n"
+
+
+def named_class(text: str) -> str:
+    """Give a printed graph's class a name that is one: torch.fx prints ``class <lambda>``.
+
+    >>> named_class("class <lambda>(torch.nn.Module):")
+    'class GraphModule(torch.nn.Module):'
+    """
+    return _UNNAMED_CLASS.sub("class GraphModule(", text, count=1)
 
 
 def graph_text(graph: Graph, runs: bool = False) -> str:
@@ -166,7 +217,11 @@ def graph_text(graph: Graph, runs: bool = False) -> str:
     body = graph.text.strip("\n")
     if graph.is_program:
         return valid(f"{as_comment(head)}\n{body}\n")
-    return valid(f"{as_comment(head)}\n{_GRAPH_IMPORTS}\n\n{scrub(body)}\n")
+    needs = graph.needs
+    imports = _GRAPH_IMPORTS + "".join(f"{line}\n" for line in (needs.imports if needs else ()))
+    text = f"{as_comment(head)}\n{imports}\n\n{scrub(body)}\n"
+    whole = text if needs is None else text + main_text(body, needs)
+    return whole if is_python(whole) else valid(text)
 
 
 # -- summary lines shared by index.md and full code ------------------------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from .graph_needs import Needs
 from .names import frame_part, slug
 
 # Marks what a file of the dump holds already, so that the record need not repeat it.
@@ -91,6 +92,8 @@ class Graph:
     stage: str
     file: str
     text: str = field(metadata=IN_FILE)
+    needs: Needs | None = field(default=None, metadata=IN_FILE)
+    """What the graph takes, where it is known: its file then runs by itself."""
 
     @property
     def is_program(self) -> bool:
@@ -139,6 +142,50 @@ class Metrics:
 
 
 @dataclass(frozen=True)
+class Times:
+    """How long the parts of a compile took; another run takes another time."""
+
+    key: CompileKey
+    backward: bool
+    """Whether the backward graph was compiled apart, when it first ran."""
+    seconds: dict[str, float]
+
+
+@dataclass(frozen=True)
+class CacheUse:
+    """What one of torch's compile caches had for a graph."""
+
+    key: CompileKey
+    cache: str
+    """``fx_graph_cache`` or ``aotautograd_cache``."""
+    result: str
+    """``hit``, ``miss`` or ``bypass``."""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A frame that torch looked at and left as it is."""
+
+    key: CompileKey
+    place: Place | None
+    kind: str
+    """torch's name for what happened (``Unsupported``); empty when it has none."""
+    reason: str
+
+
+@dataclass(frozen=True)
+class KernelFile:
+    """One kernel of a program of Inductor's, in a file of its own."""
+
+    key: CompileKey
+    name: str
+    program: str
+    """The file of the program."""
+    file: str
+
+
+@dataclass(frozen=True)
 class Started:
     """Dynamo began to look at a frame."""
 
@@ -169,7 +216,7 @@ class CacheEntry:
     body: tuple[str, ...] = field(default=(), metadata=IN_FILE)
     """The guards as lines of a generator's body; one guard for each ``yield`` that may fail."""
     kept: Any = field(default=None, repr=False, compare=False, metadata=IN_FILE)
-    """What the body's numbers stand for in this process (:class:`~pellucid.torch.guard_objects.Kept`)."""
+    """What the body's numbers stand for in this process: a ``guard_objects.Kept``."""
 
 
 @dataclass(frozen=True)

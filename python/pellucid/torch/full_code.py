@@ -27,6 +27,8 @@ from .names import as_comment, identifier, label
 from .rewrite import rewrite
 
 _DEF = re.compile(r"^((?:async )?def )(\w+)(?=\()", re.MULTILINE)
+
+
 def full_code_name(frame: str, function: str) -> str:
     """Name the file of one function.
 
@@ -75,13 +77,14 @@ def _guards(entry: CacheEntry) -> str:
     slug = entry.key.slug
     only_here = sum(guard.expression is None for guard in entry.guards)
     note = f"; {only_here} only where they were captured" if only_here else ""
+    count = f"{len(entry.guards)} guards of [{entry.key}]"
     lines = [
         f'kept_{slug} = objects(globals(), "{slug}")  # what this process knows by identity',
         "",
         "",
         "@Guards",
         f"def guards_{slug}(L, G):",
-        f'    """Decide the {len(entry.guards)} guards of [{entry.key}] in torch\'s order{note}."""',
+        f'    """Decide the {count} in torch\'s order{note}."""',
     ]
     lines += textwrap.indent("\n".join(entry.body or ("yield True",)), "    ").split("\n")
     return "\n".join(lines)

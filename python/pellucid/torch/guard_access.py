@@ -161,4 +161,6 @@ def _from_source(
     return text if names_in(tree) <= {above, "L", "G", *names, *_PLAIN} else None
 
 
-_PLAIN = frozenset(["__import__", "int", "float", "bool", "str", "len", "type", "list", "dict", "tuple", "object"])
+_PLAIN = frozenset(
+    ["__import__", "int", "float", "bool", "str", "len", "type", "list", "dict", "tuple", "object"]
+)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import cmath
 import linecache
 import math
+import operator
 import re
 from dataclasses import dataclass
 from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, Union
@@ -23,7 +24,9 @@ Keeps = Union[int, Decision, None]
 
 # What a guard function yields where torch stops to look at torch functions.
 VALUES = object()
-_KIND = re.compile(r"\s*yield (\w+)\(")
+_TUPLE_ITERATOR: type = type(iter(()))
+_RANGE_ITERATOR: type = type(iter(range(0)))
+_KIND = re.compile(r"\s*yield (?:LEAF_GUARD\('(?P<asked>\w+)'|(?P<kind>\w+)\()")
 _SOURCE = re.compile(r"\s*\w+ = .*  # (?P<source>[LG_\w].*)\Z")
 
 
@@ -86,7 +89,7 @@ class Guards:
             text = linecache.getline(file, above).rstrip("\n")
             found = _KIND.match(text)
             if found is not None and above == line:
-                kind = found[1]
+                kind = found["asked"] or found["kind"]
             assigned = _SOURCE.match(text)
             if assigned is not None or not text.startswith(" "):
                 source = "" if assigned is None else assigned["source"]
@@ -118,7 +121,9 @@ def ID_MATCH(value: object, name: str, kept: Keeps = None) -> bool:
     """Whether a value is one particular object; elsewhere, whether it is of that object's class."""
     if isinstance(kept, int):
         return id(value) == kept
-    return name == "object" or type_name(type(value)) == name
+    # Of a class, torch tells the class itself.
+    names = [type_name(type(value)), *([type_name(value)] if isinstance(value, type) else [])]
+    return name == "object" or name in names
 
 
 def type_name(cls: type) -> str:
@@ -167,15 +172,13 @@ def FALSE_MATCH(value: object) -> bool:
 # -- values ----------------------------------------------------------------------------------------
 
 
-def LEAF_GUARD(value: object, kept: Keeps, text: str) -> bool:
+def LEAF_GUARD(kind: str, value: object, kept: Keeps, text: str) -> bool:
     """Let torch's own guard decide, where its wording is no Python; elsewhere it holds."""
     return kept(value) if isinstance(kept, Decision) else True
 
 
 def LAMBDA_GUARD(*held: Any) -> bool:
-    """Whether torch's expressions hold, or torch's own function says so: (value, kept, text)."""
-    if len(held) == 3 and isinstance(held[2], str):
-        return LEAF_GUARD(*held)
+    """Whether torch's expressions hold."""
     return all(held)
 
 
@@ -202,45 +205,43 @@ def DICT_LENGTH(value: object, length: int) -> bool:
     return isinstance(value, dict) and dict.__len__(value) == length
 
 
-def TUPLE_ITERATOR_LEN(value: Any, length: int, text: str | None = None) -> bool:
+def TUPLE_ITERATOR_LEN(value: Any, length: int) -> bool:
     """Whether a value is an iterator over a tuple with so many elements to come."""
-    return type(value) is type(iter(())) and value.__length_hint__() == length
+    return type(value) is _TUPLE_ITERATOR and operator.length_hint(value) == length
 
 
 def tuple_iterator_item(value: Any, index: int) -> object:
     """The element that a tuple's iterator has after so many more, without moving it."""
-    (items,), state = value.__reduce__()[1], (*value.__reduce__(), 0)[2]
-    return items[(state or 0) + index]
+    reduced: Any = value.__reduce__()
+    _, (items,), *state = reduced
+    return items[(state[0] if state else 0) + index]
 
 
-def RANGE_ITERATOR_MATCH(value: Any, wanted: tuple[int, int, int], text: str | None = None) -> bool:
+def RANGE_ITERATOR_MATCH(value: Any, wanted: tuple[int, int, int]) -> bool:
     """Whether a value is an iterator over a range that goes on as told: start, stop, step."""
-    if type(value) is not type(iter(range(0))):
+    if type(value) is not _RANGE_ITERATOR:
         return False
-    reduced = value.__reduce__()
-    rest, state = reduced[1][0], (*reduced, 0)[2] or 0
-    begins = rest.start + state * rest.step
+    reduced: Any = value.__reduce__()
+    _, (rest,), *state = reduced
+    # Before Python 3.12 the range is the whole one, and the state says how far the iterator is.
+    begins = rest.start + (state[0] or 0 if state else 0) * rest.step
     ends = rest.start + len(rest) * rest.step
     return (begins, ends, rest.step) == wanted
 
 
-def DICT_CONTAINS(value: object, key: Any, contains: Any) -> bool:
+def DICT_CONTAINS(value: object, key: object, contains: bool) -> bool:
     """Whether a dict has, or has not, a key."""
-    if isinstance(contains, str):
-        return LEAF_GUARD(value, key, contains)
     return (isinstance(value, dict) and dict.__contains__(value, key)) == contains
 
 
-def SET_CONTAINS(value: object, item: Any, contains: Any) -> bool:
+def SET_CONTAINS(value: object, item: object, contains: bool) -> bool:
     """Whether a set has, or has not, an item."""
-    if isinstance(contains, str):
-        return LEAF_GUARD(value, item, contains)
     return (isinstance(value, (set, frozenset)) and item in value) == contains
 
 
-def MAPPING_KEYS_MATCH(value: Any, keys: Any, text: str | None = None) -> bool:
+def MAPPING_KEYS_MATCH(value: Mapping[Any, Any], keys: list[Any]) -> bool:
     """Whether a mapping has exactly these keys, in this order."""
-    return LEAF_GUARD(value, keys, text) if text is not None else list(value.keys()) == keys
+    return list(value.keys()) == keys
 
 
 def DICT_KEYS(
@@ -334,8 +335,6 @@ def _match(actual: Sequence[int], wanted: Sizes) -> bool:
 
 def DIMENSION_DYNAMIC_MARKING_GUARD(value: object, *held: Any) -> bool:
     """Whether no dimension of a tensor was marked dynamic or static, or only as ``held`` says."""
-    if len(held) == 2 and isinstance(held[1], str):
-        return LEAF_GUARD(value, *held)
     return not hasattr(value, "_has_dynamo_dim_marking") or (bool(held) and all(held))
 
 
@@ -353,10 +352,8 @@ def SYMBOLIC_SHAPE_GUARD(value: object, cls: type) -> bool:
 # -- the state of the process ----------------------------------------------------------------------
 
 
-def GLOBAL_STATE(wanted: Any, *rest: Any) -> bool:
+def GLOBAL_STATE(wanted: Mapping[str, Any]) -> bool:
     """Whether grad mode, autocast, default dtype, … are as they were: torch's list of them."""
-    if rest:
-        return LEAF_GUARD(wanted, *rest)
     now = guard_state.global_state()
     return now is None or _settings(now) == _settings(wanted)
 
@@ -374,11 +371,11 @@ def TORCH_FUNCTION_MODE_STACK(kept: Keeps) -> bool:
     return kept(None) if isinstance(kept, Decision) else not guard_state.function_modes()
 
 
-def DEFAULT_DEVICE(wanted: Any, *rest: Any) -> bool:
+def DEFAULT_DEVICE(wanted: object) -> bool:
     """Whether ``torch.set_default_device`` has set this device, or none."""
-    return LEAF_GUARD(wanted, *rest) if rest else bool(guard_state.default_device(wanted) == wanted)
+    return bool(guard_state.default_device(wanted) == wanted)
 
 
-def DUAL_LEVEL_MATCH(wanted: Any, *rest: Any) -> bool:
+def DUAL_LEVEL_MATCH(wanted: int) -> bool:
     """Whether forward-mode differentiation is at this level."""
-    return LEAF_GUARD(wanted, *rest) if rest else guard_state.dual_level(wanted) == wanted
+    return bool(guard_state.dual_level(wanted) == wanted)

@@ -66,9 +66,15 @@ def translate(leaf: Leaf, manager: Manager, value: str, context: Context) -> Tra
         inside = [reworded(text, manager.source, value, context.names) for text in texts]
         if texts and None not in inside:
             return Translated(f"{leaf.kind}({', '.join(map(str, inside))})", True)
-    kind = leaf.kind if leaf.kind in _BY_KIND else "LEAF_GUARD"
-    shown = scrub(" and ".join(texts))
-    return Translated(f"{kind}({value}, {context.keep(leaf.handle)}, {shown!r})", False)
+    return Translated(asked(leaf, value, context.keep(leaf.handle)), False)
+
+
+def asked(leaf: Leaf, value: str, kept: str) -> str:
+    """Make the call that lets torch's own leaf decide about a value."""
+    shown = scrub(" and ".join(map(expression, leaf.parts)))
+    if leaf.kind == "EQUALS_MATCH":
+        return f"{leaf.kind}({value}, {kept}, {shown!r})"
+    return f"LEAF_GUARD({leaf.kind!r}, {value}, {kept}, {shown!r})"
 
 
 def expression(part: str) -> str:
@@ -111,8 +117,28 @@ def reworded(text: str, source: str, value: str, names: Mapping[str, Any]) -> st
 
 
 _BUILTINS = frozenset(
-    "bool complex dict float frozenset getattr hasattr int isinstance len list max min object "
-    "round set str sum tuple type".split()
+    [
+        "bool",
+        "complex",
+        "dict",
+        "float",
+        "frozenset",
+        "getattr",
+        "hasattr",
+        "int",
+        "isinstance",
+        "len",
+        "list",
+        "max",
+        "min",
+        "object",
+        "round",
+        "set",
+        "str",
+        "sum",
+        "tuple",
+        "type",
+    ]
 )
 
 
@@ -133,7 +159,9 @@ def _type(leaf: Leaf, manager: Manager, value: str, texts: list[str], to: Contex
     return f"{leaf.kind}({value}, {name!r}, {to.keep(identity)})"
 
 
-def _identity(leaf: Leaf, manager: Manager, value: str, texts: list[str], to: Context) -> str | None:
+def _identity(
+    leaf: Leaf, manager: Manager, value: str, texts: list[str], to: Context
+) -> str | None:
     found = _TYPE.match(_no_hint(texts[0]))
     if found is None:
         return None
@@ -219,7 +247,9 @@ def _no_attribute(
 
 
 def _marking(leaf: Leaf, manager: Manager, value: str, texts: list[str], to: Context) -> str | None:
-    absent = [name for name in _UNMARKED if f"hasattr({manager.source}, {name!r}) == False" in texts]
+    absent = [
+        name for name in _UNMARKED if f"hasattr({manager.source}, {name!r}) == False" in texts
+    ]
     probe = _Marked()
     if absent:
         setattr(probe, absent[0], {0})

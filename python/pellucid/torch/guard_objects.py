@@ -50,7 +50,7 @@ class DictKeys:
         return held and self._known in (None, (id(type(value)), dict.__len__(value)))
 
     def _ask(self, frame: Any, value: Any) -> bool:
-        root = getattr(self._owner(), "root", None)
+        root: Any = getattr(self._owner(), "root", None)
         if not hasattr(root, "clone_manager"):
             return True
         alone = root.clone_manager(lambda manager: manager.get_source() in self._sources)
@@ -71,12 +71,18 @@ class Kept:
     def __init__(self, owner: Any = None, items: Sequence[Any] = ()) -> None:
         """Keep numbers, names, and leaf guards (as ``Leaf.handle``) while ``owner`` lives."""
         self._items: list[Any] = list(items)
-        self._owner = _nothing if owner is None else weakref.ref(owner, self._drop)
+        self._reference = _nothing if owner is None else weakref.ref(owner, self._drop)
         self._code: Callable[[], Any] = _nothing
         self._original: Callable[[], Any] = _nothing
 
     def _drop(self, _: object) -> None:
         self._items.clear()
+
+    def _owner(self) -> Any:
+        """torch's guard manager, as long as a cache entry has it."""
+        owner = self._reference()
+        # A manager may outlive its entry, in the callbacks of weak references; it then says so.
+        return None if getattr(owner, "cache_entry", owner) is None else owner
 
     def runs(self, code: CodeType, original: CodeType | None) -> Kept:
         """Also remember, weakly, what torch runs for this entry and what it stands for."""

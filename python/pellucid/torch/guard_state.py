@@ -10,10 +10,15 @@ import contextlib
 import json
 from typing import Any, Mapping
 
-from .compat import Probe
+from .compat import Capability, Probe
 
 _probe = Probe()
 _SPARSE = ("torch.sparse_csr", "torch.sparse_csc", "torch.sparse_bsr", "torch.sparse_bsc")
+
+
+def missing() -> tuple[Capability, ...]:
+    """What was asked of this torch in vain, so far."""
+    return _probe.missing
 
 
 def names() -> dict[str, Any]:
@@ -28,7 +33,7 @@ def names() -> dict[str, Any]:
 
 
 def name(wanted: str) -> Any:
-    """One of :func:`names`, or of ``torch``'s own; where neither is, what raises NameError if called."""
+    """One of :func:`names` or of ``torch``'s own; otherwise what raises NameError when called."""
     known = names()
     found = known.get(wanted, getattr(known.get("torch"), wanted, None))
     if found is not None:
@@ -53,7 +58,7 @@ def with_torch_function() -> Any:
 
 
 def dispatch_keys(tensor: Any) -> str | None:
-    """A tensor's dispatch keys, with those that this thread adds and leaves out, as torch prints them."""
+    """A tensor's dispatch keys and those that this thread adds and leaves out, in torch's words."""
     of, added, left_out = map(_probe.get, ("dispatch_keys", "keys_added", "keys_left_out"))
     if of is None or added is None or left_out is None:
         return None
@@ -75,7 +80,7 @@ def overlapping(tensors: list[Any]) -> set[int] | None:
 def global_state() -> dict[str, Any] | None:
     """The settings of this process and thread that a compile depends on."""
     make = _probe.get("global_state")
-    state = None if make is None else make()
+    state: Any = None if make is None else make()
     if not hasattr(state, "__getstate__"):
         return None
     try:
@@ -115,7 +120,8 @@ def type_name(identity: int) -> str:
         if id(cls) == identity:
             name = cls.__qualname__
             return name if cls.__module__ == "builtins" else f"{cls.__module__}.{name}"
-        for below in type.__subclasses__(cls):
+        subclasses: list[type] = type.__subclasses__(cls)
+        for below in subclasses:
             if id(below) not in seen:
                 seen.add(id(below))
                 pending.append(below)

@@ -2,7 +2,7 @@
 
 A manager stands for one value.  It has leaf guards, which decide about that value, and accessors,
 each of which gets at another value and hands it to a manager of its own.  Reading calls only what
-torch has for printing a tree; it never checks a guard, so no count, tag or state of torch's changes.
+torch has for printing a tree; it checks no guard, so no count, tag or state of torch's changes.
 """
 
 from __future__ import annotations

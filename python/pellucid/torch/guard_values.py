@@ -45,7 +45,8 @@ def names_in(tree: ast.AST) -> set[str]:
     >>> sorted(names_in(parse("max(x, *(y for y in L['z']))")))
     ['L', 'max', 'x']
     """
-    found, bound = set(), set()
+    found: set[str] = set()
+    bound: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             (found if isinstance(node.ctx, ast.Load) else bound).add(node.id)

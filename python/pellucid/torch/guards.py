@@ -52,16 +52,14 @@ def translate(
 ) -> Translation:
     """Read a cache entry's guard manager, and say its guards in Python.
 
-    ``names`` are what torch's wording of guards uses; ``type_name`` finds the name of a class by its
-    id, for a torch that does not tell it.
+    ``names`` are what torch's wording of guards uses; ``type_name`` finds the name of a class by
+    its id, for a torch that does not tell it.
     """
     writer = _Writer(guard_manager, slug, names, type_name)
     top, epilogue = read_tree(getattr(guard_manager, "root", guard_manager))
     writer.tree(top)
     writer.epilogue(epilogue)
-    return Translation(
-        tuple(writer.body), tuple(writer.guards), Kept(guard_manager, writer.keeps)
-    )
+    return Translation(tuple(writer.body), tuple(writer.guards), Kept(guard_manager, writer.keeps))
 
 
 class _Writer:
@@ -87,7 +85,9 @@ class _Writer:
         self._count(top)
         self._leaves(top, None, "L")
         self.body.append("yield VALUES  # from here on torch calls no torch function or mode")
-        pending = [((top, child), "L") for child in reversed(top.children)]
+        pending: list[tuple[tuple[Manager, ...], str]] = [
+            ((top, child), "L") for child in reversed(top.children)
+        ]
         while pending:
             path, above = pending.pop()
             parent, child = path[-2:]
@@ -151,8 +151,7 @@ class _Writer:
     def _expressions(self, leaf: Leaf, source: str, kind: str) -> None:
         told = [guard_kinds.reworded(split(part)[0], "", "", self._names) for part in leaf.parts]
         if None in told or not told:
-            shown = scrub(" and ".join(split(part)[0] for part in leaf.parts))
-            call = f"LEAF_GUARD(L, {self._keep(leaf.handle)}, {shown!r})"
+            call = guard_kinds.asked(leaf, "L", self._keep(leaf.handle))
             self._yield(call, kind, source, leaf.parts, by_value=False)
             return
         for text, part in zip(told, leaf.parts):
@@ -208,7 +207,7 @@ class _Writer:
         line = _no_hint(split(part)[1])
         if line and line != self._user_line:
             self._user_line = line
-            self.body.append(as_comment(" ".join(line.split())))
+            self.body.append(as_comment(line.replace("\n", " ")))
 
     def _keep(self, item: Any) -> str:
         self.keeps.append(item)

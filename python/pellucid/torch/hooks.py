@@ -2,9 +2,10 @@
 
 Everything else in pellucid sees torch through these functions.  Each of them asks
 :mod:`~pellucid.torch.compat` for what it needs, and does nothing but say so when this torch has it
-not.  Nothing here patches a torch function: the steady channels are the bytecode hook, a handler of
-our own on the structured-trace logger, and the cache entries.  The one thing that is altered is a
-single graph module that we were shown (:func:`after_recompile`), so that it can run from a file.
+not.  The steady channels are the bytecode hook, a handler of our own on the structured-trace
+logger, and the cache entries.  What is altered are single graph modules that we were shown
+(:func:`after_recompile`), so that they can run from a file, and the one function through which
+third parties show graphs (:func:`add_formatted_graphs`), which has no other channel.
 """
 
 from __future__ import annotations
@@ -15,9 +16,12 @@ import sys
 import warnings
 from dataclasses import dataclass
 from types import CodeType, FunctionType
-from typing import Any, Callable, Mapping, Optional
+from typing import Any, Callable, Optional
+
+from pellucid._version import __version__
 
 from .compat import Capability, Probe
+from .trace import Listeners, TraceHandler, TraceRecord
 
 Remove = Callable[[], None]
 BytecodeHook = Callable[[CodeType, CodeType], Optional[CodeType]]
@@ -43,22 +47,63 @@ def versions() -> dict[str, str]:
     """Versions that belong in a capture's record."""
     import torch
 
-    return {"torch": str(torch.__version__), "python": ".".join(map(str, sys.version_info[:3]))}
+    found = {
+        "pellucid": __version__,
+        "python": ".".join(map(str, sys.version_info[:3])),
+        "torch": str(torch.__version__),
+    }
+    for name in ("git_version", "cuda", "hip"):
+        value = getattr(torch.version, name, None)
+        if value:
+            found[f"torch {name}"] = str(value)
+    return found
+
+
+def changed_configuration() -> dict[str, str]:
+    """The settings of the compilers that are not at their defaults, as Python.
+
+    Settings of the environment that torch's compilers read are among them.
+    """
+    found: dict[str, str] = {}
+    for module in ("_dynamo", "_functorch", "_inductor"):
+        if f"torch.{module}.config" not in sys.modules:
+            continue  # not used, and not worth an import
+        codegen = _probe.get(f"{module[1:]}_config")
+        if codegen is None:
+            continue
+        for line in str(codegen()).splitlines():
+            setting, equals, value = line.partition(" = ")
+            if equals:
+                found[setting.strip()] = value.strip()
+    for variable, value in os.environ.items():
+        if variable.startswith(_ENVIRONMENT):
+            found[f"os.environ[{variable!r}]"] = repr(value)
+    return dict(sorted(found.items()))
+
+
+_ENVIRONMENT = ("TORCHDYNAMO_", "TORCHINDUCTOR_", "TORCH_COMPILE", "TORCH_LOGS", "TORCH_TRACE")
 
 
 def rank() -> int:
     """This process's rank in a distributed job, 0 when there is none."""
-    try:
+    if is_ranked():
         import torch.distributed as dist
 
-        if dist.is_available() and dist.is_initialized():
-            return int(dist.get_rank())
-    except Exception:  # a half-initialised process group must not cost the capture
-        pass
+        return int(dist.get_rank())
     try:
         return int(os.environ.get("RANK", "0"))
     except ValueError:
         return 0
+
+
+def is_ranked() -> bool:
+    """Whether this process has joined a distributed job itself, and not just a parent of its."""
+    try:
+        import torch.distributed as dist
+
+        return bool(dist.is_available() and dist.is_initialized())
+    except Exception:  # a half-initialised process group must not cost the capture
+        return False
 
 
 def no_op() -> None:
@@ -102,91 +147,24 @@ def current_compile_id() -> str | None:
 # -- the structured trace --------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class TraceRecord:
-    """One event of torch's structured trace."""
-
-    kind: str
-    """``dynamo_output_graph``, …; for an artifact, ``artifact:`` and its name."""
-    data: Any
-    payload: str | None
-    compile_id: str | None
-    attempt: int
-
-
-UNREADABLE = "pellucid:unreadable"
-_NOT_THE_EVENT = frozenset(
-    [
-        "rank",
-        "compiled_autograd_id",
-        "frame_id",
-        "frame_compile_id",
-        "attempt",
-        "severity",
-        "timestamp",
-        "pathname",
-        "thread",
-        "has_payload",
-        "subgraph_name",
-        "stack",
-        "process_group_size",
-    ]
-)
-
-
-def parse_trace(metadata: Mapping[str, Any], payload: object) -> TraceRecord | None:
-    """Read one record of the structured trace; None for what is no event.
-
-    >>> parse_trace({"dynamo_start": {}, "frame_id": 0, "frame_compile_id": 1}, None)
-    TraceRecord(kind='dynamo_start', data={}, payload=None, compile_id='0/1', attempt=0)
-    """
-    kind = next((key for key in metadata if key not in _NOT_THE_EVENT), None)
-    if kind is None:
-        return None
-    data = metadata[kind]
-    if kind == "artifact" and isinstance(data, dict):
-        kind = f"artifact:{data.get('name')}"
-    frame, compile_, autograd = (
-        metadata.get(key) for key in ("frame_id", "frame_compile_id", "compiled_autograd_id")
-    )
-    compile_id = None if frame is None or compile_ is None else f"{frame}/{compile_}"
-    if autograd is not None:
-        compile_id = f"!{autograd}" + ("" if compile_id is None else f"/{compile_id}")
-    text = payload if isinstance(payload, str) else None
-    return TraceRecord(kind, data, text, compile_id, int(metadata.get("attempt") or 0))
-
-
-class _TraceHandler(logging.Handler):
-    def __init__(self, receive: Callable[[TraceRecord], None]) -> None:
-        super().__init__()
-        self._receive = receive
-        # As an attribute, so that the frame of `emit` itself is invisible.
-        self.emit = _invisible(self._emit)  # type: ignore[method-assign]
-
-    def _emit(self, record: logging.LogRecord) -> None:
-        metadata = getattr(record, "metadata", None)
-        if not isinstance(metadata, dict):
-            return
-        try:
-            event = parse_trace(metadata, getattr(record, "payload", None))
-        except Exception as error:  # torch calls this in the middle of the program's compile
-            event = TraceRecord(UNREADABLE, f"{type(error).__name__}: {error}", None, None, 0)
-        if event is not None:
-            self._receive(event)
-
-
 def add_trace_handler(receive: Callable[[TraceRecord], None]) -> Remove:
-    """Call ``receive`` with each event of the structured trace, in the thread that compiles."""
+    """Call ``receive`` with each event of the structured trace, in the thread that compiles.
+
+    torch makes an event only when somebody listens, and some are dear; those that nobody wants are
+    still not made (:class:`~pellucid.torch.trace.Listeners`).
+    """
     log = _probe.get("trace_log")
     if log is None:
         return no_op
-    handler = _TraceHandler(receive)
+    handler = TraceHandler(receive)
+    # As an attribute, so that the frame of `emit` itself is invisible.
+    handler.emit = _invisible(handler.emit)  # type: ignore[method-assign]
     # In front: torch's own handler takes itself off the list at the first record when no trace
     # directory is set, and logging then skips the handler that stood behind it.
-    log.handlers.insert(0, handler)
+    log.handlers = Listeners([handler, *log.handlers])
 
     def remove() -> None:
-        log.removeHandler(handler)
+        log.handlers = [other for other in log.handlers if other is not handler]
 
     return remove
 
@@ -250,6 +228,7 @@ def compiled_before() -> list[CodeType]:
 # nothing else is lost.
 _EMITTER_LOCAL = {
     "dynamo_output_graph": "gm",
+    "aot_joint_graph": "fx_g",
     "aot_forward_graph": "fw_module",
     "aot_inference_graph": "fw_module",
     "aot_backward_graph": "bw_module",
@@ -272,6 +251,92 @@ def emitted_graph(kind: str) -> Any | None:
             if isinstance(found, graph_module):
                 return found
     return None
+
+
+def direction() -> str:
+    """Which pass the graph that Inductor works on now is of; empty when that cannot be told.
+
+    Inductor's events do not say, but the functions that emit them were told.
+    """
+    frame = sys._getframe(1).f_back
+    for _ in range(40):
+        if frame is None:
+            return ""
+        for name in _OPTIONS_OF_INDUCTOR:
+            if name in frame.f_code.co_varnames:
+                options = frame.f_locals.get(name)
+                if isinstance(options, dict) and "is_backward" in options:
+                    if options["is_backward"]:
+                        return "backward"
+                    return "inference" if options.get("is_inference") else "forward"
+        frame = frame.f_back
+    return ""
+
+
+_OPTIONS_OF_INDUCTOR = ("graph_kwargs", "fx_kwargs", "kwargs")
+
+
+def add_formatted_graphs(receive: Callable[[str, Any], None]) -> Remove:
+    """Call ``receive`` with the name and the graph of each call of ``lazy_format_graph_code``.
+
+    Everybody has imported that function by name, so its code changes place, not the function.
+    """
+    function = _probe.get("format_graph")
+    if not isinstance(function, FunctionType) or function.__closure__:
+        return no_op
+    before = function.__code__
+    original = FunctionType(before, function.__globals__, function.__name__, function.__defaults__)
+    original.__kwdefaults__ = function.__kwdefaults__
+
+    def formatted(name: str, graph: Any, *args: Any, **kwargs: Any) -> Any:
+        receive(str(name), graph)
+        return original(name, graph, *args, **kwargs)
+
+    global _formatted
+    _formatted = _invisible(formatted)
+    shown = _trampoline.__code__
+    function.__code__ = shown
+
+    def remove() -> None:
+        if function.__code__ is shown:  # else somebody else's change came after ours
+            function.__code__ = before
+
+    return remove
+
+
+_formatted: Callable[..., Any] | None = None
+
+
+def _trampoline(name: Any, gm: Any, maybe_id: Any = None, **kwargs: Any) -> Any:
+    # Runs in torch's namespace, and so knows nothing of ours.
+    from pellucid.torch import hooks
+
+    assert hooks._formatted is not None
+    return hooks._formatted(name, gm, maybe_id, **kwargs)
+
+
+def size_hint(size: Any) -> Any | None:
+    """The number that torch compiled with where a size is symbolic; None when it has none.
+
+    Asking the symbol itself would add a guard to the compile that it belongs to.
+    """
+    node = getattr(size, "node", None)
+    if node is None:
+        return size
+    try:
+        hint = node.hint
+    except Exception:  # known only at run time
+        return None
+    return hint if isinstance(hint, (bool, int, float)) else None
+
+
+def elements(tensor: Any) -> Any | None:
+    """The elements of a real tensor as nested lists, read outside of any tracing that goes on."""
+    without_modes = _probe.get("without_modes")
+    if without_modes is None:
+        return None
+    with without_modes():
+        return tensor.tolist()
 
 
 def readable(graph: Any) -> str:

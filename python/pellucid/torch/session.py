@@ -8,10 +8,11 @@ shown in ``index.md``, and is reported once when the capture ends; it never reac
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
-import tempfile
 import threading
+import time
 import traceback
 import weakref
 from dataclasses import fields, is_dataclass
@@ -19,12 +20,18 @@ from pathlib import Path
 from types import CodeType
 from typing import Any, Callable, Iterator, TypeVar
 
-from .events import CacheEntry, CompileKey, Graph, GraphRun, Problem, Started
+from .directories import PREFIX, Claim, claim_for_fork, remove_litter
+from .events import CacheEntry, CompileKey, Graph, GraphRun, Problem, Started, Times
 from .names import scrub
 
 SCHEMA = 1
 RECORD = "session.json"
+TIMES = "times.json"
 INDEX = "index.md"
+
+_TEMPORARY = PREFIX
+_LIST = f"{PREFIX}files"
+_numbers = itertools.count()
 
 E = TypeVar("E")
 Listener = Callable[[Any], None]
@@ -32,16 +39,15 @@ Listener = Callable[[Any], None]
 
 def write_atomic(path: Path, text: str) -> None:
     """Write a file so that a reader sees the old one or the new one, never a part."""
-    handle, temporary = tempfile.mkstemp(prefix=".pellucid-", dir=str(path.parent))
+    # A lone surrogate in a user's string must not cost the file.
+    data = text.encode("utf-8", "backslashreplace")
+    temporary = path.parent / f"{_TEMPORARY}{os.getpid()}-{next(_numbers)}"
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
-            # A lone surrogate in a user's string must not cost the file.
-            stream.write(text.encode("utf-8", "backslashreplace").decode("utf-8"))
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, str(path))
+        temporary.write_bytes(data)
+        os.replace(str(temporary), str(path))
     except BaseException:
         with contextlib.suppress(OSError):
-            os.unlink(temporary)
+            os.unlink(str(temporary))
         raise
 
 
@@ -52,6 +58,7 @@ class Session:
         directory: where the files go; made when it is not there.
         listener: called with each event as it is recorded, for showing progress.
         show_bytecode: whether transformed code is disassembled in its file even when it is proven.
+        claim: what makes the directory this capture's own; given back by :meth:`close`.
     """
 
     def __init__(
@@ -59,20 +66,47 @@ class Session:
         directory: Path,
         listener: Listener | None = None,
         show_bytecode: bool = False,
+        claim: Claim | None = None,
     ) -> None:
         self.directory = Path(os.path.abspath(str(directory)))
         self.directory.mkdir(parents=True, exist_ok=True)
+        self._claim = claim
         self.show_bytecode = show_bytecode
         self._listener = listener
         self._lock = threading.RLock()
         self._events: list[Any] = []
+        self._by_kind: dict[type, list[Any]] = {}
         self._files: dict[str, object] = {}
+        self._listed: set[str] = set()
         self._caches: dict[int, list[CacheEntry]] = {}
+        self.versions: dict[str, str] = {}
+        self.configuration: dict[str, str] = {}
         self._process = os.getpid()
         self._epoch = 0
         self._started: dict[tuple[int, str | None], bool] = {}
+        self._settled: set[CompileKey] = set()
+        self._postponed: dict[CompileKey, list[Callable[[], None]]] = {}
         self._functions: list[weakref.ref[CodeType]] = []
+        self._numbers: dict[int, int] = {}
+        self._opened = time.time()
+        self.is_fork = False
         self._remove_previous()
+
+    def fork(self) -> Session:
+        """Open a capture beside this one, in a process that was forked while this one was open."""
+        if self._claim is not None:
+            self._claim.abandon()
+        claim = claim_for_fork(self.directory)
+        session = Session(claim.path, None, self.show_bytecode, claim)
+        session.is_fork = True
+        return session
+
+    def close(self) -> None:
+        """Give the directory back, once the record is written."""
+        with contextlib.suppress(OSError):
+            self.path(_LIST).unlink()
+        if self._claim is not None:
+            self._claim.release()
 
     @property
     def here(self) -> bool:
@@ -84,7 +118,7 @@ class Session:
     def record(self, event: Any) -> None:
         """Keep an event, and tell the listener."""
         with self._lock:
-            self._events.append(event)
+            self._keep(event)
         if self._listener is not None:
             with self.guard("progress listener"):
                 self._listener(event)
@@ -92,7 +126,11 @@ class Session:
     def of(self, kind: type[E]) -> list[E]:
         """The events of one kind, in order."""
         with self._lock:
-            return [event for event in self._events if isinstance(event, kind)]
+            return list(self._by_kind.get(kind, ()))
+
+    def _keep(self, event: Any) -> None:
+        self._events.append(event)
+        self._by_kind.setdefault(type(event), []).append(event)
 
     def key(self, compile_id: str | None) -> CompileKey:
         """The compile that an id means now."""
@@ -107,6 +145,25 @@ class Session:
             self._started[self._epoch, compile_id] = True
             return CompileKey(compile_id, self._epoch)
 
+    def settled(self, key: CompileKey) -> bool:
+        """Whether Dynamo is done with a compile, so that what is generated now may run."""
+        with self._lock:
+            return key in self._settled or (key.epoch, key.id) not in self._started
+
+    def postpone(self, key: CompileKey, action: Callable[[], None]) -> None:
+        """Do something once a compile is settled."""
+        with self._lock:
+            self._postponed.setdefault(key, []).append(action)
+
+    def settle(self, key: CompileKey | None = None) -> None:
+        """A compile has its result, or all have (None): do what waited for that."""
+        with self._lock:
+            keys = list(self._postponed) if key is None else [key]
+            self._settled.update(keys)
+            waiting = [action for k in keys for action in self._postponed.pop(k, [])]
+        for action in waiting:
+            action()
+
     def problem(self, where: str, what: str, detail: str = "") -> None:
         """Record something that went wrong on our side."""
         self.record(Problem(where, scrub(what), scrub(detail)))
@@ -119,7 +176,7 @@ class Session:
         except Exception as error:
             what = f"{type(error).__name__}: {error}"
             with self._lock:
-                self._events.append(Problem(where, scrub(what), scrub(traceback.format_exc())))
+                self._keep(Problem(where, scrub(what), scrub(traceback.format_exc())))
 
     # -- the user's functions, by number; a capture keeps none of them alive --
 
@@ -128,14 +185,15 @@ class Session:
         with self._lock:
             number = self.number(code)
             if number is None:
-                number = len(self._functions)
+                number = self._numbers[id(code)] = len(self._functions)
                 self._functions.append(weakref.ref(code))
             return number
 
     def number(self, code: CodeType) -> int | None:
         """The number of a code object that was seen; None when it was not."""
         with self._lock:
-            return next((n for n, ref in enumerate(self._functions) if ref() is code), None)
+            number = self._numbers.get(id(code))  # an id may come back after its object has gone
+            return number if number is not None and self._functions[number]() is code else None
 
     def functions(self) -> list[tuple[int, CodeType | None]]:
         """Every number with its code object, or None where the program has dropped it."""
@@ -151,6 +209,10 @@ class Session:
         """The newest known cache entries of a function."""
         with self._lock:
             return self._caches.get(function, [])
+
+    def has_program(self, key: CompileKey) -> bool:
+        """Whether a compile's graphs have become a program, and so run no more themselves."""
+        return any(graph.is_program and graph.key == key for graph in self.of(Graph))
 
     def running_graphs(self) -> list[Graph]:
         """The graphs and programs that run as Python, from their files.
@@ -189,6 +251,11 @@ class Session:
         """Write one of this capture's files, whole."""
         with self._lock:
             self._files.setdefault(name, name)
+            if name not in self._listed:
+                self._listed.add(name)
+                # Should the process be killed, the next capture finds here what to remove.
+                with open(self.path(_LIST), "a", encoding="utf-8", newline="\n") as stream:
+                    stream.write(name + "\n")
             write_atomic(self.path(name), text)
             return self.path(name)
 
@@ -197,26 +264,42 @@ class Session:
         with self._lock:
             return sorted(name for name in self._files if self.path(name).exists())
 
+    def others(self) -> list[str]:
+        """The directories below this one where captures have ended since this one was opened."""
+        found = []
+        for record in self.directory.glob(f"*/{RECORD}"):
+            with contextlib.suppress(OSError):
+                if record.stat().st_mtime >= self._opened:
+                    found.append(record.parent.name)
+        return sorted(found)
+
     def _remove_previous(self) -> None:
-        """Remove what an earlier capture left here, and only that: its record lists it."""
-        try:
+        """Remove what an earlier capture left here, and only that: it has listed its files."""
+        names: list[Any] = []
+        with contextlib.suppress(OSError, ValueError):
+            names += self.path(_LIST).read_text(encoding="utf-8").splitlines()
+        with contextlib.suppress(OSError, ValueError):
             previous = json.loads(self.path(RECORD).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return
-        if not isinstance(previous, dict) or previous.get("tool") != "pellucid":
-            return
-        for name in previous.get("files", []):
-            if isinstance(name, str) and os.path.basename(name) == name:
+            if isinstance(previous, dict) and previous.get("tool") == "pellucid":
+                names += previous.get("files", [])
+        for name in names:
+            if isinstance(name, str) and name and os.path.basename(name) == name:
                 with contextlib.suppress(OSError):
                     self.path(name).unlink()
+        if self._claim is not None:
+            remove_litter(self.directory)
 
     # -- the record --
 
-    def to_json(self, versions: dict[str, str]) -> str:
-        """The whole capture as text: every event, in order, and the names of the files."""
+    def to_json(self) -> str:
+        """The whole capture as text: every event but times, in order, and the names of the files.
+
+        Two runs of the same program give the same text.
+        """
         with self._lock:
-            events = [{"event": type(e).__name__, **_plain(e)} for e in self._events]
-            starts = sum(isinstance(e, Started) for e in self._events)
+            kept = [event for event in self._events if not isinstance(event, Times)]
+            events = [{"event": type(e).__name__, **_plain(e)} for e in kept]
+            starts = sum(isinstance(e, Started) for e in kept)
             caches = [
                 {"function": number, "entries": _plain(entries)}
                 for number, entries in sorted(self._caches.items())
@@ -224,11 +307,21 @@ class Session:
         record = {
             "tool": "pellucid",
             "schema": SCHEMA,
-            "versions": versions,
+            "versions": self.versions,
+            "configuration": {name: scrub(v) for name, v in self.configuration.items()},
             "compiles_started": starts,
             "events": events,
             "caches": caches,
             "files": sorted({*self.files(), RECORD}),
+        }
+        return json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+
+    def times_json(self) -> str:
+        """How long each compile took, as text; apart, because no two runs agree on it."""
+        record = {
+            "tool": "pellucid",
+            "schema": SCHEMA,
+            "times": [_plain(event) for event in self.of(Times)],
         }
         return json.dumps(record, indent=1, ensure_ascii=False) + "\n"
 
