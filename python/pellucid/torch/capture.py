@@ -232,6 +232,9 @@ def _frame(
             running = f"{type(error).__name__}: {error}"
             text = _text(session, key, place, rewriting, running)
     session.write(name, text)
+    if swap:  # once, however many captures are open
+        with session.guard(f"sending {name} to torch's trace"):
+            hooks.send_artifact(name.rpartition(".")[0].strip("_"), text)
     frame = Frame(
         key=key,
         function=function,

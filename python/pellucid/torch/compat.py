@@ -36,6 +36,11 @@ TABLE: tuple[Capability, ...] = (
         "graphs, graph breaks and recompile reasons are not captured",
     ),
     Capability(
+        "trace_structured",
+        ("torch._logging:trace_structured", "torch._logging._internal:trace_structured"),
+        "the source of transformed code is not in TORCH_TRACE, and so not in tlparse",
+    ),
+    Capability(
         "disable",
         ("torch.compiler:disable", "torch._dynamo:disable"),
         "neither the structured trace nor graphs can be followed without being compiled as well",

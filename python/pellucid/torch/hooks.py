@@ -21,7 +21,7 @@ from typing import Any, Callable, Optional
 from pellucid._version import __version__
 
 from .compat import Capability, Probe
-from .trace import Listeners, TraceHandler, TraceRecord
+from .trace import OURS, Listeners, TraceHandler, TraceRecord
 
 Remove = Callable[[], None]
 BytecodeHook = Callable[[CodeType, CodeType], Optional[CodeType]]
@@ -167,6 +167,23 @@ def add_trace_handler(receive: Callable[[TraceRecord], None]) -> Remove:
         log.handlers = [other for other in log.handlers if other is not handler]
 
     return remove
+
+
+def send_artifact(name: str, text: str) -> None:
+    """Send text to who reads torch's structured trace (``TORCH_TRACE``, and so tlparse).
+
+    It belongs to the compile that this thread is in.  Where only we listen nothing is sent.
+    """
+    log, send = _probe.get("trace_log"), _probe.get("trace_structured")
+    if log is None or send is None:
+        return
+    if not any(not isinstance(handler, TraceHandler) for handler in log.handlers):
+        return
+    send(
+        "artifact",
+        metadata_fn=lambda: {"name": f"{OURS}{name}", "encoding": "string"},
+        payload_fn=lambda: text,
+    )
 
 
 def interned(index: object) -> str | None:

@@ -8,6 +8,8 @@ import warnings
 from pathlib import Path
 from typing import Any, Callable, Iterator
 
+from pellucid.explain.global_variables import data
+
 from . import hooks
 from .capture import CAPTURE, finish
 from .directories import claim
@@ -47,6 +49,7 @@ def prepare_debug(
     owned = claim(Path(dump_src_dir), hooks.rank(), hooks.is_ranked())
     opened = Session(owned.path, on_event, log_bytecode, owned)
     CAPTURE.open(opened)
+    _tell_depyf_programs(opened)
     try:
         yield opened
     finally:
@@ -56,6 +59,14 @@ def prepare_debug(
             _last = session
             finish(session)
             _report(session)
+        _tell_depyf_programs(session or opened)
+
+
+def _tell_depyf_programs(session: Session) -> None:
+    """Keep the table that programs written for depyf read."""
+    shown = CAPTURE.innermost or session
+    data["dump_src_dir"] = str(shown.directory)
+    data["is_inside_prepare_debug"] = CAPTURE.innermost is not None
 
 
 def _report(session: Session) -> None:
