@@ -22,8 +22,10 @@ MODULES = [
     "guards",
     "guard_checks",
     "dump",
+    "facts",
     "full_code",
     "rewrite",
+    "stages",
     "trace",
     "user_lines",
 ]
