@@ -17,7 +17,7 @@ import sys
 import warnings
 from dataclasses import dataclass
 from types import CodeType, FunctionType
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Iterator, Optional
 
 from pellucid._version import __version__
 
