@@ -18,7 +18,7 @@ from dataclasses import replace
 from types import CodeType
 from typing import Any, Callable
 
-from . import facts, graph_files, guards, hooks
+from . import facts, graph_files, guard_objects, guard_state, guards, hooks
 from .directories import child_number
 from .dump import (
     graph_name,
@@ -372,7 +372,7 @@ def finish(session: Session) -> None:
     with session.guard("closing the capture"):
         refresh_caches(session)
         add_compiled_before(session)
-    for row in hooks.missing():
+    for row in (*hooks.missing(), *guard_state.missing()):
         session.problem("this torch", f"no {row.name}: {row.lost}")
     write_summary(session)
     session.close()
@@ -391,12 +391,21 @@ def refresh_caches(session: Session) -> None:
 
 def _entries(session: Session, function: int, code: CodeType) -> list[CacheEntry]:
     # After a reset the same id means another compile; the newest one holds the cache entry.
-    newest = {f.key.id: f.key for f in session.of(Frame) if f.function == function}
+    frames = [frame for frame in session.of(Frame) if frame.function == function]
+    newest = {frame.key.id: frame.key for frame in frames}
+    # Before torch 2.6 an entry does not tell its id; the file that its code runs from does.
+    by_file = {str(session.path(frame.file)): frame.key for frame in frames}
     result = []
     for raw in hooks.cache_entries(code):
-        leaves = [] if raw.guard_manager is None else list(hooks.leaf_guards(raw.guard_manager))
-        key = newest.get(raw.compile_id, CompileKey(raw.compile_id))
-        result.append(CacheEntry(key, tuple(guards.translate(leaves))))
+        key = newest.get(raw.compile_id) or by_file.get(raw.code.co_filename)
+        key = key or CompileKey(raw.compile_id)
+        if raw.guard_manager is None:
+            result.append(CacheEntry(key, ()))
+            continue
+        names = guard_state.names()
+        made = guards.translate(raw.guard_manager, key.slug, names, guard_state.type_name)
+        kept = made.kept.runs(raw.code, code)
+        result.append(CacheEntry(key, made.guards, made.body, kept))
     return result
 
 
@@ -442,8 +451,10 @@ def write_summary(session: Session) -> None:
             recompiles = [event for event in session.of(Recompile) if event.key in keys]
             name = session.claim(full_code_name(versions[0].key.frame, place.function), function)
             by_key = {frame.key: frame for frame in versions}
-            text = full_code_text(place, code, session.cache(function), by_key, recompiles)
-            session.write(name, text)
+            entries = session.cache(function)
+            session.write(name, full_code_text(place, code, entries, by_key, recompiles))
+            for entry in entries:
+                guard_objects.register(str(session.path(name)), entry.key.slug, entry.kept)
             full[name] = versions
     with session.guard("reading versions and configuration"):
         session.versions = hooks.versions()

@@ -202,7 +202,9 @@ class Guard:
     """As torch words it, without addresses."""
     user_line: str
     expression: str | None
-    """Python that decides it over ``L`` and ``G``, when it can be said."""
+    """The call that decides it in the dumped file; None where only the captured process can."""
+    source: str = ""
+    """The value that it is about, as torch words it; empty for the state of the process."""
 
 
 @dataclass(frozen=True)
@@ -211,6 +213,10 @@ class CacheEntry:
 
     key: CompileKey
     guards: tuple[Guard, ...]
+    body: tuple[str, ...] = field(default=(), metadata=IN_FILE)
+    """The guards as lines of a generator's body; one guard for each ``yield`` that may fail."""
+    kept: Any = field(default=None, repr=False, compare=False, metadata=IN_FILE)
+    """What the body's numbers stand for in this process: a ``guard_objects.Kept``."""
 
 
 @dataclass(frozen=True)

@@ -221,7 +221,8 @@ def cache_entries(code: CodeType) -> list[RawEntry]:
             RawEntry(
                 None if compile_id is None else str(compile_id),
                 entry.code,
-                getattr(entry, "guard_manager", None),
+                # Before torch 2.5 the manager was called what it had replaced.
+                getattr(entry, "guard_manager", None) or getattr(entry, "check_fn", None),
             )
         )
     return entries
@@ -236,21 +237,6 @@ def compiled_before() -> list[CodeType]:
     held = table.values.values() if isinstance(table.values, dict) else table.values()
     unique: dict[int, CodeType] = {id(code): code for code in list(held)}
     return list(unique.values())
-
-
-def leaf_guards(guard_manager: Any) -> Iterator[tuple[str, str]]:
-    """Yield (kind, text) for every leaf guard of a guard manager, in the order of its tree."""
-    root = getattr(guard_manager, "root", guard_manager)
-    pending = [root]
-    while pending:
-        manager = pending.pop()
-        for leaf in manager.get_leaf_guards():
-            for text in leaf.verbose_code_parts():
-                yield type(leaf).__name__, str(text)
-        pending.extend(reversed(manager.get_child_managers()))
-    for leaf in getattr(root, "get_epilogue_lambda_guards", list)():
-        for text in leaf.verbose_code_parts():
-            yield type(leaf).__name__, str(text)
 
 
 # -- graph modules ---------------------------------------------------------------------------------
