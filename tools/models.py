@@ -15,6 +15,7 @@ The results are lines of JSON, appended as they come; a second run goes on where
 import argparse
 import collections
 import contextlib
+import copy
 import json
 import logging
 import os
@@ -82,7 +83,7 @@ def _first_that_runs(name: str, mode: str, seed: int) -> Tuple[str, Callable[...
     errors: List[str] = []
     for built in _ways(zoo.build(name), errors):
         module = built.module.train(mode == "training")
-        state = {key: value.clone() for key, value in module.state_dict().items()}
+        state = copy.deepcopy(module.state_dict())  # with its metadata
 
         def run(compiled: Callable[[Any], Any], built: Any = built, state: Any = state) -> Run:
             module = built.module

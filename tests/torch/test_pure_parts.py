@@ -6,7 +6,7 @@ import importlib
 import logging
 
 import pytest
-from pellucid.torch import names
+from pellucid.torch import compat, names
 from pellucid.torch.dump import is_python, valid
 from pellucid.torch.events import Break, CompileKey, Place
 from pellucid.torch.full_code import _signature, full_code_text
@@ -143,3 +143,9 @@ def test_user_lines_are_told_where_code_resumes_and_where_a_graph_runs():
     ]
     inside = f"text = '''\n__resume_at_{offset}_2\n'''"
     assert annotate(inside, code, [graph]) == inside
+
+
+def test_each_capability_has_one_row():
+    names = [row.name for row in compat.TABLE]
+    assert sorted(names) == sorted({*names})
+    assert all(row.paths and row.lost for row in compat.TABLE)
