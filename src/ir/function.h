@@ -63,6 +63,7 @@ struct Value {
   uint32_t offset = 0;  // in the bytecode
   int32_t line = bytecode::kNoLine;
   uint32_t uses = 0;  // as an operand, a condition, an argument or a returned value
+  bool steady = false;  // a name that is the same wherever it is loaded (generated.h)
 
   Symbol symbol() const { return Symbol(a); }
   object::ConstId constant() const { return object::ConstId(a); }
@@ -107,6 +108,9 @@ struct Function {
   }
   std::span<const ValueId> operands(ValueId id) const { return operands(values[id.index()]); }
 };
+
+// Counts the uses of every value anew.
+void count_uses(Function& function);
 
 std::string dump(const object::Module& module, const Function& function);
 void check(const object::Module& module, const Function& function);

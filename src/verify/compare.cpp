@@ -126,12 +126,14 @@ class Comparison {
         for (Symbol symbol : *names) frame.add(values_.name(side, symbol), side);
       }
     }
+    if (is_root_) set_apart_temporaries(frame, code_a, code_b);
     if (extra_locals(frame, a, b, verdict)) return;
     Context context;
     context.values = &values_;
     context.frame = &frame;
     context.extra_locals = options_.extra_locals;
     context.bound_globals = options_.bound_globals;
+    if (is_root_) context.assumed = Assumed(values_, options_.facts, greatest_index(a));
     context.limit = kLeastWork + kWorkPerInstruction * (a.instrs.size() + b.instrs.size());
     Machine machine_a(context, Side::A, code_a, a);
     Machine machine_b(context, Side::B, code_b, b);
@@ -147,6 +149,44 @@ class Comparison {
     verdict.offset_b = difference->offset_b;
   }
 
+  // The generator's own locals are nobody's: each side has them for itself.
+  void set_apart_temporaries(Frame& frame, const object::Code& code_a, const object::Code& code_b) {
+    for (const std::string& text : options_.facts.temporaries) {
+      const auto it = frame.slots.find(values_.name(text).value);
+      if (it != frame.slots.end()) frame.owners[it->second] = Frame::kPrivate;
+    }
+    // Arguments, cells and free variables are seen by others.
+    for (const auto& [side, code] : {std::pair(Side::A, &code_a), std::pair(Side::B, &code_b)}) {
+      const auto share = [&](Symbol symbol) {
+        frame.owners[frame.slot(values_.name(side, symbol))] = Frame::kShared;
+      };
+      const uint32_t arguments = code->argcount + code->kwonlyargcount +
+                                 ((code->flags & object::kVarArgs) ? 1 : 0) +
+                                 ((code->flags & object::kVarKeywords) ? 1 : 0);
+      for (uint32_t i = 0; i < arguments && i < code->varnames.size(); ++i) {
+        if (frame.owners[frame.slot(values_.name(side, code->varnames[i]))] == Frame::kPrivate) {
+          share(code->varnames[i]);
+        }
+      }
+      for (const auto* cells : {&code->cellvars, &code->freevars}) {
+        for (const Symbol symbol : *cells) {
+          if (frame.owners[frame.slot(values_.name(side, symbol))] == Frame::kPrivate) share(symbol);
+        }
+      }
+    }
+  }
+
+  // The greatest constant that an item is taken by.
+  int64_t greatest_index(const flow::Graph& graph) {
+    int64_t most = -1;
+    for (size_t i = 0; i + 1 < graph.instrs.size(); ++i) {
+      if (graph.instrs[i].op != Op::LoadConst || graph.instrs[i + 1].op != Op::Subscr) continue;
+      const auto index = values_.as_integer(values_.constant(Side::A, graph.instrs[i].constant()));
+      if (index) most = std::max(most, *index);
+    }
+    return most;
+  }
+
   // Whether B has temporaries where they are not allowed, or where the program could list them.
   bool extra_locals(const Frame& frame, const flow::Graph& a, const flow::Graph& b,
                     CodeVerdict& verdict) {
@@ -154,13 +194,14 @@ class Comparison {
     for (const flow::Instr& instr : b.instrs) {
       if (instr.op != Op::StoreFast) continue;
       const Name name = values_.name(Side::B, instr.symbol());
-      if (frame.owners[frame.slot(name)] != Frame::kOnlyB) continue;
+      const Frame::Owner owner = frame.owners[frame.slot(name)];
+      if (owner != Frame::kOnlyB && owner != Frame::kPrivate) continue;
       extra = values_.text(name);
       verdict.offset_b = instr.offset;
       break;
     }
     if (extra.empty()) return false;
-    if (!options_.extra_locals) {
+    if (!options_.extra_locals && options_.facts.temporaries.empty()) {
       verdict.reason = "the local " + extra + " is new";
       return true;
     }
