@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from types import CodeType
-from typing import Dict, List
+from typing import Dict, List, Mapping
 
 Facts = Dict[str, List[str]]
 
@@ -26,8 +26,10 @@ _MARKS = ("record_pregraph_bytecode_enter", "record_pregraph_bytecode_exit")
 _READS = ("call_size", "call_stride", "call_storage_offset")
 
 
-def facts(original: CodeType, code: CodeType) -> Facts:
+def facts(original: CodeType, code: CodeType, shown: Mapping[str, str] | None = None) -> Facts:
     """Say what is known of ``code``, which Dynamo made of ``original``.
+
+    ``shown`` maps global names to others that stand for them in what the facts are for.
 
     >>> def toy(a):
     ...     return a
@@ -40,13 +42,14 @@ def facts(original: CodeType, code: CodeType) -> Facts:
     """
     chosen = {*original.co_varnames, *original.co_cellvars, *original.co_freevars}
     names = list(dict.fromkeys(code.co_names))
+    seen = {name: (shown or {}).get(name, name) for name in names}
     modules = [name for name in names if _OWN_MODULE.match(name)]
     attributes = [name for name in names if not name.startswith("__")]
-    own = [f"{module}.{name}" for module in modules for name in attributes]
+    own = [f"{seen[module]}.{name}" for module in modules for name in attributes]
     return {
         "temporaries": [name for name in code.co_varnames if name not in chosen],
-        "steady": [name for name in names if _INSTALLED.match(name)] + own,
+        "steady": [seen[name] for name in names if _INSTALLED.match(name)] + own,
         "apart": [name for name in own if name.rpartition(".")[2] in _MARKS],
         "reads": [name for name in own if name.rpartition(".")[2] in _READS],
-        "graphs": [name for name in names if _GRAPH.match(name)],
+        "graphs": [seen[name] for name in names if _GRAPH.match(name)],
     }
