@@ -126,7 +126,7 @@ class Comparison {
         for (Symbol symbol : *names) frame.add(values_.name(side, symbol), side);
       }
     }
-    if (is_root_) set_apart_temporaries(frame, code_a, code_b);
+    if (is_root_) part_temporaries(frame, a, code_a, code_b);
     if (extra_locals(frame, a, b, verdict)) return;
     Context context;
     context.values = &values_;
@@ -149,30 +149,42 @@ class Comparison {
     verdict.offset_b = difference->offset_b;
   }
 
-  // The generator's own locals are nobody's: each side has them for itself.
-  void set_apart_temporaries(Frame& frame, const object::Code& code_a, const object::Code& code_b) {
+  // What others see of a frame's locals: arguments, cells and free variables.
+  std::set<uint32_t> seen_by_others(Side side, const object::Code& code) {
+    std::set<uint32_t> seen;
+    const uint32_t arguments = code.argcount + code.kwonlyargcount +
+                               ((code.flags & object::kVarArgs) ? 1 : 0) +
+                               ((code.flags & object::kVarKeywords) ? 1 : 0);
+    for (uint32_t i = 0; i < arguments && i < code.varnames.size(); ++i) {
+      seen.insert(values_.name(side, code.varnames[i]).value);
+    }
+    for (const auto* cells : {&code.cellvars, &code.freevars}) {
+      for (const Symbol symbol : *cells) seen.insert(values_.name(side, symbol).value);
+    }
+    return seen;
+  }
+
+  // A generator's own locals are nobody's: each side has them for itself. A name that A knows and
+  // never binds or reads is free for B.
+  void part_temporaries(Frame& frame, const flow::Graph& a, const object::Code& code_a,
+                        const object::Code& code_b) {
+    std::set<uint32_t> fixed = seen_by_others(Side::A, code_a);
+    fixed.merge(seen_by_others(Side::B, code_b));
     for (const std::string& text : options_.facts.temporaries) {
       const auto it = frame.slots.find(values_.name(text).value);
-      if (it != frame.slots.end()) frame.owners[it->second] = Frame::kPrivate;
+      if (it == frame.slots.end() || fixed.contains(it->first)) continue;
+      frame.owners[it->second] = Frame::kPrivate;
     }
-    // Arguments, cells and free variables are seen by others.
-    for (const auto& [side, code] : {std::pair(Side::A, &code_a), std::pair(Side::B, &code_b)}) {
-      const auto share = [&](Symbol symbol) {
-        frame.owners[frame.slot(values_.name(side, symbol))] = Frame::kShared;
-      };
-      const uint32_t arguments = code->argcount + code->kwonlyargcount +
-                                 ((code->flags & object::kVarArgs) ? 1 : 0) +
-                                 ((code->flags & object::kVarKeywords) ? 1 : 0);
-      for (uint32_t i = 0; i < arguments && i < code->varnames.size(); ++i) {
-        if (frame.owners[frame.slot(values_.name(side, code->varnames[i]))] == Frame::kPrivate) {
-          share(code->varnames[i]);
-        }
-      }
-      for (const auto* cells : {&code->cellvars, &code->freevars}) {
-        for (const Symbol symbol : *cells) {
-          if (frame.owners[frame.slot(values_.name(side, symbol))] == Frame::kPrivate) share(symbol);
-        }
-      }
+    if (!options_.extra_locals) return;
+    std::vector<flow::Instr> instrs = a.instrs;
+    for (const flow::Block& block : a.blocks) instrs.push_back(block.exit.instr);
+    for (const flow::Instr& instr : instrs) {
+      if (bytecode::operand_of(instr.op) != bytecode::Operand::Local) continue;
+      fixed.insert(values_.name(Side::A, instr.symbol()).value);
+    }
+    for (size_t slot = 0; slot < frame.names.size(); ++slot) {
+      const bool is_free = !fixed.contains(frame.names[slot].value);
+      if (frame.owners[slot] == Frame::kShared && is_free) frame.owners[slot] = Frame::kOnlyB;
     }
   }
 
