@@ -62,7 +62,7 @@ struct Value {
   uint32_t count = 0;
   uint32_t offset = 0;  // in the bytecode
   int32_t line = bytecode::kNoLine;
-  uint32_t uses = 0;  // as an operand, a condition, an argument or a returned value
+  uint32_t uses = 0;    // as an operand, a condition, an argument or a returned value
   bool steady = false;  // a name that is the same wherever it is loaded (generated.h)
 
   Symbol symbol() const { return Symbol(a); }

@@ -31,9 +31,7 @@ class Generated {
   }
 
  private:
-  bool is_op(ValueId id, Op op) const {
-    return f_[id].kind == ValueKind::Instr && f_[id].op == op;
-  }
+  bool is_op(ValueId id, Op op) const { return f_[id].kind == ValueKind::Instr && f_[id].op == op; }
 
   void promote() {
     const object::Code& code = module_[f_.code];
@@ -128,7 +126,8 @@ class Generated {
       } else if (is_call_of(item, facts_.apart)) {
         const auto operands = f_.operands(item);
         const auto needs = [&](ValueId id) {
-          return !f_[id].steady && std::find(operands.begin(), operands.end(), id) != operands.end();
+          return !f_[id].steady &&
+                 std::find(operands.begin(), operands.end(), id) != operands.end();
         };
         while (at > 0 && may_be_passed(items[at - 1]) && !needs(items[at - 1])) --at;
         // The names that it loads go with it.
@@ -171,7 +170,8 @@ class Generated {
       const auto count = static_cast<int64_t>(wanted.size());
       const bool is_all = f_[call].uses == loads.size() && *wanted.rbegin() == count - 1;
       gather(f_.blocks[id.index()], call, loads);
-      if (is_all && count > 1 && count < 1000) unpack(id, call, loads, static_cast<uint32_t>(count));
+      if (is_all && count > 1 && count < 1000)
+        unpack(id, call, loads, static_cast<uint32_t>(count));
     }
   }
 

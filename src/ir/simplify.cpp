@@ -410,8 +410,8 @@ class Simplifier {
   const object::Module& module_;
   Function& f_;
   std::vector<std::vector<BlockId>> ways_;
-  std::unordered_set<BlockId> entries_;  // of handlers
-  std::unordered_set<ValueId> shared_;   // used behind a join
+  std::unordered_set<BlockId> entries_;            // of handlers
+  std::unordered_set<ValueId> shared_;             // used behind a join
   std::unordered_map<ValueId, ValueId> elements_;  // items that were read -> what they are
 };
 

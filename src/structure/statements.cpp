@@ -159,8 +159,8 @@ bool Statements::is_movable(const Entry& entry) const {
 // The values of an assignment may be one name's only, to go into the expression: `(n := v)`.
 bool Statements::is_part_of_expression(ValueId id) {
   const Assignment* assignment = assignment_of(id);
-  return assignment == nullptr || (assignment->targets.size() == 1 &&
-                                   c_.tree.is(assignment->targets[0], ast::Kind::Name));
+  return assignment == nullptr ||
+         (assignment->targets.size() == 1 && c_.tree.is(assignment->targets[0], ast::Kind::Name));
 }
 
 // From which entry on everything pending is taken by `ids`, once and in the order of evaluation.

@@ -29,7 +29,9 @@ class Assumed {
   std::optional<Value> attribute(Values& values, Value base, Name name) const;
   // Whether a callee's calls stand apart from the program's own effects, are those of a graph.
   bool is_apart(const Values& values, Value callee) const { return is_one(values, callee, apart_); }
-  bool is_graph(const Values& values, Value callee) const { return is_one(values, callee, graphs_); }
+  bool is_graph(const Values& values, Value callee) const {
+    return is_one(values, callee, graphs_);
+  }
 
   void returned(Value outputs) { outputs_.insert(outputs.value); }
   // Others know it from here on, with what is in it.

@@ -71,8 +71,8 @@ void Walk::follow(Path path) {
   }
   for (const Side side : {Side::A, Side::B}) {
     if ((side == Side::A ? at_a : at_b) != Stop::Effect) continue;
-    const Effect effect = side == Side::A ? a_.effect(path.state, path.a)
-                                          : b_.effect(path.state, path.b);
+    const Effect effect =
+        side == Side::A ? a_.effect(path.state, path.a) : b_.effect(path.state, path.b);
     if (stands_apart(effect)) return keep_apart(std::move(path), side, effect);
   }
   if (!path.ahead.empty() && (at_a != Stop::Effect || at_b != Stop::Effect)) {

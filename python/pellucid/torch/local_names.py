@@ -40,8 +40,10 @@ def named(source: str, temporaries: Collection[str], parameters: Parameters) -> 
         return source
     names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
     wanted = list(_temporaries(names, temporaries))
-    if not wanted or any(isinstance(node, (ast.Global, ast.Nonlocal)) and
-                         set(node.names) & set(wanted) for node in ast.walk(tree)):
+    if not wanted or any(
+        isinstance(node, (ast.Global, ast.Nonlocal)) and set(node.names) & set(wanted)
+        for node in ast.walk(tree)
+    ):
         return source
     said = _Said(tree, wanted, parameters).names
     taken = {node.id for node in names if node.id not in wanted}
@@ -88,13 +90,15 @@ class _Said:
                 while isinstance(test, ast.UnaryOp):
                     test = test.operand
                 self._say(test, "condition")
-        for node in nodes:
+        # In the order of the text: what a value was made of has its name by then.
+        made = [n for n in nodes if isinstance(n, (ast.For, ast.Assign, ast.NamedExpr))]
+        for node in sorted(made, key=lambda node: (node.lineno, node.col_offset)):
             if isinstance(node, ast.For):
                 self._items(node)
-            elif isinstance(node, ast.Assign) and len(node.targets) == 1:
-                self._made(node.targets[0], node.value)
             elif isinstance(node, ast.NamedExpr):
                 self._made(node.target, node.value)
+            elif len(node.targets) == 1:
+                self._made(node.targets[0], node.value)
 
     def _say(self, node: ast.AST, name: str) -> None:
         name = re.sub(r"\W+", "_", name, flags=re.ASCII)[:_LONGEST].strip("_")
@@ -144,7 +148,58 @@ class _Said:
             return
         if isinstance(target, ast.Name) and _MANAGER.match(target.id):
             self._say(target, "manager")
-        self._say(target, _name_of(value))
+        self._say(target, self._name_of(value))
+
+    def _name_of(self, value: ast.expr) -> str:
+        """Say what an expression gives, in a word or two."""
+        if _is_graph(value):
+            return "outputs" if isinstance(value, ast.Call) else "output"
+        if isinstance(value, ast.Call):
+            return self._name_of_call(value)
+        if isinstance(value, ast.Name):
+            return f"{self._word(value)}_before"
+        if isinstance(value, ast.Attribute):
+            return value.attr.strip("_")
+        if isinstance(value, ast.Subscript):
+            return self._name_of_item(value)
+        if isinstance(value, ast.Dict):
+            return "mapping"
+        if isinstance(value, (ast.List, ast.Tuple)):
+            return "items"
+        return "condition" if isinstance(value, ast.Compare) else "value"
+
+    def _word(self, node: ast.expr) -> str:
+        """The name of a variable or an attribute, without what we have put to it."""
+        if isinstance(node, ast.Attribute):
+            return node.attr.strip("_")
+        name = node.id if isinstance(node, ast.Name) else ""
+        if name in self._wanted:
+            name = self.names.get(name, "")
+            name = name[: -len("_before")] if name.endswith("_before") else name
+        return re.sub(r"_{2,}\d*", "_", name).strip("_")
+
+    def _name_of_item(self, item: ast.Subscript) -> str:
+        key: ast.AST = item.slice
+        key = getattr(key, "value", key) if type(key).__name__ == "Index" else key  # up to 3.8
+        given = key.value if isinstance(key, ast.Constant) else None
+        if isinstance(given, str) and given.isidentifier():
+            return given.strip("_") or "item"
+        word = self._word(item.value)
+        if isinstance(given, (str, int)) and word:
+            return f"{word}_{given}"
+        return f"{word}_item" if word else "item"
+
+    def _name_of_call(self, call: ast.Call) -> str:
+        callee = call.func
+        if isinstance(callee, ast.Attribute) and callee.attr == "_create_nested_fn":
+            name = call.args[2] if len(call.args) > 2 else None
+            given = name.value if isinstance(name, ast.Constant) else None
+            if isinstance(given, str):
+                return given if given.isidentifier() else f"{given.strip('<>')}_function"
+        word = self._word(callee)
+        if isinstance(callee, ast.Name) and _RESUME.match(callee.id):
+            return "resume"
+        return f"{word}_result" if word else "result"
 
 
 def _is_graph(value: ast.expr) -> bool:
@@ -153,43 +208,6 @@ def _is_graph(value: ast.expr) -> bool:
     if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Name):
         return False
     return _GRAPH.match(value.func.id) is not None
-
-
-def _name_of(value: ast.expr) -> str:
-    """Say what an expression gives, in a word or two."""
-    if _is_graph(value):
-        return "outputs" if isinstance(value, ast.Call) else "output"
-    if isinstance(value, ast.Call):
-        return _name_of_call(value)
-    if isinstance(value, ast.Name):
-        return f"{value.id}_before"
-    if isinstance(value, ast.Attribute):
-        return value.attr.strip("_")
-    if isinstance(value, ast.Subscript):
-        base = value.value
-        if isinstance(base, ast.Name):
-            return f"{base.id}_item"
-        return f"{base.attr}_item" if isinstance(base, ast.Attribute) else "item"
-    if isinstance(value, ast.Dict):
-        return "mapping"
-    if isinstance(value, (ast.List, ast.Tuple)):
-        return "items"
-    return "condition" if isinstance(value, ast.Compare) else "value"
-
-
-def _name_of_call(call: ast.Call) -> str:
-    callee = call.func
-    if isinstance(callee, ast.Attribute):
-        if callee.attr == "_create_nested_fn" and len(call.args) > 2:
-            name = call.args[2]
-            given = name.value if isinstance(name, ast.Constant) else None
-            if isinstance(given, str):
-                return given if given.isidentifier() else f"{given.strip('<>')}_function"
-        return f"{callee.attr.strip('_')}_result"
-    if isinstance(callee, ast.Name):
-        resumed = _RESUME.match(callee.id)
-        return "resume" if resumed else f"{callee.id.strip('_')}_result"
-    return "result"
 
 
 def _replaced(source: str, names: Iterable[ast.Name], chosen: Mapping[str, str]) -> str:

@@ -66,8 +66,8 @@ def rewrite(
 ) -> Rewriting:
     """Decompile a transformed frame; ``tag`` is the slug of its compile.  Raises nothing.
 
-    With ``original``, of which Dynamo made it, the source is what a person would write: it builds on
-    what is known of Dynamo's code (:mod:`.generated`).  ``parameters`` are those of the resume
+    With ``original``, of which Dynamo made it, the source is what a person would write: it builds
+    on what is known of Dynamo's code (:mod:`.generated`).  ``parameters`` are those of the resume
     functions, by the offset where they go on.
     """
     try:
