@@ -36,6 +36,11 @@ TABLE: tuple[Capability, ...] = (
         "graphs, graph breaks and recompile reasons are not captured",
     ),
     Capability(
+        "trace_structured",
+        ("torch._logging:trace_structured", "torch._logging._internal:trace_structured"),
+        "the source of transformed code is not in TORCH_TRACE, and so not in tlparse",
+    ),
+    Capability(
         "disable",
         ("torch.compiler:disable", "torch._dynamo:disable"),
         "neither the structured trace nor graphs can be followed without being compiled as well",
@@ -59,6 +64,26 @@ TABLE: tuple[Capability, ...] = (
         "compiled_before",
         ("torch._dynamo.convert_frame:orig_code_map",),
         "code compiled before the capture is not shown",
+    ),
+    Capability(
+        "format_graph",
+        ("torch.fx._utils:lazy_format_graph_code", "torch._dynamo.utils:lazy_format_graph_code"),
+        "graphs that third parties format for torch's log are not captured",
+    ),
+    Capability(
+        "dynamo_config",
+        ("torch._dynamo.config:codegen_config",),
+        "Dynamo's configuration is not recorded",
+    ),
+    Capability(
+        "functorch_config",
+        ("torch._functorch.config:codegen_config",),
+        "AOTAutograd's configuration is not recorded",
+    ),
+    Capability(
+        "inductor_config",
+        ("torch._inductor.config:codegen_config",),
+        "Inductor's configuration is not recorded",
     ),
     Capability(
         "skip_code",

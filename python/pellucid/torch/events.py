@@ -142,6 +142,50 @@ class Metrics:
 
 
 @dataclass(frozen=True)
+class Times:
+    """How long the parts of a compile took; another run takes another time."""
+
+    key: CompileKey
+    backward: bool
+    """Whether the backward graph was compiled apart, when it first ran."""
+    seconds: dict[str, float]
+
+
+@dataclass(frozen=True)
+class CacheUse:
+    """What one of torch's compile caches had for a graph."""
+
+    key: CompileKey
+    cache: str
+    """``fx_graph_cache`` or ``aotautograd_cache``."""
+    result: str
+    """``hit``, ``miss`` or ``bypass``."""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A frame that torch looked at and left as it is."""
+
+    key: CompileKey
+    place: Place | None
+    kind: str
+    """torch's name for what happened (``Unsupported``); empty when it has none."""
+    reason: str
+
+
+@dataclass(frozen=True)
+class KernelFile:
+    """One kernel of a program of Inductor's, in a file of its own."""
+
+    key: CompileKey
+    name: str
+    program: str
+    """The file of the program."""
+    file: str
+
+
+@dataclass(frozen=True)
 class Started:
     """Dynamo began to look at a frame."""
 
