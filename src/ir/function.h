@@ -99,6 +99,7 @@ struct Function {
   std::vector<flow::Handler> handlers;
   bool wraps_stop_iteration = false;
   bool keeps_ends = false;  // as in flow::Graph
+  bool is_generated = false;  // no compiler made it (generated.h)
 
   Value& operator[](ValueId id) { return values[id.index()]; }
   const Value& operator[](ValueId id) const { return values[id.index()]; }

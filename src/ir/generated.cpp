@@ -20,6 +20,7 @@ class Generated {
       : module_(module), facts_(facts), f_(function) {}
 
   void run() {
+    f_.is_generated = true;
     promote();
     for (size_t v = 0; v < f_.values.size(); ++v) mark_steady(ValueId(v));
     count_uses(f_);

@@ -148,10 +148,15 @@ void Statements::protect(Symbol local) {
 }
 
 // A function that only closes over cells may be made later: nothing sees when it is. The hidden
-// function of type parameters is made after the defaults that are passed to it.
+// function of type parameters is made after the defaults that are passed to it. One with a name will
+// be a statement in front, which what was evaluated before has to stay in front of.
 bool Statements::is_movable(const Entry& entry) const {
   const ir::Value& value = c_.graph[entry.value];
   if (value.kind != ValueKind::Instr || entry.uses_left != 1) return false;
+  if (c_.graph.f.is_generated && c_.tree.is(entry.node, ast::Kind::FunctionDef) &&
+      is_identifier(c_.tree.text(c_.tree.as<ast::FunctionDef>(entry.node).name))) {
+    return false;
+  }
   if (value.op == Op::MakeFunction) return (value.a & ~uint32_t{bytecode::kClosure}) == 0;
   return value.op == Op::SetFunctionAttribute && value.a == bytecode::kClosure;
 }
