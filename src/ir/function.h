@@ -98,7 +98,7 @@ struct Function {
   std::vector<Block> blocks;
   std::vector<flow::Handler> handlers;
   bool wraps_stop_iteration = false;
-  bool keeps_ends = false;  // as in flow::Graph
+  bool keeps_ends = false;    // as in flow::Graph
   bool is_generated = false;  // no compiler made it (generated.h)
 
   Value& operator[](ValueId id) { return values[id.index()]; }

@@ -148,8 +148,8 @@ void Statements::protect(Symbol local) {
 }
 
 // A function that only closes over cells may be made later: nothing sees when it is. The hidden
-// function of type parameters is made after the defaults that are passed to it. One with a name will
-// be a statement in front, which what was evaluated before has to stay in front of.
+// function of type parameters is made after the defaults that are passed to it. One with a name
+// will be a statement in front, which what was evaluated before has to stay in front of.
 bool Statements::is_movable(const Entry& entry) const {
   const ir::Value& value = c_.graph[entry.value];
   if (value.kind != ValueKind::Instr || entry.uses_left != 1) return false;
