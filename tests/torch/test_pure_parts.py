@@ -25,6 +25,7 @@ MODULES = [
     "dump",
     "facts",
     "full_code",
+    "full_code_names",
     "rewrite",
     "stages",
     "trace",

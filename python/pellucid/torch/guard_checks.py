@@ -27,7 +27,7 @@ VALUES = object()
 _TUPLE_ITERATOR: type = type(iter(()))
 _RANGE_ITERATOR: type = type(iter(range(0)))
 _KIND = re.compile(r"\s*yield (?:LEAF_GUARD\('(?P<asked>\w+)'|(?P<kind>\w+)\()")
-_SOURCE = re.compile(r"\s*\w+ = .*  # (?P<source>[LG_\w].*)\Z")
+_SOURCE = re.compile(r"\s*\w+ = (?P<plain>.*?)(?:  # (?P<source>\S.*))?\Z")
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Guards:
                 kind = found["asked"] or found["kind"]
             assigned = _SOURCE.match(text)
             if assigned is not None or not text.startswith(" "):
-                source = "" if assigned is None else assigned["source"]
+                source = "" if assigned is None else assigned["source"] or assigned["plain"]
                 break
         return Failure(number, line, kind, source, reason)
 

@@ -15,6 +15,8 @@ import weakref
 from types import CodeType, FunctionType
 from typing import Any, Callable, Mapping, Sequence
 
+from .names import stable_globals
+
 _REGISTRY: dict[tuple[str, str], Kept] = {}
 _LOCK = threading.Lock()
 
@@ -108,6 +110,14 @@ class Kept:
         scope = getattr(self._owner(), "global_scope", None) or {}
         found = scope.get("G")
         return found if isinstance(found, dict) else otherwise
+
+    def named(self, slug: str) -> dict[str, Any]:
+        """The globals of the program's function, by the names that the dump has for them."""
+        scope = dict(self.globals({}))
+        code = self._code()
+        names = code.co_names if isinstance(code, CodeType) else ()
+        shown = stable_globals(names, (), slug)
+        return {**scope, **{shown[name]: scope[name] for name in shown if name in scope}}
 
     def transformed(self, shown: Callable[..., Any]) -> Callable[..., Any]:
         """What torch runs for this entry; elsewhere the function that the file shows."""
