@@ -42,6 +42,7 @@ class Version:
     """One compiled version, with both ways to decide, and the frames that it saw."""
 
     label: str
+    function: int
     ours: Guards
     theirs: Any
     entry: CacheEntry
@@ -100,6 +101,9 @@ def compare(program: Program, calls: int, rng: random.Random, table: Table) -> N
         _watch(versions, lambda: [_quiet(compiled, call) for call in arguments])
         table.programs += 1
         for _, version in versions:
+            # A frame of any version of a function is a frame that all of them are asked about.
+            others = [v for _, v in versions if v.function == version.function and v.frames]
+            version.frames = version.frames or [frame for v in others for frame in v.frames][:2]
             if version.frames:
                 _compare_version(version, max(8, calls // len(versions)), rng, table)
 
@@ -123,7 +127,7 @@ def _versions(name: str, directory: Path, session: Any) -> Iterator[tuple[CodeTy
             ]
             if found and raw.guard_manager is not None:
                 label = f"{name} {code.co_name} [{entry.key}]"
-                yield raw.code, Version(label, found[0], raw.guard_manager, entry)
+                yield raw.code, Version(label, number, found[0], raw.guard_manager, entry)
 
 
 def _imported(path: Path) -> Any:

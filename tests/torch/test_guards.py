@@ -95,12 +95,12 @@ def test_asking_the_guards_is_not_seen_by_modes_and_changes_nothing(guarded, tor
             seen.append(function)
             return function(*args, **(kwargs or {}))
 
-    with Mode():
-        assert not guards({"x": torch.ones(2)}, scope)
-        seen.clear()
-        guards({"x": guarded.ONES}, scope)
-    assert seen == []
     (entry,) = hooks.cache_entries(guarded.sized.__code__)
+    with Mode():
+        wanted = entry.guard_manager.root.check({"x": guarded.ONES})
+        seen.clear()
+        assert guards({"x": guarded.ONES}, scope) == wanted
+    assert seen == []
     assert entry.guard_manager.root.check({"x": torch.ones(2)})
 
 
@@ -178,7 +178,7 @@ def test_a_file_runs_by_itself_with_its_graphs_and_where_it_resumes(guarded, tor
         "failing = full.guards_0_0.failing({'x': x, 'y': y}, vars(full))\n"
         "assert failing is None, failing\n"
         "print(full.of_two(x, y).tolist())\n"
-        "print(sorted(file.rpartition('full_code')[2] for file in full.resumed.__globals__['_LOADED']))\n"
+        "print(sorted(full.resumed.__globals__['_LOADED']))\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", script, str(path)],

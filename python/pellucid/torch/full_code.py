@@ -106,7 +106,8 @@ def _imports(
     defined = {name for part in parts for name in defined_in(part)}
     others = [name for name in global_names(parts) if name not in {*ours, *theirs, *defined}]
     lines = bind(others)
-    imports = sorted(line for line in lines if line.startswith("import "))
+    torch = ["import torch"] if "torch" in used else []
+    imports = sorted({*torch, *(line for line in lines if line.startswith("import "))})
     rest = [line for line in lines if not line.startswith("import ")]
     if theirs:
         ours.add("torch_name")
