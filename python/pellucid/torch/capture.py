@@ -182,20 +182,25 @@ class Capture:
 
     def _on_formatted(self, name: str, graph: Any) -> None:
         """Take a graph that torch, or somebody else, formats for torch's log."""
-        if getattr(self._busy, "now", False) or sent_twice(name):
-            return
+        if not sent_twice(name):
+            self.add_graph(stage_named(name), graph)
+
+    def add_graph(self, stage: str, graph: Any) -> str | None:
+        """Write a graph into every open session; return its file's name in the innermost one."""
         sessions = self._open_sessions()
-        if not sessions:
-            return
+        if not sessions or getattr(self._busy, "now", False):
+            return None
         self._busy.now = True
+        file = None
         try:
-            with sessions[-1].guard(f"formatting the graph {name}"):
+            with sessions[-1].guard(f"formatting the graph {stage}"):
                 text = named_class(hooks.readable(graph))
                 for session in sessions:
                     key = session.key(hooks.current_compile_id())
-                    _graph(session, key, stage_named(name), "", text, False)
+                    file = _graph(session, key, stage, graph, text, False).file
         finally:
             self._busy.now = False
+        return file
 
 
 CAPTURE = Capture()
@@ -214,7 +219,7 @@ def _frame(
     """Write one transformed version; return the code that may run in its place."""
     function, place = session.function(original), _place_of(original)
     key = session.key(compile_id)
-    rewriting = rewrite(transformed, key.slug)
+    rewriting = rewrite(transformed, key.slug, original, hooks.resume_parameters(original))
     name = session.claim(transformed_name(key, original.co_name), (key, function))
     replacement, running = None, ""
     if not swap:
@@ -277,13 +282,14 @@ def on_record(session: Session, record: TraceRecord, runs: bool) -> tuple[Graph,
         return None
     key = session.key(record.compile_id)
     if kind == "inductor_output_code" and payload is not None:
-        program = _graph(session, key, program_stage(payload), kind, payload, runs)
+        program = _graph(session, key, program_stage(payload), None, payload, runs)
         _kernels(session, program)
         path = record.data.get("file_path") if isinstance(record.data, dict) else None
         return None if path is None or not runs else (program, str(path))
     stage = stage_of(kind, payload, hooks.direction() if "post_grad" in kind else "")
     if stage is not None and payload is not None:
-        _graph(session, key, stage, kind, named_class(payload), runs)
+        module = hooks.emitted_graph(kind)
+        _graph(session, key, stage, module, named_class(payload), runs)
     elif kind == "artifact:dynamo_graph_break_reason" and payload is not None:
         event = Break(key, payload)
         if event not in session.of(Break):  # an attempt that starts over breaks at the same place
@@ -305,9 +311,8 @@ def _kernels(session: Session, program: Graph) -> None:
 
 
 def _graph(
-    session: Session, key: CompileKey, stage: str, kind: str, text: str, runs: bool
+    session: Session, key: CompileKey, stage: str, module: Any | None, text: str, runs: bool
 ) -> Graph:
-    module = hooks.emitted_graph(kind)
     # Several graphs of one stage in one compile are told apart by a number; torch starting an
     # attempt over makes the same graph again, which replaces the first.
     name = graph_name(key, stage)
@@ -418,7 +423,7 @@ def add_compiled_before(session: Session) -> None:
 
 def _compiled_before(session: Session, code: CodeType, raw: hooks.RawEntry) -> None:
     key, place, function = CompileKey(raw.compile_id), _place_of(code), session.function(code)
-    rewriting = rewrite(raw.code, key.slug)
+    rewriting = rewrite(raw.code, key.slug, code, hooks.resume_parameters(code))
     name = session.claim(transformed_name(key, code.co_name), (key, function))
     why = "it was compiled before the capture began, and is shown only"
     session.write(name, _text(session, key, place, rewriting, why))

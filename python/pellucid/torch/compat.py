@@ -56,6 +56,11 @@ TABLE: tuple[Capability, ...] = (
         "guards are not shown",
     ),
     Capability(
+        "resume_functions",
+        ("torch._dynamo.resume_execution:ContinueExecutionCache.cache",),
+        "what resume functions are given is named by where it comes from",
+    ),
+    Capability(
         "compiled_before",
         ("torch._dynamo.convert_frame:orig_code_map",),
         "code compiled before the capture is not shown",
@@ -89,6 +94,21 @@ TABLE: tuple[Capability, ...] = (
         "graph_module",
         ("torch.fx:GraphModule",),
         "graphs do not run from their files",
+    ),
+    Capability(
+        "aot_backend",
+        ("torch._dynamo.backends.common:aot_autograd",),
+        "find_nan cannot run graphs operation by operation",
+    ),
+    Capability(
+        "set_stance",
+        ("torch.compiler:set_stance",),
+        "find_nan sees compiled functions only when it is given them themselves",
+    ),
+    Capability(
+        "dynamo_config",
+        ("torch._dynamo.config:patch",),
+        "find_nan is held to the limit of recompiles",
     ),
     Capability(
         "without_modes",
