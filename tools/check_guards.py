@@ -19,6 +19,7 @@ import random
 import re
 import sys
 import tempfile
+import time
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -280,6 +281,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="programs whose name matches this")
     parser.add_argument("--calls", type=int, default=200, help="about so many for each program")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=1e9, help="begin no program after these")
     options = parser.parse_args()
     import torch
 
@@ -288,9 +290,9 @@ def main() -> int:
     programs += [cases(options.cases)] if options.cases else []
     programs += [timm_models()] if options.timm else []
     programs += [transformers_models()] if options.transformers else []
-    table, rng = Table(), random.Random(options.seed)
+    table, rng, begun = Table(), random.Random(options.seed), time.monotonic()
     for program in (program for some in programs for program in some):
-        if re.search(options.only, program[0]):
+        if time.monotonic() - begun < options.seconds and re.search(options.only, program[0]):
             before = len(table.different)
             try:
                 compare(program, options.calls, rng, table)
