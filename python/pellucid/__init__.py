@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pellucid.decompiler import Decompiler
     from pellucid.torch import (  # type: ignore[no-redef]
         debug,
+        dump_graph,
+        find_nan,
         install,
         prepare_debug,
         uninstall,
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 _LAZY: Dict[str, str] = {
     "prepare_debug": "pellucid.torch",
     "debug": "pellucid.torch",
+    "dump_graph": "pellucid.torch",
+    "find_nan": "pellucid.torch",
     "install": "pellucid.torch",
     "uninstall": "pellucid.torch",
     # Modules, and the class, that programs written for depyf reach through it.
@@ -43,6 +47,8 @@ __all__ = [
     "decompile",
     "decompile_ex",
     "decompile_pyc",
+    "dump_graph",
+    "find_nan",
     "install",
     "prepare_debug",
     "uninstall",

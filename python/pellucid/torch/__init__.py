@@ -11,6 +11,7 @@ beside graphs), :mod:`hooks` with :mod:`compat` (torch's internals, nowhere else
 
 from .bytecode_log import install, uninstall
 from .debug import debug
-from .prepare import prepare_debug
+from .nan import NanReport, find_nan
+from .prepare import dump_graph, prepare_debug
 
-__all__ = ["debug", "install", "prepare_debug", "uninstall"]
+__all__ = ["NanReport", "debug", "dump_graph", "find_nan", "install", "prepare_debug", "uninstall"]

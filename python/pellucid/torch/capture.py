@@ -18,7 +18,7 @@ from dataclasses import replace
 from types import CodeType
 from typing import Any, Callable
 
-from . import facts, graph_files, guards, hooks
+from . import facts, graph_files, guard_objects, guard_state, guards, hooks
 from .directories import child_number
 from .dump import (
     graph_name,
@@ -180,20 +180,25 @@ class Capture:
 
     def _on_formatted(self, name: str, graph: Any) -> None:
         """Take a graph that torch, or somebody else, formats for torch's log."""
-        if getattr(self._busy, "now", False) or sent_twice(name):
-            return
+        if not sent_twice(name):
+            self.add_graph(stage_named(name), graph)
+
+    def add_graph(self, stage: str, graph: Any) -> str | None:
+        """Write a graph into every open session; return its file's name in the innermost one."""
         sessions = self._open_sessions()
-        if not sessions:
-            return
+        if not sessions or getattr(self._busy, "now", False):
+            return None
         self._busy.now = True
+        file = None
         try:
-            with sessions[-1].guard(f"formatting the graph {name}"):
+            with sessions[-1].guard(f"formatting the graph {stage}"):
                 text = named_class(hooks.readable(graph))
                 for session in sessions:
                     key = session.key(hooks.current_compile_id())
-                    _graph(session, key, stage_named(name), "", text, False)
+                    file = _graph(session, key, stage, graph, text, False).file
         finally:
             self._busy.now = False
+        return file
 
 
 CAPTURE = Capture()
@@ -212,7 +217,7 @@ def _frame(
     """Write one transformed version; return the code that may run in its place."""
     function, place = session.function(original), _place_of(original)
     key = session.key(compile_id)
-    rewriting = rewrite(transformed, key.slug)
+    rewriting = rewrite(transformed, key.slug, original, hooks.resume_parameters(original))
     name = session.claim(transformed_name(key, original.co_name), (key, function))
     replacement, running = None, ""
     if not swap:
@@ -275,13 +280,14 @@ def on_record(session: Session, record: TraceRecord, runs: bool) -> tuple[Graph,
         return None
     key = session.key(record.compile_id)
     if kind == "inductor_output_code" and payload is not None:
-        program = _graph(session, key, program_stage(payload), kind, payload, runs)
+        program = _graph(session, key, program_stage(payload), None, payload, runs)
         _kernels(session, program)
         path = record.data.get("file_path") if isinstance(record.data, dict) else None
         return None if path is None or not runs else (program, str(path))
     stage = stage_of(kind, payload, hooks.direction() if "post_grad" in kind else "")
     if stage is not None and payload is not None:
-        _graph(session, key, stage, kind, named_class(payload), runs)
+        module = hooks.emitted_graph(kind)
+        _graph(session, key, stage, module, named_class(payload), runs)
     elif kind == "artifact:dynamo_graph_break_reason" and payload is not None:
         event = Break(key, payload)
         if event not in session.of(Break):  # an attempt that starts over breaks at the same place
@@ -303,9 +309,8 @@ def _kernels(session: Session, program: Graph) -> None:
 
 
 def _graph(
-    session: Session, key: CompileKey, stage: str, kind: str, text: str, runs: bool
+    session: Session, key: CompileKey, stage: str, module: Any | None, text: str, runs: bool
 ) -> Graph:
-    module = hooks.emitted_graph(kind)
     # Several graphs of one stage in one compile are told apart by a number; torch starting an
     # attempt over makes the same graph again, which replaces the first.
     name = graph_name(key, stage)
@@ -367,7 +372,7 @@ def finish(session: Session) -> None:
     with session.guard("closing the capture"):
         refresh_caches(session)
         add_compiled_before(session)
-    for row in hooks.missing():
+    for row in (*hooks.missing(), *guard_state.missing()):
         session.problem("this torch", f"no {row.name}: {row.lost}")
     write_summary(session)
     session.close()
@@ -386,12 +391,21 @@ def refresh_caches(session: Session) -> None:
 
 def _entries(session: Session, function: int, code: CodeType) -> list[CacheEntry]:
     # After a reset the same id means another compile; the newest one holds the cache entry.
-    newest = {f.key.id: f.key for f in session.of(Frame) if f.function == function}
+    frames = [frame for frame in session.of(Frame) if frame.function == function]
+    newest = {frame.key.id: frame.key for frame in frames}
+    # Before torch 2.6 an entry does not tell its id; the file that its code runs from does.
+    by_file = {str(session.path(frame.file)): frame.key for frame in frames}
     result = []
     for raw in hooks.cache_entries(code):
-        leaves = [] if raw.guard_manager is None else list(hooks.leaf_guards(raw.guard_manager))
-        key = newest.get(raw.compile_id, CompileKey(raw.compile_id))
-        result.append(CacheEntry(key, tuple(guards.translate(leaves))))
+        key = newest.get(raw.compile_id) or by_file.get(raw.code.co_filename)
+        key = key or CompileKey(raw.compile_id)
+        if raw.guard_manager is None:
+            result.append(CacheEntry(key, ()))
+            continue
+        names = guard_state.names()
+        made = guards.translate(raw.guard_manager, key.slug, names, guard_state.type_name)
+        kept = made.kept.runs(raw.code, code)
+        result.append(CacheEntry(key, made.guards, made.body, kept))
     return result
 
 
@@ -407,7 +421,7 @@ def add_compiled_before(session: Session) -> None:
 
 def _compiled_before(session: Session, code: CodeType, raw: hooks.RawEntry) -> None:
     key, place, function = CompileKey(raw.compile_id), _place_of(code), session.function(code)
-    rewriting = rewrite(raw.code, key.slug)
+    rewriting = rewrite(raw.code, key.slug, code, hooks.resume_parameters(code))
     name = session.claim(transformed_name(key, code.co_name), (key, function))
     why = "it was compiled before the capture began, and is shown only"
     session.write(name, _text(session, key, place, rewriting, why))
@@ -437,8 +451,10 @@ def write_summary(session: Session) -> None:
             recompiles = [event for event in session.of(Recompile) if event.key in keys]
             name = session.claim(full_code_name(versions[0].key.frame, place.function), function)
             by_key = {frame.key: frame for frame in versions}
-            text = full_code_text(place, code, session.cache(function), by_key, recompiles)
-            session.write(name, text)
+            entries = session.cache(function)
+            session.write(name, full_code_text(place, code, entries, by_key, recompiles))
+            for entry in entries:
+                guard_objects.register(str(session.path(name)), entry.key.slug, entry.kept)
             full[name] = versions
     with session.guard("reading versions and configuration"):
         session.versions = hooks.versions()

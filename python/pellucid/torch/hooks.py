@@ -10,6 +10,7 @@ third parties show graphs (:func:`add_formatted_graphs`), which has no other cha
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import sys
@@ -110,7 +111,7 @@ def no_op() -> None:
     """Remove nothing: what a missing channel returns."""
 
 
-def _invisible(function: Callable[..., Any]) -> Callable[..., Any]:
+def invisible(function: Callable[..., Any]) -> Callable[..., Any]:
     """Keep Dynamo from compiling a function of ours.
 
     A backward pass may run, and be compiled, inside a compiled program at a graph break; Dynamo
@@ -130,6 +131,22 @@ def add_bytecode_hook(hook: BytecodeHook) -> Remove:
         return no_op
     remove: Remove = register(hook).remove
     return remove
+
+
+def resume_parameters(original: CodeType) -> dict[int, list[tuple[str, ...]]]:
+    """The parameters of the functions that go on with ``original``, by the offset where they do."""
+    found: dict[int, list[tuple[str, ...]]] = {}
+    cache = _probe.get("resume_functions")
+    try:
+        if cache is None or original not in cache:
+            return found
+        for key, code in dict(cache[original]).items():
+            if isinstance(code, CodeType) and key and isinstance(key[0], int):
+                names = tuple(code.co_varnames[: code.co_argcount])
+                found.setdefault(key[0], []).append(names)
+    except Exception:  # a name is not worth an exception in the program
+        return {}
+    return found
 
 
 def current_compile_id() -> str | None:
@@ -158,7 +175,7 @@ def add_trace_handler(receive: Callable[[TraceRecord], None]) -> Remove:
         return no_op
     handler = TraceHandler(receive)
     # As an attribute, so that the frame of `emit` itself is invisible.
-    handler.emit = _invisible(handler.emit)  # type: ignore[method-assign]
+    handler.emit = invisible(handler.emit)  # type: ignore[method-assign]
     # In front: torch's own handler takes itself off the list at the first record when no trace
     # directory is set, and logging then skips the handler that stood behind it.
     log.handlers = Listeners([handler, *log.handlers])
@@ -220,7 +237,8 @@ def cache_entries(code: CodeType) -> list[RawEntry]:
             RawEntry(
                 None if compile_id is None else str(compile_id),
                 entry.code,
-                getattr(entry, "guard_manager", None),
+                # Before torch 2.5 the manager was called what it had replaced.
+                getattr(entry, "guard_manager", None) or getattr(entry, "check_fn", None),
             )
         )
     return entries
@@ -235,21 +253,6 @@ def compiled_before() -> list[CodeType]:
     held = table.values.values() if isinstance(table.values, dict) else table.values()
     unique: dict[int, CodeType] = {id(code): code for code in list(held)}
     return list(unique.values())
-
-
-def leaf_guards(guard_manager: Any) -> Iterator[tuple[str, str]]:
-    """Yield (kind, text) for every leaf guard of a guard manager, in the order of its tree."""
-    root = getattr(guard_manager, "root", guard_manager)
-    pending = [root]
-    while pending:
-        manager = pending.pop()
-        for leaf in manager.get_leaf_guards():
-            for text in leaf.verbose_code_parts():
-                yield type(leaf).__name__, str(text)
-        pending.extend(reversed(manager.get_child_managers()))
-    for leaf in getattr(root, "get_epilogue_lambda_guards", list)():
-        for text in leaf.verbose_code_parts():
-            yield type(leaf).__name__, str(text)
 
 
 # -- graph modules ---------------------------------------------------------------------------------
@@ -324,7 +327,7 @@ def add_formatted_graphs(receive: Callable[[str, Any], None]) -> Remove:
         return original(name, graph, *args, **kwargs)
 
     global _formatted
-    _formatted = _invisible(formatted)
+    _formatted = invisible(formatted)
     shown = _trampoline.__code__
     function.__code__ = shown
 
@@ -416,9 +419,9 @@ def after_recompile(graph: Any, follow: Callable[[Any], None], copies: bool) -> 
         after_recompile(copy, follow, copies)
         return copy
 
-    setattr(cls, name, _invisible(recompile_and_follow))
+    setattr(cls, name, invisible(recompile_and_follow))
     if copies:
-        cls.__deepcopy__ = _invisible(deepcopy_and_follow)
+        cls.__deepcopy__ = invisible(deepcopy_and_follow)
     cls._pellucid_follow = True
     if forward_function(graph) is not None:
         follow(graph)
@@ -448,6 +451,65 @@ def never_compile(code: CodeType) -> bool:
         return False
     skip(code)
     return True
+
+
+# -- a backend of our own --------------------------------------------------------------------------
+
+
+def aot_backend(compile_graph: Callable[[str, Any], Callable[..., Any]]) -> Any | None:
+    """A backend that runs AOTAutograd's graphs through ``compile_graph(stage, graph)``.
+
+    What that returns is called with one list of inputs, which it may empty.
+    """
+    make = _probe.get("aot_backend")
+    if make is None:
+        return None
+
+    def compiler(stage: str) -> Callable[[Any, Any], Any]:
+        def compile_stage(graph: Any, _inputs: Any) -> Any:
+            run = compile_graph(stage, graph)
+            # On both: torch unwraps a function that it is to make invisible once more.
+            run._boxed_call = True  # type: ignore[attr-defined]
+            hidden = invisible(run)
+            hidden._boxed_call = True  # type: ignore[attr-defined]
+            return hidden
+
+        return compile_stage
+
+    return make(
+        fw_compiler=compiler("forward"),
+        bw_compiler=compiler("backward"),
+        inference_compiler=compiler("inference"),
+    )
+
+
+@contextlib.contextmanager
+def every_compile_by(backend: Any) -> Iterator[bool]:
+    """Make all that compiles inside the block compile by this backend, and as often as it needs.
+
+    Yields whether functions that are compiled already are concerned too.
+    """
+    set_stance, patch = _probe.get("set_stance"), _probe.get("dynamo_config")
+    with contextlib.ExitStack() as stack:
+        if patch is not None:
+            for name in ("cache_size_limit", "recompile_limit", "accumulated_cache_size_limit"):
+                with contextlib.suppress(Exception):  # which of these there are differs
+                    stack.enter_context(patch(**{name: 1 << 20}))
+        forced = False
+        if set_stance is not None:
+            with contextlib.suppress(TypeError):  # before torch 2.7 a stance has no backend
+                stack.enter_context(set_stance("default", force_backend=backend))
+                forced = True
+        yield forced
+
+
+def uncompiled(function: Any) -> Any:
+    """What ``torch.compile`` was called with, or the function itself."""
+    for name in ("_orig_mod", "_torchdynamo_orig_callable"):
+        inner = getattr(function, name, None)
+        if inner is not None:
+            return inner
+    return function
 
 
 # -- logs ------------------------------------------------------------------------------------------

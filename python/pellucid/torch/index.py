@@ -13,6 +13,7 @@ from .events import (
     Frame,
     Graph,
     KernelFile,
+    NonFinite,
     Problem,
     Recompile,
     Skipped,
@@ -39,8 +40,8 @@ def index_text(session: Session, full: Mapping[str, Sequence[Frame]]) -> str:
         parts.append(_summary(session, frames) + "\n")
         parts.append(_HOW_TO_READ)
         parts.append(_functions(session, full))
-    parts += [_breaks(session), _recompiles(session), _skipped(session), _caches(session)]
-    parts += [_others(session), _setting(session), _problems(session)]
+    parts += [_breaks(session), _recompiles(session), _non_finite(session), _skipped(session)]
+    parts += [_caches(session), _others(session), _setting(session), _problems(session)]
     return "\n".join(part for part in parts if part).rstrip("\n") + "\n"
 
 
@@ -108,6 +109,16 @@ def _breaks(session: Session) -> str:
 def _recompiles(session: Session) -> str:
     lines = [f"- {line}" for line in recompile_lines(session.of(Recompile))]
     return "\n".join(["## Recompiles\n", *lines, ""]) if lines else ""
+
+
+def _non_finite(session: Session) -> str:
+    lines = []
+    for found in session.of(NonFinite):
+        where = "" if found.place is None else f" at `{found.place}`: `{found.code}`"
+        at = f", {_link(found.file)} line {found.line}" if found.file else ""
+        end = "" if found.reached else "; it reached no result"
+        lines.append(f"- [{found.key}] `{found.operation}` made {found.what}{where}{at}{end}")
+    return "\n".join(["## NaN and Inf\n", *lines, ""]) if lines else ""
 
 
 def _skipped(session: Session) -> str:

@@ -11,10 +11,12 @@ import re
 from typing import Iterable
 
 _COMPILED_FN = re.compile(r"__compiled_fn_\d+(?:_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12})?\Z")
+_IMPORT = re.compile(r"__import_\w+\Z", re.ASCII)
 _UUID = re.compile(r"_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12}\b")
 _ID_IN_NAME = re.compile(r"_\d{9,}(?=_|\Z)")
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,16}\b")
 _ID_IN_TEXT = re.compile(r"(?<![\w.])\d{12,16}(?![\w.])")
+_ID_INSIDE_NAME = re.compile(r"(?<=_)\d{12,16}(?=_|\b)")
 _RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_(\d+)\Z")
 _NOT_IDENTIFIER = re.compile(r"\W+", re.ASCII)
 
@@ -74,6 +76,8 @@ def stable_globals(names: Iterable[str], taken: Iterable[str], tag: str) -> dict
             continue
         if _COMPILED_FN.match(name):
             wanted = f"__compiled_fn_{tag}"
+        elif _IMPORT.match(name):
+            wanted = _module(name)
         elif name.startswith("__"):
             wanted = _ID_IN_NAME.sub("", _UUID.sub("", name))
         else:
@@ -89,13 +93,25 @@ def stable_globals(names: Iterable[str], taken: Iterable[str], tag: str) -> dict
     return result
 
 
+def _module(name: str) -> str:
+    """Name a module that Dynamo has imported: ``__import_torch_dot_nn`` is ``torch_nn``."""
+    path = name[len("__import_") :].split("_dot_")
+    parts = [part.strip("_") for part in path]
+    if parts[:2] == ["torch", "dynamo"] and len(parts) > 2:
+        parts = ["dynamo", parts[-1]]
+    return identifier("_".join(parts))
+
+
 def scrub(text: str) -> str:
     """Replace addresses and object ids in text that is only read, never run.
 
     >>> scrub("<M object at 0x7f55f7c304e0>, ___check_obj_id(G['torch'], 140147109550320)")
     "<M object at 0x…>, ___check_obj_id(G['torch'], id…)"
+    >>> scrub("G['__optimizer_140147109550320_c0']")
+    "G['__optimizer_…_c0']"
     """
-    return _ID_IN_TEXT.sub("id…", _ADDRESS.sub("0x…", _UUID.sub("", text)))
+    text = _ID_INSIDE_NAME.sub("…", _UUID.sub("", text))
+    return _ID_IN_TEXT.sub("id…", _ADDRESS.sub("0x…", text))
 
 
 def as_comment(text: str, limit: int = 0) -> str:

@@ -15,6 +15,7 @@ from .capture import CAPTURE, finish
 from .directories import claim
 from .events import Frame, Problem
 from .session import INDEX, Session
+from .stages import stage_named
 
 _last: Session | None = None
 
@@ -67,6 +68,24 @@ def _tell_depyf_programs(session: Session) -> None:
     shown = CAPTURE.innermost or session
     data["dump_src_dir"] = str(shown.directory)
     data["is_inside_prepare_debug"] = CAPTURE.innermost is not None
+
+
+def dump_graph(name: str, graph_module: Any) -> Path | None:
+    """Add a graph of a stage of your own to the captures that are open.
+
+    Its file is named by the compile that goes on and by ``name``, and runs by itself where its
+    nodes tell their shapes.
+
+    Args:
+        name: the stage, such as ``"after fusion"``.
+        graph_module: a ``torch.fx.GraphModule``.
+
+    Returns:
+        The file, or None when no capture is open.
+    """
+    session = CAPTURE.innermost
+    file = CAPTURE.add_graph(stage_named(name), graph_module)
+    return None if session is None or file is None else session.path(file)
 
 
 def _report(session: Session) -> None:
