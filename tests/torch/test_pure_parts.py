@@ -146,3 +146,8 @@ def test_user_lines_are_told_where_code_resumes_and_where_a_graph_runs():
     ]
     inside = f"text = '''\n__resume_at_{offset}_2\n'''"
     assert annotate(inside, code, [graph]) == inside
+
+
+def test_each_capability_has_a_name_of_its_own():
+    names = [row.name for row in compat.TABLE]
+    assert sorted(names) == sorted(set(names))

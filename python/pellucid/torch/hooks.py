@@ -69,7 +69,7 @@ def changed_configuration() -> dict[str, str]:
     for module in ("_dynamo", "_functorch", "_inductor"):
         if f"torch.{module}.config" not in sys.modules:
             continue  # not used, and not worth an import
-        codegen = _probe.get(f"{module[1:]}_config")
+        codegen = _probe.get(f"{module[1:]}_settings")
         if codegen is None:
             continue
         for line in str(codegen()).splitlines():
