@@ -20,7 +20,11 @@ class Decompiled:
 _CodeVerdict = Tuple[str, str, str, int, int]
 
 def decompile_code(
-    code: CodeType, keep_lines: bool = False, unstructured: bool = False
+    code: CodeType,
+    keep_lines: bool = False,
+    unstructured: bool = False,
+    *,
+    facts: Optional[Dict[str, List[str]]] = None,
 ) -> Decompiled: ...
 def decompile_pyc(
     data: bytes, keep_lines: bool = False, unstructured: bool = False
@@ -28,7 +32,12 @@ def decompile_pyc(
 def dump_code(code: CodeType, stage: str) -> str: ...
 def dump_pyc(data: bytes, stage: str) -> str: ...
 def compare_codes(
-    a: CodeType, b: CodeType, *, ignore_name: bool = False, extra_locals: bool = False
+    a: CodeType,
+    b: CodeType,
+    *,
+    ignore_name: bool = False,
+    extra_locals: bool = False,
+    facts: Optional[Dict[str, List[str]]] = None,
 ) -> Tuple[str, List[_CodeVerdict]]: ...
 def compare_pyc(pyc: bytes, marshalled: bytes) -> Tuple[str, List[_CodeVerdict]]: ...
 def relower_pyc(pyc: bytes, unstructured: bool = False) -> Tuple[str, List[_CodeVerdict]]: ...

@@ -89,6 +89,7 @@ class Decompilation:
     _code: Optional[types.CodeType] = None
     _pyc: Optional[bytes] = None
     _unstructured: bool = False
+    _facts: Optional[Dict[str, List[str]]] = None
 
     @functools.cached_property
     def verdict(self) -> Verdict:
@@ -130,7 +131,9 @@ class Decompilation:
             return Verdict("unproven", "recompiled", str(error))
 
     def _verdict_of_live_code(self, code: types.CodeType) -> Verdict:
-        return _verdict(_core.compare_codes(code, self._recompiled, extra_locals=True))
+        return _verdict(
+            _core.compare_codes(code, self._recompiled, extra_locals=True, facts=self._facts)
+        )
 
     @functools.cached_property
     def _recompiled(self) -> types.CodeType:
@@ -205,17 +208,24 @@ def decompile(obj: Any, *, name: Optional[str] = None) -> str:
 
 
 def decompile_ex(
-    obj: Any, *, name: Optional[str] = None, unstructured: bool = False
+    obj: Any,
+    *,
+    name: Optional[str] = None,
+    unstructured: bool = False,
+    facts: Optional[Dict[str, List[str]]] = None,
 ) -> Decompilation:
     """Return source, verdict, line map and opaque constants; the arguments are `decompile`'s.
 
     With `unstructured` every body that is no straight line is written as a loop over a state, the
-    last resort for code that no statement of Python's compiles to.
+    last resort for code that no statement of Python's compiles to. `facts` say what is known of
+    program-generated code beyond its bytecode (`src/object/facts.h` has their kinds); source and
+    verdict build on them, and the source keeps nothing alive longer than the code does.
     """
     code = code_of(obj)
     if name is not None:
         code = code.replace(co_name=name)
-    found = _result(_core.decompile_code(code, unstructured=unstructured), code, None)
+    raw = _core.decompile_code(code, unstructured=unstructured, facts=facts)
+    found = dataclasses.replace(_result(raw, code, None), _facts=facts)
     function = getattr(obj, "__func__", obj)
     if isinstance(function, types.FunctionType):
         source, bindings = with_defaults(found.source, function)

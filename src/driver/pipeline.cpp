@@ -6,9 +6,11 @@
 #include "base/check.h"
 #include "bytecode/decode.h"
 #include "flow/build.h"
+#include "ir/generated.h"
 #include "ir/lift.h"
 #include "ir/simplify.h"
 #include "polish/polish.h"
+#include "polish/release.h"
 #include "print/print.h"
 #include "structure/expressions.h"
 #include "structure/recover.h"
@@ -39,13 +41,15 @@ std::vector<object::CodeId> innermost_first(const object::Module& module, object
   return order;
 }
 
-Result<ir::Function> to_ir(const object::Module& module, object::CodeId code, bool keep_ends) {
+Result<ir::Function> to_ir(object::Module& module, object::CodeId code, bool keep_ends,
+                           const object::Facts& facts = {}) {
   PELLUCID_TRY(const bytecode::Stream stream, bytecode::decode(module, code));
   PELLUCID_TRY(const flow::Graph graph, flow::build(module, stream, keep_ends));
   // From here on no version is visible.
   PELLUCID_TRY(ir::Function function, ir::lift(module, graph));
-  // Lists that generated code keeps its values in are replaced by the values.
-  ir::simplify(module, function);
+  // What a generator's own names, and lists that it keeps its values in, stand for.
+  if (!facts.empty()) ir::settle_generated(module, facts, function);
+  ir::simplify(module, function, !facts.empty());
   return function;
 }
 
@@ -70,9 +74,10 @@ bool is_read_by_shape(const object::Module& module, object::CodeId code) {
 // The body that statements of Python's own say, or what stands in the way.
 Result<ast::ListId> structured_body(object::Module& module, object::CodeId code, ast::Tree& tree,
                                     structure::Scopes& scopes,
-                                    const std::vector<ast::ListId>& bodies, bool only_if_straight) {
+                                    const std::vector<ast::ListId>& bodies, bool only_if_straight,
+                                    const object::Facts& facts) {
   try {
-    PELLUCID_TRY(const ir::Function full, to_ir(module, code, true));
+    PELLUCID_TRY(const ir::Function full, to_ir(module, code, true, facts));
     if (only_if_straight && full.blocks.size() > 1 && !is_read_by_shape(module, code)) {
       return Error{ErrorCode::Unsupported, 0, "structure is switched off"};
     }
@@ -80,11 +85,11 @@ Result<ast::ListId> structured_body(object::Module& module, object::CodeId code,
       // What is said about code that never runs is more than a first try need be able to follow.
       const auto copies = with_fresh_copies(module, code, tree, bodies);
       const Result<ast::ListId> body = structure::recover(full, tree, copies);
-      if (body.ok()) return scopes.finish_body(*body, full);
+      if (body.ok()) return scopes.finish_body(*body, full, facts.empty());
     }
-    PELLUCID_TRY(const ir::Function function, to_ir(module, code, false));
+    PELLUCID_TRY(const ir::Function function, to_ir(module, code, false, facts));
     PELLUCID_TRY(const ast::ListId body, structure::recover(function, tree, bodies));
-    return scopes.finish_body(body, function);
+    return scopes.finish_body(body, function, facts.empty());
   } catch (const InternalError& bug) {
     return Error{ErrorCode::Internal, 0, bug.what()};
   }
@@ -151,8 +156,9 @@ ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& 
       diagnostics.push_back({code, static_cast<uint32_t>(error.offset), error.message, refused});
     };
     const SavedBodies saved(module, code, tree, bodies);
+    const object::Facts facts = code == root ? options.facts : object::Facts();
     Result<ast::ListId> body =
-        structured_body(module, code, tree, scopes, bodies, options.force_unstructured);
+        structured_body(module, code, tree, scopes, bodies, options.force_unstructured, facts);
     if (!body.ok()) {
       const Error reason = body.error();
       saved.restore(bodies);
@@ -161,7 +167,7 @@ ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& 
         note(reason, false);
       } else if (!body.ok()) {
         saved.restore(bodies);
-        body = structured_body(module, code, tree, scopes, bodies, false);
+        body = structured_body(module, code, tree, scopes, bodies, false, facts);
       }
       if (!body.ok()) note(body.error(), true);
     }
@@ -169,6 +175,10 @@ ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& 
         body.ok()
             ? polish::run(tree, *body, {.makes_f_strings_of_percent = module.version.minor >= 11})
             : marker_body(tree, body.error());
+    // Compilers keep nothing in names of their own; generators care how long they do.
+    if (body.ok() && !facts.empty()) {
+      bodies[code.index()] = polish::release_temporaries(tree, bodies[code.index()], code);
+    }
     tree.mark_code(first, code);
   }
   const bool is_function = (module[root].flags & object::kOptimized) != 0;

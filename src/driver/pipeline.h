@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "object/code.h"
+#include "object/facts.h"
 #include "verify/compare.h"
 
 namespace pellucid::driver {
@@ -17,6 +18,7 @@ struct Options {
   bool force_unstructured =
       false;            // print every function as a state machine (a test of the last resort)
   bool verify = false;  // lower the tree again and compare (modules only)
+  object::Facts facts;  // what is known of the root's code, if it is program-generated
 };
 
 // Where a line of the printed source comes from.

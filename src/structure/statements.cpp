@@ -46,11 +46,12 @@ size_t Statements::hard_pending() const {
 }
 
 void Statements::settle(bool own_only) {
-  spill_from(0);
+  spill_all();
   std::vector<Entry> pending = std::move(pending_);
   pending_.clear();
   for (Entry& entry : pending) {
-    const bool is_local = c_.graph[entry.value].op == Op::LoadFast;
+    const ir::Value& value = c_.graph[entry.value];
+    const bool is_local = value.op == Op::LoadFast && !value.steady;
     if (is_local && !(own_only && entry.adopted) && !c_.materialized.count(entry.value)) {
       spill_entry(entry);
     }
@@ -115,12 +116,13 @@ void Statements::spill_entry(Entry& entry) {
   c_.materialized[entry.value] = temporary;
 }
 
-void Statements::spill_from(size_t index) {
+void Statements::spill_until(size_t end) {
   const auto hard = [](const Entry& entry) { return !entry.reloadable; };
-  if (std::none_of(pending_.begin() + static_cast<ptrdiff_t>(index), pending_.end(), hard)) return;
-  std::vector<Entry> kept(pending_.begin(), pending_.begin() + static_cast<ptrdiff_t>(index));
-  for (size_t i = index; i < pending_.size(); ++i) {
-    if (pending_[i].reloadable) {
+  const auto stop = pending_.begin() + static_cast<ptrdiff_t>(end);
+  if (std::none_of(pending_.begin(), stop, hard)) return;
+  std::vector<Entry> kept;
+  for (size_t i = 0; i < pending_.size(); ++i) {
+    if (i >= end || pending_[i].reloadable) {
       kept.push_back(pending_[i]);
     } else {
       spill_entry(pending_[i]);
@@ -129,7 +131,7 @@ void Statements::spill_from(size_t index) {
   pending_ = std::move(kept);
 }
 
-void Statements::spill_all() { spill_from(0); }
+void Statements::spill_all() { spill_until(pending_.size()); }
 
 // Before a local changes: what was loaded from it and is still wanted must be kept.
 void Statements::protect(Symbol local) {
@@ -145,17 +147,44 @@ void Statements::protect(Symbol local) {
   }
 }
 
+// A function that only closes over cells may be made later: nothing sees when it is. The hidden
+// function of type parameters is made after the defaults that are passed to it. One with a name
+// will be a statement in front, which what was evaluated before has to stay in front of.
+bool Statements::is_movable(const Entry& entry) const {
+  const ir::Value& value = c_.graph[entry.value];
+  if (value.kind != ValueKind::Instr || entry.uses_left != 1) return false;
+  if (c_.graph.f.is_generated && c_.tree.is(entry.node, ast::Kind::FunctionDef) &&
+      is_identifier(c_.tree.text(c_.tree.as<ast::FunctionDef>(entry.node).name))) {
+    return false;
+  }
+  if (value.op == Op::MakeFunction) return (value.a & ~uint32_t{bytecode::kClosure}) == 0;
+  return value.op == Op::SetFunctionAttribute && value.a == bytecode::kClosure;
+}
+
+// The values of an assignment may be one name's only, to go into the expression: `(n := v)`.
+bool Statements::is_part_of_expression(ValueId id) {
+  const Assignment* assignment = assignment_of(id);
+  return assignment == nullptr ||
+         (assignment->targets.size() == 1 && c_.tree.is(assignment->targets[0], ast::Kind::Name));
+}
+
+// From which entry on everything pending is taken by `ids`, once and in the order of evaluation.
+size_t Statements::first_in_order(std::span<const ValueId> ids) {
+  size_t later = ids.size();
+  for (size_t i = pending_.size(); i-- > 0;) {
+    const Entry& entry = pending_[i];
+    if (entry.reloadable || is_movable(entry)) continue;
+    const auto taken = std::find(ids.begin(), ids.end(), entry.value);
+    const auto place = static_cast<size_t>(taken - ids.begin());
+    if (place >= later || entry.uses_left > 1 || !is_part_of_expression(entry.value)) return i + 1;
+    later = place;
+  }
+  return 0;
+}
+
 std::vector<NodeId> Statements::take_all(std::span<const ValueId> ids) {
   std::vector<size_t> hard;
   bool spill = false;
-  // A function that only closes over cells may be made later: nothing sees when it is. The hidden
-  // function of type parameters is made after the defaults that are passed to it.
-  const auto is_movable = [&](const Entry& entry) {
-    const ir::Value& value = c_.graph[entry.value];
-    if (value.kind != ValueKind::Instr || entry.uses_left != 1) return false;
-    if (value.op == Op::MakeFunction) return (value.a & ~uint32_t{bytecode::kClosure}) == 0;
-    return value.op == Op::SetFunctionAttribute && value.a == bytecode::kClosure;
-  };
   size_t place = pending_.size() - std::min(ids.size(), pending_.size());
   for (const ValueId id : ids) {
     if (c_.materialized.count(id)) continue;
@@ -165,10 +194,7 @@ std::vector<NodeId> Statements::take_all(std::span<const ValueId> ids) {
     const Entry& entry = pending_[at];
     if (entry.reloadable || is_movable(entry)) continue;
     if (!hard.empty() && at <= hard.back()) spill = true;
-    const Assignment* assignment = assignment_of(id);
-    const bool walrus = assignment && assignment->targets.size() == 1 &&
-                        c_.tree.is(assignment->targets[0], ast::Kind::Name);
-    if (assignment && !walrus) spill = true;
+    if (!is_part_of_expression(id)) spill = true;
     if (entry.uses_left > 1) spill = true;
     hard.push_back(at);
   }
@@ -182,8 +208,8 @@ std::vector<NodeId> Statements::take_all(std::span<const ValueId> ids) {
         spill = true;
       }
     }
-    // All of it: what lies below was evaluated before.
-    if (spill) spill_from(0);
+    // What lies below was evaluated before.
+    if (spill) spill_until(first_in_order(ids));
   }
   std::vector<NodeId> nodes;
   nodes.reserve(ids.size());
@@ -200,7 +226,7 @@ std::vector<NodeId> Statements::take_all(std::span<const ValueId> ids) {
       const ir::Value& value = c_.graph[id];
       const bool constant = value.op == Op::LoadConst || value.op == Op::LoadClosure ||
                             value.op == Op::LoadAssertionError || value.op == Op::LoadBuildClass ||
-                            value.op == Op::LoadCommonConstant;
+                            value.op == Op::LoadCommonConstant || value.steady;
       if (value.kind == ValueKind::Instr && constant) {
         nodes.push_back(remake(id));
         continue;
@@ -315,7 +341,7 @@ std::vector<NodeId> Statements::take_list() {
 }
 
 void Statements::append(NodeId statement) {
-  spill_from(0);
+  spill_all();
   list_.push_back(statement);
 }
 
@@ -478,6 +504,12 @@ bool Statements::is_constant_slice(ValueId id) const {
 void Statements::expression(std::span<const ValueId> items, size_t i) {
   const ValueId id = items[i];
   const ir::Value value = c_.graph[id];
+  if (value.steady) {
+    for (const ValueId operand : operands(id)) {
+      take_all(std::array<ValueId, 1>{c_.graph.resolve(operand)});
+    }
+    return push(id, {}, true);
+  }
   switch (value.op) {
     case Op::LoadConst:
     case Op::LoadFast:

@@ -147,7 +147,10 @@ class Statements {
   ast::NodeId unreachable_element(Op container, std::vector<ast::NodeId>& tests, ast::Where at);
 
   std::vector<ast::NodeId> take_all(std::span<const ValueId> ids);
-  void spill_from(size_t index);
+  bool is_movable(const Entry& entry) const;
+  bool is_part_of_expression(ValueId id);
+  size_t first_in_order(std::span<const ValueId> ids);
+  void spill_until(size_t end);
   void spill_entry(Entry& entry);
   void protect(Symbol local);
   void push(ValueId id, ast::NodeId node, bool reloadable);

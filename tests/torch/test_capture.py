@@ -69,7 +69,7 @@ def test_exception_of_ours_never_reaches_the_program(several, torch, tmp_path, m
 
 
 def test_unproven_code_does_not_run_and_the_file_says_so(several, torch, tmp_path, monkeypatch):
-    def unproven(code, tag):
+    def unproven(code, tag, *context):
         return rewriting.Rewriting(
             code, "def plain(x):\n    return 3", Verdict("unproven", "a test")
         )
