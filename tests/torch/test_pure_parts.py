@@ -6,7 +6,7 @@ import importlib
 import logging
 
 import pytest
-from pellucid.torch import local_names, names
+from pellucid.torch import compat, local_names, names
 from pellucid.torch.dump import is_python, valid
 from pellucid.torch.events import Break, CompileKey, Place
 from pellucid.torch.full_code import _signature, full_code_text
