@@ -250,3 +250,12 @@ def test_autocast_dtypes_count_only_where_autocast_is_on():
     assert guard_checks._settings(off) == guard_checks._settings(other)
     on = {"autocast_state": {"enabled": [True], "dtype": [5]}, "grad_mode": True}
     assert guard_checks._settings(on) != guard_checks._settings(other)
+
+
+def test_an_attribute_that_does_not_answer_is_none():
+    class Broken:
+        def __getattr__(self, name):
+            raise TypeError(name)
+
+    assert guard_checks.NO_HASATTR(Broken(), "a")
+    assert not guard_checks.NO_HASATTR("", "join")
