@@ -16,7 +16,9 @@ constexpr size_t kDeepest = 4000;
 }  // namespace
 
 Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
-    : graph_(graph), tree_(tree), context_{graph, tree, expressions, {}, {}, {}, {}, {}, {}, 0} {
+    : graph_(graph),
+      tree_(tree),
+      context_{graph, tree, expressions, {}, {}, {}, {}, {}, {}, {}, 0} {
   std::unordered_set<ValueId> star_ends;
   for (const HandlerInfo& info : graph.handlers) {
     if (info.kind == HandlerKind::ExceptStar) star_ends.insert(info.exit);
@@ -61,6 +63,11 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
   for (const BlockId id : graph.order()) {
     for (const ValueId item : graph[id].items) {
       const ir::Value& value = graph[item];
+      if (value.kind == ValueKind::Instr && value.op == Op::Pop && value.b == 0) {
+        const ValueId what = graph.resolve(graph.f.operands(value)[0]);
+        if (graph[what].kind == ValueKind::Instr && graph[what].uses == 1)
+          context_.dropped.insert(what);
+      }
       const bool fills =
           value.kind == ValueKind::Instr && value.a > 1 &&
           (value.op == Op::ListAppend || value.op == Op::SetAdd || value.op == Op::MapAdd);

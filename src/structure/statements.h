@@ -39,6 +39,7 @@ struct FunctionContext {
   std::unordered_set<ValueId> iterators;                  // GetIter values that a loop consumes
   std::unordered_set<ValueId> accumulators;               // containers that comprehensions fill
   std::unordered_map<ast::NodeId, ast::NodeId> subjects;  // first match_case -> subject
+  std::unordered_set<ValueId> dropped;                    // all that happens to them is a Pop
   uint32_t temporaries = 0;
   std::vector<Symbol> made = {};  // names that were thought out
 
@@ -152,6 +153,7 @@ class Statements {
   size_t first_in_order(std::span<const ValueId> ids);
   void spill_until(size_t end);
   void spill_entry(Entry& entry);
+  void settle_dropped();
   void protect(Symbol local);
   void push(ValueId id, ast::NodeId node, bool reloadable);
   size_t find(ValueId id, size_t guess = ~size_t{0}) const;
