@@ -38,7 +38,7 @@ demo: $(BUILD)/.stamp $(STAMPS)/torch
 
 ## make test     everything: the C++ stages, the decompiler on every Python found, the PyTorch side
 test: $(BUILD)/.stamp $(STAMPS)/test $(STAMPS)/torch-if-pinned build/asan/.stamp build/node/.stamp \
-      build/hosts/.stamp build/matrix/.stamp
+      build/hosts/.stamp
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 ## make test-cpp the C++ stage tests alone
@@ -174,16 +174,6 @@ build/asan/.stamp: $(STAMPS)/tools $(SOURCES)
 # The extension on every other Python found, linked with the core that is already built.
 build/hosts/.stamp: $(BUILD)/.stamp tools/hosts.py
 	@$(BIN)/python tools/hosts.py --core $(BUILD) --out build/hosts
-	@touch $@
-
-# The second pinned pair of Python and torch, where there is that Python, and where torch is tested
-# at all: on other machines it is left out with the first.
-build/matrix/.stamp: $(BUILD)/.stamp tools/matrix.py tools/hollow.py
-	@mkdir -p build/matrix
-	@if [ -n "$(TORCH)" ]; then \
-	  echo "make: installing PyTorch for the second pair"; \
-	  $(BIN)/python tools/matrix.py --core $(BUILD) --install --only 3.13+2.15.0; \
-	fi
 	@touch $@
 
 # CPython 3.14 as an npm package; without node its tests are skipped.
