@@ -18,6 +18,14 @@ Symbol FunctionContext::fresh_name(const char* stem) {
   }
 }
 
+void FunctionContext::check_kept(ValueId id) const {
+  const auto kept = kept_in.find(id);
+  if (analysis == nullptr || kept == kept_in.end()) return;
+  const BlockId there = kept->second;
+  if (there.valid() && here.valid() && (there == here || analysis->dominates(there, here))) return;
+  throw NotStructured("a value that is kept on some ways only", graph[id].offset);
+}
+
 std::span<const ValueId> Statements::operands(ValueId id) const { return c_.graph.f.operands(id); }
 
 NodeId Statements::name(Symbol symbol, ast::Where where) {
@@ -72,6 +80,8 @@ void Statements::forget_adopted() {
 
 void Statements::push(ValueId id, NodeId node, bool reloadable) {
   if (reloadable && c_.graph[id].uses == 0) return;
+  // It is computed once more, in another copy of its block.
+  if (c_.kept_as.count(id)) c_.materialized.erase(id);
   pending_.push_back({id, node, std::max(1u, c_.graph[id].uses), reloadable, false});
 }
 
@@ -101,7 +111,9 @@ const char* stem_of(const ir::Value& value) {
 }  // namespace
 
 void Statements::spill_entry(Entry& entry) {
-  const Symbol temporary = c_.fresh_name(stem_of(c_.graph[entry.value]));
+  Symbol& temporary = c_.kept_as[entry.value];
+  if (!temporary.valid()) temporary = c_.fresh_name(stem_of(c_.graph[entry.value]));
+  c_.kept_in[entry.value] = c_.here;
   const ast::Where at = where(entry.value);
   NodeId node = entry.reloadable ? remake(entry.value) : entry.node;
   node = hoist_literals(node);
@@ -116,14 +128,17 @@ void Statements::spill_entry(Entry& entry) {
 }
 
 void Statements::spill_from(size_t index) {
-  const auto hard = [](const Entry& entry) { return !entry.reloadable; };
+  // What is about to be assigned stays in its place.
+  const auto hard = [&](const Entry& entry) {
+    return !entry.reloadable || assignment_of(entry.value) != nullptr;
+  };
   if (std::none_of(pending_.begin() + static_cast<ptrdiff_t>(index), pending_.end(), hard)) return;
   std::vector<Entry> kept(pending_.begin(), pending_.begin() + static_cast<ptrdiff_t>(index));
   for (size_t i = index; i < pending_.size(); ++i) {
-    if (pending_[i].reloadable) {
-      kept.push_back(pending_[i]);
-    } else {
+    if (hard(pending_[i])) {
       spill_entry(pending_[i]);
+    } else {
+      kept.push_back(pending_[i]);
     }
   }
   pending_ = std::move(kept);
@@ -163,9 +178,9 @@ std::vector<NodeId> Statements::take_all(std::span<const ValueId> ids) {
     if (at == pending_.size()) continue;
     place = at + 1;
     const Entry& entry = pending_[at];
-    if (entry.reloadable || is_movable(entry)) continue;
-    if (!hard.empty() && at <= hard.back()) spill = true;
     const Assignment* assignment = assignment_of(id);
+    if ((entry.reloadable && assignment == nullptr) || is_movable(entry)) continue;
+    if (!hard.empty() && at <= hard.back()) spill = true;
     const bool walrus = assignment && assignment->targets.size() == 1 &&
                         c_.tree.is(assignment->targets[0], ast::Kind::Name);
     if (assignment && !walrus) spill = true;
@@ -178,7 +193,8 @@ std::vector<NodeId> Statements::take_all(std::span<const ValueId> ids) {
     for (size_t i = hard[0]; i < pending_.size() && !spill; ++i) {
       if (next < hard.size() && hard[next] == i) {
         ++next;
-      } else if (!pending_[i].reloadable && !is_movable(pending_[i])) {
+      } else if (!is_movable(pending_[i]) &&
+                 (!pending_[i].reloadable || assignment_of(pending_[i].value) != nullptr)) {
         spill = true;
       }
     }
@@ -192,6 +208,7 @@ std::vector<NodeId> Statements::take_all(std::span<const ValueId> ids) {
   for (const ValueId id : ids) {
     const auto known = c_.materialized.find(id);
     if (known != c_.materialized.end()) {
+      c_.check_kept(id);
       nodes.push_back(name(known->second, where(id)));
       continue;
     }
@@ -325,6 +342,9 @@ void Statements::pass(const ir::Edge& edge) {
   for (size_t p = 0; p < params.size(); ++p) {
     const ValueId arg = c_.graph.resolve(edge.args[p]);
     const ValueKind kind = c_.graph[arg].kind;
+    if (kind == ValueKind::Exception && c_.graph[params[p]].uses > 0) {
+      throw NotStructured("an exception that is one of several values", c_.graph[arg].offset);
+    }
     if (kind == ValueKind::Null || kind == ValueKind::Exception || arg == params[p]) continue;
     moves.push_back({params[p], arg});
   }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "ast/tree.h"
+#include "structure/analysis.h"
 #include "structure/expressions.h"
 #include "structure/graph.h"
 
@@ -41,8 +42,17 @@ struct FunctionContext {
   std::unordered_map<ast::NodeId, ast::NodeId> subjects;  // first match_case -> subject
   uint32_t temporaries = 0;
   std::vector<Symbol> made = {};  // names that were thought out
+  // Where statements are nested as control flows, the block that they are of. Invalid: they stand
+  // on one of the ways out of a block.
+  BlockId here = {};
+  const Analysis* analysis = nullptr;                 // of the blocks, where they are nested
+  std::unordered_map<ValueId, Symbol> kept_as = {};   // temporaries, once they were made
+  std::unordered_map<ValueId, BlockId> kept_in = {};  // and where they were assigned last
 
   Symbol fresh_name(const char* stem);
+
+  // Throws unless every way to this place has assigned the temporary of the value, if it is one.
+  void check_kept(ValueId id) const;
 };
 
 class Statements {
