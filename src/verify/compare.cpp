@@ -147,7 +147,7 @@ class Comparison {
     verdict.offset_b = difference->offset_b;
   }
 
-  // Whether B has temporaries where they are not allowed, or where the program could list them.
+  // Whether B has temporaries where the program could list them.
   bool extra_locals(const Frame& frame, const flow::Graph& a, const flow::Graph& b,
                     CodeVerdict& verdict) {
     std::string extra;
@@ -156,14 +156,10 @@ class Comparison {
       const Name name = values_.name(Side::B, instr.symbol());
       if (frame.owners[frame.slot(name)] != Frame::kOnlyB) continue;
       extra = values_.text(name);
-      verdict.offset_b = instr.offset;
       break;
     }
+    verdict.offset_b = 0;
     if (extra.empty()) return false;
-    if (!options_.extra_locals) {
-      verdict.reason = "the local " + extra + " is new";
-      return true;
-    }
     for (const flow::Instr& instr : a.instrs) {
       if (instr.op != Op::LoadGlobal && instr.op != Op::LoadName) continue;
       const std::string_view name = values_.text(values_.name(Side::A, instr.symbol()));
@@ -175,7 +171,6 @@ class Comparison {
       verdict.offset_a = instr.offset;
       return true;
     }
-    verdict.offset_b = 0;
     return false;
   }
 

@@ -55,7 +55,8 @@ struct Options {
   bool ignore_qualname = false;
   bool ignore_future_flags = false;
   bool ignore_name = false;   // a name that is no identifier was renamed
-  bool extra_locals = false;  // b may have more locals than a (temporaries)
+  // b's own locals (temporaries) may keep objects longer than a does, and a's may be missing.
+  bool extra_locals = false;
   // b will run with a's opaque constants bound to globals of their names.
   bool bound_globals = false;
   // Walk the graphs even where they are identical (for tests).
