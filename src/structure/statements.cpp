@@ -133,6 +133,13 @@ void Statements::spill_from(size_t index) {
     return !entry.reloadable || assignment_of(entry.value) != nullptr;
   };
   if (std::none_of(pending_.begin() + static_cast<ptrdiff_t>(index), pending_.end(), hard)) return;
+  if (!assignments_.empty()) {
+    for (size_t i = index; i < pending_.size(); ++i) {
+      const size_t place = protect_targets(i);
+      index -= std::min(index, i - place);
+      i = place;
+    }
+  }
   std::vector<Entry> kept(pending_.begin(), pending_.begin() + static_cast<ptrdiff_t>(index));
   for (size_t i = index; i < pending_.size(); ++i) {
     if (hard(pending_[i])) {
@@ -146,18 +153,55 @@ void Statements::spill_from(size_t index) {
 
 void Statements::spill_all() { spill_from(0); }
 
-// Before a local changes: what was loaded from it and is still wanted must be kept.
-void Statements::protect(Symbol local) {
-  for (size_t i = 0; i < pending_.size();) {
-    const ir::Value& value = c_.graph[pending_[i].value];
-    if (pending_[i].reloadable && value.op == Op::LoadFast && value.symbol() == local) {
-      // Everything that was evaluated before it and is pending goes first.
-      spill_entry(pending_[i]);
-      pending_.erase(pending_.begin() + static_cast<ptrdiff_t>(i));
+bool Statements::is_load_of(const Entry& entry, Symbol local) const {
+  const ir::Value& value = c_.graph[entry.value];
+  return entry.reloadable && value.op == Op::LoadFast && value.symbol() == local &&
+         assignment_of(entry.value) == nullptr;
+}
+
+// Before a local changes: what was loaded from it and is still wanted must be kept. Of what is
+// pending between the two places only; returns how many entries that were.
+size_t Statements::protect(Symbol local, size_t begin, size_t end) {
+  size_t count = 0;
+  for (size_t i = begin; i < std::min(end - std::min(end, count), pending_.size());) {
+    if (!is_load_of(pending_[i], local)) {
+      ++i;
       continue;
     }
-    ++i;
+    Entry entry = pending_[i];
+    pending_.erase(pending_.begin() + static_cast<ptrdiff_t>(i));
+    spill_entry(entry);
+    ++count;
   }
+  return count;
+}
+
+// Before the assignment of the value at `index` takes its place among the statements: what was
+// loaded below it was loaded before. Returns where the value is then.
+size_t Statements::protect_targets(size_t index) {
+  const Assignment* assignment = assignment_of(pending_[index].value);
+  if (assignment == nullptr) return index;
+  const std::vector<NodeId> targets = assignment->targets;
+  for (const NodeId target : targets) {
+    if (!c_.tree.is(target, ast::Kind::Name)) continue;
+    index -= protect(c_.tree.as<ast::Name>(target).id, 0, index);
+  }
+  return index;
+}
+
+// Whether `(local := v)` cannot stand among `ids` where `v` does: a load from below it is not taken
+// before it, or one from above it is.
+bool Statements::reads_out_of_order(std::span<const ValueId> ids, ValueId assigned, size_t at,
+                                    Symbol local) const {
+  for (size_t i = 0; i < pending_.size(); ++i) {
+    if (i == at || !is_load_of(pending_[i], local)) continue;
+    const auto place = std::find_if(ids.begin(), ids.end(), [&](ValueId id) {
+      return id == pending_[i].value || id == assigned;
+    });
+    const bool comes_first = place != ids.end() && *place == pending_[i].value;
+    if (i > at ? comes_first : !comes_first || pending_[i].uses_left > 1) return true;
+  }
+  return false;
 }
 
 std::vector<NodeId> Statements::take_all(std::span<const ValueId> ids) {
@@ -184,6 +228,10 @@ std::vector<NodeId> Statements::take_all(std::span<const ValueId> ids) {
     const bool walrus = assignment && assignment->targets.size() == 1 &&
                         c_.tree.is(assignment->targets[0], ast::Kind::Name);
     if (assignment && !walrus) spill = true;
+    if (walrus && !spill) {
+      const Symbol local = c_.tree.as<ast::Name>(assignment->targets[0]).id;
+      spill = reads_out_of_order(ids, id, at, local);
+    }
     if (entry.uses_left > 1) spill = true;
     hard.push_back(at);
   }

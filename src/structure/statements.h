@@ -159,7 +159,11 @@ class Statements {
   std::vector<ast::NodeId> take_all(std::span<const ValueId> ids);
   void spill_from(size_t index);
   void spill_entry(Entry& entry);
-  void protect(Symbol local);
+  bool is_load_of(const Entry& entry, Symbol local) const;
+  size_t protect(Symbol local, size_t begin = 0, size_t end = ~size_t{0});
+  size_t protect_targets(size_t index);
+  bool reads_out_of_order(std::span<const ValueId> ids, ValueId assigned, size_t at,
+                          Symbol local) const;
   void push(ValueId id, ast::NodeId node, bool reloadable);
   size_t find(ValueId id, size_t guess = ~size_t{0}) const;
   ast::NodeId remake(ValueId id);
@@ -167,6 +171,9 @@ class Statements {
   ast::NodeId hoist_literals(ast::NodeId node);
   void refuse_unstructured(ast::NodeId literal) const;
   Assignment* assignment_of(ValueId id);
+  const Assignment* assignment_of(ValueId id) const {
+    return const_cast<Statements*>(this)->assignment_of(id);
+  }
   ast::Where where(ValueId id) const { return {c_.graph[id].line, c_.graph[id].offset}; }
   std::span<const ValueId> operands(ValueId id) const;
 
