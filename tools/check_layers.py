@@ -50,6 +50,8 @@ THIRD_PARTY = {"rich", "jinja2", "pygments", "torch"}
 # The pure parts: they read plain data and work without torch.
 TORCH_FREE = (
     "pellucid.torch.events",
+    "pellucid.torch.graph_main",
+    "pellucid.torch.graph_needs",
     "pellucid.torch.session",
     "pellucid.torch.findings",
     "pellucid.report",

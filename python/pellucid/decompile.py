@@ -130,7 +130,14 @@ class Decompilation:
             return Verdict("unproven", "recompiled", str(error))
 
     def _verdict_of_live_code(self, code: types.CodeType) -> Verdict:
-        return _verdict(_core.compare_codes(code, self.compile(), extra_locals=True))
+        return _verdict(_core.compare_codes(code, self._recompiled, extra_locals=True))
+
+    @functools.cached_property
+    def _recompiled(self) -> types.CodeType:
+        """What `compile` makes without a file name: the code that the verdict is about."""
+        assert self._code is not None
+        name = f"<pellucid {self._code.co_name}>"
+        return stand_in(self.source, self._code, name, self.renamed, self.globals)
 
     def compile(self, filename: Optional[str] = None) -> types.CodeType:
         """Return a code object that may stand in for the original.
@@ -149,8 +156,9 @@ class Decompilation:
             )
             assert isinstance(code, types.CodeType)
             return code
-        name = filename or f"<pellucid {self._code.co_name}>"
-        return stand_in(self.source, self._code, name, self.renamed, self.globals)
+        if not filename:
+            return self._recompiled
+        return stand_in(self.source, self._code, filename, self.renamed, self.globals)
 
 
 def _verdict(

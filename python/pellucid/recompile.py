@@ -119,26 +119,23 @@ def _context(original: CodeType) -> List[str]:
     todo = [original]
     for code in todo:
         todo += [const for const in code.co_consts if isinstance(const, CodeType)]
-        instructions = list(dis.get_instructions(code))
-        for first, then in zip(instructions, instructions[1:]):
-            if first.opname != "LOAD_GLOBAL":
+        # Not `dis`: that prints every constant, and Dynamo's may be whole modules' dictionaries.
+        units = list(_units(code.co_code))
+        for first, then in zip(units, units[1:]):
+            if first.op != dis.opmap["LOAD_GLOBAL"]:
                 continue
-            if then.opname in ("LOAD_ATTR", "LOAD_METHOD"):
-                by_method = then.opname == "LOAD_METHOD" or (
-                    sys.version_info >= (3, 12) and bool((then.arg or 0) & 1)
+            name, does = code.co_names[first.arg >> 1], dis.opname[then.op]
+            if does in ("LOAD_ATTR", "LOAD_METHOD"):
+                by_method = does == "LOAD_METHOD" or (
+                    sys.version_info >= (3, 12) and bool(then.arg & 1)
                 )
-                name = str(first.argval)
                 imported[name] = imported.get(name, True) and not by_method
-            plain_super = plain_super or (first.argval == "super" and _is_call(first))
+            # As a call leaves room for a NULL, and LOAD_SUPER_ATTR's operand does not.
+            plain_super = plain_super or (name == "super" and bool(first.arg & 1))
     statements = [
         f"import {name}" for name, is_it in imported.items() if is_it and name.isidentifier()
     ]
     return statements + ["super"] * plain_super
-
-
-def _is_call(load: dis.Instruction) -> bool:
-    """Say whether a LOAD_GLOBAL makes room for a call, as LOAD_SUPER_ATTR's operand does not."""
-    return bool((load.arg or 0) & 1)
 
 
 def _find(module: CodeType) -> CodeType:

@@ -65,13 +65,18 @@ void fold_stop_iteration_wrapper(Regions& regions) {
 }
 
 // A branch that cannot raise belongs to what it tests. In 3.13+ no branch can, as TO_BOOL is an
-// instruction of its own there, and the compiler loses some branches from their regions.
+// instruction of its own there, and the compiler loses some branches from their regions. So does
+// the jump back that 3.12+ writes behind a branch that would have to jump back itself.
 void protect_branches(Regions& regions, bool tests_raise) {
   for (uint32_t i = 1; i < regions.instrs.size(); ++i) {
     const Op op = regions.instrs[i].op;
     const bool tests = op == Op::BranchTrue || op == Op::BranchFalse;
     const bool free = op == Op::BranchNone || op == Op::BranchNotNone || (tests && !tests_raise);
-    if (free && !control_of(regions.instrs[i - 1])) regions.cover[i] = regions.cover[i - 1];
+    const auto before = control_of(regions.instrs[i - 1]);
+    if (free && !before) regions.cover[i] = regions.cover[i - 1];
+    const bool is_part = before && before->jumps && before->falls && op == Op::Jump &&
+                         regions.instrs[i].a <= i && regions.cover[i] == kNoRegion;
+    if (is_part) regions.cover[i] = regions.cover[i - 1];
   }
 }
 

@@ -466,18 +466,22 @@ class Lifter {
   }
 
   // Where an outer loop's iterator was still a phi, dropping it looked like an expression
-  // statement.
+  // statement, or like nothing at all.
   void mark_dropped_iterators() {
     std::vector<uint8_t> is_iterator(out_.values.size(), 0);
     for (const Block& block : out_.blocks) {
       if (block.exit == ExitKind::ForIter) is_iterator[block.operands[0].index()] = 1;
     }
-    for (const Block& block : out_.blocks) {
-      for (const ValueId item : block.items) {
+    for (Block& block : out_.blocks) {
+      std::erase_if(block.items, [&](ValueId item) {
         Value& value = out_[item];
-        const bool drops = value.kind == ValueKind::Instr && value.op == Op::Pop && value.b == 0;
-        if (drops && is_iterator[out_.operands(item)[0].index()]) value.b = 1;
-      }
+        if (value.kind != ValueKind::Instr || value.op != Op::Pop) return false;
+        const bool again = value.b == kPopAgain;
+        if (value.b != 0 && !again) return false;
+        const bool is_drop = is_iterator[out_.operands(item)[0].index()] != 0;
+        if (is_drop) value.b = 1;
+        return again && !is_drop;
+      });
     }
   }
 

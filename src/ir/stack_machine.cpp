@@ -82,8 +82,12 @@ void StackMachine::discard(const bytecode::Instr& instr) {
       value.kind == ValueKind::Null || value.kind == ValueKind::Exception ||
       (value.kind == ValueKind::Instr && (value.op == Op::LoadConst || value.op == Op::BeforeWith ||
                                           value.op == Op::BeforeAsyncWith));
-  if (copied || silent || (marks & kUsed)) return;
-  emit(instr, {id});
+  if (copied || silent) return;
+  // What another way has dropped may turn out to be the iterator of a loop around this one.
+  if ((marks & kUsed) && value.kind != ValueKind::Phi) return;
+  bytecode::Instr pop_again = instr;
+  if (marks & kUsed) pop_again.b = kPopAgain;
+  emit(pop_again, {id});
 }
 
 void StackMachine::call(const bytecode::Instr& instr, uint32_t extra) {

@@ -12,6 +12,10 @@ namespace pellucid::ir {
 // The value with this id is the NULL of every Function.
 inline constexpr ValueId kNull{0u};
 
+// The `b` of a Pop of a value that was used before. It says something only if that turns out to be
+// the iterator of a loop.
+inline constexpr uint32_t kPopAgain = 4;
+
 class StackMachine {
  public:
   // `used` marks values that something has used so far (kUsed), and iterators of loops (kIterator).

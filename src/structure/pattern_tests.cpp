@@ -209,6 +209,13 @@ bool PatternReader::take_apart(ValueId item) {
     return true;
   }
   if (v.op == Op::BuildMap && v.a == 0) {
+    // Other dicts without keys belong to the body.
+    const auto& items = g_[at_.block].items;
+    const auto next = std::find(items.begin(), items.end(), item) + 1;
+    if (next == items.end() || !is_op(*next, Op::DictUpdate) || operand(*next, 0) != item ||
+        !pattern_of(operand(*next, 1))) {
+      return false;
+    }
     rest_map_ = item;
     return true;
   }

@@ -16,10 +16,15 @@ class Matches {
   void run() {
     const size_t known = g_.size();
     bool changed = false;
-    // In the order of the code, and then the bodies that have been cut off.
-    for (size_t i = 0; i < g_.size(); ++i) {
-      const BlockId id(i);
-      if ((i >= known || g_.reachable(id)) && read_.count(id) == 0) changed |= fold(id);
+    size_t cut_off = known;  // the first body of a case that has not been looked at
+    const auto look_at = [&](BlockId id) {
+      if (read_.count(id) == 0) changed |= fold(id);
+    };
+    // In the order of the code. A body may start with a `match` of its own, and its first case has
+    // to be found before those behind it, which go on with its subject.
+    for (size_t i = 0; i < known; ++i) {
+      if (g_.reachable(BlockId(i))) look_at(BlockId(i));
+      for (; cut_off < g_.size(); ++cut_off) look_at(BlockId(cut_off));
     }
     if (changed) g_.recompute();
   }

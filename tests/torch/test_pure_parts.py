@@ -3,15 +3,16 @@
 import dis
 import doctest
 import importlib
+import logging
 
 import pytest
 from pellucid.torch import guards, names
 from pellucid.torch.dump import is_python, valid
 from pellucid.torch.events import Break, CompileKey, Place
 from pellucid.torch.full_code import _signature, full_code_text
-from pellucid.torch.hooks import parse_trace
 from pellucid.torch.rewrite import disassembly, same_instructions
 from pellucid.torch.session import write_atomic
+from pellucid.torch.trace import Listeners, TraceHandler, parse_trace
 from pellucid.torch.user_lines import annotate
 
 MODULES = [
@@ -22,8 +23,8 @@ MODULES = [
     "guard_checks",
     "dump",
     "full_code",
-    "hooks",
     "rewrite",
+    "trace",
     "user_lines",
 ]
 
@@ -122,6 +123,27 @@ def test_trace_records_without_an_event_are_ignored():
     record = parse_trace({"artifact": {"name": "n"}, "compiled_autograd_id": 2}, "p")
     assert record is not None
     assert (record.kind, record.compile_id, record.payload) == ("artifact:n", "!2", "p")
+
+
+def test_unwanted_events_are_not_made_unless_another_handler_listens():
+    seen = []
+    log = logging.Logger("trace")
+    log.handlers = Listeners([TraceHandler(lambda record: seen.append(record.kind))])
+
+    def trace_structured(name, metadata_fn=dict, *, payload_fn=lambda: None):
+        if log.handlers:
+            metadata = {name: metadata_fn(), "frame_id": 0, "frame_compile_id": 0}
+            log.debug("", extra={"metadata": metadata, "payload": payload_fn()})
+
+    made = []
+    trace_structured("dynamo_start")
+    trace_structured("chromium_event", payload_fn=lambda: made.append(1))
+    trace_structured("artifact", lambda: {"name": "f_ORIGINAL_BYTECODE"})
+    trace_structured("artifact", lambda: {"name": "mine"})
+    assert seen == ["dynamo_start", "artifact:mine"] and not made
+    log.addHandler(logging.NullHandler())
+    trace_structured("chromium_event", payload_fn=lambda: made.append(1))
+    assert made and bool(log.handlers)
 
 
 def test_graph_break_title():

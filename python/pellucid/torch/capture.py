@@ -19,6 +19,7 @@ from .dump import (
     graph_name,
     graph_text,
     inductor_stage,
+    named_class,
     transformed_name,
     transformed_text,
 )
@@ -34,9 +35,12 @@ from .events import (
     Started,
 )
 from .full_code import full_code_name, full_code_text
+from .fx_meta import describe
+from .graph_needs import needs_of_text
 from .index import index_text
 from .rewrite import Rewriting, rewrite
 from .session import INDEX, RECORD, Session
+from .trace import UNREADABLE, TraceRecord
 from .user_lines import annotate
 
 _STAGE_OF_EVENT: Mapping[str, str] = {
@@ -93,6 +97,8 @@ class Capture:
 
     def close(self, session: Session) -> None:
         """Stop recording into a session; the last one removes the hooks."""
+        with session.guard("running graphs from their files"):
+            session.settle()
         self.run_programs()
         with self._lock:
             self._unloaded = [entry for entry in self._unloaded if entry[0] is not session]
@@ -133,17 +139,20 @@ class Capture:
                 with session.guard(f"dumping {original.co_name}"):
                     code = _frame(session, compile_id, original, transformed, session is inner)
                     replacement = code if session is inner else replacement
+                with session.guard(f"running the graphs of {original.co_name}"):
+                    session.settle(session.key(compile_id))
         return replacement
 
-    def _on_trace(self, record: hooks.TraceRecord) -> None:
+    def _on_trace(self, record: TraceRecord) -> None:
         if getattr(self._busy, "now", False):
             return  # what our own work makes torch log is no part of the program
         self._busy.now = True
         try:
             self.run_programs()
-            for session in self._open_sessions():
+            sessions = self._open_sessions()
+            for session in sessions:
                 with session.guard(f"reading torch's trace event {record.kind}"):
-                    program = on_record(session, record)
+                    program = on_record(session, record, session is sessions[-1])
                     if program is not None:
                         with self._lock:
                             self._unloaded.append((session, *program))
@@ -210,13 +219,14 @@ def _text(
 # -- the structured trace --------------------------------------------------------------------------
 
 
-def on_record(session: Session, record: hooks.TraceRecord) -> tuple[Graph, str] | None:
+def on_record(session: Session, record: TraceRecord, runs: bool) -> tuple[Graph, str] | None:
     """Make events, and graph files, of one record of the structured trace.
 
-    Returns a program of Inductor's with the path of its own file, from which torch will load it.
+    Where several captures are open, ``runs`` is true for the one whose files are to run.  Returns a
+    program of Inductor's with the path of its own file, from which torch will load it.
     """
     kind, payload = record.kind, record.payload
-    if kind == hooks.UNREADABLE:
+    if kind == UNREADABLE:
         session.problem("an event of torch's trace", str(record.data))
         return None
     if kind == "dynamo_start":
@@ -224,11 +234,11 @@ def on_record(session: Session, record: hooks.TraceRecord) -> tuple[Graph, str] 
         return None
     key = session.key(record.compile_id)
     if kind in _STAGE_OF_EVENT and payload is not None:
-        _graph(session, key, _STAGE_OF_EVENT[kind], kind, payload)
+        _graph(session, key, _STAGE_OF_EVENT[kind], kind, named_class(payload), runs)
     elif kind == "inductor_output_code" and payload is not None:
-        program = _graph(session, key, inductor_stage(payload), kind, payload)
+        program = _graph(session, key, inductor_stage(payload), kind, payload, runs)
         path = record.data.get("file_path") if isinstance(record.data, dict) else None
-        return None if path is None else (program, str(path))
+        return None if path is None or not runs else (program, str(path))
     elif kind == "artifact:dynamo_graph_break_reason" and payload is not None:
         event = Break(key, payload)
         if event not in session.of(Break):  # an attempt that starts over breaks at the same place
@@ -238,22 +248,35 @@ def on_record(session: Session, record: hooks.TraceRecord) -> tuple[Graph, str] 
     elif kind == "compilation_metrics" and isinstance(record.data, dict):
         values = {k: record.data[k] for k in _STABLE_METRICS if record.data.get(k) is not None}
         session.record(Metrics(key, values))
+        session.settle(key)  # a compile that failed makes no frame
     return None
 
 
-def _graph(session: Session, key: CompileKey, stage: str, kind: str, text: str) -> Graph:
+def _graph(
+    session: Session, key: CompileKey, stage: str, kind: str, text: str, runs: bool
+) -> Graph:
     module = hooks.emitted_graph(kind)
     # Several graphs of one stage in one compile are told apart by a number; torch starting an
     # attempt over makes the same graph again, which replaces the first.
     name = graph_name(key, stage)
     if stage != "captured":
         name = session.claim(name, (key, stage, text))
-    event = Graph(key, stage, name, text)
+    needs = None
+    with session.guard(f"describing the inputs of {name}"):
+        needs = needs_of_text(text, _sizes(session, key)) if module is None else describe(module)
+    event = Graph(key, stage, name, text, needs)
     session.write(name, graph_text(event))
     session.record(event)
-    if module is not None:
+    if module is not None and runs:
         graph_files.follow(session, event, module)
     return event
+
+
+def _sizes(session: Session, key: CompileKey) -> dict[str, int]:
+    """The numbers for which a compile's symbolic sizes stood, from the graph that Dynamo made."""
+    graphs = [g.needs for g in session.of(Graph) if g.key == key and g.needs is not None]
+    values = [value for graph in graphs for value in graph.inputs if value.literal.isdigit()]
+    return {value.symbol: int(value.literal) for value in values if value.symbol}
 
 
 def _place_of(code: CodeType) -> Place:

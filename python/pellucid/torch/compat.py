@@ -66,6 +66,11 @@ TABLE: tuple[Capability, ...] = (
         "graphs do not run from their files",
     ),
     Capability(
+        "without_modes",
+        ("torch.utils._python_dispatch:_disable_current_modes",),
+        "constants in graphs that run by themselves are random",
+    ),
+    Capability(
         "lazy_graph_module",
         ("torch.fx._lazy_graph_module:_LazyGraphModule",),
         "lazily compiled graphs do not run from their files",

@@ -13,12 +13,14 @@ File names (all stable from run to run; ``0_1`` is compile id 0/1):
 
 from __future__ import annotations
 
+import hashlib
 import re
 import warnings
 from typing import Mapping, Sequence
 
 from .closures import wrap
 from .events import Break, CompileKey, Frame, Graph, Place, Recompile, Verdict
+from .graph_main import main_text
 from .names import as_comment, identifier, label, scrub
 from .rewrite import Rewriting, disassembly
 
@@ -40,6 +42,7 @@ _GRAPH_IMPORTS = (
     "from torch import device, inf, nan  # noqa: F401  names that torch.fx prints bare\n"
 )
 _DEF = re.compile(r"^(?:async )?def (\w+)\(", re.MULTILINE)
+_UNNAMED_CLASS = re.compile(r"^class <\w*>\(", re.MULTILINE)
 _AOT_ID = re.compile(r"AOT ID: \['\d+_(forward|backward|inference)'\]")
 
 
@@ -49,6 +52,22 @@ def is_python(text: str) -> bool:
     >>> is_python("x = 1"), is_python("x ="), is_python("nul \\0")
     (True, False, False)
     """
+    # A file is written again when it is known whether it runs; only its first comment is new then.
+    body = _HEAD.sub("", text, count=1)
+    key = hashlib.sha1(body.encode("utf-8", "surrogatepass")).digest()
+    found = _checked.get(key)
+    if found is None:
+        if len(_checked) > 200:
+            _checked.clear()
+        found = _checked[key] = _compiles(body)
+    return found
+
+
+_HEAD = re.compile(r"\A(?:#[^\n\x0c\r]*\n)+")
+_checked: dict[bytes, bool] = {}
+
+
+def _compiles(text: str) -> bool:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -147,6 +166,15 @@ def graph_name(key: CompileKey, stage: str) -> str:
     return f"__compiled_fn_{key.slug}.{stage}.py"
 
 
+def named_class(text: str) -> str:
+    """Give a printed graph's class a name that is one: torch.fx prints ``class <lambda>``.
+
+    >>> named_class("class <lambda>(torch.nn.Module):")
+    'class GraphModule(torch.nn.Module):'
+    """
+    return _UNNAMED_CLASS.sub("class GraphModule(", text, count=1)
+
+
 def inductor_stage(text: str) -> str:
     """Tell which graph Inductor's output is for, by the line that it writes itself."""
     found = _AOT_ID.search(text)
@@ -166,7 +194,11 @@ def graph_text(graph: Graph, runs: bool = False) -> str:
     body = graph.text.strip("\n")
     if graph.is_program:
         return valid(f"{as_comment(head)}\n{body}\n")
-    return valid(f"{as_comment(head)}\n{_GRAPH_IMPORTS}\n\n{scrub(body)}\n")
+    needs = graph.needs
+    imports = _GRAPH_IMPORTS + "".join(f"{line}\n" for line in (needs.imports if needs else ()))
+    text = f"{as_comment(head)}\n{imports}\n\n{scrub(body)}\n"
+    whole = text if needs is None else text + main_text(body, needs)
+    return whole if is_python(whole) else valid(text)
 
 
 # -- summary lines shared by index.md and full code ------------------------------------------------

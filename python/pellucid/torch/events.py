@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from .graph_needs import Needs
 from .names import frame_part, slug
 
 # Marks what a file of the dump holds already, so that the record need not repeat it.
@@ -91,6 +92,8 @@ class Graph:
     stage: str
     file: str
     text: str = field(metadata=IN_FILE)
+    needs: Needs | None = field(default=None, metadata=IN_FILE)
+    """What the graph takes, where it is known: its file then runs by itself."""
 
     @property
     def is_program(self) -> bool:

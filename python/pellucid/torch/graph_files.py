@@ -8,27 +8,52 @@ same function.  So nothing but file and lines can differ, and that is checked, n
 
 from __future__ import annotations
 
-import ast
+import re
 import sys
 import warnings
+import weakref
+from dataclasses import replace
 from types import CodeType
 from typing import Any
 
 from . import hooks
-from .dump import graph_text
+from .dump import graph_text, named_class
 from .events import Graph, GraphRun
 from .rewrite import same_instructions
 from .session import Session
 
+_IMPORT = re.compile(r"^(?:import|from) .*$", re.MULTILINE)
+
 
 def follow(session: Session, event: Graph, graph: Any) -> None:
-    """Let ``graph`` run from the file of ``event`` as soon as, and whenever, torch generates it."""
+    """Let ``graph`` run from the file of ``event`` as soon as, and whenever, torch generates it.
+
+    While a compile goes on torch generates a graph over and over, and for most backends none of
+    these ever runs.  So what is generated then waits for :meth:`Session.settle`.
+    """
+    waiting: dict[int, weakref.ref[Any]] = {}
 
     def generated(module: Any) -> None:
+        number = id(module)
+        if session.settled(event.key):
+            run(module)
+        elif number not in waiting:
+            waiting[number] = weakref.ref(module)
+            session.postpone(event.key, lambda: waited(number))
+
+    def waited(number: int) -> None:
+        module = waiting.pop(number)()
+        if module is not None:
+            run(module)
+
+    def run(module: Any) -> None:
         with session.guard(f"running {event.file}"):
-            run = _swap(session, event, module)
-            if run not in session.of(GraphRun):  # torch generates some graphs several times
-                session.record(run)
+            if session.has_program(event.key):
+                result = GraphRun(event.file, False, "the backend made a program of it")
+            else:
+                result = _swap(session, event, module)
+            if result not in session.of(GraphRun):  # torch generates some graphs several times
+                session.record(result)
 
     # AOTAutograd compiles a copy of the backward graph; copies of others are for torch's own use.
     copies = event.stage == "backward"
@@ -45,10 +70,10 @@ def _swap(session: Session, event: Graph, module: Any) -> GraphRun:
     # graph that has changed otherwise is another one, which the backend made for itself.
     bodies = [event.text]
     if function.__code__.co_varnames[1:2] == ("args_list",):
-        bodies += [hooks.readable(module), str(module.code)]
+        bodies += [named_class(hooks.readable(module)), str(module.code)]
     path = session.path(event.file)
     for body in bodies:
-        text = graph_text(Graph(event.key, event.stage, event.file, body), runs=True)
+        text = graph_text(replace(event, text=body), runs=True)
         code = _forward_code(text, str(path))
         if code is None:
             continue
@@ -107,14 +132,13 @@ def _named_as(code: CodeType, other: CodeType) -> CodeType:
 
 def _forward_code(text: str, filename: str) -> CodeType | None:
     """The code of the outermost ``forward`` in a printed graph."""
+    # CPython compiles a method call on an imported name in another way; torch's own string has no
+    # import, it finds `torch` in its globals.
+    text = _IMPORT.sub("", text)
     try:
-        tree = ast.parse(text, filename)
-        # CPython compiles a method call on an imported name in another way; torch's own string has
-        # no import, it finds `torch` in its globals.
-        tree.body = [n for n in tree.body if not isinstance(n, (ast.Import, ast.ImportFrom))]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            module = compile(tree, filename, "exec", dont_inherit=True)
+            module = compile(text, filename, "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     scopes = [module, *(c for c in module.co_consts if isinstance(c, CodeType))]

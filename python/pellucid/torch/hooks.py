@@ -15,9 +15,10 @@ import sys
 import warnings
 from dataclasses import dataclass
 from types import CodeType, FunctionType
-from typing import Any, Callable, Iterator, Mapping, Optional
+from typing import Any, Callable, Iterator, Optional
 
 from .compat import Capability, Probe
+from .trace import Listeners, TraceHandler, TraceRecord
 
 Remove = Callable[[], None]
 BytecodeHook = Callable[[CodeType, CodeType], Optional[CodeType]]
@@ -102,91 +103,24 @@ def current_compile_id() -> str | None:
 # -- the structured trace --------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class TraceRecord:
-    """One event of torch's structured trace."""
-
-    kind: str
-    """``dynamo_output_graph``, …; for an artifact, ``artifact:`` and its name."""
-    data: Any
-    payload: str | None
-    compile_id: str | None
-    attempt: int
-
-
-UNREADABLE = "pellucid:unreadable"
-_NOT_THE_EVENT = frozenset(
-    [
-        "rank",
-        "compiled_autograd_id",
-        "frame_id",
-        "frame_compile_id",
-        "attempt",
-        "severity",
-        "timestamp",
-        "pathname",
-        "thread",
-        "has_payload",
-        "subgraph_name",
-        "stack",
-        "process_group_size",
-    ]
-)
-
-
-def parse_trace(metadata: Mapping[str, Any], payload: object) -> TraceRecord | None:
-    """Read one record of the structured trace; None for what is no event.
-
-    >>> parse_trace({"dynamo_start": {}, "frame_id": 0, "frame_compile_id": 1}, None)
-    TraceRecord(kind='dynamo_start', data={}, payload=None, compile_id='0/1', attempt=0)
-    """
-    kind = next((key for key in metadata if key not in _NOT_THE_EVENT), None)
-    if kind is None:
-        return None
-    data = metadata[kind]
-    if kind == "artifact" and isinstance(data, dict):
-        kind = f"artifact:{data.get('name')}"
-    frame, compile_, autograd = (
-        metadata.get(key) for key in ("frame_id", "frame_compile_id", "compiled_autograd_id")
-    )
-    compile_id = None if frame is None or compile_ is None else f"{frame}/{compile_}"
-    if autograd is not None:
-        compile_id = f"!{autograd}" + ("" if compile_id is None else f"/{compile_id}")
-    text = payload if isinstance(payload, str) else None
-    return TraceRecord(kind, data, text, compile_id, int(metadata.get("attempt") or 0))
-
-
-class _TraceHandler(logging.Handler):
-    def __init__(self, receive: Callable[[TraceRecord], None]) -> None:
-        super().__init__()
-        self._receive = receive
-        # As an attribute, so that the frame of `emit` itself is invisible.
-        self.emit = _invisible(self._emit)  # type: ignore[method-assign]
-
-    def _emit(self, record: logging.LogRecord) -> None:
-        metadata = getattr(record, "metadata", None)
-        if not isinstance(metadata, dict):
-            return
-        try:
-            event = parse_trace(metadata, getattr(record, "payload", None))
-        except Exception as error:  # torch calls this in the middle of the program's compile
-            event = TraceRecord(UNREADABLE, f"{type(error).__name__}: {error}", None, None, 0)
-        if event is not None:
-            self._receive(event)
-
-
 def add_trace_handler(receive: Callable[[TraceRecord], None]) -> Remove:
-    """Call ``receive`` with each event of the structured trace, in the thread that compiles."""
+    """Call ``receive`` with each event of the structured trace, in the thread that compiles.
+
+    torch makes an event only when somebody listens, and some are dear; those that nobody wants are
+    still not made (:class:`~pellucid.torch.trace.Listeners`).
+    """
     log = _probe.get("trace_log")
     if log is None:
         return no_op
-    handler = _TraceHandler(receive)
+    handler = TraceHandler(receive)
+    # As an attribute, so that the frame of `emit` itself is invisible.
+    handler.emit = _invisible(handler.emit)  # type: ignore[method-assign]
     # In front: torch's own handler takes itself off the list at the first record when no trace
     # directory is set, and logging then skips the handler that stood behind it.
-    log.handlers.insert(0, handler)
+    log.handlers = Listeners([handler, *log.handlers])
 
     def remove() -> None:
-        log.removeHandler(handler)
+        log.handlers = [other for other in log.handlers if other is not handler]
 
     return remove
 
@@ -264,6 +198,7 @@ def leaf_guards(guard_manager: Any) -> Iterator[tuple[str, str]]:
 # nothing else is lost.
 _EMITTER_LOCAL = {
     "dynamo_output_graph": "gm",
+    "aot_joint_graph": "fx_g",
     "aot_forward_graph": "fw_module",
     "aot_inference_graph": "fw_module",
     "aot_backward_graph": "bw_module",
@@ -286,6 +221,30 @@ def emitted_graph(kind: str) -> Any | None:
             if isinstance(found, graph_module):
                 return found
     return None
+
+
+def size_hint(size: Any) -> Any | None:
+    """The number that torch compiled with where a size is symbolic; None when it has none.
+
+    Asking the symbol itself would add a guard to the compile that it belongs to.
+    """
+    node = getattr(size, "node", None)
+    if node is None:
+        return size
+    try:
+        hint = node.hint
+    except Exception:  # known only at run time
+        return None
+    return hint if isinstance(hint, (bool, int, float)) else None
+
+
+def elements(tensor: Any) -> Any | None:
+    """The elements of a real tensor as nested lists, read outside of any tracing that goes on."""
+    without_modes = _probe.get("without_modes")
+    if without_modes is None:
+        return None
+    with without_modes():
+        return tensor.tolist()
 
 
 def readable(graph: Any) -> str:

@@ -8,9 +8,9 @@ shown in ``index.md``, and is reported once when the capture ends; it never reac
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
-import tempfile
 import threading
 import traceback
 import weakref
@@ -26,22 +26,24 @@ SCHEMA = 1
 RECORD = "session.json"
 INDEX = "index.md"
 
+_TEMPORARY = ".pellucid-"
+_numbers = itertools.count()
+
 E = TypeVar("E")
 Listener = Callable[[Any], None]
 
 
 def write_atomic(path: Path, text: str) -> None:
     """Write a file so that a reader sees the old one or the new one, never a part."""
-    handle, temporary = tempfile.mkstemp(prefix=".pellucid-", dir=str(path.parent))
+    # A lone surrogate in a user's string must not cost the file.
+    data = text.encode("utf-8", "backslashreplace")
+    temporary = path.parent / f"{_TEMPORARY}{os.getpid()}-{next(_numbers)}"
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
-            # A lone surrogate in a user's string must not cost the file.
-            stream.write(text.encode("utf-8", "backslashreplace").decode("utf-8"))
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, str(path))
+        temporary.write_bytes(data)
+        os.replace(str(temporary), str(path))
     except BaseException:
         with contextlib.suppress(OSError):
-            os.unlink(temporary)
+            os.unlink(str(temporary))
         raise
 
 
@@ -71,6 +73,8 @@ class Session:
         self._process = os.getpid()
         self._epoch = 0
         self._started: dict[tuple[int, str | None], bool] = {}
+        self._settled: set[CompileKey] = set()
+        self._postponed: dict[CompileKey, list[Callable[[], None]]] = {}
         self._functions: list[weakref.ref[CodeType]] = []
         self._remove_previous()
 
@@ -106,6 +110,25 @@ class Session:
                 self._epoch += 1
             self._started[self._epoch, compile_id] = True
             return CompileKey(compile_id, self._epoch)
+
+    def settled(self, key: CompileKey) -> bool:
+        """Whether Dynamo is done with a compile, so that what is generated now may run."""
+        with self._lock:
+            return key in self._settled or (key.epoch, key.id) not in self._started
+
+    def postpone(self, key: CompileKey, action: Callable[[], None]) -> None:
+        """Do something once a compile is settled."""
+        with self._lock:
+            self._postponed.setdefault(key, []).append(action)
+
+    def settle(self, key: CompileKey | None = None) -> None:
+        """A compile has its result, or all have (None): do what waited for that."""
+        with self._lock:
+            keys = list(self._postponed) if key is None else [key]
+            self._settled.update(keys)
+            waiting = [action for k in keys for action in self._postponed.pop(k, [])]
+        for action in waiting:
+            action()
 
     def problem(self, where: str, what: str, detail: str = "") -> None:
         """Record something that went wrong on our side."""
@@ -151,6 +174,10 @@ class Session:
         """The newest known cache entries of a function."""
         with self._lock:
             return self._caches.get(function, [])
+
+    def has_program(self, key: CompileKey) -> bool:
+        """Whether a compile's graphs have become a program, and so run no more themselves."""
+        return any(graph.is_program and graph.key == key for graph in self.of(Graph))
 
     def running_graphs(self) -> list[Graph]:
         """The graphs and programs that run as Python, from their files.

@@ -1,0 +1,146 @@
+"""The events of torch's structured trace: plain values, read from what its logger sends.
+
+Nothing here imports torch; :mod:`~pellucid.torch.hooks` puts the handler on torch's logger.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from dataclasses import dataclass
+from typing import Any, Callable, List, Mapping
+
+
+@dataclass(frozen=True)
+class TraceRecord:
+    """One event of torch's structured trace."""
+
+    kind: str
+    """``dynamo_output_graph``, …; for an artifact, ``artifact:`` and its name."""
+    data: Any
+    payload: str | None
+    compile_id: str | None
+    attempt: int
+
+
+UNREADABLE = "pellucid:unreadable"
+_NOT_THE_EVENT = frozenset(
+    [
+        "rank",
+        "compiled_autograd_id",
+        "frame_id",
+        "frame_compile_id",
+        "attempt",
+        "severity",
+        "timestamp",
+        "pathname",
+        "thread",
+        "has_payload",
+        "subgraph_name",
+        "stack",
+        "process_group_size",
+    ]
+)
+
+
+def parse_trace(metadata: Mapping[str, Any], payload: object) -> TraceRecord | None:
+    """Read one record of the structured trace; None for what is no event.
+
+    >>> parse_trace({"dynamo_start": {}, "frame_id": 0, "frame_compile_id": 1}, None)
+    TraceRecord(kind='dynamo_start', data={}, payload=None, compile_id='0/1', attempt=0)
+    """
+    kind = next((key for key in metadata if key not in _NOT_THE_EVENT), None)
+    if kind is None:
+        return None
+    data = metadata[kind]
+    if kind == "artifact" and isinstance(data, dict):
+        kind = f"artifact:{data.get('name')}"
+    frame, compile_, autograd = (
+        metadata.get(key) for key in ("frame_id", "frame_compile_id", "compiled_autograd_id")
+    )
+    compile_id = None if frame is None or compile_ is None else f"{frame}/{compile_}"
+    if autograd is not None:
+        compile_id = f"!{autograd}" + ("" if compile_id is None else f"/{compile_id}")
+    text = payload if isinstance(payload, str) else None
+    return TraceRecord(kind, data, text, compile_id, int(metadata.get("attempt") or 0))
+
+
+class TraceHandler(logging.Handler):
+    """Hands each event of the structured trace to ``receive``."""
+
+    def __init__(self, receive: Callable[[TraceRecord], None]) -> None:
+        super().__init__()
+        self._receive = receive
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Receive one record; an exception of ours stays here."""
+        metadata = getattr(record, "metadata", None)
+        if not isinstance(metadata, dict):
+            return
+        try:
+            event = parse_trace(metadata, getattr(record, "payload", None))
+        except Exception as error:  # torch calls this in the middle of the program's compile
+            event = TraceRecord(UNREADABLE, f"{type(error).__name__}: {error}", None, None, 0)
+        if event is not None:
+            self._receive(event)
+
+
+# Events that torch makes in great number or at great cost, and that no file of a dump is made of.
+_UNWANTED = frozenset(
+    [
+        "chromium_event",
+        "describe_source",
+        "describe_storage",
+        "describe_tensor",
+        "dynamo_cpp_guards_str",
+        "dynamo_guards",
+        "str",
+        "guard_added_fast",
+        "create_unbacked_symbol",
+        "expression_created",
+        "propagate_real_tensors_provenance",
+    ]
+)
+_UNWANTED_ARTIFACTS = (
+    "_ORIGINAL_BYTECODE",
+    "_MODIFIED_BYTECODE",
+    "_metadata",
+    "fx_graph_runnable",
+    "inductor_provenance_tracking_node_mappings",
+    "inductor_provenance_tracking_kernel_stack_traces",
+    "inductor_runtime_and_tensor_meta",
+)
+
+
+def wanted(event: str, artifact: str = "") -> bool:
+    """Whether a capture has a use for an event.
+
+    >>> wanted("dynamo_start"), wanted("chromium_event"), wanted("artifact", "f_ORIGINAL_BYTECODE")
+    (True, False, False)
+    """
+    if event == "artifact":
+        return not artifact.endswith(_UNWANTED_ARTIFACTS)
+    return event not in _UNWANTED
+
+
+class Listeners(List[logging.Handler]):
+    """The handlers of torch's trace logger, which is false while nobody wants the next event.
+
+    torch asks ``if trace_log.handlers`` before it makes an event, and what it then makes costs more
+    than all that a capture does with it.  With another handler than ours on the list, and wherever
+    the caller is not the function that is known to ask, this is a list like any other.
+    """
+
+    def __bool__(self) -> bool:
+        if len(self) != 1 or not isinstance(self[0], TraceHandler):
+            return len(self) > 0
+        caller = sys._getframe(1)
+        if caller.f_code.co_name != "trace_structured":
+            return True
+        try:
+            local = caller.f_locals
+            event = local["name"]
+            artifact = local["metadata_fn"]().get("name") if event == "artifact" else ""
+            return wanted(event, str(artifact))
+        except Exception:  # another torch, with other names: then everything is made
+            return True

@@ -1,0 +1,95 @@
+"""Graph files run by themselves, on inputs of the shapes that torch compiled for."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from pellucid.torch import prepare_debug
+from pellucid.torch.events import Graph
+from pellucid.torch.graph_needs import needs_of_text
+
+
+@pytest.fixture
+def graphs(program, dynamo):
+    return program("graphs")
+
+
+RUN_ALL = """
+import runpy, sys
+for path in sys.argv[1:]:
+    print("==", path)
+    runpy.run_path(path, run_name="__main__")
+"""
+
+
+def run_all(session):
+    """Run the graph files in a process without pellucid; return what each stage printed."""
+    graphs = {str(session.path(g.file)): g.stage for g in session.of(Graph) if not g.is_program}
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", RUN_ALL, *graphs],
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd=str(session.directory),
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    printed = {}
+    for line in done.stdout.splitlines():
+        if line.startswith("== "):
+            stage = printed.setdefault(graphs[line[3:]], [])
+        else:
+            stage.append(line)
+    return printed
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_every_stage_of_a_model_runs_by_itself(graphs, torch, tmp_path, backend):
+    with prepare_debug(tmp_path) as session:
+        compiled = torch.compile(graphs.Net(), backend=backend)
+        compiled(torch.ones(3, 4)).sum().backward()
+    printed = run_all(session)
+    assert set(printed) == {"captured", "joint", "forward", "backward"}
+    assert printed["captured"] == ["torch.float32 [3, 2]"]
+    assert printed["forward"][0] == "torch.float32 [3, 2]"
+    assert "torch.float32 [6, 4]" in printed["backward"]
+
+
+def test_symbolic_sizes_get_the_numbers_that_torch_compiled_for(graphs, torch, tmp_path):
+    with prepare_debug(tmp_path) as session:
+        compiled = torch.compile(graphs.scaled, backend="aot_eager", dynamic=True)
+        compiled(torch.ones(7, 2), 5)
+    assert run_all(session)["captured"] == ["torch.float32 [7, 2]"]
+
+
+def test_indices_masks_and_constants_are_in_range(graphs, torch, tmp_path):
+    with prepare_debug(tmp_path) as session:
+        compiled = torch.compile(graphs.indexed, backend="aot_eager")
+        compiled(torch.ones(4, 4).t(), torch.tensor([1, 3]), torch.ones(4, 2) > 0)
+    printed = run_all(session)
+    assert printed["captured"] == ["torch.float32 [4, 2]"]
+    assert printed["inference"] == ["torch.float32 [4, 2]"]
+
+
+def test_graph_inside_a_graph_runs(graphs, torch, tmp_path):
+    with prepare_debug(tmp_path) as session:
+        compiled = torch.compile(graphs.checkpointed, backend="aot_eager")
+        compiled(torch.ones(3, requires_grad=True))
+    assert run_all(session)["captured"] == ["torch.float32 [3]"]
+
+
+def test_text_alone_tells_inputs_and_lists():
+    text = (
+        "class GraphModule(torch.nn.Module):\n"
+        '    def forward(self, a: "Sym(s0)", b: "bf16[2*s0, 4][4, 1]cuda:0", c: "Sym(u0)"):\n'
+        '        m: "i64[3]" = self.mask\n'
+        "        return (b,)\n"
+    )
+    needs = needs_of_text(text, {"s0": 3})
+    a, b, c = needs.inputs
+    assert a.literal == "3"
+    assert (b.tensor.shape, b.tensor.dtype, b.tensor.device) == ((6, 4), "bfloat16", "cuda:0")
+    assert "u0" in c.lacking
+    assert [(value.name, value.tensor.shape) for value in needs.constants] == [("mask", (3,))]
