@@ -12,11 +12,21 @@
 
 namespace pellucid::driver {
 
+// How a body is written, in the order in which the search tries what is not proven.
+enum class Form : uint8_t {
+  Usual,         // as a person would
+  Plain,         // with structure, but with copies left apart and nothing polished
+  Unstructured,  // as a loop over a state
+};
+using Forms = std::vector<Form>;  // by CodeId; what is missing is Usual
+
 struct Options {
   bool keep_lines = false;  // put statements on their original lines where that is possible
   bool force_unstructured =
       false;            // print every function as a state machine (a test of the last resort)
-  bool verify = false;  // lower the tree again and compare (modules only)
+  // Lower the tree again and compare (modules only). What is not proven is tried in other forms.
+  bool verify = false;
+  Forms forms = {};  // to begin with
 };
 
 // Where a line of the printed source comes from.

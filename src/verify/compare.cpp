@@ -58,6 +58,7 @@ class Comparison {
 
   CodeVerdict one(const Todo& todo) {
     CodeVerdict verdict;
+    verdict.code = todo.a;
     verdict.path = todo.path;
     CodePairs pairs;
     try {

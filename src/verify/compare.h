@@ -29,6 +29,7 @@ enum class Tier : uint8_t { None, Recompiled, Relowered };
 // One pair of code objects.
 struct CodeVerdict {
   Status status = Status::Unproven;
+  object::CodeId code;    // of a
   std::string path;       // "<module>/f/<lambda>"
   std::string reason;     // empty unless unproven
   uint32_t offset_a = 0;  // byte offsets of the first place of difference
