@@ -352,7 +352,11 @@ class Assembler:
             return
         self.tell("note", index)
         self.work(block)
-        if block.exit in ("reraise", "match") and not self.here.endswith("e"):
+        # What RERAISE takes away must not be what its own handler keeps.
+        kept = block.handler is not None and block.context.base + len(self.here) <= (
+            block.handler.depth
+        )
+        if block.exit in ("reraise", "match") and (not self.here.endswith("e") or kept):
             # On top again: one that was there, or another.
             self.push("e")
         yes = self.lib.Label()
