@@ -45,11 +45,13 @@ test: $(BUILD)/.stamp $(STAMPS)/test $(STAMPS)/torch-if-pinned build/asan/.stamp
 test-cpp: $(BUILD)/.stamp
 	$(BUILD)/pellucid_tests
 
-## make bench    speed against depyf's decompiler and against compile(), and how time and memory grow
-bench: $(BUILD)/.stamp $(STAMPS)/bench
+## make bench    speed against depyf's decompiler and against compile(), how time and memory grow,
+##               and what passing the guards by saves
+bench: $(BUILD)/.stamp $(STAMPS)/bench $(STAMPS)/torch
 	$(BIN)/python bench/bench_depyf85.py $(BENCH_ARGS)
 	$(BIN)/python bench/bench_library.py
 	$(BIN)/python bench/bench_growth.py
+	$(BIN)/python bench/bench_dispatch.py
 
 ## make fuzz     fuzz everything that takes bytes, FUZZ_SECONDS each (libFuzzer with CXX=clang++)
 FUZZ_SECONDS ?= 60

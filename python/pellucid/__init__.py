@@ -12,8 +12,11 @@ from pellucid.decompile import Decompilation, Verdict, decompile, decompile_ex, 
 from pellucid.errors import CannotStandIn, DecompileError
 
 if TYPE_CHECKING:
+    from pellucid.decompiler import Decompiler
     from pellucid.torch import (  # type: ignore[no-redef]
         debug,
+        dump_graph,
+        find_nan,
         install,
         prepare_debug,
         uninstall,
@@ -23,20 +26,29 @@ if TYPE_CHECKING:
 _LAZY: Dict[str, str] = {
     "prepare_debug": "pellucid.torch",
     "debug": "pellucid.torch",
+    "dump_graph": "pellucid.torch",
+    "find_nan": "pellucid.torch",
     "install": "pellucid.torch",
     "uninstall": "pellucid.torch",
+    # Modules, and the class, that programs written for depyf reach through it.
+    "Decompiler": "pellucid.decompiler",
+    "explain": "",
+    "optimization": "",
 }
 
 __all__ = [
     "CannotStandIn",
     "Decompilation",
     "DecompileError",
+    "Decompiler",
     "Verdict",
     "__version__",
     "debug",
     "decompile",
     "decompile_ex",
     "decompile_pyc",
+    "dump_graph",
+    "find_nan",
     "install",
     "prepare_debug",
     "uninstall",
@@ -46,6 +58,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         raise AttributeError(f"module 'pellucid' has no attribute {name!r}")
+    if not _LAZY[name]:
+        return importlib.import_module(f"pellucid.{name}")
     value = getattr(importlib.import_module(_LAZY[name]), name)
     globals()[name] = value
     return value

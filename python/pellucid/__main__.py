@@ -3,7 +3,6 @@
 import argparse
 import os
 import re
-import runpy
 import sys
 from typing import List, Optional, Tuple
 
@@ -25,7 +24,8 @@ STAGES = {
 def main(argv: Optional[List[str]] = None) -> int:
     """Run one command; return the exit status (2 for wrong usage, as argparse has it)."""
     given = sys.argv[1:] if argv is None else argv
-    given = [re.sub("^--verify=", "--verify-by=", argument) for argument in given]
+    if given[:1] != ["run"]:  # what stands behind a script is the script's
+        given = [re.sub("^--verify=", "--verify-by=", argument) for argument in given]
     arguments = _parser().parse_args(given)
     try:
         status: int = arguments.command(arguments)
@@ -168,10 +168,20 @@ def _add_stages(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
 
 
 def _add_torch(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    add = commands.add_parser("run", help="run a script and capture all that it compiles")
-    add.add_argument("--out", required=True, metavar="DIR")
-    add.add_argument("script")
-    add.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...")
+    add = commands.add_parser(
+        "run",
+        help="run a script and capture all that it compiles",
+        usage="pellucid run [--out DIR] [-m MODULE | SCRIPT] [argument...] [--out DIR]",
+        description="Run an unmodified script, or with -m a module, and capture what is compiled\n"
+        "in it. Exit status and tracebacks are the script's own.",
+        epilog="--out may stand before the script or behind its arguments. What stands before the\n"
+        "script is never the script's; with one there, all behind the script is the script's.",
+        formatter_class=_Help,
+    )
+    add.add_argument("--out", metavar="DIR", help="where the capture goes")
+    add.add_argument("-m", dest="module", action="store_true", help="run a module by its name")
+    add.add_argument("script", metavar="SCRIPT")
+    add.add_argument("arguments", nargs=argparse.REMAINDER, metavar="argument")
     add.set_defaults(command=_run)
 
     add = commands.add_parser("demo", help="a small model end to end")
@@ -232,17 +242,25 @@ def _needs_torch() -> Optional[str]:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    out, given = arguments.out, list(arguments.arguments)
+    if out is None and len(given) > 1 and given[-2] == "--out":
+        out, given = given[-1], given[:-2]
+    elif out is None and given and given[-1].startswith("--out="):
+        out = given.pop().partition("=")[2]
+    if not out:
+        print("pellucid: run: where to? give --out DIR", file=sys.stderr)
+        return 2
+    if not arguments.module and not os.path.exists(arguments.script):
+        print(f"pellucid: {arguments.script}: no such file or directory", file=sys.stderr)
+        return 2
     missing = _needs_torch()
     if missing:
         print(missing, file=sys.stderr)
         return 1
-    import pellucid
+    from pellucid.torch import run_script
 
-    sys.argv = [arguments.script, *arguments.arguments]
-    sys.path[0] = os.path.dirname(os.path.abspath(arguments.script))
-    with pellucid.prepare_debug(arguments.out):
-        runpy.run_path(arguments.script, run_name="__main__")
-    return 0
+    status: int = run_script.run(arguments.script, given, out, arguments.module)
+    return status
 
 
 def _demo(arguments: argparse.Namespace) -> int:

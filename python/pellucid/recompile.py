@@ -54,6 +54,7 @@ def stand_in(
         code = _compile(tree, filename, original)
     code = _with_original_names(code, original, renamed)
     code = _with_slots_in_order(code, original)
+    code = _with_all_locals(code, original)
     if constants:
         code = _bind_constants(code, constants)
     _check(code, original)
@@ -322,6 +323,16 @@ def _with_slots_in_order(code: CodeType, original: CodeType) -> CodeType:
             if moved != unit.arg:
                 _put(changed, unit.start, unit.at + 2, [(dis.opname[unit.op], moved)])
     return code.replace(co_code=bytes(changed), co_cellvars=cells, co_freevars=free)
+
+
+def _with_all_locals(code: CodeType, original: CodeType) -> CodeType:
+    """Add the locals that only dead code names: the compilers of 3.8 and 3.9 forget those."""
+    if sys.version_info >= (3, 11) or not original.co_flags & _CO_OPTIMIZED:
+        return code
+    # Cells and free variables are numbered apart from locals there, so nothing else moves.
+    known = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
+    names = code.co_varnames + tuple(name for name in original.co_varnames if name not in known)
+    return code.replace(co_varnames=names, co_nlocals=len(names))
 
 
 def _bind_constants(code: CodeType, constants: Dict[str, Any]) -> CodeType:

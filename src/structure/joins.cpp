@@ -175,6 +175,19 @@ class Endings {
         });
   }
 
+  // No expression chooses between NULLs, or between what `with` statements leave by and what comes
+  // of it.
+  bool may_differ(ValueId id) const {
+    if (g_[id].kind == ValueKind::Null) return false;
+    while (g_[id].kind == ValueKind::Instr && g_[id].count > 0 &&
+           (g_[id].op == Op::Call || g_[id].op == Op::GetAwaitable || g_[id].op == Op::YieldFrom)) {
+      id = g_.resolve(g_.f.operands(id)[0]);
+    }
+    const ir::Value& value = g_[id];
+    return value.kind != ValueKind::Instr ||
+           (value.op != Op::BeforeWith && value.op != Op::BeforeAsyncWith);
+  }
+
   // The one value from before the ending that is another one in y; nothing if there are several.
   std::optional<ValueId> difference(BlockId x, BlockId y, size_t length) const {
     const auto &p = g_[x].items, &q = g_[y].items;
@@ -189,7 +202,7 @@ class Endings {
       if (left.valid()) return left == a && right == b;
       const bool later = std::any_of(q.end() - static_cast<ptrdiff_t>(length), q.end(),
                                      [&](ValueId item) { return item == b; });
-      if (later || g_[a].kind == ValueKind::Null || g_[b].kind == ValueKind::Null) return false;
+      if (later || !may_differ(a) || !may_differ(b)) return false;
       left = a;
       right = b;
       return true;

@@ -91,8 +91,10 @@ bool Emitter::is_behind_clause(BlockId from, BlockId to, BlockId header) const {
 // Blocks before `exhausted` that never come back are still inside (`if c: f(); break`).
 std::vector<BlockId> Emitter::left_to(const Loop& loop, BlockId exhausted,
                                       const Scope& scope) const {
-  uint32_t end = exhausted.valid() ? graph_[exhausted].offset : 0;
-  if (!exhausted.valid()) {
+  // What comes next to a loop at the end of another one is that one's header, in front of both.
+  const bool is_behind = exhausted.valid() && graph_[exhausted].offset > graph_[loop.header].offset;
+  uint32_t end = is_behind ? graph_[exhausted].offset : 0;
+  if (!is_behind) {
     for (const BlockId member : loop.blocks) end = std::max(end, graph_[member].exit_offset + 1);
   }
   std::vector<BlockId> found;
@@ -132,7 +134,11 @@ std::vector<BlockId> Emitter::left_to(const Loop& loop, BlockId exhausted,
     if (!seen.insert(target).second || analysis_.contains(loop, target)) continue;
     // Code that handles an exception of the loop, or shares its protection, is still inside.
     const bool handles = graph_.exceptions_at(target, 0) > graph_.exceptions_at(loop.header, 0);
-    const bool inside = handles || regions.count(graph_[target].handler) > 0;
+    HandlerId region = graph_[target].handler;
+    while (region.valid() && regions.count(region) == 0) {
+      region = graph_.handlers[region.index()].outer;
+    }
+    const bool inside = handles || region.valid();
     if (target == exhausted || (graph_[target].offset >= end && !inside) ||
         !analysis_.dominates(loop.header, target)) {
       found.push_back(target);
@@ -216,7 +222,14 @@ BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) 
         return other != target && !only_returns(other) && leads_to(target, other);
       });
       if (goes_on) continue;
-      if (!best.valid() || graph_[target].offset < graph_[best].offset) best = target;
+      // What the region around the loop does not protect cannot be written into the loop.
+      const auto is_outside = [&](BlockId id) {
+        return !graph_.within(graph_[id].handler, b.handler);
+      };
+      const bool is_better = !best.valid() || (is_outside(target) == is_outside(best)
+                                                   ? graph_[target].offset < graph_[best].offset
+                                                   : is_outside(target));
+      if (is_better) best = target;
     }
     if (!best.valid()) best = forced_out(loop, scope);
     if (best.valid()) follow = best;

@@ -94,7 +94,11 @@ class Matches {
       PatternReader one(g_, module_, subject);
       if (!one.read(start) && !one.is_empty()) break;
       // A name alone, or `_`, takes everything, if its guard does.
-      const BlockId next = one.fail().valid() ? one.fail() : behind_guard(one.end().block, subject);
+      // Not where the value is made anew, in another round of a loop.
+      const bool is_case = cases.empty() || holds(start.block, subject);
+      const BlockId next = one.fail().valid() ? one.fail()
+                           : is_case          ? behind_guard(one.end().block, subject)
+                                              : BlockId();
       if (one.is_empty() && !next.valid()) break;
       // A value that is left on the stack belongs to something else.
       if (next.valid() && !g_[next].params.empty()) return false;
@@ -117,31 +121,78 @@ class Matches {
     return true;
   }
 
-  // Where a guard leads that fails: to the first block that goes on with the subject, which stays
-  // on the stack while the guard is tested.
+  // Whether the value is on the stack where the block starts.
+  bool holds(BlockId id, ValueId value) const {
+    const auto& stack = g_[id].entry_stack;
+    return std::any_of(stack.begin(), stack.end(),
+                       [&](ValueId each) { return g_.resolve(each) == value; });
+  }
+
+  // The blocks in front of which the value lies on the stack, from `start` on.
+  std::vector<BlockId> while_held(BlockId start, ValueId value) const {
+    std::vector<BlockId> found{start};
+    std::unordered_set<BlockId> seen{start};
+    for (size_t i = 0; i < found.size(); ++i) {
+      for (const ir::Edge& edge : g_[found[i]].next) {
+        if (edge.to.valid() && holds(edge.to, value) && seen.insert(edge.to).second) {
+          found.push_back(edge.to);
+        }
+      }
+    }
+    return found;
+  }
+
+  // Where a guard leads that fails, which is the next case; invalid: nothing tells.
   BlockId behind_guard(BlockId guard, ValueId subject) const {
-    const auto holds = [&](BlockId id) {
-      const auto& stack = g_[id].entry_stack;
-      return std::any_of(stack.begin(), stack.end(),
-                         [&](ValueId each) { return g_.resolve(each) == subject; });
-    };
+    if (g_[guard].exit != ExitKind::Branch) return {};
+    const std::vector<BlockId> held = while_held(guard, subject);
     const auto names = [&](ValueId item) {
       return stores_name(g_[item]) && g_.resolve(g_.f.operands(item)[0]) == subject;
     };
-    if (g_[guard].exit != ExitKind::Branch) return {};
-    std::vector<BlockId> todo{guard};
-    std::unordered_set<BlockId> seen{guard};
-    for (size_t i = 0; i < todo.size(); ++i) {
-      for (const ir::Edge& edge : g_[todo[i]].next) {
-        if (!edge.to.valid() || !holds(edge.to) || !seen.insert(edge.to).second) continue;
-        const auto& items = g_[edge.to].items;
-        if (std::any_of(items.begin(), items.end(), names) || tested_by(g_, edge.to) == subject) {
-          return edge.to;
-        }
-        todo.push_back(edge.to);
+    const auto goes_on_with = [&](BlockId id) {
+      const auto& items = g_[id].items;
+      return id != guard &&
+             (tested_by(g_, id) == subject || std::any_of(items.begin(), items.end(), names));
+    };
+    const bool is_match = std::any_of(held.begin(), held.end(), goes_on_with);
+    if (!is_match && holds(guard, subject)) return behind_body(held, guard, subject);
+    if (!is_match) return {};
+    const BlockId next = behind_body(held, guard, subject);
+    return next.valid() ? next : *std::find_if(held.begin(), held.end(), goes_on_with);
+  }
+
+  // The body of a case drops the subject, and stands in front of the next case. What does not lead
+  // to the body any more is that case.
+  BlockId behind_body(const std::vector<BlockId>& held, BlockId guard, ValueId subject) const {
+    const auto before = [&](BlockId a, BlockId b) {
+      return !b.valid() || g_[a].offset < g_[b].offset;
+    };
+    BlockId body;
+    for (const BlockId id : held) {
+      const bool drops = id != guard && g_[id].drops > 0 && !g_[id].entry_stack.empty() &&
+                         g_.resolve(g_[id].entry_stack.back()) == subject;
+      if (drops && before(id, body)) body = id;
+    }
+    if (!body.valid()) return {};
+    std::unordered_set<BlockId> leads{body};
+    for (bool grows = true; grows;) {
+      grows = false;
+      for (size_t i = held.size(); i-- > 0;) {
+        const auto& next = g_[held[i]].next;
+        const bool comes = leads.count(next[0].to) > 0 || leads.count(next[1].to) > 0;
+        if (comes && held[i] != body) grows = leads.insert(held[i]).second || grows;
       }
     }
-    return {};
+    BlockId found;
+    for (const BlockId id : held) {
+      if (leads.count(id) == 0 || id == body) continue;
+      for (const ir::Edge& edge : g_[id].next) {
+        const bool is_other =
+            edge.to.valid() && leads.count(edge.to) == 0 && holds(edge.to, subject);
+        if (is_other && before(edge.to, found)) found = edge.to;
+      }
+    }
+    return found;
   }
 
   void cut(const Found& found, ValueId subject) {

@@ -126,3 +126,15 @@ def test_a_renamed_variable_gets_its_name_back() -> None:
     )
     assert made.co_varnames[:1] == (".0",)
     assert made.co_name == "<genexpr>"
+
+
+def test_locals_that_the_source_never_names_are_kept() -> None:
+    # Dynamo looks the locals of the code that it replaced up by name, used or not.
+    def original(x: int) -> int:
+        unused = later = x  # noqa: F841
+        return x
+
+    made = stand_in("def original(x):\n    return x\n", original.__code__, "original.py")
+    assert {*made.co_varnames} == {"x", "unused", "later"}
+    assert made.co_nlocals == 3
+    assert FunctionType(made, {})(5) == 5

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Callable, Dict, Iterator, List
@@ -35,7 +36,7 @@ def dynamo(torch: Any) -> Iterator[Any]:
 
 
 @pytest.fixture
-def program() -> Callable[[str], ModuleType]:
+def program(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
     """Load a program of programs/ afresh, so that its functions have never been compiled."""
 
     def load(name: str) -> ModuleType:
@@ -43,6 +44,8 @@ def program() -> Callable[[str], ModuleType]:
         spec = importlib.util.spec_from_file_location(f"program_{name}", path)
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)
+        # Dynamo looks modules up by name, for the globals of what it inlines.
+        monkeypatch.setitem(sys.modules, spec.name, module)
         spec.loader.exec_module(module)
         return module
 

@@ -40,7 +40,7 @@ def dumped(torch, tmp_path):
     """The script and the dump of one run of it; the next run writes the same files again."""
     script, dump = tmp_path / "script.py", tmp_path / "dump"
     script.write_text(SCRIPT)
-    done = pdb_run(script, dump, [], pdb=False)
+    done = pdb_run(script, dump, None, pdb=False)
     assert done.returncode == 0, done.stderr
     assert "does not pause: there is no terminal and no debugger" in done.stderr
     return script, dump
@@ -55,7 +55,7 @@ def program_env():
 def pdb_run(script, dump, commands, pdb=True):
     return subprocess.run(
         [sys.executable, *(["-m", "pdb"] if pdb else []), str(script), str(dump)],
-        input="\n".join(commands) + "\n",
+        input="" if commands is None else "\n".join(commands) + "\n",
         cwd=PROGRAMS,
         env=program_env(),
         capture_output=True,

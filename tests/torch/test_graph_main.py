@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from pellucid.torch import prepare_debug
+from pellucid.torch import dump_graph, prepare_debug
 from pellucid.torch.events import Graph
 from pellucid.torch.graph_needs import needs_of_text
 
@@ -25,7 +25,12 @@ for path in sys.argv[1:]:
 
 def run_all(session):
     """Run the graph files in a process without pellucid; return what each stage printed."""
-    graphs = {str(session.path(g.file)): g.stage for g in session.of(Graph) if not g.is_program}
+    # torch's own script that reproduces a compile is run by torch's own tests.
+    graphs = {
+        str(session.path(graph.file)): graph.stage
+        for graph in session.of(Graph)
+        if not graph.is_program and graph.stage != "fx_graph_runnable"
+    }
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", RUN_ALL, *graphs],
@@ -51,7 +56,7 @@ def test_every_stage_of_a_model_runs_by_itself(graphs, torch, tmp_path, backend)
         compiled = torch.compile(graphs.Net(), backend=backend)
         compiled(torch.ones(3, 4)).sum().backward()
     printed = run_all(session)
-    assert set(printed) == {"captured", "joint", "forward", "backward"}
+    assert set(printed) >= {"captured", "joint", "forward", "backward"}
     assert printed["captured"] == ["torch.float32 [3, 2]"]
     assert printed["forward"][0] == "torch.float32 [3, 2]"
     assert "torch.float32 [6, 4]" in printed["backward"]
@@ -70,13 +75,16 @@ def test_indices_masks_and_constants_are_in_range(graphs, torch, tmp_path):
         compiled(torch.ones(4, 4).t(), torch.tensor([1, 3]), torch.ones(4, 2) > 0)
     printed = run_all(session)
     assert printed["captured"] == ["torch.float32 [4, 2]"]
-    assert printed["inference"] == ["torch.float32 [4, 2]"]
+    # Before torch 2.6 the graph without gradients is not shown.
+    assert printed.get("inference", printed["captured"]) == ["torch.float32 [4, 2]"]
 
 
 def test_graph_inside_a_graph_runs(graphs, torch, tmp_path):
     with prepare_debug(tmp_path) as session:
         compiled = torch.compile(graphs.checkpointed, backend="aot_eager")
         compiled(torch.ones(3, requires_grad=True))
+    if not any("class wrap_body_0" in graph.text for graph in session.of(Graph)):
+        pytest.skip("this torch does not print the graphs inside a graph")
     assert run_all(session)["captured"] == ["torch.float32 [3]"]
 
 
@@ -93,3 +101,17 @@ def test_text_alone_tells_inputs_and_lists():
     assert (b.tensor.shape, b.tensor.dtype, b.tensor.device) == ((6, 4), "bfloat16", "cuda:0")
     assert "u0" in c.lacking
     assert [(value.name, value.tensor.shape) for value in needs.constants] == [("mask", (3,))]
+
+
+def test_graph_of_a_third_party_is_dumped_under_its_compile(graphs, torch, tmp_path):
+    files = []
+
+    def backend(graph, inputs):
+        files.append(dump_graph("after fusion", graph))
+        return graph.forward
+
+    with prepare_debug(tmp_path):
+        torch.compile(graphs.scaled, backend=backend)(torch.ones(2), 3)
+    assert [file.name for file in files] == ["__compiled_fn_0_0.after_fusion.py"]
+    assert "relu" in files[0].read_text()
+    assert dump_graph("nowhere", torch.fx.symbolic_trace(torch.nn.ReLU())) is None

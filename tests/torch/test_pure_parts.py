@@ -6,7 +6,7 @@ import importlib
 import logging
 
 import pytest
-from pellucid.torch import guards, names
+from pellucid.torch import names
 from pellucid.torch.dump import is_python, valid
 from pellucid.torch.events import Break, CompileKey, Place
 from pellucid.torch.full_code import _signature, full_code_text
@@ -19,11 +19,14 @@ MODULES = [
     "closures",
     "names",
     "compat",
-    "guards",
     "guard_checks",
+    "guard_kinds",
+    "guard_values",
     "dump",
+    "facts",
     "full_code",
     "rewrite",
+    "stages",
     "trace",
     "user_lines",
 ]
@@ -57,39 +60,6 @@ def test_a_comment_cannot_be_left_by_a_control_character():
 def test_what_is_no_python_becomes_a_comment():
     assert is_python(valid("def f(:\n  pass"))
     assert valid("x = 1\n") == "x = 1\n"
-
-
-@pytest.mark.parametrize(
-    "kind, text, expression",
-    [
-        ("EQUALS_MATCH", "L['n'] == 3   # x * n  # a.py:3 in f", "L['n'] == 3"),
-        (
-            "TYPE_MATCH",
-            "___check_type_id(L['d'], 139), type=<class 'dict'>",
-            "type_name(L['d']) == 'dict'",
-        ),
-        ("ID_MATCH", "___check_obj_id(G['torch'], 140147109550320), type=<class 'module'>", None),
-        ("DICT_CONTAINS", "not ___dict_contains('a', L['d'])", "not dict_contains('a', L['d'])"),
-        ("EQUALS_MATCH", "G['f'] == <function f at 0x7f>", None),
-        ("LAMBDA_GUARD", "2 <= L['x'].size()[0]", "2 <= L['x'].size()[0]"),
-        ("LAMBDA_GUARD", "utils_device.CURRENT_DEVICE == None", None),
-    ],
-)
-def test_guards_are_translated_by_kind_or_only_told(kind, text, expression):
-    (guard,) = guards.translate([(kind, text)])
-    assert guard.expression == expression
-
-
-def test_tensor_guard():
-    text = (
-        "check_tensor(L['x'], Parameter, DispatchKeySet(CPU, AutogradCPU), torch.float32, "
-        "device=None, requires_grad=True, size=[None, 4], stride=[4, 1])"
-    )
-    (guard,) = guards.translate([("TENSOR_MATCH", text)])
-    assert guard.expression == (
-        "check_tensor(L['x'], type='Parameter', dtype='torch.float32', device=None, "
-        "requires_grad=True, size=[None, 4], stride=[4, 1])"
-    )
 
 
 def test_full_code_without_cache_entries_is_valid():

@@ -8,17 +8,23 @@ other threads.
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import json
+import multiprocessing.util
+import os
 import threading
 from dataclasses import replace
 from types import CodeType
-from typing import Any, Mapping
+from typing import Any, Callable
 
-from . import graph_files, guards, hooks
+from . import facts, graph_files, guard_objects, guard_state, guards, hooks
+from .directories import child_number
 from .dump import (
     graph_name,
     graph_text,
-    inductor_stage,
+    kernel_name,
+    kernel_text,
     named_class,
     transformed_name,
     transformed_text,
@@ -29,7 +35,7 @@ from .events import (
     CompileKey,
     Frame,
     Graph,
-    Metrics,
+    KernelFile,
     Place,
     Recompile,
     Started,
@@ -39,34 +45,10 @@ from .fx_meta import describe
 from .graph_needs import needs_of_text
 from .index import index_text
 from .rewrite import Rewriting, rewrite
-from .session import INDEX, RECORD, Session
-from .trace import UNREADABLE, TraceRecord
+from .session import INDEX, RECORD, TIMES, Session
+from .stages import kernels, program_stage, sent_twice, stage_named, stage_of
+from .trace import OURS, UNREADABLE, TraceRecord
 from .user_lines import annotate
-
-_STAGE_OF_EVENT: Mapping[str, str] = {
-    "dynamo_output_graph": "captured",
-    "aot_joint_graph": "joint",
-    "aot_forward_graph": "forward",
-    "aot_backward_graph": "backward",
-    "aot_inference_graph": "inference",
-}
-# Of torch's metrics, those that are the same in the next run.
-_STABLE_METRICS = (
-    "co_name",
-    "co_filename",
-    "co_firstlineno",
-    "cache_size",
-    "guard_count",
-    "shape_env_guard_count",
-    "graph_op_count",
-    "graph_node_count",
-    "graph_input_count",
-    "fail_type",
-    "fail_reason",
-    "fail_user_frame_filename",
-    "fail_user_frame_lineno",
-    "has_guarded_code",
-)
 
 
 class Capture:
@@ -78,6 +60,10 @@ class Capture:
         self._remove: list[hooks.Remove] = []
         self._busy = threading.local()
         self._unloaded: list[tuple[Session, Graph, str]] = []
+        self._before_fork: list[Session] = []
+        self._forks: list[tuple[Session, Session]] = []
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._forked)
 
     @property
     def innermost(self) -> Session | None:
@@ -93,10 +79,17 @@ class Capture:
                 self._remove = [
                     hooks.add_bytecode_hook(self._on_bytecode),
                     hooks.add_trace_handler(self._on_trace),
+                    hooks.add_formatted_graphs(self._on_formatted),
                 ]
 
-    def close(self, session: Session) -> None:
-        """Stop recording into a session; the last one removes the hooks."""
+    def close(self, session: Session) -> bool:
+        """Stop recording into a session; the last one removes the hooks.
+
+        Returns False when the session is not open.
+        """
+        with self._lock:
+            if session not in self._sessions:
+                return False
         with session.guard("running graphs from their files"):
             session.settle()
         self.run_programs()
@@ -108,10 +101,36 @@ class Capture:
                     with session.guard("removing a hook"):
                         remove()
                 self._remove = []
+        return True
+
+    def _forked(self) -> None:
+        # Another thread may have had the lock, which the child would wait for for ever.
+        self._lock = threading.RLock()
+        self._busy = threading.local()
+        self._unloaded = []
+        self._before_fork, self._sessions = self._sessions, []
+        self._forks = []
 
     def _open_sessions(self) -> tuple[Session, ...]:
+        """The open captures of this process; a forked child opens its own at its first event."""
         with self._lock:
-            return tuple(session for session in self._sessions if session.here)
+            waiting, self._before_fork = self._before_fork, []
+            for parent in waiting:
+                # Without a directory of its own the child goes without a capture.
+                with contextlib.suppress(Exception):
+                    child = parent.fork()
+                    self._sessions.append(child)
+                    self._forks.append((parent, child))
+                    at_exit(lambda session=child: finish(session))  # type: ignore[misc]
+            return tuple(self._sessions)
+
+    def own(self, session: Session) -> Session | None:
+        """The capture that is this process's where its parent had ``session`` open."""
+        if session.here:
+            return session
+        with self._lock:
+            self._before_fork = [other for other in self._before_fork if other is not session]
+            return next((child for parent, child in self._forks if parent is session), None)
 
     def run_programs(self) -> None:
         """Take up Inductor's programs that torch has loaded since; it tells of them before."""
@@ -159,6 +178,28 @@ class Capture:
         finally:
             self._busy.now = False
 
+    def _on_formatted(self, name: str, graph: Any) -> None:
+        """Take a graph that torch, or somebody else, formats for torch's log."""
+        if not sent_twice(name):
+            self.add_graph(stage_named(name), graph)
+
+    def add_graph(self, stage: str, graph: Any) -> str | None:
+        """Write a graph into every open session; return its file's name in the innermost one."""
+        sessions = self._open_sessions()
+        if not sessions or getattr(self._busy, "now", False):
+            return None
+        self._busy.now = True
+        file = None
+        try:
+            with sessions[-1].guard(f"formatting the graph {stage}"):
+                text = named_class(hooks.readable(graph))
+                for session in sessions:
+                    key = session.key(hooks.current_compile_id())
+                    file = _graph(session, key, stage, graph, text, False).file
+        finally:
+            self._busy.now = False
+        return file
+
 
 CAPTURE = Capture()
 
@@ -196,6 +237,9 @@ def _frame(
             running = f"{type(error).__name__}: {error}"
             text = _text(session, key, place, rewriting, running)
     session.write(name, text)
+    if swap:  # once, however many captures are open
+        with session.guard(f"sending {name} to torch's trace"):
+            hooks.send_artifact(name.rpartition(".")[0].strip("_"), text)
     frame = Frame(
         key=key,
         function=function,
@@ -229,33 +273,44 @@ def on_record(session: Session, record: TraceRecord, runs: bool) -> tuple[Graph,
     if kind == UNREADABLE:
         session.problem("an event of torch's trace", str(record.data))
         return None
+    if kind.startswith(f"artifact:{OURS}"):
+        return None
     if kind == "dynamo_start":
         session.record(Started(session.start(record.compile_id), _place(record.data)))
         return None
     key = session.key(record.compile_id)
-    if kind in _STAGE_OF_EVENT and payload is not None:
-        _graph(session, key, _STAGE_OF_EVENT[kind], kind, named_class(payload), runs)
-    elif kind == "inductor_output_code" and payload is not None:
-        program = _graph(session, key, inductor_stage(payload), kind, payload, runs)
+    if kind == "inductor_output_code" and payload is not None:
+        program = _graph(session, key, program_stage(payload), None, payload, runs)
+        _kernels(session, program)
         path = record.data.get("file_path") if isinstance(record.data, dict) else None
         return None if path is None or not runs else (program, str(path))
+    stage = stage_of(kind, payload, hooks.direction() if "post_grad" in kind else "")
+    if stage is not None and payload is not None:
+        module = hooks.emitted_graph(kind)
+        _graph(session, key, stage, module, named_class(payload), runs)
     elif kind == "artifact:dynamo_graph_break_reason" and payload is not None:
         event = Break(key, payload)
         if event not in session.of(Break):  # an attempt that starts over breaks at the same place
             session.record(event)
     elif kind == "artifact:recompile_reasons":
         session.record(Recompile(key, _reasons(payload)))
-    elif kind == "compilation_metrics" and isinstance(record.data, dict):
-        values = {k: record.data[k] for k in _STABLE_METRICS if record.data.get(k) is not None}
-        session.record(Metrics(key, values))
+    elif facts.take(session, key, record) and kind == "compilation_metrics":
         session.settle(key)  # a compile that failed makes no frame
+        if session.is_fork and not child_number():
+            write_summary(session)  # such a process may leave without running anything at its end
     return None
 
 
+def _kernels(session: Session, program: Graph) -> None:
+    for kernel in kernels(program.text):
+        name = kernel_name(program.file, kernel.name, kernel.suffix)
+        session.write(name, kernel_text(program.file, kernel.text, kernel.suffix))
+        session.record(KernelFile(program.key, kernel.name, program.file, name))
+
+
 def _graph(
-    session: Session, key: CompileKey, stage: str, kind: str, text: str, runs: bool
+    session: Session, key: CompileKey, stage: str, module: Any | None, text: str, runs: bool
 ) -> Graph:
-    module = hooks.emitted_graph(kind)
     # Several graphs of one stage in one compile are told apart by a number; torch starting an
     # attempt over makes the same graph again, which replaces the first.
     name = graph_name(key, stage)
@@ -303,6 +358,26 @@ def _reasons(payload: str | None) -> tuple[str, ...]:
 # -- the end of a capture --------------------------------------------------------------------------
 
 
+def at_exit(action: Callable[[], None]) -> None:
+    """Do something when this process ends, also where that is a child of ``multiprocessing``."""
+    atexit.register(action)
+    if child_number():  # such a process leaves without a word to atexit
+        multiprocessing.util.Finalize(None, action, exitpriority=10)
+
+
+def finish(session: Session) -> None:
+    """Close a capture and write what is known only at its end; a second call does nothing."""
+    if not CAPTURE.close(session):
+        return
+    with session.guard("closing the capture"):
+        refresh_caches(session)
+        add_compiled_before(session)
+    for row in (*hooks.missing(), *guard_state.missing()):
+        session.problem("this torch", f"no {row.name}: {row.lost}")
+    write_summary(session)
+    session.close()
+
+
 def refresh_caches(session: Session) -> None:
     """Read the cache entries of everything captured, with their guards."""
     for function, code in session.functions():
@@ -316,12 +391,21 @@ def refresh_caches(session: Session) -> None:
 
 def _entries(session: Session, function: int, code: CodeType) -> list[CacheEntry]:
     # After a reset the same id means another compile; the newest one holds the cache entry.
-    newest = {f.key.id: f.key for f in session.of(Frame) if f.function == function}
+    frames = [frame for frame in session.of(Frame) if frame.function == function]
+    newest = {frame.key.id: frame.key for frame in frames}
+    # Before torch 2.6 an entry does not tell its id; the file that its code runs from does.
+    by_file = {str(session.path(frame.file)): frame.key for frame in frames}
     result = []
     for raw in hooks.cache_entries(code):
-        leaves = [] if raw.guard_manager is None else list(hooks.leaf_guards(raw.guard_manager))
-        key = newest.get(raw.compile_id, CompileKey(raw.compile_id))
-        result.append(CacheEntry(key, tuple(guards.translate(leaves))))
+        key = newest.get(raw.compile_id) or by_file.get(raw.code.co_filename)
+        key = key or CompileKey(raw.compile_id)
+        if raw.guard_manager is None:
+            result.append(CacheEntry(key, ()))
+            continue
+        names = guard_state.names()
+        made = guards.translate(raw.guard_manager, key.slug, names, guard_state.type_name)
+        kept = made.kept.runs(raw.code, code)
+        result.append(CacheEntry(key, made.guards, made.body, kept))
     return result
 
 
@@ -367,10 +451,17 @@ def write_summary(session: Session) -> None:
             recompiles = [event for event in session.of(Recompile) if event.key in keys]
             name = session.claim(full_code_name(versions[0].key.frame, place.function), function)
             by_key = {frame.key: frame for frame in versions}
-            text = full_code_text(place, code, session.cache(function), by_key, recompiles)
-            session.write(name, text)
+            entries = session.cache(function)
+            session.write(name, full_code_text(place, code, entries, by_key, recompiles))
+            for entry in entries:
+                guard_objects.register(str(session.path(name)), entry.key.slug, entry.kept)
             full[name] = versions
+    with session.guard("reading versions and configuration"):
+        session.versions = hooks.versions()
+        session.configuration = hooks.changed_configuration()
     with session.guard("writing the index"):
         session.write(INDEX, index_text(session, full))
+    with session.guard("writing the times"):
+        session.write(TIMES, session.times_json())
     with session.guard("writing the record"):
-        session.write(RECORD, session.to_json(hooks.versions()))
+        session.write(RECORD, session.to_json())

@@ -36,6 +36,11 @@ TABLE: tuple[Capability, ...] = (
         "graphs, graph breaks and recompile reasons are not captured",
     ),
     Capability(
+        "trace_structured",
+        ("torch._logging:trace_structured", "torch._logging._internal:trace_structured"),
+        "the source of transformed code is not in TORCH_TRACE, and so not in tlparse",
+    ),
+    Capability(
         "disable",
         ("torch.compiler:disable", "torch._dynamo:disable"),
         "neither the structured trace nor graphs can be followed without being compiled as well",
@@ -56,6 +61,26 @@ TABLE: tuple[Capability, ...] = (
         "code compiled before the capture is not shown",
     ),
     Capability(
+        "format_graph",
+        ("torch.fx._utils:lazy_format_graph_code", "torch._dynamo.utils:lazy_format_graph_code"),
+        "graphs that third parties format for torch's log are not captured",
+    ),
+    Capability(
+        "dynamo_config",
+        ("torch._dynamo.config:codegen_config",),
+        "Dynamo's configuration is not recorded",
+    ),
+    Capability(
+        "functorch_config",
+        ("torch._functorch.config:codegen_config",),
+        "AOTAutograd's configuration is not recorded",
+    ),
+    Capability(
+        "inductor_config",
+        ("torch._inductor.config:codegen_config",),
+        "Inductor's configuration is not recorded",
+    ),
+    Capability(
         "skip_code",
         ("torch._dynamo.eval_frame:skip_code", "torch._C._dynamo.eval_frame:skip_code"),
         "graphs do not run from their files",
@@ -64,6 +89,21 @@ TABLE: tuple[Capability, ...] = (
         "graph_module",
         ("torch.fx:GraphModule",),
         "graphs do not run from their files",
+    ),
+    Capability(
+        "aot_backend",
+        ("torch._dynamo.backends.common:aot_autograd",),
+        "find_nan cannot run graphs operation by operation",
+    ),
+    Capability(
+        "set_stance",
+        ("torch.compiler:set_stance",),
+        "find_nan sees compiled functions only when it is given them themselves",
+    ),
+    Capability(
+        "dynamo_config",
+        ("torch._dynamo.config:patch",),
+        "find_nan is held to the limit of recompiles",
     ),
     Capability(
         "without_modes",
@@ -89,6 +129,70 @@ TABLE: tuple[Capability, ...] = (
         "interned_strings",
         ("torch._logging.structured:INTERN_TABLE",),
         "file names in stacks are left out",
+    ),
+    # What the guards of dumped files ask torch.  A guard that lacks one is taken to hold there.
+    Capability(
+        "guard_names",
+        (
+            "torch._dynamo.guards:_get_closure_vars",
+            "torch._dynamo.guards:CLOSURE_VARS",
+        ),
+        "guards with functions of torch's in them are told, not checked",
+    ),
+    Capability(
+        "shape_names",
+        ("torch._dynamo.guards:SYMPY_INTERP", "torch.fx.experimental.symbolic_shapes:SYMPY_INTERP"),
+        "shape guards with functions of torch's in them are told, not checked",
+    ),
+    Capability(
+        "disable_torch_function",
+        ("torch._C:DisableTorchFunction",),
+        "a torch function mode sees the guards of dumped files",
+    ),
+    Capability(
+        "enable_torch_function",
+        ("torch._C:_EnableTorchFunction",),
+        "the number of a dict's keys may be taken for another where torch tells it nowhere",
+    ),
+    Capability(
+        "dispatch_keys",
+        ("torch._C:_dispatch_keys",),
+        "the guards of dumped files do not compare dispatch keys",
+    ),
+    Capability(
+        "keys_added",
+        ("torch._C:_dispatch_tls_local_include_set",),
+        "the guards of dumped files do not compare dispatch keys",
+    ),
+    Capability(
+        "keys_left_out",
+        ("torch._C:_dispatch_tls_local_exclude_set",),
+        "the guards of dumped files do not compare dispatch keys",
+    ),
+    Capability(
+        "overlapping_tensors",
+        ("torch._C:_dynamo.guards.compute_overlapping_tensors",),
+        "the guards of dumped files do not compare which tensors share memory",
+    ),
+    Capability(
+        "global_state",
+        ("torch._C:_dynamo.guards.GlobalStateGuard",),
+        "the guards of dumped files do not compare grad mode, autocast, …",
+    ),
+    Capability(
+        "function_modes",
+        ("torch.overrides:_get_current_function_mode_stack",),
+        "the guards of dumped files do not compare torch function modes",
+    ),
+    Capability(
+        "utils_device",
+        ("torch.utils._device:",),
+        "the guards of dumped files do not compare the default device",
+    ),
+    Capability(
+        "forward_ad",
+        ("torch.autograd.forward_ad:",),
+        "the guards of dumped files do not compare the level of forward-mode differentiation",
     ),
 )
 _BY_NAME = {row.name: row for row in TABLE}

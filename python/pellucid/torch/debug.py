@@ -9,6 +9,7 @@ from __future__ import annotations
 import bdb
 import os
 import pdb
+import stat
 import sys
 from types import FrameType, TracebackType
 from typing import Any
@@ -25,7 +26,8 @@ class debug:  # a context manager that reads as a function
     """Pause at the start of the block, to set breakpoints in the files of the last capture.
 
     Under ``pdb``, ``debugpy`` or PyCharm the attached debugger stops; on a terminal ``pdb``
-    starts.  Without either, on ranks above 0, and with ``PYTHONBREAKPOINT=0``, the program goes on.
+    starts, and so it does when answers are waiting on the standard input (``< commands.txt``).
+    Without any of them, on ranks above 0, and with ``PYTHONBREAKPOINT=0``, the program goes on.
 
     >>> with debug():  # doctest: +SKIP
     ...     model(x)
@@ -57,11 +59,33 @@ def cannot_prompt() -> str:
         return "PYTHONBREAKPOINT is 0"
     if debugger_attached() or os.environ.get("PYTHONBREAKPOINT"):
         return ""
+    return "" if _terminal() or _answers_wait() else "there is no terminal and no debugger"
+
+
+def _terminal() -> bool:
     try:
-        terminal = sys.stdin is not None and sys.stdin.isatty()
+        return sys.stdin is not None and sys.stdin.isatty()
     except ValueError:  # closed
-        terminal = False
-    return "" if terminal else "there is no terminal and no debugger"
+        return False
+
+
+def _answers_wait() -> bool:
+    """Whether the standard input is a file or a pipe that holds something to read."""
+    try:
+        number = sys.stdin.fileno()
+        kind = os.fstat(number)
+        if stat.S_ISREG(kind.st_mode):
+            return os.lseek(number, 0, os.SEEK_CUR) < kind.st_size
+        if not (stat.S_ISFIFO(kind.st_mode) or stat.S_ISSOCK(kind.st_mode)):
+            return False
+        import fcntl
+        import termios
+
+        waiting = fcntl.ioctl(number, termios.FIONREAD, bytes(4))
+        return int.from_bytes(waiting, sys.byteorder) > 0
+    except (AttributeError, ImportError, OSError, ValueError):
+        # None, closed, replaced by something that is no file, or not a POSIX system
+        return False
 
 
 def debugger_attached() -> bool:
@@ -95,10 +119,37 @@ def _pause(frame: FrameType) -> None:
     attached = _attached_bdb()
     if attached is not None:
         attached.set_trace(frame)
+    elif debugger_attached() and _pydevd_stops(frame):
+        pass
     elif debugger_attached() or os.environ.get("PYTHONBREAKPOINT"):
         sys.breakpointhook()
     else:
-        pdb.Pdb().set_trace(frame)
+        (pdb.Pdb() if _terminal() else _Scripted()).set_trace(frame)
+
+
+class _Scripted(pdb.Pdb):
+    """A pdb whose answers come from a file: when they are used up, the program goes on."""
+
+    def do_EOF(self, arg: str) -> bool | None:
+        self.clear_all_breaks()
+        return self.do_continue(arg)
+
+
+def _pydevd_stops(frame: FrameType) -> bool:
+    """Have debugpy or PyCharm stop in a frame that its `breakpoint()` would not choose."""
+    settrace = getattr(sys.modules.get("pydevd"), "settrace", None)
+    if settrace is None:
+        return False
+    try:
+        settrace(
+            suspend=True,
+            trace_only_current_thread=True,
+            patch_multiprocessing=False,
+            stop_at_frame=frame,
+        )
+    except TypeError:  # a pydevd from before it had these arguments
+        return False
+    return True
 
 
 def _invitation() -> str:

@@ -26,10 +26,24 @@ from .rewrite import Rewriting, disassembly
 
 STAGES: Mapping[str, str] = {
     "captured": "the graph that Dynamo captured",
+    "before_pre_grad": "the captured graph as Inductor gets it",
+    "after_pre_grad": "the same after Inductor's passes before autograd",
     "joint": "forward and backward in one graph, before they are parted",
     "forward": "the forward graph, as AOTAutograd hands it to the backend",
     "backward": "the backward graph, as AOTAutograd hands it to the backend",
     "inference": "the graph without gradients, as AOTAutograd hands it to the backend",
+    "before_joint_passes": "the graph before Inductor's passes over forward and backward at once",
+    "after_joint_passes": "the same after them",
+    "before_post_grad": "the graph before Inductor's passes after autograd",
+    "before_post_grad_forward": "the forward graph before Inductor's passes after autograd",
+    "before_post_grad_backward": "the backward graph before Inductor's passes after autograd",
+    "before_post_grad_inference": "the graph before Inductor's passes after autograd",
+    "after_post_grad": "the graph after these passes, from which Inductor generates code",
+    "after_post_grad_forward": "the same after them, from which Inductor generates code",
+    "after_post_grad_backward": "the same after them, from which Inductor generates code",
+    "after_post_grad_inference": "the same after them, from which Inductor generates code",
+    "tensorify_python_scalars": "the joint graph with Python's numbers as tensors",
+    "compiled_autograd": "the backward pass that compiled autograd captured",
     "inductor_forward": "Inductor's output for the forward graph",
     "inductor_backward": "Inductor's output for the backward graph",
     "inductor_inference": "Inductor's output for the graph without gradients",
@@ -43,7 +57,6 @@ _GRAPH_IMPORTS = (
 )
 _DEF = re.compile(r"^(?:async )?def (\w+)\(", re.MULTILINE)
 _UNNAMED_CLASS = re.compile(r"^class <\w*>\(", re.MULTILINE)
-_AOT_ID = re.compile(r"AOT ID: \['\d+_(forward|backward|inference)'\]")
 
 
 def is_python(text: str) -> bool:
@@ -166,6 +179,22 @@ def graph_name(key: CompileKey, stage: str) -> str:
     return f"__compiled_fn_{key.slug}.{stage}.py"
 
 
+def kernel_name(program: str, kernel: str, suffix: str) -> str:
+    """Name the file of a kernel.
+
+    >>> kernel_name("__compiled_fn_0_0.inductor_forward.py", "cpp_fused_add_0", "cpp")
+    '__compiled_fn_0_0.inductor_forward.cpp_fused_add_0.cpp'
+    """
+    return f"{program.rpartition('.')[0]}.{identifier(kernel)}.{suffix}"
+
+
+def kernel_text(program: str, text: str, suffix: str) -> str:
+    """Make the file of a kernel."""
+    if suffix == "py":
+        return valid(f"# From {program}, which runs it.\n{text.strip(chr(10))}\n")
+    return f"// From {program}, which runs it.\n{text.strip(chr(10))}\n"
+
+
 def named_class(text: str) -> str:
     """Give a printed graph's class a name that is one: torch.fx prints ``class <lambda>``.
 
@@ -173,12 +202,6 @@ def named_class(text: str) -> str:
     'class GraphModule(torch.nn.Module):'
     """
     return _UNNAMED_CLASS.sub("class GraphModule(", text, count=1)
-
-
-def inductor_stage(text: str) -> str:
-    """Tell which graph Inductor's output is for, by the line that it writes itself."""
-    found = _AOT_ID.search(text)
-    return f"inductor_{found[1]}" if found else "inductor"
 
 
 def graph_text(graph: Graph, runs: bool = False) -> str:

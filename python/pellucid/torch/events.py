@@ -142,6 +142,50 @@ class Metrics:
 
 
 @dataclass(frozen=True)
+class Times:
+    """How long the parts of a compile took; another run takes another time."""
+
+    key: CompileKey
+    backward: bool
+    """Whether the backward graph was compiled apart, when it first ran."""
+    seconds: dict[str, float]
+
+
+@dataclass(frozen=True)
+class CacheUse:
+    """What one of torch's compile caches had for a graph."""
+
+    key: CompileKey
+    cache: str
+    """``fx_graph_cache`` or ``aotautograd_cache``."""
+    result: str
+    """``hit``, ``miss`` or ``bypass``."""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A frame that torch looked at and left as it is."""
+
+    key: CompileKey
+    place: Place | None
+    kind: str
+    """torch's name for what happened (``Unsupported``); empty when it has none."""
+    reason: str
+
+
+@dataclass(frozen=True)
+class KernelFile:
+    """One kernel of a program of Inductor's, in a file of its own."""
+
+    key: CompileKey
+    name: str
+    program: str
+    """The file of the program."""
+    file: str
+
+
+@dataclass(frozen=True)
 class Started:
     """Dynamo began to look at a frame."""
 
@@ -158,7 +202,9 @@ class Guard:
     """As torch words it, without addresses."""
     user_line: str
     expression: str | None
-    """Python that decides it over ``L`` and ``G``, when it can be said."""
+    """The call that decides it in the dumped file; None where only the captured process can."""
+    source: str = ""
+    """The value that it is about, as torch words it; empty for the state of the process."""
 
 
 @dataclass(frozen=True)
@@ -167,6 +213,62 @@ class CacheEntry:
 
     key: CompileKey
     guards: tuple[Guard, ...]
+    body: tuple[str, ...] = field(default=(), metadata=IN_FILE)
+    """The guards as lines of a generator's body; one guard for each ``yield`` that may fail."""
+    kept: Any = field(default=None, repr=False, compare=False, metadata=IN_FILE)
+    """What the body's numbers stand for in this process: a ``guard_objects.Kept``."""
+
+
+@dataclass(frozen=True)
+class Values:
+    """What the elements of one tensor look like."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    nan: int
+    """How many elements are NaN."""
+    inf: int
+    """How many are infinite."""
+    least: float | None
+    """The least finite element; None when there is none."""
+    greatest: float | None
+    mean: float | None
+    """The mean of the finite elements."""
+
+    def __str__(self) -> str:
+        odd = [f"{n:,} {what}" for n, what in ((self.nan, "NaN"), (self.inf, "Inf")) if n]
+        line = f"{self.name}: {self.dtype}{list(self.shape)}"
+        if self.least is not None:
+            line += f" from {self.least:.6g} to {self.greatest:.6g}, mean {self.mean:.6g}"
+        return f"{line}; {', '.join(odd)}" if odd else line
+
+
+@dataclass(frozen=True)
+class NonFinite:
+    """An operation of a compiled graph that made NaN or Inf of arguments without."""
+
+    key: CompileKey
+    stage: str
+    """``forward``, ``backward`` or ``inference``; ``input`` when a graph was given the value."""
+    what: str
+    """``NaN`` or ``Inf``."""
+    operation: str
+    """The operation's full name, ``aten.log.default``; of an input, the source that it is from."""
+    node: str
+    """The name of the value in the dumped graph."""
+    output: Values
+    inputs: tuple[Values, ...] = ()
+    place: Place | None = None
+    """The user's line."""
+    code: str = ""
+    """The text of that line."""
+    file: str = ""
+    """The dumped graph."""
+    line: int = 0
+    """Where in that file the value is made; 0 when it is not found."""
+    reached: bool = False
+    """Whether a NaN or Inf that came of it left the compiled graphs, in a result or a gradient."""
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,15 @@
 
 The file is a replica of torch's frame evaluation: the versions in the order in which torch tries
 them, each with its guards; the version whose guards hold is called; when none fits, torch compiles
-another one or runs the original.  Guards that are decided by values run; the others are told in
-comments where torch checks them, and are taken to hold.
+another one or runs the original.  Imported in the process that was captured, it decides as torch
+does and calls what torch calls.  In any other, what a guard knows by identity goes by description,
+and the functions are those that the file shows.
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
 import inspect
 import linecache
 import re
@@ -16,18 +18,15 @@ import textwrap
 from types import CodeType
 from typing import Mapping, Sequence
 
+from . import guard_checks
 from .closures import wrap
 from .dump import frame_status, is_python, recompile_lines, valid
-from .events import CacheEntry, CompileKey, Frame, Guard, Place, Recompile
+from .events import CacheEntry, CompileKey, Frame, Place, Recompile
+from .guard_values import names_in
 from .names import as_comment, identifier, label
 from .rewrite import rewrite
 
 _DEF = re.compile(r"^((?:async )?def )(\w+)(?=\()", re.MULTILINE)
-_IMPORTS = """\
-from __future__ import annotations
-
-from pellucid.torch.guard_checks import check_tensor, dict_contains, type_name  # noqa: F401
-"""
 
 
 def full_code_name(frame: str, function: str) -> str:
@@ -65,7 +64,7 @@ def full_code_text(
         head.append("The program has dropped the function, and torch its cache entries with it.")
     elif not entries:
         head.append("torch holds no cache entry of it now, so there are no guards to show.")
-    parts = [as_comment("\n".join(head)), _IMPORTS]
+    parts = [as_comment("\n".join(head)), _imports(versions)]
     free = () if code is None else code.co_freevars
     for entry in versions:
         parts += [_guards(entry), _version(frames[entry.key], name, free)]
@@ -75,28 +74,39 @@ def full_code_text(
 
 
 def _guards(entry: CacheEntry) -> str:
-    checked = sum(guard.expression is not None for guard in entry.guards)
-    told = len(entry.guards) - checked
+    slug = entry.key.slug
+    only_here = sum(guard.expression is None for guard in entry.guards)
+    note = f"; {only_here} only where they were captured" if only_here else ""
+    count = f"{len(entry.guards)} guards of [{entry.key}]"
     lines = [
-        f"def guards_{entry.key.slug}(L, G):",
-        f'    """Decide {checked} guards of [{entry.key}]; {told} more are told, not checked."""',
-        "    return (",
-        "        True",
+        f'kept_{slug} = objects(globals(), "{slug}")  # what this process knows by identity',
+        "",
+        "",
+        "@Guards",
+        f"def guards_{slug}(L, G):",
+        f'    """Decide the {count} in torch\'s order{note}."""',
     ]
-    last = ""
-    for guard in entry.guards:
-        if guard.user_line and guard.user_line != last:
-            lines.append(textwrap.indent(as_comment(guard.user_line), " " * 8))
-            last = guard.user_line
-        lines.append(_guard_line(guard))
-    return "\n".join([*lines, "    )"])
+    lines += textwrap.indent("\n".join(entry.body or ("yield True",)), "    ").split("\n")
+    return "\n".join(lines)
 
 
-def _guard_line(guard: Guard) -> str:
-    if guard.expression is None:
-        text = f"not checked: {guard.kind} {guard.text}"
-        return textwrap.indent(as_comment(" ".join(text.split())), " " * 8)
-    return f"        and ({guard.expression})"
+def _imports(entries: Sequence[CacheEntry]) -> str:
+    """Import what the guards call, and no more."""
+    text = "\n".join(line for entry in entries for line in entry.body)
+    used = names_in(ast.parse(text)) - set(dir(builtins)) - {"L", "G"}
+    used = {name for name in used if not name.startswith("kept_")}
+    ours = {"Guards", "objects", *used & set(dir(guard_checks))}
+    theirs = sorted(used - ours - {"torch"})
+    lines = ["from __future__ import annotations", ""]
+    lines += ["import torch"] if "torch" in used else []
+    if theirs:
+        ours.add("torch_name")
+    lines += ["from pellucid.torch.guard_checks import ("]
+    lines += [*(f"    {name}," for name in sorted(ours)), ")"]
+    if theirs:
+        lines += ["", "# Functions that torch's wording of the guards uses."]
+        lines += [f'{name} = torch_name("{name}")' for name in theirs]
+    return "\n".join(lines)
 
 
 def _version(frame: Frame, name: str, free: Sequence[str]) -> str:
@@ -160,23 +170,23 @@ def _dispatch(code: CodeType, name: str, versions: Sequence[CacheEntry]) -> str:
     arguments = _arguments(code)
     signature, call = _signature(code, arguments), _call(code, arguments)
     scope = ", ".join(f"{real!r}: {shown}" for real, shown in arguments.items())
+    lines = [f"def {name}({signature}):"]
     if code.co_freevars:
         free = ", ".join(code.co_freevars)
-        note = [f"    # Closure variables ({free}) are in L as well when torch checks."]
-    else:
-        note = []
-    lines = [f"def {name}({signature}):", *note]
-    lines += [f"    L, G = {{{scope}}}, globals()"]
+        lines += [f"    # Closure variables ({free}) are in L as well when torch checks."]
+    lines += [f"    L = {{{scope}}}"]
     for entry in versions:
+        slug = entry.key.slug
+        target = f"__transformed_code_{slug}_for_{name}"
         lines += [
-            f"    if guards_{entry.key.slug}(L, G):",
-            f"        return __transformed_code_{entry.key.slug}_for_{name}({call})",
+            f"    if guards_{slug}(L, kept_{slug}.globals(globals())):",
+            f"        return kept_{slug}.transformed({target})({call})",
         ]
-    lines += [
-        "    # No version fits: torch compiles another one, or past its limit runs the original.",
-        f"    return __original_{name}({call})",
-    ]
-    return "\n".join(lines)
+    lines += ["    # No version fits: torch compiles another, or past its limit runs the original."]
+    original = f"__original_{name}"
+    if versions:
+        original = f"kept_{versions[0].key.slug}.original({original})"
+    return "\n".join([*lines, f"    return {original}({call})"])
 
 
 def _arguments(code: CodeType) -> dict[str, str]:

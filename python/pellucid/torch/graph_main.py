@@ -28,6 +28,9 @@ def main_text(body: str, needs: Needs) -> str:
     if found is None:
         return ""
     lacking = [value for value in (*needs.inputs, *needs.constants) if value.lacking]
+    for child in needs.children:
+        if f"class {child.rpartition('.')[2]}(" not in body:
+            lacking.append(Value(child, lacking="this torch does not print the graphs inside"))
     lines = ["", "", "def example_inputs():", *_inputs(needs), "", ""]
     lines += ['if __name__ == "__main__":']
     if "self._in_spec" in body:

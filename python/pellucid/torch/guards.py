@@ -1,119 +1,252 @@
-"""A cache entry's leaf guards as Python: translated by kind where that is sure, else only told.
+"""A cache entry's tree of guards as the body of a Python generator, one line a guard.
 
-torch words a guard as ``expression  # user's line  # file:line in function``; the expression is
-often no Python, or is about an object's address.  Translated here are the kinds that are decided by
-values alone.  Every other guard keeps its wording, and the file says that it is not checked.
+The body is torch's tree walked as torch walks it: a value is fetched once, under a name of its own,
+then its guards are yielded in torch's order, then the values that are reached from it.  What comes
+out is the text of the lines and, for each that yields, which guard of torch's it is.
+
+    x = L['x']  # L['x']
+    # y = x + 1  # a.py:3 in f
+    yield TENSOR_MATCH(x, 'torch.Tensor', kept_0_0[0], dtype='torch.float32', …)
 """
 
 from __future__ import annotations
 
-import ast
+import builtins
+import keyword
 import re
-from typing import Callable, Iterable
+import weakref
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, Callable, Mapping
 
+from . import guard_access, guard_checks, guard_kinds
 from .events import Guard
-from .names import scrub
+from .guard_kinds import Context, split
+from .guard_objects import DictKeys, Kept
+from .guard_tree import Leaf, Manager, read_tree
+from .names import as_comment, identifier, scrub
 
-# Names that a translated guard may use; anything else would not resolve in the file.
-_BUILTINS = ("len", "hasattr", "type", "isinstance", "str", "int", "float", "bool")
-_KNOWN = frozenset(("L", "G", *_BUILTINS, "check_tensor", "type_name", "dict_contains"))
-_BY_VALUE = frozenset(
-    [
-        "EQUALS_MATCH",
-        "LENGTH_CHECK",
-        "TRUE_MATCH",
-        "FALSE_MATCH",
-        "NONE_MATCH",
-        "LAMBDA_GUARD",
-        "DIMENSION_DYNAMIC_MARKING_GUARD",
-        "RANGE_ITERATOR_MATCH",
-        "NOT_NONE",
-        "DICT_LENGTH",
-        "NO_HASATTR",
-        "DICT_CONTAINS",
-        "SET_CONTAINS",
-    ]
-)
-_TYPE = re.compile(r"___check_type_id\((?P<what>.*), \d+\), type=<class '(?P<type>[^']+)'>\Z")
-_DICT_CONTAINS = re.compile(r"(not )?___dict_contains\((.*)\)\Z")
+# The last name of a source, and the number or numbered key after it: `_modules['0']`.
+_LAST_NAME = re.compile(r"([^\W\d]\w*)\W*(?:\['?(\d+)'?\])?\W*\Z")
+_MODULE = re.compile(r"__import_(\w+)\Z")
+_ADDRESS = re.compile(r"\d{9,}")
+_OVERLAPS = re.compile(r"overlapping=\[(.*)\], non_overlapping=\[(.*)\]\)", re.DOTALL)
+_TAKEN = frozenset([*dir(builtins), *keyword.kwlist, *dir(guard_checks), "torch", "L", "G"])
 
 
-def translate(leaves: Iterable[tuple[str, str]]) -> list[Guard]:
-    """Make guards of torch's (kind, text) pairs, in the same order."""
-    return [_guard(kind, text) for kind, text in leaves]
+@dataclass(frozen=True)
+class Translation:
+    """A cache entry's guards: as lines of a generator's body, and one by one."""
+
+    body: tuple[str, ...]
+    guards: tuple[Guard, ...]
+    """One for each ``yield`` that may fail, in order."""
+    kept: Kept
 
 
-def _guard(kind: str, text: str) -> Guard:
-    code, user_line = split(text)
-    make = _TRANSLATORS.get(kind) or (_by_value if kind in _BY_VALUE else None)
-    expression = make(code) if make is not None else None
-    if expression is not None and not _resolves(expression):
-        expression = None
-    return Guard(kind, scrub(code), scrub(user_line), expression)
+def translate(
+    guard_manager: Any,
+    slug: str,
+    names: Mapping[str, Any],
+    type_name: Callable[[int], str] = lambda _: "object",
+) -> Translation:
+    """Read a cache entry's guard manager, and say its guards in Python.
 
-
-def split(text: str) -> tuple[str, str]:
-    """Part torch's wording into the expression and the user's line.
-
-    >>> split("L['k'] == '#'      # x * k  # a.py:9 in f")
-    ("L['k'] == '#'", 'x * k  # a.py:9 in f')
+    ``names`` are what torch's wording of guards uses; ``type_name`` finds the name of a class by
+    its id, for a torch that does not tell it.
     """
-    quote = ""
-    for at, char in enumerate(text):
-        if quote:
-            quote = "" if char == quote and text[at - 1] != "\\" else quote
-        elif char in "'\"":
-            quote = char
-        elif char == "#":
-            return text[:at].strip(), text[at + 1 :].strip()
-    return text.strip(), ""
+    writer = _Writer(guard_manager, slug, names, type_name)
+    top, epilogue = read_tree(getattr(guard_manager, "root", guard_manager))
+    writer.tree(top)
+    writer.epilogue(epilogue)
+    return Translation(tuple(writer.body), tuple(writer.guards), Kept(guard_manager, writer.keeps))
 
 
-def _by_value(code: str) -> str | None:
-    found = _DICT_CONTAINS.match(code)
-    if found:
-        return f"{found[1] or ''}dict_contains({found[2]})"
-    return code
+class _Writer:
+    def __init__(
+        self, owner: Any, slug: str, names: Mapping[str, Any], type_name: Callable[[int], str]
+    ) -> None:
+        self._owner = weakref.ref(owner)
+        self.body: list[str] = []
+        self.guards: list[Guard] = []
+        self.keeps: list[Any] = []
+        self._kept = f"kept_{slug}"
+        self._names = names
+        self._context = Context(names, self._keep, type_name)
+        self._variables: Counter[str] = Counter()
+        self._user_line = ""
+        self._relations: dict[Any, list[str]] = {}
+        self._remaining: Counter[tuple[str, ...]] = Counter()
 
+    # -- the walk --
 
-def _tensor(code: str) -> str | None:
-    """``check_tensor(L['x'], Tensor, DispatchKeySet(…), torch.float32, device=None, …)``."""
-    try:
-        call = ast.parse(code, mode="eval").body
-    except (SyntaxError, ValueError):
-        return None
-    if not isinstance(call, ast.Call) or len(call.args) < 4:
-        return None
-    what, cls, _keys, dtype = (_text(code, node) for node in call.args[:4])
-    if what is None or cls is None or dtype is None:
-        return None
-    options = [f"type={cls!r}", f"dtype={dtype!r}"]
-    for keyword in call.keywords:
-        value = _text(code, keyword.value)
-        if keyword.arg not in ("device", "requires_grad", "size", "stride") or value is None:
+    def tree(self, top: Manager) -> None:
+        """Write the tree: first what is about the process, then values."""
+        self._count(top)
+        self._leaves(top, None, "L")
+        self.body.append("yield VALUES  # from here on torch calls no torch function or mode")
+        pending: list[tuple[tuple[Manager, ...], str]] = [
+            ((top, child), "L") for child in reversed(top.children)
+        ]
+        while pending:
+            path, above = pending.pop()
+            parent, child = path[-2:]
+            value = self._value(parent, child, above)
+            if value is None:
+                continue
+            if child.ordered_keys >= 0:
+                self._ordered(path, value)
+            self._leaves(child, parent, value)
+            pending.extend(((*path, below), value) for below in reversed(child.children))
+
+    def epilogue(self, leaves: list[Leaf]) -> None:
+        """Write the guards that torch decides last: expressions over everything."""
+        for leaf in leaves:
+            self._expressions(leaf, "", leaf.kind)
+
+    def _count(self, top: Manager) -> None:
+        pending = [top]
+        while pending:
+            manager = pending.pop()
+            self._remaining.update(leaf.parts for leaf in manager.leaves)
+            pending.extend(manager.children)
+
+    def _value(self, parent: Manager, child: Manager, above: str) -> str | None:
+        text = guard_access.access(parent, child, above, self._names, self._name)
+        if child.access in ("key", "value"):
+            text = f"{above}_items[{child.key}][{'01'[child.access == 'value']}]"
+        if text is None:
+            what = f"{child.source} by {child.access}, and what is below it"
+            self.body.append(as_comment(f"not decided: {scrub(' '.join(what.split()))}"))
             return None
-        options.append(f"{keyword.arg}={value}")
-    return f"check_tensor({what}, {', '.join(options)})"
+        variable = self._variable(child)
+        source = as_comment(" ".join(scrub(child.source).split()))
+        self.body.append(f"{variable} = {text}  {source}")
+        return variable
+
+    def _ordered(self, path: tuple[Manager, ...], value: str) -> None:
+        manager = path[-1]
+        cls = None if manager.type is None else guard_kinds.class_name(manager.type)
+        asked = self._keep(DictKeys(self._owner, [manager.source for manager in path]))
+        kept = f", {self._keep(id(manager.type))}" if manager.type not in (None, dict) else ""
+        told = (f"len({manager.source}) >= {manager.ordered_keys}",)
+        call = f"DICT_KEYS({value}, {cls!r}, {manager.ordered_keys}, L, {asked}{kept})"
+        self._yield(call, "DICT_KEYS", manager.source, told)
+        if manager.ordered_keys:
+            self.body.append(f"{value}_items = list(dict.items({value}))")
+
+    # -- leaves --
+
+    def _leaves(self, manager: Manager, parent: Manager | None, value: str) -> None:
+        for leaf in manager.leaves:
+            relation = _RELATIONS.get(leaf.kind)
+            if relation is not None:
+                relation(self, leaf, manager, parent, value)
+                continue
+            made = guard_kinds.translate(leaf, manager, value, self._context)
+            self._tell(leaf.parts[0] if leaf.parts else "")
+            source = manager.source if manager.access else ""
+            self._yield(made.call, leaf.kind, source, leaf.parts, made.by_value)
+
+    def _expressions(self, leaf: Leaf, source: str, kind: str) -> None:
+        told = [guard_kinds.reworded(split(part)[0], "", "", self._names) for part in leaf.parts]
+        if None in told or not told:
+            call = guard_kinds.asked(leaf, "L", self._keep(leaf.handle))
+            self._yield(call, kind, source, leaf.parts, by_value=False)
+            return
+        for text, part in zip(told, leaf.parts):
+            self._tell(part)
+            self._yield(f"SHAPE_GUARD({text})", kind, source, (part,))
+
+    def _aliasing(self, leaf: Leaf, manager: Manager, _: object, value: str) -> None:
+        seen = self._relations.setdefault(leaf.handle, [])
+        if seen:
+            self._tell(leaf.parts[0])
+            call = f"OBJECT_ALIASING({value}, {seen[0]})"
+            self._yield(call, leaf.kind, manager.source, leaf.parts)
+        seen.append(value)
+
+    def _no_aliasing(self, leaf: Leaf, manager: Manager, _: object, value: str) -> None:
+        seen = self._relations.setdefault(leaf.handle, [])
+        if not seen:
+            seen.append(self._unique("tensors"))
+            self.body.append(f"{seen[0]} = []")
+        call = f"NO_TENSOR_ALIASING({value}, {seen[0]})"
+        self._yield(call, leaf.kind, manager.source, leaf.parts)
+
+    def _overlapping(self, leaf: Leaf, manager: Manager, _: object, value: str) -> None:
+        found = _OVERLAPS.search(leaf.parts[0])
+        lists = self._relations.setdefault(leaf.parts, [[], []])  # type: ignore[list-item]
+        apart = found is not None and manager.source in found[2].split(", ")
+        lists[apart].append(value)  # type: ignore[attr-defined]
+        self._remaining[leaf.parts] -= 1
+        if not self._remaining[leaf.parts]:
+            together, others = (f"[{', '.join(part)}]" for part in lists)
+            call = f"STORAGE_OVERLAPPING({together}, {others})"
+            self._yield(call, leaf.kind, manager.source, leaf.parts)
+
+    def _shape(self, leaf: Leaf, manager: Manager, parent: Manager | None, value: str) -> None:
+        cls = "float" if parent is not None and parent.type is float else "int"
+        self._yield(f"{leaf.kind}({value}, {cls})", leaf.kind, manager.source, leaf.parts)
+        self._remaining[leaf.parts] -= 1
+        if not self._remaining[leaf.parts]:
+            self._expressions(leaf, manager.source, leaf.kind)
+
+    # -- lines --
+
+    def _yield(
+        self, call: str, kind: str, source: str, parts: tuple[str, ...], by_value: bool = True
+    ) -> None:
+        self.body.append(f"yield {call}")
+        told = " and ".join(split(part)[0] for part in parts)
+        line = _no_hint(split(parts[0])[1]) if parts else ""
+        expression = call if by_value else None
+        self.guards.append(Guard(kind, scrub(told), line, expression, scrub(source)))
+
+    def _tell(self, part: str) -> None:
+        line = _no_hint(split(part)[1])
+        if line and line != self._user_line:
+            self._user_line = line
+            self.body.append(as_comment(line.replace("\n", " ")))
+
+    def _keep(self, item: Any) -> str:
+        self.keeps.append(item)
+        return f"{self._kept}[{len(self.keeps) - 1}]"
+
+    def _name(self, text: str) -> str:
+        if not _ADDRESS.search(text) and scrub(text) == text:
+            return repr(text)
+        self.keeps.append(text)
+        shown = _ADDRESS.sub("…", scrub(text))
+        return f"{self._kept}.name({len(self.keeps) - 1}, {shown!r})"
+
+    def _variable(self, manager: Manager) -> str:
+        found = _LAST_NAME.search(_ADDRESS.sub("", manager.source))
+        name = "_".join(filter(None, found.groups())) if found else "value"
+        module = _MODULE.match(name)
+        name = module[1].replace("_dot_", "_") if module else name
+        name = identifier(name).lower() if name.isupper() else identifier(name)
+        return self._unique("key" if manager.access == "key" else name)
+
+    def _unique(self, name: str) -> str:
+        theirs = type(getattr(self._names.get("torch"), name, None)).__module__ == "torch"
+        taken = theirs or name in _TAKEN or name in self._names or name.startswith("kept_")
+        name = f"{name}_" if taken else name
+        self._variables[name] += 1
+        number = self._variables[name]
+        if number == 1:
+            return name
+        # A numbered name may be another value's own.
+        return self._unique(f"{name}_{number}")
 
 
-def _text(code: str, node: ast.AST) -> str | None:
-    return ast.get_source_segment(code, node)
+def _no_hint(line: str) -> str:
+    return scrub(line.partition(" (HINT: ")[0].strip().lstrip("# "))
 
 
-def _type(code: str) -> str | None:
-    found = _TYPE.match(code)
-    return f"type_name({found['what']}) == {found['type']!r}" if found else None
-
-
-_TRANSLATORS: dict[str, Callable[[str], str | None]] = {
-    "TENSOR_MATCH": _tensor,
-    "TYPE_MATCH": _type,
+_RELATIONS: Mapping[str, Callable[..., None]] = {
+    "OBJECT_ALIASING": _Writer._aliasing,
+    "NO_TENSOR_ALIASING": _Writer._no_aliasing,
+    "STORAGE_OVERLAPPING": _Writer._overlapping,
+    "SYMBOLIC_SHAPE_GUARD": _Writer._shape,
 }
-
-
-def _resolves(expression: str) -> bool:
-    try:
-        tree = ast.parse(expression, mode="eval")
-    except (SyntaxError, ValueError, RecursionError):
-        return False
-    return all(node.id in _KNOWN for node in ast.walk(tree) if isinstance(node, ast.Name))

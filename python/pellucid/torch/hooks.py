@@ -2,13 +2,15 @@
 
 Everything else in pellucid sees torch through these functions.  Each of them asks
 :mod:`~pellucid.torch.compat` for what it needs, and does nothing but say so when this torch has it
-not.  Nothing here patches a torch function: the steady channels are the bytecode hook, a handler of
-our own on the structured-trace logger, and the cache entries.  The one thing that is altered is a
-single graph module that we were shown (:func:`after_recompile`), so that it can run from a file.
+not.  The steady channels are the bytecode hook, a handler of our own on the structured-trace
+logger, and the cache entries.  What is altered are single graph modules that we were shown
+(:func:`after_recompile`), so that they can run from a file, and the one function through which
+third parties show graphs (:func:`add_formatted_graphs`), which has no other channel.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import sys
@@ -17,8 +19,10 @@ from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import Any, Callable, Iterator, Optional
 
+from pellucid._version import __version__
+
 from .compat import Capability, Probe
-from .trace import Listeners, TraceHandler, TraceRecord
+from .trace import OURS, Listeners, TraceHandler, TraceRecord
 
 Remove = Callable[[], None]
 BytecodeHook = Callable[[CodeType, CodeType], Optional[CodeType]]
@@ -44,29 +48,70 @@ def versions() -> dict[str, str]:
     """Versions that belong in a capture's record."""
     import torch
 
-    return {"torch": str(torch.__version__), "python": ".".join(map(str, sys.version_info[:3]))}
+    found = {
+        "pellucid": __version__,
+        "python": ".".join(map(str, sys.version_info[:3])),
+        "torch": str(torch.__version__),
+    }
+    for name in ("git_version", "cuda", "hip"):
+        value = getattr(torch.version, name, None)
+        if value:
+            found[f"torch {name}"] = str(value)
+    return found
+
+
+def changed_configuration() -> dict[str, str]:
+    """The settings of the compilers that are not at their defaults, as Python.
+
+    Settings of the environment that torch's compilers read are among them.
+    """
+    found: dict[str, str] = {}
+    for module in ("_dynamo", "_functorch", "_inductor"):
+        if f"torch.{module}.config" not in sys.modules:
+            continue  # not used, and not worth an import
+        codegen = _probe.get(f"{module[1:]}_config")
+        if codegen is None:
+            continue
+        for line in str(codegen()).splitlines():
+            setting, equals, value = line.partition(" = ")
+            if equals:
+                found[setting.strip()] = value.strip()
+    for variable, value in os.environ.items():
+        if variable.startswith(_ENVIRONMENT):
+            found[f"os.environ[{variable!r}]"] = repr(value)
+    return dict(sorted(found.items()))
+
+
+_ENVIRONMENT = ("TORCHDYNAMO_", "TORCHINDUCTOR_", "TORCH_COMPILE", "TORCH_LOGS", "TORCH_TRACE")
 
 
 def rank() -> int:
     """This process's rank in a distributed job, 0 when there is none."""
-    try:
+    if is_ranked():
         import torch.distributed as dist
 
-        if dist.is_available() and dist.is_initialized():
-            return int(dist.get_rank())
-    except Exception:  # a half-initialised process group must not cost the capture
-        pass
+        return int(dist.get_rank())
     try:
         return int(os.environ.get("RANK", "0"))
     except ValueError:
         return 0
 
 
+def is_ranked() -> bool:
+    """Whether this process has joined a distributed job itself, and not just a parent of its."""
+    try:
+        import torch.distributed as dist
+
+        return bool(dist.is_available() and dist.is_initialized())
+    except Exception:  # a half-initialised process group must not cost the capture
+        return False
+
+
 def no_op() -> None:
     """Remove nothing: what a missing channel returns."""
 
 
-def _invisible(function: Callable[..., Any]) -> Callable[..., Any]:
+def invisible(function: Callable[..., Any]) -> Callable[..., Any]:
     """Keep Dynamo from compiling a function of ours.
 
     A backward pass may run, and be compiled, inside a compiled program at a graph break; Dynamo
@@ -114,7 +159,7 @@ def add_trace_handler(receive: Callable[[TraceRecord], None]) -> Remove:
         return no_op
     handler = TraceHandler(receive)
     # As an attribute, so that the frame of `emit` itself is invisible.
-    handler.emit = _invisible(handler.emit)  # type: ignore[method-assign]
+    handler.emit = invisible(handler.emit)  # type: ignore[method-assign]
     # In front: torch's own handler takes itself off the list at the first record when no trace
     # directory is set, and logging then skips the handler that stood behind it.
     log.handlers = Listeners([handler, *log.handlers])
@@ -123,6 +168,23 @@ def add_trace_handler(receive: Callable[[TraceRecord], None]) -> Remove:
         log.handlers = [other for other in log.handlers if other is not handler]
 
     return remove
+
+
+def send_artifact(name: str, text: str) -> None:
+    """Send text to who reads torch's structured trace (``TORCH_TRACE``, and so tlparse).
+
+    It belongs to the compile that this thread is in.  Where only we listen nothing is sent.
+    """
+    log, send = _probe.get("trace_log"), _probe.get("trace_structured")
+    if log is None or send is None:
+        return
+    if not any(not isinstance(handler, TraceHandler) for handler in log.handlers):
+        return
+    send(
+        "artifact",
+        metadata_fn=lambda: {"name": f"{OURS}{name}", "encoding": "string"},
+        payload_fn=lambda: text,
+    )
 
 
 def interned(index: object) -> str | None:
@@ -159,7 +221,8 @@ def cache_entries(code: CodeType) -> list[RawEntry]:
             RawEntry(
                 None if compile_id is None else str(compile_id),
                 entry.code,
-                getattr(entry, "guard_manager", None),
+                # Before torch 2.5 the manager was called what it had replaced.
+                getattr(entry, "guard_manager", None) or getattr(entry, "check_fn", None),
             )
         )
     return entries
@@ -174,21 +237,6 @@ def compiled_before() -> list[CodeType]:
     held = table.values.values() if isinstance(table.values, dict) else table.values()
     unique: dict[int, CodeType] = {id(code): code for code in list(held)}
     return list(unique.values())
-
-
-def leaf_guards(guard_manager: Any) -> Iterator[tuple[str, str]]:
-    """Yield (kind, text) for every leaf guard of a guard manager, in the order of its tree."""
-    root = getattr(guard_manager, "root", guard_manager)
-    pending = [root]
-    while pending:
-        manager = pending.pop()
-        for leaf in manager.get_leaf_guards():
-            for text in leaf.verbose_code_parts():
-                yield type(leaf).__name__, str(text)
-        pending.extend(reversed(manager.get_child_managers()))
-    for leaf in getattr(root, "get_epilogue_lambda_guards", list)():
-        for text in leaf.verbose_code_parts():
-            yield type(leaf).__name__, str(text)
 
 
 # -- graph modules ---------------------------------------------------------------------------------
@@ -221,6 +269,68 @@ def emitted_graph(kind: str) -> Any | None:
             if isinstance(found, graph_module):
                 return found
     return None
+
+
+def direction() -> str:
+    """Which pass the graph that Inductor works on now is of; empty when that cannot be told.
+
+    Inductor's events do not say, but the functions that emit them were told.
+    """
+    frame = sys._getframe(1).f_back
+    for _ in range(40):
+        if frame is None:
+            return ""
+        for name in _OPTIONS_OF_INDUCTOR:
+            if name in frame.f_code.co_varnames:
+                options = frame.f_locals.get(name)
+                if isinstance(options, dict) and "is_backward" in options:
+                    if options["is_backward"]:
+                        return "backward"
+                    return "inference" if options.get("is_inference") else "forward"
+        frame = frame.f_back
+    return ""
+
+
+_OPTIONS_OF_INDUCTOR = ("graph_kwargs", "fx_kwargs", "kwargs")
+
+
+def add_formatted_graphs(receive: Callable[[str, Any], None]) -> Remove:
+    """Call ``receive`` with the name and the graph of each call of ``lazy_format_graph_code``.
+
+    Everybody has imported that function by name, so its code changes place, not the function.
+    """
+    function = _probe.get("format_graph")
+    if not isinstance(function, FunctionType) or function.__closure__:
+        return no_op
+    before = function.__code__
+    original = FunctionType(before, function.__globals__, function.__name__, function.__defaults__)
+    original.__kwdefaults__ = function.__kwdefaults__
+
+    def formatted(name: str, graph: Any, *args: Any, **kwargs: Any) -> Any:
+        receive(str(name), graph)
+        return original(name, graph, *args, **kwargs)
+
+    global _formatted
+    _formatted = invisible(formatted)
+    shown = _trampoline.__code__
+    function.__code__ = shown
+
+    def remove() -> None:
+        if function.__code__ is shown:  # else somebody else's change came after ours
+            function.__code__ = before
+
+    return remove
+
+
+_formatted: Callable[..., Any] | None = None
+
+
+def _trampoline(name: Any, gm: Any, maybe_id: Any = None, **kwargs: Any) -> Any:
+    # Runs in torch's namespace, and so knows nothing of ours.
+    from pellucid.torch import hooks
+
+    assert hooks._formatted is not None
+    return hooks._formatted(name, gm, maybe_id, **kwargs)
 
 
 def size_hint(size: Any) -> Any | None:
@@ -293,9 +403,9 @@ def after_recompile(graph: Any, follow: Callable[[Any], None], copies: bool) -> 
         after_recompile(copy, follow, copies)
         return copy
 
-    setattr(cls, name, _invisible(recompile_and_follow))
+    setattr(cls, name, invisible(recompile_and_follow))
     if copies:
-        cls.__deepcopy__ = _invisible(deepcopy_and_follow)
+        cls.__deepcopy__ = invisible(deepcopy_and_follow)
     cls._pellucid_follow = True
     if forward_function(graph) is not None:
         follow(graph)
@@ -325,6 +435,65 @@ def never_compile(code: CodeType) -> bool:
         return False
     skip(code)
     return True
+
+
+# -- a backend of our own --------------------------------------------------------------------------
+
+
+def aot_backend(compile_graph: Callable[[str, Any], Callable[..., Any]]) -> Any | None:
+    """A backend that runs AOTAutograd's graphs through ``compile_graph(stage, graph)``.
+
+    What that returns is called with one list of inputs, which it may empty.
+    """
+    make = _probe.get("aot_backend")
+    if make is None:
+        return None
+
+    def compiler(stage: str) -> Callable[[Any, Any], Any]:
+        def compile_stage(graph: Any, _inputs: Any) -> Any:
+            run = compile_graph(stage, graph)
+            # On both: torch unwraps a function that it is to make invisible once more.
+            run._boxed_call = True  # type: ignore[attr-defined]
+            hidden = invisible(run)
+            hidden._boxed_call = True  # type: ignore[attr-defined]
+            return hidden
+
+        return compile_stage
+
+    return make(
+        fw_compiler=compiler("forward"),
+        bw_compiler=compiler("backward"),
+        inference_compiler=compiler("inference"),
+    )
+
+
+@contextlib.contextmanager
+def every_compile_by(backend: Any) -> Iterator[bool]:
+    """Make all that compiles inside the block compile by this backend, and as often as it needs.
+
+    Yields whether functions that are compiled already are concerned too.
+    """
+    set_stance, patch = _probe.get("set_stance"), _probe.get("dynamo_config")
+    with contextlib.ExitStack() as stack:
+        if patch is not None:
+            for name in ("cache_size_limit", "recompile_limit", "accumulated_cache_size_limit"):
+                with contextlib.suppress(Exception):  # which of these there are differs
+                    stack.enter_context(patch(**{name: 1 << 20}))
+        forced = False
+        if set_stance is not None:
+            with contextlib.suppress(TypeError):  # before torch 2.7 a stance has no backend
+                stack.enter_context(set_stance("default", force_backend=backend))
+                forced = True
+        yield forced
+
+
+def uncompiled(function: Any) -> Any:
+    """What ``torch.compile`` was called with, or the function itself."""
+    for name in ("_orig_mod", "_torchdynamo_orig_callable"):
+        inner = getattr(function, name, None)
+        if inner is not None:
+            return inner
+    return function
 
 
 # -- logs ------------------------------------------------------------------------------------------

@@ -8,16 +8,19 @@ from typing import Mapping, Sequence
 from .dump import STAGES, frame_status, recompile_lines
 from .events import (
     Break,
+    CacheUse,
     CompileKey,
     Frame,
     Graph,
-    Metrics,
+    KernelFile,
+    NonFinite,
     Problem,
     Recompile,
+    Skipped,
     Started,
 )
 from .names import label, scrub
-from .session import Session
+from .session import INDEX, Session
 
 EMPTY = (
     "Nothing was compiled inside this capture. Either no function under `torch.compile` was called "
@@ -37,7 +40,8 @@ def index_text(session: Session, full: Mapping[str, Sequence[Frame]]) -> str:
         parts.append(_summary(session, frames) + "\n")
         parts.append(_HOW_TO_READ)
         parts.append(_functions(session, full))
-    parts += [_breaks(session), _recompiles(session), _skipped(session), _problems(session)]
+    parts += [_breaks(session), _recompiles(session), _non_finite(session), _skipped(session)]
+    parts += [_caches(session), _others(session), _setting(session), _problems(session)]
     return "\n".join(part for part in parts if part).rstrip("\n") + "\n"
 
 
@@ -77,11 +81,16 @@ def _functions(session: Session, full: Mapping[str, Sequence[Frame]]) -> str:
         for frame in versions:
             lines.append(f"| {frame.key} | {_link(frame.file)} | {_cell(frame_status(frame))} |")
         lines.append("")
+        kernels: dict[str, list[KernelFile]] = {}
+        for kernel in session.of(KernelFile):
+            kernels.setdefault(kernel.program, []).append(kernel)
         for frame in versions:
             for graph in graphs.get(frame.key, {}).values():
                 note = " · runs from this file" if graph.file in runs else ""
                 what = STAGES.get(graph.stage, graph.stage)
                 lines.append(f"- [{frame.key}] {_link(graph.file)}: {what}{note}")
+                made = dict.fromkeys(kernels.get(graph.file, ()))
+                lines += [f"  - kernel {_link(kernel.file)}" for kernel in made]
         lines.append("")
     return "\n".join(lines)
 
@@ -102,19 +111,57 @@ def _recompiles(session: Session) -> str:
     return "\n".join(["## Recompiles\n", *lines, ""]) if lines else ""
 
 
+def _non_finite(session: Session) -> str:
+    lines = []
+    for found in session.of(NonFinite):
+        where = "" if found.place is None else f" at `{found.place}`: `{found.code}`"
+        at = f", {_link(found.file)} line {found.line}" if found.file else ""
+        end = "" if found.reached else "; it reached no result"
+        lines.append(f"- [{found.key}] `{found.operation}` made {found.what}{where}{at}{end}")
+    return "\n".join(["## NaN and Inf\n", *lines, ""]) if lines else ""
+
+
 def _skipped(session: Session) -> str:
-    """Frames that Dynamo began and for which no code came out."""
+    """Frames that torch looked at and for which no code came out."""
     done = {frame.key for frame in session.of(Frame)}
-    reasons = {m.key: m.values.get("fail_reason") for m in session.of(Metrics)}
+    told = {event.key: event for event in session.of(Skipped)}
     lines = []
     for started in session.of(Started):
-        if started.key in done:
-            continue
-        place = started.place
-        where = "" if place is None else f"{_code(label(place.function))} (`{place}`)"
-        why = reasons.get(started.key) or "torch gives no reason; a frame without a graph is kept"
-        lines.append(f"- [{started.key}] {where}: {scrub(' '.join(str(why).split()))}")
+        if started.key not in done and started.key not in told:
+            event = Skipped(started.key, started.place, "", "a frame without a graph is kept")
+            lines.append(_left(event))
+    lines += [_left(event) for event in told.values() if event.key not in done]
     return "\n".join(["## Frames left as they are\n", *lines, ""]) if lines else ""
+
+
+def _left(event: Skipped) -> str:
+    place = event.place
+    where = "" if place is None else f"{_code(label(place.function))} (`{place}`)"
+    return f"- [{event.key}] {where}: {scrub(' '.join(event.reason.split()))}"
+
+
+def _caches(session: Session) -> str:
+    lines = []
+    for use in dict.fromkeys(session.of(CacheUse)):
+        why = f": {scrub(' '.join(use.reason.split()))}" if use.reason else ""
+        lines.append(f"- [{use.key}] {use.cache.replace('_', ' ')}: {use.result}{why}")
+    note = "What a cache held is shown as if it had been compiled here.\n"
+    return "\n".join(["## Compile caches\n", note, *lines, ""]) if lines else ""
+
+
+def _others(session: Session) -> str:
+    lines = [f"- [{_cell(name)}]({name}/{INDEX})" for name in session.others()]
+    return "\n".join(["## Other processes\n", *lines, ""]) if lines else ""
+
+
+def _setting(session: Session) -> str:
+    found = [f"{name} {version}" for name, version in session.versions.items()]
+    lines = [f"{name} = {value}" for name, value in session.configuration.items()]
+    if lines:
+        lines = ["Settings that are not at their defaults:\n", "```text", *lines, "```"]
+    if not found:
+        return ""
+    return "\n".join(["## Versions and configuration\n", ", ".join(found) + ".\n", *lines, ""])
 
 
 def _problems(session: Session) -> str:

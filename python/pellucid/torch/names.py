@@ -15,6 +15,7 @@ _UUID = re.compile(r"_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12}\b")
 _ID_IN_NAME = re.compile(r"_\d{9,}(?=_|\Z)")
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,16}\b")
 _ID_IN_TEXT = re.compile(r"(?<![\w.])\d{12,16}(?![\w.])")
+_ID_INSIDE_NAME = re.compile(r"(?<=_)\d{12,16}(?=_|\b)")
 _RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_(\d+)\Z")
 _NOT_IDENTIFIER = re.compile(r"\W+", re.ASCII)
 
@@ -94,8 +95,11 @@ def scrub(text: str) -> str:
 
     >>> scrub("<M object at 0x7f55f7c304e0>, ___check_obj_id(G['torch'], 140147109550320)")
     "<M object at 0x…>, ___check_obj_id(G['torch'], id…)"
+    >>> scrub("G['__optimizer_140147109550320_c0']")
+    "G['__optimizer_…_c0']"
     """
-    return _ID_IN_TEXT.sub("id…", _ADDRESS.sub("0x…", _UUID.sub("", text)))
+    text = _ID_INSIDE_NAME.sub("…", _UUID.sub("", text))
+    return _ID_IN_TEXT.sub("id…", _ADDRESS.sub("0x…", text))
 
 
 def as_comment(text: str, limit: int = 0) -> str:

@@ -8,10 +8,14 @@ import warnings
 from pathlib import Path
 from typing import Any, Callable, Iterator
 
+from pellucid.explain.global_variables import data
+
 from . import hooks
-from .capture import CAPTURE, add_compiled_before, refresh_caches, write_summary
+from .capture import CAPTURE, finish
+from .directories import claim
 from .events import Frame, Problem
 from .session import INDEX, Session
+from .stages import stage_named
 
 _last: Session | None = None
 
@@ -35,30 +39,53 @@ def prepare_debug(
     compiled inside runs from its file afterwards too, so breakpoints stay good.
 
     Args:
-        dump_src_dir: directory of the files; ranks above 0 get one below it (``rank_1``).
+        dump_src_dir: directory of the files.  Ranks above 0 and child processes get one below it
+            (``rank_1``, ``process_1``), and so does who finds it in use (``capture_2``).
         clean_wild_fx_code: taken for the sake of programs written for depyf; there is nothing to
             clean, because no file is written that has no place in the dump.
         log_bytecode: also disassemble transformed code in its file.
         on_event: called with each event as it is captured, to show progress.
     """
     global _last
-    directory = Path(dump_src_dir)
-    if hooks.rank() > 0:
-        directory = directory / f"rank_{hooks.rank()}"
-    session = Session(directory, on_event, log_bytecode)
-    CAPTURE.open(session)
+    owned = claim(Path(dump_src_dir), hooks.rank(), hooks.is_ranked())
+    opened = Session(owned.path, on_event, log_bytecode, owned)
+    CAPTURE.open(opened)
+    _tell_depyf_programs(opened)
     try:
-        yield session
+        yield opened
     finally:
-        CAPTURE.close(session)
-        _last = session
-        with session.guard("closing the capture"):
-            refresh_caches(session)
-            add_compiled_before(session)
-        for row in hooks.missing():
-            session.problem("this torch", f"no {row.name}: {row.lost}")
-        write_summary(session)
-        _report(session)
+        # A process that was forked inside the block leaves it as well, with a capture of its own.
+        session = CAPTURE.own(opened)
+        if session is not None:
+            _last = session
+            finish(session)
+            _report(session)
+        _tell_depyf_programs(session or opened)
+
+
+def _tell_depyf_programs(session: Session) -> None:
+    """Keep the table that programs written for depyf read."""
+    shown = CAPTURE.innermost or session
+    data["dump_src_dir"] = str(shown.directory)
+    data["is_inside_prepare_debug"] = CAPTURE.innermost is not None
+
+
+def dump_graph(name: str, graph_module: Any) -> Path | None:
+    """Add a graph of a stage of your own to the captures that are open.
+
+    Its file is named by the compile that goes on and by ``name``, and runs by itself where its
+    nodes tell their shapes.
+
+    Args:
+        name: the stage, such as ``"after fusion"``.
+        graph_module: a ``torch.fx.GraphModule``.
+
+    Returns:
+        The file, or None when no capture is open.
+    """
+    session = CAPTURE.innermost
+    file = CAPTURE.add_graph(stage_named(name), graph_module)
+    return None if session is None or file is None else session.path(file)
 
 
 def _report(session: Session) -> None:

@@ -12,6 +12,7 @@ import itertools
 import json
 import os
 import threading
+import time
 import traceback
 import weakref
 from dataclasses import fields, is_dataclass
@@ -19,14 +20,17 @@ from pathlib import Path
 from types import CodeType
 from typing import Any, Callable, Iterator, TypeVar
 
-from .events import CacheEntry, CompileKey, Graph, GraphRun, Problem, Started
+from .directories import PREFIX, Claim, claim_for_fork, remove_litter
+from .events import CacheEntry, CompileKey, Graph, GraphRun, Problem, Started, Times
 from .names import scrub
 
 SCHEMA = 1
 RECORD = "session.json"
+TIMES = "times.json"
 INDEX = "index.md"
 
-_TEMPORARY = ".pellucid-"
+_TEMPORARY = PREFIX
+_LIST = f"{PREFIX}files"
 _numbers = itertools.count()
 
 E = TypeVar("E")
@@ -54,6 +58,7 @@ class Session:
         directory: where the files go; made when it is not there.
         listener: called with each event as it is recorded, for showing progress.
         show_bytecode: whether transformed code is disassembled in its file even when it is proven.
+        claim: what makes the directory this capture's own; given back by :meth:`close`.
     """
 
     def __init__(
@@ -61,22 +66,47 @@ class Session:
         directory: Path,
         listener: Listener | None = None,
         show_bytecode: bool = False,
+        claim: Claim | None = None,
     ) -> None:
         self.directory = Path(os.path.abspath(str(directory)))
         self.directory.mkdir(parents=True, exist_ok=True)
+        self._claim = claim
         self.show_bytecode = show_bytecode
         self._listener = listener
         self._lock = threading.RLock()
         self._events: list[Any] = []
+        self._by_kind: dict[type, list[Any]] = {}
         self._files: dict[str, object] = {}
+        self._listed: set[str] = set()
         self._caches: dict[int, list[CacheEntry]] = {}
+        self.versions: dict[str, str] = {}
+        self.configuration: dict[str, str] = {}
         self._process = os.getpid()
         self._epoch = 0
         self._started: dict[tuple[int, str | None], bool] = {}
         self._settled: set[CompileKey] = set()
         self._postponed: dict[CompileKey, list[Callable[[], None]]] = {}
         self._functions: list[weakref.ref[CodeType]] = []
+        self._numbers: dict[int, int] = {}
+        self._opened = time.time()
+        self.is_fork = False
         self._remove_previous()
+
+    def fork(self) -> Session:
+        """Open a capture beside this one, in a process that was forked while this one was open."""
+        if self._claim is not None:
+            self._claim.abandon()
+        claim = claim_for_fork(self.directory)
+        session = Session(claim.path, None, self.show_bytecode, claim)
+        session.is_fork = True
+        return session
+
+    def close(self) -> None:
+        """Give the directory back, once the record is written."""
+        with contextlib.suppress(OSError):
+            self.path(_LIST).unlink()
+        if self._claim is not None:
+            self._claim.release()
 
     @property
     def here(self) -> bool:
@@ -88,7 +118,7 @@ class Session:
     def record(self, event: Any) -> None:
         """Keep an event, and tell the listener."""
         with self._lock:
-            self._events.append(event)
+            self._keep(event)
         if self._listener is not None:
             with self.guard("progress listener"):
                 self._listener(event)
@@ -96,7 +126,11 @@ class Session:
     def of(self, kind: type[E]) -> list[E]:
         """The events of one kind, in order."""
         with self._lock:
-            return [event for event in self._events if isinstance(event, kind)]
+            return list(self._by_kind.get(kind, ()))
+
+    def _keep(self, event: Any) -> None:
+        self._events.append(event)
+        self._by_kind.setdefault(type(event), []).append(event)
 
     def key(self, compile_id: str | None) -> CompileKey:
         """The compile that an id means now."""
@@ -142,7 +176,7 @@ class Session:
         except Exception as error:
             what = f"{type(error).__name__}: {error}"
             with self._lock:
-                self._events.append(Problem(where, scrub(what), scrub(traceback.format_exc())))
+                self._keep(Problem(where, scrub(what), scrub(traceback.format_exc())))
 
     # -- the user's functions, by number; a capture keeps none of them alive --
 
@@ -151,14 +185,15 @@ class Session:
         with self._lock:
             number = self.number(code)
             if number is None:
-                number = len(self._functions)
+                number = self._numbers[id(code)] = len(self._functions)
                 self._functions.append(weakref.ref(code))
             return number
 
     def number(self, code: CodeType) -> int | None:
         """The number of a code object that was seen; None when it was not."""
         with self._lock:
-            return next((n for n, ref in enumerate(self._functions) if ref() is code), None)
+            number = self._numbers.get(id(code))  # an id may come back after its object has gone
+            return number if number is not None and self._functions[number]() is code else None
 
     def functions(self) -> list[tuple[int, CodeType | None]]:
         """Every number with its code object, or None where the program has dropped it."""
@@ -216,6 +251,11 @@ class Session:
         """Write one of this capture's files, whole."""
         with self._lock:
             self._files.setdefault(name, name)
+            if name not in self._listed:
+                self._listed.add(name)
+                # Should the process be killed, the next capture finds here what to remove.
+                with open(self.path(_LIST), "a", encoding="utf-8", newline="\n") as stream:
+                    stream.write(name + "\n")
             write_atomic(self.path(name), text)
             return self.path(name)
 
@@ -224,26 +264,42 @@ class Session:
         with self._lock:
             return sorted(name for name in self._files if self.path(name).exists())
 
+    def others(self) -> list[str]:
+        """The directories below this one where captures have ended since this one was opened."""
+        found = []
+        for record in self.directory.glob(f"*/{RECORD}"):
+            with contextlib.suppress(OSError):
+                if record.stat().st_mtime >= self._opened:
+                    found.append(record.parent.name)
+        return sorted(found)
+
     def _remove_previous(self) -> None:
-        """Remove what an earlier capture left here, and only that: its record lists it."""
-        try:
+        """Remove what an earlier capture left here, and only that: it has listed its files."""
+        names: list[Any] = []
+        with contextlib.suppress(OSError, ValueError):
+            names += self.path(_LIST).read_text(encoding="utf-8").splitlines()
+        with contextlib.suppress(OSError, ValueError):
             previous = json.loads(self.path(RECORD).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return
-        if not isinstance(previous, dict) or previous.get("tool") != "pellucid":
-            return
-        for name in previous.get("files", []):
-            if isinstance(name, str) and os.path.basename(name) == name:
+            if isinstance(previous, dict) and previous.get("tool") == "pellucid":
+                names += previous.get("files", [])
+        for name in names:
+            if isinstance(name, str) and name and os.path.basename(name) == name:
                 with contextlib.suppress(OSError):
                     self.path(name).unlink()
+        if self._claim is not None:
+            remove_litter(self.directory)
 
     # -- the record --
 
-    def to_json(self, versions: dict[str, str]) -> str:
-        """The whole capture as text: every event, in order, and the names of the files."""
+    def to_json(self) -> str:
+        """The whole capture as text: every event but times, in order, and the names of the files.
+
+        Two runs of the same program give the same text.
+        """
         with self._lock:
-            events = [{"event": type(e).__name__, **_plain(e)} for e in self._events]
-            starts = sum(isinstance(e, Started) for e in self._events)
+            kept = [event for event in self._events if not isinstance(event, Times)]
+            events = [{"event": type(e).__name__, **_plain(e)} for e in kept]
+            starts = sum(isinstance(e, Started) for e in kept)
             caches = [
                 {"function": number, "entries": _plain(entries)}
                 for number, entries in sorted(self._caches.items())
@@ -251,11 +307,21 @@ class Session:
         record = {
             "tool": "pellucid",
             "schema": SCHEMA,
-            "versions": versions,
+            "versions": self.versions,
+            "configuration": {name: scrub(v) for name, v in self.configuration.items()},
             "compiles_started": starts,
             "events": events,
             "caches": caches,
             "files": sorted({*self.files(), RECORD}),
+        }
+        return json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+
+    def times_json(self) -> str:
+        """How long each compile took, as text; apart, because no two runs agree on it."""
+        record = {
+            "tool": "pellucid",
+            "schema": SCHEMA,
+            "times": [_plain(event) for event in self.of(Times)],
         }
         return json.dumps(record, indent=1, ensure_ascii=False) + "\n"
 

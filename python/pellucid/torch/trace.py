@@ -24,6 +24,9 @@ class TraceRecord:
 
 
 UNREADABLE = "pellucid:unreadable"
+OURS = "pellucid_"
+"""How the names of the artifacts begin that we send ourselves."""
+
 _NOT_THE_EVENT = frozenset(
     [
         "rank",
@@ -119,7 +122,7 @@ def wanted(event: str, artifact: str = "") -> bool:
     (True, False, False)
     """
     if event == "artifact":
-        return not artifact.endswith(_UNWANTED_ARTIFACTS)
+        return not artifact.startswith(OURS) and not artifact.endswith(_UNWANTED_ARTIFACTS)
     return event not in _UNWANTED
 
 

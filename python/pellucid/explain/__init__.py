@@ -1,0 +1,5 @@
+"""What programs written for depyf look for below ``depyf.explain``."""
+
+from . import global_variables
+
+__all__ = ["global_variables"]

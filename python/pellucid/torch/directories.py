@@ -1,0 +1,136 @@
+"""A directory of its own for each capture, whoever else captures into the same place.
+
+Rank N of a distributed job has ``rank_N``, a child process of ``multiprocessing`` ``process_N``:
+names that are the same in the next run.  What is left, two programs at once or a capture inside a
+capture, is told apart by a lock on the directory: who comes second has ``capture_2``.  The system
+drops the lock when its process ends, however it ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import multiprocessing
+import os
+from pathlib import Path
+from typing import Any, Iterator
+
+PREFIX = ".pellucid-"
+"""How the names begin of files that belong to no dump: the lock, the list and temporary files."""
+
+_LOCK = f"{PREFIX}lock"
+
+
+class Claim:
+    """A directory that belongs to one open capture."""
+
+    def __init__(self, path: Path, handle: int | None) -> None:
+        self.path = path
+        self._handle = handle
+
+    def release(self) -> None:
+        """Give the directory back; a second call does nothing."""
+        handle, self._handle = self._handle, None
+        if handle is None:
+            return
+        with contextlib.suppress(OSError):
+            (self.path / _LOCK).unlink()
+        _unlock(handle)
+
+    def abandon(self) -> None:
+        """Forget the claim in a forked child; it stays its parent's."""
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            os.close(handle)
+
+
+def claim(base: Path, rank: int, ranked: bool) -> Claim:
+    """Make and claim the directory of a capture that this process opens.
+
+    Args:
+        base: what the user asked for.
+        rank: the rank of this process, 0 where there are none.
+        ranked: whether the rank is this process's own, not its parent's.
+
+    Raises:
+        OSError: the directory cannot be made.
+    """
+    path = Path(os.path.abspath(str(base)))
+    if rank > 0:
+        path = path / f"rank_{rank}"
+    child = child_number()
+    if child and not ranked:
+        path = path / f"process_{child}"
+    return _first_free(path, "capture")
+
+
+def claim_for_fork(parent: Path) -> Claim:
+    """Make and claim a directory in a process that was forked inside a capture."""
+    child = child_number()
+    if child:
+        return _first_free(parent / f"process_{child}", "capture")
+    return _first_free(parent, "fork")
+
+
+def child_number() -> str:
+    """Which child of ``multiprocessing`` this is: ``2``, a child's child ``2_1``, none ``""``."""
+    if multiprocessing.parent_process() is None:
+        return ""
+    process = multiprocessing.current_process()
+    identity = getattr(process, "_identity", ()) or (process.name.rpartition("-")[2],)
+    return "_".join(map(str, identity))
+
+
+def _first_free(path: Path, word: str) -> Claim:
+    for candidate in _candidates(path, word):
+        candidate.mkdir(parents=True, exist_ok=True)
+        handle = _lock(candidate / _LOCK)
+        if handle is not False:
+            return Claim(candidate, handle)
+    raise AssertionError("the candidates have no end")
+
+
+def _candidates(path: Path, word: str) -> Iterator[Path]:
+    yield path
+    for number in itertools.count(2):
+        yield path / f"{word}_{number}"
+
+
+def _lock(path: Path) -> Any:
+    """Lock a file that is made for it: a handle, False when another has it, None without locks."""
+    try:
+        import fcntl
+    except ImportError:  # no such locks on this system: the last writer of a file wins
+        return None
+    while True:
+        handle = os.open(str(path), os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(handle)
+            return False
+        except OSError:  # a file system without locks
+            os.close(handle)
+            return None
+        # The one that had it may have removed the file between the opening and the locking.
+        with contextlib.suppress(OSError):
+            if os.stat(str(path)).st_ino == os.fstat(handle).st_ino:
+                return handle
+        os.close(handle)
+
+
+def _unlock(handle: int) -> None:
+    import fcntl
+
+    with contextlib.suppress(OSError):
+        # Said outright: a forked child may have the same lock, and would keep it.
+        fcntl.flock(handle, fcntl.LOCK_UN)
+    os.close(handle)
+
+
+def remove_litter(directory: Path) -> None:
+    """Remove what a killed capture left in a directory that is ours now."""
+    for path in directory.glob(f"{PREFIX}*"):
+        if path.name != _LOCK:
+            with contextlib.suppress(OSError):
+                path.unlink()

@@ -1,0 +1,97 @@
+"""torch's tree of guard managers, read into plain nodes in the order in which torch walks it.
+
+A manager stands for one value.  It has leaf guards, which decide about that value, and accessors,
+each of which gets at another value and hands it to a manager of its own.  Reading calls only what
+torch has for printing a tree; it checks no guard, so no count, tag or state of torch's changes.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, Callable
+
+_ACCESSOR = re.compile(r"(?P<kind>\w+)(?:<(?P<of>[\w:]+)>)?(?:\((?P<key>.*)\))?\Z", re.DOTALL)
+_NO_CHILDREN: Callable[[], Any] = list
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One leaf guard."""
+
+    kind: str
+    parts: tuple[str, ...]
+    """As torch words it: one text, or several that must all hold."""
+    handle: Any = field(repr=False)
+    """torch's own leaf.  It belongs to the tree, and must not be used after the tree is gone."""
+
+
+@dataclass
+class Manager:
+    """The guards of one value, and how the value is reached from the one above."""
+
+    source: str
+    """As torch words it, from ``L`` (locals) or ``G`` (globals): ``L['self'].weight``."""
+    access: str
+    """The accessor's class, or ``key``, ``value`` for what a dict's keys in order lead to."""
+    key: str
+    """What the accessor is about, in the accessor's words; for a dict's pairs, their number."""
+    type: type | None
+    """The type of the value when torch compiled, where this torch tells it."""
+    ordered_keys: int = -1
+    """For a dict that torch reads in order, up to which number it has guards; otherwise -1."""
+    leaves: list[Leaf] = field(default_factory=list)
+    children: list[Manager] = field(default_factory=list)
+
+
+def read_tree(root: Any) -> tuple[Manager, list[Leaf]]:
+    """Read a root guard manager: its tree, and the leaf guards that come after the tree."""
+    top = _manager(root, "", "")
+    pending = [(root, top)]
+    while pending:
+        theirs, ours = pending.pop()
+        # torch orders the accessors anew by how often each failed; this is the order of now.
+        accessors = getattr(theirs, "get_accessors", _NO_CHILDREN)()
+        for accessor, child in zip(accessors, theirs.get_child_managers()):
+            access, key = _access(accessor)
+            ours.children.append(_manager(child, access, key))
+            pending.append((child, ours.children[-1]))
+        pairs = getattr(theirs, "get_key_value_managers", None)
+        if pairs is None:
+            continue
+        numbered = sorted(pairs().items())
+        ours.ordered_keys = 1 + max((number for number, _ in numbered), default=-1)
+        for number, pair in numbered:
+            for access, child in zip(("key", "value"), pair):
+                if child is not None:
+                    ours.children.append(_manager(child, access, str(number)))
+                    pending.append((child, ours.children[-1]))
+    return top, _leaves(getattr(root, "get_epilogue_lambda_guards", _NO_CHILDREN)())
+
+
+def _manager(theirs: Any, access: str, key: str) -> Manager:
+    tell = getattr(theirs, "get_type_of_guarded_value", None)
+    known = None if tell is None or not access else tell()
+    return Manager(
+        source=str(theirs.get_source()) if access else "L",
+        access=access,
+        key=key,
+        type=known if isinstance(known, type) else None,
+        leaves=_leaves(theirs.get_leaf_guards()),
+    )
+
+
+def _leaves(handles: list[Any]) -> list[Leaf]:
+    return [
+        Leaf(type(handle).__name__, tuple(map(str, handle.verbose_code_parts())), handle)
+        for handle in handles
+    ]
+
+
+def _access(accessor: Any) -> tuple[str, str]:
+    text = str(accessor.repr())
+    found = _ACCESSOR.match(text)
+    if found is None:
+        return type(accessor).__name__, text
+    of = (found["of"] or "").rpartition("::")[2]
+    return found["kind"] + (f":{of}" if of else ""), found["key"] or ""

@@ -1,0 +1,112 @@
+"""Values in torch's wording of a guard, as Python: ``device(type='cpu')``, ``torch.Size([2, 3])``.
+
+Only what is sure to mean itself is taken: literals, containers of them, and the few names of
+torch's that a guard compares with.  Everything else is left to what the process keeps.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any, Callable, Mapping
+
+_CALLS = frozenset(["device", "slice", "range", "set", "frozenset", "Size"])
+_NAMES = frozenset(["torch", "device", "inf", "slice", "range", "set", "frozenset", "Ellipsis"])
+_NODES = (
+    ast.Expression,
+    ast.Constant,
+    ast.Tuple,
+    ast.List,
+    ast.Set,
+    ast.Dict,
+    ast.UnaryOp,
+    ast.BinOp,
+    ast.Name,
+    ast.Attribute,
+    ast.Call,
+    ast.keyword,
+    ast.Load,
+    ast.USub,
+    ast.Add,
+    ast.Sub,
+)
+
+
+def parse(text: str) -> ast.Expression | None:
+    """Parse an expression; None for what is none."""
+    try:
+        return ast.parse(text.strip(), mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def names_in(tree: ast.AST) -> set[str]:
+    """The names that an expression uses, without those that it binds itself.
+
+    >>> sorted(names_in(parse("max(x, *(y for y in L['z']))")))
+    ['L', 'max', 'x']
+    """
+    found: set[str] = set()
+    bound: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            (found if isinstance(node.ctx, ast.Load) else bound).add(node.id)
+        elif isinstance(node, ast.arg):
+            bound.add(node.arg)
+    return found - bound
+
+
+def literal(text: str, names: Mapping[str, Any], accept: Callable[[Any], Any]) -> str | None:
+    """The text of a value when it is one for sure; ``accept`` (torch's own leaf) has the last word.
+
+    ``names`` are what ``torch``, ``device`` and ``inf`` mean.  Returns None for anything else.
+
+    >>> literal("(1, 'a')", {}, lambda value: value == (1, "a")), literal("<A.B: 1>", {}, bool)
+    ("(1, 'a')", None)
+    """
+    tree = parse(text)
+    if tree is None or not _is_plain(tree):
+        return None
+    try:
+        value = eval(compile(tree, "<guard>", "eval"), {**names, "__builtins__": _builtins()})
+        return _unqualified(text.strip(), tree) if accept(value) else None
+    except Exception:  # a text that only looks like a value
+        return None
+
+
+def _unqualified(text: str, tree: ast.AST) -> str:
+    """Say ``float32`` for ``torch.float32``: a file binds the names once, as a guard's values are.
+
+    >>> _unqualified("(1, torch.float32)", parse("(1, torch.float32)"))
+    '(1, float32)'
+    """
+    raw = text.encode()
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+    for node in sorted(nodes, key=lambda node: -node.col_offset):
+        end = node.col_offset + len("torch.")
+        raw = raw[: node.col_offset] + raw[end:]
+    return raw.decode()
+
+
+def _builtins() -> dict[str, Any]:
+    return {"set": set, "frozenset": frozenset, "slice": slice, "range": range, "Ellipsis": ...}
+
+
+def _is_plain(tree: ast.AST) -> bool:
+    for node in ast.walk(tree):
+        if not isinstance(node, _NODES):
+            return False
+        if isinstance(node, ast.Name) and node.id not in _NAMES:
+            return False
+        if isinstance(node, ast.Attribute) and not (
+            isinstance(node.value, ast.Name) and node.value.id == "torch"
+        ):
+            return False
+        if isinstance(node, ast.Call) and _called(node.func) not in _CALLS:
+            return False
+    return True
+
+
+def _called(function: ast.AST) -> str:
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""

@@ -1,0 +1,268 @@
+"""``find_nan``: which operation of a compiled program makes the first NaN or Inf."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Callable, Iterator
+
+import torch
+
+from . import hooks
+from .capture import CAPTURE
+from .events import NonFinite
+from .prepare import prepare_debug
+from .session import Session
+from .watch import Watch, values_of
+
+_SHOWN = 4
+"""How many of several alike things are told."""
+
+
+@dataclass(frozen=True)
+class NanReport:
+    """What :func:`find_nan` saw; true when there is something to tell."""
+
+    findings: tuple[NonFinite, ...]
+    """Each operation that made NaN or Inf of arguments without, in the order in which they ran."""
+    results: tuple[str, ...]
+    """Which results and gradients are not finite, with how they look."""
+    graphs: int
+    """How many compiled graphs ran."""
+    backward: bool
+    """Whether a backward pass was looked at."""
+    directory: Path
+    """Where the graphs are dumped."""
+
+    @property
+    def first(self) -> NonFinite | None:
+        """The operation to look at first.
+
+        That is the first one whose NaN or Inf reached a result or a gradient; when none did, the
+        first one.
+        """
+        reached = [finding for finding in self.findings if finding.reached]
+        return next(iter(reached or self.findings), None)
+
+    @property
+    def operation(self) -> str | None:
+        """The name of that operation, ``aten.log.default``; None when there is none."""
+        return None if self.first is None else self.first.operation
+
+    def __bool__(self) -> bool:
+        return bool(self.findings or self.results)
+
+    def __str__(self) -> str:
+        passes = "forward and backward" if self.backward else "forward only"
+        seen = f"{self.graphs} compiled graph{'' if self.graphs == 1 else 's'}, {passes}"
+        if self.first is None:
+            return self._without_finding(seen)
+        lines = [*_told(self.first, self.directory), *self._consequence()]
+        later = [finding for finding in self.findings if finding is not self.first]
+        if later:
+            more = "one more operation" if len(later) == 1 else f"{len(later)} more operations"
+            lines.append(f"  {more} made NaN or Inf of values without:")
+            lines += [f"    {_brief(finding)}" for finding in later[:_SHOWN]]
+        lines.append(f"  looked at: {seen}")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _without_finding(self, seen: str) -> str:
+        if not self.graphs:
+            return "find_nan: nothing was compiled, so no graph was looked at"
+        if self.results:
+            return "\n".join(
+                [
+                    f"find_nan: no operation of the compiled graphs made a NaN or Inf ({seen}),",
+                    "but results hold some; code that runs between the graphs made them:",
+                    *(f"  {line}" for line in self.results),
+                ]
+            )
+        return f"find_nan: clean, no NaN and no Inf ({seen})"
+
+    def _consequence(self) -> list[str]:
+        if self.results:
+            more = len(self.results) - _SHOWN
+            shown = [f"  shows in    {line}" for line in self.results[:_SHOWN]]
+            return [*shown, f"              and {more} more"] if more > 0 else shown
+        if self.first is not None and self.first.reached:
+            return ["  it left the compiled graphs, but the results are finite"]
+        return ["  it reached no result: what came of it was masked out again"]
+
+
+def find_nan(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> NanReport:
+    """Run a function, compiled, and name the first operation that makes a NaN or Inf.
+
+    The compiled graphs are run operation by operation, slowly, as AOTAutograd makes them.  When
+    ``fn`` returns something that can be differentiated and has not run a backward pass itself, its
+    gradients are computed too and thrown away: ``.grad`` stays as it was.  The graphs are dumped
+    into the capture that is open, or else into a temporary directory.
+
+    Args:
+        fn: a function or module, compiled or not; functions that it calls may be compiled.
+        args, kwargs: what it is called with.
+
+    Returns:
+        What was found; ``print`` it.
+
+    Raises:
+        Whatever ``fn`` raises.
+    """
+    with _session() as session:
+        watch = Watch(session)
+        with hooks.every_compile_by(watch.backend) as forced:
+            compiled = forced and hooks.uncompiled(fn) is not fn
+            run = fn if compiled else torch.compile(hooks.uncompiled(fn), backend=watch.backend)
+            result = run(*args, **kwargs)
+            names = _names(fn, args, kwargs)
+            results = [*_odd("result", _tensors(result)), *_gradients(result, watch, names)]
+        findings = [_located(session, finding) for finding in watch.findings]
+        for finding in findings:
+            session.record(finding)
+    return NanReport(
+        tuple(findings), tuple(results), len(watch.ran), watch.backwards > 0, session.directory
+    )
+
+
+@contextlib.contextmanager
+def _session() -> Iterator[Session]:
+    open_one = CAPTURE.innermost
+    if open_one is not None:
+        yield open_one
+        return
+    with prepare_debug(tempfile.mkdtemp(prefix="pellucid_find_nan_")) as session:
+        yield session
+
+
+def _located(session: Session, finding: NonFinite) -> NonFinite:
+    """Find the line of the dumped graph on which a value is made."""
+    if not finding.file:
+        return finding
+    made = re.compile(rf"^\s*{re.escape(finding.node)}(?:: \".*?\")? = ")
+    with contextlib.suppress(OSError):
+        text = session.path(finding.file).read_text(encoding="utf-8")
+        for number, line in enumerate(text.split("\n"), 1):
+            if made.match(line):
+                return replace(finding, line=number)
+    return finding
+
+
+# -- results ---------------------------------------------------------------------------------------
+
+
+def _tensors(value: Any) -> list[torch.Tensor]:
+    """The tensors in a result, wherever ordinary containers hold them."""
+    found, pending, seen = [], [value], set()
+    while pending:
+        item = pending.pop(0)
+        if isinstance(item, torch.Tensor):
+            found.append(item)
+        elif id(item) not in seen:
+            seen.add(id(item))
+            if isinstance(item, dict):
+                pending.extend(item.values())
+            elif isinstance(item, (list, tuple, set, frozenset)):
+                pending.extend(item)
+            elif hasattr(item, "__dataclass_fields__"):
+                pending.extend(vars(item).values())
+    return found
+
+
+def _odd(what: str, tensors: list[torch.Tensor]) -> list[str]:
+    lines = []
+    for number, tensor in enumerate(tensors):
+        values = values_of(what if len(tensors) == 1 else f"{what} {number}", tensor)
+        if values.nan or values.inf:
+            lines.append(str(values))
+    return lines
+
+
+def _names(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[int, str]:
+    """Names of the tensors that a call is known to read, by identity."""
+    names = {}
+    for key, value in [*((f"argument {n}", v) for n, v in enumerate(args)), *kwargs.items()]:
+        for tensor in _tensors(value):
+            names[id(tensor)] = key
+    cells = [cell.cell_contents for cell in getattr(fn, "__closure__", None) or () if _full(cell)]
+    for owner in [hooks.uncompiled(fn), getattr(fn, "__self__", None), *args, *cells]:
+        if isinstance(owner, torch.nn.Module):
+            names.update({id(p): name for name, p in hooks.uncompiled(owner).named_parameters()})
+    return names
+
+
+def _full(cell: Any) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return False
+    return True
+
+
+def _gradients(result: Any, watch: Watch, names: dict[int, str]) -> list[str]:
+    """Differentiate a result, unless the program has done so; tell which gradients are not finite.
+
+    The gradients are those of the sum of everything differentiable.
+    """
+    roots = [t for t in _tensors(result) if t.requires_grad and t.grad_fn is not None]
+    if not roots or watch.backwards:
+        return []
+    leaves = _leaves(roots)
+    before = [leaf.grad for leaf in leaves]
+    lines = []
+    try:
+        for leaf in leaves:
+            leaf.grad = None
+        torch.autograd.backward(roots, [torch.ones_like(root) for root in roots])
+        for leaf in leaves:
+            if leaf.grad is not None:
+                lines += _odd(f"gradient of {names.get(id(leaf), 'an input')}", [leaf.grad])
+    finally:
+        for leaf, gradient in zip(leaves, before):
+            leaf.grad = gradient
+    return lines
+
+
+def _leaves(roots: list[torch.Tensor]) -> list[torch.Tensor]:
+    """The tensors whose ``.grad`` a backward pass from these roots writes."""
+    leaves, pending, seen = [], [root.grad_fn for root in roots], set()
+    while pending:
+        node = pending.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        variable = getattr(node, "variable", None)
+        if isinstance(variable, torch.Tensor) and variable.is_leaf:
+            leaves.append(variable)
+        pending.extend(next_node for next_node, _ in node.next_functions)
+    return leaves
+
+
+# -- text ------------------------------------------------------------------------------------------
+
+
+def _told(finding: NonFinite, directory: Path) -> list[str]:
+    if finding.stage == "input":
+        head = (
+            f"find_nan: {finding.what} came into a compiled graph from outside, in {finding.node}"
+        )
+        return [f"{head}, compile [{finding.key}]", f"  {finding.output}"]
+    lines = [f"find_nan: {finding.operation} made the first {finding.what} ({finding.stage} pass)"]
+    if finding.place is not None:
+        code = f": {finding.code}" if finding.code else ""
+        lines.append(f"  your line   {finding.place} in {finding.place.function}{code}")
+    if finding.file:
+        line = f":{finding.line}" if finding.line else ""
+        lines.append(f"  in the dump {os.path.join(str(directory), finding.file)}{line}")
+    lines += [f"  input       {values}" for values in finding.inputs]
+    lines.append(f"  output      {finding.output}")
+    return lines
+
+
+def _brief(finding: NonFinite) -> str:
+    where = "" if finding.place is None else f" at {finding.place}"
+    return f"{finding.operation} made {finding.what} ({finding.stage}){where}"

@@ -1,0 +1,81 @@
+"""``pellucid run``: an unmodified script, or a module, under ``prepare_debug``.
+
+The script sees what it sees when Python runs it: ``sys.argv``, ``sys.path``, itself as ``__main__``
+until the process ends.  Its exceptions are shown with its own frames only, and its exit status is
+ours.
+"""
+
+from __future__ import annotations
+
+import builtins
+import io
+import os
+import runpy
+import sys
+from types import ModuleType, TracebackType
+
+from .prepare import prepare_debug
+
+_INTERRUPTED = 130  # what a shell makes of a process that SIGINT ended
+
+
+def run(target: str, arguments: list[str], directory: str, is_module: bool) -> int:
+    """Run a script (or a folder or a zip with a ``__main__.py``) or a module; the exit status.
+
+    Args:
+        target: the path of the script, or the name of the module.
+        arguments: what it finds in ``sys.argv`` behind its own name.
+        directory: where the capture goes.
+        is_module: whether ``target`` names a module, as after ``python -m``.
+
+    Raises:
+        SystemExit: the script's own.
+    """
+    sys.argv = [target, *arguments]
+    try:
+        with prepare_debug(directory):
+            if is_module:
+                sys.path[0] = os.getcwd()
+                runpy.run_module(target, run_name="__main__", alter_sys=True)
+            elif os.path.isfile(target) and not _is_zip(target):
+                sys.path[0] = os.path.dirname(os.path.abspath(target))
+                _run_file(target)
+            else:
+                del sys.path[0]  # runpy puts the folder or the zip there
+                runpy.run_path(target, run_name="__main__")
+    except SystemExit:
+        raise
+    except BaseException as error:
+        _show(error)
+        return _INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1
+    return 0
+
+
+def _is_zip(path: str) -> bool:
+    with open(path, "rb") as stream:
+        return stream.read(4) == b"PK\x03\x04"
+
+
+def _run_file(path: str) -> None:
+    # Not runpy: its `__main__` is gone when the script's last line has run, but threads, atexit and
+    # the pickling of the script's classes want it until the end.
+    module = ModuleType("__main__")
+    module.__dict__.update(__file__=path, __builtins__=builtins, __cached__=None, __spec__=None)
+    with io.open_code(os.path.abspath(path)) as stream:
+        source = stream.read()
+    sys.modules["__main__"] = module
+    exec(compile(source, path, "exec", dont_inherit=True), module.__dict__)
+
+
+def _show(error: BaseException) -> None:
+    """Print a traceback as Python would have, without the frames of who ran the script."""
+    trace = error.__traceback__
+    while trace is not None and _is_ours(trace):
+        trace = trace.tb_next
+    if trace is None and not isinstance(error, SyntaxError):
+        trace = error.__traceback__
+    sys.excepthook(type(error), error.with_traceback(trace), trace)
+
+
+def _is_ours(trace: TracebackType) -> bool:
+    return trace.tb_frame.f_code.co_filename in (__file__, runpy.__file__, "<frozen runpy>")

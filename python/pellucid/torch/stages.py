@@ -1,0 +1,120 @@
+"""Which stage of a compile an event of the structured trace shows: a graph, or a program's kernels.
+
+Pure text.  The stages that torch sends have names of their own here; what others send through the
+same channels keeps the name that they gave it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Mapping, NamedTuple
+
+from .names import identifier, scrub
+
+_STAGE_OF_EVENT: Mapping[str, str] = {
+    "dynamo_output_graph": "captured",
+    "artifact:before_pre_grad_graph": "before_pre_grad",
+    "artifact:after_pre_grad_graph": "after_pre_grad",
+    "aot_joint_graph": "joint",
+    "aot_forward_graph": "forward",
+    "aot_backward_graph": "backward",
+    "aot_inference_graph": "inference",
+    "artifact:before_joint_graph": "before_joint_passes",
+    "artifact:after_joint_graph": "after_joint_passes",
+    "artifact:before_post_grad_graph": "before_post_grad",
+    "artifact:inductor_post_grad_graph": "after_post_grad",
+    "inductor_post_grad_graph": "after_post_grad",
+    "compiled_autograd_graph": "compiled_autograd",
+}
+_MADE_FOR_ONE_DIRECTION = ("before_post_grad", "after_post_grad")
+_IS_GRAPH = re.compile(r"^\s*def forward\(", re.MULTILINE)
+# What torch formats for its log and sends to the structured trace as well.
+_SENT_TWICE = re.compile(
+    r"__compiled_fn|TRACED GRAPH|AFTER POST GRAD|(?:Forward|Backward|Joint|Compiled autograd) graph"
+    r"|aot_\w+graph|BEFORE PRE GRAD"
+)
+_KERNEL = re.compile(r"^(\w+) = async_compile\.(\w+)\(", re.MULTILINE)
+_STRING = re.compile(r"r?('''|\"\"\")(.*?)(?<!\\)\1", re.DOTALL)
+_AOT_ID = re.compile(r"AOT ID: \['\d+_(forward|backward|inference)'\]")
+
+
+class Kernel(NamedTuple):
+    """One kernel inside a program of Inductor's."""
+
+    name: str
+    suffix: str
+    text: str
+
+
+def stage_of(kind: str, payload: str | None, direction: str = "") -> str | None:
+    """Name the stage that an event shows; None when it shows no graph.
+
+    ``direction`` says whether the graph is of the forward or the backward pass, for the stages that
+    both go through.
+
+    >>> stage_of("aot_joint_graph", "class G: ..."), stage_of("dynamo_start", None)
+    ('joint', None)
+    >>> stage_of("artifact:before_post_grad_graph", "class G: ...", "backward")
+    'before_post_grad_backward'
+    >>> stage_of("artifact:vllm split-graph", "class G:\\n    def forward(self): pass")
+    'vllm_split'
+    """
+    if payload is None:
+        return None
+    stage = _STAGE_OF_EVENT.get(kind)
+    if stage is not None:
+        directed = direction and stage in _MADE_FOR_ONE_DIRECTION
+        return f"{stage}_{direction}" if directed else stage
+    origin, _, name = kind.partition(":")
+    if origin in ("artifact", "graph_dump") and _IS_GRAPH.search(payload):
+        return stage_named(re.sub(r"[_\W]graph\Z", "", name)) or "graph"
+    return None
+
+
+def stage_named(name: str) -> str:
+    """Make a stage of a name that somebody gave to a graph.
+
+    >>> stage_named("after ReshapePass"), stage_named("tensorify_python_scalars")
+    ('after_ReshapePass', 'tensorify_python_scalars')
+    """
+    return identifier(scrub(name))[:80]
+
+
+def sent_twice(name: str) -> bool:
+    """Whether the structured trace has the graph of that name as well.
+
+    >>> sent_twice("Forward graph"), sent_twice("tensorify_python_scalars")
+    (True, False)
+    """
+    return _SENT_TWICE.search(name) is not None
+
+
+def program_stage(text: str) -> str:
+    """Tell which graph Inductor's program is for, by the line that it writes itself.
+
+    >>> program_stage("# AOT ID: ['3_backward']"), program_stage("x = 1")
+    ('inductor_backward', 'inductor')
+    """
+    found = _AOT_ID.search(text)
+    return f"inductor_{found[1]}" if found else "inductor"
+
+
+def kernels(program: str) -> list[Kernel]:
+    """Find the kernels that a program of Inductor's has compiled, in its order.
+
+    >>> kernels("k_0 = async_compile.cpp('''\\nint x;\\n''')\\n")
+    [Kernel(name='k_0', suffix='cpp', text='\\nint x;\\n')]
+    """
+    found = []
+    starts = list(_KERNEL.finditer(program))
+    ends = [start.start() for start in starts[1:]] + [len(program)]
+    for start, end in zip(starts, ends):
+        text = _STRING.search(program, start.end(), end)
+        if text is None:
+            continue
+        maker = start[2]
+        suffix = "cpp" if maker.startswith(("cpp", "halide")) else "py"
+        if maker.startswith(("cuda", "rocm", "cutlass", "metal", "mps")):
+            suffix = "txt"
+        found.append(Kernel(start[1], suffix, text[2]))
+    return found

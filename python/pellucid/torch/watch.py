@@ -1,0 +1,314 @@
+"""Run compiled graphs operation by operation, and see which one makes NaN or Inf.
+
+The graphs are AOTAutograd's, so the backward pass is seen as well.  An operation *makes* NaN when
+no argument holds one, and Inf when no argument holds NaN or Inf: a mask filled with ``-inf`` is
+nobody's fault, what comes of it may be.  Each value that is not finite carries the numbers of the
+findings that it came of, also from graph to graph, so that one that was masked out again can be
+told from one that reached a result.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import threading
+from dataclasses import replace
+from typing import Any, Callable, FrozenSet, Iterable, Mapping, Sequence
+
+import torch
+
+from . import hooks
+from .capture import CAPTURE
+from .events import CompileKey, Graph, NonFinite, Place, Values
+from .session import Session
+
+_MOST_FINDINGS = 100
+_NAN, _INF = 1, 2
+_USER_LINE = re.compile(r'File "([^"]+)", line (\d+), in ([^\n]*)\n?\s*([^\n]*)')
+# Their results are not computed: whatever lies in memory.
+_UNINITIALIZED = re.compile(r"(?:^|\.)(?:new_)?empty(?:_|\.|$)")
+
+Origins = FrozenSet[int]
+"""The numbers of the findings that a value came of."""
+_NOWHERE: Origins = frozenset()
+
+
+class Watch:
+    """What one run of a program made, over all its graphs; the source of a backend."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.ran: set[CompileKey] = set()
+        self.backwards = 0
+        self._lock = threading.RLock()
+        self._findings: list[NonFinite] = []
+        self._reached: set[int] = set()
+        self._origins: dict[int, Origins] = {}
+
+    @property
+    def findings(self) -> list[NonFinite]:
+        """All findings, in the order in which they were made."""
+        with self._lock:
+            return [replace(f, reached=n in self._reached) for n, f in enumerate(self._findings)]
+
+    def backend(self, graph: Any, inputs: Sequence[Any]) -> Callable[..., Any]:
+        """Compile a graph of Dynamo's; the form that ``torch.compile(backend=)`` takes."""
+        aot = hooks.aot_backend(self._compile_stage)
+        if aot is None:
+            return graph.forward  # type: ignore[no-any-return]
+        key = self.session.key(hooks.current_compile_id())
+        names = [str(n.target) for n in graph.graph.nodes if n.op == "placeholder"]
+        compiled = aot(graph, inputs)
+
+        def run(*args: Any) -> Any:
+            self.ran.add(key)
+            for name, value in zip(names, args):
+                self._enter(key, name, value)
+            results = compiled(*args)
+            for value in results:
+                if _state(value):
+                    self.reach(self.origins(value))
+            return results
+
+        return hooks.invisible(run)
+
+    def _compile_stage(self, stage: str, graph: Any) -> Callable[[list[Any]], Any]:
+        key = self.session.key(hooks.current_compile_id())
+        files = [g.file for g in self.session.of(Graph) if g.key == key and g.stage == stage]
+        # Some releases do not show every graph.
+        file = files[-1] if files else CAPTURE.add_graph(stage, graph) or ""
+
+        def run(args: list[Any]) -> Any:
+            values = list(args)
+            args.clear()
+            self.backwards += stage == "backward"
+            return _Run(self, graph, key, stage, file).run(*values)
+
+        return run
+
+    # -- where a value came from --
+
+    def _enter(self, key: CompileKey, name: str, value: Any) -> None:
+        """Take note of a graph's input that is not finite and that no graph has made."""
+        state = _state(value)
+        if not state or _address(value) in self._origins:
+            return
+        made = values_of(name, value)
+        what = "NaN" if state & _NAN else "Inf"
+        self.origin(value, self.add(NonFinite(key, "input", what, name, name, made)))
+
+    def add(self, finding: NonFinite) -> Origins:
+        """Keep a finding; the origin of all that comes of it."""
+        with self._lock:
+            if len(self._findings) >= _MOST_FINDINGS:
+                return _NOWHERE
+            self._findings.append(finding)
+            return frozenset([len(self._findings) - 1])
+
+    def reach(self, origins: Iterable[int]) -> None:
+        """A value of these origins has left the graphs."""
+        with self._lock:
+            self._reached.update(origins)
+
+    def origin(self, value: Any, origins: Origins) -> None:
+        """Remember where a value that leaves a graph came from."""
+        self._origins[_address(value)] = origins
+
+    def origins(self, value: Any) -> Origins:
+        """Where a value that comes from outside a graph came from: all there is, if not known."""
+        known = self._origins.get(_address(value))
+        return frozenset(range(len(self._findings))) if known is None else known
+
+
+class _Run(torch.fx.Interpreter):
+    """One run of one graph."""
+
+    def __init__(self, watch: Watch, graph: Any, key: CompileKey, stage: str, file: str) -> None:
+        super().__init__(graph)
+        self._watch, self._key, self._stage, self._file = watch, key, stage, file
+        self._states: dict[Any, int] = {}
+        self._from: dict[Any, Origins] = {}
+        self._node: Any = None
+
+    def run_node(self, n: Any) -> Any:
+        if n.op == "output":
+            return self._output(n, super().run_node(n))
+        self._node = n
+        # Arguments are described before the operation: some write into them.
+        result = super().run_node(n)
+        state = _state(result)
+        if state:
+            self._states[n] = state
+            if n.op in ("placeholder", "get_attr"):
+                self._from[n] = self._watch.origins(result)
+        return result
+
+    def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
+        node = self._node
+        # What an operation writes into is described before it is run, when it may be to blame.
+        before = None
+        if not any(self._states.get(n) for n in node.all_input_nodes) and _writes(target):
+            before = _describe(node, self.env)
+        result = super().call_function(target, args, kwargs)
+        state = _state(result)
+        if state:
+            self._from[node] = self._judge(node, target, state, result, before)
+        return result
+
+    def _judge(
+        self,
+        node: Any,
+        target: Any,
+        state: int,
+        result: Any,
+        before: tuple[Values, ...] | None,
+    ) -> Origins:
+        given, origins = _literals(node), _NOWHERE
+        for source in node.all_input_nodes:
+            given |= self._states.get(source, 0)
+            origins |= self._from.get(source, _NOWHERE)
+        makes_nan = state & _NAN and not given & _NAN
+        makes_inf = state & _INF and not given
+        name = str(target)
+        if not (makes_nan or makes_inf) or _UNINITIALIZED.search(name):
+            return origins
+        place, code = user_line(node)
+        finding = NonFinite(
+            key=self._key,
+            stage=self._stage,
+            what="NaN" if makes_nan else "Inf",
+            operation=name,
+            node=node.name,
+            output=_first(node.name, result),
+            inputs=_describe(node, self.env) if before is None else before,
+            place=place,
+            code=code,
+            file=self._file,
+        )
+        # What an Inf becomes is told apart from the Inf itself, and comes of both.
+        return origins | self._watch.add(finding)
+
+    def _output(self, node: Any, results: Any) -> Any:
+        returned = node.args[0]
+        returned = returned if isinstance(returned, (list, tuple)) else [returned]
+        for source, value in zip(returned, results):
+            if isinstance(source, torch.fx.Node) and self._states.get(source):
+                origins = self._from.get(source, _NOWHERE)
+                self._watch.origin(value, origins)
+                if self._stage == "backward":
+                    self._watch.reach(origins)
+        return results
+
+
+# -- values ----------------------------------------------------------------------------------------
+
+
+def _state(value: Any) -> int:
+    """Whether a value holds NaN, Inf, both or neither (0)."""
+    if isinstance(value, (list, tuple)):
+        state = 0
+        for item in value:
+            state |= _state(item)
+        return state
+    if isinstance(value, float):
+        return _NAN if math.isnan(value) else _INF if math.isinf(value) else 0
+    if not isinstance(value, torch.Tensor) or not _has_numbers(value):
+        return 0
+    value = value.detach()
+    if bool(torch.isfinite(value).all()):
+        return 0
+    return (_NAN if bool(torch.isnan(value).any()) else 0) | (
+        _INF if bool(torch.isinf(value).any()) else 0
+    )
+
+
+def _has_numbers(value: torch.Tensor) -> bool:
+    floating = value.is_floating_point() or value.is_complex()
+    return floating and value.layout is torch.strided and not value.is_meta and value.numel() > 0
+
+
+def _literals(node: Any) -> int:
+    """The state of the numbers that are written into a call: ``full([2], -inf)``."""
+    state = 0
+    pending = [*node.args, *node.kwargs.values()]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, (list, tuple)):
+            pending.extend(item)
+        elif isinstance(item, float):
+            state |= _state(item)
+    return state
+
+
+def _address(value: Any) -> int:
+    """What identifies a tensor from graph to graph: its memory, for wrappers share it."""
+    if not isinstance(value, torch.Tensor):
+        return id(value)
+    try:
+        return int(value.untyped_storage().data_ptr())
+    except (RuntimeError, NotImplementedError):
+        return id(value)
+
+
+def values_of(name: str, value: torch.Tensor) -> Values:
+    """Describe the elements of a tensor."""
+    tensor = value.detach()
+    dtype, shape = str(tensor.dtype).rpartition(".")[2], tuple(map(int, tensor.shape))
+    if not _has_numbers(tensor):
+        if tensor.dtype is torch.bool or not tensor.numel() or tensor.layout is not torch.strided:
+            return Values(name, dtype, shape, 0, 0, None, None, None)
+        whole = tensor.double()
+        return Values(name, dtype, shape, 0, 0, *_range(whole))
+    if tensor.is_complex():
+        tensor = torch.view_as_real(tensor)
+    wide = tensor.double()
+    finite = wide[torch.isfinite(wide)]
+    return Values(
+        name,
+        dtype,
+        shape,
+        int(torch.isnan(wide).sum()),
+        int(torch.isinf(wide).sum()),
+        *(_range(finite) if finite.numel() else (None, None, None)),
+    )
+
+
+def _range(values: torch.Tensor) -> tuple[float, float, float]:
+    return float(values.min()), float(values.max()), float(values.mean())
+
+
+def _first(name: str, result: Any) -> Values:
+    """Describe the first part of a result that is not finite."""
+    if isinstance(result, torch.Tensor):
+        return values_of(name, result)
+    if isinstance(result, (list, tuple)):
+        for number, item in enumerate(result):
+            if _state(item):
+                return _first(f"{name}[{number}]", item)
+    return Values(name, type(result).__name__, (), 0, 0, None, None, None)
+
+
+def _describe(node: Any, env: Mapping[Any, Any]) -> tuple[Values, ...]:
+    described = []
+    for source in node.all_input_nodes:
+        value = env.get(source)
+        if isinstance(value, torch.Tensor):
+            described.append(values_of(source.name, value))
+    return tuple(described)
+
+
+def _writes(target: Any) -> bool:
+    schema = getattr(target, "_schema", None)
+    return schema is not None and bool(schema.is_mutable)
+
+
+def user_line(node: Any) -> tuple[Place | None, str]:
+    """The user's line that a node computes, with its text.
+
+    A node of the backward pass has the line of the operation that it differentiates.
+    """
+    found = _USER_LINE.findall(str(node.meta.get("stack_trace") or ""))
+    if not found:
+        return None, ""
+    file, line, function, code = found[-1]
+    return Place(file, int(line), function.strip()), code.strip()

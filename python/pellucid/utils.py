@@ -1,0 +1,66 @@
+"""Helpers under the names of depyf's, for programs written for depyf."""
+
+from __future__ import annotations
+
+import functools
+import os
+from types import CodeType
+from typing import Any
+
+from pellucid.decompile import decompile
+
+__all__ = [
+    "collect_all_code_objects",
+    "decompile_ensure",
+    "get_code_owner",
+    "safe_create_directory",
+]
+
+
+def safe_create_directory(path: str | os.PathLike[str]) -> None:
+    """Make a directory, and those above it; another process may do the same at once.
+
+    Raises OSError when something else is at that path, or it must not be made.
+    """
+    os.makedirs(path, exist_ok=True)
+
+
+def collect_all_code_objects(code: CodeType) -> list[CodeType]:
+    """Return a code object and all those nested in it, outer before inner.
+
+    >>> outer = compile("def f(): return lambda: 0", "x", "exec")
+    >>> [code.co_name for code in collect_all_code_objects(outer)]
+    ['<module>', 'f', '<lambda>']
+    """
+    found = []
+    pending = [code]
+    while pending:
+        found.append(pending.pop())
+        inner = [const for const in found[-1].co_consts if isinstance(const, CodeType)]
+        pending.extend(reversed(inner))
+    return found
+
+
+def get_code_owner(fn: Any) -> Any:
+    """Return what holds the code that a callable runs: a bound method's function, for one.
+
+    >>> get_code_owner(functools.partial(code_of, 1)) is code_of
+    True
+    """
+    while True:
+        call = getattr(type(fn), "__call__", None)  # noqa: B004
+        if hasattr(fn, "__func__"):
+            fn = fn.__func__
+        elif hasattr(fn, "__wrapped__"):
+            fn = fn.__wrapped__
+        elif isinstance(fn, functools.partial):
+            fn = fn.func
+        elif not hasattr(fn, "__code__") and hasattr(call, "__code__"):
+            fn = call
+        else:
+            return fn
+
+
+def decompile_ensure(fn: Any, overwite_fn_name: str | None = None) -> str:
+    """Return the source of a callable; where there is none, a function that says why."""
+    return decompile(fn, name=overwite_fn_name)

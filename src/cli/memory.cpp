@@ -1,0 +1,125 @@
+// The memory of the program: `operator new` and `operator delete` for a process that makes and
+// drops millions of small lists and little else.
+//
+// A block of up to 32 KiB comes off a list of blocks of its size, one list for each thread, and
+// goes back to that of the thread that drops it, so nothing is ever locked, split or joined. Lists
+// are filled from spans of 64 KiB, each for blocks of one size, in one reserved range of addresses:
+// where a block lies says how large it is. Whatever is larger, and everything once the range is
+// full or if none was to be had, is malloc's.
+//
+// Replaces functions of the standard library ([new.delete.single]), so nobody calls it by name, and
+// only the binary has it: the extension is a guest in its process.
+#include <sys/mman.h>
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+constexpr size_t kRange = size_t{1} << 32;  // of addresses: pages cost nothing until they are used
+constexpr size_t kSpan = size_t{1} << 16;
+constexpr size_t kStep = 16;
+constexpr size_t kFine = 1024;      // up to here there is a size each kStep bytes
+constexpr size_t kLargest = 32768;  // up to here four for each doubling
+constexpr size_t kSizes = kFine / kStep + 1 + 4 * 5;
+
+struct Block {
+  Block* next;
+};
+
+struct Lists {
+  std::array<Block*, kSizes> free;
+  std::array<std::byte*, kSizes> fresh;  // the rest of the span that blocks are cut from
+  std::array<std::byte*, kSizes> end;
+};
+
+constinit thread_local Lists lists{};
+// Where the range starts. Until there is one: such that no address lies behind it by less than
+// kRange.
+constinit std::atomic<uintptr_t> range{uintptr_t{0} - kRange};
+constinit std::atomic<size_t> used{0};  // of the range, in spans
+constinit std::array<uint8_t, kRange / kSpan> size_of_span{};
+
+size_t index_of(size_t size) {
+  if (size <= kFine) return (size + kStep - 1) / kStep;
+  const size_t doubling = static_cast<size_t>(std::bit_width(size - 1)) - 1;  // 2^doubling < size
+  const size_t quarter = (size - 1 - (size_t{1} << doubling)) >> (doubling - 2);
+  return kFine / kStep + 1 + 4 * (doubling - 10) + quarter;
+}
+
+size_t size_at(size_t index) {
+  if (index <= kFine / kStep) return index == 0 ? kStep : index * kStep;
+  const size_t coarse = index - kFine / kStep - 1;
+  return (size_t{kFine} << (coarse / 4)) / 4 * (5 + coarse % 4);
+}
+
+std::byte* reserve() {
+  void* found = mmap(nullptr, kRange, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (found == MAP_FAILED) return nullptr;
+  range.store(reinterpret_cast<uintptr_t>(found), std::memory_order_relaxed);
+  return static_cast<std::byte*>(found);
+}
+
+// A span for blocks of one size; nullptr if there is no room left.
+std::byte* span_for(size_t index) {
+  static std::byte* const start = reserve();
+  if (start == nullptr || used.load(std::memory_order_relaxed) >= kRange / kSpan) return nullptr;
+  const size_t span = used.fetch_add(1, std::memory_order_relaxed);
+  if (span >= kRange / kSpan) return nullptr;
+  size_of_span[span] = static_cast<uint8_t>(index);
+  return start + span * kSpan;
+}
+
+void* from_malloc(size_t size) {
+  for (;;) {
+    if (void* block = std::malloc(size == 0 ? 1 : size)) return block;
+    const std::new_handler handler = std::get_new_handler();
+    if (handler == nullptr) throw std::bad_alloc();
+    handler();
+  }
+}
+
+// The list is empty.
+[[gnu::noinline]] void* cut(size_t index) {
+  const size_t size = size_at(index);
+  std::byte*& fresh = lists.fresh[index];
+  if (fresh == nullptr || static_cast<size_t>(lists.end[index] - fresh) < size) {
+    fresh = span_for(index);
+    if (fresh == nullptr) return from_malloc(size);
+    lists.end[index] = fresh + kSpan;
+  }
+  void* block = fresh;
+  fresh += size;
+  return block;
+}
+
+}  // namespace
+
+void* operator new(size_t size) {
+  if (size > kLargest) return from_malloc(size);
+  const size_t index = index_of(size);
+  Block* block = lists.free[index];
+  if (block == nullptr) return cut(index);
+  lists.free[index] = block->next;
+  return block;
+}
+
+void operator delete(void* block) noexcept {
+  const uintptr_t at = reinterpret_cast<uintptr_t>(block) - range.load(std::memory_order_relaxed);
+  if (at >= kRange) return std::free(block);
+  Block* freed = static_cast<Block*>(block);
+  const size_t index = size_of_span[at / kSpan];
+  freed->next = lists.free[index];
+  lists.free[index] = freed;
+}
+
+void* operator new[](size_t size) { return operator new(size); }
+void operator delete[](void* block) noexcept { operator delete(block); }
+void operator delete(void* block, size_t) noexcept { operator delete(block); }
+void operator delete[](void* block, size_t) noexcept { operator delete(block); }

@@ -1,0 +1,25 @@
+"""Cases that take everything, with a guard each, in front of others."""
+# reads otherwise: 3.10 3.11 3.12 3.13 3.14
+# since: 3.10
+
+
+def two(self, stride, x, f):
+    match x:
+        case _ if f(stride, 1):
+            return 1
+        case _ if f(stride, 0) and self:
+            return 0
+        case int():
+            return self.x()
+        case _:
+            return 3
+
+
+def one(self, stride, x, f):
+    match x:
+        case _ if f(stride, 1) or self:
+            return 1
+        case int():
+            return self.x()
+        case _:
+            return 3

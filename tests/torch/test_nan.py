@@ -1,0 +1,88 @@
+"""find_nan names the operation, the user's line and the line of the dumped graph."""
+
+import linecache
+import re
+
+import pytest
+from pellucid.torch import find_nan, prepare_debug
+from pellucid.torch.events import NonFinite
+from support import PROGRAMS
+
+NAMES = re.findall(r"^def (\w+)\(x\)", (PROGRAMS / "faults.py").read_text(), re.MULTILINE)
+
+
+@pytest.fixture
+def faults(program, dynamo):
+    return program("faults")
+
+
+@pytest.mark.parametrize("name", [*NAMES, "third_of_four_blocks"])
+def test_fault_is_named(faults, torch, tmp_path, name):
+    function, args, stage, operation, options = faults.FAULTS[name]
+    with prepare_debug(tmp_path):
+        report = find_nan(torch.compile(function, **options) if options else function, *args)
+    first = report.first
+    assert first is not None, str(report)
+    assert (first.stage, first.operation.split(".")[1].strip("_")) == (stage, operation.strip("_"))
+    line = linecache.getline(faults.__file__, first.place.line)
+    # Before torch 2.9 an operation of a user's own backward has the line of its forward.
+    assert "# FAULT" in line or ".apply(x)" in line, f"{first.place}: {line}"
+    made = (tmp_path / first.file).read_text().split("\n")[first.line - 1]
+    assert made.strip().startswith(first.node)
+    assert first.operation in made
+    assert not any(values.nan for values in first.inputs)
+
+
+def test_clean_run_says_so(torch, dynamo):
+    report = find_nan(lambda x: (x * 2).sum(), torch.ones(3, requires_grad=True))
+    assert not report
+    assert "clean" in str(report)
+    assert "forward and backward" in str(report)
+
+
+def test_nothing_compiled_is_not_called_clean(torch, dynamo):
+    assert "nothing was compiled" in str(find_nan(lambda: 1))
+
+
+def test_input_that_holds_nan_is_blamed_itself(torch, dynamo):
+    report = find_nan(lambda x: x.sin() + 1, torch.tensor([1.0, float("nan")]))
+    assert report.first.stage == "input"
+    assert "came into a compiled graph from outside" in str(report)
+
+
+def test_masked_infinity_is_told_apart(torch, dynamo):
+    report = find_nan(lambda x: torch.where(x > 0, x.log(), 0.0), torch.tensor([0.0, 1.0]))
+    assert report.first.operation == "aten.log.default"
+    assert not report.first.reached
+    assert "reached no result" in str(report)
+
+
+def test_gradients_of_the_program_stay(torch, dynamo):
+    model = torch.nn.Linear(2, 2)
+    model(torch.ones(1, 2)).sum().backward()
+    before = [p.grad.clone() for p in model.parameters()]
+    report = find_nan(model, torch.full((1, 2), 1e38) * 10)
+    assert report
+    assert all(torch.equal(p.grad, b) for p, b in zip(model.parameters(), before))
+
+
+def test_what_the_program_compiled_runs_as_before(torch, dynamo):
+    calls = []
+
+    def backend(graph, inputs):
+        calls.append("compile")
+        return graph.forward
+
+    compiled = torch.compile(lambda x: x.log(), backend=backend)
+    compiled(torch.ones(2))
+    find_nan(compiled, torch.zeros(2))
+    compiled(torch.ones(2))
+    assert calls == ["compile"]
+
+
+def test_findings_are_in_the_record_of_an_open_capture(torch, dynamo, tmp_path):
+    with prepare_debug(tmp_path) as session:
+        find_nan(lambda x: x.log(), torch.tensor([-1.0]))
+    (finding,) = session.of(NonFinite)
+    assert finding.file in session.files()
+    assert "aten.log.default" in (tmp_path / "index.md").read_text()

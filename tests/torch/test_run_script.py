@@ -1,0 +1,55 @@
+"""`pellucid run`: the script is run as Python runs it, and what it compiles is captured."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from support import PROGRAMS, run_env
+
+SCRIPT = PROGRAMS / "scripted.py"
+
+
+def outcome(command, cwd=None):
+    done = subprocess.run(
+        [sys.executable, *map(str, command)],
+        env={**run_env(), "OMP_NUM_THREADS": "1"},
+        cwd=cwd,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=300,
+    )
+    return done.returncode, sorted(done.stdout.splitlines()), done.stderr
+
+
+def captured(directory):
+    events = json.loads((directory / "session.json").read_text())["events"]
+    return [e["place"]["function"] for e in events if e["event"] == "Frame"]
+
+
+@pytest.mark.parametrize("how", ["raise", "status", "message"])
+def test_script_sees_and_says_what_it_does_alone(how, torch, tmp_path):
+    alone = outcome([SCRIPT, how, "--out", "mine", "-x"])
+    ours = outcome(["-m", "pellucid", "run", "--out", tmp_path, SCRIPT, how, "--out", "mine", "-x"])
+    assert ours == alone
+    assert ours[0] == {"raise": 1, "status": 3, "message": 1}[how]
+    assert captured(tmp_path) == ["work"]
+
+
+def test_module_and_the_place_to_write_to_behind_the_arguments(torch, tmp_path):
+    alone = outcome(["-m", "scripted", "end", "-v"], PROGRAMS)
+    ours = outcome(
+        ["-m", "pellucid", "run", "-m", "scripted", "end", "-v", "--out", tmp_path], PROGRAMS
+    )
+    assert ours[0] == alone[0] == 0
+    # Only until its last line has run is a module `__main__`; Python's own -m has it longer.
+    assert [x for x in ours[1] if "at exit" not in x] == [x for x in alone[1] if "at exit" not in x]
+    assert captured(tmp_path) == ["work"]
+
+
+def test_what_is_missing_is_said(torch, tmp_path):
+    status, _, said = outcome(["-m", "pellucid", "run", SCRIPT])
+    assert (status, "--out DIR" in said) == (2, True)
+    status, _, said = outcome(["-m", "pellucid", "run", "--out", tmp_path, "no_such.py"])
+    assert (status, said) == (2, "pellucid: no_such.py: no such file or directory\n")

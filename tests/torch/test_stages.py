@@ -1,0 +1,147 @@
+"""What a capture has of each compile beside its frames: every stage, kernels, caches, reasons."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from pellucid.torch import prepare_debug
+from pellucid.torch.events import CacheUse, Graph, KernelFile, Problem, Recompile, Skipped, Times
+from support import run_env
+
+
+@pytest.fixture
+def several(program, dynamo):
+    return program("several")
+
+
+def train(torch, function, *inputs):
+    result = torch.compile(function)(*inputs)
+    result.sum().backward()
+
+
+def stages_of(session):
+    return {graph.stage for graph in session.of(Graph)}
+
+
+def test_training_shows_every_stage_and_a_cache_hit_shows_the_output(
+    several, torch, dynamo, tmp_path, valid_python
+):
+    def first(x, n):
+        return (x * n).sin().relu() @ x
+
+    captures = []
+    for name in ("cold", "cached"):
+        dynamo.reset()
+        with prepare_debug(tmp_path / name) as session:
+            train(torch, first, torch.ones(7, 7, requires_grad=True), 3)
+        assert session.of(Problem) == []
+        assert valid_python(tmp_path / name) == []
+        captures.append(session)
+    cold, cached = captures
+    directions = ("forward", "backward")
+    always = {"captured", "joint", "forward", "backward"}
+    always |= {f"inductor_{d}" for d in directions}
+    passes = {"before_pre_grad", "after_pre_grad", "tensorify_python_scalars"}
+    passes |= {f"{when}_post_grad_{d}" for when in ("before", "after") for d in directions}
+    assert stages_of(cold) >= always | passes
+    assert {use.result for use in cold.of(CacheUse)} == {"miss"}
+    assert stages_of(cached) >= always
+    assert {use.result for use in cached.of(CacheUse)} == {"hit"}
+    for session in captures:
+        programs = {g.file: g.text for g in session.of(Graph) if g.is_program}
+        kernels = session.of(KernelFile)
+        assert kernels and {kernel.program for kernel in kernels} == set(programs)
+        for kernel in kernels:
+            assert kernel.name in programs[kernel.program]
+            assert "extern" in session.path(kernel.file).read_text()
+        times = json.loads((session.directory / "times.json").read_text())["times"]
+        assert len(times) == len(session.of(Times)) >= 1
+        assert all(t["seconds"]["entire_frame_compile_time"] > 0 for t in times[:1])
+    texts = [{g.stage: g.text for g in session.of(Graph)} for session in captures]
+    assert texts[0]["joint"] == texts[1]["joint"]
+
+
+def test_graph_that_a_third_party_formats_is_a_stage(several, torch, tmp_path):
+    from torch._dynamo.utils import lazy_format_graph_code
+
+    code = lazy_format_graph_code.__code__
+
+    def backend(graph, inputs):
+        text = str(lazy_format_graph_code("after Fusion Pass", graph))
+        assert "after Fusion Pass" in text and "sin" in text
+        return graph.forward
+
+    with prepare_debug(tmp_path) as session:
+        torch.compile(several.plain, backend=backend)(torch.ones(2))
+    assert stages_of(session) == {"captured", "after_Fusion_Pass"}
+    assert "sin" in (tmp_path / "__compiled_fn_0_0.after_Fusion_Pass.py").read_text()
+    assert lazy_format_graph_code.__code__ is code
+
+
+def test_frames_left_alone_have_their_reason(several, torch, dynamo, tmp_path):
+    def caught(x):
+        try:
+            raise ValueError(x.sum().item())
+        except ValueError:
+            return x + 1
+
+    def numbered(x, n):
+        return x * n
+
+    with dynamo.config.patch(recompile_limit=2), prepare_debug(tmp_path) as session:
+        torch.compile(caught, backend="eager")(torch.ones(3))
+        compiled = torch.compile(numbered, backend="eager", dynamic=False)
+        for number in range(4):
+            compiled(torch.ones(2), number)
+    left = {event.place.function: event.reason for event in session.of(Skipped)}
+    assert "Tensor.item()" in left["caught"]
+    assert "limit" in left["numbered"]
+    reasons = [event.reasons[0] for event in session.of(Recompile)]
+    assert reasons and all("n == " in reason for reason in reasons)
+    index = (tmp_path / "index.md").read_text()
+    assert "## Frames left as they are" in index and "Tensor.item()" in index
+
+
+def test_configuration_and_versions_are_recorded(several, torch, dynamo, tmp_path):
+    with dynamo.config.patch(recompile_limit=5), prepare_debug(tmp_path):
+        torch.compile(several.plain, backend="eager")(torch.ones(2))
+    record = json.loads((tmp_path / "session.json").read_text())
+    assert record["versions"]["torch"] == torch.__version__
+    found = {name: v for name, v in record["configuration"].items() if name.endswith("_limit")}
+    assert found["torch._dynamo.config.recompile_limit"] == "5"
+
+
+def test_source_is_in_torchs_own_trace_once(torch, tmp_path):
+    script = (
+        "import sys, torch, pellucid\n"
+        "def work(x):\n    torch._dynamo.graph_break()\n    return x + 1\n"
+        "with pellucid.prepare_debug(sys.argv[1]), pellucid.prepare_debug(sys.argv[2]) as inner:\n"
+        "    torch.compile(work, backend='eager')(torch.ones(2))\n"
+        "from pellucid.torch.events import Graph\n"
+        "assert {g.stage for g in inner.of(Graph)} == {'captured'}, inner.of(Graph)\n"
+    )
+    trace, dump = tmp_path / "trace", tmp_path / "dump"
+    subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path / "outer"), str(dump)],
+        env={**run_env(), "TORCH_TRACE": str(trace)},
+        check=True,
+        timeout=300,
+    )
+    (log,) = trace.iterdir()
+    lines = log.read_text().splitlines()
+    sent = {}
+    for number, line in enumerate(lines):
+        metadata = json.loads(line[line.index("{") :]) if line.startswith("V") else {}
+        name = metadata.get("artifact", {}).get("name", "")
+        if name.startswith("pellucid_"):
+            assert metadata["artifact"]["encoding"] == "string" and "frame_id" in metadata
+            size = next((n for n, x in enumerate(lines[number + 1 :]) if not x.startswith("\t")), 0)
+            payload = lines[number + 1 :][: size or None]
+            assert name not in sent
+            sent[name] = "\n".join(text[1:] for text in payload).strip()
+    files = {
+        f"pellucid_{path.stem.strip('_')}": path.read_text().strip()
+        for path in dump.glob("__transformed_code_*.py")
+    }
+    assert len(files) == 2 and sent == files
