@@ -123,11 +123,12 @@ ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& 
     const bool is_forced = options.force_unstructured || form == Form::Unstructured;
     // A try that fails may leave the bodies that it read as expressions half rewritten.
     tree.remember();
-    Result<ast::ListId> body = structured_body(module, code, tree, scopes, bodies, is_forced,
-                                               form == Form::Usual);
+    Result<ast::ListId> body =
+        structured_body(module, code, tree, scopes, bodies, is_forced, form == Form::Usual);
     if (!body.ok()) {
       Error reason = body.error();
-      if (form == Form::Unstructured) reason.message = "what was written with structure is unproven";
+      if (form == Form::Unstructured)
+        reason.message = "what was written with structure is unproven";
       tree.restore();
       body = unstructured_body(module, code, tree, scopes, bodies, reason);
       if (!options.force_unstructured) {
@@ -234,7 +235,7 @@ Output search(object::Module& module, object::CodeId root, const Options& option
 }  // namespace
 
 Result<Output> decompile(object::Module& module, object::CodeId root, const Options& options) {
-  if (!options.verify || options.force_unstructured) {
+  if (!options.verify || !options.search || options.force_unstructured) {
     return written(module, root, options, options.forms);
   }
   return search(module, root, options);

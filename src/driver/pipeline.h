@@ -24,9 +24,9 @@ struct Options {
   bool keep_lines = false;  // put statements on their original lines where that is possible
   bool force_unstructured =
       false;            // print every function as a state machine (a test of the last resort)
-  // Lower the tree again and compare (modules only). What is not proven is tried in other forms.
-  bool verify = false;
-  Forms forms = {};  // to begin with
+  bool verify = false;  // lower the tree again and compare (modules only)
+  bool search = false;  // then try what is not proven in other forms
+  Forms forms = {};     // to begin with
 };
 
 // Where a line of the printed source comes from.

@@ -26,7 +26,7 @@ struct OpenLoop {
 struct Scope {
   BlockId follow;  // falling off the end leads here; may be invalid
   const OpenLoop* loop = nullptr;
-  HandlerId handler;  // the innermost region that has been entered
+  HandlerId handler;     // the innermost region that has been entered
   uint32_t handled = 0;  // how many exceptions are being handled where the statements stand
 };
 

@@ -239,7 +239,8 @@ BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) 
   ListId body, orelse;
   if (tested) {
     body = list(b.next[stay].to, inner);
-    if (follow != exhausted) orelse = list(exhausted, {follow, scope.loop, scope.handler, scope.handled});
+    if (follow != exhausted)
+      orelse = list(exhausted, {follow, scope.loop, scope.handler, scope.handled});
   } else {
     test = constant(object::ConstKind::True, exit_where(block));
     Statements statements(context_);

@@ -34,11 +34,11 @@ struct FunctionContext {
   Graph& graph;
   ast::Tree& tree;
   Expressions& expressions;
-  std::unordered_map<ValueId, Symbol> materialized = {};       // values that a name holds
-  std::unordered_map<ValueId, ast::NodeId> targets = {};       // of ForIter items and BeforeWith results
-  std::unordered_map<ValueId, ast::NodeId> managers = {};      // BeforeWith -> context expression
-  std::unordered_set<ValueId> iterators = {};                  // GetIter values that a loop consumes
-  std::unordered_set<ValueId> accumulators = {};               // containers that comprehensions fill
+  std::unordered_map<ValueId, Symbol> materialized = {};  // values that a name holds
+  std::unordered_map<ValueId, ast::NodeId> targets = {};  // of ForIter items and BeforeWith results
+  std::unordered_map<ValueId, ast::NodeId> managers = {};  // BeforeWith -> context expression
+  std::unordered_set<ValueId> iterators = {};              // GetIter values that a loop consumes
+  std::unordered_set<ValueId> accumulators = {};           // containers that comprehensions fill
   std::unordered_map<ast::NodeId, ast::NodeId> subjects = {};  // first match_case -> subject
   uint32_t temporaries = 0;
   std::vector<Symbol> made = {};  // names that were thought out

@@ -218,7 +218,8 @@ BlockId Emitter::try_finally(HandlerId handler, BlockId block, const Scope& scop
   const ListId body = list(block, {follow, scope.loop, handler, scope.handled}, &falls);
   const ast::Where at{first_line(body), graph_[block].offset};
   const BlockId entry = graph_.f.handlers[handler.index()].entry;
-  ListId finalbody = list(entry, {graph_.handlers[handler.index()].end, scope.loop, scope.handler, scope.handled + 1});
+  ListId finalbody = list(
+      entry, {graph_.handlers[handler.index()].end, scope.loop, scope.handler, scope.handled + 1});
   // An empty list would say that there is no `finally`.
   if (tree_.items(finalbody).empty()) finalbody = tree_.list({tree_.add(ast::Pass{}, at)});
   out.append(tree_.add(ast::Try{body, {}, {}, finalbody, 0}, at));

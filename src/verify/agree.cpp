@@ -98,11 +98,10 @@ std::optional<Name> Walk::kept_longer(const State& state) const {
       case Kind::Method:
         break;
     }
-    const bool is_held = holds(a.stack, value) || holds(a.locals, value) ||
-                         holds(a.exceptions, value) ||
-                         std::any_of(state.heap.begin(), state.heap.end(), [&](const auto& in) {
-                           return in.side == Side::A && holds(in.items, value);
-                         });
+    const bool is_held =
+        holds(a.stack, value) || holds(a.locals, value) || holds(a.exceptions, value) ||
+        std::any_of(state.heap.begin(), state.heap.end(),
+                    [&](const auto& in) { return in.side == Side::A && holds(in.items, value); });
     if (!is_held) return context_.frame->names[slot];
   }
   return std::nullopt;
@@ -135,7 +134,8 @@ bool Walk::compare_effects(Path& path, Effect& a, Effect& b) {
   refresh();
   if (!context_.extra_locals) {
     const auto kept = kept_longer(path.state);
-    if (kept) return fail(path, "the local " + std::string(values_.text(*kept)) + " keeps an object");
+    if (kept)
+      return fail(path, "the local " + std::string(values_.text(*kept)) + " keeps an object");
   }
   if (path.state[Side::A].exceptions != path.state[Side::B].exceptions) {
     return fail(path, text(a) + ": another exception is being handled");

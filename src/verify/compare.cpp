@@ -152,12 +152,20 @@ class Comparison {
   bool extra_locals(const Frame& frame, const flow::Graph& a, const flow::Graph& b,
                     CodeVerdict& verdict) {
     std::string extra;
+    std::set<uint32_t> read;
+    for (const flow::Instr& instr : b.instrs) {
+      if (instr.op == Op::LoadFast) read.insert(values_.name(Side::B, instr.symbol()).value);
+    }
     for (const flow::Instr& instr : b.instrs) {
       if (instr.op != Op::StoreFast) continue;
       const Name name = values_.name(Side::B, instr.symbol());
       if (frame.owners[frame.slot(name)] != Frame::kOnlyB) continue;
       extra = values_.text(name);
-      break;
+      if (options_.extra_locals || read.contains(name.value)) continue;
+      // It serves no purpose of the text's: the program has lost or gained a name.
+      verdict.reason = "the local " + extra + " is new";
+      verdict.offset_b = instr.offset;
+      return true;
     }
     verdict.offset_b = 0;
     if (extra.empty()) return false;

@@ -55,7 +55,7 @@ struct Options {
   bool ignore_nested_flag = false;  // CO_NESTED, where a function left its context
   bool ignore_qualname = false;
   bool ignore_future_flags = false;
-  bool ignore_name = false;   // a name that is no identifier was renamed
+  bool ignore_name = false;  // a name that is no identifier was renamed
   // b's own locals (temporaries) may keep objects longer than a does, and a's may be missing.
   bool extra_locals = false;
   // b will run with a's opaque constants bound to globals of their names.
