@@ -52,6 +52,7 @@ bench: $(BUILD)/.stamp $(STAMPS)/bench $(STAMPS)/torch
 	$(BIN)/python bench/bench_library.py
 	$(BIN)/python bench/bench_growth.py
 	$(BIN)/python bench/bench_dispatch.py
+	$(BIN)/python bench/bench_capture.py --backend eager
 
 ## make fuzz     fuzz everything that takes bytes, FUZZ_SECONDS each (libFuzzer with CXX=clang++)
 FUZZ_SECONDS ?= 60

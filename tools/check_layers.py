@@ -51,6 +51,7 @@ THIRD_PARTY = {"rich", "jinja2", "pygments", "torch"}
 TORCH_FREE = (
     "pellucid.torch.events",
     "pellucid.torch.graph_main",
+    "pellucid.torch.graph_modules",
     "pellucid.torch.graph_needs",
     "pellucid.torch.session",
     "pellucid.torch.findings",

@@ -33,6 +33,7 @@ def observe(make: Callable[[], Any], captured: bool, backend: str) -> Dict[str, 
 
     graphs: List[str] = []
     compiler = _recording(backend, graphs)
+    torch.manual_seed(0)
     function, inputs = make()
     results: List[Any] = []
 

@@ -24,6 +24,8 @@ def decompile_code(
     keep_lines: bool = False,
     unstructured: bool = False,
     forms: Dict[str, int] = ...,
+    *,
+    facts: Optional[Dict[str, List[str]]] = None,
 ) -> Decompiled: ...
 def decompile_pyc(
     data: bytes,
@@ -34,7 +36,12 @@ def decompile_pyc(
 def dump_code(code: CodeType, stage: str) -> str: ...
 def dump_pyc(data: bytes, stage: str) -> str: ...
 def compare_codes(
-    a: CodeType, b: CodeType, *, ignore_name: bool = False, extra_locals: bool = False
+    a: CodeType,
+    b: CodeType,
+    *,
+    ignore_name: bool = False,
+    extra_locals: bool = False,
+    facts: Optional[Dict[str, List[str]]] = None,
 ) -> Tuple[str, List[_CodeVerdict]]: ...
 def compare_pyc(pyc: bytes, marshalled: bytes) -> Tuple[str, List[_CodeVerdict]]: ...
 def relower_pyc(

@@ -90,6 +90,7 @@ class Decompilation:
     _pyc: Optional[bytes] = None
     _unstructured: bool = False
     _forms: Dict[str, int] = dataclasses.field(default_factory=dict)
+    _facts: Optional[Dict[str, List[str]]] = None
 
     @functools.cached_property
     def verdict(self) -> Verdict:
@@ -133,7 +134,9 @@ class Decompilation:
             return Verdict("unproven", "recompiled", str(error))
 
     def _verdict_of_live_code(self, code: types.CodeType) -> Verdict:
-        return _verdict(_core.compare_codes(code, self._recompiled, extra_locals=True))
+        return _verdict(
+            _core.compare_codes(code, self._recompiled, extra_locals=True, facts=self._facts)
+        )
 
     @functools.cached_property
     def _recompiled(self) -> types.CodeType:
@@ -241,31 +244,42 @@ def decompile(obj: Any, *, name: Optional[str] = None) -> str:
     def add(a, b):
         return a + b
     """
-    return _decompiled(obj, name, False, {}).source
+    return _decompiled(obj, name, False, {}, None).source
 
 
 def decompile_ex(
-    obj: Any, *, name: Optional[str] = None, unstructured: bool = False
+    obj: Any,
+    *,
+    name: Optional[str] = None,
+    unstructured: bool = False,
+    facts: Optional[Dict[str, List[str]]] = None,
 ) -> Decompilation:
     """Return source, verdict, line map and opaque constants; the arguments are `decompile`'s.
 
     A body that is not proven is tried in other forms, down to a loop over a state; what is proven
     then is what comes back. With `unstructured` every body that is no straight line is written as
     a loop over a state, the last resort for code that no statement of Python's compiles to.
+    `facts` say what is known of program-generated code beyond its bytecode (`src/object/facts.h`
+    has their kinds); source and verdict build on them, and the source keeps nothing alive longer
+    than the code does.
     """
     if unstructured:
-        return _decompiled(obj, name, True, {})
-    return _search(lambda forms: _decompiled(obj, name, False, forms), "best")[0]
+        return _decompiled(obj, name, True, {}, facts)
+    return _search(lambda forms: _decompiled(obj, name, False, forms, facts), "best")[0]
 
 
 def _decompiled(
-    obj: Any, name: Optional[str], unstructured: bool, forms: "Dict[str, int]"
+    obj: Any,
+    name: Optional[str],
+    unstructured: bool,
+    forms: "Dict[str, int]",
+    facts: "Optional[Dict[str, List[str]]]",
 ) -> Decompilation:
     code = code_of(obj)
     if name is not None:
         code = code.replace(co_name=name)
-    raw = _core.decompile_code(code, unstructured=unstructured, forms=forms)
-    found = _result(raw, code, None)
+    raw = _core.decompile_code(code, unstructured=unstructured, forms=forms, facts=facts)
+    found = dataclasses.replace(_result(raw, code, None), _facts=facts)
     function = getattr(obj, "__func__", obj)
     if isinstance(function, types.FunctionType):
         source, bindings = with_defaults(found.source, function)

@@ -6,9 +6,11 @@
 #include "base/check.h"
 #include "bytecode/decode.h"
 #include "flow/build.h"
+#include "ir/generated.h"
 #include "ir/lift.h"
 #include "ir/simplify.h"
 #include "polish/polish.h"
+#include "polish/release.h"
 #include "print/print.h"
 #include "structure/expressions.h"
 #include "structure/recover.h"
@@ -39,13 +41,15 @@ std::vector<object::CodeId> innermost_first(const object::Module& module, object
   return order;
 }
 
-Result<ir::Function> to_ir(const object::Module& module, object::CodeId code, bool keep_ends) {
+Result<ir::Function> to_ir(object::Module& module, object::CodeId code, bool keep_ends,
+                           const object::Facts& facts = {}) {
   PELLUCID_TRY(const bytecode::Stream stream, bytecode::decode(module, code));
   PELLUCID_TRY(const flow::Graph graph, flow::build(module, stream, keep_ends));
   // From here on no version is visible.
   PELLUCID_TRY(ir::Function function, ir::lift(module, graph));
-  // Lists that generated code keeps its values in are replaced by the values.
-  ir::simplify(module, function);
+  // What a generator's own names, and lists that it keeps its values in, stand for.
+  if (!facts.empty()) ir::settle_generated(module, facts, function);
+  ir::simplify(module, function, !facts.empty());
   return function;
 }
 
@@ -59,21 +63,21 @@ bool is_read_by_shape(const object::Module& module, object::CodeId code) {
 Result<ast::ListId> structured_body(object::Module& module, object::CodeId code, ast::Tree& tree,
                                     structure::Scopes& scopes,
                                     const std::vector<ast::ListId>& bodies, bool only_if_straight,
-                                    bool joins_copies) {
+                                    bool joins_copies, const object::Facts& facts) {
   try {
-    PELLUCID_TRY(const ir::Function full, to_ir(module, code, true));
+    PELLUCID_TRY(const ir::Function full, to_ir(module, code, true, facts));
     if (only_if_straight && full.blocks.size() > 1 && !is_read_by_shape(module, code)) {
       return Error{ErrorCode::Unsupported, 0, "structure is switched off"};
     }
     if (full.keeps_ends) {
       // What is said about code that never runs is more than a first try need be able to follow.
       const Result<ast::ListId> body = structure::recover(full, tree, bodies, joins_copies);
-      if (body.ok()) return scopes.finish_body(*body, full);
+      if (body.ok()) return scopes.finish_body(*body, full, facts.empty());
       tree.restore();
     }
-    PELLUCID_TRY(const ir::Function function, to_ir(module, code, false));
+    PELLUCID_TRY(const ir::Function function, to_ir(module, code, false, facts));
     PELLUCID_TRY(const ast::ListId body, structure::recover(function, tree, bodies, joins_copies));
-    return scopes.finish_body(body, function);
+    return scopes.finish_body(body, function, facts.empty());
   } catch (const InternalError& bug) {
     return Error{ErrorCode::Internal, 0, bug.what()};
   }
@@ -121,10 +125,11 @@ ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& 
     };
     const Form form = code.index() < forms.size() ? forms[code.index()] : Form::Usual;
     const bool is_forced = options.force_unstructured || form == Form::Unstructured;
+    const object::Facts facts = code == root ? options.facts : object::Facts();
     // A try that fails may leave the bodies that it read as expressions half rewritten.
     tree.remember();
     Result<ast::ListId> body =
-        structured_body(module, code, tree, scopes, bodies, is_forced, form == Form::Usual);
+        structured_body(module, code, tree, scopes, bodies, is_forced, form == Form::Usual, facts);
     if (!body.ok()) {
       Error reason = body.error();
       if (form == Form::Unstructured)
@@ -135,7 +140,7 @@ ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& 
         note(reason, false);
       } else if (!body.ok()) {
         tree.restore();
-        body = structured_body(module, code, tree, scopes, bodies, false, true);
+        body = structured_body(module, code, tree, scopes, bodies, false, true, facts);
       }
       if (!body.ok()) note(body.error(), true);
     }
@@ -144,6 +149,10 @@ ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& 
         : form == Form::Usual
             ? polish::run(tree, *body, {.makes_f_strings_of_percent = module.version.minor >= 11})
             : *body;
+    // Compilers keep nothing in names of their own; generators care how long they do.
+    if (body.ok() && !facts.empty()) {
+      bodies[code.index()] = polish::release_temporaries(tree, bodies[code.index()], code);
+    }
     tree.mark_code(first, code);
   }
   const bool is_function = (module[root].flags & object::kOptimized) != 0;

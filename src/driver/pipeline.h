@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "object/code.h"
+#include "object/facts.h"
 #include "verify/compare.h"
 
 namespace pellucid::driver {
@@ -27,6 +28,7 @@ struct Options {
   bool verify = false;  // lower the tree again and compare (modules only)
   bool search = false;  // then try what is not proven in other forms
   Forms forms = {};     // to begin with
+  object::Facts facts;  // what is known of the root's code, if it is program-generated
 };
 
 // Where a line of the printed source comes from.

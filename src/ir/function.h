@@ -62,7 +62,8 @@ struct Value {
   uint32_t count = 0;
   uint32_t offset = 0;  // in the bytecode
   int32_t line = bytecode::kNoLine;
-  uint32_t uses = 0;  // as an operand, a condition, an argument or a returned value
+  uint32_t uses = 0;    // as an operand, a condition, an argument or a returned value
+  bool steady = false;  // a name that is the same wherever it is loaded (generated.h)
 
   Symbol symbol() const { return Symbol(a); }
   object::ConstId constant() const { return object::ConstId(a); }
@@ -97,7 +98,8 @@ struct Function {
   std::vector<Block> blocks;
   std::vector<flow::Handler> handlers;
   bool wraps_stop_iteration = false;
-  bool keeps_ends = false;  // as in flow::Graph
+  bool keeps_ends = false;    // as in flow::Graph
+  bool is_generated = false;  // no compiler made it (generated.h)
 
   Value& operator[](ValueId id) { return values[id.index()]; }
   const Value& operator[](ValueId id) const { return values[id.index()]; }
@@ -107,6 +109,9 @@ struct Function {
   }
   std::span<const ValueId> operands(ValueId id) const { return operands(values[id.index()]); }
 };
+
+// Counts the uses of every value anew.
+void count_uses(Function& function);
 
 std::string dump(const object::Module& module, const Function& function);
 void check(const object::Module& module, const Function& function);

@@ -22,10 +22,11 @@ class Simplifier {
  public:
   Simplifier(const object::Module& module, Function& function) : module_(module), f_(function) {}
 
-  void run() {
-    if (!is_program_generated()) return;
+  void run(bool known_to_be_generated) {
+    if (!known_to_be_generated && !is_program_generated()) return;
     count_ways();
     find_eligible();
+    read_shared();
     std::vector<std::pair<BlockId, State>> todo;
     std::vector<uint8_t> seen(f_.blocks.size(), 0);
     for (size_t i = 0; i < f_.blocks.size(); ++i) {
@@ -96,6 +97,62 @@ class Simplifier {
       for (const ValueId operand : block.operands) use(operand, BlockId(i));
       for (const Edge& edge : block.next) {
         for (const ValueId arg : edge.args) use(arg, BlockId(i));
+      }
+    }
+  }
+
+  // A list behind a join of which only items are read is its elements as well.
+  void read_shared() {
+    std::unordered_map<ValueId, bool> only_read;
+    for (const ValueId id : shared_) {
+      only_read[id] = is_op(f_[id], Op::BuildList) || is_op(f_[id], Op::BuildTuple);
+    }
+    const auto use = [&](ValueId id) {
+      const auto it = only_read.find(id);
+      if (it != only_read.end()) it->second = false;
+    };
+    for (const Block& block : f_.blocks) {
+      for (const ValueId item : block.items) {
+        const auto operands = f_.operands(item);
+        if (is_op(f_[item], Op::Pop)) continue;
+        if (is_op(f_[item], Op::Subscr)) {
+          const auto index = integer(operands[1]);
+          const auto count = static_cast<int64_t>(f_[operands[0]].count);
+          if (index && *index >= -count && *index < count) continue;
+        }
+        for (const ValueId operand : operands) use(operand);
+      }
+      for (const ValueId operand : block.operands) use(operand);
+      for (const Edge& edge : block.next) {
+        for (const ValueId arg : edge.args) use(arg);
+      }
+    }
+    for (Block& block : f_.blocks) {
+      std::erase_if(block.items, [&](ValueId item) {
+        if (!is_op(f_[item], Op::Subscr) && !is_op(f_[item], Op::Pop)) return false;
+        const auto operands = f_.operands(item);
+        const auto it = only_read.find(operands[0]);
+        if (it == only_read.end() || !it->second) return false;
+        if (is_op(f_[item], Op::Subscr)) {
+          const auto elements = f_.operands(operands[0]);
+          int64_t index = *integer(operands[1]);
+          if (index < 0) index += static_cast<int64_t>(elements.size());
+          elements_[item] = elements[static_cast<size_t>(index)];
+        }
+        return true;
+      });
+    }
+    if (elements_.empty()) return;
+    const auto put = [&](ValueId& id) {
+      for (auto it = elements_.find(id); it != elements_.end(); it = elements_.find(id)) {
+        id = it->second;
+      }
+    };
+    for (ValueId& operand : f_.operand_pool) put(operand);
+    for (Block& block : f_.blocks) {
+      for (ValueId& operand : block.operands) put(operand);
+      for (Edge& edge : block.next) {
+        for (ValueId& arg : edge.args) put(arg);
       }
     }
   }
@@ -175,12 +232,12 @@ class Simplifier {
         continue;
       }
       bool ready = true;
-      for (ValueId& element : fresh->elements) {
-        element = resolve(state, element);
-        if (known(state, element)) {
-          todo.push_back(element);
-          ready = false;
-        }
+      for (ValueId& element : fresh->elements) element = resolve(state, element);
+      // The first one is built first, as a display in source text would.
+      for (size_t i = fresh->elements.size(); i-- > 0;) {
+        if (!known(state, fresh->elements[i])) continue;
+        todo.push_back(fresh->elements[i]);
+        ready = false;
       }
       if (!ready) continue;
       const ValueId made = build(*fresh, f_[top]);
@@ -336,19 +393,7 @@ class Simplifier {
     bool changed = true;
     while (changed) {
       changed = false;
-      for (Value& value : f_.values) value.uses = 0;
-      for (const Block& block : f_.blocks) {
-        for (const ValueId item : block.items) {
-          for (const ValueId operand : f_.operands(item)) ++f_[operand].uses;
-        }
-        for (const ValueId operand : block.operands) {
-          if (block.exit == ExitKind::ForIter && operand != block.operands[0]) continue;
-          ++f_[operand].uses;
-        }
-        for (const Edge& edge : block.next) {
-          for (const ValueId arg : edge.args) ++f_[arg].uses;
-        }
-      }
+      count_uses(f_);
       for (Block& block : f_.blocks) {
         const size_t before = block.items.size();
         std::erase_if(block.items, [&](ValueId id) {
@@ -365,14 +410,15 @@ class Simplifier {
   const object::Module& module_;
   Function& f_;
   std::vector<std::vector<BlockId>> ways_;
-  std::unordered_set<BlockId> entries_;  // of handlers
-  std::unordered_set<ValueId> shared_;   // used behind a join
+  std::unordered_set<BlockId> entries_;            // of handlers
+  std::unordered_set<ValueId> shared_;             // used behind a join
+  std::unordered_map<ValueId, ValueId> elements_;  // items that were read -> what they are
 };
 
 }  // namespace
 
-void simplify(const object::Module& module, Function& function) {
-  Simplifier(module, function).run();
+void simplify(const object::Module& module, Function& function, bool is_generated) {
+  Simplifier(module, function).run(is_generated);
 }
 
 }  // namespace pellucid::ir

@@ -12,8 +12,8 @@
 
 namespace pellucid::ir {
 
-// Leaves code alone that a compiler could have made (no list is changed below the top of the
-// stack).
-void simplify(const object::Module& module, Function& function);
+// Unless it is known to be generated, leaves code alone that a compiler could have made (no list is
+// changed below the top of the stack).
+void simplify(const object::Module& module, Function& function, bool is_generated = false);
 
 }  // namespace pellucid::ir

@@ -1,6 +1,7 @@
 // pellucid._core: what Python can ask of the engine. python/pellucid/_core.pyi is its description.
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -9,6 +10,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <map>
 #include <span>
 #include <string>
 #include <tuple>
@@ -121,9 +123,33 @@ driver::Forms forms_of(const object::Module& module, const FormsByPath& by_path)
   return forms;
 }
 
+// The facts by their names in object/facts.h; None: there are none.
+object::Facts facts_of(nb::handle given) {
+  object::Facts facts;
+  if (given.is_none()) return facts;
+  const auto all = nb::cast<std::map<std::string, std::vector<std::string>>>(given);
+  for (const auto& [kind, names] : all) {
+    if (kind == "temporaries") {
+      facts.temporaries = names;
+    } else if (kind == "steady") {
+      facts.steady = names;
+    } else if (kind == "apart") {
+      facts.apart = names;
+    } else if (kind == "reads") {
+      facts.reads = names;
+    } else if (kind == "graphs") {
+      facts.graphs = names;
+    } else {
+      throw nb::value_error(("no facts of this kind: " + kind).c_str());
+    }
+  }
+  return facts;
+}
+
 Decompiled decompile(object::Module& module, bool keep_lines, bool unstructured,
-                     const FormsByPath& forms) {
+                     const FormsByPath& forms, object::Facts facts = {}) {
   driver::Options options;
+  options.facts = std::move(facts);
   options.keep_lines = keep_lines;
   options.force_unstructured = unstructured;
   options.forms = forms_of(module, forms);
@@ -157,11 +183,11 @@ Decompiled decompile(object::Module& module, bool keep_lines, bool unstructured,
 }
 
 Decompiled decompile_code(nb::handle code, bool keep_lines, bool unstructured,
-                          const FormsByPath& forms) {
+                          const FormsByPath& forms, nb::handle facts) {
   require_code(code);
   OpaqueNames names;
   LiveCode live = from_code(code, names);
-  Decompiled made = decompile(live.module, keep_lines, unstructured, forms);
+  Decompiled made = decompile(live.module, keep_lines, unstructured, forms, facts_of(facts));
   made.globals = names.bindings();
   for (const auto& [name, value] : made.code_values) {
     made.globals[text(name)] = live.codes[value.index()];
@@ -225,7 +251,8 @@ nb::tuple verdict(const object::Module& a, const object::Module& b,
   return as_tuple(found);
 }
 
-nb::tuple compare_codes(nb::handle a, nb::handle b, bool ignore_name, bool extra_locals) {
+nb::tuple compare_codes(nb::handle a, nb::handle b, bool ignore_name, bool extra_locals,
+                        nb::handle facts) {
   require_code(a);
   require_code(b);
   OpaqueNames names;  // shared: the same object has the same name on both sides
@@ -234,6 +261,7 @@ nb::tuple compare_codes(nb::handle a, nb::handle b, bool ignore_name, bool extra
   verify::Options options;
   options.ignore_name = ignore_name;
   options.extra_locals = extra_locals;
+  options.facts = facts_of(facts);
   return verdict(left.module, right.module, options);
 }
 
@@ -276,13 +304,15 @@ NB_MODULE(_core, m) {
       .def_ro("diagnostics", &Decompiled::diagnostics)
       .def_ro("version", &Decompiled::version);
   m.def("decompile_code", &decompile_code, nb::arg("code"), nb::arg("keep_lines") = false,
-        nb::arg("unstructured") = false, nb::arg("forms") = FormsByPath());
+        nb::arg("unstructured") = false, nb::arg("forms") = FormsByPath(), nb::kw_only(),
+        nb::arg("facts") = nb::none());
   m.def("decompile_pyc", &decompile_pyc, nb::arg("data"), nb::arg("keep_lines") = false,
         nb::arg("unstructured") = false, nb::arg("forms") = FormsByPath());
   m.def("dump_code", &dump_code, nb::arg("code"), nb::arg("stage"));
   m.def("dump_pyc", &dump_pyc, nb::arg("data"), nb::arg("stage"));
   m.def("compare_codes", &compare_codes, nb::arg("a"), nb::arg("b"), nb::kw_only(),
-        nb::arg("ignore_name") = false, nb::arg("extra_locals") = false);
+        nb::arg("ignore_name") = false, nb::arg("extra_locals") = false,
+        nb::arg("facts") = nb::none());
   m.def("compare_pyc", &compare_pyc, nb::arg("pyc"), nb::arg("marshalled"));
   m.def("relower_pyc", &relower_pyc, nb::arg("pyc"), nb::arg("unstructured") = false,
         nb::arg("forms") = FormsByPath());

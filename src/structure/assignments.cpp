@@ -180,6 +180,8 @@ void Statements::assign(ValueId value, NodeId target, ast::Where at) {
 // out for two or three values, and (3.12+) may store in reverse order.
 bool Statements::start_group(std::span<const ValueId> items, size_t i, ValueId value) {
   if (!groups_.empty() || c_.materialized.count(value)) return false;
+  // Only compilers store in an order that tells of a tuple.
+  if (c_.graph.f.is_generated) return false;
   const size_t at = find(value);
   if (at == pending_.size() || pending_[at].uses_left != 1) return false;
   size_t begin = at, end = pending_.size();

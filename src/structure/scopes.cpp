@@ -217,7 +217,7 @@ bool Scopes::is_bound_outside(CodeId code, Symbol name) const {
   return false;
 }
 
-ListId Scopes::finish_body(ListId body, const ir::Function& function) {
+ListId Scopes::finish_body(ListId body, const ir::Function& function, bool mentions_unused) {
   ScopeKind scope = scope_of(function.code);
   // What has no structure is no expression: it will be a function that declares for itself.
   const bool becomes_function = (scope == ScopeKind::Lambda || scope == ScopeKind::Comprehension) &&
@@ -269,6 +269,10 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function) {
     if (is_lazy) annotations = take_lazy_annotations(tree_, statements);
     fold_docstring_store(tree_, statements);
     place_lazy_annotations(tree_, statements, annotations);
+  }
+  if (!mentions_unused) {
+    symbols.unused_free.clear();
+    symbols.unused_cells.clear();
   }
   Statements dead = dead_code(tree_, symbols);
   if (symbols.sets_up_annotations && !fold_annotations(tree_, statements, function.code)) {

@@ -25,8 +25,10 @@ class Scopes {
  public:
   explicit Scopes(ast::Tree& tree);
 
-  // The finished body of function.code; never empty where Python wants a statement.
-  ast::ListId finish_body(ast::ListId body, const ir::Function& function);
+  // The finished body of function.code; never empty where Python wants a statement. Where whoever
+  // runs it sees to its cells and free variables, it need not mention those that nothing uses.
+  ast::ListId finish_body(ast::ListId body, const ir::Function& function,
+                          bool mentions_unused = true);
 
  private:
   using NamesByCode = std::unordered_map<object::CodeId, std::vector<Symbol>>;

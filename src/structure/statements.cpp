@@ -54,11 +54,12 @@ size_t Statements::hard_pending() const {
 }
 
 void Statements::settle(bool own_only) {
-  spill_from(0);
+  spill_all();
   std::vector<Entry> pending = std::move(pending_);
   pending_.clear();
   for (Entry& entry : pending) {
-    const bool is_local = c_.graph[entry.value].op == Op::LoadFast;
+    const ir::Value& value = c_.graph[entry.value];
+    const bool is_local = value.op == Op::LoadFast && !value.steady;
     if (is_local && !(own_only && entry.adopted) && !c_.materialized.count(entry.value)) {
       spill_entry(entry);
     }
@@ -127,22 +128,22 @@ void Statements::spill_entry(Entry& entry) {
   c_.materialized[entry.value] = temporary;
 }
 
-void Statements::spill_from(size_t index) {
+// Spills what is pending in front of `end`, but for what costs nothing to compute again.
+void Statements::spill_until(size_t end) {
   // What is about to be assigned stays in its place.
   const auto hard = [&](const Entry& entry) {
     return !entry.reloadable || assignment_of(entry.value) != nullptr;
   };
-  if (std::none_of(pending_.begin() + static_cast<ptrdiff_t>(index), pending_.end(), hard)) return;
-  if (!assignments_.empty()) {
-    for (size_t i = index; i < pending_.size(); ++i) {
-      const size_t place = protect_targets(i);
-      index -= std::min(index, i - place);
-      i = place;
-    }
+  const auto stop = pending_.begin() + static_cast<ptrdiff_t>(end);
+  if (std::none_of(pending_.begin(), stop, hard)) return;
+  for (size_t i = 0; i < end && !assignments_.empty(); ++i) {
+    const size_t place = protect_targets(i);
+    end -= i - place;
+    i = place;
   }
-  std::vector<Entry> kept(pending_.begin(), pending_.begin() + static_cast<ptrdiff_t>(index));
-  for (size_t i = index; i < pending_.size(); ++i) {
-    if (hard(pending_[i])) {
+  std::vector<Entry> kept;
+  for (size_t i = 0; i < pending_.size(); ++i) {
+    if (i < end && hard(pending_[i])) {
       spill_entry(pending_[i]);
     } else {
       kept.push_back(pending_[i]);
@@ -151,7 +152,7 @@ void Statements::spill_from(size_t index) {
   pending_ = std::move(kept);
 }
 
-void Statements::spill_all() { spill_from(0); }
+void Statements::spill_all() { spill_until(pending_.size()); }
 
 bool Statements::is_load_of(const Entry& entry, Symbol local) const {
   const ir::Value& value = c_.graph[entry.value];
@@ -191,8 +192,11 @@ size_t Statements::protect_targets(size_t index) {
 
 // Whether `(local := v)` cannot stand among `ids` where `v` does: a load from below it is not taken
 // before it, or one from above it is.
-bool Statements::reads_out_of_order(std::span<const ValueId> ids, ValueId assigned, size_t at,
-                                    Symbol local) const {
+bool Statements::reads_out_of_order(std::span<const ValueId> ids, size_t at) const {
+  const ValueId assigned = pending_[at].value;
+  const Assignment* assignment = assignment_of(assigned);
+  if (assignment == nullptr || !c_.tree.is(assignment->targets[0], ast::Kind::Name)) return false;
+  const Symbol local = c_.tree.as<ast::Name>(assignment->targets[0]).id;
   for (size_t i = 0; i < pending_.size(); ++i) {
     if (i == at || !is_load_of(pending_[i], local)) continue;
     const auto place = std::find_if(ids.begin(), ids.end(), [&](ValueId id) {
@@ -204,17 +208,46 @@ bool Statements::reads_out_of_order(std::span<const ValueId> ids, ValueId assign
   return false;
 }
 
+// A function that only closes over cells may be made later: nothing sees when it is. The hidden
+// function of type parameters is made after the defaults that are passed to it. One with a name
+// will be a statement in front, which what was evaluated before has to stay in front of.
+bool Statements::is_movable(const Entry& entry) const {
+  const ir::Value& value = c_.graph[entry.value];
+  if (value.kind != ValueKind::Instr || entry.uses_left != 1) return false;
+  if (c_.graph.f.is_generated && c_.tree.is(entry.node, ast::Kind::FunctionDef) &&
+      is_identifier(c_.tree.text(c_.tree.as<ast::FunctionDef>(entry.node).name))) {
+    return false;
+  }
+  if (value.op == Op::MakeFunction) return (value.a & ~uint32_t{bytecode::kClosure}) == 0;
+  return value.op == Op::SetFunctionAttribute && value.a == bytecode::kClosure;
+}
+
+// The values of an assignment may be one name's only, to go into the expression: `(n := v)`.
+bool Statements::is_part_of_expression(ValueId id) {
+  const Assignment* assignment = assignment_of(id);
+  return assignment == nullptr ||
+         (assignment->targets.size() == 1 && c_.tree.is(assignment->targets[0], ast::Kind::Name));
+}
+
+// From which entry on everything pending is taken by `ids`, once and in the order of evaluation.
+size_t Statements::first_in_order(std::span<const ValueId> ids) {
+  size_t later = ids.size();
+  for (size_t i = pending_.size(); i-- > 0;) {
+    const Entry& entry = pending_[i];
+    const bool is_assigned = assignment_of(entry.value) != nullptr;
+    if ((entry.reloadable && !is_assigned) || is_movable(entry)) continue;
+    if (is_assigned && reads_out_of_order(ids, i)) return i + 1;
+    const auto taken = std::find(ids.begin(), ids.end(), entry.value);
+    const auto place = static_cast<size_t>(taken - ids.begin());
+    if (place >= later || entry.uses_left > 1 || !is_part_of_expression(entry.value)) return i + 1;
+    later = place;
+  }
+  return 0;
+}
+
 std::vector<NodeId> Statements::take_all(std::span<const ValueId> ids) {
   std::vector<size_t> hard;
   bool spill = false;
-  // A function that only closes over cells may be made later: nothing sees when it is. The hidden
-  // function of type parameters is made after the defaults that are passed to it.
-  const auto is_movable = [&](const Entry& entry) {
-    const ir::Value& value = c_.graph[entry.value];
-    if (value.kind != ValueKind::Instr || entry.uses_left != 1) return false;
-    if (value.op == Op::MakeFunction) return (value.a & ~uint32_t{bytecode::kClosure}) == 0;
-    return value.op == Op::SetFunctionAttribute && value.a == bytecode::kClosure;
-  };
   size_t place = pending_.size() - std::min(ids.size(), pending_.size());
   for (const ValueId id : ids) {
     if (c_.materialized.count(id)) continue;
@@ -222,16 +255,9 @@ std::vector<NodeId> Statements::take_all(std::span<const ValueId> ids) {
     if (at == pending_.size()) continue;
     place = at + 1;
     const Entry& entry = pending_[at];
-    const Assignment* assignment = assignment_of(id);
-    if ((entry.reloadable && assignment == nullptr) || is_movable(entry)) continue;
+    if ((entry.reloadable && assignment_of(id) == nullptr) || is_movable(entry)) continue;
     if (!hard.empty() && at <= hard.back()) spill = true;
-    const bool walrus = assignment && assignment->targets.size() == 1 &&
-                        c_.tree.is(assignment->targets[0], ast::Kind::Name);
-    if (assignment && !walrus) spill = true;
-    if (walrus && !spill) {
-      const Symbol local = c_.tree.as<ast::Name>(assignment->targets[0]).id;
-      spill = reads_out_of_order(ids, id, at, local);
-    }
+    if (!is_part_of_expression(id) || reads_out_of_order(ids, at)) spill = true;
     if (entry.uses_left > 1) spill = true;
     hard.push_back(at);
   }
@@ -246,8 +272,8 @@ std::vector<NodeId> Statements::take_all(std::span<const ValueId> ids) {
         spill = true;
       }
     }
-    // All of it: what lies below was evaluated before.
-    if (spill) spill_from(0);
+    // What lies below was evaluated before.
+    if (spill) spill_until(first_in_order(ids));
   }
   std::vector<NodeId> nodes;
   nodes.reserve(ids.size());
@@ -265,7 +291,7 @@ std::vector<NodeId> Statements::take_all(std::span<const ValueId> ids) {
       const ir::Value& value = c_.graph[id];
       const bool constant = value.op == Op::LoadConst || value.op == Op::LoadClosure ||
                             value.op == Op::LoadAssertionError || value.op == Op::LoadBuildClass ||
-                            value.op == Op::LoadCommonConstant;
+                            value.op == Op::LoadCommonConstant || value.steady;
       if (value.kind == ValueKind::Instr && constant) {
         nodes.push_back(remake(id));
         continue;
@@ -380,7 +406,7 @@ std::vector<NodeId> Statements::take_list() {
 }
 
 void Statements::append(NodeId statement) {
-  spill_from(0);
+  spill_all();
   list_.push_back(statement);
 }
 
@@ -546,6 +572,12 @@ bool Statements::is_constant_slice(ValueId id) const {
 void Statements::expression(std::span<const ValueId> items, size_t i) {
   const ValueId id = items[i];
   const ir::Value value = c_.graph[id];
+  if (value.steady) {
+    for (const ValueId operand : operands(id)) {
+      take_all(std::array<ValueId, 1>{c_.graph.resolve(operand)});
+    }
+    return push(id, {}, true);
+  }
   switch (value.op) {
     case Op::LoadConst:
     case Op::LoadFast:

@@ -157,13 +157,15 @@ class Statements {
   ast::NodeId unreachable_element(Op container, std::vector<ast::NodeId>& tests, ast::Where at);
 
   std::vector<ast::NodeId> take_all(std::span<const ValueId> ids);
-  void spill_from(size_t index);
+  bool is_movable(const Entry& entry) const;
+  bool is_part_of_expression(ValueId id);
+  size_t first_in_order(std::span<const ValueId> ids);
+  void spill_until(size_t end);
   void spill_entry(Entry& entry);
   bool is_load_of(const Entry& entry, Symbol local) const;
   size_t protect(Symbol local, size_t begin = 0, size_t end = ~size_t{0});
   size_t protect_targets(size_t index);
-  bool reads_out_of_order(std::span<const ValueId> ids, ValueId assigned, size_t at,
-                          Symbol local) const;
+  bool reads_out_of_order(std::span<const ValueId> ids, size_t at) const;
   void push(ValueId id, ast::NodeId node, bool reloadable);
   size_t find(ValueId id, size_t guess = ~size_t{0}) const;
   ast::NodeId remake(ValueId id);

@@ -122,6 +122,8 @@ bool Walk::compare_effects(Path& path, Effect& a, Effect& b) {
     }
     stale = false;
   };
+  for (const Value input : a.inputs) context_.assumed.shown(path.state, input);
+  for (const Value input : b.inputs) context_.assumed.shown(path.state, input);
   for (size_t i = 0; i < a.inputs.size(); ++i) {
     refresh();
     const size_t containers = path.state.heap.size();
@@ -141,6 +143,51 @@ bool Walk::compare_effects(Path& path, Effect& a, Effect& b) {
     return fail(path, text(a) + ": another exception is being handled");
   }
   return true;
+}
+
+// The calls of functions that keep books of their own are compared with one another, in order.
+bool Walk::stands_apart(const Effect& effect) const {
+  if (effect.op != Op::Call || effect.handler.valid() || effect.results != 1) return false;
+  if (!context_.assumed.is_apart(values_, effect.inputs[0])) return false;
+  return std::none_of(effect.inputs.begin(), effect.inputs.end(),
+                      [&](Value input) { return values_.is(input, Kind::Fresh); });
+}
+
+void Walk::keep_apart(Path path, Side side, const Effect& effect) {
+  Value result;
+  if (!path.ahead.empty() && path.leader != side) {
+    if (path.ahead.front().first != effect.inputs) {
+      fail(path, text(effect) + ": another call that stands apart comes first");
+      return;
+    }
+    result = path.ahead.front().second;
+    path.ahead.erase(path.ahead.begin());
+    path.quiet = false;
+  } else {
+    result = values_.fresh(Kind::Unknown, values_.name("<apart>"));
+    path.ahead.emplace_back(effect.inputs, result);
+    path.leader = side;
+  }
+  Machine& machine = side == Side::A ? a_ : b_;
+  machine.finish(path.state, side == Side::A ? path.a : path.b, {result}, 0);
+  todo_.push_back(std::move(path));
+}
+
+bool Walk::may_be_passed(const Effect& effect) const {
+  return effect.op == Op::LoadGlobal || effect.op == Op::LoadDeref || effect.op == Op::LoadAttr ||
+         effect.op == Op::Subscr ||
+         (effect.op == Op::Call && context_.assumed.is_read(values_, effect.inputs[0]));
+}
+
+// What A has dropped by now, B has dropped as well. At the end of the function all of it goes; and
+// what raised has the frame in its traceback, with all that is in it.
+bool Walk::same_lifetimes(const Path& path, const Effect& effect) {
+  if (!context_.assumed.any() || effect.exit == ExitKind::Return) return true;
+  if (!path.state[Side::A].exceptions.empty()) return true;
+  const Value callee = effect.op == Op::Call ? effect.inputs[0] : Value();
+  const Value value = context_.assumed.outlives(values_, path.state, callee);
+  if (!value.valid()) return true;
+  return fail(path, values_.describe(value) + " is still held at " + text(effect));
 }
 
 std::string Walk::text(const Effect& effect) const {

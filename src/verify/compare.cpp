@@ -127,12 +127,14 @@ class Comparison {
         for (Symbol symbol : *names) frame.add(values_.name(side, symbol), side);
       }
     }
+    if (is_root_) part_temporaries(frame, a, code_a, code_b);
     if (extra_locals(frame, a, b, verdict)) return;
     Context context;
     context.values = &values_;
     context.frame = &frame;
     context.extra_locals = options_.extra_locals;
     context.bound_globals = options_.bound_globals;
+    if (is_root_) context.assumed = Assumed(values_, options_.facts, greatest_index(a));
     context.limit = kLeastWork + kWorkPerInstruction * (a.instrs.size() + b.instrs.size());
     Machine machine_a(context, Side::A, code_a, a);
     Machine machine_b(context, Side::B, code_b, b);
@@ -148,7 +150,57 @@ class Comparison {
     verdict.offset_b = difference->offset_b;
   }
 
-  // Whether B has temporaries where the program could list them.
+  // What others see of a frame's locals: arguments, cells and free variables.
+  std::set<uint32_t> seen_by_others(Side side, const object::Code& code) {
+    std::set<uint32_t> seen;
+    const uint32_t arguments = code.argcount + code.kwonlyargcount +
+                               ((code.flags & object::kVarArgs) ? 1 : 0) +
+                               ((code.flags & object::kVarKeywords) ? 1 : 0);
+    for (uint32_t i = 0; i < arguments && i < code.varnames.size(); ++i) {
+      seen.insert(values_.name(side, code.varnames[i]).value);
+    }
+    for (const auto* cells : {&code.cellvars, &code.freevars}) {
+      for (const Symbol symbol : *cells) seen.insert(values_.name(side, symbol).value);
+    }
+    return seen;
+  }
+
+  // A generator's own locals are nobody's: each side has them for itself. A name that A knows and
+  // never binds or reads is free for B.
+  void part_temporaries(Frame& frame, const flow::Graph& a, const object::Code& code_a,
+                        const object::Code& code_b) {
+    std::set<uint32_t> fixed = seen_by_others(Side::A, code_a);
+    fixed.merge(seen_by_others(Side::B, code_b));
+    for (const std::string& text : options_.facts.temporaries) {
+      const auto it = frame.slots.find(values_.name(text).value);
+      if (it == frame.slots.end() || fixed.contains(it->first)) continue;
+      frame.owners[it->second] = Frame::kPrivate;
+    }
+    if (!options_.extra_locals) return;
+    std::vector<flow::Instr> instrs = a.instrs;
+    for (const flow::Block& block : a.blocks) instrs.push_back(block.exit.instr);
+    for (const flow::Instr& instr : instrs) {
+      if (bytecode::operand_of(instr.op) != bytecode::Operand::Local) continue;
+      fixed.insert(values_.name(Side::A, instr.symbol()).value);
+    }
+    for (size_t slot = 0; slot < frame.names.size(); ++slot) {
+      const bool is_free = !fixed.contains(frame.names[slot].value);
+      if (frame.owners[slot] == Frame::kShared && is_free) frame.owners[slot] = Frame::kOnlyB;
+    }
+  }
+
+  // The greatest constant that an item is taken by.
+  int64_t greatest_index(const flow::Graph& graph) {
+    int64_t most = -1;
+    for (size_t i = 0; i + 1 < graph.instrs.size(); ++i) {
+      if (graph.instrs[i].op != Op::LoadConst || graph.instrs[i + 1].op != Op::Subscr) continue;
+      const auto index = values_.as_integer(values_.constant(Side::A, graph.instrs[i].constant()));
+      if (index) most = std::max(most, *index);
+    }
+    return most;
+  }
+
+  // Whether B has temporaries that it has no use for, or where the program could list them.
   bool extra_locals(const Frame& frame, const flow::Graph& a, const flow::Graph& b,
                     CodeVerdict& verdict) {
     std::string extra;
@@ -159,9 +211,13 @@ class Comparison {
     for (const flow::Instr& instr : b.instrs) {
       if (instr.op != Op::StoreFast) continue;
       const Name name = values_.name(Side::B, instr.symbol());
-      if (frame.owners[frame.slot(name)] != Frame::kOnlyB) continue;
+      const Frame::Owner owner = frame.owners[frame.slot(name)];
+      if (owner != Frame::kOnlyB && owner != Frame::kPrivate) continue;
       extra = values_.text(name);
-      if (options_.extra_locals || read.contains(name.value)) continue;
+      if (options_.extra_locals || !options_.facts.temporaries.empty() ||
+          read.contains(name.value)) {
+        continue;
+      }
       // It serves no purpose of the text's: the program has lost or gained a name.
       verdict.reason = "the local " + extra + " is new";
       verdict.offset_b = instr.offset;

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "object/code.h"
+#include "object/facts.h"
 
 namespace pellucid::verify {
 
@@ -60,6 +61,9 @@ struct Options {
   bool extra_locals = false;
   // b will run with a's opaque constants bound to globals of their names.
   bool bound_globals = false;
+  // What is assumed of the root pair (object/facts.h). With facts, b may hold nothing longer than
+  // a.
+  object::Facts facts;
   // Walk the graphs even where they are identical (for tests).
   bool thorough = false;
 };

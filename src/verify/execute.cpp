@@ -106,6 +106,7 @@ bool Machine::execute(State& state, const Instr& instr) {
       return true;
     case Op::LoadGlobal:
     case Op::LoadName:
+      if (load_steady(state, instr)) return true;
       if (const auto constant = constant_behind(instr)) {
         stack.push_back(*constant);
         return true;
@@ -181,7 +182,10 @@ bool Machine::execute(State& state, const Instr& instr) {
       return execute_on_fresh(values, state, side_, instr, Name()) ||
              execute_on_dictionary(values, state, side_, instr);
     case Op::LoadMethod:
-      return execute_on_fresh(values, state, side_, instr, local(instr));
+      return load_steady(state, instr) ||
+             execute_on_fresh(values, state, side_, instr, local(instr));
+    case Op::LoadAttr:
+      return load_steady(state, instr);
 
     case Op::StoreName:
     case Op::DeleteName:
@@ -198,7 +202,6 @@ bool Machine::execute(State& state, const Instr& instr) {
     case Op::LoadBuildClass:
     case Op::LoadSpecial:
     case Op::LoadSuper:
-    case Op::LoadAttr:
     case Op::StoreAttr:
     case Op::DeleteAttr:
     case Op::Binary:

@@ -110,6 +110,7 @@ Stop Machine::advance(State& state, Point& point, bool stop_at_joins) {
       continue;
     }
     if (take_cell(state, point)) continue;
+    if (take_item(state, point)) continue;
     if (load_for_test(state, point)) continue;
     problem_.clear();
     if (!execute(state, instr(point))) {
@@ -216,6 +217,58 @@ bool Machine::take_cell(State& state, Point& point) const {
   stack.resize(stack.size() - pops);
   stack.push_back(cell);
   point.at = at;
+  return true;
+}
+
+// `r[1]`, or `a, b = r[:2]`, of what a graph returned.
+bool Machine::take_item(State& state, Point& point) const {
+  Assumed& assumed = context_->assumed;
+  const flow::Block& here = block(point);
+  std::vector<Value>& stack = state[side_].stack;
+  if (!assumed.any() || instr(point).op != Op::Subscr || stack.size() < 2) return false;
+  Values& values = *context_->values;
+  const Value outputs = stack[stack.size() - 2];
+  if (const auto index = values.as_integer(stack.back())) {
+    const auto item = assumed.item(values, outputs, *index);
+    if (!item) return false;
+    stack.pop_back();
+    stack.back() = *item;
+    ++point.at;
+    return true;
+  }
+  const Container* slice = state.container(stack.back());
+  if (slice == nullptr || slice->shape != Container::kSlice || slice->items.size() != 2 ||
+      slice->items[0] != values.none() || point.at + 1 >= here.count) {
+    return false;
+  }
+  const auto count = values.as_integer(slice->items[1]);
+  const Instr& next = graph_->instrs[here.first + point.at + 1];
+  if (!count || *count < 1 || *count > assumed.most() + 1 || next.op != Op::UnpackSequence ||
+      next.a != static_cast<uint64_t>(*count) || !assumed.is_outputs(outputs)) {
+    return false;
+  }
+  stack.resize(stack.size() - 2);
+  for (int64_t i = *count; i-- > 0;) stack.push_back(*assumed.item(values, outputs, i));
+  point.at += 2;
+  return true;
+}
+
+bool Machine::load_steady(State& state, const Instr& instr) const {
+  const Assumed& assumed = context_->assumed;
+  if (!assumed.any()) return false;
+  Values& values = *context_->values;
+  std::vector<Value>& stack = state[side_].stack;
+  if (instr.op == Op::LoadGlobal) {
+    const auto value = assumed.global(values, local(instr));
+    if (value) stack.push_back(*value);
+    return value.has_value();
+  }
+  if (instr.op != Op::LoadAttr && instr.op != Op::LoadMethod) return false;
+  const auto value = assumed.attribute(values, stack.back(), local(instr));
+  if (!value) return false;
+  stack.back() = *value;
+  // A call takes whichever of both slots is not NULL.
+  if (instr.op == Op::LoadMethod) stack.insert(stack.end() - 1, values.null());
   return true;
 }
 

@@ -12,6 +12,7 @@
 // attribute, a truth test is one whichever instruction makes it.
 #pragma once
 
+#include "verify/assumed.h"
 #include "verify/state.h"
 
 namespace pellucid::verify {
@@ -52,6 +53,7 @@ struct Context {
   uint64_t limit = 0;
   bool extra_locals = false;
   bool bound_globals = false;
+  Assumed assumed;
 };
 
 class Machine {
@@ -88,6 +90,8 @@ class Machine {
   bool is_test_of_local(const Point& point) const;
   bool load_for_test(State& state, Point& point) const;
   bool take_cell(State& state, Point& point) const;
+  bool take_item(State& state, Point& point) const;
+  bool load_steady(State& state, const Instr& instr) const;
   std::optional<Stop> leave(State& state, Point& point);
   Name local(const Instr& instr) const { return context_->values->name(side_, instr.symbol()); }
   uint32_t slot(const Instr& instr) const { return context_->frame->slot(local(instr)); }

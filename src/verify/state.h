@@ -17,7 +17,8 @@ namespace pellucid::verify {
 
 // The locals of both code objects, cells and free variables among them, by name.
 struct Frame {
-  enum Owner : uint8_t { kOnlyA = 1, kOnlyB = 2, kShared = 3 };
+  // kPrivate: a name of both, but for each a temporary of its own.
+  enum Owner : uint8_t { kOnlyA = 1, kOnlyB = 2, kShared = 3, kPrivate = 4 };
 
   std::vector<Name> names;
   std::vector<Owner> owners;

@@ -69,6 +69,16 @@ void Walk::follow(Path path) {
     fail(path, at_a == Stop::Problem ? a_.problem() : b_.problem());
     return;
   }
+  for (const Side side : {Side::A, Side::B}) {
+    if ((side == Side::A ? at_a : at_b) != Stop::Effect) continue;
+    const Effect effect =
+        side == Side::A ? a_.effect(path.state, path.a) : b_.effect(path.state, path.b);
+    if (stands_apart(effect)) return keep_apart(std::move(path), side, effect);
+  }
+  if (!path.ahead.empty() && (at_a != Stop::Effect || at_b != Stop::Effect)) {
+    fail(path, "a call that stands apart has no counterpart");
+    return;
+  }
   if (at_a == Stop::Join) return arrive(std::move(path));
   if (at_a == Stop::Fork && at_b == Stop::Fork) return fork(path);
   if (at_a != Stop::Effect || at_b != Stop::Effect) {
@@ -83,7 +93,12 @@ void Walk::follow(Path path) {
   }
   Effect a = a_.effect(path.state, path.a);
   Effect b = b_.effect(path.state, path.b);
-  if (!compare_effects(path, a, b)) return;
+  if (!path.ahead.empty() && !may_be_passed(a)) {
+    fail(path, "a call that stands apart has moved past " + text(a));
+    return;
+  }
+  // While containers are still known: once an effect has hold of one, nobody knows what is in it.
+  if (!same_lifetimes(path, a) || !compare_effects(path, a, b)) return;
   path.quiet = false;
   for (Half& half : path.state.half) half.tested = half.truth = Value();
   if (a.raises) raise(path, a, b);
@@ -155,6 +170,10 @@ void Walk::go_on(Path path, const Effect& a, const Effect& b) {
       half.truth = truth;
     }
   }
+  if (a.op == Op::Call && context_.assumed.is_graph(values_, a.inputs[0])) {
+    context_.assumed.returned(results[0]);
+  }
+  if (a.op == Op::LoadAttr) context_.assumed.loaded(results[0], a.inputs[0]);
   if (a.always) return;
   if (a.op == Op::LoadFast || a.op == Op::DeleteFast) {
     replace(values_, path.state, a.inputs[0], values_.fresh(Kind::Unknown, Name(a.a)));
@@ -195,7 +214,7 @@ void Walk::arrive(Path path) {
   if (variants < kMostVariants) {
     const Frame& frame = *context_.frame;
     for (uint32_t slot = 0; slot < frame.names.size(); ++slot) {
-      if (frame.owners[slot] == Frame::kShared) continue;
+      if (frame.owners[slot] == Frame::kShared || frame.owners[slot] == Frame::kPrivate) continue;
       const Side side = frame.owners[slot] == Frame::kOnlyA ? Side::A : Side::B;
       const Value value = state[side].locals[slot];
       if (values_.is(value, Kind::Const)) key.constants.emplace_back(slot, value.value);

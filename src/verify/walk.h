@@ -62,11 +62,18 @@ class Walk {
     // Since the node:
     bool quiet = true;     // there was no effect
     bool b_moved = false;  // to another block
+    // Calls that stand apart, by a side that is ahead of the other with them.
+    std::vector<std::pair<std::vector<Value>, Value>> ahead{};  // inputs, result
+    Side leader = Side::A;
   };
 
   void follow(Path path);
   void arrive(Path path);
   void fork(const Path& path);
+  bool stands_apart(const Effect& effect) const;
+  void keep_apart(Path path, Side side, const Effect& effect);
+  bool may_be_passed(const Effect& effect) const;
+  bool same_lifetimes(const Path& path, const Effect& effect);
   bool compare_effects(Path& path, Effect& a, Effect& b);
   void raise(const Path& path, const Effect& a, const Effect& b);
   void go_on(Path path, const Effect& a, const Effect& b);

@@ -69,7 +69,7 @@ def test_exception_of_ours_never_reaches_the_program(several, torch, tmp_path, m
 
 
 def test_unproven_code_does_not_run_and_the_file_says_so(several, torch, tmp_path, monkeypatch):
-    def unproven(code, tag):
+    def unproven(code, tag, *context):
         return rewriting.Rewriting(
             code, "def plain(x):\n    return 3", Verdict("unproven", "a test")
         )
@@ -285,3 +285,40 @@ def test_fork_does_not_write_into_its_parents_capture(several, torch, tmp_path):
         torch.compile(several.sized, backend="eager")(torch.zeros(2))
     assert [f.place.function for f in session.of(Frame)] == ["sized"]
     assert not list(tmp_path.glob("*plain*"))
+
+
+def test_nothing_is_left_behind_when_no_capture_is_open(several, torch, dynamo, tmp_path):
+    from torch._dynamo import convert_frame
+    from torch._dynamo.utils import lazy_format_graph_code
+    from torch._logging._internal import trace_log
+
+    def installed():
+        hooks = len(convert_frame._bytecode_hooks)
+        handlers = [type(handler) for handler in trace_log.handlers]
+        return hooks, handlers, type(trace_log.handlers), lazy_format_graph_code.__code__
+
+    torch.compile(several.sized, backend="eager")(torch.zeros(2))
+    before = installed()
+    with prepare_debug(tmp_path):
+        assert installed()[0] == before[0] + 1
+        torch.compile(several.plain, backend="eager")(torch.zeros(2))
+    assert installed() == before
+
+
+def test_disk_that_takes_nothing_does_not_reach_the_program(several, torch, tmp_path, monkeypatch):
+    def full(path, text):
+        raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr("pellucid.torch.session.write_atomic", full)
+    with pytest.warns(RuntimeWarning, match="No space left"), prepare_debug(tmp_path) as session:
+        result = torch.compile(several.plain, backend="eager")(torch.zeros(2))
+    assert result.tolist() == [1.0, 1.0]
+    assert not session.of(Frame), "what has no file does not run"
+
+
+def test_capture_inside_a_capture_of_the_same_directory_has_its_own(several, torch, tmp_path):
+    with prepare_debug(tmp_path) as outer, prepare_debug(tmp_path) as inner:
+        torch.compile(several.plain, backend="eager")(torch.zeros(2))
+    assert inner.directory == tmp_path / "capture_2"
+    assert [len(session.of(Frame)) for session in (outer, inner)] == [1, 1]
+    assert (inner.directory / "session.json").exists() and (tmp_path / "session.json").exists()

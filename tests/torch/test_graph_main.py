@@ -115,3 +115,14 @@ def test_graph_of_a_third_party_is_dumped_under_its_compile(graphs, torch, tmp_p
     assert [file.name for file in files] == ["__compiled_fn_0_0.after_fusion.py"]
     assert "relu" in files[0].read_text()
     assert dump_graph("nowhere", torch.fx.symbolic_trace(torch.nn.ReLU())) is None
+
+
+def test_nodes_carry_the_path_of_their_module(graphs, torch, tmp_path):
+    with prepare_debug(tmp_path) as session:
+        compiled = torch.compile(graphs.Net(), backend="aot_eager")
+        compiled(torch.ones(3, 4)).sum().backward()
+    for stage in ("captured", "forward", "backward"):
+        (graph,) = [g for g in session.of(Graph) if g.stage == stage]
+        text = session.path(graph.file).read_text()
+        assert "        # in self.rest.0 (LayerNorm)\n" in text
+        assert "#   self.rest (Sequential)\n#     self.rest." in text

@@ -6,7 +6,7 @@ import importlib
 import logging
 
 import pytest
-from pellucid.torch import names
+from pellucid.torch import local_names, names
 from pellucid.torch.dump import is_python, valid
 from pellucid.torch.events import Break, CompileKey, Place
 from pellucid.torch.full_code import _signature, full_code_text
@@ -29,6 +29,8 @@ MODULES = [
     "stages",
     "trace",
     "user_lines",
+    "generated",
+    "local_names",
 ]
 
 
@@ -131,13 +133,49 @@ def test_atomic_write_leaves_no_part_behind(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["file.py"]
 
 
+def test_locals_are_named_by_where_they_go_and_where_they_come_from():
+    source = """def f(a):
+    temp_1 = brk
+    temp_2, temp_3 = __compiled_fn_0_0(a)[:2]
+    temp_4 = a.modules['weight']
+    result_5 = temp_1()
+    if not temp_2:
+        return temp_4
+    for tmp_6, tmp_7 in a.items():
+        temp_8 = tmp_7[tmp_6]
+    return __resume_at_10_2([], [], [result_5, temp_8], temp_3)"""
+    parameters = {10: [("few",), ("__nested_resume_fns", "__nested_frame_values", "xs", "y")]}
+    assert local_names.named(source, ["tmp_6", "tmp_7"], parameters).split("\n") == [
+        "def f(a):",
+        "    brk_before = brk",
+        "    condition, y = __compiled_fn_0_0(a)[:2]",
+        "    weight = a.modules['weight']",
+        "    xs_0 = brk_before()",
+        "    if not condition:",
+        "        return weight",
+        "    for key, value in a.items():",
+        "        xs_1 = value[key]",
+        "    return __resume_at_10_2([], [], [xs_0, xs_1], y)",
+    ]
+
+
+def test_a_name_in_use_is_given_to_nothing_else():
+    source = """def f(value, len):
+    temp_1 = len()
+    temp_2 = -temp_1
+    return temp_1, temp_2, len_result"""
+    shown = local_names.named(source, [], {}).split("\n")
+    assert shown[1:3] == ["    len_result_2 = len()", "    value_2 = -len_result_2"]
+
+
 def test_user_lines_are_told_where_code_resumes_and_where_a_graph_runs():
     code = compile("a = 1\nb = 2\n", "toy.py", "exec")
     offset = max(start for start, line in dis.findlinestarts(code) if line == 2)
     source = f"x = __compiled_fn_0_0(a)\nz = __resume_at_{offset}_2(x)\ny = 1"
     graph = "# File: /u/toy.py:5 in f, code: a\n# File: /u/toy.py:6 in f, code: b"
     assert annotate(source, code, [graph]).split("\n") == [
-        "x = __compiled_fn_0_0(a)  # toy.py:5-6",
+        "# toy.py:5-6",
+        "x = __compiled_fn_0_0(a)",
         f"z = __resume_at_{offset}_2(x)  # toy.py:2",
         "y = 1",
     ]

@@ -1,5 +1,8 @@
 """depyf's README example under every backend: nothing changes, and everything is proven."""
 
+import ast
+import re
+
 import pytest
 from pellucid.torch.events import Break, Frame, Graph, Problem, Recompile
 
@@ -51,3 +54,20 @@ def test_nothing_changes_and_every_frame_runs_from_its_file(
     assert (tmp_path / "full_code_for_toy_example_0.py").exists()
     assert (tmp_path / "__transformed_code_0_0_for_toy_example.py").exists()
     assert (tmp_path / "__compiled_fn_0_0.captured.py").exists()
+    reads_well(tmp_path / "__transformed_code_0_0_for_toy_example.py")
+
+
+def reads_well(file):
+    """A dozen statements at most, tied to the user's lines, and no name that says nothing."""
+    text = file.read_text()
+    (function,) = ast.parse(text).body
+    statements = [node for node in ast.walk(function) if isinstance(node, ast.stmt)]
+    assert len(statements) - 1 <= 12, text
+    names = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+    assert not [n for n in names if re.match(r"(tmp|temp|__temp|graph_out|result)_\d+$", n)], text
+    assert "# toy.py" in text and "b = b * -1" in text and "return x * b" in text
+    without_effect = (ast.Name, ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.Lambda)
+    for statement in statements:
+        assert not isinstance(getattr(statement, "value", None), without_effect) or not isinstance(
+            statement, ast.Expr
+        ), text

@@ -1,6 +1,7 @@
 """`pellucid run`: the script is run as Python runs it, and what it compiles is captured."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -20,7 +21,9 @@ def outcome(command, cwd=None):
         text=True,
         timeout=300,
     )
-    return done.returncode, sorted(done.stdout.splitlines()), done.stderr
+    # torch's own log lines have the time in them.
+    said = [line for line in done.stderr.splitlines(True) if not re.match(r"[VIWE]\d{4} ", line)]
+    return done.returncode, sorted(done.stdout.splitlines()), "".join(said)
 
 
 def captured(directory):

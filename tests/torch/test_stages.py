@@ -20,6 +20,10 @@ def train(torch, function, *inputs):
     result.sum().backward()
 
 
+def version_of(torch):
+    return tuple(map(int, torch.__version__.split(".")[:2]))
+
+
 def stages_of(session):
     return {graph.stage for graph in session.of(Graph)}
 
@@ -42,12 +46,14 @@ def test_training_shows_every_stage_and_a_cache_hit_shows_the_output(
     directions = ("forward", "backward")
     always = {"captured", "joint", "forward", "backward"}
     always |= {f"inductor_{d}" for d in directions}
-    passes = {"before_pre_grad", "after_pre_grad", "tensorify_python_scalars"}
-    passes |= {f"{when}_post_grad_{d}" for when in ("before", "after") for d in directions}
+    passes = {f"after_post_grad_{d}" for d in directions}
+    caches = [{use.result for use in session.of(CacheUse)} for session in captures]
+    if version_of(torch) >= (2, 8):  # those before it send less, and have their caches off
+        passes |= {f"before_post_grad_{d}" for d in directions}
+        passes |= {"before_pre_grad", "after_pre_grad", "tensorify_python_scalars"}
+        assert caches == [{"miss"}, {"hit"}]
     assert stages_of(cold) >= always | passes
-    assert {use.result for use in cold.of(CacheUse)} == {"miss"}
     assert stages_of(cached) >= always
-    assert {use.result for use in cached.of(CacheUse)} == {"hit"}
     for session in captures:
         programs = {g.file: g.text for g in session.of(Graph) if g.is_program}
         kernels = session.of(KernelFile)
@@ -57,7 +63,7 @@ def test_training_shows_every_stage_and_a_cache_hit_shows_the_output(
             assert "extern" in session.path(kernel.file).read_text()
         times = json.loads((session.directory / "times.json").read_text())["times"]
         assert len(times) == len(session.of(Times)) >= 1
-        assert all(t["seconds"]["entire_frame_compile_time"] > 0 for t in times[:1])
+        assert times[0]["seconds"]["backend_compile_time"] > 0
     texts = [{g.stage: g.text for g in session.of(Graph)} for session in captures]
     assert texts[0]["joint"] == texts[1]["joint"]
 
@@ -89,7 +95,8 @@ def test_frames_left_alone_have_their_reason(several, torch, dynamo, tmp_path):
     def numbered(x, n):
         return x * n
 
-    with dynamo.config.patch(recompile_limit=2), prepare_debug(tmp_path) as session:
+    limit = "recompile_limit" if hasattr(dynamo.config, "recompile_limit") else "cache_size_limit"
+    with dynamo.config.patch({limit: 2}), prepare_debug(tmp_path) as session:
         torch.compile(caught, backend="eager")(torch.ones(3))
         compiled = torch.compile(numbered, backend="eager", dynamic=False)
         for number in range(4):
@@ -104,12 +111,11 @@ def test_frames_left_alone_have_their_reason(several, torch, dynamo, tmp_path):
 
 
 def test_configuration_and_versions_are_recorded(several, torch, dynamo, tmp_path):
-    with dynamo.config.patch(recompile_limit=5), prepare_debug(tmp_path):
+    with dynamo.config.patch(assume_static_by_default=False), prepare_debug(tmp_path):
         torch.compile(several.plain, backend="eager")(torch.ones(2))
     record = json.loads((tmp_path / "session.json").read_text())
     assert record["versions"]["torch"] == torch.__version__
-    found = {name: v for name, v in record["configuration"].items() if name.endswith("_limit")}
-    assert found["torch._dynamo.config.recompile_limit"] == "5"
+    assert record["configuration"]["torch._dynamo.config.assume_static_by_default"] == "False"
 
 
 def test_source_is_in_torchs_own_trace_once(torch, tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 from types import CodeType
 
+from . import hooks
 from .names import identifier
 from .rewrite import rewrite
 
@@ -18,7 +19,7 @@ def roundtrip(original: CodeType, transformed: CodeType) -> CodeType:
 
     Raises whatever went wrong, and :class:`NotProven` on a verdict below ``equivalent``.
     """
-    rewriting = rewrite(transformed, "x")
+    rewriting = rewrite(transformed, "x", original, hooks.resume_parameters(original))
     if rewriting.source is None:
         raise ValueError(rewriting.verdict.reason)
     if not rewriting.verdict.proven:

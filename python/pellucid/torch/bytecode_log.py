@@ -41,7 +41,9 @@ def _log(original: CodeType, transformed: CodeType) -> None:
         if log is None or not log.isEnabledFor(logging.DEBUG):
             return
         compile_id = hooks.current_compile_id()
-        rewriting = rewrite(transformed, slug(compile_id))
+        rewriting = rewrite(
+            transformed, slug(compile_id), original, hooks.resume_parameters(original)
+        )
         verdict = rewriting.verdict
         why = f": {verdict.reason}" if verdict.reason else ""
         log.debug(

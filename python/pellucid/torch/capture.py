@@ -217,7 +217,7 @@ def _frame(
     """Write one transformed version; return the code that may run in its place."""
     function, place = session.function(original), _place_of(original)
     key = session.key(compile_id)
-    rewriting = rewrite(transformed, key.slug)
+    rewriting = rewrite(transformed, key.slug, original, hooks.resume_parameters(original))
     name = session.claim(transformed_name(key, original.co_name), (key, function))
     replacement, running = None, ""
     if not swap:
@@ -421,7 +421,7 @@ def add_compiled_before(session: Session) -> None:
 
 def _compiled_before(session: Session, code: CodeType, raw: hooks.RawEntry) -> None:
     key, place, function = CompileKey(raw.compile_id), _place_of(code), session.function(code)
-    rewriting = rewrite(raw.code, key.slug)
+    rewriting = rewrite(raw.code, key.slug, code, hooks.resume_parameters(code))
     name = session.claim(transformed_name(key, code.co_name), (key, function))
     why = "it was compiled before the capture began, and is shown only"
     session.write(name, _text(session, key, place, rewriting, why))

@@ -56,6 +56,11 @@ TABLE: tuple[Capability, ...] = (
         "guards are not shown",
     ),
     Capability(
+        "resume_functions",
+        ("torch._dynamo.resume_execution:ContinueExecutionCache.cache",),
+        "what resume functions are given is named by where it comes from",
+    ),
+    Capability(
         "compiled_before",
         ("torch._dynamo.convert_frame:orig_code_map",),
         "code compiled before the capture is not shown",

@@ -21,6 +21,7 @@ from typing import Mapping, Sequence
 from .closures import wrap
 from .events import Break, CompileKey, Frame, Graph, Place, Recompile, Verdict
 from .graph_main import main_text
+from .graph_modules import module_tree, with_modules
 from .names import as_comment, identifier, label, scrub
 from .rewrite import Rewriting, disassembly
 
@@ -219,9 +220,15 @@ def graph_text(graph: Graph, runs: bool = False) -> str:
         return valid(f"{as_comment(head)}\n{body}\n")
     needs = graph.needs
     imports = _GRAPH_IMPORTS + "".join(f"{line}\n" for line in (needs.imports if needs else ()))
-    text = f"{as_comment(head)}\n{imports}\n\n{scrub(body)}\n"
-    whole = text if needs is None else text + main_text(body, needs)
-    return whole if is_python(whole) else valid(text)
+    top = f"{as_comment(head)}\n{imports}\n\n"
+    if needs is not None:
+        modules = dict(needs.modules)
+        tree = f"\n\n{as_comment(module_tree(modules))}\n" if modules else ""
+        printed = scrub(with_modules(body, modules))
+        whole = f"{top}{printed}\n{tree}{main_text(body, needs)}"
+        if is_python(whole):
+            return whole
+    return valid(f"{top}{scrub(body)}\n")
 
 
 # -- summary lines shared by index.md and full code ------------------------------------------------

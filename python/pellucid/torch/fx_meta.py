@@ -6,6 +6,7 @@ ask a symbolic size for its value would add a guard to the compile that it belon
 
 from __future__ import annotations
 
+import re
 import sys
 from types import ModuleType
 from typing import Any, Iterator
@@ -13,6 +14,7 @@ from typing import Any, Iterator
 import torch
 
 from . import hooks
+from .graph_modules import ModulePath
 from .graph_needs import Needs, Tensor, Value
 from .names import scrub
 
@@ -43,7 +45,8 @@ def describe(graph: Any) -> Needs:
     returned = next((node.args[0] for node in graph.graph.nodes if node.op == "output"), ())
     outputs = len(returned) if isinstance(returned, (list, tuple)) else 1
     grad = torch.is_grad_enabled()
-    return Needs(inputs, outputs, tuple(constants), children, tuple(imports), grad)
+    modules = tuple(_modules(graph))
+    return Needs(inputs, outputs, tuple(constants), children, tuple(imports), grad, modules)
 
 
 def _example(node: Any) -> Any:
@@ -129,6 +132,24 @@ def _constant(graph: Any, name: str) -> Value:
             return Value(name, literal=f"torch.nn.{text}")
         return Value(name, lacking=f"it is a module of {type(value).__name__}")
     return _value(name, value)
+
+
+_ROOT = re.compile(r"^[LG]\['(\w+)'\]")
+
+
+def _modules(graph: Any) -> Iterator[tuple[str, ModulePath]]:
+    """The path of each node that belongs to a module; a backward node has its forward node's."""
+    for node in graph.graph.nodes:
+        stack = node.meta.get("nn_module_stack") or node.meta.get("fwd_nn_module_stack")
+        if not isinstance(stack, dict) or node.op in ("placeholder", "output"):
+            continue
+        path = []
+        for entry in stack.values():
+            if isinstance(entry, tuple) and len(entry) == 2:
+                name = getattr(entry[1], "__name__", str(entry[1]).rpartition(".")[2])
+                path.append((_ROOT.sub(r"\1", str(entry[0])), name))
+        if path:
+            yield node.name, tuple(path)
 
 
 def _globals(graph: Any) -> list[tuple[str, Any]]:

@@ -12,6 +12,8 @@ import re
 from dataclasses import dataclass
 from typing import Callable, Iterator, Mapping, Sequence
 
+from .graph_modules import ModulePath
+
 
 @dataclass(frozen=True)
 class Tensor:
@@ -54,6 +56,7 @@ class Needs:
         children: dotted names of the graphs inside it, outer ones first.
         imports: statements for names that its text finds in its globals.
         grad: whether it runs where gradients are recorded.
+        modules: the user's modules that its nodes belong to, as pairs of a node's name and a path.
     """
 
     inputs: tuple[Value, ...]
@@ -62,6 +65,7 @@ class Needs:
     children: tuple[str, ...] = ()
     imports: tuple[str, ...] = ()
     grad: bool = False
+    modules: tuple[tuple[str, ModulePath], ...] = ()
 
 
 def contiguous(shape: Sequence[int]) -> tuple[int, ...]:

@@ -133,6 +133,22 @@ def add_bytecode_hook(hook: BytecodeHook) -> Remove:
     return remove
 
 
+def resume_parameters(original: CodeType) -> dict[int, list[tuple[str, ...]]]:
+    """The parameters of the functions that go on with ``original``, by the offset where they do."""
+    found: dict[int, list[tuple[str, ...]]] = {}
+    cache = _probe.get("resume_functions")
+    try:
+        if cache is None or original not in cache:
+            return found
+        for key, code in dict(cache[original]).items():
+            if isinstance(code, CodeType) and key and isinstance(key[0], int):
+                names = tuple(code.co_varnames[: code.co_argcount])
+                found.setdefault(key[0], []).append(names)
+    except Exception:  # a name is not worth an exception in the program
+        return {}
+    return found
+
+
 def current_compile_id() -> str | None:
     """The id of the compile that this thread is in, as torch prints it (``0/1``)."""
     context = _probe.get("compile_context")

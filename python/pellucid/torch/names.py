@@ -11,6 +11,7 @@ import re
 from typing import Iterable
 
 _COMPILED_FN = re.compile(r"__compiled_fn_\d+(?:_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12})?\Z")
+_IMPORT = re.compile(r"__import_\w+\Z", re.ASCII)
 _UUID = re.compile(r"_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12}\b")
 _ID_IN_NAME = re.compile(r"_\d{9,}(?=_|\Z)")
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,16}\b")
@@ -75,6 +76,8 @@ def stable_globals(names: Iterable[str], taken: Iterable[str], tag: str) -> dict
             continue
         if _COMPILED_FN.match(name):
             wanted = f"__compiled_fn_{tag}"
+        elif _IMPORT.match(name):
+            wanted = _module(name)
         elif name.startswith("__"):
             wanted = _ID_IN_NAME.sub("", _UUID.sub("", name))
         else:
@@ -88,6 +91,15 @@ def stable_globals(names: Iterable[str], taken: Iterable[str], tag: str) -> dict
         used.add(candidate)
         result[name] = candidate
     return result
+
+
+def _module(name: str) -> str:
+    """Name a module that Dynamo has imported: ``__import_torch_dot_nn`` is ``torch_nn``."""
+    path = name[len("__import_") :].split("_dot_")
+    parts = [part.strip("_") for part in path]
+    if parts[:2] == ["torch", "dynamo"] and len(parts) > 2:
+        parts = ["dynamo", parts[-1]]
+    return identifier("_".join(parts))
 
 
 def scrub(text: str) -> str:

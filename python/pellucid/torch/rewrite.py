@@ -8,6 +8,7 @@ and is its real name again in the code that runs.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import dis
 import io
 import warnings
@@ -17,6 +18,8 @@ from typing import Any, Iterator, Mapping
 
 from .closures import unwrap
 from .events import Verdict
+from .generated import facts
+from .local_names import Parameters, named
 from .names import scrub, stable_globals
 
 
@@ -55,16 +58,34 @@ class Rewriting:
         return made
 
 
-def rewrite(code: CodeType, tag: str) -> Rewriting:
-    """Decompile a transformed frame; ``tag`` is the slug of its compile.  Raises nothing."""
+def rewrite(
+    code: CodeType,
+    tag: str,
+    original: CodeType | None = None,
+    parameters: Parameters | None = None,
+) -> Rewriting:
+    """Decompile a transformed frame; ``tag`` is the slug of its compile.  Raises nothing.
+
+    With ``original``, of which Dynamo made it, the source is what a person would write: it builds
+    on what is known of Dynamo's code (:mod:`.generated`).  ``parameters`` are those of the resume
+    functions, by the offset where they go on.
+    """
     try:
         # Importing here keeps the engine out of a process that never compiles anything.
         from pellucid import decompile_ex
 
+        result = None
         names = stable_globals(code.co_names, _all_names(code), tag)
         shown = _with_names(code, names)
         with _no_warnings():
-            result = decompile_ex(shown)
+            if original is not None:
+                known = facts(original, code, names)
+                result = decompile_ex(shown, facts=known)
+                text = named(result.source, known["temporaries"], parameters or {})
+                result = dataclasses.replace(result, source=text)
+            # Where the proof falls short of that, every step as it stands in the bytecode.
+            if result is None or not result.verdict.at_least("equivalent"):
+                result = decompile_ex(shown)
             verdict = Verdict(result.verdict.status, scrub(_reason(result)))
         return Rewriting(code, result.source, verdict, names, shown, result)
     except Exception as error:

@@ -13,24 +13,51 @@ import linecache
 import os
 import re
 from types import CodeType
-from typing import Iterable
+from typing import Iterable, Iterator
 
 _RESUME = re.compile(r"\b__resume_at_(\d+)_\d+\b")
-_GRAPH = re.compile(r"\b(__compiled_fn_\w+)\b")
+_GRAPH = re.compile(r"__compiled_fn_\w+\Z")
+_MARK = re.compile(r"record_pregraph_bytecode_(?:enter|exit)\Z")
 _NODE = re.compile(r"# File: (.+?):(\d+) in ")
 _LONGEST = 60
+_LINES_SHOWN = 3
+_OF_TORCH = "PyTorch's own marks for its profiler"
 
 
 def annotate(source: str, original: CodeType, graphs: Iterable[str] = ()) -> str:
-    """Add the user's line to each line of ``source`` that resumes or that calls a graph.
+    """Tie each graph call and each resume call to the user's lines, in comments.
 
-    ``graphs`` are the printed graphs of this compile.
+    A graph's lines, and what PyTorch does for itself, are said above the statement; where a resume
+    function goes on stands behind it.  ``graphs`` are the printed graphs of this compile.
     """
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return source
+    lines = [_resumed(line, original) for line in source.split("\n")]
+    above = {}
     computed = _lines_of_graphs(graphs)
-    text = "\n".join(_annotated(line, original, computed) for line in source.split("\n"))
+    for statement in _simple_statements(tree):
+        names = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name)}
+        attributes = {n.attr for n in ast.walk(statement) if isinstance(n, ast.Attribute)}
+        if computed and any(map(_GRAPH.match, names)):
+            above[statement.lineno] = computed
+        elif any(map(_MARK.match, attributes)):
+            above[statement.lineno] = _OF_TORCH
+    for number in sorted(above, reverse=True):
+        line = lines[number - 1]
+        indent = line[: len(line) - len(line.lstrip())]
+        lines.insert(number - 1, f"{indent}# {above[number]}")
+    text = "\n".join(lines)
     # A line may lie inside a string; then the comment would become part of it.
-    across = any(mark in source for mark in ('"""', "'''", "\\\n"))
-    return source if across and not _means_the_same(text, source) else text
+    return text if _means_the_same(text, source) else source
+
+
+def _simple_statements(tree: ast.AST) -> Iterator[ast.stmt]:
+    """What stands on lines of its own; of a compound statement, what is in it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.stmt) and not hasattr(node, "body"):
+            yield node
 
 
 def _means_the_same(text: str, source: str) -> bool:
@@ -40,12 +67,10 @@ def _means_the_same(text: str, source: str) -> bool:
         return False
 
 
-def _annotated(line: str, original: CodeType, computed: str) -> str:
+def _resumed(line: str, original: CodeType) -> str:
     lines = [line_at(original, int(offset)) for offset in _RESUME.findall(line)]
     places = [place(original.co_filename, number) for number in lines if number is not None]
-    if places:
-        return f"{line}  # {' | '.join(places)}"
-    return f"{line}  # {computed}" if computed and _GRAPH.search(line) else line
+    return f"{line}  # {' | '.join(places)}" if places else line
 
 
 def line_at(code: CodeType, offset: int) -> int | None:
@@ -70,20 +95,28 @@ def place(file: str, line: int) -> str:
     >>> place("/no/such/file.py", 7)
     'file.py:7'
     """
+    return f"{os.path.basename(file)}:{line}  {_text_of(file, line)}".rstrip()
+
+
+def _text_of(file: str, line: int) -> str:
     text = linecache.getline(file, line).strip()
     text = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-    text = "".join(c if c.isprintable() else " " for c in text)
-    return f"{os.path.basename(file)}:{line}" + (f"  {text}" if text else "")
+    return "".join(c if c.isprintable() else " " for c in text)
 
 
 def _lines_of_graphs(graphs: Iterable[str]) -> str:
-    """Say in short which lines the graphs compute: ``toy.py:5-6, layers.py:20``."""
-    files: dict[str, list[int]] = {}
+    """Say in short which lines the graphs compute: ``toy.py:5-6  x = a + 1; y = x * 2``."""
+    files: dict[str, set[int]] = {}
     for text in graphs:
         for file, line in _NODE.findall(text):
-            files.setdefault(os.path.basename(file), []).append(int(line))
+            files.setdefault(file, set()).add(int(line))
     spans = []
-    for file, lines in files.items():
-        low, high = min(lines), max(lines)
-        spans.append(f"{file}:{low}" + (f"-{high}" if high > low else ""))
-    return ", ".join(spans[:3]) + (", …" if len(spans) > 3 else "")
+    for file, found in files.items():
+        lines = sorted(found)
+        span = f"{os.path.basename(file)}:{lines[0]}"
+        if len(lines) > 1:
+            span += f"-{lines[-1]}"
+        texts = [_text_of(file, line) for line in lines[:_LINES_SHOWN]]
+        shown = "; ".join(filter(None, texts)) + ("; …" if len(lines) > _LINES_SHOWN else "")
+        spans.append(f"{span}  {shown}".rstrip())
+    return " | ".join(spans[:_LINES_SHOWN]) + (" | …" if len(spans) > _LINES_SHOWN else "")

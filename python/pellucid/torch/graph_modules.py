@@ -1,0 +1,70 @@
+"""Which module of the user's each node of a graph belongs to: comments in the graph, and a tree."""
+
+from __future__ import annotations
+
+import re
+from typing import Mapping, Sequence, Tuple
+
+ModulePath = Tuple[Tuple[str, str], ...]
+"""From the outermost module to the innermost: its dotted path and the name of its class."""
+
+_NODE = re.compile(r"^( +)(\w+)(?:: \"[^\"]*\")? = ")
+_SHOWN = 8
+"""How many nodes of one module the tree names."""
+
+
+def with_modules(body: str, modules: Mapping[str, ModulePath]) -> str:
+    """Add a comment to a printed graph wherever the module changes.
+
+    Args:
+        body: the class as torch.fx prints it.
+        modules: the path of each node that belongs to a module, by the node's name.
+    """
+    lines: list[str] = []
+    last: ModulePath = ()
+    for line in body.split("\n"):
+        found = _NODE.match(line)
+        path = modules.get(found[2]) if found else None
+        # A node of the outermost code follows one of a module without a word, as in the source.
+        if found and path is not None and path != last:
+            lines.append(f"{found[1]}# in {path[-1][0]} ({path[-1][1]})")
+        if found:
+            last = path or ()
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def module_tree(modules: Mapping[str, ModulePath]) -> str:
+    """Tell the modules as a tree, each with the nodes that it computes; empty when there are none.
+
+    >>> linear = (("self.a", "Linear"),)
+    >>> print(module_tree({"t": linear, "addmm": linear, "x": linear + (("self.a.b", "ReLU"),)}))
+    The modules, each with the nodes that it computes:
+      self.a (Linear): t, addmm
+        self.a.b (ReLU): x
+    """
+    nodes: dict[ModulePath, list[str]] = {}
+    for name, path in modules.items():
+        for depth in range(1, len(path) + 1):
+            nodes.setdefault(path[:depth], [])
+        nodes[path].append(name)
+    if not nodes:
+        return ""
+    first_seen = {path: number for number, path in enumerate(nodes)}
+    lines = ["The modules, each with the nodes that it computes:"]
+    for path in sorted(nodes, key=lambda path: _order(path, first_seen)):
+        names = nodes[path]
+        lines.append("  " * len(path) + f"{path[-1][0]} ({path[-1][1]}){_listed(names)}")
+    return "\n".join(lines)
+
+
+def _order(path: ModulePath, first_seen: Mapping[ModulePath, int]) -> list[int]:
+    """Parents before children, and siblings in the order in which the graph meets them."""
+    return [first_seen[path[:depth]] for depth in range(1, len(path) + 1)]
+
+
+def _listed(names: Sequence[str]) -> str:
+    if not names:
+        return ""
+    more = f", … {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f": {', '.join(names[:_SHOWN])}{more}"

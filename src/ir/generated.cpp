@@ -1,0 +1,268 @@
+#include "ir/generated.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "ir/temporaries.h"
+
+namespace pellucid::ir {
+
+namespace {
+
+using object::Facts;
+
+class Generated {
+ public:
+  Generated(object::Module& module, const Facts& facts, Function& function)
+      : module_(module), facts_(facts), f_(function) {}
+
+  void run() {
+    f_.is_generated = true;
+    promote();
+    for (size_t v = 0; v < f_.values.size(); ++v) mark_steady(ValueId(v));
+    count_uses(f_);
+    for (size_t b = 0; b < f_.blocks.size(); ++b) {
+      move_apart(f_.blocks[b]);
+      take_outputs(BlockId(b));
+    }
+    count_uses(f_);
+  }
+
+ private:
+  bool is_op(ValueId id, Op op) const { return f_[id].kind == ValueKind::Instr && f_[id].op == op; }
+
+  void promote() {
+    const object::Code& code = module_[f_.code];
+    std::unordered_set<Symbol> names;
+    for (const std::string& name : facts_.temporaries) {
+      const Symbol symbol = module_.strings.find(name);
+      if (symbol.valid()) names.insert(symbol);
+    }
+    const uint32_t arguments = code.argcount + code.kwonlyargcount +
+                               ((code.flags & object::kVarArgs) ? 1 : 0) +
+                               ((code.flags & object::kVarKeywords) ? 1 : 0);
+    for (uint32_t i = 0; i < arguments && i < code.varnames.size(); ++i) {
+      names.erase(code.varnames[i]);
+    }
+    for (const auto* cells : {&code.cellvars, &code.freevars}) {
+      for (const Symbol name : *cells) names.erase(name);
+    }
+    promote_temporaries(f_, names);
+    // An argument that nothing changes is the same wherever it is loaded.
+    for (uint32_t i = 0; i < arguments && i < code.varnames.size(); ++i) {
+      kept_.insert(code.varnames[i]);
+    }
+    for (const auto* cells : {&code.cellvars, &code.freevars}) {
+      for (const Symbol name : *cells) kept_.erase(name);
+    }
+    for (const Value& value : f_.values) {
+      const bool changes = value.op == Op::StoreFast || value.op == Op::DeleteFast ||
+                           value.op == Op::LoadFastAndClear;
+      if (value.kind == ValueKind::Instr && changes) kept_.erase(value.symbol());
+    }
+  }
+
+  // "name" or "name.attribute", if the value is a load of these.
+  std::optional<std::string> dotted(ValueId id) const {
+    const Value& value = f_[id];
+    if (is_op(id, Op::LoadGlobal)) return std::string(module_.text(value.symbol()));
+    if (!is_op(id, Op::LoadAttr) && !is_op(id, Op::LoadMethod)) return std::nullopt;
+    const ValueId base = f_.operands(value)[0];
+    if (!is_op(base, Op::LoadGlobal)) return std::nullopt;
+    return std::string(module_.text(f_[base].symbol())) + '.' +
+           std::string(module_.text(value.symbol()));
+  }
+
+  // Operands have smaller numbers than what they are operands of.
+  void mark_steady(ValueId id) {
+    if (is_op(id, Op::LoadFast)) {
+      f_[id].steady = kept_.count(f_[id].symbol()) > 0;
+      return;
+    }
+    const auto name = dotted(id);
+    if (!name || !Facts::has(facts_.steady, *name)) return;
+    const bool is_attribute = !is_op(id, Op::LoadGlobal);
+    f_[id].steady = !is_attribute || f_[f_.operands(id)[0]].steady;
+  }
+
+  bool is_call_of(ValueId id, const std::vector<std::string>& names) const {
+    if (!is_op(id, Op::Call) && !is_op(id, Op::CallEx) && !is_op(id, Op::CallKw)) return false;
+    const ValueId callee = f_.operands(id)[0];
+    const auto name = dotted(callee);
+    return name && f_[callee].steady && Facts::has(names, *name);
+  }
+
+  bool may_be_passed(ValueId id) const {
+    if (f_[id].steady || is_call_of(id, facts_.reads)) return true;
+    switch (f_[id].kind == ValueKind::Instr ? f_[id].op : Op::Call) {
+      case Op::LoadConst:
+      case Op::LoadFast:
+      case Op::LoadClosure:
+      case Op::LoadGlobal:
+      case Op::LoadDeref:
+      case Op::LoadAttr:
+      case Op::Subscr:
+      case Op::BuildSlice:
+      case Op::BuildList:
+      case Op::BuildTuple:
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  void move_apart(Block& block) {
+    std::vector<ValueId> items;
+    for (const ValueId item : block.items) {
+      size_t at = items.size();
+      // What a call returned is dropped where the call went.
+      const bool drops = is_op(item, Op::Pop) && is_call_of(f_.operands(item)[0], facts_.apart);
+      if (drops) {
+        at = static_cast<size_t>(std::find(items.begin(), items.end(), f_.operands(item)[0]) -
+                                 items.begin());
+        at = at < items.size() ? at + 1 : at;
+      } else if (is_call_of(item, facts_.apart)) {
+        const auto operands = f_.operands(item);
+        const auto needs = [&](ValueId id) {
+          return !f_[id].steady &&
+                 std::find(operands.begin(), operands.end(), id) != operands.end();
+        };
+        while (at > 0 && may_be_passed(items[at - 1]) && !needs(items[at - 1])) --at;
+        // The names that it loads go with it.
+        const auto rest = items.begin() + static_cast<ptrdiff_t>(at);
+        std::stable_partition(rest, items.end(), [&](ValueId id) {
+          return f_[id].steady && (id == operands[0] || id == f_.operands(operands[0])[0]);
+        });
+        while (at < items.size() && f_[items[at]].steady &&
+               (items[at] == operands[0] || items[at] == f_.operands(operands[0])[0])) {
+          ++at;
+        }
+      }
+      items.insert(items.begin() + static_cast<ptrdiff_t>(at), item);
+    }
+    block.items = std::move(items);
+  }
+
+  std::optional<int64_t> index_of(ValueId item) const {
+    const ValueId key = f_.operands(item)[1];
+    if (!is_op(key, Op::LoadConst)) return std::nullopt;
+    const object::Const& constant = module_[f_[key].constant()];
+    if (constant.kind != object::ConstKind::Int || constant.integer < 0) return std::nullopt;
+    return constant.integer;
+  }
+
+  void take_outputs(BlockId id) {
+    const std::vector<ValueId> before = f_.blocks[id.index()].items;
+    for (const ValueId call : before) {
+      if (!is_call_of(call, facts_.graphs)) continue;
+      std::vector<ValueId> loads;
+      std::set<int64_t> wanted;
+      for (const ValueId item : f_.blocks[id.index()].items) {
+        if (!is_op(item, Op::Subscr) || f_.operands(item)[0] != call) continue;
+        const auto index = index_of(item);
+        if (!index) continue;
+        loads.push_back(item);
+        wanted.insert(*index);
+      }
+      if (loads.empty()) continue;
+      const auto count = static_cast<int64_t>(wanted.size());
+      const bool is_all = f_[call].uses == loads.size() && *wanted.rbegin() == count - 1;
+      gather(f_.blocks[id.index()], call, loads);
+      if (is_all && count > 1 && count < 1000)
+        unpack(id, call, loads, static_cast<uint32_t>(count));
+    }
+  }
+
+  // Moves loads of items to where what they are items of is made.
+  void gather(Block& block, ValueId call, const std::vector<ValueId>& loads) {
+    const std::set<ValueId> moved(loads.begin(), loads.end());
+    std::vector<ValueId> items;
+    for (const ValueId item : block.items) {
+      if (moved.count(item)) continue;
+      items.push_back(item);
+      if (item != call) continue;
+      for (const ValueId load : loads) {
+        items.push_back(f_.operands(load)[1]);
+        items.push_back(load);
+      }
+    }
+    // An index is loaded where it is used; an earlier place of it is of no use.
+    std::set<ValueId> seen;
+    std::vector<ValueId> kept;
+    for (size_t i = items.size(); i-- > 0;) {
+      const bool is_constant = is_op(items[i], Op::LoadConst);
+      if (!is_constant || seen.insert(items[i]).second) kept.push_back(items[i]);
+    }
+    std::reverse(kept.begin(), kept.end());
+    block.items = std::move(kept);
+  }
+
+  ValueId add(Op op, uint32_t a, std::vector<ValueId> operands, ValueId at) {
+    Value value;
+    value.op = op;
+    value.a = a;
+    value.offset = f_[at].offset;
+    value.line = f_[at].line;
+    value.first = static_cast<uint32_t>(f_.operand_pool.size());
+    value.count = static_cast<uint32_t>(operands.size());
+    f_.operand_pool.insert(f_.operand_pool.end(), operands.begin(), operands.end());
+    f_.values.push_back(value);
+    return ValueId(f_.values.size() - 1);
+  }
+
+  ValueId constant(object::Const value, ValueId at) {
+    return add(Op::LoadConst, module_.add(std::move(value)).value, {}, at);
+  }
+
+  // r[0], r[1]  ->  a, b = r[:2]: the result itself is not kept.
+  void unpack(BlockId id, ValueId call, const std::vector<ValueId>& loads, uint32_t count) {
+    object::Const none, number;
+    none.kind = object::ConstKind::None;
+    number.kind = object::ConstKind::Int;
+    number.integer = count;
+    std::vector<ValueId> made{constant(none, call), constant(number, call)};
+    made.push_back(add(Op::BuildSlice, 2, {made[0], made[1]}, call));
+    made.push_back(add(Op::Subscr, 0, {call, made[2]}, call));
+    made.push_back(add(Op::UnpackSequence, count, {made[3]}, call));
+    std::vector<ValueId> elements;
+    for (uint32_t i = 0; i < count; ++i) {
+      elements.push_back(add(Op::UnpackSequence, i, {made[4]}, call));
+      f_[elements[i]].kind = ValueKind::Element;
+    }
+    std::map<ValueId, ValueId> replaced;
+    for (const ValueId load : loads) {
+      replaced[load] = elements[static_cast<size_t>(*index_of(load))];
+    }
+    std::vector<ValueId>& items = f_.blocks[id.index()].items;
+    std::erase_if(items, [&](ValueId item) { return replaced.count(item) > 0; });
+    const auto place = std::find(items.begin(), items.end(), call) + 1;
+    items.insert(place, made.begin(), made.end());
+    const auto put = [&](ValueId& operand) {
+      const auto found = replaced.find(operand);
+      if (found != replaced.end()) operand = found->second;
+    };
+    for (ValueId& operand : f_.operand_pool) put(operand);
+    for (Block& block : f_.blocks) {
+      for (ValueId& operand : block.operands) put(operand);
+      for (Edge& edge : block.next) {
+        for (ValueId& arg : edge.args) put(arg);
+      }
+    }
+  }
+
+  object::Module& module_;
+  const Facts& facts_;
+  Function& f_;
+  std::unordered_set<Symbol> kept_;  // arguments
+};
+
+}  // namespace
+
+void settle_generated(object::Module& module, const Facts& facts, Function& function) {
+  Generated(module, facts, function).run();
+}
+
+}  // namespace pellucid::ir

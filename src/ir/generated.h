@@ -1,0 +1,18 @@
+// ir::settle_generated: what the facts about program-generated code (object/facts.h) make plain.
+//
+//   temporaries  become the values that they hold: a store, a load and a deletion leave no trace
+//   steady       names are marked: loading one costs nothing and may happen where it is wanted
+//   apart        calls move in front of the loads that they may pass, next to one another
+//   graphs       the items of a result are taken where the result is, several at once
+//
+// Nothing else moves. A temporary that a join or a handler gives several values stays a local.
+#pragma once
+
+#include "ir/function.h"
+#include "object/facts.h"
+
+namespace pellucid::ir {
+
+void settle_generated(object::Module& module, const object::Facts& facts, Function& function);
+
+}  // namespace pellucid::ir

@@ -1,0 +1,38 @@
+// What the caller knows of program-generated code, and the bytecode does not say.
+//
+// A decompiler cannot know that `tmp_3` is a name that no person chose, or that nobody ever binds
+// `__compiled_fn_1` anew. Who had the code generated does. The facts hold for the root code object
+// alone; without any, code is taken as it is. They are assumptions of the proof: `verify` uses them
+// as they are, and finds on its own what follows.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pellucid::object {
+
+struct Facts {
+  // Locals that the generator made for itself. They are stack slots with names: that they exist
+  // shows nowhere, and what they hold may be released earlier, never later.
+  std::vector<std::string> temporaries;
+  // Globals, and attributes of globals ("module.name"), that are bound before the code runs and
+  // stay what they are while it does. Loading one is no effect.
+  std::vector<std::string> steady;
+  // Steady functions that keep books of their own: their calls keep their order, and may pass
+  // loads of names, attributes and items, which neither see them nor are seen by them.
+  std::vector<std::string> apart;
+  // Steady functions that only read, as loads do.
+  std::vector<std::string> reads;
+  // Steady functions that return a tuple or a list with every item that the code asks for.
+  std::vector<std::string> graphs;
+
+  bool empty() const { return temporaries.empty() && steady.empty(); }
+
+  static bool has(const std::vector<std::string>& names, std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  }
+};
+
+}  // namespace pellucid::object

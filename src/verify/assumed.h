@@ -1,0 +1,62 @@
+// verify's view of the facts about program-generated code (object/facts.h), for one pair of roots.
+//
+// A steady name is one value on both sides, wherever it is loaded. What a graph returns is a tuple
+// or a list that nobody else has seen: as long as that is so, its items are what they are, and
+// taking one is no effect.
+#pragma once
+
+#include <map>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "object/facts.h"
+#include "verify/values.h"
+
+namespace pellucid::verify {
+
+struct State;
+
+class Assumed {
+ public:
+  Assumed() = default;
+  // `most` is the greatest index that the code of side A takes an item by.
+  Assumed(Values& values, const object::Facts& facts, int64_t most);
+
+  bool any() const { return any_; }
+  // The value of a steady global, of a steady attribute of one; nothing: it is no such.
+  std::optional<Value> global(Values& values, Name name) const;
+  std::optional<Value> attribute(Values& values, Value base, Name name) const;
+  // Whether a callee's calls stand apart from the program's own effects, are those of a graph.
+  bool is_apart(const Values& values, Value callee) const { return is_one(values, callee, apart_); }
+  bool is_graph(const Values& values, Value callee) const {
+    return is_one(values, callee, graphs_);
+  }
+
+  void returned(Value outputs) { outputs_.insert(outputs.value); }
+  // Others know it from here on, with what is in it.
+  void shown(const State& state, Value value);
+  bool is_outputs(Value value) const { return outputs_.count(value.value) > 0; }
+  // The item of what a graph returned; nothing: there may be none.
+  std::optional<Value> item(Values& values, Value outputs, int64_t index);
+  int64_t most() const { return most_; }
+
+  // Something that `b` would keep alive although A does not; invalid: there is nothing.
+  // An object counts as held while one of its attributes, `callee`, is called.
+  Value outlives(const Values& values, const State& state, Value callee) const;
+  void loaded(Value attribute, Value object) { objects_[attribute.value] = object; }
+  bool is_read(const Values& values, Value callee) const { return is_one(values, callee, reads_); }
+
+ private:
+  using Names = std::unordered_set<uint32_t>;
+  static bool is_one(const Values& values, Value callee, const Names& names);
+
+  bool any_ = false;
+  int64_t most_ = -1;
+  Names steady_, apart_, reads_, graphs_;
+  std::unordered_map<uint32_t, Value> objects_;  // attribute -> what it was loaded from
+  std::unordered_set<uint32_t> outputs_;
+  std::map<std::pair<uint32_t, int64_t>, Value> items_;
+};
+
+}  // namespace pellucid::verify
