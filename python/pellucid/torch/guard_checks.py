@@ -277,7 +277,7 @@ def item_by_repr(value: dict[Any, Any], text: str) -> object:
 
 
 def NO_HASATTR(value: object, name: str) -> bool:
-    """Whether a value has no such attribute, or does not answer: torch does not tell these apart."""
+    """Whether a value has no such attribute, or does not answer, which is the same to torch."""
     try:
         return not hasattr(value, name)
     except Exception:
