@@ -47,9 +47,10 @@ test-cpp: $(BUILD)/.stamp
 
 ## make bench    speed against depyf's decompiler and against compile(), how time and memory grow,
 ##               and what passing the guards by saves
-bench: $(BUILD)/.stamp $(STAMPS)/bench $(STAMPS)/torch
+bench: $(BUILD)/.stamp $(STAMPS)/bench $(STAMPS)/torch build/peers/.stamp
 	$(BIN)/python bench/bench_depyf85.py $(BENCH_ARGS)
-	$(BIN)/python bench/bench_library.py
+	-$(BIN)/python bench/bench_library.py
+	-if [ -x build/peers/bin/python ]; then build/peers/bin/python bench/bench_library.py; fi
 	$(BIN)/python bench/bench_growth.py
 	$(BIN)/python bench/bench_dispatch.py
 	$(BIN)/python bench/bench_capture.py --backend eager
@@ -128,6 +129,17 @@ $(STAMPS)/dev: $(STAMPS)/tools pyproject.toml
 $(STAMPS)/bench: $(STAMPS)/tools
 	@$(PIP) --no-deps depyf==0.20.0
 	@$(PIP) astor dill
+	@touch $@
+
+# decompyle3 and uncompyle6 know nothing newer than Python 3.8.
+build/peers/.stamp: $(BUILD)/.stamp
+	@mkdir -p build/peers
+	@python=$$($(BIN)/python -c 'from pellucid.interpreters import find_interpreter; \
+	  print(find_interpreter((3, 8)) or "")'); \
+	if [ -n "$$python" ]; then \
+	  $$python -m venv build/peers && \
+	  build/peers/bin/python -m pip install --quiet decompyle3 uncompyle6; \
+	fi
 	@touch $@
 
 $(STAMPS)/torch: $(STAMPS)/tools

@@ -19,6 +19,7 @@ import random
 import re
 import sys
 import tempfile
+import time
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,6 +43,7 @@ class Version:
     """One compiled version, with both ways to decide, and the frames that it saw."""
 
     label: str
+    function: int
     ours: Guards
     theirs: Any
     entry: CacheEntry
@@ -100,6 +102,9 @@ def compare(program: Program, calls: int, rng: random.Random, table: Table) -> N
         _watch(versions, lambda: [_quiet(compiled, call) for call in arguments])
         table.programs += 1
         for _, version in versions:
+            # A frame of any version of a function is a frame that all of them are asked about.
+            others = [v for _, v in versions if v.function == version.function and v.frames]
+            version.frames = version.frames or [frame for v in others for frame in v.frames][:2]
             if version.frames:
                 _compare_version(version, max(8, calls // len(versions)), rng, table)
 
@@ -123,7 +128,7 @@ def _versions(name: str, directory: Path, session: Any) -> Iterator[tuple[CodeTy
             ]
             if found and raw.guard_manager is not None:
                 label = f"{name} {code.co_name} [{entry.key}]"
-                yield raw.code, Version(label, found[0], raw.guard_manager, entry)
+                yield raw.code, Version(label, number, found[0], raw.guard_manager, entry)
 
 
 def _imported(path: Path) -> Any:
@@ -276,6 +281,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="programs whose name matches this")
     parser.add_argument("--calls", type=int, default=200, help="about so many for each program")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=1e9, help="begin no program after these")
     options = parser.parse_args()
     import torch
 
@@ -284,9 +290,9 @@ def main() -> int:
     programs += [cases(options.cases)] if options.cases else []
     programs += [timm_models()] if options.timm else []
     programs += [transformers_models()] if options.transformers else []
-    table, rng = Table(), random.Random(options.seed)
+    table, rng, begun = Table(), random.Random(options.seed), time.monotonic()
     for program in (program for some in programs for program in some):
-        if re.search(options.only, program[0]):
+        if time.monotonic() - begun < options.seconds and re.search(options.only, program[0]):
             before = len(table.different)
             try:
                 compare(program, options.calls, rng, table)

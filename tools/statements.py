@@ -50,7 +50,7 @@ def by_depyf(original, code):
     from depyf.decompiler import Decompiler
 
     with tempfile.TemporaryDirectory() as folder:
-        template = os.path.join(folder, "%s.py")
+        template = os.path.join(folder, "__transformed_code_%s_for_frame.py")
         Decompiler.decompile_and_compile_like(
             code_to_decompile=code, reference_code=original, filepath_template=template
         )

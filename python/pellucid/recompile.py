@@ -204,6 +204,11 @@ def _with_original_names(code: CodeType, original: CodeType, renamed: Dict[str, 
         changes["co_consts"] = tuple(
             _requalified(const, compiled_prefix, prefix, renamed) for const in code.co_consts
         )
+        given = _given_qualnames(original, prefix)
+        changes["co_consts"] = tuple(
+            given.get(const, const) if isinstance(const, str) else const
+            for const in changes["co_consts"]
+        )
     if sys.version_info >= (3, 11):
         changes["co_qualname"] = original.co_qualname
     return code.replace(**changes)
@@ -220,6 +225,24 @@ def _qualname(original: CodeType) -> str:
             if name in nested and prefix.split(".")[-1] == original.co_name:
                 return prefix
     return original.co_name
+
+
+def _given_qualnames(original: CodeType, prefix: str) -> Dict[str, str]:
+    """Map the qualified names that a compiler gives to functions to those that `original` gives.
+
+    Up to 3.10 the qualified name is a constant of its own, and generated code has any.
+    """
+    given: Dict[str, str] = {}
+    if sys.version_info >= (3, 11):
+        return given
+    instructions = list(dis.get_instructions(original))
+    for code, name, make in zip(instructions, instructions[1:], instructions[2:]):
+        if make.opname != "MAKE_FUNCTION" or not isinstance(code.argval, CodeType):
+            continue
+        usual = f"{prefix}.<locals>.{code.argval.co_name}"
+        if given.setdefault(usual, name.argval) != name.argval:
+            return {}  # two functions of one name: their texts do not tell which is which
+    return given
 
 
 def _requalified(const: Any, compiled: str, wanted: str, renamed: Dict[str, str]) -> Any:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
 #include <string_view>
 
 #include "polish/lists.h"
@@ -40,6 +41,15 @@ class Release {
       }
     }
     for (const Symbol name : temporaries) locals_.insert(name);
+    open_up(body, temporaries);
+    for (const NodeId item : body) {
+      // What open_up has named is deleted like the others.
+      for (const NodeId target : targets_of(item)) {
+        if (!tree_.is(target, Kind::Name)) continue;
+        const Symbol name = tree_.as<ast::Name>(target).id;
+        if (opened_.count(name)) temporaries.push_back(name);
+      }
+    }
     for (const Symbol name : temporaries) {
       if (is_captured(body, name)) continue;
       release(body, name);
@@ -69,6 +79,57 @@ class Release {
       found.insert(found.end(), inner.begin(), inner.end());
     }
     return found;
+  }
+
+  // A last statement is opened up where a name could not go in time: `return f(t(), x)` is
+  // `r = t()` and `return f(r, x)`, `return a if t else b` is an `if`.
+  void open_up(Statements& body, const std::vector<Symbol>& temporaries) {
+    if (body.empty() || !tree_.is(body.back(), Kind::Return)) return;
+    const NodeId value = tree_.as<ast::Return>(body.back()).value;
+    const auto holds_one = [&](NodeId node) {
+      return std::any_of(temporaries.begin(), temporaries.end(),
+                         [&](Symbol name) { return holds(node, name); });
+    };
+    if (!value.valid()) return;
+    if (tree_.is(value, Kind::IfExp)) {
+      const auto choice = tree_.as<ast::IfExp>(value);
+      if (!holds_one(choice.test)) return;
+      const NodeId yes = tree_.add(ast::Return{choice.body}, tree_.where(choice.body));
+      const NodeId no = tree_.add(ast::Return{choice.orelse}, tree_.where(choice.orelse));
+      body.back() = tree_.add(ast::If{choice.test, tree_.list({yes}), {}}, tree_.where(value));
+      body.push_back(no);
+      return;
+    }
+    if (!tree_.is(value, Kind::Call)) return;
+    auto call = tree_.as<ast::Call>(value);
+    if (!tree_.is(call.func, Kind::Name)) return;
+    Statements arguments(tree_.items(call.args).begin(), tree_.items(call.args).end());
+    for (NodeId& argument : arguments) {
+      const bool is_name = tree_.is(argument, Kind::Name) || tree_.is(argument, Kind::Constant);
+      if (is_name) continue;
+      // Only the first that is computed: nothing moves.
+      if (!tree_.is(argument, Kind::Call) || !holds_one(argument)) return;
+      const Symbol name = fresh_name();
+      const ast::Where at = tree_.where(argument);
+      const NodeId made =
+          tree_.add(ast::Assign{tree_.list({tree_.add(ast::Name{name}, at)}), argument}, at);
+      argument = tree_.add(ast::Name{name}, at);
+      call.args = tree_.list(arguments);
+      tree_.set(value, call);
+      body.insert(body.end() - 1, made);
+      return;
+    }
+  }
+
+  Symbol fresh_name() {
+    for (size_t number = 1;; ++number) {
+      const std::string text = "result_" + std::to_string(number);
+      if (tree_.module().strings.find(text).valid()) continue;
+      const Symbol name = tree_.intern(text);
+      opened_.insert(name);
+      locals_.insert(name);
+      return name;
+    }
   }
 
   bool holds(const Statements& nodes, Symbol name) const {
@@ -230,6 +291,7 @@ class Release {
   std::set<Symbol> locals_;
   std::set<Symbol> others_;
   std::set<NodeId> made_;
+  std::set<Symbol> opened_;
 };
 
 }  // namespace

@@ -38,9 +38,11 @@ class Conditions {
   }
 
  private:
-  // BranchNone x  ->  Branch (x is None): one form of test for all rules.
+  // BranchNone x  ->  Branch (x is None): one form of test for all rules. Where it is the end of a
+  // chain, (x is not None): a chain fails to one place.
   void spell_out_none_test(BlockId id) {
     if (g_[id].exit != ExitKind::BranchNone) return;
+    const bool is_not = ends_chain_with_not_none(id);
     ir::Value none;
     none.op = Op::LoadConst;
     none.a = none_.value;
@@ -50,7 +52,7 @@ class Conditions {
     const ValueId constant = g_.add(none, {});
     ir::Value test = none;
     test.op = Op::IsOp;
-    test.a = 0;
+    test.a = is_not ? 1 : 0;
     const std::array<ValueId, 2> operands{g_[id].operands[0], constant};
     const ValueId result = g_.add(test, operands);
     ir::Block& block = g_[id];
@@ -58,6 +60,17 @@ class Conditions {
     block.items.push_back(result);
     block.operands[0] = result;
     block.exit = ExitKind::Branch;
+    if (!is_not) return;
+    std::swap(block.next[0], block.next[1]);
+    block.jump ^= 1u;
+  }
+
+  bool ends_chain_with_not_none(BlockId id) const {
+    if (!g_[id].items.empty() || g_.ways_into(id).size() != 1) return false;
+    const Way way = g_.ways_into(id)[0];
+    const ir::Block& from = g_[way.from];
+    return from.exit == ExitKind::Branch && way.edge == 0 && from.next[1].to == g_[id].next[0].to &&
+           pivot_of(g_.resolve(from.operands[0])) == g_.resolve(g_[id].operands[0]);
   }
 
   bool reduce(BlockId id) {

@@ -50,7 +50,7 @@ bool strip_copies(Graph& g, HandlerId handler, std::span<const BlockId> region) 
   }
   // A return right behind a nested statement seems to belong to it.
   for (const auto& [at, rest] : rests) {
-    if (at.index > 0 && g[rest].exit == ExitKind::Return && only_markers(g, g[rest])) {
+    if (g[rest].exit == ExitKind::Return && only_markers(g, g[rest])) {
       g[rest].handler = g.handlers[handler.index()].outer;
     }
   }

@@ -61,6 +61,11 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
   for (const BlockId id : graph.order()) {
     for (const ValueId item : graph[id].items) {
       const ir::Value& value = graph[item];
+      if (value.kind == ValueKind::Instr && value.op == Op::Pop && value.b == 0) {
+        const ValueId what = graph.resolve(graph.f.operands(value)[0]);
+        if (graph[what].kind == ValueKind::Instr && graph[what].uses == 1)
+          context_.dropped.insert(what);
+      }
       const bool fills =
           value.kind == ValueKind::Instr && value.a > 1 &&
           (value.op == Op::ListAppend || value.op == Op::SetAdd || value.op == Op::MapAdd);

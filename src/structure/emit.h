@@ -55,6 +55,7 @@ class Emitter {
   // loop.cpp
   BlockId for_loop(BlockId block, const Scope& scope, Statements& out);
   bool returns_from_outer(BlockId block) const;
+  bool returns_from_before(BlockId block) const;
   bool is_behind_clause(BlockId from, BlockId to, BlockId header) const;
   BlockId while_loop(BlockId block, const Scope& scope, Statements& out);
   BlockId break_target(const Loop* loop, BlockId header, BlockId exhausted) const;

@@ -23,6 +23,14 @@ bool Emitter::returns_from_outer(BlockId block) const {
   return false;
 }
 
+// The rest of a `return` whose value was computed in front of the block.
+bool Emitter::returns_from_before(BlockId block) const {
+  const ir::Block& b = graph_[block];
+  if (b.exit != ExitKind::Return || b.operands.empty()) return false;
+  const ValueId value = graph_.resolve(b.operands[0]);
+  return std::find(b.items.begin(), b.items.end(), value) == b.items.end();
+}
+
 // The follow of a `for` loop: where its breaks lead, else where exhaustion does.
 BlockId Emitter::for_loop(BlockId block, const Scope& scope, Statements& out) {
   const ir::Block b = graph_[block];
@@ -215,7 +223,8 @@ BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) 
   if (std::find(left.begin(), left.end(), exhausted) == left.end() || !tested) {
     BlockId best;
     for (const BlockId target : left) {
-      if (only_returns(target) && (tested || left.size() > 1)) continue;
+      if (only_returns(target) && (tested || left.size() > 1 || returns_from_before(target)))
+        continue;
       // What comes to another such place by itself is a statement of the loop, and a `break`.
       const bool is_named = target == scope.follow || is_jump_target(target, scope);
       const bool goes_on = !is_named && std::any_of(left.begin(), left.end(), [&](BlockId other) {

@@ -53,7 +53,18 @@ size_t Statements::hard_pending() const {
                                            [](const Entry& entry) { return !entry.reloadable; }));
 }
 
+// A value that lies on the stack only to be dropped: `return f()` with a `finally` that returns.
+void Statements::settle_dropped() {
+  if (hard_pending() != 1) return;
+  const auto only = std::find_if(pending_.begin(), pending_.end(),
+                                 [](const Entry& entry) { return !entry.reloadable; });
+  if (c_.dropped.count(only->value) == 0 || assignment_of(only->value)) return;
+  list_.push_back(c_.tree.add(ast::Expr{hoist_literals(only->node)}, where(only->value)));
+  pending_.erase(only);
+}
+
 void Statements::settle(bool own_only) {
+  settle_dropped();
   spill_all();
   std::vector<Entry> pending = std::move(pending_);
   pending_.clear();

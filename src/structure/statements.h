@@ -40,6 +40,7 @@ struct FunctionContext {
   std::unordered_set<ValueId> iterators = {};              // GetIter values that a loop consumes
   std::unordered_set<ValueId> accumulators = {};           // containers that comprehensions fill
   std::unordered_map<ast::NodeId, ast::NodeId> subjects = {};  // first match_case -> subject
+  std::unordered_set<ValueId> dropped = {};                    // all that happens to them is a Pop
   uint32_t temporaries = 0;
   std::vector<Symbol> made = {};  // names that were thought out
   // Where statements are nested as control flows, the block that they are of. Invalid: they stand
@@ -166,6 +167,7 @@ class Statements {
   size_t protect(Symbol local, size_t begin = 0, size_t end = ~size_t{0});
   size_t protect_targets(size_t index);
   bool reads_out_of_order(std::span<const ValueId> ids, size_t at) const;
+  void settle_dropped();
   void push(ValueId id, ast::NodeId node, bool reloadable);
   size_t find(ValueId id, size_t guess = ~size_t{0}) const;
   ast::NodeId remake(ValueId id);

@@ -182,6 +182,33 @@ def test_generated_code_reads_as_a_person_would_write_it():
     ]
 
 
+CHOICE = """
+tmp_1 = graph(a)
+tmp_2 = tmp_1[0]
+x = tmp_1[1]
+del tmp_1
+if tmp_2:
+    del tmp_2
+    return resume(b, x)
+del tmp_2
+return resume(x)
+"""
+EARLY = """
+tmp_1 = c
+h(a)
+tmp_2 = tmp_1()
+del tmp_1
+return k(tmp_2, b)
+"""
+
+
+@pytest.mark.parametrize("body", [CHOICE, EARLY], ids=["a test", "a callee"])
+def test_nothing_is_held_longer_than_by_the_code(body):
+    found = decompile_ex(code_of(body), facts=FACTS)
+    assert found.verdict.status == "equivalent", found.verdict.reason
+    assert "del temp_" in found.source
+
+
 def test_facts_of_an_unknown_kind_are_refused():
     with pytest.raises(ValueError, match="no facts of this kind: tmp"):
         _core.decompile_code(code_of("return a"), facts={"tmp": []})

@@ -95,12 +95,12 @@ def test_asking_the_guards_is_not_seen_by_modes_and_changes_nothing(guarded, tor
             seen.append(function)
             return function(*args, **(kwargs or {}))
 
-    with Mode():
-        assert not guards({"x": torch.ones(2)}, scope)
-        seen.clear()
-        guards({"x": guarded.ONES}, scope)
-    assert seen == []
     (entry,) = hooks.cache_entries(guarded.sized.__code__)
+    with Mode():
+        wanted = entry.guard_manager.root.check({"x": guarded.ONES})
+        seen.clear()
+        assert guards({"x": guarded.ONES}, scope) == wanted
+    assert seen == []
     assert entry.guard_manager.root.check({"x": torch.ones(2)})
 
 
@@ -163,3 +163,36 @@ def test_no_address_stands_in_the_files(guarded, torch, tmp_path):
     assert not [one for one in ids if one in path.read_text()]
     assert "at 0x" not in path.read_text()
     assert entry.guard_manager is not None and session.cache(0)[0].kept is not None
+
+
+def test_a_file_runs_by_itself_with_its_graphs_and_where_it_resumes(guarded, torch, tmp_path):
+    calls = [(torch.ones(2), torch.ones(2))]
+    path, _ = compiled_file(guarded.of_two, calls, tmp_path, torch, "of_two")
+    script = (
+        "import importlib.util, sys, torch\n"
+        "torch.set_num_threads(1)\n"
+        "spec = importlib.util.spec_from_file_location('full', sys.argv[1])\n"
+        "full = importlib.util.module_from_spec(spec)\n"
+        "spec.loader.exec_module(full)\n"
+        "x, y = torch.arange(2.0), torch.ones(2) * 3\n"
+        "failing = full.guards_0_0.failing({'x': x, 'y': y}, vars(full))\n"
+        "assert failing is None, failing\n"
+        "print(full.of_two(x, y).tolist())\n"
+        "print(sorted(full.resumed.__globals__['_LOADED']))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(path)],
+        env=run_env(),
+        check=True,
+        timeout=300,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    result, loaded = done.stdout.splitlines()
+    assert result == "[3.0, 6.0]"
+    assert "__compiled_fn_0_0.captured.py" in loaded and "_resume_in_of_two" in loaded
+
+
+def test_what_only_the_program_has_is_told(guarded, torch, tmp_path):
+    path, _ = compiled_file(guarded.of_globals, [(torch.ones(2),)], tmp_path, torch, "of_globals")
+    assert "# Only the program has: NAN, SCALES, TABLE" in path.read_text()

@@ -6,13 +6,13 @@ import importlib
 import logging
 
 import pytest
-from pellucid.torch import local_names, names
+from pellucid.torch import compat, local_names, names
 from pellucid.torch.dump import is_python, valid
 from pellucid.torch.events import Break, CompileKey, Place
 from pellucid.torch.full_code import _signature, full_code_text
 from pellucid.torch.rewrite import disassembly, same_instructions
 from pellucid.torch.session import write_atomic
-from pellucid.torch.trace import Listeners, TraceHandler, parse_trace
+from pellucid.torch.trace import UNREADABLE, Listeners, TraceHandler, parse_trace
 from pellucid.torch.user_lines import annotate
 
 MODULES = [
@@ -25,6 +25,7 @@ MODULES = [
     "dump",
     "facts",
     "full_code",
+    "full_code_names",
     "rewrite",
     "stages",
     "trace",
@@ -100,7 +101,8 @@ def test_trace_records_without_an_event_are_ignored():
 def test_unwanted_events_are_not_made_unless_another_handler_listens():
     seen = []
     log = logging.Logger("trace")
-    log.handlers = Listeners([TraceHandler(lambda record: seen.append(record.kind))])
+    handler = TraceHandler(lambda record: seen.append((record.kind, record.compile_id)))
+    log.handlers = Listeners([handler], lambda given: {"frame_id": 0, "frame_compile_id": 1})
 
     def trace_structured(name, metadata_fn=dict, *, payload_fn=lambda: None):
         if log.handlers:
@@ -112,7 +114,9 @@ def test_unwanted_events_are_not_made_unless_another_handler_listens():
     trace_structured("chromium_event", payload_fn=lambda: made.append(1))
     trace_structured("artifact", lambda: {"name": "f_ORIGINAL_BYTECODE"})
     trace_structured("artifact", lambda: {"name": "mine"})
-    assert seen == ["dynamo_start", "artifact:mine"] and not made
+    trace_structured("fails", payload_fn=lambda: 1 / 0)
+    assert seen == [("dynamo_start", "0/1"), ("artifact:mine", "0/1"), (UNREADABLE, None)]
+    assert not made
     log.addHandler(logging.NullHandler())
     trace_structured("chromium_event", payload_fn=lambda: made.append(1))
     assert made and bool(log.handlers)
@@ -181,3 +185,8 @@ def test_user_lines_are_told_where_code_resumes_and_where_a_graph_runs():
     ]
     inside = f"text = '''\n__resume_at_{offset}_2\n'''"
     assert annotate(inside, code, [graph]) == inside
+
+
+def test_each_capability_has_a_name_of_its_own():
+    names = [row.name for row in compat.TABLE]
+    assert sorted(names) == sorted(set(names))

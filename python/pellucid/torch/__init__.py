@@ -1,7 +1,8 @@
 """The ``torch.compile`` side of pellucid.
 
 Layers, each knowing only those before it: :mod:`names`, :mod:`graph_needs` and :mod:`events`
-(values), :mod:`rewrite` (one frame), :mod:`guards`, :mod:`stages`, :mod:`graph_main`, :mod:`dump`,
+(values), :mod:`rewrite` (one frame), :mod:`guards` and
+the ``guard_*`` modules, :mod:`stages`, :mod:`graph_main`, :mod:`dump`,
 :mod:`full_code` (text), :mod:`directories` and :mod:`session` (a capture on disk), :mod:`index`
 (the way through it), :mod:`trace` (what torch's trace logger sends), :mod:`facts` (what that tells
 beside graphs), :mod:`hooks` with :mod:`compat` (torch's internals, nowhere else), :mod:`fx_meta`

@@ -16,7 +16,7 @@ import os
 import threading
 from dataclasses import replace
 from types import CodeType
-from typing import Any, Callable
+from typing import Any, Callable, Iterable
 
 from . import facts, graph_files, guard_objects, guard_state, guards, hooks
 from .directories import child_number
@@ -41,9 +41,11 @@ from .events import (
     Started,
 )
 from .full_code import full_code_name, full_code_text
+from .full_code_names import bindings
 from .fx_meta import describe
 from .graph_needs import needs_of_text
 from .index import index_text
+from .names import identifier
 from .rewrite import Rewriting, rewrite
 from .session import INDEX, RECORD, TIMES, Session
 from .stages import kernels, program_stage, sent_twice, stage_named, stage_of
@@ -438,9 +440,38 @@ def _compiled_before(session: Session, code: CodeType, raw: hooks.RawEntry) -> N
     session.record(frame)
 
 
+def _full_code_names(session: Session) -> dict[int, str]:
+    """The file of each function that was compiled."""
+    names: dict[int, str] = {}
+    for frame in session.of(Frame):
+        if frame.function not in names:
+            wanted = full_code_name(frame.key.frame, frame.place.function)
+            names[frame.function] = session.claim(wanted, frame.function)
+    return names
+
+
+def _binder(
+    session: Session, entries: list[CacheEntry], files: dict[int, str]
+) -> Callable[[Iterable[str]], list[str]]:
+    """How the full code of a function with these entries binds the global names that it uses."""
+    values: dict[str, Any] = {}
+    for entry in entries:
+        values.update(() if entry.kept is None else entry.kept.named(entry.key.slug))
+    captured = {g.key: g.file for g in session.of(Graph) if g.stage == "captured"}
+    graphs = {f"__compiled_fn_{key.slug}": file for key, file in captured.items()}
+
+    def find_file(code: CodeType) -> tuple[str, str] | None:
+        number = session.number(code)
+        file = None if number is None else files.get(number)
+        return None if file is None else (file, identifier(code.co_name))
+
+    return lambda names: bindings(names, values, graphs, find_file)
+
+
 def write_summary(session: Session) -> None:
     """Write full code, index and record: what is known only at the end."""
     full: dict[str, list[Frame]] = {}
+    names = _full_code_names(session)
     for function, code in session.functions():
         versions = [frame for frame in session.of(Frame) if frame.function == function]
         if not versions:
@@ -449,10 +480,11 @@ def write_summary(session: Session) -> None:
         with session.guard(f"writing the full code of {place.function}"):
             keys = {frame.key for frame in versions}
             recompiles = [event for event in session.of(Recompile) if event.key in keys]
-            name = session.claim(full_code_name(versions[0].key.frame, place.function), function)
+            name = names[function]
             by_key = {frame.key: frame for frame in versions}
             entries = session.cache(function)
-            session.write(name, full_code_text(place, code, entries, by_key, recompiles))
+            bind = _binder(session, entries, names)
+            session.write(name, full_code_text(place, code, entries, by_key, recompiles, bind))
             for entry in entries:
                 guard_objects.register(str(session.path(name)), entry.key.slug, entry.kept)
             full[name] = versions

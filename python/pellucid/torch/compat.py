@@ -71,17 +71,17 @@ TABLE: tuple[Capability, ...] = (
         "graphs that third parties format for torch's log are not captured",
     ),
     Capability(
-        "dynamo_config",
+        "dynamo_settings",
         ("torch._dynamo.config:codegen_config",),
         "Dynamo's configuration is not recorded",
     ),
     Capability(
-        "functorch_config",
+        "functorch_settings",
         ("torch._functorch.config:codegen_config",),
         "AOTAutograd's configuration is not recorded",
     ),
     Capability(
-        "inductor_config",
+        "inductor_settings",
         ("torch._inductor.config:codegen_config",),
         "Inductor's configuration is not recorded",
     ),

@@ -16,12 +16,13 @@ import linecache
 import re
 import textwrap
 from types import CodeType
-from typing import Mapping, Sequence
+from typing import Callable, Iterable, Mapping, Sequence
 
 from . import guard_checks
 from .closures import wrap
 from .dump import frame_status, is_python, recompile_lines, valid
 from .events import CacheEntry, CompileKey, Frame, Place, Recompile
+from .full_code_names import defined_in, global_names
 from .guard_values import names_in
 from .names import as_comment, identifier, label
 from .rewrite import rewrite
@@ -44,10 +45,12 @@ def full_code_text(
     entries: Sequence[CacheEntry],
     frames: Mapping[CompileKey, Frame],
     recompiles: Sequence[Recompile] = (),
+    bind: Callable[[Iterable[str]], list[str]] = lambda _: [],
 ) -> str:
     """Make the file of one function from its cache entries, in the order in which torch tries them.
 
-    ``code`` is None when the program has dropped the function since.
+    ``code`` is None when the program has dropped the function since; ``bind`` makes the lines that
+    bind global names which the file uses.
     """
     name = identifier(place.function)
     versions = [entry for entry in entries if entry.key in frames]
@@ -64,12 +67,13 @@ def full_code_text(
         head.append("The program has dropped the function, and torch its cache entries with it.")
     elif not entries:
         head.append("torch holds no cache entry of it now, so there are no guards to show.")
-    parts = [as_comment("\n".join(head)), _imports(versions)]
     free = () if code is None else code.co_freevars
+    parts: list[str] = []
     for entry in versions:
         parts += [_guards(entry), _version(frames[entry.key], name, free)]
     if code is not None:
         parts += [_original(code, name), _dispatch(code, name, versions)]
+    parts = [as_comment("\n".join(head)), _imports(versions, parts, bind), *parts]
     return valid("\n\n\n".join(part.strip("\n") for part in parts) + "\n")
 
 
@@ -90,23 +94,33 @@ def _guards(entry: CacheEntry) -> str:
     return "\n".join(lines)
 
 
-def _imports(entries: Sequence[CacheEntry]) -> str:
-    """Import what the guards call, and no more."""
+def _imports(
+    entries: Sequence[CacheEntry], parts: Sequence[str], bind: Callable[[Iterable[str]], list[str]]
+) -> str:
+    """Import what the guards and functions of a file call, and no more."""
     text = "\n".join(line for entry in entries for line in entry.body)
     used = names_in(ast.parse(text)) - set(dir(builtins)) - {"L", "G"}
     used = {name for name in used if not name.startswith("kept_")}
-    ours = {"Guards", "objects", *used & set(dir(guard_checks))}
+    ours = {"Guards", "objects", *used & set(dir(guard_checks))} if entries else set()
     theirs = sorted(used - ours - {"torch"})
-    lines = ["from __future__ import annotations", ""]
-    lines += ["import torch"] if "torch" in used else []
+    defined = {name for part in parts for name in defined_in(part)}
+    others = [name for name in global_names(parts) if name not in {*ours, *theirs, *defined}]
+    lines = bind(others)
+    torch = ["import torch"] if "torch" in used else []
+    imports = sorted({*torch, *(line for line in lines if line.startswith("import "))})
+    rest = [line for line in lines if not line.startswith("import ")]
     if theirs:
         ours.add("torch_name")
-    lines += ["from pellucid.torch.guard_checks import ("]
-    lines += [*(f"    {name}," for name in sorted(ours)), ")"]
+    head = ["from __future__ import annotations", "", *imports]
+    if ours:
+        head += ["from pellucid.torch.guard_checks import ("]
+        head += [*(f"    {name}," for name in sorted(ours)), ")"]
+    beside = [name for name in ("graph", "resumed") if any(f" = {name}(" in line for line in rest)]
+    head += [f"from pellucid.torch.siblings import {', '.join(beside)}"] if beside else []
     if theirs:
-        lines += ["", "# Functions that torch's wording of the guards uses."]
-        lines += [f'{name} = torch_name("{name}")' for name in theirs]
-    return "\n".join(lines)
+        head += ["", "# Functions and values of torch's that the guards use."]
+        head += [f'{name} = torch_name("{name}")' for name in theirs]
+    return "\n".join([*head, "", *rest] if rest else head)
 
 
 def _version(frame: Frame, name: str, free: Sequence[str]) -> str:

@@ -27,7 +27,7 @@ VALUES = object()
 _TUPLE_ITERATOR: type = type(iter(()))
 _RANGE_ITERATOR: type = type(iter(range(0)))
 _KIND = re.compile(r"\s*yield (?:LEAF_GUARD\('(?P<asked>\w+)'|(?P<kind>\w+)\()")
-_SOURCE = re.compile(r"\s*\w+ = .*  # (?P<source>[LG_\w].*)\Z")
+_SOURCE = re.compile(r"\s*\w+ = (?P<plain>.*?)(?:  # (?P<source>\S.*))?\Z")
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Guards:
                 kind = found["asked"] or found["kind"]
             assigned = _SOURCE.match(text)
             if assigned is not None or not text.startswith(" "):
-                source = "" if assigned is None else assigned["source"]
+                source = "" if assigned is None else assigned["source"] or assigned["plain"]
                 break
         return Failure(number, line, kind, source, reason)
 
@@ -277,8 +277,11 @@ def item_by_repr(value: dict[Any, Any], text: str) -> object:
 
 
 def NO_HASATTR(value: object, name: str) -> bool:
-    """Whether a value has no such attribute."""
-    return not hasattr(value, name)
+    """Whether a value has no such attribute, or does not answer, which is the same to torch."""
+    try:
+        return not hasattr(value, name)
+    except Exception:
+        return True
 
 
 def FLOAT_IS_NAN(value: object) -> bool:
@@ -335,7 +338,7 @@ def _match(actual: Sequence[int], wanted: Sizes) -> bool:
 
 def DIMENSION_DYNAMIC_MARKING_GUARD(value: object, *held: Any) -> bool:
     """Whether no dimension of a tensor was marked dynamic or static, or only as ``held`` says."""
-    return not hasattr(value, "_has_dynamo_dim_marking") or (bool(held) and all(held))
+    return NO_HASATTR(value, "_has_dynamo_dim_marking") or (bool(held) and all(held))
 
 
 def STORAGE_OVERLAPPING(overlapping: list[Any], others: list[Any]) -> bool:

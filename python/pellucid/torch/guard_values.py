@@ -7,6 +7,7 @@ torch's that a guard compares with.  Everything else is left to what the process
 from __future__ import annotations
 
 import ast
+import builtins
 from typing import Any, Callable, Mapping
 
 _CALLS = frozenset(["device", "slice", "range", "set", "frozenset", "Size"])
@@ -78,10 +79,13 @@ def _unqualified(text: str, tree: ast.AST) -> str:
 
     >>> _unqualified("(1, torch.float32)", parse("(1, torch.float32)"))
     '(1, float32)'
+    >>> _unqualified("torch.bool", parse("torch.bool"))  # bare, that is another one
+    'torch.bool'
     """
     raw = text.encode()
     nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
-    for node in sorted(nodes, key=lambda node: -node.col_offset):
+    bare = [node for node in nodes if not hasattr(builtins, node.attr)]
+    for node in sorted(bare, key=lambda node: -node.col_offset):
         end = node.col_offset + len("torch.")
         raw = raw[: node.col_offset] + raw[end:]
     return raw.decode()

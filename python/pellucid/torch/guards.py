@@ -4,7 +4,7 @@ The body is torch's tree walked as torch walks it: a value is fetched once, unde
 then its guards are yielded in torch's order, then the values that are reached from it.  What comes
 out is the text of the lines and, for each that yields, which guard of torch's it is.
 
-    x = L['x']  # L['x']
+    x = L['x']
     # y = x + 1  # a.py:3 in f
     yield TENSOR_MATCH(x, 'torch.Tensor', kept_0_0[0], dtype='torch.float32', …)
 """
@@ -119,9 +119,12 @@ class _Writer:
             what = f"{child.source} by {child.access}, and what is below it"
             self.body.append(as_comment(f"not decided: {scrub(' '.join(what.split()))}"))
             return None
+        if text == "G":
+            return text
         variable = self._variable(child)
-        source = as_comment(" ".join(scrub(child.source).split()))
-        self.body.append(f"{variable} = {text}  {source}")
+        source = " ".join(scrub(child.source).split())
+        # Where the line says no more than the source does, it need not say it twice.
+        self.body.append(f"{variable} = {text}" + ("" if text == source else f"  # {source}"))
         return variable
 
     def _ordered(self, path: tuple[Manager, ...], value: str) -> None:

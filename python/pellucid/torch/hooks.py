@@ -69,7 +69,7 @@ def changed_configuration() -> dict[str, str]:
     for module in ("_dynamo", "_functorch", "_inductor"):
         if f"torch.{module}.config" not in sys.modules:
             continue  # not used, and not worth an import
-        codegen = _probe.get(f"{module[1:]}_config")
+        codegen = _probe.get(f"{module[1:]}_settings")
         if codegen is None:
             continue
         for line in str(codegen()).splitlines():
@@ -121,6 +121,19 @@ def invisible(function: Callable[..., Any]) -> Callable[..., Any]:
     return function if disable is None else disable(function)
 
 
+def _invisible_when_called(method: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for a method of a class that is made before torch is needed."""
+    made: list[Callable[..., Any]] = []
+
+    def call(self: Any) -> Any:
+        if not made:
+            made.append(invisible(method))
+            never_compile(call.__code__)
+        return made[0](self)
+
+    return call
+
+
 # -- the bytecode hook -----------------------------------------------------------------------------
 
 
@@ -164,6 +177,23 @@ def current_compile_id() -> str | None:
 # -- the structured trace --------------------------------------------------------------------------
 
 
+class _InvisibleListeners(Listeners):
+    __bool__ = _invisible_when_called(Listeners.__bool__)
+
+
+def _trace_context(given: Any) -> dict[str, Any]:
+    """The fields of a trace record that name the compile, as torch fills them in."""
+    context = _probe.get("compile_context")
+    trace = None if context is None else context.current_trace_id()
+    compile_id = given if trace is None else trace.compile_id
+    fields = {
+        name: getattr(compile_id, name, None)
+        for name in ("compiled_autograd_id", "frame_id", "frame_compile_id")
+    }
+    found = {name: value for name, value in fields.items() if value is not None}
+    return found if trace is None else {**found, "attempt": trace.attempt}
+
+
 def add_trace_handler(receive: Callable[[TraceRecord], None]) -> Remove:
     """Call ``receive`` with each event of the structured trace, in the thread that compiles.
 
@@ -178,7 +208,7 @@ def add_trace_handler(receive: Callable[[TraceRecord], None]) -> Remove:
     handler.emit = invisible(handler.emit)  # type: ignore[method-assign]
     # In front: torch's own handler takes itself off the list at the first record when no trace
     # directory is set, and logging then skips the handler that stood behind it.
-    log.handlers = Listeners([handler, *log.handlers])
+    log.handlers = _InvisibleListeners([handler, *log.handlers], _trace_context)
 
     def remove() -> None:
         log.handlers = [other for other in log.handlers if other is not handler]
@@ -326,27 +356,24 @@ def add_formatted_graphs(receive: Callable[[str, Any], None]) -> Remove:
         receive(str(name), graph)
         return original(name, graph, *args, **kwargs)
 
-    global _formatted
-    _formatted = invisible(formatted)
-    shown = _trampoline.__code__
+    shown, defaults = _trampoline.__code__, function.__kwdefaults__
+    never_compile(shown)
+    function.__kwdefaults__ = {**(defaults or {}), "pellucid_formatted": invisible(formatted)}
     function.__code__ = shown
 
     def remove() -> None:
         if function.__code__ is shown:  # else somebody else's change came after ours
             function.__code__ = before
+            function.__kwdefaults__ = defaults
 
     return remove
 
 
-_formatted: Callable[..., Any] | None = None
-
-
-def _trampoline(name: Any, gm: Any, maybe_id: Any = None, **kwargs: Any) -> Any:
-    # Runs in torch's namespace, and so knows nothing of ours.
-    from pellucid.torch import hooks
-
-    assert hooks._formatted is not None
-    return hooks._formatted(name, gm, maybe_id, **kwargs)
+def _trampoline(
+    name: Any, gm: Any, maybe_id: Any = None, *, pellucid_formatted: Any, **kwargs: Any
+) -> Any:
+    # Runs in torch's namespace, and so knows of ours only what its defaults bring.
+    return pellucid_formatted(name, gm, maybe_id, **kwargs)
 
 
 def size_hint(size: Any) -> Any | None:
@@ -409,19 +436,25 @@ def after_recompile(graph: Any, follow: Callable[[Any], None], copies: bool) -> 
     name = "_real_recompile" if is_lazy else "recompile"
     recompile, deepcopy = getattr(cls, name), cls.__deepcopy__
 
+    # What torch does inside must stay as visible to Dynamo as ever, and only our own part not.
+    unseen = invisible(follow)
+
     def recompile_and_follow(self: Any, *args: Any, **kwargs: Any) -> Any:
         result = recompile(self, *args, **kwargs)
-        follow(self)
+        unseen(self)
         return result
 
     def deepcopy_and_follow(self: Any, memo: Any) -> Any:
         copy = deepcopy(self, memo)
-        after_recompile(copy, follow, copies)
+        also(copy)
         return copy
 
-    setattr(cls, name, invisible(recompile_and_follow))
+    also = invisible(lambda copy: after_recompile(copy, follow, copies))
+    never_compile(recompile_and_follow.__code__)
+    never_compile(deepcopy_and_follow.__code__)
+    setattr(cls, name, recompile_and_follow)
     if copies:
-        cls.__deepcopy__ = invisible(deepcopy_and_follow)
+        cls.__deepcopy__ = deepcopy_and_follow
     cls._pellucid_follow = True
     if forward_function(graph) is not None:
         follow(graph)

@@ -5,10 +5,12 @@ Nothing here imports torch; :mod:`~pellucid.torch.hooks` puts the handler on tor
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 from dataclasses import dataclass
-from typing import Any, Callable, List, Mapping
+from types import FrameType
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,25 @@ class TraceHandler(logging.Handler):
         super().__init__()
         self._receive = receive
 
+    def take(self, call: Mapping[str, Any], context: Callable[[Any], Dict[str, Any]]) -> None:
+        """Receive what a call of torch's ``trace_structured`` would send, if it is wanted."""
+        event: Optional[TraceRecord] = None
+        try:
+            name = call["name"]
+            if name != "artifact" and not wanted(name):
+                return
+            metadata = call["metadata_fn"]()
+            if name == "artifact" and not wanted(name, str(metadata.get("name"))):
+                return
+            payload = call["payload_fn"]()
+            if not isinstance(payload, str) and payload is not None:
+                payload = json.dumps(payload, default=repr)
+            event = parse_trace({name: metadata, **context(call.get("compile_id"))}, payload)
+        except Exception as error:  # torch is in the middle of the program's compile
+            event = TraceRecord(UNREADABLE, f"{type(error).__name__}: {error}", None, None, 0)
+        if event is not None:
+            self._receive(event)
+
     def emit(self, record: logging.LogRecord) -> None:
         """Receive one record; an exception of ours stays here."""
         metadata = getattr(record, "metadata", None)
@@ -127,23 +148,39 @@ def wanted(event: str, artifact: str = "") -> bool:
 
 
 class Listeners(List[logging.Handler]):
-    """The handlers of torch's trace logger, which is false while nobody wants the next event.
+    """The handlers of torch's trace logger, which is false while ours is the only one.
 
     torch asks ``if trace_log.handlers`` before it makes an event, and what it then makes costs more
-    than all that a capture does with it.  With another handler than ours on the list, and wherever
-    the caller is not the function that is known to ask, this is a list like any other.
+    than all that a capture does with it.  It also runs functions of ``logging``, at which Dynamo
+    looks, and which it counts, when the event comes from inside a compiled program.  So the event
+    is taken right where torch asks, and made only when it is wanted.  With another handler on the
+    list, and wherever the caller is not the function that is known to ask, this is a list like any
+    other.
+
+    Args:
+        handlers: ours first.
+        context: the fields of a record that name the compile; it is given the caller's
+            ``compile_id``.
     """
+
+    def __init__(
+        self, handlers: Iterable[logging.Handler], context: Callable[[Any], Dict[str, Any]]
+    ) -> None:
+        super().__init__(handlers)
+        self._context = context
 
     def __bool__(self) -> bool:
         if len(self) != 1 or not isinstance(self[0], TraceHandler):
             return len(self) > 0
-        caller = sys._getframe(1)
-        if caller.f_code.co_name != "trace_structured":
+        caller: Optional[FrameType] = sys._getframe(1)
+        for _ in range(4):  # torch's own wrapper around this function lies between
+            if caller is None or caller.f_code.co_name == "trace_structured":
+                break
+            caller = caller.f_back
+        if caller is None or caller.f_code.co_name != "trace_structured":
             return True
-        try:
-            local = caller.f_locals
-            event = local["name"]
-            artifact = local["metadata_fn"]().get("name") if event == "artifact" else ""
-            return wanted(event, str(artifact))
-        except Exception:  # another torch, with other names: then everything is made
-            return True
+        local = caller.f_locals
+        if not {"name", "metadata_fn", "payload_fn"} <= set(local):
+            return True  # another torch, with other names
+        self[0].take(local, self._context)
+        return False
