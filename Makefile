@@ -25,7 +25,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 SOURCES := CMakeLists.txt pyproject.toml $(wildcard cmake/*.cmake) \
            $(shell find src include tests/stages -type f 2>/dev/null)
 
-.PHONY: help demo test test-cpp bench fuzz corpus random cases asan format lint package clean
+.PHONY: help demo test test-cpp bench fuzz corpus random matrix models cases asan format lint package clean
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
@@ -38,7 +38,7 @@ demo: $(BUILD)/.stamp $(STAMPS)/torch
 
 ## make test     everything: the C++ stages, the decompiler on every Python found, the PyTorch side
 test: $(BUILD)/.stamp $(STAMPS)/test $(STAMPS)/torch-if-pinned build/asan/.stamp build/node/.stamp \
-      build/hosts/.stamp
+      build/hosts/.stamp build/matrix/.stamp
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 ## make test-cpp the C++ stage tests alone
@@ -73,6 +73,15 @@ corpus: $(BUILD)/.stamp $(STAMPS)/test
 RANDOM_ARGS ?= --programs 600 --minimize 5
 random: $(BUILD)/.stamp $(STAMPS)/test
 	JUDGE=$(JUDGE) $(BIN)/python tools/random_programs.py $(RANDOM_ARGS)
+
+## make matrix   the PyTorch side on every pair of Python and torch that is promised
+##               (MATRIX_ARGS='--only 3.9+2.8.0' for one of them, `tests/torch -k WORD` for some tests)
+matrix: $(BUILD)/.stamp
+	$(BIN)/python tools/matrix.py --core $(BUILD) $(MATRIX_ARGS)
+
+## make models   real models with pellucid and without, compared (MODELS_ARGS for tools/models.py)
+models: $(BUILD)/.stamp $(STAMPS)/models
+	cd build && $(BIN)/python ../tools/models.py $(MODELS_ARGS)
 
 ## make cases    compile tests/cases with every version found (tests/cases/pyc)
 cases: $(BUILD)/.stamp $(STAMPS)/test build/node/.stamp
@@ -147,6 +156,11 @@ $(STAMPS)/torch: $(STAMPS)/tools
 	@$(PIP) $(or $(TORCH),torch) numpy
 	@touch $@
 
+$(STAMPS)/models: $(STAMPS)/torch
+	@$(PIP) --no-deps torchvision==0.28.0 timm==1.0.31
+	@$(PIP) pillow pyyaml safetensors huggingface_hub transformers accelerate
+	@touch $@
+
 .PHONY: $(STAMPS)/torch-if-pinned
 $(STAMPS)/torch-if-pinned: $(if $(TORCH),$(STAMPS)/torch)
 
@@ -160,6 +174,16 @@ build/asan/.stamp: $(STAMPS)/tools $(SOURCES)
 # The extension on every other Python found, linked with the core that is already built.
 build/hosts/.stamp: $(BUILD)/.stamp tools/hosts.py
 	@$(BIN)/python tools/hosts.py --core $(BUILD) --out build/hosts
+	@touch $@
+
+# The second pinned pair of Python and torch, where there is that Python, and where torch is tested
+# at all: on other machines it is left out with the first.
+build/matrix/.stamp: $(BUILD)/.stamp tools/matrix.py tools/hollow.py
+	@mkdir -p build/matrix
+	@if [ -n "$(TORCH)" ]; then \
+	  echo "make: installing PyTorch for the second pair"; \
+	  $(BIN)/python tools/matrix.py --core $(BUILD) --install --only 3.13+2.15.0; \
+	fi
 	@touch $@
 
 # CPython 3.14 as an npm package; without node its tests are skipped.

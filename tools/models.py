@@ -15,6 +15,7 @@ The results are lines of JSON, appended as they come; a second run goes on where
 import argparse
 import collections
 import contextlib
+import copy
 import json
 import logging
 import os
@@ -80,9 +81,9 @@ def _first_that_runs(name: str, mode: str, seed: int) -> Tuple[str, Callable[...
     import zoo
 
     errors: List[str] = []
-    for built in zoo.build(name):
+    for built in _ways(zoo.build(name), errors):
         module = built.module.train(mode == "training")
-        state = {key: value.clone() for key, value in module.state_dict().items()}
+        state = copy.deepcopy(module.state_dict())  # with its metadata
 
         def run(compiled: Callable[[Any], Any], built: Any = built, state: Any = state) -> Run:
             module = built.module
@@ -108,6 +109,14 @@ def _first_that_runs(name: str, mode: str, seed: int) -> Tuple[str, Callable[...
         except Exception as error:
             errors.append(_short(error))
     raise RuntimeError(" | ".join(errors))
+
+
+def _ways(built: Iterator[Any], errors: List[str]) -> Iterator[Any]:
+    """Yield what can be built; why there is no more joins what went wrong before."""
+    try:
+        yield from built
+    except Exception as error:
+        errors.append(_short(error))
 
 
 def _under_pellucid(run: Callable[..., Run], alone: Run, backend: str, directory: Path) -> Record:

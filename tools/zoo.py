@@ -29,15 +29,14 @@ class Built(NamedTuple):
 
 # What a paper's name is called today. The huge ones stand for the smallest of their architecture.
 HUGGINGFACE: Dict[str, str] = {
-    "BERT": "BertModel",
     "hf_Bert": "BertForMaskedLM",
     "AllenaiLongformerBase": "LongformerForMaskedLM",
     "hf_Bart": "BartForConditionalGeneration",
     "CamemBart": "CamembertForMaskedLM",
-    "CamemBert": "CamembertForMaskedLM",
     "DistilGPT": "GPT2LMHeadModel",
     "hf_GPT2": "GPT2LMHeadModel",
     "M2M100": "M2M100ForConditionalGeneration",
+    "S2T2": "Speech2Text2ForCausalLM",
     "RoBERTaForCausalLM": "RobertaForCausalLM",
     "RoBERTaForQuestionAnswering": "RobertaForQuestionAnswering",
     "T5Small": "T5ForConditionalGeneration",
@@ -96,6 +95,7 @@ _SIZES = {
         decoder_attention_heads num_local_experts n_routed_experts""",
     16: "head_dim d_kv",
     128: "max_position_embeddings n_positions n_ctx",
+    8: "rotary_dim",
     300: "vocab_size",
 }
 SIZES = {name: size for size, listed in _SIZES.items() for name in listed.split()}
@@ -199,7 +199,7 @@ def _architecture(name: str) -> Iterator[Built]:
 
 
 def _transformers(cls: Any) -> Iterator[Built]:
-    errors = []
+    errors: List[str] = []
     for level in ("all", "depth", "none"):
         try:
             config = cls.config_class(**_small(cls.config_class().to_dict(), level))
@@ -286,7 +286,13 @@ def _model_inputs(module: Any, config: Any) -> Iterator[Inputs]:
             lambda: with_ids(torch.randn(1, 60, mel)),
             lambda: with_ids(torch.randn(1, mel, 3000)),
         ],
-        "input_ids": [text, lambda: {"input_ids": ids()}, lambda: {**text(), **pixels()}],
+        "input_ids": [
+            text,
+            lambda: {"input_ids": ids()},
+            # A classifier without a padding token takes one text at a time.
+            lambda: {key: value[:1] for key, value in text().items()},
+            lambda: {**text(), **pixels()},
+        ],
     }
     main = getattr(module, "main_input_name", "input_ids")
     yield from by_input.get(main, by_input["input_ids"])

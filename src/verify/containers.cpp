@@ -15,7 +15,8 @@ namespace pellucid::verify {
 namespace {
 
 // A container that grows beyond this is given to the world: its contents are in every state.
-constexpr size_t kLargest = 256;
+// Dynamo calls a graph with every parameter of the model, a call that CPython makes through a list.
+constexpr size_t kLargest = 4096;
 
 class Containers {
  public:

@@ -376,8 +376,18 @@ def finish(session: Session) -> None:
         add_compiled_before(session)
     for row in (*hooks.missing(), *guard_state.missing()):
         session.problem("this torch", f"no {row.name}: {row.lost}")
+    _say_if_breaks_have_no_reason(session)
     write_summary(session)
     session.close()
+
+
+def _say_if_breaks_have_no_reason(session: Session) -> None:
+    """The oldest torch releases put no graph breaks into their trace; frames still show them."""
+    broken = [f for f in session.of(Frame) if not f.before and "__resume_at_" in (f.source or "")]
+    if broken and not session.of(Break):
+        session.problem(
+            "this torch", f"frames with a graph break: {len(broken)}; its trace does not say why"
+        )
 
 
 def refresh_caches(session: Session) -> None:

@@ -106,7 +106,7 @@ TABLE: tuple[Capability, ...] = (
         "find_nan sees compiled functions only when it is given them themselves",
     ),
     Capability(
-        "dynamo_config",
+        "dynamo_patch",
         ("torch._dynamo.config:patch",),
         "find_nan is held to the limit of recompiles",
     ),

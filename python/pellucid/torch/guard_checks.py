@@ -261,6 +261,11 @@ def DICT_KEYS(
         return asked((frame, value))
 
 
+def instance_dict(value: object) -> Any:
+    """An object's own dictionary, without asking a ``__getattribute__`` of its class."""
+    return object.__getattribute__(value, "__dict__")
+
+
 def given(value: object) -> object:
     """A function's defaults or closure.  Raises TypeError for None, when it has none."""
     if value is None:

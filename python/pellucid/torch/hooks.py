@@ -522,7 +522,7 @@ def every_compile_by(backend: Any) -> Iterator[bool]:
 
     Yields whether functions that are compiled already are concerned too.
     """
-    set_stance, patch = _probe.get("set_stance"), _probe.get("dynamo_config")
+    set_stance, patch = _probe.get("set_stance"), _probe.get("dynamo_patch")
     with contextlib.ExitStack() as stack:
         if patch is not None:
             for name in ("cache_size_limit", "recompile_limit", "accumulated_cache_size_limit"):

@@ -1,0 +1,115 @@
+"""Test the PyTorch side on every pair of Python and torch: `make matrix`.
+
+Each pair gets an environment of its own, below build/matrix, with pellucid linked with the core
+that `--core` names; a pair whose Python is not on this machine is left out, and said so. A build of
+torch for CUDA is installed without the libraries of CUDA (see hollow.py).
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import List, NamedTuple, Optional
+
+import hollow
+import hosts
+
+ROOT = hosts.ROOT
+OUT = ROOT / "build" / "matrix"
+
+
+class Pair(NamedTuple):
+    """A Python with a release of torch, the newest for it where there is no reason against."""
+
+    python: str
+    torch: str
+
+    def __str__(self) -> str:
+        return f"{self.python}+{self.torch}"
+
+
+# What is promised: the oldest and the newest torch, and the newest torch for each Python.
+PAIRS = [
+    Pair("3.8", "2.4.1"),
+    Pair("3.9", "2.8.0"),
+    Pair("3.10", "2.14.1"),
+    Pair("3.11", "2.13.0"),
+    Pair("3.12", "2.15.0"),
+    Pair("3.13", "2.15.0"),
+]
+_REQUIRED = """
+import importlib.metadata, re
+for line in importlib.metadata.requires("torch") or []:
+    if not re.match(r"nvidia|cuda|triton", line):
+        print(line)
+"""
+
+
+def install(pair: Pair, core: Path) -> Optional[Path]:
+    """Make the environment of a pair; return its interpreter, or None where its Python is not."""
+    major, minor = pair.python.split(".")
+    python = hosts.install((int(major), int(minor)), core, OUT)
+    if python is None:
+        return None
+    stamp = OUT / pair.python / f"torch-{pair.torch}"
+    if not stamp.exists():
+        log = OUT / f"{pair.python}.log"
+        pip = [str(python), "-m", "pip", "install", "--quiet"]
+        hosts.run(log, *pip, "--no-deps", f"torch=={pair.torch}")
+        listed = subprocess.run([str(python), "-c", _REQUIRED], stdout=subprocess.PIPE, check=True)
+        hosts.run(log, *pip, "numpy", "setuptools", *listed.stdout.decode().splitlines())
+        libraries = next((OUT / pair.python).glob("lib/python*/site-packages/torch/lib"))
+        hollow.fill(libraries)
+        hosts.run(log, str(python), "-c", "import torch")
+        stamp.write_text("")
+    return python
+
+
+def test(pair: Pair, python: Path, arguments: List[str]) -> bool:
+    """Run the tests of the PyTorch side on a pair; say how it went."""
+    started = time.monotonic()
+    done = subprocess.run(
+        [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        cwd=ROOT,
+        env={**os.environ, "PELLUCID_HOST": pair.python},
+        check=False,
+    )
+    text = done.stdout.decode(errors="replace")
+    (OUT / f"{pair}.txt").write_text(text)
+    found = re.findall(r"^=* ?(\d+ (?:passed|failed|skipped|error).*?) ?=*$", text, re.MULTILINE)
+    summary = found[-1] if found else f"pytest ended with {done.returncode}"
+    print(f"{pair!s:14} {summary} ({time.monotonic() - started:.0f} s)", flush=True)
+    for line in text.splitlines():
+        if line.startswith(("FAILED", "ERROR")):
+            print(f"{'':14} {line}", flush=True)
+    return done.returncode == 0
+
+
+def main() -> int:
+    """Install and test the pairs; return how many failed."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--core", type=Path, required=True)
+    parser.add_argument("--only", help="pairs such as 3.13+2.15.0, with commas between them")
+    parser.add_argument("--install", action="store_true", help="make the environments only")
+    parser.add_argument("tests", nargs="*", default=["tests/torch"], help="arguments of pytest")
+    arguments = parser.parse_args()
+    chosen = [p for p in PAIRS if not arguments.only or str(p) in arguments.only.split(",")]
+    if not chosen:
+        parser.error(f"no such pair: {arguments.only}")
+    failed = 0
+    for pair in chosen:
+        python = install(pair, arguments.core)
+        if python is None:
+            print(f"{pair!s:14} left out: no Python {pair.python} here")
+        elif not arguments.install:
+            failed += not test(pair, python, arguments.tests)
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
