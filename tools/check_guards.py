@@ -260,8 +260,12 @@ def same(ours: Failure, guard: Guard | None, told: list[str]) -> bool:
         "NO_TENSOR_ALIASING": "Duplicate tensor found where not expected!",
         "DICT_KEYS": f"TYPE_MISMATCH({source})|len({source}) != ",
         "DIMENSION_DYNAMIC_MARKING_GUARD": "_has_dynamo_dim_marking is present|_dynamo",
-        "TENSOR_MATCH": f"tensor '{source}' |expected type of '{source}' ",
     }
+    if ours.kind == "TENSOR_MATCH":  # whose name is not always that of the value's manager
+        parts = guard.text[len("check_tensor(") :].split(", ")
+        names = [", ".join(parts[:count]) for count in range(1, len(parts))]
+        begins = ("tensor '{}' ", "expected type of '{}' ")
+        return first.startswith(tuple(begin.format(name) for name in names for begin in begins))
     if ours.kind in patterns:
         return first.startswith(tuple(patterns[ours.kind].split("|")))
     return any(

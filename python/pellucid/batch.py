@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 from typing import Iterator, NamedTuple, Optional, Sequence
 
-from pellucid.decompile import Decompilation, Verdict, decompile_pyc
+from pellucid.decompile import Decompilation, Verdict, decompile_pyc, prove_pyc
 from pellucid.errors import DecompileError
 from pellucid.inputs import Job
 from pellucid.summary import Summary, shown_progress
@@ -57,10 +57,14 @@ class Result(NamedTuple):
 def decompile_file(job: Job, options: Options) -> Result:
     """Decompile one file and write its source, if the job says where."""
     try:
-        found = decompile_pyc(
-            job.read(), keep_lines=options.keep_lines, unstructured=options.unstructured
-        )
-        verdict = _verdict_of(found, options.verify)
+        data, verdict = job.read(), None
+        lines, unstructured = options.keep_lines, options.unstructured
+        if options.verify:
+            found, verdict = prove_pyc(
+                data, options.verify, keep_lines=lines, unstructured=unstructured
+            )
+        else:
+            found = decompile_pyc(data, keep_lines=lines, unstructured=unstructured)
         if job.out is not None:
             write_whole(job.out, found.source)
         return Result(job, found, verdict, None)
@@ -70,12 +74,6 @@ def decompile_file(job: Job, options: Options) -> Result:
         return Result(job, None, None, str(error))
     except MemoryError:
         return Result(job, None, None, "not enough memory")
-
-
-def _verdict_of(found: Decompilation, tier: str) -> Optional[Verdict]:
-    if not tier:
-        return None
-    return found.verdict if tier == "best" else found.verify(tier)
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -6,7 +6,7 @@ import importlib.util
 import inspect
 import sys
 import types
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from pellucid import _core
 from pellucid.errors import CannotStandIn, DecompileError
@@ -89,6 +89,7 @@ class Decompilation:
     _code: Optional[types.CodeType] = None
     _pyc: Optional[bytes] = None
     _unstructured: bool = False
+    _forms: Dict[str, int] = dataclasses.field(default_factory=dict)
     _facts: Optional[Dict[str, List[str]]] = None
 
     @functools.cached_property
@@ -114,7 +115,9 @@ class Decompilation:
         if tier == "relowered":
             if self._pyc is None:
                 return Verdict("unproven", "none", "only files are relowered")
-            return _verdict(_core.relower_pyc(self._pyc, self._unstructured), "relowered")
+            return _verdict(
+                _core.relower_pyc(self._pyc, self._unstructured, self._forms), "relowered"
+            )
         if tier != "recompiled":
             raise ValueError(f"no tier of validation: {tier!r}")
         try:
@@ -192,6 +195,43 @@ def _result(
     )
 
 
+_LAST_FORM = 2  # a loop over a state
+
+
+def _search(
+    written: "Callable[[Dict[str, int]], Decompilation]", tier: str
+) -> "Tuple[Decompilation, Verdict]":
+    """Return a decompilation that is proven, if one of the forms that bodies have is.
+
+    What is unproven is written plainly, then as a loop over a state. What none of them proves
+    stays as a person would write it; so does everything if it is no better for all that.
+    """
+
+    def attempt(forms: "Dict[str, int]") -> "Tuple[Decompilation, Verdict]":
+        found = written(dict(forms))
+        return found, found.verdict if tier == "best" else found.verify(tier)
+
+    first = last = attempt({})
+    forms: Dict[str, int] = {}
+    while True:
+        left = {code.code for code in last[1].codes if code.status == "unproven"}
+        following = {path for path in left if forms.get(path, 0) < _LAST_FORM}
+        if not following:
+            break
+        for path in following:
+            forms[path] = forms.get(path, 0) + 1
+        last = attempt(forms)
+    if left & set(forms):
+        last = attempt({path: form for path, form in forms.items() if path not in left})
+    return last if _unproven(last[1]) < _unproven(first[1]) else first
+
+
+def _unproven(verdict: Verdict) -> float:
+    if verdict.status == "unproven" and not verdict.codes:
+        return float("inf")  # it could not even be compared
+    return sum(code.status == "unproven" for code in verdict.codes)
+
+
 def decompile(obj: Any, *, name: Optional[str] = None) -> str:
     """Return the source of a function, method, generator, coroutine, class, module or code object.
 
@@ -204,7 +244,7 @@ def decompile(obj: Any, *, name: Optional[str] = None) -> str:
     def add(a, b):
         return a + b
     """
-    return decompile_ex(obj, name=name).source
+    return _decompiled(obj, name, False, {}, None).source
 
 
 def decompile_ex(
@@ -216,15 +256,29 @@ def decompile_ex(
 ) -> Decompilation:
     """Return source, verdict, line map and opaque constants; the arguments are `decompile`'s.
 
-    With `unstructured` every body that is no straight line is written as a loop over a state, the
-    last resort for code that no statement of Python's compiles to. `facts` say what is known of
-    program-generated code beyond its bytecode (`src/object/facts.h` has their kinds); source and
-    verdict build on them, and the source keeps nothing alive longer than the code does.
+    A body that is not proven is tried in other forms, down to a loop over a state; what is proven
+    then is what comes back. With `unstructured` every body that is no straight line is written as
+    a loop over a state, the last resort for code that no statement of Python's compiles to.
+    `facts` say what is known of program-generated code beyond its bytecode (`src/object/facts.h`
+    has their kinds); source and verdict build on them, and the source keeps nothing alive longer
+    than the code does.
     """
+    if unstructured:
+        return _decompiled(obj, name, True, {}, facts)
+    return _search(lambda forms: _decompiled(obj, name, False, forms, facts), "best")[0]
+
+
+def _decompiled(
+    obj: Any,
+    name: Optional[str],
+    unstructured: bool,
+    forms: "Dict[str, int]",
+    facts: "Optional[Dict[str, List[str]]]",
+) -> Decompilation:
     code = code_of(obj)
     if name is not None:
         code = code.replace(co_name=name)
-    raw = _core.decompile_code(code, unstructured=unstructured, facts=facts)
+    raw = _core.decompile_code(code, unstructured=unstructured, forms=forms, facts=facts)
     found = dataclasses.replace(_result(raw, code, None), _facts=facts)
     function = getattr(obj, "__func__", obj)
     if isinstance(function, types.FunctionType):
@@ -244,6 +298,25 @@ def decompile_pyc(
     """
     found = _result(_core.decompile_pyc(data, keep_lines, unstructured), None, data)
     return dataclasses.replace(found, _unstructured=unstructured)
+
+
+def prove_pyc(
+    data: bytes, tier: str = "best", *, keep_lines: bool = False, unstructured: bool = False
+) -> "Tuple[Decompilation, Verdict]":
+    """Decompile as `decompile_pyc` does, and try what is not proven in other forms.
+
+    `tier` is "recompiled", "relowered" or "best": the first where there is an interpreter for it.
+    Returns the decompilation with its verdict; raises what `decompile_pyc` raises.
+    """
+    if unstructured:
+        found = decompile_pyc(data, keep_lines=keep_lines, unstructured=True)
+        return found, found.verdict if tier == "best" else found.verify(tier)
+
+    def written(forms: "Dict[str, int]") -> Decompilation:
+        found = _result(_core.decompile_pyc(data, keep_lines, False, forms), None, data)
+        return dataclasses.replace(found, _forms=forms)
+
+    return _search(written, tier)
 
 
 def code_of(obj: Any) -> types.CodeType:

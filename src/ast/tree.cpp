@@ -37,6 +37,18 @@ const KindInfo& info(Kind kind) { return kKinds[static_cast<size_t>(kind)]; }
 
 std::span<const FieldInfo> fields_of(Kind kind) { return info(kind).fields; }
 
+void Tree::restore() {
+  // The first change of each counts: it is undone last.
+  for (size_t i = old_records_.size(); i-- > 0;) {
+    records_[old_records_[i].first.index()] = old_records_[i].second;
+  }
+  for (size_t i = old_spans_.size(); i-- > 0;) {
+    spans_[old_spans_[i].first.index()] = old_spans_[i].second;
+  }
+  old_records_.clear();
+  old_spans_.clear();
+}
+
 const char* name_of(Kind kind) { return info(kind).name; }
 
 Category category_of(Kind kind) { return info(kind).category; }

@@ -18,6 +18,7 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
@@ -141,7 +142,7 @@ class Tree {
   // Replaces the content of a node; its kind may change.
   template <typename T>
   void set(NodeId id, const T& node) {
-    Record& record = records_[id.index()];
+    Record& record = changed(id);
     record.kind = T::kKind;
     if constexpr (!std::is_empty_v<T>) std::memcpy(record.slots.data(), &node, sizeof(T));
   }
@@ -149,7 +150,7 @@ class Tree {
   Kind kind(NodeId id) const { return records_[id.index()].kind; }
   bool is(NodeId id, Kind kind) const { return id.valid() && records_[id.index()].kind == kind; }
   Where where(NodeId id) const { return records_[id.index()].where; }
-  void set_where(NodeId id, Where where) { records_[id.index()].where = where; }
+  void set_where(NodeId id, Where where) { changed(id).where = where; }
 
   // Says of every node made since there were `first` of them that it comes from `code`.
   void mark_code(size_t first, object::CodeId code) {
@@ -158,7 +159,7 @@ class Tree {
 
   // The raw slot of the i-th field, for table-driven walks (fields_of).
   uint32_t slot(NodeId id, size_t i) const { return records_[id.index()].slots[i]; }
-  void set_slot(NodeId id, size_t i, uint32_t value) { records_[id.index()].slots[i] = value; }
+  void set_slot(NodeId id, size_t i, uint32_t value) { changed(id).slots[i] = value; }
 
   ListId list(std::span<const NodeId> items) {
     const auto count = static_cast<uint32_t>(items.size());
@@ -179,6 +180,7 @@ class Tree {
   ListId append(ListId id, NodeId item) {
     if (!id.valid()) return list({item});
     Span& span = spans_[id.index()];
+    if (id.index() < known_lists_) old_spans_.emplace_back(id, span);
     if (span.count == span.capacity) {
       const auto begin = static_cast<uint32_t>(items_.size());
       span.capacity = span.count * 2 + 4;
@@ -198,6 +200,16 @@ class Tree {
     return numbers_[id.index()];
   }
 
+  // What is there now may be rewritten from here on by a try that fails: restore() takes its
+  // changes back, and leaves what it has added, which nothing refers to.
+  void remember() {
+    known_nodes_ = records_.size();
+    known_lists_ = spans_.size();
+    old_records_.clear();
+    old_spans_.clear();
+  }
+  void restore();
+
   object::Module& module() { return *module_; }
   const object::Module& module() const { return *module_; }
   Symbol intern(std::string_view text) { return module_->strings.intern(text); }
@@ -215,11 +227,22 @@ class Tree {
     uint32_t count;
     uint32_t capacity;
   };
+
+  Record& changed(NodeId id) {
+    if (id.index() < known_nodes_) old_records_.emplace_back(id, records_[id.index()]);
+    return records_[id.index()];
+  }
+
   object::Module* module_;
   std::vector<Record> records_;
   std::vector<NodeId> items_;
   std::vector<Span> spans_;
   std::vector<std::vector<uint32_t>> numbers_;
+  // What was remembered, and how that was before it was changed.
+  size_t known_nodes_ = 0;
+  size_t known_lists_ = 0;
+  std::vector<std::pair<NodeId, Record>> old_records_;
+  std::vector<std::pair<ListId, Span>> old_spans_;
 };
 
 // Text like Python's ast.dump(node, indent=1), for goldens and people.

@@ -29,6 +29,14 @@ class StringPool {
     return it == index_.end() ? Symbol() : it->second;
   }
 
+  // Forgets all but the first `size` strings.
+  void shrink(size_t size) {
+    while (strings_.size() > size) {
+      index_.erase(std::string_view(strings_.back()));
+      strings_.pop_back();
+    }
+  }
+
   std::string_view view(Symbol symbol) const { return strings_[symbol.index()]; }
   size_t size() const { return strings_.size(); }
 

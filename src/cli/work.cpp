@@ -102,7 +102,7 @@ Result<Outcome> done(const Arguments& arguments, const Job& job) {
   driver::Options options;
   options.keep_lines = arguments.keep_lines;
   options.force_unstructured = arguments.unstructured;
-  options.verify = arguments.verify;
+  options.verify = options.search = arguments.verify;
   PELLUCID_TRY(driver::Output output, driver::decompile(module, module.root, options));
   for (const driver::Diagnostic& diagnostic : output.diagnostics) {
     const std::string name(module.text(module[diagnostic.code].qualname));

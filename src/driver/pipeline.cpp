@@ -53,18 +53,6 @@ Result<ir::Function> to_ir(object::Module& module, object::CodeId code, bool kee
   return function;
 }
 
-// The bodies of the code objects that `code` makes functions and classes of, once more.
-std::vector<ast::ListId> with_fresh_copies(const object::Module& module, object::CodeId code,
-                                           ast::Tree& tree, std::vector<ast::ListId> bodies) {
-  for (const object::ConstId id : module[code].consts) {
-    const object::Const& constant = module[id];
-    if (constant.kind != object::ConstKind::Code) continue;
-    ast::ListId& body = bodies[constant.code.index()];
-    if (body.valid()) body = ast::clone(tree, body);
-  }
-  return bodies;
-}
-
 // Whether the shape of the body is read where the code object is used: it says what nobody wrote.
 bool is_read_by_shape(const object::Module& module, object::CodeId code) {
   const std::string_view name = module.text(module[code].name);
@@ -75,7 +63,7 @@ bool is_read_by_shape(const object::Module& module, object::CodeId code) {
 Result<ast::ListId> structured_body(object::Module& module, object::CodeId code, ast::Tree& tree,
                                     structure::Scopes& scopes,
                                     const std::vector<ast::ListId>& bodies, bool only_if_straight,
-                                    const object::Facts& facts) {
+                                    bool joins_copies, const object::Facts& facts) {
   try {
     PELLUCID_TRY(const ir::Function full, to_ir(module, code, true, facts));
     if (only_if_straight && full.blocks.size() > 1 && !is_read_by_shape(module, code)) {
@@ -83,12 +71,12 @@ Result<ast::ListId> structured_body(object::Module& module, object::CodeId code,
     }
     if (full.keeps_ends) {
       // What is said about code that never runs is more than a first try need be able to follow.
-      const auto copies = with_fresh_copies(module, code, tree, bodies);
-      const Result<ast::ListId> body = structure::recover(full, tree, copies);
+      const Result<ast::ListId> body = structure::recover(full, tree, bodies, joins_copies);
       if (body.ok()) return scopes.finish_body(*body, full, facts.empty());
+      tree.restore();
     }
     PELLUCID_TRY(const ir::Function function, to_ir(module, code, false, facts));
-    PELLUCID_TRY(const ast::ListId body, structure::recover(function, tree, bodies));
+    PELLUCID_TRY(const ast::ListId body, structure::recover(function, tree, bodies, joins_copies));
     return scopes.finish_body(body, function, facts.empty());
   } catch (const InternalError& bug) {
     return Error{ErrorCode::Internal, 0, bug.what()};
@@ -112,27 +100,6 @@ Result<ast::ListId> unstructured_body(object::Module& module, object::CodeId cod
   }
 }
 
-// A try that fails may leave the bodies that it read as expressions half rewritten.
-class SavedBodies {
- public:
-  SavedBodies(const object::Module& module, object::CodeId code, ast::Tree& tree,
-              const std::vector<ast::ListId>& bodies) {
-    for (const object::ConstId id : module[code].consts) {
-      const object::Const& constant = module[id];
-      if (constant.kind != object::ConstKind::Code) continue;
-      const ast::ListId body = bodies[constant.code.index()];
-      const bool is_hidden = module.text(module[constant.code].name).starts_with('<');
-      if (body.valid() && is_hidden) saved_.push_back({constant.code, ast::clone(tree, body)});
-    }
-  }
-  void restore(std::vector<ast::ListId>& bodies) const {
-    for (const auto& [code, body] : saved_) bodies[code.index()] = body;
-  }
-
- private:
-  std::vector<std::pair<object::CodeId, ast::ListId>> saved_;
-};
-
 // A body that says that there is none, and why.
 ast::ListId marker_body(ast::Tree& tree, const Error& error) {
   const auto name = tree.add(ast::Name{tree.intern("NotImplementedError")});
@@ -147,7 +114,8 @@ ast::ListId marker_body(ast::Tree& tree, const Error& error) {
 // The statements of every code object below `root`: structured, else a loop over a state with a
 // diagnostic that says why, else (a bug of ours) a marker.
 ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& tree,
-                        const Options& options, std::vector<Diagnostic>& diagnostics) {
+                        const Options& options, const Forms& forms,
+                        std::vector<Diagnostic>& diagnostics) {
   structure::Scopes scopes(tree);
   std::vector<ast::ListId> bodies(module.codes.size());
   for (const object::CodeId code : innermost_first(module, root)) {
@@ -155,26 +123,32 @@ ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& 
     const auto note = [&](const Error& error, bool refused) {
       diagnostics.push_back({code, static_cast<uint32_t>(error.offset), error.message, refused});
     };
-    const SavedBodies saved(module, code, tree, bodies);
+    const Form form = code.index() < forms.size() ? forms[code.index()] : Form::Usual;
+    const bool is_forced = options.force_unstructured || form == Form::Unstructured;
     const object::Facts facts = code == root ? options.facts : object::Facts();
+    // A try that fails may leave the bodies that it read as expressions half rewritten.
+    tree.remember();
     Result<ast::ListId> body =
-        structured_body(module, code, tree, scopes, bodies, options.force_unstructured, facts);
+        structured_body(module, code, tree, scopes, bodies, is_forced, form == Form::Usual, facts);
     if (!body.ok()) {
-      const Error reason = body.error();
-      saved.restore(bodies);
+      Error reason = body.error();
+      if (form == Form::Unstructured)
+        reason.message = "what was written with structure is unproven";
+      tree.restore();
       body = unstructured_body(module, code, tree, scopes, bodies, reason);
       if (!options.force_unstructured) {
         note(reason, false);
       } else if (!body.ok()) {
-        saved.restore(bodies);
-        body = structured_body(module, code, tree, scopes, bodies, false, facts);
+        tree.restore();
+        body = structured_body(module, code, tree, scopes, bodies, false, true, facts);
       }
       if (!body.ok()) note(body.error(), true);
     }
     bodies[code.index()] =
-        body.ok()
+        !body.ok() ? marker_body(tree, body.error())
+        : form == Form::Usual
             ? polish::run(tree, *body, {.makes_f_strings_of_percent = module.version.minor >= 11})
-            : marker_body(tree, body.error());
+            : *body;
     // Compilers keep nothing in names of their own; generators care how long they do.
     if (body.ok() && !facts.empty()) {
       bodies[code.index()] = polish::release_temporaries(tree, bodies[code.index()], code);
@@ -190,12 +164,12 @@ ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& 
   return top;
 }
 
-}  // namespace
-
-Result<Output> decompile(object::Module& module, object::CodeId root, const Options& options) {
+// One decompilation, in these forms; with its verdict where that was asked for.
+Output written(object::Module& module, object::CodeId root, const Options& options,
+               const Forms& forms) {
   Output out;
   ast::Tree tree(module);
-  const ast::NodeId top = recover_all(module, root, tree, options, out.diagnostics);
+  const ast::NodeId top = recover_all(module, root, tree, options, forms, out.diagnostics);
   const print::Source source = print::to_source(tree, top, {module.version, options.keep_lines, 0});
   out.source = source.text;
   for (const print::LineEntry& entry : source.map) {
@@ -218,11 +192,69 @@ Result<Output> decompile(object::Module& module, object::CodeId root, const Opti
   return out;
 }
 
+size_t unproven(const Output& output) {
+  return static_cast<size_t>(std::count_if(
+      output.verdict->codes.begin(), output.verdict->codes.end(),
+      [](const verify::CodeVerdict& code) { return code.status == verify::Status::Unproven; }));
+}
+
+// The next form of each code object that is unproven in these; none left: false.
+bool next_forms(const verify::Verdict& verdict, Forms& forms) {
+  bool is_new = false;
+  for (const verify::CodeVerdict& code : verdict.codes) {
+    Form& form = forms[code.code.index()];
+    if (code.status != verify::Status::Unproven || form == Form::Unstructured) continue;
+    form = static_cast<Form>(static_cast<uint8_t>(form) + 1);
+    is_new = true;
+  }
+  return is_new;
+}
+
+// Decompiles in forms that are all proven, where there are any: what is not is tried in the next
+// one, up to the last. What none of them proves stays in the first, which reads best; so does
+// everything if it is no better for all that.
+Output search(object::Module& module, object::CodeId root, const Options& options) {
+  const size_t strings = module.strings.size(), consts = module.consts.size();
+  Forms forms = options.forms;
+  forms.resize(module.codes.size(), Form::Usual);
+  const Forms before = forms;
+  Output first = written(module, root, options, forms);
+  if (!first.verdict || unproven(first) == 0) return first;
+  const auto again = [&] {
+    // Without what the try before has added to it.
+    module.consts.resize(consts);
+    module.strings.shrink(strings);
+    return written(module, root, options, forms);
+  };
+  Output last = first;
+  while (next_forms(*last.verdict, forms)) last = again();
+  bool has_left = false;
+  for (const verify::CodeVerdict& code : last.verdict->codes) {
+    if (code.status != verify::Status::Unproven) continue;
+    Form& form = forms[code.code.index()];
+    has_left = has_left || form != before[code.code.index()];
+    form = before[code.code.index()];
+  }
+  if (has_left) last = again();
+  if (unproven(last) < unproven(first)) return last;
+  forms = before;
+  return again();
+}
+
+}  // namespace
+
+Result<Output> decompile(object::Module& module, object::CodeId root, const Options& options) {
+  if (!options.verify || !options.search || options.force_unstructured) {
+    return written(module, root, options, options.forms);
+  }
+  return search(module, root, options);
+}
+
 verify::Verdict compare_with_tree(const object::Module& original, object::Module& module,
                                   const verify::Options& options) {
   ast::Tree tree(module);
   std::vector<Diagnostic> diagnostics;
-  const ast::NodeId top = recover_all(module, module.root, tree, {}, diagnostics);
+  const ast::NodeId top = recover_all(module, module.root, tree, {}, {}, diagnostics);
   return verify::compare(original, original.root, verify::relower(tree, top), options);
 }
 
@@ -232,7 +264,7 @@ Result<std::string> dump_stage(object::Module& module, object::CodeId root,
   if (stage == "ast") {
     ast::Tree tree(module);
     std::vector<Diagnostic> diagnostics;
-    return ast::dump(tree, recover_all(module, root, tree, {}, diagnostics));
+    return ast::dump(tree, recover_all(module, root, tree, {}, {}, diagnostics));
   }
   for (const object::CodeId code : innermost_first(module, root)) {
     PELLUCID_TRY(const bytecode::Stream stream, bytecode::decode(module, code));

@@ -13,11 +13,21 @@
 
 namespace pellucid::driver {
 
+// How a body is written, in the order in which the search tries what is not proven.
+enum class Form : uint8_t {
+  Usual,         // as a person would
+  Plain,         // with structure, but with copies left apart and nothing polished
+  Unstructured,  // as a loop over a state
+};
+using Forms = std::vector<Form>;  // by CodeId; what is missing is Usual
+
 struct Options {
   bool keep_lines = false;  // put statements on their original lines where that is possible
   bool force_unstructured =
       false;            // print every function as a state machine (a test of the last resort)
   bool verify = false;  // lower the tree again and compare (modules only)
+  bool search = false;  // then try what is not proven in other forms
+  Forms forms = {};     // to begin with
   object::Facts facts;  // what is known of the root's code, if it is program-generated
 };
 

@@ -279,6 +279,11 @@ class Assembler {
       graph.instrs.insert(graph.instrs.end(), from.instrs.begin(), from.instrs.end());
       graph.blocks.push_back(block);
     }
+    for (Handler& handler : graph.handlers) {
+      const Block& entry = graph[handler.entry];
+      handler.begins = handler.pushes == 6 ||
+                       (entry.count > 0 && graph.instrs[entry.first].op == Op::PushExcInfo);
+    }
     return graph;
   }
 

@@ -86,6 +86,8 @@ struct Handler {
   bool lasti = false;
   uint8_t pushes = 1;  // 6 (<= 3.10: three of the previous exception, traceback, value, type),
                        // 1 (exception) or 2 (lasti, exception)
+  bool begins = true;  // its code starts with handling the exception (<= 3.10: always; later:
+                       // PushExcInfo comes first)
   bool is_with =
       false;  // set up by a with statement (<= 3.10 says so; else: entry has WithExceptStart)
   uint32_t exc_depth = 0;  // exceptions being handled on entry, this one (<= 3.10) or the enclosing

@@ -97,6 +97,7 @@ class Lifter {
       find_nulls();
     } else {
       remove_trivial_phis();
+      if (auto error = changed_below_handler()) return *error;
     }
     mark_dropped_iterators();
     count_uses();
@@ -111,6 +112,11 @@ class Lifter {
   struct Protected {
     BlockId block;
     HandlerId handler;
+  };
+  struct Kept {
+    ValueId phi;
+    BlockId entry;  // of the handler
+    uint32_t slot = 0;
   };
 
   // Makes the stack that `id` starts with.
@@ -172,15 +178,24 @@ class Lifter {
   void enter_handler(BlockId id, const std::vector<Protected>& regions) {
     Block& block = out_.blocks[id.index()];
     const flow::Handler& handler = graph_[regions[0].handler];
-    for (const Protected& region : regions) {
-      if (!done_[region.block.index()]) continue;
-      const auto& stack = out_.blocks[region.block.index()].entry_stack;
-      if (stack.size() >= handler.depth) {
-        block.entry_stack.assign(stack.begin(), stack.begin() + handler.depth);
-        break;
+    for (uint32_t slot = 0; slot < handler.depth; ++slot) {
+      ValueId kept;
+      bool differs = false;
+      for (const Protected& region : regions) {
+        if (!done_[region.block.index()]) continue;
+        const auto& stack = out_.blocks[region.block.index()].entry_stack;
+        if (slot >= stack.size()) continue;
+        differs = differs || (kept.valid() && kept != stack[slot]);
+        kept = stack[slot];
       }
+      if (differs) {
+        // It may turn out to be one value. If not, the handler may drop it, and no more: nothing
+        // passes it.
+        kept = new_phi(block.offset);
+        kept_.push_back({kept, id, slot});
+      }
+      block.entry_stack.push_back(kept.valid() ? kept : kNull);
     }
-    while (block.entry_stack.size() < handler.depth) block.entry_stack.push_back(kNull);
     const auto push = [&](ExceptionPart part) {
       Value value;
       value.kind = ValueKind::Exception;
@@ -199,6 +214,28 @@ class Lifter {
       push(ExceptionPart::Value);
     }
     used_.resize(out_.values.size(), 0);
+  }
+
+  // What a handler finds in the slots that it keeps has to be the same wherever its region was
+  // entered, by blocks that come later as well.
+  std::optional<Error> changed_below_handler() const {
+    for (size_t b = 0; b < out_.blocks.size(); ++b) {
+      const auto& kept = out_.blocks[b].entry_stack;
+      for (const Protected& region : protects_[b]) {
+        const auto& stack = out_.blocks[region.block.index()].entry_stack;
+        const uint32_t depth = graph_[region.handler].depth;
+        for (uint32_t slot = 0; slot < depth; ++slot) {
+          if (slot < stack.size() && stack[slot] == kept[slot]) continue;
+          if (std::any_of(kept_.begin(), kept_.end(),
+                          [&](const Kept& other) { return other.phi == kept[slot]; })) {
+            continue;
+          }
+          return Error{ErrorCode::Unsupported, graph_[region.block].offset,
+                       "a handler that finds one of several values on the stack"};
+        }
+      }
+    }
+    return std::nullopt;
   }
 
   // The one value that every way in brings in `slot`, if all are known already.
@@ -311,8 +348,28 @@ class Lifter {
           changed = true;
         }
       }
+      for (const Kept& kept : kept_) {
+        if (resolve(kept.phi) != kept.phi) continue;
+        const ValueId only = only_kept(kept);
+        if (!only.valid()) continue;
+        forward_[kept.phi.index()] = only;
+        changed = true;
+      }
     }
     write_forwards();
+  }
+
+  ValueId only_kept(const Kept& kept) {
+    ValueId only;
+    for (const Protected& region : protects_[kept.entry.index()]) {
+      const auto& stack = out_.blocks[region.block.index()].entry_stack;
+      if (kept.slot >= stack.size()) return {};
+      const ValueId value = resolve(stack[kept.slot]);
+      if (value == kept.phi || value == only) continue;
+      if (only.valid()) return {};
+      only = value;
+    }
+    return only;
   }
 
   void write_forwards() {
@@ -464,6 +521,7 @@ class Lifter {
   std::vector<std::vector<Way>> normal_;
   std::vector<std::vector<Protected>> protects_;
   std::vector<ValueId> forward_;
+  std::vector<Kept> kept_;  // what handlers find in slots that hold one of several values
 };
 
 }  // namespace

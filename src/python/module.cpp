@@ -6,11 +6,15 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unordered_map.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <map>
 #include <span>
+#include <string>
 #include <tuple>
+#include <unordered_map>
 
 #include "driver/pipeline.h"
 #include "object/pyc.h"
@@ -105,6 +109,20 @@ struct Decompiled {
       code_values;  // names of code objects as values
 };
 
+// By the paths of the code objects: 0 as a person would write it, 1 plainly, 2 without structure.
+using FormsByPath = std::unordered_map<std::string, uint32_t>;
+
+driver::Forms forms_of(const object::Module& module, const FormsByPath& by_path) {
+  driver::Forms forms;
+  if (by_path.empty()) return forms;
+  for (const std::string& path : paths_of(module, module.root)) {
+    const auto found = by_path.find(path);
+    const uint32_t form = found == by_path.end() ? 0 : found->second;
+    forms.push_back(static_cast<driver::Form>(std::min(form, 2u)));
+  }
+  return forms;
+}
+
 // The facts by their names in object/facts.h; None: there are none.
 object::Facts facts_of(nb::handle given) {
   object::Facts facts;
@@ -129,11 +147,12 @@ object::Facts facts_of(nb::handle given) {
 }
 
 Decompiled decompile(object::Module& module, bool keep_lines, bool unstructured,
-                     object::Facts facts = {}) {
+                     const FormsByPath& forms, object::Facts facts = {}) {
   driver::Options options;
   options.facts = std::move(facts);
   options.keep_lines = keep_lines;
   options.force_unstructured = unstructured;
+  options.forms = forms_of(module, forms);
   Result<driver::Output> result = [&] {
     const nb::gil_scoped_release others_may_run;
     return driver::decompile(module, module.root, options);
@@ -163,11 +182,12 @@ Decompiled decompile(object::Module& module, bool keep_lines, bool unstructured,
   return made;
 }
 
-Decompiled decompile_code(nb::handle code, bool keep_lines, bool unstructured, nb::handle facts) {
+Decompiled decompile_code(nb::handle code, bool keep_lines, bool unstructured,
+                          const FormsByPath& forms, nb::handle facts) {
   require_code(code);
   OpaqueNames names;
   LiveCode live = from_code(code, names);
-  Decompiled made = decompile(live.module, keep_lines, unstructured, facts_of(facts));
+  Decompiled made = decompile(live.module, keep_lines, unstructured, forms, facts_of(facts));
   made.globals = names.bindings();
   for (const auto& [name, value] : made.code_values) {
     made.globals[text(name)] = live.codes[value.index()];
@@ -176,9 +196,10 @@ Decompiled decompile_code(nb::handle code, bool keep_lines, bool unstructured, n
   return made;
 }
 
-Decompiled decompile_pyc(const nb::bytes& data, bool keep_lines, bool unstructured) {
+Decompiled decompile_pyc(const nb::bytes& data, bool keep_lines, bool unstructured,
+                         const FormsByPath& forms) {
   object::Module module = value_or_raise(object::read_pyc(span_of(data)));
-  return decompile(module, keep_lines, unstructured);
+  return decompile(module, keep_lines, unstructured, forms);
 }
 
 // "module" shows what was read; the other stages belong to the driver.
@@ -252,13 +273,14 @@ nb::tuple compare_pyc(const nb::bytes& pyc, const nb::bytes& marshalled) {
 }
 
 // The verdict of the second tier on what the file is decompiled to.
-nb::tuple relower_pyc(const nb::bytes& pyc, bool unstructured) {
+nb::tuple relower_pyc(const nb::bytes& pyc, bool unstructured, const FormsByPath& forms) {
   object::Module module = value_or_raise(object::read_pyc(span_of(pyc)));
   Result<driver::Output> result = [&] {
     const nb::gil_scoped_release others_may_run;
     driver::Options options;
     options.verify = true;
     options.force_unstructured = unstructured;
+    options.forms = forms_of(module, forms);
     return driver::decompile(module, module.root, options);
   }();
   const driver::Output output = value_or_raise(std::move(result));
@@ -282,16 +304,18 @@ NB_MODULE(_core, m) {
       .def_ro("diagnostics", &Decompiled::diagnostics)
       .def_ro("version", &Decompiled::version);
   m.def("decompile_code", &decompile_code, nb::arg("code"), nb::arg("keep_lines") = false,
-        nb::arg("unstructured") = false, nb::kw_only(), nb::arg("facts") = nb::none());
+        nb::arg("unstructured") = false, nb::arg("forms") = FormsByPath(), nb::kw_only(),
+        nb::arg("facts") = nb::none());
   m.def("decompile_pyc", &decompile_pyc, nb::arg("data"), nb::arg("keep_lines") = false,
-        nb::arg("unstructured") = false);
+        nb::arg("unstructured") = false, nb::arg("forms") = FormsByPath());
   m.def("dump_code", &dump_code, nb::arg("code"), nb::arg("stage"));
   m.def("dump_pyc", &dump_pyc, nb::arg("data"), nb::arg("stage"));
   m.def("compare_codes", &compare_codes, nb::arg("a"), nb::arg("b"), nb::kw_only(),
         nb::arg("ignore_name") = false, nb::arg("extra_locals") = false,
         nb::arg("facts") = nb::none());
   m.def("compare_pyc", &compare_pyc, nb::arg("pyc"), nb::arg("marshalled"));
-  m.def("relower_pyc", &relower_pyc, nb::arg("pyc"), nb::arg("unstructured") = false);
+  m.def("relower_pyc", &relower_pyc, nb::arg("pyc"), nb::arg("unstructured") = false,
+        nb::arg("forms") = FormsByPath());
   m.def("pyc_version", &pyc_version, nb::arg("data"));
 }
 

@@ -126,6 +126,10 @@ void Statements::deliver(std::span<const ValueId> items, size_t i, ValueId value
   if (start_group(items, i, value)) return deliver(items, i, value, target);
   const size_t entry = find(value);
   if (entry < pending_.size() && pending_[entry].uses_left > 1 && !c_.materialized.count(value)) {
+    // What was loaded since the value came is not to see the store, wherever that will stand.
+    if (c_.tree.is(target, ast::Kind::Name)) {
+      protect(c_.tree.as<ast::Name>(target).id, entry + 1);
+    }
     // Used again: another target of the chain, or a walrus.
     --pending_[entry].uses_left;
     if (Assignment* assignment = assignment_of(value)) {
@@ -141,11 +145,13 @@ void Statements::deliver(std::span<const ValueId> items, size_t i, ValueId value
 void Statements::assign(ValueId value, NodeId target, ast::Where at) {
   std::vector<NodeId> targets;
   if (Assignment* assignment = assignment_of(value)) {
+    if (const size_t place = find(value); place < pending_.size()) protect_targets(place);
+    assignment = assignment_of(value);
     targets = std::move(assignment->targets);
     assignments_.erase(assignments_.begin() + (assignment - assignments_.data()));
   }
   targets.push_back(target);
-  const ir::Value& source = c_.graph[value];
+  const ir::Value source = c_.graph[value];
   NodeId node = take_all(std::array<ValueId, 1>{value})[0];
   if (targets.size() == 1 && c_.tree.is(target, ast::Kind::Name)) {
     const Symbol symbol = c_.tree.as<ast::Name>(target).id;
@@ -166,9 +172,7 @@ void Statements::assign(ValueId value, NodeId target, ast::Where at) {
     }
   }
   node = hoist_literals(node);
-  for (const NodeId t : targets) {
-    if (c_.tree.is(t, ast::Kind::Name)) protect(c_.tree.as<ast::Name>(t).id);
-  }
+  if (c_.tree.is(target, ast::Kind::Name)) protect(c_.tree.as<ast::Name>(target).id);
   append(c_.tree.add(ast::Assign{c_.tree.list(targets), node}, at));
 }
 

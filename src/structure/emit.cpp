@@ -16,9 +16,7 @@ constexpr size_t kDeepest = 4000;
 }  // namespace
 
 Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
-    : graph_(graph),
-      tree_(tree),
-      context_{graph, tree, expressions, {}, {}, {}, {}, {}, {}, {}, 0} {
+    : graph_(graph), tree_(tree), context_{graph, tree, expressions} {
   std::unordered_set<ValueId> star_ends;
   for (const HandlerInfo& info : graph.handlers) {
     if (info.kind == HandlerKind::ExceptStar) star_ends.insert(info.exit);
@@ -85,6 +83,7 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
     }
   }
   budget_ = 4 * graph.order().size() + 64;
+  context_.analysis = &analysis_;
 }
 
 ListId Emitter::run() {
@@ -127,6 +126,8 @@ BlockId Emitter::skip_markers(BlockId block, const Scope& scope) const {
     if (left_by_jump(block)) break;
     // An empty block may head a loop, in front of a `try`.
     if (loop_at(block)) break;
+    // What it passes on has to be said.
+    if (!b.next[0].args.empty()) break;
     block = b.next[0].to;
   }
   return block;
@@ -141,6 +142,30 @@ bool Emitter::cannot_raise(BlockId block, size_t from) const {
                               (value.op == Op::LoadConst || value.op == Op::PopExcept ||
                                (value.op == Op::Pop && value.b == 1));
                      });
+}
+
+// What runs code sees the exception that is being handled, and so do the exceptions that it raises:
+// statements may only stand where as many are handled as in the bytecode.
+void Emitter::check_handled(BlockId block, const Scope& scope) const {
+  const ir::Block& b = graph_[block];
+  uint32_t handled = graph_.exceptions_at(block, 0);
+  const auto require = [&] {
+    if (handled != scope.handled) fail("code that runs while other exceptions are handled", block);
+  };
+  for (const ValueId item : b.items) {
+    const ir::Value& value = graph_[item];
+    if (value.kind == ValueKind::Instr) {
+      if (value.op == Op::PopExcept) {
+        if (value.a > 0 && handled > 0) --handled;
+        continue;
+      }
+      if (value.op == Op::LoadConst || (value.op == Op::Pop && value.b == 1)) continue;
+    }
+    require();
+  }
+  if (b.exit != ExitKind::Goto && b.exit != ExitKind::Return && b.exit != ExitKind::Reraise) {
+    require();
+  }
 }
 
 bool Emitter::only_returns(BlockId block, size_t from) const {
@@ -205,9 +230,11 @@ bool Emitter::emit(BlockId block, const Scope& scope, Statements& out) {
       out.append(tree_.add(ast::Break{}));
       return false;
     }
+    context_.here = block;
     if (budget_-- == 0) fail("control flow that needs too much repetition", block);
     const ir::Block& b = graph_[block];
     const bool is_loop = b.exit == ExitKind::ForIter || loop_at(block) != nullptr;
+    check_handled(block, scope);
     if (is_open(block, scope)) fail("a jump to an outer loop", block);
     if (b.handler != scope.handler) {
       if (graph_.within(b.handler, scope.handler)) {
@@ -245,6 +272,7 @@ bool Emitter::emit(BlockId block, const Scope& scope, Statements& out) {
       case ExitKind::Branch: {
         bool falls = false;
         block = branch(block, scope, out, falls);
+        context_.here = {};
         if (!block.valid()) return falls;
         break;
       }
@@ -391,6 +419,7 @@ BlockId Emitter::branch(BlockId block, const Scope& scope, Statements& out, bool
   const auto arm = [&](uint8_t edge, const Scope& arm_scope, bool& arm_falls) {
     Statements statements(context_);
     statements.adopt(out);
+    context_.here = block;
     statements.pass(b.next[edge]);
     arm_falls = emit(b.next[edge].to, arm_scope, statements);
     statements.forget_adopted();

@@ -26,7 +26,8 @@ struct OpenLoop {
 struct Scope {
   BlockId follow;  // falling off the end leads here; may be invalid
   const OpenLoop* loop = nullptr;
-  HandlerId handler;  // the innermost region that has been entered
+  HandlerId handler;     // the innermost region that has been entered
+  uint32_t handled = 0;  // how many exceptions are being handled where the statements stand
 };
 
 class Emitter {
@@ -96,6 +97,7 @@ class Emitter {
 
   bool is_open(BlockId header, const Scope& scope) const;
   bool is_jump_target(BlockId block, const Scope& scope) const;
+  void check_handled(BlockId block, const Scope& scope) const;
   // Constants and markers, then a return.
   bool only_returns(BlockId block, size_t from = 0) const;
   bool cannot_raise(BlockId block, size_t from = 0) const;

@@ -8,6 +8,7 @@
 #include "structure/expressions.h"
 #include "structure/function_parts.h"
 #include "structure/names.h"
+#include "structure/statements.h"
 #include "structure/unstructured.h"
 
 namespace pellucid::structure {
@@ -373,7 +374,26 @@ Symbol hoist_name(ast::Tree& tree, NodeId literal) {
   return tree.intern(fitting);
 }
 
+namespace {
+
+// The function of a comprehension takes what no parameter can be called (`.0`), and fills what its
+// body does not name: it is no statement.
+void refuse_comprehension(const ast::Tree& tree, NodeId literal) {
+  if (!tree.is(literal, ast::Kind::FunctionDef)) return;
+  const auto args = tree.as<ast::arguments>(tree.as<ast::FunctionDef>(literal).args);
+  for (const ListId list : {args.posonlyargs, args.args}) {
+    for (const NodeId arg : tree.items(list)) {
+      if (!is_identifier(tree.text(tree.as<ast::arg>(arg).arg))) {
+        throw NotStructured("a comprehension that is no expression", tree.where(literal).offset);
+      }
+    }
+  }
+}
+
+}  // namespace
+
 NodeId hoisted(ast::Tree& tree, NodeId literal, Symbol name) {
+  refuse_comprehension(tree, literal);
   if (tree.is(literal, ast::Kind::TypeAlias)) {
     auto alias = tree.as<ast::TypeAlias>(literal);
     alias.name = tree.add(ast::Name{name}, tree.where(literal));

@@ -20,7 +20,7 @@ Graph::Graph(ir::Function function) : f(std::move(function)) {
   entered_.assign(f.blocks.size(), 0);
   for (const flow::Handler& handler : f.handlers) {
     // 3.11 counts the exception with an instruction of the handler's own.
-    if (handler.pushes < 6) ++entered_[handler.entry.index()];
+    if (handler.pushes < 6 && handler.begins) entered_[handler.entry.index()] = 1;
   }
   recompute();
 }

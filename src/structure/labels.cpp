@@ -68,7 +68,7 @@ BlockId Emitter::label_of(HandlerId handler, const Scope& scope) const {
 BlockId Emitter::labelled(BlockId block, BlockId label, const Scope& scope, Statements& out) {
   const OpenLoop loop{{}, label, scope.loop};
   Statements inner(context_);
-  const bool falls = emit(block, {label, &loop, scope.handler}, inner);
+  const bool falls = emit(block, {label, &loop, scope.handler, scope.handled}, inner);
   const ast::Where at = exit_where(block);
   if (falls) inner.append(tree_.add(ast::Break{}, at));
   const std::vector<ast::NodeId> body = inner.take_list();

@@ -35,6 +35,9 @@ bool Emitter::returns_from_before(BlockId block) const {
 BlockId Emitter::for_loop(BlockId block, const Scope& scope, Statements& out) {
   const ir::Block b = graph_[block];
   if (!b.items.empty() && loop_at(block)) fail("a for loop with work in its header", block);
+  if (!b.next[0].args.empty() || !b.next[1].args.empty()) {
+    fail("a for loop that leaves values on the stack", block);
+  }
   out.run(b.items);
   const ValueId iterator = graph_.resolve(b.operands[0]);
   const ValueId item = graph_.resolve(b.operands[1]);
@@ -57,7 +60,7 @@ BlockId Emitter::for_loop(BlockId block, const Scope& scope, Statements& out) {
   }
   OpenLoop loop{block, follow, scope.loop};
   // Inside, the header is where each arm falls through to.
-  Scope inner{block, &loop, scope.handler};
+  Scope inner{block, &loop, scope.handler, scope.handled};
   context_.targets.erase(item);
   Statements body(context_);
   emit(b.next[0].to, inner, body);
@@ -73,7 +76,7 @@ BlockId Emitter::for_loop(BlockId block, const Scope& scope, Statements& out) {
   }
   ListId orelse;
   if (follow != exhausted) {
-    orelse = list(exhausted, {follow, scope.loop, scope.handler});
+    orelse = list(exhausted, {follow, scope.loop, scope.handler, scope.handled});
   }
   const uint32_t is_async = graph_[item].b == 1 ? 1 : 0;
   out.append(
@@ -241,17 +244,18 @@ BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) 
     if (best.valid()) follow = best;
   }
   OpenLoop open{block, follow, scope.loop};
-  Scope inner{block, &open, scope.handler};
+  Scope inner{block, &open, scope.handler, scope.handled};
   ListId body, orelse;
   if (tested) {
     body = list(b.next[stay].to, inner);
-    if (follow != exhausted) orelse = list(exhausted, {follow, scope.loop, scope.handler});
+    if (follow != exhausted)
+      orelse = list(exhausted, {follow, scope.loop, scope.handler, scope.handled});
   } else {
     test = constant(object::ConstKind::True, exit_where(block));
     Statements statements(context_);
     // The header's own work is the start of the body.
     HandlerId handler = scope.handler;
-    Scope body_scope{block, &open, handler};
+    Scope body_scope{block, &open, handler, scope.handled};
     if (b.handler != handler && graph_.within(b.handler, handler)) {
       HandlerId enter = b.handler;
       while (graph_.handlers[enter.index()].outer != handler) {
@@ -264,6 +268,7 @@ BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) 
       if (b.exit == ExitKind::Branch) {
         bool falls = false;
         const BlockId next = branch(block, body_scope, statements, falls);
+        context_.here = {};
         if (next.valid()) emit(next, body_scope, statements);
       } else if (b.exit == ExitKind::Goto) {
         statements.pass(b.next[0]);

@@ -31,7 +31,7 @@ Machine::Machine(Graph& graph, ast::Tree& tree, Expressions& expressions,
       tree_(tree),
       expressions_(expressions),
       bodies_(bodies),
-      context_{graph, tree, expressions, {}, {}, {}, {}, {}, {}, {}, 0},
+      context_{graph, tree, expressions},
       make_(tree),
       slots_(graph, tree.module()),
       suffix_("_" + std::to_string(graph.f.code.value)) {

@@ -22,7 +22,7 @@ object::ConstId none_of(object::Module& module) {
 }  // namespace
 
 Result<ast::ListId> recover(const ir::Function& function, ast::Tree& tree,
-                            const std::vector<ast::ListId>& bodies) {
+                            const std::vector<ast::ListId>& bodies, bool joins_copies) {
   try {
     Graph graph(function);
     keep_alternatives(graph);
@@ -30,15 +30,20 @@ Result<ast::ListId> recover(const ir::Function& function, ast::Tree& tree,
     graph.thread_empty_blocks();
     // Compilers copy short endings; one statement is one block again, first what differs in a
     // value. In a `finally` body and in its copies alike, so that these can be told.
-    std::vector<BlockId> joins = join_statements(graph);
+    std::vector<BlockId> joins;
+    if (joins_copies) joins = join_statements(graph);
     // Before conditions: copies of finally bodies are compared as they were compiled.
     fold_handlers(graph);
     graph.recount_uses();
     drop_popped_params(graph);
-    for (const BlockId join : join_endings(graph, 1)) joins.push_back(join);
-    merge_tails(graph, tree.module());
+    const auto join_all = [&](uint32_t after) {
+      if (!joins_copies) return;
+      for (const BlockId join : join_endings(graph, after)) joins.push_back(join);
+    };
+    join_all(1);
+    if (joins_copies) merge_tails(graph, tree.module());
     fold_matches(graph, tree.module());
-    for (const BlockId join : join_endings(graph, 0)) joins.push_back(join);
+    join_all(0);
     graph.thread_empty_blocks();
     reduce_conditions(graph, none_of(tree.module()));
     split_endings(graph, joins);

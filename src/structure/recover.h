@@ -9,9 +9,10 @@
 
 namespace pellucid::structure {
 
-// `bodies[c]`: the finished statements of nested code object c. Errors carry the byte offset of the
-// place for which no structured form was found.
+// `bodies[c]`: the finished statements of nested code object c. With `joins`, what compilers have
+// copied is one again; without, endings stay apart as they lie there. Errors carry the byte offset
+// of the place for which no structured form was found.
 Result<ast::ListId> recover(const ir::Function& function, ast::Tree& tree,
-                            const std::vector<ast::ListId>& bodies);
+                            const std::vector<ast::ListId>& bodies, bool joins = true);
 
 }  // namespace pellucid::structure

@@ -18,6 +18,14 @@ Symbol FunctionContext::fresh_name(const char* stem) {
   }
 }
 
+void FunctionContext::check_kept(ValueId id) const {
+  const auto kept = kept_in.find(id);
+  if (analysis == nullptr || kept == kept_in.end()) return;
+  const BlockId there = kept->second;
+  if (there.valid() && here.valid() && (there == here || analysis->dominates(there, here))) return;
+  throw NotStructured("a value that is kept on some ways only", graph[id].offset);
+}
+
 std::span<const ValueId> Statements::operands(ValueId id) const { return c_.graph.f.operands(id); }
 
 NodeId Statements::name(Symbol symbol, ast::Where where) {
@@ -84,6 +92,8 @@ void Statements::forget_adopted() {
 
 void Statements::push(ValueId id, NodeId node, bool reloadable) {
   if (reloadable && c_.graph[id].uses == 0) return;
+  // It is computed once more, in another copy of its block.
+  if (c_.kept_as.count(id)) c_.materialized.erase(id);
   pending_.push_back({id, node, std::max(1u, c_.graph[id].uses), reloadable, false});
 }
 
@@ -113,7 +123,9 @@ const char* stem_of(const ir::Value& value) {
 }  // namespace
 
 void Statements::spill_entry(Entry& entry) {
-  const Symbol temporary = c_.fresh_name(stem_of(c_.graph[entry.value]));
+  Symbol& temporary = c_.kept_as[entry.value];
+  if (!temporary.valid()) temporary = c_.fresh_name(stem_of(c_.graph[entry.value]));
+  c_.kept_in[entry.value] = c_.here;
   const ast::Where at = where(entry.value);
   NodeId node = entry.reloadable ? remake(entry.value) : entry.node;
   node = hoist_literals(node);
@@ -127,16 +139,25 @@ void Statements::spill_entry(Entry& entry) {
   c_.materialized[entry.value] = temporary;
 }
 
+// Spills what is pending in front of `end`, but for what costs nothing to compute again.
 void Statements::spill_until(size_t end) {
-  const auto hard = [](const Entry& entry) { return !entry.reloadable; };
+  // What is about to be assigned stays in its place.
+  const auto hard = [&](const Entry& entry) {
+    return !entry.reloadable || assignment_of(entry.value) != nullptr;
+  };
   const auto stop = pending_.begin() + static_cast<ptrdiff_t>(end);
   if (std::none_of(pending_.begin(), stop, hard)) return;
+  for (size_t i = 0; i < end && !assignments_.empty(); ++i) {
+    const size_t place = protect_targets(i);
+    end -= i - place;
+    i = place;
+  }
   std::vector<Entry> kept;
   for (size_t i = 0; i < pending_.size(); ++i) {
-    if (i >= end || pending_[i].reloadable) {
-      kept.push_back(pending_[i]);
-    } else {
+    if (i < end && hard(pending_[i])) {
       spill_entry(pending_[i]);
+    } else {
+      kept.push_back(pending_[i]);
     }
   }
   pending_ = std::move(kept);
@@ -144,18 +165,58 @@ void Statements::spill_until(size_t end) {
 
 void Statements::spill_all() { spill_until(pending_.size()); }
 
-// Before a local changes: what was loaded from it and is still wanted must be kept.
-void Statements::protect(Symbol local) {
-  for (size_t i = 0; i < pending_.size();) {
-    const ir::Value& value = c_.graph[pending_[i].value];
-    if (pending_[i].reloadable && value.op == Op::LoadFast && value.symbol() == local) {
-      // Everything that was evaluated before it and is pending goes first.
-      spill_entry(pending_[i]);
-      pending_.erase(pending_.begin() + static_cast<ptrdiff_t>(i));
+bool Statements::is_load_of(const Entry& entry, Symbol local) const {
+  const ir::Value& value = c_.graph[entry.value];
+  return entry.reloadable && value.op == Op::LoadFast && value.symbol() == local &&
+         assignment_of(entry.value) == nullptr;
+}
+
+// Before a local changes: what was loaded from it and is still wanted must be kept. Of what is
+// pending between the two places only; returns how many entries that were.
+size_t Statements::protect(Symbol local, size_t begin, size_t end) {
+  size_t count = 0;
+  for (size_t i = begin; i < std::min(end - std::min(end, count), pending_.size());) {
+    if (!is_load_of(pending_[i], local)) {
+      ++i;
       continue;
     }
-    ++i;
+    Entry entry = pending_[i];
+    pending_.erase(pending_.begin() + static_cast<ptrdiff_t>(i));
+    spill_entry(entry);
+    ++count;
   }
+  return count;
+}
+
+// Before the assignment of the value at `index` takes its place among the statements: what was
+// loaded below it was loaded before. Returns where the value is then.
+size_t Statements::protect_targets(size_t index) {
+  const Assignment* assignment = assignment_of(pending_[index].value);
+  if (assignment == nullptr) return index;
+  const std::vector<NodeId> targets = assignment->targets;
+  for (const NodeId target : targets) {
+    if (!c_.tree.is(target, ast::Kind::Name)) continue;
+    index -= protect(c_.tree.as<ast::Name>(target).id, 0, index);
+  }
+  return index;
+}
+
+// Whether `(local := v)` cannot stand among `ids` where `v` does: a load from below it is not taken
+// before it, or one from above it is.
+bool Statements::reads_out_of_order(std::span<const ValueId> ids, size_t at) const {
+  const ValueId assigned = pending_[at].value;
+  const Assignment* assignment = assignment_of(assigned);
+  if (assignment == nullptr || !c_.tree.is(assignment->targets[0], ast::Kind::Name)) return false;
+  const Symbol local = c_.tree.as<ast::Name>(assignment->targets[0]).id;
+  for (size_t i = 0; i < pending_.size(); ++i) {
+    if (i == at || !is_load_of(pending_[i], local)) continue;
+    const auto place = std::find_if(ids.begin(), ids.end(), [&](ValueId id) {
+      return id == pending_[i].value || id == assigned;
+    });
+    const bool comes_first = place != ids.end() && *place == pending_[i].value;
+    if (i > at ? comes_first : !comes_first || pending_[i].uses_left > 1) return true;
+  }
+  return false;
 }
 
 // A function that only closes over cells may be made later: nothing sees when it is. The hidden
@@ -184,7 +245,9 @@ size_t Statements::first_in_order(std::span<const ValueId> ids) {
   size_t later = ids.size();
   for (size_t i = pending_.size(); i-- > 0;) {
     const Entry& entry = pending_[i];
-    if (entry.reloadable || is_movable(entry)) continue;
+    const bool is_assigned = assignment_of(entry.value) != nullptr;
+    if ((entry.reloadable && !is_assigned) || is_movable(entry)) continue;
+    if (is_assigned && reads_out_of_order(ids, i)) return i + 1;
     const auto taken = std::find(ids.begin(), ids.end(), entry.value);
     const auto place = static_cast<size_t>(taken - ids.begin());
     if (place >= later || entry.uses_left > 1 || !is_part_of_expression(entry.value)) return i + 1;
@@ -203,9 +266,9 @@ std::vector<NodeId> Statements::take_all(std::span<const ValueId> ids) {
     if (at == pending_.size()) continue;
     place = at + 1;
     const Entry& entry = pending_[at];
-    if (entry.reloadable || is_movable(entry)) continue;
+    if ((entry.reloadable && assignment_of(id) == nullptr) || is_movable(entry)) continue;
     if (!hard.empty() && at <= hard.back()) spill = true;
-    if (!is_part_of_expression(id)) spill = true;
+    if (!is_part_of_expression(id) || reads_out_of_order(ids, at)) spill = true;
     if (entry.uses_left > 1) spill = true;
     hard.push_back(at);
   }
@@ -215,7 +278,8 @@ std::vector<NodeId> Statements::take_all(std::span<const ValueId> ids) {
     for (size_t i = hard[0]; i < pending_.size() && !spill; ++i) {
       if (next < hard.size() && hard[next] == i) {
         ++next;
-      } else if (!pending_[i].reloadable && !is_movable(pending_[i])) {
+      } else if (!is_movable(pending_[i]) &&
+                 (!pending_[i].reloadable || assignment_of(pending_[i].value) != nullptr)) {
         spill = true;
       }
     }
@@ -229,6 +293,7 @@ std::vector<NodeId> Statements::take_all(std::span<const ValueId> ids) {
   for (const ValueId id : ids) {
     const auto known = c_.materialized.find(id);
     if (known != c_.materialized.end()) {
+      c_.check_kept(id);
       nodes.push_back(name(known->second, where(id)));
       continue;
     }
@@ -362,6 +427,9 @@ void Statements::pass(const ir::Edge& edge) {
   for (size_t p = 0; p < params.size(); ++p) {
     const ValueId arg = c_.graph.resolve(edge.args[p]);
     const ValueKind kind = c_.graph[arg].kind;
+    if (kind == ValueKind::Exception && c_.graph[params[p]].uses > 0) {
+      throw NotStructured("an exception that is one of several values", c_.graph[arg].offset);
+    }
     if (kind == ValueKind::Null || kind == ValueKind::Exception || arg == params[p]) continue;
     moves.push_back({params[p], arg});
   }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "ast/tree.h"
+#include "structure/analysis.h"
 #include "structure/expressions.h"
 #include "structure/graph.h"
 
@@ -33,17 +34,26 @@ struct FunctionContext {
   Graph& graph;
   ast::Tree& tree;
   Expressions& expressions;
-  std::unordered_map<ValueId, Symbol> materialized;       // values that a name holds
-  std::unordered_map<ValueId, ast::NodeId> targets;       // of ForIter items and BeforeWith results
-  std::unordered_map<ValueId, ast::NodeId> managers;      // BeforeWith -> context expression
-  std::unordered_set<ValueId> iterators;                  // GetIter values that a loop consumes
-  std::unordered_set<ValueId> accumulators;               // containers that comprehensions fill
-  std::unordered_map<ast::NodeId, ast::NodeId> subjects;  // first match_case -> subject
-  std::unordered_set<ValueId> dropped;                    // all that happens to them is a Pop
+  std::unordered_map<ValueId, Symbol> materialized = {};  // values that a name holds
+  std::unordered_map<ValueId, ast::NodeId> targets = {};  // of ForIter items and BeforeWith results
+  std::unordered_map<ValueId, ast::NodeId> managers = {};  // BeforeWith -> context expression
+  std::unordered_set<ValueId> iterators = {};              // GetIter values that a loop consumes
+  std::unordered_set<ValueId> accumulators = {};           // containers that comprehensions fill
+  std::unordered_map<ast::NodeId, ast::NodeId> subjects = {};  // first match_case -> subject
+  std::unordered_set<ValueId> dropped = {};                    // all that happens to them is a Pop
   uint32_t temporaries = 0;
   std::vector<Symbol> made = {};  // names that were thought out
+  // Where statements are nested as control flows, the block that they are of. Invalid: they stand
+  // on one of the ways out of a block.
+  BlockId here = {};
+  const Analysis* analysis = nullptr;                 // of the blocks, where they are nested
+  std::unordered_map<ValueId, Symbol> kept_as = {};   // temporaries, once they were made
+  std::unordered_map<ValueId, BlockId> kept_in = {};  // and where they were assigned last
 
   Symbol fresh_name(const char* stem);
+
+  // Throws unless every way to this place has assigned the temporary of the value, if it is one.
+  void check_kept(ValueId id) const;
 };
 
 class Statements {
@@ -153,8 +163,11 @@ class Statements {
   size_t first_in_order(std::span<const ValueId> ids);
   void spill_until(size_t end);
   void spill_entry(Entry& entry);
+  bool is_load_of(const Entry& entry, Symbol local) const;
+  size_t protect(Symbol local, size_t begin = 0, size_t end = ~size_t{0});
+  size_t protect_targets(size_t index);
+  bool reads_out_of_order(std::span<const ValueId> ids, size_t at) const;
   void settle_dropped();
-  void protect(Symbol local);
   void push(ValueId id, ast::NodeId node, bool reloadable);
   size_t find(ValueId id, size_t guess = ~size_t{0}) const;
   ast::NodeId remake(ValueId id);
@@ -162,6 +175,9 @@ class Statements {
   ast::NodeId hoist_literals(ast::NodeId node);
   void refuse_unstructured(ast::NodeId literal) const;
   Assignment* assignment_of(ValueId id);
+  const Assignment* assignment_of(ValueId id) const {
+    return const_cast<Statements*>(this)->assignment_of(id);
+  }
   ast::Where where(ValueId id) const { return {c_.graph[id].line, c_.graph[id].offset}; }
   std::span<const ValueId> operands(ValueId id) const;
 

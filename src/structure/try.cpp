@@ -27,6 +27,7 @@ BlockId Emitter::landing(BlockId block, const Scope& scope) const {
                  (value.op == Op::PopExcept || (value.op == Op::Pop && value.b == 1));
         });
     if (b.exit != ExitKind::Goto || !drops || !b.params.empty() || loop_at(block)) break;
+    if (!b.next[0].args.empty()) break;
     if (block == scope.follow || is_jump_target(block, scope)) break;
     leaves_loop = true;
     block = b.next[0].to;
@@ -188,7 +189,7 @@ BlockId Emitter::with_statement(HandlerId handler, BlockId block, const Scope& s
                                 Statements& out) {
   const HandlerInfo& info = graph_.handlers[handler.index()];
   const BlockId follow = skip_markers(info.swallowed, scope);
-  const ListId body = list(block, {follow, scope.loop, handler});
+  const ListId body = list(block, {follow, scope.loop, handler, scope.handled});
   const auto manager = context_.managers.find(info.exit);
   if (manager == context_.managers.end()) fail("a with statement without a manager", block);
   NodeId target;
@@ -214,10 +215,11 @@ BlockId Emitter::try_finally(HandlerId handler, BlockId block, const Scope& scop
   if (!follow.valid()) follow = pick_follow(exits_of(handler, scope), scope);
   if (follow == block) fail("a try statement that goes on at its own start", block);
   bool falls = false;
-  const ListId body = list(block, {follow, scope.loop, handler}, &falls);
+  const ListId body = list(block, {follow, scope.loop, handler, scope.handled}, &falls);
   const ast::Where at{first_line(body), graph_[block].offset};
   const BlockId entry = graph_.f.handlers[handler.index()].entry;
-  ListId finalbody = list(entry, {graph_.handlers[handler.index()].end, scope.loop, scope.handler});
+  ListId finalbody = list(
+      entry, {graph_.handlers[handler.index()].end, scope.loop, scope.handler, scope.handled + 1});
   // An empty list would say that there is no `finally`.
   if (tree_.items(finalbody).empty()) finalbody = tree_.list({tree_.add(ast::Pass{}, at)});
   out.append(tree_.add(ast::Try{body, {}, {}, finalbody, 0}, at));
@@ -235,6 +237,8 @@ ListId Emitter::clauses(HandlerId handler, const Scope& scope) {
     BlockId body = block;
     BlockId next;
     if (b.exit == ExitKind::Branch) {
+      check_handled(block, scope);
+      context_.here = block;
       const ValueId match = graph_.resolve(b.operands[0]);
       if (graph_[match].kind == ValueKind::Instr && graph_[match].op == Op::ExcMatch) {
         Statements test(context_);
@@ -385,11 +389,11 @@ BlockId Emitter::try_except(HandlerId handler, BlockId block, const Scope& scope
     }
   }
   if (body_follow == block) fail("a try statement that goes on at its own start", block);
-  const ListId body = list(block, {body_follow, scope.loop, handler});
+  const ListId body = list(block, {body_follow, scope.loop, handler, scope.handled});
   const ast::Where at{first_line(body), graph_[block].offset};
-  const ListId handlers = clauses(handler, {follow, scope.loop, scope.handler});
+  const ListId handlers = clauses(handler, {follow, scope.loop, scope.handler, scope.handled + 1});
   ListId otherwise;
-  if (orelse.valid()) otherwise = list(orelse, {follow, scope.loop, scope.handler});
+  if (orelse.valid()) otherwise = list(orelse, {follow, scope.loop, scope.handler, scope.handled});
   out.append(tree_.add(ast::Try{body, handlers, otherwise, {}, is_star ? 1u : 0u}, at));
   return follow;
 }

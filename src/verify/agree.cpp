@@ -71,6 +71,42 @@ bool Walk::same_qualname(const Effect& a, Value x, Value y, size_t input) const 
          qualname_fits(values_.text(in_a->text), values_.text(in_b->text));
 }
 
+// A local that B alone has may hold a constant, or what A has at hand as well; what A has let go
+// would live on in it.
+std::optional<Name> Walk::kept_longer(const State& state) const {
+  const Half& a = state[Side::A];
+  const Half& b = state[Side::B];
+  const auto holds = [](const std::vector<Value>& values, Value value) {
+    return std::find(values.begin(), values.end(), value) != values.end();
+  };
+  for (uint32_t slot = 0; slot < context_.frame->names.size(); ++slot) {
+    if (context_.frame->owners[slot] != Frame::kOnlyB) continue;
+    const Value value = b.locals[slot];
+    switch (values_[value].kind) {
+      case Kind::Null:
+      case Kind::Const:
+      case Kind::Code:
+      case Kind::Cell:
+      case Kind::Special:
+      case Kind::Bool:
+      case Kind::Not:
+      case Kind::Is:
+        continue;
+      case Kind::Unknown:
+      case Kind::Maybe:
+      case Kind::Fresh:
+      case Kind::Method:
+        break;
+    }
+    const bool is_held =
+        holds(a.stack, value) || holds(a.locals, value) || holds(a.exceptions, value) ||
+        std::any_of(state.heap.begin(), state.heap.end(),
+                    [&](const auto& in) { return in.side == Side::A && holds(in.items, value); });
+    if (!is_held) return context_.frame->names[slot];
+  }
+  return std::nullopt;
+}
+
 bool Walk::compare_effects(Path& path, Effect& a, Effect& b) {
   if (a.op != b.op || a.a != b.a || a.b != b.b || a.inputs.size() != b.inputs.size() ||
       a.exit != b.exit || a.results != b.results || a.always != b.always) {
@@ -98,6 +134,11 @@ bool Walk::compare_effects(Path& path, Effect& a, Effect& b) {
     stale = path.state.heap.size() != containers;
   }
   refresh();
+  if (!context_.extra_locals) {
+    const auto kept = kept_longer(path.state);
+    if (kept)
+      return fail(path, "the local " + std::string(values_.text(*kept)) + " keeps an object");
+  }
   if (path.state[Side::A].exceptions != path.state[Side::B].exceptions) {
     return fail(path, text(a) + ": another exception is being handled");
   }

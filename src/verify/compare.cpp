@@ -58,6 +58,7 @@ class Comparison {
 
   CodeVerdict one(const Todo& todo) {
     CodeVerdict verdict;
+    verdict.code = todo.a;
     verdict.path = todo.path;
     CodePairs pairs;
     try {
@@ -199,24 +200,31 @@ class Comparison {
     return most;
   }
 
-  // Whether B has temporaries where they are not allowed, or where the program could list them.
+  // Whether B has temporaries that it has no use for, or where the program could list them.
   bool extra_locals(const Frame& frame, const flow::Graph& a, const flow::Graph& b,
                     CodeVerdict& verdict) {
     std::string extra;
+    std::set<uint32_t> read;
+    for (const flow::Instr& instr : b.instrs) {
+      if (instr.op == Op::LoadFast) read.insert(values_.name(Side::B, instr.symbol()).value);
+    }
     for (const flow::Instr& instr : b.instrs) {
       if (instr.op != Op::StoreFast) continue;
       const Name name = values_.name(Side::B, instr.symbol());
       const Frame::Owner owner = frame.owners[frame.slot(name)];
       if (owner != Frame::kOnlyB && owner != Frame::kPrivate) continue;
       extra = values_.text(name);
-      verdict.offset_b = instr.offset;
-      break;
-    }
-    if (extra.empty()) return false;
-    if (!options_.extra_locals && options_.facts.temporaries.empty()) {
+      if (options_.extra_locals || !options_.facts.temporaries.empty() ||
+          read.contains(name.value)) {
+        continue;
+      }
+      // It serves no purpose of the text's: the program has lost or gained a name.
       verdict.reason = "the local " + extra + " is new";
+      verdict.offset_b = instr.offset;
       return true;
     }
+    verdict.offset_b = 0;
+    if (extra.empty()) return false;
     for (const flow::Instr& instr : a.instrs) {
       if (instr.op != Op::LoadGlobal && instr.op != Op::LoadName) continue;
       const std::string_view name = values_.text(values_.name(Side::A, instr.symbol()));
@@ -228,7 +236,6 @@ class Comparison {
       verdict.offset_a = instr.offset;
       return true;
     }
-    verdict.offset_b = 0;
     return false;
   }
 

@@ -30,6 +30,7 @@ enum class Tier : uint8_t { None, Recompiled, Relowered };
 // One pair of code objects.
 struct CodeVerdict {
   Status status = Status::Unproven;
+  object::CodeId code;    // of a
   std::string path;       // "<module>/f/<lambda>"
   std::string reason;     // empty unless unproven
   uint32_t offset_a = 0;  // byte offsets of the first place of difference
@@ -55,8 +56,9 @@ struct Options {
   bool ignore_nested_flag = false;  // CO_NESTED, where a function left its context
   bool ignore_qualname = false;
   bool ignore_future_flags = false;
-  bool ignore_name = false;   // a name that is no identifier was renamed
-  bool extra_locals = false;  // b may have more locals than a (temporaries)
+  bool ignore_name = false;  // a name that is no identifier was renamed
+  // b's own locals (temporaries) may keep objects longer than a does, and a's may be missing.
+  bool extra_locals = false;
   // b will run with a's opaque constants bound to globals of their names.
   bool bound_globals = false;
   // What is assumed of the root pair (object/facts.h). With facts, b may hold nothing longer than

@@ -77,6 +77,7 @@ class Walk {
   bool compare_effects(Path& path, Effect& a, Effect& b);
   void raise(const Path& path, const Effect& a, const Effect& b);
   void go_on(Path path, const Effect& a, const Effect& b);
+  std::optional<Name> kept_longer(const State& state) const;
   bool settle_locals(Path& path, bool at_effect);
   bool same_qualname(const Effect& a, Value x, Value y, size_t input) const;
   std::string text(const Effect& effect) const;

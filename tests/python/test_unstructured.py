@@ -47,3 +47,20 @@ def test_random_graphs_behave_when_forced(options: "list[str]") -> None:
     done = subprocess.run(command, capture_output=True, timeout=300)
     assert done.stdout, done.stderr.decode()
     assert json.loads(done.stdout)["failures"] == []
+
+
+# What each was: code behind a handler that never handles, an exception that a join passes on, a
+# chain of stores to what stays on the stack, a value kept on one arm, a load behind its store.
+ONCE_WRONG = [10278, 10642, 10746, 11295, 11409, 20008, 30119, 30320, 30829, 100106]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="handlers are a table from 3.11 on")
+@pytest.mark.parametrize("seed", ONCE_WRONG)
+def test_a_random_graph_that_came_out_wrong_behaves(seed: int) -> None:
+    if importlib.util.find_spec("bytecode") is None:
+        missing("the package bytecode")
+    command = [sys.executable, str(ROOT / "tools" / "random_graphs.py"), "--json"]
+    command += ["--binary", str(need("native")), "--seed", str(seed), "--count", "1"]
+    done = subprocess.run(command, capture_output=True, timeout=60)
+    assert done.stdout, done.stderr.decode()
+    assert json.loads(done.stdout)["counts"] == {"same": 1}

@@ -259,3 +259,11 @@ def test_an_attribute_that_does_not_answer_is_none():
 
     assert guard_checks.NO_HASATTR(Broken(), "a")
     assert not guard_checks.NO_HASATTR("", "join")
+
+
+def test_an_objects_dictionary_is_read_without_its_classs_say():
+    class Asks:
+        def __getattribute__(self, name):
+            raise AssertionError(name)
+
+    assert guard_checks.instance_dict(Asks()) == {}

@@ -111,7 +111,7 @@ _BY_ACCESSOR: Mapping[str, Callable[..., str | None]] = {
     "FrameLocalsGuardAccessor": _dict_item,
     "DictGetItemGuardAccessor": _dict_item,
     "GlobalsGuardAccessor": _simple("G"),
-    "GetGenericDictGuardAccessor": _simple("vars({above})"),
+    "GetGenericDictGuardAccessor": _simple("instance_dict({above})"),
     "ListGetItemGuardAccessor": _sequence_item(list),
     "TupleGetItemGuardAccessor": _sequence_item(tuple),
     "SetGetItemGuardAccessor": lambda parent, child, above, *_: (

@@ -261,6 +261,11 @@ def DICT_KEYS(
         return asked((frame, value))
 
 
+def instance_dict(value: object) -> Any:
+    """An object's own dictionary, without asking a ``__getattribute__`` of its class."""
+    return object.__getattribute__(value, "__dict__")
+
+
 def given(value: object) -> object:
     """A function's defaults or closure.  Raises TypeError for None, when it has none."""
     if value is None:
@@ -277,7 +282,7 @@ def item_by_repr(value: dict[Any, Any], text: str) -> object:
 
 
 def NO_HASATTR(value: object, name: str) -> bool:
-    """Whether a value has no such attribute, or does not answer; torch takes these as one."""
+    """Whether a value has no such attribute, or does not answer, which is the same to torch."""
     try:
         return not hasattr(value, name)
     except Exception:

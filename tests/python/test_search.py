@@ -1,0 +1,101 @@
+"""What is not proven is tried in other forms: bounded, and never for the worse."""
+
+import importlib.util
+import marshal
+from typing import Dict, List, Set, Tuple
+
+import pytest
+from pellucid._core import compare_pyc, decompile_pyc, relower_pyc
+from pellucid.decompile import CodeVerdict, Decompilation, Verdict, _search
+
+PROGRAM = """
+def f(a, b):
+    while a:
+        if b(a):
+            return 1
+        a = b(b)
+    return [x for x in b if x]
+"""
+
+
+def pyc_of(source: str) -> bytes:
+    return importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(compile(source, "<m>", "exec"))
+
+
+class Written(Decompilation):
+    """Stands in for a decompilation whose codes are proven in some forms only."""
+
+    def __init__(self, forms: "Dict[str, int]", proven: "Dict[str, Set[int]]") -> None:
+        object.__setattr__(self, "_forms", forms)
+        codes = []
+        for path, fitting in proven.items():
+            status = "equivalent" if forms.get(path, 0) in fitting else "unproven"
+            codes.append(CodeVerdict(status, path, "", 0, 0))
+        worst = min((code.status for code in codes), key=["unproven", "equivalent"].index)
+        self.__dict__["verdict"] = Verdict(worst, "recompiled", "", tuple(codes))
+
+
+def search(proven: "Dict[str, Set[int]]") -> "Tuple[Dict[str, int], int]":
+    tries: List[Dict[str, int]] = []
+
+    def written(forms: "Dict[str, int]") -> Written:
+        tries.append(forms)
+        return Written(forms, proven)
+
+    found, _ = _search(written, "best")
+    return found._forms, len(tries)
+
+
+@pytest.mark.parametrize(
+    "proven, forms, tries",
+    [
+        ({"m": {0}, "m/f": {0, 1, 2}}, {}, 1),
+        ({"m": {0}, "m/f": {1}}, {"m/f": 1}, 2),
+        ({"m": {0}, "m/f": {2}}, {"m/f": 2}, 3),
+        ({"m": {0}, "m/f": set()}, {}, 4),
+        ({"m": {0}, "m/f": {2}, "m/g": set()}, {"m/f": 2}, 4),
+    ],
+)
+def test_the_first_form_that_is_proven_stays(
+    proven: "Dict[str, Set[int]]", forms: "Dict[str, int]", tries: int
+) -> None:
+    assert search(proven) == (forms, tries)
+
+
+@pytest.mark.parametrize("form", [0, 1, 2])
+def test_each_form_of_a_body_is_proven(form: int) -> None:
+    data = pyc_of(PROGRAM)
+    forms = {"<module>/f": form}
+    source = decompile_pyc(data, forms=forms).source
+    assert ("without structure" in source) == (form == 2)
+    assert ("state_" in source) == (form == 2)
+    if form == 2:
+        return  # `for` and its iterator are calls of builtins then
+    assert relower_pyc(data, forms=forms)[0] == "equivalent"
+
+
+def test_a_loop_over_a_state_is_proven() -> None:
+    data = pyc_of("def f(a, b):\n while a():\n  if b():\n   return a\n  b(a)\n return b\n")
+    forms = {"<module>/f": 2}
+    source = decompile_pyc(data, forms=forms).source
+    assert "state_" in source
+    assert relower_pyc(data, forms=forms)[0] == "equivalent"
+    again = marshal.dumps(compile(source, "<m>", "exec"))
+    assert compare_pyc(data, again)[0] == "equivalent"
+
+
+@pytest.mark.parametrize(
+    "again, status",
+    [
+        ("def f(a, b):\n t = a.x\n b(t)\n t = None\n b()\n", "equivalent"),
+        ("def f(a, b):\n t = a.x\n b(t)\n b()\n", "unproven"),  # t keeps what would die
+        ("def f(a, b):\n t = 1\n b(a.x)\n b()\n", "unproven"),  # nothing reads it
+        ("def f(a, b):\n t = 1\n b(a.x)\n if t == 1:\n  b()\n", "equivalent"),
+        ("def f(a, b):\n t = 1\n b(a.x)\n if t == 2:\n  b()\n", "unproven"),
+        ("def f(a, b):\n t = a.x\n b(t)\n t = None\n b()\n locals()\n", "unproven"),
+    ],
+)
+def test_a_new_local_keeps_nothing_longer(again: str, status: str) -> None:
+    data = pyc_of("def f(a, b):\n b(a.x)\n b()\n")
+    marshalled = marshal.dumps(compile(again, "<m>", "exec"))
+    assert compare_pyc(data, marshalled)[0] == status
