@@ -22,8 +22,7 @@ from . import guard_checks
 from .closures import wrap
 from .dump import frame_status, is_python, recompile_lines, valid
 from .events import CacheEntry, CompileKey, Frame, Place, Recompile
-from .full_code_names import defined_in, global_names
-from .guard_values import names_in
+from .full_code_names import defined_in, global_names, names_of_guards
 from .names import as_comment, identifier, label
 from .rewrite import rewrite
 
@@ -68,12 +67,13 @@ def full_code_text(
     elif not entries:
         head.append("torch holds no cache entry of it now, so there are no guards to show.")
     free = () if code is None else code.co_freevars
-    parts: list[str] = []
-    for entry in versions:
-        parts += [_guards(entry), _version(frames[entry.key], name, free)]
+    shown = [(_guards(entry), _version(frames[entry.key], name, free)) for entry in versions]
+    functions = [function for _, function in shown]
     if code is not None:
-        parts += [_original(code, name), _dispatch(code, name, versions)]
-    parts = [as_comment("\n".join(head)), _imports(versions, parts, bind), *parts]
+        functions += [_original(code, name), _dispatch(code, name, versions)]
+    parts = [as_comment("\n".join(head)), _imports(versions, functions, bind)]
+    parts += [part for pair in shown for part in pair]
+    parts += functions[len(shown) :]
     return valid("\n\n\n".join(part.strip("\n") for part in parts) + "\n")
 
 
@@ -95,16 +95,21 @@ def _guards(entry: CacheEntry) -> str:
 
 
 def _imports(
-    entries: Sequence[CacheEntry], parts: Sequence[str], bind: Callable[[Iterable[str]], list[str]]
+    entries: Sequence[CacheEntry],
+    functions: Sequence[str],
+    bind: Callable[[Iterable[str]], list[str]],
 ) -> str:
     """Import what the guards and functions of a file call, and no more."""
-    text = "\n".join(line for entry in entries for line in entry.body)
-    used = names_in(ast.parse(text)) - set(dir(builtins)) - {"L", "G"}
+    used, keys = names_of_guards(line for entry in entries for line in entry.body)
+    used -= {"L", "G", *dir(builtins)}
     used = {name for name in used if not name.startswith("kept_")}
     ours = {"Guards", "objects", *used & set(dir(guard_checks))} if entries else set()
     theirs = sorted(used - ours - {"torch"})
-    defined = {name for part in parts for name in defined_in(part)}
-    others = [name for name in global_names(parts) if name not in {*ours, *theirs, *defined}]
+    defined = {name for function in functions for name in defined_in(function)}
+    for entry in entries:
+        defined |= {f"kept_{entry.key.slug}", f"guards_{entry.key.slug}"}
+    wanted = {*global_names(functions), *keys, *used & {"torch"}}
+    others = sorted(wanted - {*ours, *theirs, *defined})
     lines = bind(others)
     torch = ["import torch"] if "torch" in used else []
     imports = sorted({*torch, *(line for line in lines if line.startswith("import "))})

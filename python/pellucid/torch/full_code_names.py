@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import ast
 import builtins
+import keyword
 import os
+import re
 import sysconfig
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Callable, Iterable, Mapping
@@ -41,6 +43,44 @@ def global_names(sources: Iterable[str]) -> list[str]:
         found |= names_in(tree) - defined_in(source)
         found |= {key for node in ast.walk(tree) for key in _key_of_globals(node)}
     return sorted(found - set(dir(builtins)) - {"L", "G", "VALUES"})
+
+
+# What generated lines hold: strings and comments to skip, names that are no attribute and no
+# keyword of a call.
+_STRING = r"(?<!\w)[bBrRuUfF]{0,2}(?:'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\")"
+_NAME = r"(?<![\w.])([^\W\d]\w*)(?!\w)(?!\s*=(?!=))"
+_WORD = re.compile(rf"{_STRING}|#[^\n]*|{_NAME}")
+_STORED = re.compile(r"([^\W\d]\w*) = ")
+_BINDS = re.compile(r"\b(?:for|lambda)\b")
+_KEY = re.compile(r"\bG\[('(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\")\]")
+
+
+def names_of_guards(lines: Iterable[str]) -> tuple[set[str], set[str]]:
+    """The names that the lines of a guard function use and do not bind, and the keys of ``G``.
+
+    There are thousands of such lines in a large model, each a statement of a simple form, so they
+    are scanned and not parsed.
+
+    >>> lines = ["x = G['m'].a  # L", "yield EQUALS(x.b, size=[None, cls('f')])"]
+    >>> used, keys = names_of_guards(lines)
+    >>> sorted(used), keys
+    (['EQUALS', 'G', 'cls'], {'m'})
+    """
+    used: set[str] = set()
+    stored: set[str] = set()
+    keys: set[str] = set()
+    for line in lines:
+        if _BINDS.search(line) and not line.startswith("#"):
+            used |= names_in(ast.parse(line))  # a binding of its own: rare
+        else:
+            used.update(_WORD.findall(line))
+        bound = _STORED.match(line)
+        if bound:
+            stored.add(bound[1])
+        if "G[" in line:
+            keys.update(_KEY.findall(line))
+    used -= {"", *stored, *keyword.kwlist}
+    return used, {str(ast.literal_eval(key)) for key in keys}
 
 
 def defined_in(source: str) -> set[str]:

@@ -8,6 +8,7 @@ process (:mod:`~pellucid.torch.guard_objects`), and the file has a number and a 
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from dataclasses import dataclass
@@ -86,6 +87,7 @@ def expression(part: str) -> str:
     return split(part)[0]
 
 
+@functools.lru_cache(maxsize=4096)
 def split(text: str) -> tuple[str, str]:
     """Part torch's wording into the expression and the user's line.
 

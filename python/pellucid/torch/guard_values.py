@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
+from types import CodeType
 from typing import Any, Callable, Mapping
 
 _CALLS = frozenset(["device", "slice", "range", "set", "frozenset", "Size"])
@@ -64,14 +66,24 @@ def literal(text: str, names: Mapping[str, Any], accept: Callable[[Any], Any]) -
     >>> literal("(1, 'a')", {}, lambda value: value == (1, "a")), literal("<A.B: 1>", {}, bool)
     ("(1, 'a')", None)
     """
+    found = _plain(text)
+    if found is None:
+        return None
+    shown, code = found
+    try:
+        value = eval(code, {**names, "__builtins__": _builtins()})
+        return shown if accept(value) else None
+    except Exception:  # a text that only looks like a value
+        return None
+
+
+@functools.lru_cache(maxsize=1 << 13)
+def _plain(text: str) -> tuple[str, CodeType] | None:
+    """The text of a value and the code that makes it; the guards of a model repeat few of them."""
     tree = parse(text)
     if tree is None or not _is_plain(tree):
         return None
-    try:
-        value = eval(compile(tree, "<guard>", "eval"), {**names, "__builtins__": _builtins()})
-        return _unqualified(text.strip(), tree) if accept(value) else None
-    except Exception:  # a text that only looks like a value
-        return None
+    return _unqualified(text.strip(), tree), compile(tree, "<guard>", "eval")
 
 
 def _unqualified(text: str, tree: ast.AST) -> str:
