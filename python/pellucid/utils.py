@@ -44,7 +44,7 @@ def collect_all_code_objects(code: CodeType) -> list[CodeType]:
 def get_code_owner(fn: Any) -> Any:
     """Return what holds the code that a callable runs: a bound method's function, for one.
 
-    >>> get_code_owner(functools.partial(code_of, 1)) is code_of
+    >>> get_code_owner(functools.partial(get_code_owner, 1)) is get_code_owner
     True
     """
     while True:

@@ -13,6 +13,7 @@
 #include "polish/release.h"
 #include "print/print.h"
 #include "structure/expressions.h"
+#include "structure/names.h"
 #include "structure/recover.h"
 #include "structure/scopes.h"
 #include "structure/unstructured.h"
@@ -100,6 +101,28 @@ Result<ast::ListId> unstructured_body(object::Module& module, object::CodeId cod
   }
 }
 
+// What a loop over a state calls is a function: writes the comprehensions of `code` as such.
+void make_comprehensions_functions(object::Module& module, object::CodeId code, ast::Tree& tree,
+                                   structure::Scopes& scopes, std::vector<ast::ListId>& bodies,
+                                   const Error& reason) {
+  // Those directly inside, and those inside of these: outer ones first.
+  std::vector<object::CodeId> order{code};
+  for (size_t i = 0; i < order.size(); ++i) {
+    for (const object::ConstId id : module[order[i]].consts) {
+      const object::Const& constant = module[id];
+      if (constant.kind != object::ConstKind::Code) continue;
+      const std::string_view name = module.text(module[constant.code].name);
+      if (structure::is_comprehension_name(name)) order.push_back(constant.code);
+    }
+  }
+  for (size_t i = order.size(); --i > 0;) {
+    ast::ListId& body = bodies[order[i].index()];
+    if (structure::is_unstructured(tree, body)) continue;
+    const auto loop = unstructured_body(module, order[i], tree, scopes, bodies, reason);
+    if (loop.ok()) body = *loop;
+  }
+}
+
 // A body that says that there is none, and why.
 ast::ListId marker_body(ast::Tree& tree, const Error& error) {
   const auto name = tree.add(ast::Name{tree.intern("NotImplementedError")});
@@ -135,6 +158,7 @@ ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& 
       if (form == Form::Unstructured)
         reason.message = "what was written with structure is unproven";
       tree.restore();
+      make_comprehensions_functions(module, code, tree, scopes, bodies, reason);
       body = unstructured_body(module, code, tree, scopes, bodies, reason);
       if (!options.force_unstructured) {
         note(reason, false);

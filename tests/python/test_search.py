@@ -99,3 +99,11 @@ def test_a_new_local_keeps_nothing_longer(again: str, status: str) -> None:
     data = pyc_of("def f(a, b):\n b(a.x)\n b()\n")
     marshalled = marshal.dumps(compile(again, "<m>", "exec"))
     assert compare_pyc(data, marshalled)[0] == status
+
+
+def test_what_a_loop_over_a_state_calls_is_a_function() -> None:
+    nested = "def f(a, b):\n    while a:\n        a = b(a)\n    return [[y for y in x] for x in b]\n"
+    source = decompile_pyc(pyc_of(nested), forms={"<module>/f": 2}).source
+    namespace: Dict[str, object] = {}
+    exec(source, namespace)
+    assert namespace["f"](0, [[1, 2], [3]]) == [[1, 2], [3]]  # type: ignore[operator]

@@ -105,6 +105,7 @@ _SHOW = (
 def expression(value: Value) -> str:
     """Write the expression that builds a value.
 
+    >>> from pellucid.torch.graph_needs import Tensor
     >>> expression(Value("x", Tensor((2, 3), (3, 1), "float32", "cpu", requires_grad=True)))
     'torch.randn([2, 3]).requires_grad_()'
     >>> expression(Value("x", Tensor((2, 3), (1, 2), "float16", "cpu")))

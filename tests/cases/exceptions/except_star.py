@@ -1,6 +1,6 @@
 """`except*`: every clause takes its part of the group, what is left goes on."""
 # since: 3.11
-
+# reads otherwise: 3.14
 
 def named_and_not(f, g):
     try:

@@ -1,5 +1,5 @@
 """Each way back to a loop that starts with `try` stays inside of the `with` around the loop."""
-
+# reads otherwise: 3.14
 
 def to_the_end(self, queue):
     with self.lock:

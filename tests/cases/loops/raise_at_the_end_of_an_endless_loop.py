@@ -1,5 +1,5 @@
 """An endless loop in a `with`, with a `break` to what follows and a `raise` at its end."""
-
+# reads otherwise: 3.14
 
 def in_a_with(f, n):
     with f(2):
