@@ -102,7 +102,8 @@ def test_a_new_local_keeps_nothing_longer(again: str, status: str) -> None:
 
 
 def test_what_a_loop_over_a_state_calls_is_a_function() -> None:
-    nested = "def f(a, b):\n    while a:\n        a = b(a)\n    return [[y for y in x] for x in b]\n"
+    loop = "    while a:\n        a = b(a)\n"
+    nested = f"def f(a, b):\n{loop}    return [[y for y in x] for x in b]\n"
     source = decompile_pyc(pyc_of(nested), forms={"<module>/f": 2}).source
     namespace: Dict[str, object] = {}
     exec(source, namespace)
