@@ -3,7 +3,7 @@
 import os
 import sys
 from pathlib import Path
-from typing import Dict
+from typing import Dict, Tuple
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 
@@ -21,3 +21,11 @@ def run_env() -> Dict[str, str]:
     """The environment of a program that a test starts: it finds what the test finds."""
     path = os.pathsep.join(entry for entry in sys.path if entry)
     return {**os.environ, "PYTHONPATH": path}
+
+
+def torch_version() -> Tuple[int, int]:
+    """The installed torch, as a pair that compares."""
+    import torch
+
+    major, minor = str(torch.__version__).split(".")[:2]
+    return int(major), int(minor)

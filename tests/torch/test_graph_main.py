@@ -8,6 +8,7 @@ import pytest
 from pellucid.torch import dump_graph, prepare_debug
 from pellucid.torch.events import Graph
 from pellucid.torch.graph_needs import needs_of_text
+from support import torch_version
 
 
 @pytest.fixture
@@ -75,7 +76,8 @@ def test_indices_masks_and_constants_are_in_range(graphs, torch, tmp_path):
         compiled(torch.ones(4, 4).t(), torch.tensor([1, 3]), torch.ones(4, 2) > 0)
     printed = run_all(session)
     assert printed["captured"] == ["torch.float32 [4, 2]"]
-    # Before torch 2.6 the graph without gradients is not shown.
+    # torch 2.4 does not show the graph without gradients.
+    assert "inference" in printed or torch_version() < (2, 13)
     assert printed.get("inference", printed["captured"]) == ["torch.float32 [4, 2]"]
 
 
@@ -83,7 +85,8 @@ def test_graph_inside_a_graph_runs(graphs, torch, tmp_path):
     with prepare_debug(tmp_path) as session:
         compiled = torch.compile(graphs.checkpointed, backend="aot_eager")
         compiled(torch.ones(3, requires_grad=True))
-    if not any("class wrap_body_0" in graph.text for graph in session.of(Graph)):
+    shown = any("class wrap_body_0" in graph.text for graph in session.of(Graph))
+    if not shown and torch_version() < (2, 13):
         pytest.skip("this torch does not print the graphs inside a graph")
     assert run_all(session)["captured"] == ["torch.float32 [3]"]
 

@@ -530,7 +530,7 @@ def every_compile_by(backend: Any) -> Iterator[bool]:
                     stack.enter_context(patch(**{name: 1 << 20}))
         forced = False
         if set_stance is not None:
-            with contextlib.suppress(TypeError):  # before torch 2.7 a stance has no backend
+            with contextlib.suppress(TypeError):  # in older torch a stance has no backend
                 stack.enter_context(set_stance("default", force_backend=backend))
                 forced = True
         yield forced
