@@ -52,7 +52,10 @@ enum class ExceptionPart : uint8_t { Value, Type, Traceback, Previous, Lasti };
 //   Pop                   a value that nothing uses: an expression statement; b = 1: the iterator
 //   of a
 //                         loop that is left; b = 2: the exit function of a with statement;
-//                         b = 3: a value that has just been stored
+//                         b = 3: a value that has just been stored; kPopConstant: a constant
+//                         that has just been loaded
+inline constexpr uint32_t kPopConstant = 5;
+
 struct Value {
   ValueKind kind = ValueKind::Instr;
   Op op = Op::Pop;

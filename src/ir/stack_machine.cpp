@@ -77,6 +77,14 @@ void StackMachine::discard(const bytecode::Instr& instr) {
       return;
     }
   }
+  // A constant that was loaded to be dropped: text that the compiler leaves that of is no other.
+  if (value.kind == ValueKind::Instr && value.op == Op::LoadConst && !(marks & kUsed) &&
+      !block_.items.empty() && block_.items.back() == id && instr.offset <= value.offset + 2) {
+    bytecode::Instr pop_constant = instr;
+    pop_constant.b = kPopConstant;
+    emit(pop_constant, {id});
+    return;
+  }
   const bool copied = std::find(stack.begin(), stack.end(), id) != stack.end();
   const bool silent =
       value.kind == ValueKind::Null || value.kind == ValueKind::Exception ||

@@ -1,6 +1,7 @@
 // Comprehensions and expressions that were recovered as statements.
 #include <algorithm>
 
+#include "structure/dead_code.h"
 #include "structure/expressions.h"
 #include "structure/names.h"
 #include "structure/walrus.h"
@@ -149,6 +150,22 @@ bool read_loops(const ast::Tree& tree, ListId body, Loops& loops) {
   return true;
 }
 
+// Mentions what only dead code did in an element, or in the key of one.
+void add_mentions(ast::Tree& tree, NodeId& elt, const std::vector<NodeId>& mentions) {
+  if (!tree.is(elt, Kind::Tuple)) {
+    elt = with_mentions(tree, elt, mentions);
+    return;
+  }
+  const auto items = tree.items(tree.as<ast::Tuple>(elt).elts);
+  std::vector<NodeId> parts(items.begin(), items.end());
+  if (parts.empty()) {
+    elt = with_mentions(tree, elt, mentions);
+    return;
+  }
+  parts[0] = with_mentions(tree, parts[0], mentions);
+  elt = tree.add(ast::Tuple{tree.list(parts)}, tree.where(elt));
+}
+
 // The statements of a list with those that follow, as one expression.
 struct Pending {
   std::vector<NodeId> statements;
@@ -161,9 +178,16 @@ struct Pending {
 bool comprehension_parts(ast::Tree& tree, ListId body, NodeId first_iter,
                          ComprehensionParts& parts) {
   Loops loops(tree);
-  if (!read_loops(tree, body, loops)) return false;
+  std::vector<NodeId> statements;
+  const DeadParts dead = take_dead_parts(tree, body, statements);
+  if (!read_loops(tree, tree.list(statements), loops)) return false;
   loops.walrus.apply(tree);
   if (loops.yield.valid()) parts.elt = tree.as<ast::Yield>(loops.yield).value;
+  if (!parts.elt.valid() && !dead.mentions.empty()) {
+    parts.elt = mentions_of(tree, dead.mentions);
+  } else if (!dead.mentions.empty()) {
+    add_mentions(tree, parts.elt, dead.mentions);
+  }
   if (!parts.elt.valid()) parts.elt = none_node(tree, {});
   if (loops.dead.valid()) {
     // Nothing is left of the element.
@@ -187,6 +211,9 @@ bool comprehension_parts(ast::Tree& tree, ListId body, NodeId first_iter,
     const ast::comprehension made{generator.loop.target, as_iterable(tree, iter),
                                   tree.list(generator.ifs), generator.loop.is_async};
     nodes.push_back(tree.add(made, tree.where(generator.node)));
+  }
+  if (loops.dead.valid()) {
+    for (const Symbol name : dead.bound) nodes.push_back(empty_generator(tree, name));
   }
   parts.generators = tree.list(nodes);
   return true;
@@ -238,6 +265,16 @@ NodeId returned_expression(ast::Tree& tree, ListId body) {
       Pending otherwise{{}, NodeId(), true};
       for (const NodeId item : tree.items(branch.body)) then.statements.push_back(item);
       for (const NodeId item : tree.items(branch.orelse)) otherwise.statements.push_back(item);
+      // Where both ways say the same, only one of them was left: `a if c else a`.
+      const auto says_nothing = [&](const Pending& side) {
+        return std::all_of(side.statements.begin(), side.statements.end(),
+                           [&](NodeId item) { return tree.is(item, Kind::Pass); });
+      };
+      if (says_nothing(then) && says_nothing(otherwise)) {
+        const ListId copied = ast::clone(tree, tree.list(std::vector<NodeId>(rest.begin(), rest.end())));
+        then.statements.assign(tree.items(copied).begin(), tree.items(copied).end());
+        otherwise.statements.clear();
+      }
       // Only one of both may go on with what follows: nothing is written twice.
       const auto ends = [&](const Pending& side) {
         return !side.statements.empty() && (tree.is(side.statements.back(), Kind::Return) ||

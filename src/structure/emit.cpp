@@ -140,7 +140,8 @@ bool Emitter::cannot_raise(BlockId block, size_t from) const {
                        const ir::Value& value = graph_[item];
                        return value.kind == ValueKind::Instr &&
                               (value.op == Op::LoadConst || value.op == Op::PopExcept ||
-                               (value.op == Op::Pop && value.b == 1));
+                               (value.op == Op::Pop &&
+                                (value.b == 1 || value.b == ir::kPopConstant)));
                      });
 }
 
@@ -159,7 +160,9 @@ void Emitter::check_handled(BlockId block, const Scope& scope) const {
         if (value.a > 0 && handled > 0) --handled;
         continue;
       }
-      if (value.op == Op::LoadConst || (value.op == Op::Pop && value.b == 1)) continue;
+      const bool drops =
+          value.op == Op::Pop && (value.b == 1 || value.b == ir::kPopConstant);
+      if (value.op == Op::LoadConst || drops) continue;
     }
     require();
   }

@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "structure/dead_code.h"
+
 namespace pellucid::structure {
 
 using ast::NodeId;
@@ -199,6 +201,9 @@ NodeId Expressions::operation(const ir::Value& value, Nodes operands) {
     case Op::BuildSlice:
       return slice(tree_, operands, at);
     case Op::Unary:
+      if (value.a == static_cast<uint32_t>(ast::UnaryOperator::Not)) {
+        return tree_.add(ast::UnaryOp{value.a, constant_truth(tree_, operands[0])}, at);
+      }
       return tree_.add(ast::UnaryOp{value.a, operands[0]}, at);
     case Op::Binary: {
       NodeId left = operands[0];

@@ -5,6 +5,7 @@
 // (<= 3.9), a tuple of names and values (3.10+) or a function that returns the dict (3.14).
 #include <unordered_map>
 
+#include "structure/dead_code.h"
 #include "structure/expressions.h"
 #include "structure/function_parts.h"
 #include "structure/names.h"
@@ -273,8 +274,15 @@ NodeId Expressions::function_literal(CodeId id, ast::Where at) {
     tree_.set(literal, def);
   }
   if (tree_.text(module()[id].name) == "<lambda>") {
-    const NodeId value = returned_expression(tree_, tree_.as<ast::FunctionDef>(literal).body);
+    std::vector<NodeId> statements;
+    DeadParts dead = take_dead_parts(tree_, tree_.as<ast::FunctionDef>(literal).body, statements);
+    NodeId value = returned_expression(tree_, tree_.list(statements));
     if (value.valid()) {
+      for (const Symbol name : dead.bound) {
+        const NodeId target = tree_.add(ast::Name{name}, at);
+        dead.mentions.push_back(tree_.add(ast::NamedExpr{target, none_node(tree_, at)}, at));
+      }
+      value = with_mentions(tree_, value, dead.mentions);
       return tree_.add(ast::Lambda{tree_.as<ast::FunctionDef>(literal).args, value}, at);
     }
   }

@@ -111,6 +111,8 @@ struct Region {
   Parts parts;
   std::vector<ComprehensionStep> steps;  // Comprehension, outermost first
   Op container = Op::BuildList;          // Comprehension: BuildList, BuildSet or BuildMap
+  std::vector<Symbol> hidden = {};       // Comprehension: the locals that it sets aside, in order
+  std::vector<Symbol> cells = {};        // Comprehension: those of them that become cells
   PatternId pattern{};                   // Pattern
 };
 

@@ -23,11 +23,20 @@ ValueId filled_by(const Graph& g, const std::vector<ComprehensionStep>& steps) {
   return {};
 }
 
+// Whether the item sets aside a local of the comprehension, or makes a cell of it.
+bool hides_local(const ir::Value& value) {
+  return is_op(value, Op::LoadFastAndClear) || is_op(value, Op::MakeCell);
+}
+
 // Where a test is known to be false nothing is ever added: the container is made in front of the
-// loop all the same, behind the locals that it hides.
-ValueId left_empty(const Graph& g, BlockId block) {
+// loop all the same, behind its iterator and the locals that it hides.
+ValueId left_empty(const Graph& g, BlockId block, ValueId iterator) {
   const auto& items = g[block].items;
-  if (items.size() < 2 || !is_op(g[items[items.size() - 2]], Op::LoadFastAndClear)) return {};
+  if (items.size() < 2) return {};
+  size_t before = items.size() - 1;
+  while (before > 0 && hides_local(g[items[before - 1]])) --before;
+  const bool hides = before < items.size() - 1;
+  if (!hides && (before == 0 || items[before - 1] != iterator)) return {};
   const ir::Value& made = g[items.back()];
   const bool builds =
       is_op(made, Op::BuildList) || is_op(made, Op::BuildSet) || is_op(made, Op::BuildMap);
@@ -88,20 +97,26 @@ bool fold_inlined_comprehension(Graph& g, BlockId block) {
   if (steps.empty()) return false;
   ValueId container = filled_by(g, steps);
   const bool is_filled = container.valid();
-  if (!is_filled) container = left_empty(g, block);
+  const ValueId iterable = g.resolve(g[header].operands[0]);
+  if (!is_filled) container = left_empty(g, block, iterable);
   if (!container.valid()) return false;
   // The iterator is made here; where it is an argument, the comprehension is a function.
-  const ir::Value& source = g[g.resolve(g[header].operands[0])];
+  const ir::Value& source = g[iterable];
   if (!is_op(source, Op::GetIter) && !is_op(source, Op::GetAiter)) return false;
   auto& items = g[block].items;
   const auto made = std::find(items.begin(), items.end(), container);
   if (made == items.end()) return false;
   const BlockId after = g[header].next[1].to;
   if (g.ways_into(after).size() != 1 || !g[after].params.empty()) return false;
+  Region region;
+  for (auto hidden = made; hidden != items.begin() && hides_local(g[*(hidden - 1)]);) {
+    const ir::Value& local = g[*--hidden];
+    auto& names = is_op(local, Op::MakeCell) ? region.cells : region.hidden;
+    names.insert(names.begin(), local.symbol());
+  }
   items.erase(made);
   std::erase_if(g[after].items, [&](ValueId item) { return restores(g, item); });
 
-  Region region;
   region.kind = RegionKind::Comprehension;
   region.steps = steps;
   region.container = g[container].op;

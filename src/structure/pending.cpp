@@ -179,15 +179,24 @@ size_t Statements::protect_targets(size_t index) {
   return index;
 }
 
+bool Statements::are_names(const std::vector<NodeId>& targets) const {
+  return std::all_of(targets.begin(), targets.end(),
+                     [&](NodeId target) { return c_.tree.is(target, ast::Kind::Name); });
+}
+
 // Whether `(local := v)` cannot stand among `ids` where `v` does: a load from below it is not taken
 // before it, or one from above it is.
 bool Statements::reads_out_of_order(std::span<const ValueId> ids, size_t at) const {
   const ValueId assigned = pending_[at].value;
   const Assignment* assignment = assignment_of(assigned);
-  if (assignment == nullptr || !c_.tree.is(assignment->targets[0], ast::Kind::Name)) return false;
-  const Symbol local = c_.tree.as<ast::Name>(assignment->targets[0]).id;
+  if (assignment == nullptr || !are_names(assignment->targets)) return false;
+  const auto loads_one = [&](const Entry& entry) {
+    return std::any_of(assignment->targets.begin(), assignment->targets.end(), [&](NodeId target) {
+      return is_load_of(entry, c_.tree.as<ast::Name>(target).id);
+    });
+  };
   for (size_t i = 0; i < pending_.size(); ++i) {
-    if (i == at || !is_load_of(pending_[i], local)) continue;
+    if (i == at || !loads_one(pending_[i])) continue;
     const auto place = std::find_if(ids.begin(), ids.end(), [&](ValueId id) {
       return id == pending_[i].value || id == assigned;
     });
@@ -211,11 +220,11 @@ bool Statements::is_movable(const Entry& entry) const {
   return value.op == Op::SetFunctionAttribute && value.a == bytecode::kClosure;
 }
 
-// The values of an assignment may be one name's only, to go into the expression: `(n := v)`.
+// The values of an assignment may be those of names only, to go into the expression: `(n := v)`,
+// `(n := (m := v))`.
 bool Statements::is_part_of_expression(ValueId id) {
   const Assignment* assignment = assignment_of(id);
-  return assignment == nullptr ||
-         (assignment->targets.size() == 1 && c_.tree.is(assignment->targets[0], ast::Kind::Name));
+  return assignment == nullptr || are_names(assignment->targets);
 }
 
 // From which entry on everything pending is taken by `ids`, once and in the order of evaluation.
@@ -290,7 +299,9 @@ std::vector<NodeId> Statements::take_all(std::span<const ValueId> ids) {
     Entry& entry = pending_[at];
     NodeId node = entry.reloadable ? remake(id) : entry.node;
     if (Assignment* assignment = assignment_of(id)) {
-      node = c_.tree.add(ast::NamedExpr{assignment->targets[0], node}, where(id));
+      for (const NodeId target : assignment->targets) {
+        node = c_.tree.add(ast::NamedExpr{target, node}, where(id));
+      }
       assignments_.erase(assignments_.begin() + (assignment - assignments_.data()));
     }
     if (entry.uses_left > 1 && entry.reloadable) {

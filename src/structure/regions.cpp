@@ -1,4 +1,7 @@
 // Expressions that were control flow: conditions, chains, inlined comprehensions.
+#include <unordered_set>
+
+#include "structure/dead_code.h"
 #include "structure/statements.h"
 
 namespace pellucid::structure {
@@ -152,8 +155,15 @@ NodeId Statements::inlined_comprehension(const Region& region, NodeId iterable, 
   if (!fits || inner.hard_pending() > 0) {
     throw NotStructured("a comprehension of unknown form", at.offset);
   }
-  if (!elt.valid()) elt = unreachable_element(region.container, tests, at);
-  close();
+  if (!elt.valid()) {
+    elt = unreachable_element(region, tests, at);
+    close();
+    for (const NodeId generator : unreachable_generators(region, generators)) {
+      generators.push_back(generator);
+    }
+  } else {
+    close();
+  }
   const ast::ListId list = c_.tree.list(generators);
   if (region.container == Op::BuildList) return c_.tree.add(ast::ListComp{elt, list}, at);
   if (region.container == Op::BuildSet) return c_.tree.add(ast::SetComp{elt, list}, at);
@@ -163,13 +173,44 @@ NodeId Statements::inlined_comprehension(const Region& region, NodeId iterable, 
 }
 
 // A test that was known to be false has left neither itself nor the element: `None ... if False`.
-NodeId Statements::unreachable_element(Op container, std::vector<NodeId>& tests, ast::Where at) {
+// What the element captured are cells all the same.
+NodeId Statements::unreachable_element(const Region& region, std::vector<NodeId>& tests,
+                                       ast::Where at) {
   object::Const never;
   never.kind = object::ConstKind::False;
   tests.push_back(c_.tree.add(ast::Constant{c_.tree.module().add(never)}, at));
-  const NodeId none = none_node(c_.tree, at);
-  if (container != Op::BuildMap) return none;
-  return c_.tree.add(ast::Tuple{c_.tree.list({none, none_node(c_.tree, at)})}, at);
+  std::vector<NodeId> captures;
+  for (const Symbol cell : region.cells) captures.push_back(capture(c_.tree, cell));
+  const NodeId element = captures.empty() ? none_node(c_.tree, at) : mentions_of(c_.tree, captures);
+  if (region.container != Op::BuildMap) return element;
+  return c_.tree.add(ast::Tuple{c_.tree.list({element, none_node(c_.tree, at)})}, at);
+}
+
+// Generators for the locals that the comprehension hides though nothing that is left binds them.
+std::vector<NodeId> Statements::unreachable_generators(const Region& region,
+                                                       const std::vector<NodeId>& generators) {
+  std::unordered_set<Symbol> bound;
+  std::vector<NodeId> todo;
+  for (const NodeId generator : generators) {
+    todo.push_back(c_.tree.as<ast::comprehension>(generator).target);
+  }
+  while (!todo.empty()) {
+    const NodeId node = todo.back();
+    todo.pop_back();
+    if (c_.tree.is(node, ast::Kind::Name)) {
+      bound.insert(c_.tree.as<ast::Name>(node).id);
+    } else if (c_.tree.is(node, ast::Kind::Starred)) {
+      todo.push_back(c_.tree.as<ast::Starred>(node).value);
+    } else if (c_.tree.is(node, ast::Kind::Tuple) || c_.tree.is(node, ast::Kind::List)) {
+      const auto items = c_.tree.items(ast::ListId(c_.tree.slot(node, 0)));
+      todo.insert(todo.end(), items.begin(), items.end());
+    }
+  }
+  std::vector<NodeId> made;
+  for (const Symbol name : region.hidden) {
+    if (!bound.contains(name)) made.push_back(empty_generator(c_.tree, name));
+  }
+  return made;
 }
 
 void Statements::comprehension_element(ValueId id) {

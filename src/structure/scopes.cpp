@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "structure/blocks.h"
+#include "structure/dead_code.h"
 #include "structure/expressions.h"
 #include "structure/names.h"
 #include "structure/symbols.h"
@@ -108,44 +109,12 @@ NodeId names_statement(ast::Tree& tree, const std::vector<Symbol>& names, bool i
   return is_global ? tree.add(ast::Global{list}) : tree.add(ast::Nonlocal{list});
 }
 
-// `if False:` with what makes the compiler remember what only dead code said.
-NodeId dead_statement(ast::Tree& tree, const Statements& body) {
-  Const no;
-  no.kind = ConstKind::False;
-  const NodeId test = tree.add(ast::Constant{tree.module().add(no)});
-  return tree.add(ast::If{test, tree.list(body), {}});
-}
-
-NodeId dead_annotation(ast::Tree& tree, uint32_t simple) {
-  const NodeId target = name_node(tree, "_", {});
-  return tree.add(ast::AnnAssign{target, none_node(tree, {}), NodeId(), simple});
-}
-
 // Whether the body (3.14) has a cell for the set of the annotations that were reached.
 bool has_conditional_set(const object::Module& module, CodeId code) {
   const auto& cells = module[code].cellvars;
   return std::any_of(cells.begin(), cells.end(), [&](Symbol cell) {
     return module.text(cell) == "__conditional_annotations__";
   });
-}
-
-Statements dead_code(ast::Tree& tree, const Symbols& symbols) {
-  Statements dead;
-  const auto name = [&](Symbol symbol) { return tree.add(ast::Name{symbol}); };
-  for (const Symbol symbol : symbols.unbound_locals) {
-    dead.push_back(tree.add(ast::Assign{tree.list({name(symbol)}), none_node(tree, {})}));
-  }
-  for (const Symbol symbol : symbols.unused_free) dead.push_back(tree.add(ast::Expr{name(symbol)}));
-  for (const Symbol symbol : symbols.unused_cells) {
-    dead.push_back(tree.add(ast::Expr{tree.add(ast::Lambda{NodeId(), name(symbol)})}));
-  }
-  if (symbols.lacks_class_dict) {
-    const NodeId alias =
-        tree.add(ast::TypeAlias{name_node(tree, "_", {}), tree.list({}), none_node(tree, {})});
-    dead.push_back(alias);
-  }
-  if (symbols.lacks_yield) dead.push_back(tree.add(ast::Expr{tree.add(ast::Yield{})}));
-  return dead;
 }
 
 // The names of every `global` statement below `body`: not those of code that nothing leads to.
@@ -242,7 +211,11 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
       auto& free = undeclared_nonlocals_[parent];
       free.insert(free.end(), symbols.nonlocals.begin(), symbols.nonlocals.end());
     }
-    return body;
+    const Statements dead = mentions_unused ? dead_code(tree_, function.code, symbols) : Statements();
+    if (dead.empty()) return body;
+    Statements with_dead(tree_.items(body).begin(), tree_.items(body).end());
+    with_dead.push_back(dead_statement(tree_, dead));
+    return tree_.list(with_dead);
   }
   if (scope == ScopeKind::TypeParameters) return body;
   if (scope != ScopeKind::Module) {
@@ -274,7 +247,7 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
     symbols.unused_free.clear();
     symbols.unused_cells.clear();
   }
-  Statements dead = dead_code(tree_, symbols);
+  Statements dead = dead_code(tree_, function.code, symbols);
   if (symbols.sets_up_annotations && !fold_annotations(tree_, statements, function.code)) {
     // Only dead code has an annotation; SETUP_ANNOTATIONS must come back all the same.
     dead.push_back(dead_annotation(tree_, 1));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "structure/dead_code.h"
 #include "structure/unstructured.h"
 
 namespace pellucid::structure {
@@ -134,7 +135,8 @@ void Statements::step(std::span<const ValueId> items, size_t i) {
       }
       if (find(what) == pending_.size() && !c_.materialized.count(what)) return;
       if (c_.materialized.count(what)) return;
-      const NodeId node = take(what);
+      NodeId node = take(what);
+      if (value.b == ir::kPopConstant) node = dropped_constant(c_.tree, node);
       return append(c_.tree.add(ast::Expr{node}, where(what)));
     }
     case Op::GetAwaitable:

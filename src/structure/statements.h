@@ -155,10 +155,14 @@ class Statements {
   void for_each_element(ValueId unpacked, Visit visit) const;
   ast::NodeId inlined_comprehension(const Region& region, ast::NodeId iterable, ast::Where at);
   void comprehension_element(ValueId id);
-  ast::NodeId unreachable_element(Op container, std::vector<ast::NodeId>& tests, ast::Where at);
+  ast::NodeId unreachable_element(const Region& region, std::vector<ast::NodeId>& tests,
+                                  ast::Where at);
+  std::vector<ast::NodeId> unreachable_generators(const Region& region,
+                                                  const std::vector<ast::NodeId>& generators);
 
   std::vector<ast::NodeId> take_all(std::span<const ValueId> ids);
   bool is_movable(const Entry& entry) const;
+  bool are_names(const std::vector<ast::NodeId>& targets) const;
   bool is_part_of_expression(ValueId id);
   size_t first_in_order(std::span<const ValueId> ids);
   void spill_until(size_t end);

@@ -179,7 +179,8 @@ Symbols symbols_of(const object::Module& module, const ir::Function& function, S
     if (module.text(name) == "__classdict__")
       symbols.lacks_class_dict = !defines_function(module, function);
   }
-  if (scope == ScopeKind::Function) {
+  if (scope == ScopeKind::Function || scope == ScopeKind::Lambda ||
+      scope == ScopeKind::Comprehension) {
     const size_t args = code.argcount + code.kwonlyargcount +
                         ((code.flags & object::kVarArgs) != 0) +
                         ((code.flags & object::kVarKeywords) != 0);

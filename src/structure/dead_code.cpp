@@ -1,0 +1,139 @@
+#include "structure/dead_code.h"
+
+#include "structure/expressions.h"
+
+namespace pellucid::structure {
+
+using ast::Kind;
+using ast::ListId;
+using ast::NodeId;
+using object::Const;
+using object::ConstKind;
+
+namespace {
+
+using Nodes = std::vector<NodeId>;
+
+NodeId constant_node(ast::Tree& tree, ConstKind kind, ast::Where at = {}) {
+  Const constant;
+  constant.kind = kind;
+  return tree.add(ast::Constant{tree.module().add(constant)}, at);
+}
+
+bool is_constant(const ast::Tree& tree, NodeId node, ConstKind kind) {
+  const Const* constant = constant_of(tree, node);
+  return constant && constant->kind == kind;
+}
+
+// `[lambda: name for name in ()]`: the cell of a comprehension that is part of the code around it.
+NodeId captured_in_comprehension(ast::Tree& tree, Symbol name) {
+  const ListId generators = tree.list({empty_generator(tree, name)});
+  return tree.add(ast::ListComp{capture(tree, name), generators});
+}
+
+}  // namespace
+
+NodeId capture(ast::Tree& tree, Symbol name) {
+  return tree.add(ast::Lambda{NodeId(), tree.add(ast::Name{name})});
+}
+
+NodeId empty_generator(ast::Tree& tree, Symbol name) {
+  const NodeId nothing = tree.add(ast::Tuple{tree.list({})});
+  return tree.add(ast::comprehension{tree.add(ast::Name{name}), nothing, tree.list({}), 0});
+}
+
+NodeId dead_statement(ast::Tree& tree, std::span<const NodeId> body) {
+  const NodeId test = constant_node(tree, ConstKind::False);
+  return tree.add(ast::If{test, tree.list(Nodes(body.begin(), body.end())), {}});
+}
+
+NodeId dead_annotation(ast::Tree& tree, uint32_t simple) {
+  const NodeId target = name_node(tree, "_", {});
+  return tree.add(ast::AnnAssign{target, none_node(tree, {}), NodeId(), simple});
+}
+
+Nodes dead_code(ast::Tree& tree, object::CodeId code, const Symbols& symbols) {
+  Nodes dead;
+  const auto name = [&](Symbol symbol) { return tree.add(ast::Name{symbol}); };
+  for (const Symbol symbol : symbols.unbound_locals) {
+    dead.push_back(tree.add(ast::Assign{tree.list({name(symbol)}), none_node(tree, {})}));
+  }
+  for (const Symbol symbol : symbols.unused_free) dead.push_back(tree.add(ast::Expr{name(symbol)}));
+  // Names of modules and classes are no locals, which alone can be cells: but those of their
+  // comprehensions are, wherever these are no functions.
+  const bool has_locals = (tree.module()[code].flags & object::kOptimized) != 0;
+  for (const Symbol symbol : symbols.unused_cells) {
+    const bool is_own = has_locals || tree.text(symbol) == "__class__";
+    const NodeId use = is_own ? capture(tree, symbol) : captured_in_comprehension(tree, symbol);
+    dead.push_back(tree.add(ast::Expr{use}));
+  }
+  if (symbols.lacks_class_dict) {
+    const NodeId alias =
+        tree.add(ast::TypeAlias{name_node(tree, "_", {}), tree.list({}), none_node(tree, {})});
+    dead.push_back(alias);
+  }
+  if (symbols.lacks_yield) dead.push_back(tree.add(ast::Expr{tree.add(ast::Yield{})}));
+  return dead;
+}
+
+DeadParts take_dead_parts(const ast::Tree& tree, ListId body, Nodes& statements) {
+  const auto items = tree.items(body);
+  statements.assign(items.begin(), items.end());
+  DeadParts parts;
+  if (statements.empty() || !tree.is(statements.back(), Kind::If)) return parts;
+  const auto branch = tree.as<ast::If>(statements.back());
+  if (!is_constant(tree, branch.test, ConstKind::False) || !tree.items(branch.orelse).empty()) {
+    return parts;
+  }
+  for (const NodeId statement : tree.items(branch.body)) {
+    if (tree.is(statement, Kind::Assign)) {
+      const NodeId target = tree.items(tree.as<ast::Assign>(statement).targets)[0];
+      if (!tree.is(target, Kind::Name)) return {};
+      parts.bound.push_back(tree.as<ast::Name>(target).id);
+    } else if (tree.is(statement, Kind::Expr)) {
+      parts.mentions.push_back(tree.as<ast::Expr>(statement).value);
+    } else {
+      return {};
+    }
+  }
+  statements.pop_back();
+  return parts;
+}
+
+NodeId mentions_of(ast::Tree& tree, const Nodes& mentions) {
+  return mentions.size() == 1 ? mentions[0] : tree.add(ast::Tuple{tree.list(mentions)});
+}
+
+NodeId with_mentions(ast::Tree& tree, NodeId value, Nodes mentions) {
+  if (mentions.empty()) return value;
+  const ast::Where at = tree.where(value);
+  const NodeId test = constant_node(tree, ConstKind::True, at);
+  return tree.add(ast::IfExp{test, value, mentions_of(tree, mentions)}, at);
+}
+
+NodeId dropped_constant(ast::Tree& tree, NodeId constant) {
+  const ast::Where at = tree.where(constant);
+  const Const* value = constant_of(tree, constant);
+  // From 3.12 on the compiler sees through an f-string of nothing but text.
+  if (value && value->kind == ConstKind::Str && !tree.text(value->text).empty() &&
+      tree.module().version.minor < 12) {
+    return tree.add(ast::JoinedStr{tree.list({constant})}, at);
+  }
+  return tree.add(ast::IfExp{constant_node(tree, ConstKind::True, at), constant,
+                             none_node(tree, at)},
+                  at);
+}
+
+NodeId constant_truth(ast::Tree& tree, NodeId operand) {
+  const bool is_true = is_constant(tree, operand, ConstKind::True);
+  if (!is_true && !is_constant(tree, operand, ConstKind::False)) return operand;
+  const ast::Where at = tree.where(operand);
+  Const text;
+  text.kind = ConstKind::Str;
+  text.text = tree.intern("_");
+  Nodes parts;
+  if (is_true) parts.push_back(tree.add(ast::Constant{tree.module().add(text)}, at));
+  return tree.add(ast::JoinedStr{tree.list(parts)}, at);
+}
+
+}  // namespace pellucid::structure
