@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "bytecode/decode.h"
 #include "flow/build.h"
+#include "flow/inlined_locals.h"
 #include "ir/generated.h"
 #include "ir/lift.h"
 #include "ir/simplify.h"
@@ -134,6 +135,22 @@ ast::ListId marker_body(ast::Tree& tree, const Error& error) {
   return tree.list({tree.add(ast::Raise{call, {}})});
 }
 
+// Tells the scopes which locals only inlined comprehensions (3.12+) bind. Functions are done from
+// the inside out, so what is around one has not been looked at when this is asked for it.
+void hide_inlined_names(const object::Module& module, const std::vector<object::CodeId>& order,
+                        structure::Scopes& scopes) {
+  if (module.version.minor < 12) return;
+  for (const object::CodeId code : order) {
+    const auto& consts = module[code].consts;
+    const bool has_nested = std::any_of(consts.begin(), consts.end(), [&](object::ConstId id) {
+      return module[id].kind == object::ConstKind::Code;
+    });
+    if (!has_nested || (module[code].flags & object::kOptimized) == 0) continue;
+    const Result<bytecode::Stream> stream = bytecode::decode(module, code);
+    if (stream.ok()) scopes.hide(code, flow::names_of_inlined(*stream));
+  }
+}
+
 // The statements of every code object below `root`: structured, else a loop over a state with a
 // diagnostic that says why, else (a bug of ours) a marker.
 ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& tree,
@@ -141,7 +158,9 @@ ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& 
                         std::vector<Diagnostic>& diagnostics) {
   structure::Scopes scopes(tree);
   std::vector<ast::ListId> bodies(module.codes.size());
-  for (const object::CodeId code : innermost_first(module, root)) {
+  const std::vector<object::CodeId> order = innermost_first(module, root);
+  hide_inlined_names(module, order, scopes);
+  for (const object::CodeId code : order) {
     const size_t first = tree.size();
     const auto note = [&](const Error& error, bool refused) {
       diagnostics.push_back({code, static_cast<uint32_t>(error.offset), error.message, refused});

@@ -207,6 +207,7 @@ bool BlockStack::step(const Instr& instr, State& state) {
     if (state.depth == 0) fail("stack underflow");
     push_block(kProtectWith, instr.a, state.depth - 1, state);
   } else if (instr.op == Op::PopBlock) {
+    if (ends_empty_try()) emit(Op::PopExcept, 0, 3, state);
     pop_block(state);
   } else if (instr.op == Op::PopExcept) {
     ordinary(instr, state);
@@ -232,6 +233,20 @@ bool BlockStack::step(const Instr& instr, State& state) {
     ordinary(instr, state);
   }
   return true;
+}
+
+// Whether `try:` has nothing but `pass` in it: nothing is protected, and yet there is a handler. One
+// that only unbinds the name of an exception is no statement's.
+bool BlockStack::ends_empty_try() const {
+  const auto& instrs = stream_.instrs;
+  if (!keep_ends_ || at_ == 0 || instrs[at_ - 1].op != Op::SetupFinally) return false;
+  const uint32_t handler = instrs[at_ - 1].a;
+  if (handler >= instrs.size() || instrs[handler].op == Op::LoadConst) return false;
+  // Of two that follow one another there is no telling where the first one ends.
+  size_t next = at_ + 1;
+  if (next < instrs.size() && instrs[next].op == Op::Jump) next = instrs[next].a;
+  return next + 1 >= instrs.size() || instrs[next].op != Op::SetupFinally ||
+         instrs[next + 1].op != Op::PopBlock;
 }
 
 void BlockStack::transfer(const Instr& instr, const Control& control, State state) {

@@ -79,6 +79,7 @@ class BlockStack {
   void pop_finally(const Instr& instr, State& state);
   void keep_end(const State& state);
   bool is_behind_jump(uint32_t at) const;
+  bool ends_empty_try() const;
   void with_cleanup_start(State& state);
   bool with_cleanup_finish(State& state);
   void swallow_exception(State& state);

@@ -61,4 +61,24 @@ void read_inlined_locals(Graph& graph) {
   }
 }
 
+std::vector<Symbol> names_of_inlined(const bytecode::Stream& stream) {
+  constexpr size_t kMostStores = 3;
+  struct Uses {
+    size_t hidden = 0, stored = 0;
+    bool deleted = false;
+  };
+  std::unordered_map<uint32_t, Uses> uses;
+  for (const Instr& instr : stream.instrs) {
+    if (instr.op == Op::LoadFastAndClear) ++uses[instr.a].hidden;
+    if (instr.op == Op::StoreFast) ++uses[instr.a].stored;
+    if (instr.op == Op::DeleteFast) uses[instr.a].deleted = true;
+  }
+  std::vector<Symbol> names;
+  for (const auto& [name, use] : uses) {
+    const bool is_only_hidden = !use.deleted && use.stored <= kMostStores * use.hidden;
+    if (use.hidden > 0 && is_only_hidden) names.push_back(Symbol(name));
+  }
+  return names;
+}
+
 }  // namespace pellucid::flow

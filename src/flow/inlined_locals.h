@@ -11,4 +11,9 @@ namespace pellucid::flow {
 // between loads that local: LoadClosure becomes LoadFast.
 void read_inlined_locals(Graph& graph);
 
+// The locals of `stream` that its inlined comprehensions bind, and nothing else: functions within
+// do not see them. Each comprehension stores to one three times at most: as its target, and to put
+// back what the name was, with and without an exception.
+std::vector<Symbol> names_of_inlined(const bytecode::Stream& stream);
+
 }  // namespace pellucid::flow

@@ -235,12 +235,13 @@ NodeId Expressions::comprehension_call(const ir::Value& value, NodeId callee, No
   if (name == "<listcomp>") return tree_.add(ast::ListComp{parts.elt, parts.generators}, at);
   if (name == "<setcomp>") return tree_.add(ast::SetComp{parts.elt, parts.generators}, at);
   if (name == "<genexpr>") return tree_.add(ast::GeneratorExp{parts.elt, parts.generators}, at);
-  if (is_none(tree_, parts.elt)) {
+  // What adds to a dict is a pair; what is none stands for an element that is never reached.
+  const bool is_tuple = tree_.is(parts.elt, Kind::Tuple);
+  const auto pair =
+      is_tuple ? tree_.items(tree_.as<ast::Tuple>(parts.elt).elts) : std::span<const NodeId>();
+  if (pair.size() != 2) {
     return tree_.add(ast::DictComp{parts.elt, none_node(tree_, at), parts.generators}, at);
   }
-  if (!tree_.is(parts.elt, Kind::Tuple)) return NodeId();
-  const auto pair = tree_.items(tree_.as<ast::Tuple>(parts.elt).elts);
-  if (pair.size() != 2) return NodeId();
   return tree_.add(ast::DictComp{pair[0], pair[1], parts.generators}, at);
 }
 

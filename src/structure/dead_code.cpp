@@ -73,6 +73,9 @@ Nodes dead_code(ast::Tree& tree, object::CodeId code, const Symbols& symbols) {
     dead.push_back(alias);
   }
   if (symbols.lacks_yield) dead.push_back(tree.add(ast::Expr{tree.add(ast::Yield{})}));
+  if (symbols.lacks_await) {
+    dead.push_back(tree.add(ast::Expr{tree.add(ast::Await{none_node(tree, {})})}));
+  }
   return dead;
 }
 

@@ -216,6 +216,18 @@ NodeId Expressions::extended(const ir::Value& value, Nodes operands) {
   return display;
 }
 
+namespace {
+
+bool has_string_keys(const ast::Tree& tree, NodeId dict) {
+  const auto keys = tree.items(tree.as<ast::Dict>(dict).keys);
+  return std::all_of(keys.begin(), keys.end(), [&](NodeId key) {
+    const Const* constant = key.valid() ? constant_of(tree, key) : nullptr;
+    return constant && constant->kind == ConstKind::Str;
+  });
+}
+
+}  // namespace
+
 // BUILD_*_UNPACK of 3.8. A part that was built as a tuple (set, dict) on the spot was written as
 // plain elements, unless its neighbour was so too or no star would be left.
 NodeId Expressions::unpack_38(const ir::Value& value, Nodes operands) {
@@ -228,7 +240,9 @@ NodeId Expressions::unpack_38(const ir::Value& value, Nodes operands) {
     const Const* constant = constant_of(tree_, operands[i]);
     bool plain = false;
     if (is_map) {
-      plain = tree_.is(operands[i], ast::Kind::Dict) && plain_pairs(function_, part) > 0;
+      // Keywords of a call are strings; a display of anything else was written as one.
+      plain = tree_.is(operands[i], ast::Kind::Dict) && plain_pairs(function_, part) > 0 &&
+              (value.op != Op::BuildMapUnpackWithCall || has_string_keys(tree_, operands[i]));
     } else if (constant) {
       plain = constant->kind == ConstKind::Tuple && !constant->items.empty() && !is_set;
     } else {

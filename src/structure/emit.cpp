@@ -123,7 +123,7 @@ BlockId Emitter::skip_markers(BlockId block, const Scope& scope) const {
     // Where the statements around go on may be an empty block as well.
     if (block == scope.follow || is_jump_target(block, scope)) break;
     // That is a statement.
-    if (left_by_jump(block)) break;
+    if (left_by_jump(block) || is_empty_try(block)) break;
     // An empty block may head a loop, in front of a `try`.
     if (loop_at(block)) break;
     // What it passes on has to be said.
@@ -173,6 +173,14 @@ void Emitter::check_handled(BlockId block, const Scope& scope) const {
 
 bool Emitter::only_returns(BlockId block, size_t from) const {
   return graph_[block].exit == ExitKind::Return && cannot_raise(block, from);
+}
+
+bool Emitter::is_empty_try(BlockId block) const {
+  const auto& items = graph_[block].items;
+  return std::any_of(items.begin(), items.end(), [&](ValueId item) {
+    const ir::Value& value = graph_[item];
+    return value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.b == kEmptyTry;
+  });
 }
 
 bool Emitter::left_by_jump(BlockId block) const {

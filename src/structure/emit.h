@@ -103,6 +103,7 @@ class Emitter {
   bool cannot_raise(BlockId block, size_t from = 0) const;
   // Whether a jump statement has left a region in front of the block (ir::Function::keeps_ends).
   bool left_by_jump(BlockId block) const;
+  bool is_empty_try(BlockId block) const;
   bool ends_clause(BlockId block) const;
   bool is_dead_end(BlockId block) const;
   BlockId skip_markers(BlockId block, const Scope& scope) const;

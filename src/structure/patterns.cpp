@@ -1,8 +1,10 @@
 #include "structure/patterns.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 
+#include "structure/inlined.h"
 #include "structure/ops.h"
 #include "structure/pattern_reader.h"
 
@@ -11,7 +13,13 @@ namespace {
 
 class Matches {
  public:
-  Matches(Graph& graph, const object::Module& module) : g_(graph), module_(module) {}
+  Matches(Graph& graph, const object::Module& module) : g_(graph), module_(module) {
+    for (const BlockId id : g_.order()) {
+      for (const ValueId item : g_[id].items) {
+        if (fills_container(g_[item])) ++fills_[g_.resolve(g_.f.operands(item)[0])];
+      }
+    }
+  }
 
   void run() {
     const size_t known = g_.size();
@@ -78,6 +86,14 @@ class Matches {
     const auto& items = g_[id].items;
     const auto made = std::find(items.begin(), items.end(), subject);
     Place start{id, made == items.end() ? 0 : static_cast<size_t>(made - items.begin()) + 1};
+    // An inlined comprehension that made it puts back the locals that it hid.
+    const auto puts_back = [&](ValueId item) {
+      return is_op(g_[item], Op::StoreFast) &&
+             is_op(g_[g_.resolve(g_.f.operands(item)[0])], Op::LoadFastAndClear);
+    };
+    if (made == items.end()) {
+      while (start.index < items.size() && puts_back(items[start.index])) ++start.index;
+    }
     // `match (name := value)`.
     uint32_t named = 0;
     const auto names_subject = [&](ValueId item) {
@@ -117,7 +133,9 @@ class Matches {
       read_.insert(each.start.block);
       if (each.end.index == 0 && each.end.block != each.start.block) read_.erase(each.end.block);
     }
-    g_[subject].uses = 1 + named;
+    // The loop of an inlined comprehension adds to what is looked at.
+    const auto fills = fills_.find(subject);
+    g_[subject].uses = 1 + named + (fills == fills_.end() ? 0 : fills->second);
     return true;
   }
 
@@ -227,7 +245,8 @@ class Matches {
 
   Graph& g_;
   const object::Module& module_;
-  std::unordered_set<BlockId> read_;  // what the cases that were found consist of
+  std::unordered_map<ValueId, uint32_t> fills_;  // how often a comprehension adds to a container
+  std::unordered_set<BlockId> read_;             // what the cases that were found consist of
 };
 
 }  // namespace

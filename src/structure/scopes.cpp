@@ -153,6 +153,15 @@ bool is_future_import(const ast::Tree& tree, NodeId statement) {
 
 }  // namespace
 
+namespace {
+
+size_t parameter_count(const Code& code) {
+  return code.argcount + code.kwonlyargcount + ((code.flags & object::kVarArgs) != 0) +
+         ((code.flags & object::kVarKeywords) != 0);
+}
+
+}  // namespace
+
 Scopes::Scopes(ast::Tree& tree) : tree_(tree), parent_(tree.module().codes.size()) {
   const object::Module& module = tree.module();
   for (size_t i = 0; i < module.codes.size(); ++i) {
@@ -179,6 +188,14 @@ bool Scopes::is_bound_outside(CodeId code, Symbol name) const {
   for (CodeId at = parent_[code.index()]; at.valid(); at = parent_[at.index()]) {
     const Code& outer = tree_.module()[at];
     if ((outer.flags & object::kOptimized) == 0) continue;
+    const auto hidden = hidden_.find(at);
+    if (hidden != hidden_.end() &&
+        std::find(hidden->second.begin(), hidden->second.end(), name) != hidden->second.end()) {
+      const auto end = outer.varnames.begin() +
+                       static_cast<std::ptrdiff_t>(
+                           std::min<size_t>(outer.varnames.size(), parameter_count(outer)));
+      if (std::find(outer.varnames.begin(), end, name) == end) continue;
+    }
     for (const auto* names : {&outer.varnames, &outer.cellvars}) {
       if (std::find(names->begin(), names->end(), name) != names->end()) return true;
     }

@@ -30,6 +30,10 @@ class Scopes {
   ast::ListId finish_body(ast::ListId body, const ir::Function& function,
                           bool mentions_unused = true);
 
+  // Names among the locals of `code` that only its inlined comprehensions bind: nothing within
+  // takes them from it.
+  void hide(object::CodeId code, std::vector<Symbol> names) { hidden_[code] = std::move(names); }
+
  private:
   using NamesByCode = std::unordered_map<object::CodeId, std::vector<Symbol>>;
 
@@ -37,6 +41,7 @@ class Scopes {
   bool is_bound_outside(object::CodeId code, Symbol name) const;
 
   ast::Tree& tree_;
+  std::unordered_map<object::CodeId, std::vector<Symbol>> hidden_;
   std::vector<object::CodeId> parent_;  // by CodeId; invalid: none
   NamesByCode undeclared_;              // global names that lambdas and comprehensions in it read
   NamesByCode undeclared_stores_;       // ... and bind (by walrus)

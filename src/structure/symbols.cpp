@@ -21,11 +21,13 @@ struct Uses {
   Names fast_bindings;  // stored, deleted, or set aside by an inlined comprehension
   Names cell_bindings;
   Names cell_mentions;
+  Names hidden;  // set aside by an inlined comprehension
   Names captured;  // free in a nested function that is made, or a cell taken as a value
   Names global_loads;
   Names global_bindings;
   bool mentions_super = false;
   bool yields = false;
+  bool awaits = false;
   bool sets_up_annotations = false;
   bool has_inlined_comprehension = false;
 };
@@ -38,6 +40,7 @@ void add_use(const object::Module& module, const ir::Function& function, const i
       break;
     case Op::LoadFastAndClear:
       uses.has_inlined_comprehension = true;
+      uses.hidden.insert(value.symbol());
       [[fallthrough]];
     case Op::StoreFast:
     case Op::DeleteFast:
@@ -52,6 +55,10 @@ void add_use(const object::Module& module, const ir::Function& function, const i
     case Op::LoadClassDeref:
     case Op::LoadFromDictOrDeref:
       uses.cell_mentions.insert(value.symbol());
+      break;
+    case Op::MakeCell:
+      // The cell of an inlined comprehension.
+      if (uses.hidden.contains(value.symbol())) uses.captured.insert(value.symbol());
       break;
     case Op::LoadClosure:
       uses.cell_mentions.insert(value.symbol());
@@ -71,6 +78,10 @@ void add_use(const object::Module& module, const ir::Function& function, const i
       break;
     case Op::YieldValue:
       uses.yields = true;
+      break;
+    case Op::GetAnext:
+    case Op::GetAwaitable:
+      uses.awaits = true;
       break;
     case Op::YieldFrom: {
       // `await` is one, too, but makes no generator.
@@ -198,7 +209,9 @@ Symbols symbols_of(const object::Module& module, const ir::Function& function, S
       }
     }
     const bool is_generator = (code.flags & (object::kGenerator | object::kAsyncGenerator)) != 0;
-    symbols.lacks_yield = is_generator && !uses.yields;
+    const bool is_async = (code.flags & (object::kCoroutine | object::kAsyncGenerator)) != 0;
+    symbols.lacks_await = is_async && !uses.awaits && scope == ScopeKind::Comprehension;
+    symbols.lacks_yield = is_generator && !uses.yields && scope != ScopeKind::Comprehension;
   }
   return symbols;
 }

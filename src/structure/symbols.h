@@ -18,6 +18,7 @@ struct Symbols {
   std::vector<Symbol> unused_free;     // free, though nothing that is left mentions them
   std::vector<Symbol> unused_cells;    // cells, though nothing that is left captures them
   bool lacks_yield = false;            // a generator, though nothing that is left yields
+  bool lacks_await = false;            // an asynchronous comprehension of which nothing left is
   bool sets_up_annotations = false;
   bool lacks_class_dict = false;  // a class with the cell of its dict, though nothing left asks it
 

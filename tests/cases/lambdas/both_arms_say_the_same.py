@@ -1,0 +1,2 @@
+f = lambda: a if b else a
+g = lambda: [] if b else []
