@@ -262,7 +262,7 @@ def _small(values: Dict[str, Any], level: str) -> Dict[str, Any]:
     for key, value in values.items():
         whole = isinstance(value, int) and not isinstance(value, bool)
         if isinstance(value, dict) and key.endswith("_config"):
-            # What names an architecture stays, and so does the network of timm's that one builds on.
+            # What names an architecture stays, and so does the timm network it builds on.
             kind = {k: value[k] for k in ("model_type", "out_indices") if value.get(k)}
             network = {"backbone": "resnet18"} if value.get("backbone") else {}
             made[key] = {**_small(value, level), **kind, **network}
