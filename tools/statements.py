@@ -5,8 +5,8 @@
 Run it with a Python that has torch; depyf's column is empty where it is not installed. `--cases`
 names a module whose CASES maps a name to (style, function that returns a function and its calls'
 arguments). Each case runs in a process of its own, with the eager backend. A statement is one of
-Python's grammar, nested ones counted, the `def` around them not. Below the table stand the frames of
-pellucid's that have a statement without effect, or a name with a number that says nothing. `--list`
+Python's grammar, nested ones counted, the `def` around them not. Below the table stand pellucid's
+frames that have a statement without effect, or a name with a number that says nothing. `--list`
 prints every frame, the longest last.
 """
 
