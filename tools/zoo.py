@@ -7,10 +7,10 @@ model of timm). Nothing is downloaded.
 
 import inspect
 import random
-import re
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Tuple
 
 import torch
+from zoo_bench import SMALL
 
 Inputs = Callable[[], Dict[str, Any]]
 
@@ -80,7 +80,17 @@ TORCHVISION = {
     "vgg16",
 }
 # What says in the name of a model of timm that it is small, the best first.
-_SMALL = "nano atto femto pico xxs xxtiny xtiny tiny micro mini small lite _s0 _b0 _xs 18 26"
+_SMALL = """test_ nano atto femto pico xxs xxtiny xtiny tiny micro mini small lite _s0 _b0 _t0 _xs
+    s16 121 _t$ _s$ _m$ 18 26"""
+# Families whose smallest member is large: fewer layers of it.
+_FEWER = {
+    "beit_base_patch16_224": "depth=3",
+    "deepseek_vit_412m": "depth=2",
+    "gemma4_vit_167m": "depth=2",
+    "naflexvit_base_patch16_gap": "depth=3",
+    "qwen3_vit_88m": "depth=2",
+    "samvit_base_patch16": "depth=3,img_size=256",
+}
 
 # Attributes of a transformers configuration that say how large a model is, by the size wanted.
 _DEPTHS = """num_hidden_layers n_layer n_layers num_layers encoder_layers decoder_layers depth
@@ -89,8 +99,8 @@ _SIZES = {
     64: """hidden_size d_model n_embd dim embed_dim embedding_size projection_dim emb_dim
         word_embed_proj_dim hidden_dim decoder_hidden_size intermediate_size d_ff ffn_dim
         encoder_ffn_dim decoder_ffn_dim n_inner dim_feedforward moe_intermediate_size
-        shared_expert_intermediate_size image_size""",
-    2: f"{_DEPTHS} num_key_value_heads",
+        shared_expert_intermediate_size image_size d_latents num_latents""",
+    2: f"{_DEPTHS} num_key_value_heads num_self_attends_per_block",
     4: """num_attention_heads n_head n_heads num_heads encoder_attention_heads num_experts
         decoder_attention_heads num_local_experts n_routed_experts""",
     16: "head_dim d_kv",
@@ -101,6 +111,22 @@ _SIZES = {
 SIZES = {name: size for size, listed in _SIZES.items() for name in listed.split()}
 
 
+def make_torchvision_import() -> None:
+    """Let PyPI's torchvision be imported beside a build of torch for the processor alone.
+
+    It looks for two operators of its CUDA library, which such a torch cannot load; nothing here
+    calls them.
+    """
+    if torch.version.cuda is None and not _OPERATORS:
+        _OPERATORS.append(torch.library.Library("torchvision", "DEF"))
+        for name in ("nms", "qnms"):
+            declared = f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
+            _OPERATORS[0].define(declared)
+
+
+_OPERATORS: List[Any] = []  # they go when this does
+
+
 def build(name: str) -> Iterator[Built]:
     """Yield the ways to build a model, the smallest first; the caller takes the first that runs.
 
@@ -108,9 +134,12 @@ def build(name: str) -> Iterator[Built]:
     """
     suite, _, short = name.partition("/")
     if suite == "family":
-        yield from _timm(short)
+        yield from _timm(f"{short}:{_FEWER.get(short, '')}")
     elif suite == "transformers":
         yield from _architecture(short)
+    elif suite == "torchbench" and short in SMALL:
+        small = SMALL[short]
+        yield Built(f"{small.what}, after its paper", small.make(), lambda: {"": small.arguments()})
     elif short in TORCHVISION:
         yield _torchvision(short)
     elif suite == "timm" or short in TIMM:
@@ -118,7 +147,7 @@ def build(name: str) -> Iterator[Built]:
     elif suite == "huggingface" or short in HUGGINGFACE:
         yield from _transformers(_class(HUGGINGFACE.get(short, short)))
     else:
-        raise Missing("its program is part of TorchBench, which no package index has")
+        raise Missing(f"there is nothing that {name} stands for")
 
 
 def names(which: str, seed: int) -> List[str]:
@@ -139,20 +168,20 @@ def names(which: str, seed: int) -> List[str]:
 
 
 def _families() -> List[str]:
-    import timm
+    """The smallest model of each of timm's modules, as far as names tell.
 
-    families: Dict[str, List[str]] = {}
-    for name in timm.list_models():
-        found = re.match(r"[a-z]+(?:\d+[a-z]+)*", name)
-        families.setdefault(found[0] if found else name, []).append(name)
+    A word that ends in a dollar sign is one that the name ends in.
+    """
+    import timm
 
     words = _SMALL.split()
 
     def size(name: str) -> Tuple[int, int, str]:
-        ranks = [rank for rank, word in enumerate(words) if word in name]
+        ranks = [rank for rank, word in enumerate(words) if word in f"{name}$"]
         return min(ranks, default=len(words)), len(name), name
 
-    return [min(models, key=size) for models in families.values()]
+    families = [timm.list_models(module=module) for module in timm.list_modules()]
+    return [min(models, key=size) for models in families if models]
 
 
 def _timm(name: str) -> Iterator[Built]:
@@ -216,6 +245,16 @@ def _transformers(cls: Any) -> Iterator[Built]:
     raise Missing(" | ".join(errors) or "no inputs fit")
 
 
+# What an architecture works on whose configuration names none of its own.
+_BACKBONE = {
+    "model_type": "resnet",
+    "embedding_size": 16,
+    "hidden_sizes": [16, 16, 32, 32],
+    "depths": [1, 1, 1, 1],
+    "out_features": ["stage1", "stage2", "stage3", "stage4"],
+}
+
+
 def _small(values: Dict[str, Any], level: str) -> Dict[str, Any]:
     """The settings that make a configuration small."""
     made: Dict[str, Any] = {}
@@ -224,6 +263,8 @@ def _small(values: Dict[str, Any], level: str) -> Dict[str, Any]:
         whole = isinstance(value, int) and not isinstance(value, bool)
         if isinstance(value, dict) and key.endswith("_config"):
             kind = {"model_type": value["model_type"]} if "model_type" in value else {}
+            if value.get("backbone"):  # a network of timm's: smaller ones have the same stages
+                kind.update(backbone="resnet18", out_indices=value.get("out_indices"))
             made[key] = {**_small(value, level), **kind}
         elif level == "none":
             continue
@@ -238,6 +279,10 @@ def _small(values: Dict[str, Any], level: str) -> Dict[str, Any]:
             made[key] = [1] * len(value)
         elif key == "attention_window" and isinstance(value, list):
             made[key] = [8, 8]
+        elif key == "axial_pos_shape" and value:  # Reformer's positions: their product is a length
+            made[key] = [4, 4]
+        elif key == "backbone_config" and value is None and not values.get("backbone"):
+            made[key] = _BACKBONE
         elif key == "attention_types" and value:  # GPT-Neo's way to say how many layers there are
             made[key] = [[["global", "local"], 1]]
     return made
@@ -257,7 +302,8 @@ def _model_inputs(module: Any, config: Any) -> Iterator[Inputs]:
     size = setting("image_size", 64)
     height, width = size[:2] if isinstance(size, (list, tuple)) else (size, size)
     channels = setting("num_channels", 3)
-    mel = setting("num_mel_bins", setting("feature_size", 80))
+    mel = setting("num_mel_bins", setting("feature_size", setting("input_feat_per_channel", 80)))
+    wide = setting("feature_projection_input_dim", mel)
 
     def ids() -> torch.Tensor:
         return torch.randint(8, max(10, vocabulary - 150), (2, 16))
@@ -275,15 +321,24 @@ def _model_inputs(module: Any, config: Any) -> Iterator[Inputs]:
         more = {"decoder_input_ids": ids()} if "decoder_input_ids" in taken else {}
         return {"input_features": features, **more}
 
+    def spectrogram(values: torch.Tensor) -> Dict[str, Any]:
+        more = {"decoder_input_values": values} if "decoder_input_values" in taken else {}
+        return {"input_values": values, **more}
+
     by_input: Dict[str, List[Inputs]] = {
         "pixel_values": [pixels, lambda: {**text(), **pixels()}],
         "pixel_values_videos": [
             lambda: {"pixel_values_videos": torch.randn(1, 4, channels, height, width)}
         ],
-        "input_values": [lambda: {"input_values": torch.randn(1, 4000)}],
+        "input_values": [
+            lambda: {"input_values": torch.randn(1, 4000)},
+            lambda: {"input_values": torch.randn(1, 1, 4000)},
+            lambda: spectrogram(torch.randn(1, 32, mel)),
+        ],
+        "inputs": [lambda: {"inputs": torch.randn(2, 16, setting("d_model", 64))}],
         "input_features": [
             lambda: with_ids(torch.randn(1, mel, 200)),
-            lambda: with_ids(torch.randn(1, 60, mel)),
+            lambda: with_ids(torch.randn(1, 60, wide)),
             lambda: with_ids(torch.randn(1, mel, 3000)),
         ],
         "input_ids": [

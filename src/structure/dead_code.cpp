@@ -55,8 +55,10 @@ NodeId dead_annotation(ast::Tree& tree, uint32_t simple) {
 Nodes dead_code(ast::Tree& tree, object::CodeId code, const Symbols& symbols) {
   Nodes dead;
   const auto name = [&](Symbol symbol) { return tree.add(ast::Name{symbol}); };
-  for (const Symbol symbol : symbols.unbound_locals) {
-    dead.push_back(tree.add(ast::Assign{tree.list({name(symbol)}), none_node(tree, {})}));
+  for (const auto* unbound : {&symbols.unbound_locals, &symbols.unbound_cells}) {
+    for (const Symbol symbol : *unbound) {
+      dead.push_back(tree.add(ast::Assign{tree.list({name(symbol)}), none_node(tree, {})}));
+    }
   }
   for (const Symbol symbol : symbols.unused_free) dead.push_back(tree.add(ast::Expr{name(symbol)}));
   // Names of modules and classes are no locals, which alone can be cells: but those of their

@@ -241,6 +241,7 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
     for (const Symbol name : undeclared_nonlocals_[function.code]) {
       // A comprehension in this body binds it.
       std::erase(symbols.unbound_locals, name);
+      std::erase(symbols.unbound_cells, name);
       if (std::find(free.begin(), free.end(), name) != free.end()) symbols.declare_nonlocal(name);
     }
   }
@@ -263,6 +264,7 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
   if (!mentions_unused) {
     symbols.unused_free.clear();
     symbols.unused_cells.clear();
+    symbols.unbound_cells.clear();
   }
   Statements dead = dead_code(tree_, function.code, symbols);
   if (symbols.sets_up_annotations && !fold_annotations(tree_, statements, function.code)) {

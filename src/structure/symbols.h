@@ -17,6 +17,7 @@ struct Symbols {
   std::vector<Symbol> unbound_locals;  // local, though nothing that is left binds them
   std::vector<Symbol> unused_free;     // free, though nothing that is left mentions them
   std::vector<Symbol> unused_cells;    // cells, though nothing that is left captures them
+  std::vector<Symbol> unbound_cells;   // of these, what nothing that is left even mentions
   bool lacks_yield = false;            // a generator, though nothing that is left yields
   bool lacks_await = false;            // an asynchronous comprehension of which nothing left is
   bool sets_up_annotations = false;
