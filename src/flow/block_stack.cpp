@@ -235,8 +235,8 @@ bool BlockStack::step(const Instr& instr, State& state) {
   return true;
 }
 
-// Whether `try:` has nothing but `pass` in it: nothing is protected, and yet there is a handler. One
-// that only unbinds the name of an exception is no statement's.
+// Whether `try:` has nothing but `pass` in it: nothing is protected, and yet there is a handler.
+// One that only unbinds the name of an exception is no statement's.
 bool BlockStack::ends_empty_try() const {
   const auto& instrs = stream_.instrs;
   if (!keep_ends_ || at_ == 0 || instrs[at_ - 1].op != Op::SetupFinally) return false;

@@ -272,7 +272,8 @@ NodeId returned_expression(ast::Tree& tree, ListId body) {
                            [&](NodeId item) { return tree.is(item, Kind::Pass); });
       };
       if (says_nothing(then) && says_nothing(otherwise)) {
-        const ListId copied = ast::clone(tree, tree.list(std::vector<NodeId>(rest.begin(), rest.end())));
+        const ListId copied =
+            ast::clone(tree, tree.list(std::vector<NodeId>(rest.begin(), rest.end())));
         then.statements.assign(tree.items(copied).begin(), tree.items(copied).end());
         otherwise.statements.clear();
       }

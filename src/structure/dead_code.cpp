@@ -124,9 +124,8 @@ NodeId dropped_constant(ast::Tree& tree, NodeId constant) {
       tree.module().version.minor < 12) {
     return tree.add(ast::JoinedStr{tree.list({constant})}, at);
   }
-  return tree.add(ast::IfExp{constant_node(tree, ConstKind::True, at), constant,
-                             none_node(tree, at)},
-                  at);
+  return tree.add(
+      ast::IfExp{constant_node(tree, ConstKind::True, at), constant, none_node(tree, at)}, at);
 }
 
 NodeId constant_truth(ast::Tree& tree, NodeId operand) {

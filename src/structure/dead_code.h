@@ -36,8 +36,7 @@ DeadParts take_dead_parts(const ast::Tree& tree, ast::ListId body,
                           std::vector<ast::NodeId>& statements);
 
 // `value if True else (mentions...)`.
-ast::NodeId with_mentions(ast::Tree& tree, ast::NodeId value,
-                          std::vector<ast::NodeId> mentions);
+ast::NodeId with_mentions(ast::Tree& tree, ast::NodeId value, std::vector<ast::NodeId> mentions);
 
 // Several mentions as one expression; there is at least one.
 ast::NodeId mentions_of(ast::Tree& tree, const std::vector<ast::NodeId>& mentions);

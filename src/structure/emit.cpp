@@ -135,14 +135,13 @@ BlockId Emitter::skip_markers(BlockId block, const Scope& scope) const {
 
 bool Emitter::cannot_raise(BlockId block, size_t from) const {
   const ir::Block& b = graph_[block];
-  return std::all_of(b.items.begin() + static_cast<ptrdiff_t>(from), b.items.end(),
-                     [&](ValueId item) {
-                       const ir::Value& value = graph_[item];
-                       return value.kind == ValueKind::Instr &&
-                              (value.op == Op::LoadConst || value.op == Op::PopExcept ||
-                               (value.op == Op::Pop &&
-                                (value.b == 1 || value.b == ir::kPopConstant)));
-                     });
+  return std::all_of(
+      b.items.begin() + static_cast<ptrdiff_t>(from), b.items.end(), [&](ValueId item) {
+        const ir::Value& value = graph_[item];
+        return value.kind == ValueKind::Instr &&
+               (value.op == Op::LoadConst || value.op == Op::PopExcept ||
+                (value.op == Op::Pop && (value.b == 1 || value.b == ir::kPopConstant)));
+      });
 }
 
 // What runs code sees the exception that is being handled, and so do the exceptions that it raises:
@@ -160,8 +159,7 @@ void Emitter::check_handled(BlockId block, const Scope& scope) const {
         if (value.a > 0 && handled > 0) --handled;
         continue;
       }
-      const bool drops =
-          value.op == Op::Pop && (value.b == 1 || value.b == ir::kPopConstant);
+      const bool drops = value.op == Op::Pop && (value.b == 1 || value.b == ir::kPopConstant);
       if (value.op == Op::LoadConst || drops) continue;
     }
     require();

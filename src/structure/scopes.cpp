@@ -191,9 +191,8 @@ bool Scopes::is_bound_outside(CodeId code, Symbol name) const {
     const auto hidden = hidden_.find(at);
     if (hidden != hidden_.end() &&
         std::find(hidden->second.begin(), hidden->second.end(), name) != hidden->second.end()) {
-      const auto end = outer.varnames.begin() +
-                       static_cast<std::ptrdiff_t>(
-                           std::min<size_t>(outer.varnames.size(), parameter_count(outer)));
+      const auto end = outer.varnames.begin() + static_cast<std::ptrdiff_t>(std::min<size_t>(
+                                                    outer.varnames.size(), parameter_count(outer)));
       if (std::find(outer.varnames.begin(), end, name) == end) continue;
     }
     for (const auto* names : {&outer.varnames, &outer.cellvars}) {
@@ -228,7 +227,8 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
       auto& free = undeclared_nonlocals_[parent];
       free.insert(free.end(), symbols.nonlocals.begin(), symbols.nonlocals.end());
     }
-    const Statements dead = mentions_unused ? dead_code(tree_, function.code, symbols) : Statements();
+    const Statements dead =
+        mentions_unused ? dead_code(tree_, function.code, symbols) : Statements();
     if (dead.empty()) return body;
     Statements with_dead(tree_.items(body).begin(), tree_.items(body).end());
     with_dead.push_back(dead_statement(tree_, dead));

@@ -21,7 +21,7 @@ struct Uses {
   Names fast_bindings;  // stored, deleted, or set aside by an inlined comprehension
   Names cell_bindings;
   Names cell_mentions;
-  Names hidden;  // set aside by an inlined comprehension
+  Names hidden;    // set aside by an inlined comprehension
   Names captured;  // free in a nested function that is made, or a cell taken as a value
   Names global_loads;
   Names global_bindings;
