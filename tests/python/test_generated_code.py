@@ -317,3 +317,14 @@ def test_a_function_is_made_after_what_the_expression_evaluates_before():
     lines = found.source.split("\n")
     assert lines[1].strip() == "result_1 = g(a)"
     assert lines[-2].strip() == "return resume(a, result_1, part)"
+
+
+def test_a_cell_that_nothing_mentions_is_not_in_the_text():
+    # As Dynamo leaves it when it has inlined the comprehension that captured the name.
+    plain = code_of("tmp_1 = graph(a)\nreturn tmp_1[0]")
+    cells = code_of("x = b\nreturn (lambda: x)").co_cellvars
+    code = plain.replace(co_cellvars=cells)
+    found = decompile_ex(code, facts=FACTS)
+    assert found.verdict.status == "equivalent", found.verdict.reason
+    assert found.source.strip().split("\n") == ["def f(a, b):", "    return graph(a)[0]"]
+    assert found.compile().co_cellvars == ("x",)
