@@ -107,7 +107,7 @@ struct Decompiled {
   nb::list diagnostics;  // (code path, offset, message, whether the source lacks it)
   std::tuple<int, int> version;
   std::vector<std::pair<std::string, object::CodeId>>
-      code_values;  // names of code objects as values
+      code_values;                      // names of code objects as values
   std::vector<std::string> iter_names;  // names of the built-in function
 };
 

@@ -37,7 +37,7 @@ struct Effect {
   uint32_t results = 0;  // new values that it makes
   bool boolean = false;  // which are True or False
   bool raises = false;
-  bool always = false;  // it raises in any case
+  bool always = false;     // it raises in any case
   bool unordered = false;  // the inputs are those of a set constant, in no order of anybody's
   flow::HandlerId handler;
   uint32_t offset = 0;
