@@ -161,6 +161,7 @@ class Statements {
                                                   const std::vector<ast::NodeId>& generators);
 
   std::vector<ast::NodeId> take_all(std::span<const ValueId> ids);
+  bool stands_in_front(ast::NodeId node) const;
   bool is_movable(const Entry& entry) const;
   bool are_names(const std::vector<ast::NodeId>& targets) const;
   bool is_part_of_expression(ValueId id);
