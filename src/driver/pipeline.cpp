@@ -70,7 +70,7 @@ Result<ast::ListId> structured_body(object::Module& module, object::CodeId code,
     if (only_if_straight && full.blocks.size() > 1 && !is_read_by_shape(module, code)) {
       return Error{ErrorCode::Unsupported, 0, "structure is switched off"};
     }
-    if (full.keeps_ends) {
+    if (full.keeps_ends || full.keeps_empty) {
       // What is said about code that never runs is more than a first try need be able to follow.
       const Result<ast::ListId> body = structure::recover(full, tree, bodies, joins_copies);
       if (body.ok()) return scopes.finish_body(*body, full, facts.empty());
