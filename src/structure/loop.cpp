@@ -95,6 +95,15 @@ bool Emitter::is_behind_clause(BlockId from, BlockId to, BlockId header) const {
          graph_.exceptions_at(to, 0) == graph_.exceptions_at(header, 0);
 }
 
+// Whether that is where an `assert` fails: a part of that statement, wherever it is laid out.
+bool Emitter::is_failed_assert(BlockId block) const {
+  const ir::Block& b = graph_[block];
+  if (b.exit != ExitKind::Raise || b.items.empty()) return false;
+  const ir::Value& first = graph_[b.items[0]];
+  return first.kind == ValueKind::Instr &&
+         (first.op == Op::LoadAssertionError || (first.op == Op::LoadGlobal && first.b == 1));
+}
+
 // Where control that leaves the loop other than by its test ends up: blocks laid out behind it.
 // Blocks before `exhausted` that never come back are still inside (`if c: f(); break`).
 std::vector<BlockId> Emitter::left_to(const Loop& loop, BlockId exhausted,
@@ -140,6 +149,7 @@ std::vector<BlockId> Emitter::left_to(const Loop& loop, BlockId exhausted,
     const BlockId target = skip_markers(todo.back(), scope);
     todo.pop_back();
     if (!seen.insert(target).second || analysis_.contains(loop, target)) continue;
+    if (is_failed_assert(target)) continue;
     // Code that handles an exception of the loop, or shares its protection, is still inside.
     const bool handles = graph_.exceptions_at(target, 0) > graph_.exceptions_at(loop.header, 0);
     HandlerId region = graph_[target].handler;
@@ -147,7 +157,9 @@ std::vector<BlockId> Emitter::left_to(const Loop& loop, BlockId exhausted,
       region = graph_.handlers[region.index()].outer;
     }
     const bool inside = handles || region.valid();
-    if (target == exhausted || (graph_[target].offset >= end && !inside) ||
+    // Where a body ends is behind its last loop, whichever copy of that end was kept.
+    if (target == exhausted || target == scope.follow ||
+        (graph_[target].offset >= end && !inside) ||
         !analysis_.dominates(loop.header, target)) {
       found.push_back(target);
       continue;
