@@ -18,4 +18,3 @@ async def returned(items):
     async for item in items():
         if item:
             return item
-    return None

@@ -1,5 +1,5 @@
 def behind():
     if False:
         x = None
-    [x for x in [1]]
+    [x for x in names()]
     return x

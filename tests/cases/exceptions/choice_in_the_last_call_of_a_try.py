@@ -1,3 +1,4 @@
+# reads otherwise: 3.10 3.11 3.12 3.13 3.14
 def show(names, hits):
     try:
         for name in names:

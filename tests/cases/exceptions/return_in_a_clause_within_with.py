@@ -18,8 +18,7 @@ def cleaned(self, event, func, expected):
             except ValueError as error:
                 self.same(error, expected)
                 return
-            else:
-                self.count(expected)
+            self.count(expected)
         previous = self.register(event)
         with self.scope(event):
             func()

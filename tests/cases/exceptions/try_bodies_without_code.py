@@ -45,6 +45,7 @@ def nested():
             pass
     except Exception:
         pass
+    done()
 
 
 def in_a_loop(x):

@@ -1,6 +1,7 @@
 def run(pending, check):
     try:
         while True:
+            pending = more(pending)
             if not pending:
                 break
             f = pending.pop()

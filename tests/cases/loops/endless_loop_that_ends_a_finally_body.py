@@ -3,7 +3,8 @@ def wait(old, deadline):
         yield
     finally:
         while True:
-            if count() <= old:
+            now_old = count()
+            if now_old <= old:
                 break
             if now() > deadline:
                 raise AssertionError("late")

@@ -3,14 +3,14 @@ def stride(items, negative, size):
     for offset, count in items:
         if count != 1:
             if negative:
-                return None
+                return
             if step is None:
                 step = size
             if step != size:
-                return None
+                return
             end = offset + (count - 1) * size
         else:
             end = offset
         if step != end:
-            return None
+            return
     return step
