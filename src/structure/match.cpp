@@ -70,8 +70,7 @@ bool Match::ends_agree() const {
 
 bool Match::is_marker(const Cursor& c) const {
   const ir::Value& value = g_[g_[c.block].items[c.index]];
-  return value.kind == ValueKind::Instr && value.op == Op::PopExcept &&
-         value.b != flow::kEmptyBody;
+  return value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.b != flow::kEmptyBody;
 }
 
 // `return f()` with a finally body that goes another way: the value goes where the body does not

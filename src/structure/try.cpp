@@ -343,8 +343,8 @@ Emitter::TryEnds Emitter::ends_of_try(HandlerId handler, const Scope& scope) con
   // So it is not if a `with` or `try` around this one has to be left to get there.
   const bool leaves = after.valid() && after != scope.follow &&
                       !graph_.within(graph_[after].handler, scope.handler);
-  const bool returns = after.valid() && only_returns(after) &&
-                       (leaves || analysis_.dominates(entry, after));
+  const bool returns =
+      after.valid() && only_returns(after) && (leaves || analysis_.dominates(entry, after));
   const bool may_continue = jumps && graph_[orelse].offset > graph_[entry].offset;
   if (!after.valid() || returns || (jumps && after != scope.follow) ||
       (may_continue && !falls_through(entry, after, scope))) {

@@ -1,3 +1,4 @@
+# reads otherwise: 3.9
 def check(self, event, func):
     with self.scope(event):
         try:
