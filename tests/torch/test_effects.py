@@ -1,0 +1,68 @@
+"""A capture changes nothing that a program can see of its process, its results and its errors."""
+
+import functools
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from support import PROGRAMS, run_env
+
+
+@functools.lru_cache(maxsize=None)
+def effects(way, directory, backend):
+    done = subprocess.run(
+        [sys.executable, str(PROGRAMS / "effects.py"), way, str(directory), backend],
+        env={
+            **run_env(),
+            "OMP_NUM_THREADS": "1",
+            "PYTHONHASHSEED": "0",
+            "TORCHINDUCTOR_CACHE_DIR": os.path.join(str(directory), f"cache_{way}"),
+            "TORCHINDUCTOR_COMPILE_THREADS": "1",
+        },
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=500,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    seen = json.loads(done.stdout.splitlines()[-1].replace(f"cache_{way}", "cache"))
+    return seen, done.stderr.splitlines()
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """One directory for the runs without pellucid, so that each is made once."""
+    return tmp_path_factory.mktemp("alone")
+
+
+def different(one, other, path=()):
+    """Where two values differ, by their paths."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return [
+            found
+            for key in sorted({*one, *other})
+            for found in different(one.get(key), other.get(key), (*path, key))
+        ]
+    return [] if one == other else [(path, one, other)]
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
+def test_a_capture_changes_nothing_that_a_program_sees(backend, runs, torch, tmp_path):
+    alone, said_alone = effects("without", runs, backend)
+    ours, said = effects("with", tmp_path, backend)
+    dumped = {name for name in ours["lines"] if name.startswith(str(tmp_path))}
+    assert dumped, "tracebacks show the lines of the files that run"
+    assert different({**alone, "lines": []}, {**ours, "lines": []}) == []
+    assert len(said) == len(said_alone)
+    assert sorted(os.listdir(tmp_path / "one")), "and yet there is a dump"
+    # Not all for nothing: there is something to see.
+    assert alone["error"][:2] == ["KeyError", "'b'"] and alone["alive"]["model"] is False
+    assert alone["error of fullgraph"][0] == "Unsupported"
+
+
+def test_importing_pellucid_changes_nothing(runs, torch, tmp_path):
+    alone, _ = effects("without", runs, "eager")
+    ours, _ = effects("imported", tmp_path, "eager")
+    assert different(alone, ours) == []
