@@ -8,9 +8,10 @@ from types import CodeType
 from . import hooks
 from .dump import transformed_name, transformed_text
 from .events import Break, CompileKey, Frame, Graph, Place
+from .names import is_resumed
 from .rewrite import Rewriting, rewrite
 from .session import Session
-from .user_lines import annotate
+from .user_lines import annotate, resumed_line
 
 
 def write_frame(
@@ -96,5 +97,6 @@ def _compiled_before(session: Session, code: CodeType, raw: hooks.RawEntry) -> N
 
 
 def place_of(code: CodeType) -> Place:
-    """Where the function begins whose code this is."""
-    return Place(code.co_filename, code.co_firstlineno, code.co_name)
+    """Where the function begins whose code this is, or goes on if it is a resume function."""
+    line = resumed_line(code) if is_resumed(code.co_name) else None
+    return Place(code.co_filename, line or code.co_firstlineno, code.co_name)

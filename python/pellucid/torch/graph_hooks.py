@@ -13,6 +13,7 @@ from types import FunctionType
 from typing import Any, Callable, Iterator
 
 from .hooks import PROBE, Remove, invisible, never_compile, no_op
+from .stages import program_direction
 
 # The structured trace has a graph's text, not the graph.  The function that emits the event has
 # it in a local of this name; when a torch renames it, graphs stop running from their files and
@@ -47,7 +48,8 @@ def emitted_graph(kind: str) -> Any | None:
 def direction() -> str:
     """Which pass the graph that Inductor works on now is of; empty when that cannot be told.
 
-    Inductor's events do not say, but the functions that emit them were told.
+    Inductor's events do not say, but the functions that emit them were told, and what comes from a
+    cache has its program with it, which says so.
     """
     frame = sys._getframe(1).f_back
     for _ in range(40):
@@ -60,6 +62,10 @@ def direction() -> str:
                     if options["is_backward"]:
                         return "backward"
                     return "inference" if options.get("is_inference") else "forward"
+        if "graph" in frame.f_code.co_varnames:
+            program = getattr(frame.f_locals.get("graph"), "source_code", None)
+            if isinstance(program, str):
+                return program_direction(program)
         frame = frame.f_back
     return ""
 
