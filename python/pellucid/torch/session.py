@@ -91,6 +91,7 @@ class Session:
         self._numbers: dict[int, int] = {}
         self._opened = time.time()
         self.is_fork = False
+        self.warns_when_empty = True
         self._remove_previous()
 
     def fork(self) -> Session:
