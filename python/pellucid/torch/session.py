@@ -362,7 +362,8 @@ def _fields_in_record(kind: type) -> tuple[str, ...] | None:
 def _plain(value: Any) -> Any:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    names = _fields_in_record(type(value))
+    kind: type = type(value)
+    names = _fields_in_record(kind)
     if names is not None:
         return {name: _plain(getattr(value, name)) for name in names}
     if isinstance(value, dict):
