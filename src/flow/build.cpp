@@ -26,26 +26,15 @@ std::optional<Error> find_excess(const bytecode::Stream& stream) {
   return std::nullopt;
 }
 
-// Whether the bytecode tells ends of statements, or statements, that leave no trace in a graph: the
-// finally bodies of 3.8, and `try: pass`.
-bool says_more(const bytecode::Stream& stream) {
-  const auto& instrs = stream.instrs;
-  for (size_t i = 0; i < instrs.size(); ++i) {
-    if (instrs[i].op == Op::EndFinally) return true;
-    if (i > 0 && instrs[i].op == Op::PopBlock && instrs[i - 1].op == Op::SetupFinally) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 Result<Graph> build(const object::Module& module, const bytecode::Stream& stream, bool keep_ends) {
   if (auto error = find_excess(stream)) return *error;
   const bool has_block_stack = module[stream.code].version < object::Version{3, 11};
-  if (keep_ends && has_block_stack && says_more(stream)) {
+  if (keep_ends && has_block_stack) {
     Result<Draft> draft = draft_from_block_stack(module, stream, true);
     // Code that never runs need not be valid.
-    if (draft.ok()) {
+    if (draft.ok() && (draft->keeps_ends || draft->keeps_empty)) {
       Graph graph = assemble(std::move(*draft));
 #ifdef PELLUCID_CHECKS
       check(module, graph);

@@ -14,13 +14,13 @@ bool strip_copies(Graph& graph, HandlerId handler, std::span<const BlockId> regi
 
 // An item that does nothing: it marks where control left a region. Where ir::Function::keeps_ends,
 // its `b` says more: the region was left by a jump statement; the clause of an exception with a
-// name has come to its end; there is nothing but `pass` in a `try`.
+// name has come to its end.
 inline constexpr uint32_t kLeftByJump = 1;
 inline constexpr uint32_t kEndOfClause = 2;
-inline constexpr uint32_t kEmptyTry = 3;
 ValueId marker(Graph& graph);
 
-// Whether the block only goes on (or returns): no items but markers.
+// Whether the block only goes on (or returns): no items but markers. A body without code (see
+// flow::Graph::keeps_empty) is a statement.
 bool only_markers(const Graph& graph, const ir::Block& block);
 
 }  // namespace pellucid::structure

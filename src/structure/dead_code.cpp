@@ -116,18 +116,6 @@ NodeId with_mentions(ast::Tree& tree, NodeId value, Nodes mentions) {
   return tree.add(ast::IfExp{test, value, mentions_of(tree, mentions)}, at);
 }
 
-NodeId dropped_constant(ast::Tree& tree, NodeId constant) {
-  const ast::Where at = tree.where(constant);
-  const Const* value = constant_of(tree, constant);
-  // From 3.12 on the compiler sees through an f-string of nothing but text.
-  if (value && value->kind == ConstKind::Str && !tree.text(value->text).empty() &&
-      tree.module().version.minor < 12) {
-    return tree.add(ast::JoinedStr{tree.list({constant})}, at);
-  }
-  return tree.add(
-      ast::IfExp{constant_node(tree, ConstKind::True, at), constant, none_node(tree, at)}, at);
-}
-
 NodeId constant_truth(ast::Tree& tree, NodeId operand) {
   const bool is_true = is_constant(tree, operand, ConstKind::True);
   if (!is_true && !is_constant(tree, operand, ConstKind::False)) return operand;

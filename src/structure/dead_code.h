@@ -47,10 +47,6 @@ ast::NodeId capture(ast::Tree& tree, Symbol name);
 // `for name in ()`, a generator of a comprehension.
 ast::NodeId empty_generator(ast::Tree& tree, Symbol name);
 
-// A constant whose value is computed, and dropped: as a statement of its own the compiler would
-// leave nothing of it.
-ast::NodeId dropped_constant(ast::Tree& tree, ast::NodeId constant);
-
 // The operand of `not` that became a constant truth value only when the code was optimised: `not
 // True` would have been folded before.
 ast::NodeId constant_truth(ast::Tree& tree, ast::NodeId operand);

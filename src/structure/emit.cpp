@@ -123,7 +123,7 @@ BlockId Emitter::skip_markers(BlockId block, const Scope& scope) const {
     // Where the statements around go on may be an empty block as well.
     if (block == scope.follow || is_jump_target(block, scope)) break;
     // That is a statement.
-    if (left_by_jump(block) || is_empty_try(block)) break;
+    if (left_by_jump(block)) break;
     // An empty block may head a loop, in front of a `try`.
     if (loop_at(block)) break;
     // What it passes on has to be said.
@@ -140,7 +140,7 @@ bool Emitter::cannot_raise(BlockId block, size_t from) const {
         const ir::Value& value = graph_[item];
         return value.kind == ValueKind::Instr &&
                (value.op == Op::LoadConst || value.op == Op::PopExcept ||
-                (value.op == Op::Pop && (value.b == 1 || value.b == ir::kPopConstant)));
+                (value.op == Op::Pop && (value.b == 1 || value.b == 5)));
       });
 }
 
@@ -159,7 +159,7 @@ void Emitter::check_handled(BlockId block, const Scope& scope) const {
         if (value.a > 0 && handled > 0) --handled;
         continue;
       }
-      const bool drops = value.op == Op::Pop && (value.b == 1 || value.b == ir::kPopConstant);
+      const bool drops = value.op == Op::Pop && (value.b == 1 || value.b == 5);
       if (value.op == Op::LoadConst || drops) continue;
     }
     require();
@@ -171,14 +171,6 @@ void Emitter::check_handled(BlockId block, const Scope& scope) const {
 
 bool Emitter::only_returns(BlockId block, size_t from) const {
   return graph_[block].exit == ExitKind::Return && cannot_raise(block, from);
-}
-
-bool Emitter::is_empty_try(BlockId block) const {
-  const auto& items = graph_[block].items;
-  return std::any_of(items.begin(), items.end(), [&](ValueId item) {
-    const ir::Value& value = graph_[item];
-    return value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.b == kEmptyTry;
-  });
 }
 
 bool Emitter::left_by_jump(BlockId block) const {

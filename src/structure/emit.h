@@ -61,6 +61,8 @@ class Emitter {
   BlockId break_target(const Loop* loop, BlockId header, BlockId exhausted) const;
   bool leads_to(BlockId from, BlockId to) const;
   BlockId forced_out(const Loop& loop, const Scope& scope) const;
+  uint32_t code_offset(BlockId block) const;
+  bool is_failed_assert(BlockId block) const;
   std::vector<BlockId> left_to(const Loop& loop, BlockId exhausted, const Scope& scope) const;
 
   // try.cpp
@@ -103,7 +105,6 @@ class Emitter {
   bool cannot_raise(BlockId block, size_t from = 0) const;
   // Whether a jump statement has left a region in front of the block (ir::Function::keeps_ends).
   bool left_by_jump(BlockId block) const;
-  bool is_empty_try(BlockId block) const;
   bool ends_clause(BlockId block) const;
   bool is_dead_end(BlockId block) const;
   BlockId skip_markers(BlockId block, const Scope& scope) const;
