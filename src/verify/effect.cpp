@@ -277,7 +277,7 @@ void Machine::finish(State& state, Point& point, const std::vector<Value>& resul
   }
   ++point.at;
   if (instr.op == Op::MakeCell) {
-    half.locals[slot(instr)] = results[0];
+    half.locals.set(values, slot(instr), results[0]);
     return;
   }
   const bytecode::StackEffect moves = bytecode::stack_effect(instr);
