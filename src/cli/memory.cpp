@@ -7,9 +7,6 @@
 // where a block lies says how large it is. Whatever is larger, and everything once the range is
 // full or if none was to be had, is malloc's.
 //
-// The kernel hands out memory page by page, at a price for each, which was two fifths of the time
-// that a large function took. So the range asks for huge pages, and so does each large block.
-//
 // Replaces functions of the standard library ([new.delete.single]), so nobody calls it by name, and
 // only the binary has it: the extension is a guest in its process.
 #include <sys/mman.h>
@@ -33,8 +30,10 @@ constexpr size_t kStep = 16;
 constexpr size_t kFine = 1024;      // up to here there is a size each kStep bytes
 constexpr size_t kLargest = 32768;  // up to here four for each doubling
 constexpr size_t kSizes = kFine / kStep + 1 + 4 * 5;
-constexpr size_t kHuge = size_t{1} << 21;  // a huge page
-constexpr size_t kKept = size_t{1} << 26;  // free memory that malloc need not give back
+// The kernel takes its price for every page that it hands out, and the lists of one step are as
+// large as those of the next: malloc keeps what is given back, but for what is larger than this.
+constexpr int kMapped = 1 << 25;
+constexpr int kKept = 1 << 28;
 
 struct Block {
   Block* next;
@@ -66,26 +65,16 @@ size_t size_at(size_t index) {
   return (size_t{kFine} << (coarse / 4)) / 4 * (5 + coarse % 4);
 }
 
-// Advice only: where there are no huge pages, there are small ones.
-void use_huge_pages([[maybe_unused]] void* start, [[maybe_unused]] size_t size) {
-#ifdef MADV_HUGEPAGE
-  madvise(start, size, MADV_HUGEPAGE);
-#endif
-}
-
 std::byte* reserve() {
 #ifdef __GLIBC__
-  // Large blocks get mappings of their own; what is between them and the range's is kept for later.
-  mallopt(M_MMAP_THRESHOLD, kHuge);
+  mallopt(M_MMAP_THRESHOLD, kMapped);
   mallopt(M_TRIM_THRESHOLD, kKept);
 #endif
-  void* found = mmap(nullptr, kRange + kHuge, PROT_READ | PROT_WRITE,
+  void* found = mmap(nullptr, kRange, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (found == MAP_FAILED) return nullptr;
-  const uintptr_t start = (reinterpret_cast<uintptr_t>(found) + kHuge - 1) / kHuge * kHuge;
-  use_huge_pages(reinterpret_cast<void*>(start), kRange);
-  range.store(start, std::memory_order_relaxed);
-  return reinterpret_cast<std::byte*>(start);
+  range.store(reinterpret_cast<uintptr_t>(found), std::memory_order_relaxed);
+  return static_cast<std::byte*>(found);
 }
 
 // A span for blocks of one size; nullptr if there is no room left.
@@ -100,15 +89,7 @@ std::byte* span_for(size_t index) {
 
 void* from_malloc(size_t size) {
   for (;;) {
-    if (size >= kHuge) {
-      void* block = nullptr;
-      if (posix_memalign(&block, kHuge, size) == 0) {
-        use_huge_pages(block, size / kHuge * kHuge);
-        return block;
-      }
-    } else if (void* block = std::malloc(size == 0 ? 1 : size)) {
-      return block;
-    }
+    if (void* block = std::malloc(size == 0 ? 1 : size)) return block;
     const std::new_handler handler = std::get_new_handler();
     if (handler == nullptr) throw std::bad_alloc();
     handler();

@@ -66,17 +66,17 @@ Result<ast::ListId> structured_body(object::Module& module, object::CodeId code,
                                     const std::vector<ast::ListId>& bodies, bool only_if_straight,
                                     bool joins_copies, const object::Facts& facts) {
   try {
-    PELLUCID_TRY(const ir::Function full, to_ir(module, code, true, facts));
-    if (only_if_straight && full.blocks.size() > 1 && !is_read_by_shape(module, code)) {
+    PELLUCID_TRY(ir::Function function, to_ir(module, code, true, facts));
+    if (only_if_straight && function.blocks.size() > 1 && !is_read_by_shape(module, code)) {
       return Error{ErrorCode::Unsupported, 0, "structure is switched off"};
     }
-    if (full.keeps_ends) {
+    if (function.keeps_ends) {
       // What is said about code that never runs is more than a first try need be able to follow.
-      const Result<ast::ListId> body = structure::recover(full, tree, bodies, joins_copies);
-      if (body.ok()) return scopes.finish_body(*body, full, facts.empty());
+      const Result<ast::ListId> body = structure::recover(function, tree, bodies, joins_copies);
+      if (body.ok()) return scopes.finish_body(*body, function, facts.empty());
       tree.restore();
+      PELLUCID_TRY(function, to_ir(module, code, false, facts));
     }
-    PELLUCID_TRY(const ir::Function function, to_ir(module, code, false, facts));
     PELLUCID_TRY(const ast::ListId body, structure::recover(function, tree, bodies, joins_copies));
     return scopes.finish_body(body, function, facts.empty());
   } catch (const InternalError& bug) {
