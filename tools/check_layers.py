@@ -44,7 +44,11 @@ FORBIDDEN_HEADERS: Dict[str, List[str]] = {
 
 # Python: the modules (by prefix) that may import torch, and what everything else may import.
 TORCH_ONLY_IN = ("pellucid.torch", "pellucid.optimization")
-TORCH_INTERNALS_ONLY_IN = ("pellucid.torch.hooks", "pellucid.torch.compat")
+TORCH_INTERNALS_ONLY_IN = (
+    "pellucid.torch.hooks",
+    "pellucid.torch.graph_hooks",
+    "pellucid.torch.compat",
+)
 TORCH_INTERNALS = ("torch._", "torch.fx._", "torch.utils._")
 THIRD_PARTY = {"rich", "jinja2", "pygments", "torch"}
 # The pure parts: they read plain data and work without torch.

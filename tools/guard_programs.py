@@ -5,6 +5,7 @@ Each is a name and a function that makes what is to be called and the calls' arg
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import sys
 from pathlib import Path
@@ -48,7 +49,6 @@ _TEXT = [
     "modernbert",
     "mpnet",
     "mpt",
-    "nezha",
     "nystromformer",
     "olmo",
     "openai-gpt",
@@ -106,12 +106,20 @@ def cases(path: Path) -> Iterator[Program]:
 
 def timm_models() -> Iterator[Program]:
     """Yield timm's own test models; none where timm is not installed."""
+    _torchvision()
     try:
         import timm
     except ImportError:
         return
     for name in timm.list_models("test_*"):
         yield f"timm/{name}", lambda name=name: _timm(name)  # type: ignore[misc]
+
+
+def _torchvision() -> None:
+    sys.path.insert(0, str(Path(__file__).resolve().parent))
+    import zoo
+
+    zoo.make_torchvision_import()
 
 
 def _timm(name: str) -> tuple[Callable[..., Any], Calls]:
@@ -126,6 +134,7 @@ def _timm(name: str) -> tuple[Callable[..., Any], Calls]:
 
 def transformers_models() -> Iterator[Program]:
     """Yield small text models of transformers; none where it is not installed."""
+    _torchvision()
     try:
         import transformers  # noqa: F401
     except ImportError:
@@ -142,6 +151,7 @@ def _transformer(name: str) -> tuple[Callable[..., Any], Calls]:
     config = AutoConfig.for_model(name)
     for key, value in _SMALL.items():
         if hasattr(config, key) and isinstance(getattr(config, key), (int, type(None))):
-            setattr(config, key, value)
+            with contextlib.suppress(AttributeError):  # some are computed from others
+                setattr(config, key, value)
     model = AutoModel.from_config(config).eval()
     return model, [(torch.randint(1, 90, (2, length)),) for length in (16, 24)]

@@ -5,9 +5,10 @@ Each model, and each of inference and training, runs in a process of its own:
 1. eager, with seeded weights and inputs;
 2. compiled without pellucid: what cannot be compiled here is told apart;
 3. compiled under `prepare_debug`: outputs, and in training the gradients, must be bit for bit those
-   of step 2; every transformed frame must be proven and run from its file; every dumped file must
-   compile;
-4. with `--depyf`, where depyf is installed: how many of the frames its decompiler reads.
+   of step 2, and so must torch's counts of frames, graph breaks and recompiles; every transformed
+   frame must be proven, run from its file, and have no statement without effect; every dumped file
+   must compile; pellucid may not warn;
+4. with `--depyf`, where depyf is installed: the same under `depyf.prepare_debug`.
 
 The results are lines of JSON, appended as they come; a second run goes on where the first stopped.
 """
@@ -15,229 +16,20 @@ The results are lines of JSON, appended as they come; a second run goes on where
 import argparse
 import collections
 import contextlib
-import copy
 import json
 import logging
 import os
 import signal
 import sys
-import tempfile
 import time
 import warnings
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Tuple
+from typing import Any, Dict, List
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 
 Record = Dict[str, Any]
-
-
-class Run(NamedTuple):
-    """What one run of a model gave."""
-
-    outputs: List[Any]
-    gradients: List[Any]
-
-
-# -- one model, in its own process -----------------------------------------------------------------
-
-
-def examine(name: str, mode: str, arguments: argparse.Namespace) -> Iterator[Record]:
-    """Yield what is found out about one model, as it is found out; the last record has it all."""
-    import torch
-    import torch._dynamo
-
-    torch.manual_seed(arguments.seed)
-    record: Record = {"model": name, "mode": mode}
-    started = time.monotonic()
-    try:
-        record["built"], run, eager = _first_that_runs(name, mode, arguments.seed)
-    except Exception as error:
-        yield {**record, "status": "not built", "why": _short(error)}
-        return
-    record["eager_s"] = round(time.monotonic() - started, 1)
-    yield {**record, "status": "eager", "why": "it did not end"}
-    started = time.monotonic()
-    try:
-        alone = run(lambda module: torch.compile(module, backend=arguments.backend))
-    except Exception as error:
-        yield {**record, "status": "not compiled", "why": _short(error)}
-        return
-    record["alone_s"] = round(time.monotonic() - started, 1)
-    record["near_eager"] = _near(eager, alone)
-    yield {**record, "status": "alone", "why": "with pellucid it did not end"}
-    torch._dynamo.reset()
-    with tempfile.TemporaryDirectory() as directory:
-        record.update(_under_pellucid(run, alone, arguments.backend, Path(directory)))
-    if arguments.depyf:
-        torch._dynamo.reset()
-        record.update(_under_depyf(run, alone, arguments.backend))
-    yield record
-
-
-def _first_that_runs(name: str, mode: str, seed: int) -> Tuple[str, Callable[..., Run], Run]:
-    import torch
-    import zoo
-
-    errors: List[str] = []
-    for built in _ways(zoo.build(name), errors):
-        module = built.module.train(mode == "training")
-        state = copy.deepcopy(module.state_dict())  # with its metadata
-
-        def run(compiled: Callable[[Any], Any], built: Any = built, state: Any = state) -> Run:
-            module = built.module
-            module.load_state_dict(state)  # a batch norm in training changes its statistics
-            module.zero_grad(set_to_none=True)
-            torch.manual_seed(seed)
-            inputs = built.inputs()
-            call = compiled(module)
-            with contextlib.nullcontext() if mode == "training" else torch.no_grad():
-                outputs = _tensors(call(*inputs.pop("", ()), **inputs))
-            if mode != "training":
-                return Run(outputs, [])
-            losses = [t.float().square().mean() for t in outputs if t.requires_grad]
-            torch.stack(losses).sum().backward()
-            found = [p.grad for p in module.parameters() if p.grad is not None]
-            return Run([t.detach() for t in outputs], found)
-
-        try:
-            eager = run(lambda module: module)
-            if eager.outputs:
-                return built.what, run, eager
-            errors.append("no tensor comes out")
-        except Exception as error:
-            errors.append(_short(error))
-    raise RuntimeError(" | ".join(errors))
-
-
-def _ways(built: Iterator[Any], errors: List[str]) -> Iterator[Any]:
-    """Yield what can be built; why there is no more joins what went wrong before."""
-    try:
-        yield from built
-    except Exception as error:
-        errors.append(_short(error))
-
-
-def _under_pellucid(run: Callable[..., Run], alone: Run, backend: str, directory: Path) -> Record:
-    import torch
-    from pellucid import prepare_debug
-    from pellucid.torch.events import Frame, Problem
-
-    started = time.monotonic()
-    try:
-        with prepare_debug(directory) as session:
-            ours = run(lambda module: torch.compile(module, backend=backend))
-    except Exception as error:
-        return {"status": "wrong", "why": f"with pellucid alone: {_short(error)}"}
-    frames = session.of(Frame)
-    bad = [
-        f"{f.place.function}: {f.verdict.reason or 'not swapped'}" for f in frames if not f.swapped
-    ]
-    invalid = [
-        complaint for complaint in map(_invalid, sorted(directory.glob("*.py"))) if complaint
-    ]
-    problems = [f"{p.where}: {p.what}" for p in session.of(Problem)]
-    outputs, gradients = _same(ours.outputs, alone.outputs), _same(ours.gradients, alone.gradients)
-    record: Record = {
-        "ours_s": round(time.monotonic() - started, 1),
-        "frames": len(frames),
-        "proven": len(frames) - len(bad),
-        "files": len(list(directory.glob("*.py"))),
-        "invalid": invalid,
-        "problems": problems,
-        "outputs_equal": outputs,
-        "gradients_equal": gradients,
-    }
-    wrong = [*["the outputs differ"][outputs:], *["the gradients differ"][gradients:]]
-    why = [*wrong, *bad, *invalid, *problems]
-    status = "wrong" if wrong else "ok" if frames and not why else "short of it"
-    return {**record, "status": status, "why": "; ".join(why)[:600]}
-
-
-def _under_depyf(run: Callable[..., Run], alone: Run, backend: str) -> Record:
-    import torch
-    from depyf.decompiler import Decompiler
-
-    counts = collections.Counter()  # type: collections.Counter[str]
-
-    with tempfile.TemporaryDirectory() as directory:
-        template = os.path.join(directory, "code_%s.py")
-
-        def hook(original: Any, transformed: Any) -> Any:
-            counts["frames"] += 1
-            try:
-                made = Decompiler.decompile_and_compile_like(
-                    transformed, original, filepath_template=template
-                )
-            except Exception:
-                return None
-            counts["read"] += 1
-            return made
-
-        handle = torch._dynamo.convert_frame.register_bytecode_hook(hook)
-        try:
-            theirs = run(lambda module: torch.compile(module, backend=backend))
-            equal = _same(theirs.outputs, alone.outputs)
-            equal = equal and _same(theirs.gradients, alone.gradients)
-        except Exception:
-            equal = False
-        finally:
-            handle.remove()
-    return {"depyf": f"{counts['read']}/{counts['frames']}", "depyf_equal": equal}
-
-
-def _tensors(value: Any) -> List[Any]:
-    import torch
-
-    found, pending = [], [value]
-    while pending:
-        item = pending.pop()
-        if isinstance(item, torch.Tensor):
-            found.append(item)
-        elif hasattr(item, "to_tuple"):
-            pending.extend(reversed(item.to_tuple()))
-        elif isinstance(item, dict):
-            pending.extend(reversed(list(item.values())))
-        elif isinstance(item, (list, tuple)):
-            pending.extend(reversed(item))
-    return found
-
-
-def _same(ours: List[Any], theirs: List[Any]) -> bool:
-    """Whether tensors are bit for bit the same, not-a-numbers included."""
-    import torch
-
-    return len(ours) == len(theirs) and all(
-        a.dtype == b.dtype
-        and a.shape == b.shape
-        and bool(torch.equal(torch.nan_to_num(a), torch.nan_to_num(b)))
-        and bool(torch.equal(a != a, b != b))
-        for a, b in zip(ours, theirs)
-    )
-
-
-def _near(ours: Run, theirs: Run) -> bool:
-    import torch
-
-    pairs = list(zip([*ours.outputs, *ours.gradients], [*theirs.outputs, *theirs.gradients]))
-    return all(torch.allclose(a, b, 2e-3, 2e-3, equal_nan=True) for a, b in pairs)
-
-
-def _invalid(path: Path) -> str:
-    try:
-        compile(path.read_text(encoding="utf-8"), str(path), "exec", dont_inherit=True)
-    except (SyntaxError, ValueError) as error:
-        return f"{path.name}: {error}"
-    return ""
-
-
-def _short(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0] if lines else ''}"[:300]
-
-
-# -- many models -----------------------------------------------------------------------------------
 
 
 def in_process(name: str, mode: str, arguments: argparse.Namespace) -> Record:
@@ -250,10 +42,12 @@ def in_process(name: str, mode: str, arguments: argparse.Namespace) -> Record:
         for number in range(3):
             os.dup2(null, number)
         try:
+            from model_run import examine  # not before torch: --report needs none
+
             for record in examine(name, mode, arguments):
                 os.write(writer, json.dumps(record).encode() + b"\n")
         except BaseException as error:
-            record = {"model": name, "mode": mode, "status": "harness", "why": _short(error)}
+            record = {"model": name, "mode": mode, "status": "harness", "why": repr(error)[:300]}
             os.write(writer, json.dumps(record).encode() + b"\n")
         os._exit(0)
     os.close(writer)
@@ -293,7 +87,17 @@ def table(records: List[Record]) -> str:
         if theirs:
             full = sum(len({*r["depyf"].split("/")}) == 1 and r["depyf_equal"] for r in theirs)
             wrong = sum(not r["depyf_equal"] for r in theirs)
-            lines.append(f"  depyf: every frame read and equal {full}/{len(theirs)}, wrong {wrong}")
+            frames = [sum(int(r["depyf"].split("/")[k]) for r in theirs) for k in (0, 1)]
+            invalid = [
+                sum(int(r.get("depyf_invalid", "0/0").split("/")[k]) for r in theirs)
+                for k in (0, 1)
+            ]
+            lines.append(
+                f"  depyf: every frame read and equal {full}/{len(theirs)}, wrong {wrong}; frames "
+                f"{frames[0]}/{frames[1]}, files that do not compile {invalid[0]}/{invalid[1]}"
+            )
+            reasons = collections.Counter(r["depyf_why"] for r in theirs if r.get("depyf_why"))
+            lines += [f"    {count} {why}" for why, count in reasons.most_common()]
     times = sorted(
         r["ours_s"] / r["alone_s"] for r in records if r.get("alone_s", 0) >= 1 and "ours_s" in r
     )
@@ -335,6 +139,7 @@ def main() -> int:
 
 
 def _run_all(arguments: argparse.Namespace, done: List[Record]) -> None:
+    sys.path.insert(0, str(Path(__file__).resolve().parent))
     _quiet()
     known = {(record["model"], record["mode"]) for record in done}
     names = list(arguments.names)
@@ -368,22 +173,27 @@ def _quiet() -> None:
     logging.disable(logging.CRITICAL)
     import torch
     import torch._dynamo
+    import zoo
 
     torch.set_num_threads(1)
-    if torch.version.cuda is None:
-        # PyPI's torchvision looks for two operators of its CUDA library, which a CPU build of torch
-        # cannot load; nothing here calls them.
-        global _operators
-        _operators = torch.library.Library("torchvision", "DEF")
-        for name in ("nms", "qnms"):
-            _operators.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-    for module in ("timm", "torchvision", "transformers", "transformers.models.auto.modeling_auto"):
+    zoo.make_torchvision_import()
+    for module in _USED:
         with contextlib.suppress(ImportError):
             __import__(module)
-    sys.path.insert(0, str(Path(__file__).resolve().parent))
+    torch.compile(torch.sin, backend="eager")(torch.ones(2))  # which imports the rest of Dynamo
+    torch._dynamo.reset()
 
 
-_operators: Any = None
+_USED = (
+    "depyf",
+    "timm",
+    "torchvision",
+    "transformers",
+    "transformers.models.auto.modeling_auto",
+    "pellucid.torch.capture",
+    "model_run",
+)
+
 
 if __name__ == "__main__":
     sys.exit(main())

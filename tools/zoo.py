@@ -7,10 +7,10 @@ model of timm). Nothing is downloaded.
 
 import inspect
 import random
-import re
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Tuple
 
 import torch
+from zoo_bench import SMALL
 
 Inputs = Callable[[], Dict[str, Any]]
 
@@ -80,7 +80,17 @@ TORCHVISION = {
     "vgg16",
 }
 # What says in the name of a model of timm that it is small, the best first.
-_SMALL = "nano atto femto pico xxs xxtiny xtiny tiny micro mini small lite _s0 _b0 _xs 18 26"
+_SMALL = """test_ nano atto femto pico xxs xxtiny xtiny tiny micro mini small lite _s0 _b0 _t0 _xs
+    s16 121 _t$ _s$ _m$ 18 26"""
+# Families whose smallest member is large: fewer layers of it.
+_FEWER = {
+    "beit_base_patch16_224": "depth=3",
+    "deepseek_vit_412m": "depth=2",
+    "gemma4_vit_167m": "depth=2",
+    "naflexvit_base_patch16_gap": "depth=3",
+    "qwen3_vit_88m": "depth=2",
+    "samvit_base_patch16": "depth=3,img_size=256",
+}
 
 # Attributes of a transformers configuration that say how large a model is, by the size wanted.
 _DEPTHS = """num_hidden_layers n_layer n_layers num_layers encoder_layers decoder_layers depth
@@ -101,6 +111,22 @@ _SIZES = {
 SIZES = {name: size for size, listed in _SIZES.items() for name in listed.split()}
 
 
+def make_torchvision_import() -> None:
+    """Let PyPI's torchvision be imported beside a build of torch for the processor alone.
+
+    It looks for two operators of its CUDA library, which such a torch cannot load; nothing here
+    calls them.
+    """
+    if torch.version.cuda is None and not _OPERATORS:
+        _OPERATORS.append(torch.library.Library("torchvision", "DEF"))
+        for name in ("nms", "qnms"):
+            declared = f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
+            _OPERATORS[0].define(declared)
+
+
+_OPERATORS: List[Any] = []  # they go when this does
+
+
 def build(name: str) -> Iterator[Built]:
     """Yield the ways to build a model, the smallest first; the caller takes the first that runs.
 
@@ -108,9 +134,12 @@ def build(name: str) -> Iterator[Built]:
     """
     suite, _, short = name.partition("/")
     if suite == "family":
-        yield from _timm(short)
+        yield from _timm(f"{short}:{_FEWER.get(short, '')}")
     elif suite == "transformers":
         yield from _architecture(short)
+    elif suite == "torchbench" and short in SMALL:
+        small = SMALL[short]
+        yield Built(f"{small.what}, after its paper", small.make(), lambda: {"": small.arguments()})
     elif short in TORCHVISION:
         yield _torchvision(short)
     elif suite == "timm" or short in TIMM:
@@ -118,7 +147,7 @@ def build(name: str) -> Iterator[Built]:
     elif suite == "huggingface" or short in HUGGINGFACE:
         yield from _transformers(_class(HUGGINGFACE.get(short, short)))
     else:
-        raise Missing("its program is part of TorchBench, which no package index has")
+        raise Missing(f"there is nothing that {name} stands for")
 
 
 def names(which: str, seed: int) -> List[str]:
@@ -139,20 +168,20 @@ def names(which: str, seed: int) -> List[str]:
 
 
 def _families() -> List[str]:
-    import timm
+    """The smallest model of each of timm's modules, as far as names tell.
 
-    families: Dict[str, List[str]] = {}
-    for name in timm.list_models():
-        found = re.match(r"[a-z]+(?:\d+[a-z]+)*", name)
-        families.setdefault(found[0] if found else name, []).append(name)
+    A word that ends in a dollar sign is one that the name ends in.
+    """
+    import timm
 
     words = _SMALL.split()
 
     def size(name: str) -> Tuple[int, int, str]:
-        ranks = [rank for rank, word in enumerate(words) if word in name]
+        ranks = [rank for rank, word in enumerate(words) if word in f"{name}$"]
         return min(ranks, default=len(words)), len(name), name
 
-    return [min(models, key=size) for models in families.values()]
+    families = [timm.list_models(module=module) for module in timm.list_modules()]
+    return [min(models, key=size) for models in families if models]
 
 
 def _timm(name: str) -> Iterator[Built]:

@@ -132,8 +132,10 @@ bool has_conditional_set(const object::Module& module, CodeId code) {
 Statements dead_code(ast::Tree& tree, const Symbols& symbols) {
   Statements dead;
   const auto name = [&](Symbol symbol) { return tree.add(ast::Name{symbol}); };
-  for (const Symbol symbol : symbols.unbound_locals) {
-    dead.push_back(tree.add(ast::Assign{tree.list({name(symbol)}), none_node(tree, {})}));
+  for (const auto* unbound : {&symbols.unbound_locals, &symbols.unbound_cells}) {
+    for (const Symbol symbol : *unbound) {
+      dead.push_back(tree.add(ast::Assign{tree.list({name(symbol)}), none_node(tree, {})}));
+    }
   }
   for (const Symbol symbol : symbols.unused_free) dead.push_back(tree.add(ast::Expr{name(symbol)}));
   for (const Symbol symbol : symbols.unused_cells) {
@@ -251,6 +253,7 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
     for (const Symbol name : undeclared_nonlocals_[function.code]) {
       // A comprehension in this body binds it.
       std::erase(symbols.unbound_locals, name);
+      std::erase(symbols.unbound_cells, name);
       if (std::find(free.begin(), free.end(), name) != free.end()) symbols.declare_nonlocal(name);
     }
   }
@@ -273,6 +276,7 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
   if (!mentions_unused) {
     symbols.unused_free.clear();
     symbols.unused_cells.clear();
+    symbols.unbound_cells.clear();
   }
   Statements dead = dead_code(tree_, symbols);
   if (symbols.sets_up_annotations && !fold_annotations(tree_, statements, function.code)) {

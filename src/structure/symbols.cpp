@@ -192,9 +192,9 @@ Symbols symbols_of(const object::Module& module, const ir::Function& function, S
         symbols.unbound_locals.push_back(name);
     }
     for (const Symbol name : code.cellvars) {
-      if (!bound.contains(name) && can_be_mentioned(module.text(name))) {
-        symbols.unbound_locals.push_back(name);
-      }
+      if (bound.contains(name) || !can_be_mentioned(module.text(name))) continue;
+      const bool is_mentioned = uses.cell_mentions.contains(name);
+      (is_mentioned ? symbols.unbound_locals : symbols.unbound_cells).push_back(name);
     }
     const bool is_generator = (code.flags & (object::kGenerator | object::kAsyncGenerator)) != 0;
     symbols.lacks_yield = is_generator && !uses.yields;

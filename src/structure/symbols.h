@@ -17,6 +17,7 @@ struct Symbols {
   std::vector<Symbol> unbound_locals;  // local, though nothing that is left binds them
   std::vector<Symbol> unused_free;     // free, though nothing that is left mentions them
   std::vector<Symbol> unused_cells;    // cells, though nothing that is left captures them
+  std::vector<Symbol> unbound_cells;   // of these, what nothing that is left even mentions
   bool lacks_yield = false;            // a generator, though nothing that is left yields
   bool sets_up_annotations = false;
   bool lacks_class_dict = false;  // a class with the cell of its dict, though nothing left asks it

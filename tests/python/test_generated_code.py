@@ -212,3 +212,14 @@ def test_nothing_is_held_longer_than_by_the_code(body):
 def test_facts_of_an_unknown_kind_are_refused():
     with pytest.raises(ValueError, match="no facts of this kind: tmp"):
         _core.decompile_code(code_of("return a"), facts={"tmp": []})
+
+
+def test_a_cell_that_nothing_mentions_is_not_in_the_text():
+    # As Dynamo leaves it when it has inlined the comprehension that captured the name.
+    plain = code_of("tmp_1 = graph(a)\nreturn tmp_1[0]")
+    cells = code_of("x = b\nreturn (lambda: x)").co_cellvars
+    code = plain.replace(co_cellvars=cells)
+    found = decompile_ex(code, facts=FACTS)
+    assert found.verdict.status == "equivalent", found.verdict.reason
+    assert found.source.strip().split("\n") == ["def f(a, b):", "    return graph(a)[0]"]
+    assert found.compile().co_cellvars == ("x",)

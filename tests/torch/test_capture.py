@@ -57,7 +57,7 @@ def test_exception_of_ours_never_reaches_the_program(several, torch, tmp_path, m
     def broken(*_):
         raise RuntimeError("broken at 0x7f0011223344")
 
-    monkeypatch.setattr("pellucid.torch.capture.rewrite", broken)
+    monkeypatch.setattr("pellucid.torch.frames.rewrite", broken)
     with pytest.warns(RuntimeWarning, match="broken at") as caught, prepare_debug(
         tmp_path
     ) as session:
@@ -74,7 +74,7 @@ def test_unproven_code_does_not_run_and_the_file_says_so(several, torch, tmp_pat
             code, "def plain(x):\n    return 3", Verdict("unproven", "a test")
         )
 
-    monkeypatch.setattr("pellucid.torch.capture.rewrite", unproven)
+    monkeypatch.setattr("pellucid.torch.frames.rewrite", unproven)
     with prepare_debug(tmp_path) as session:
         result = torch.compile(several.plain, backend="eager")(torch.zeros(2))
     assert result.tolist() == [1.0, 1.0]

@@ -13,7 +13,7 @@ from pellucid.torch.full_code import _signature, full_code_text
 from pellucid.torch.rewrite import disassembly, same_instructions
 from pellucid.torch.session import write_atomic
 from pellucid.torch.trace import UNREADABLE, Listeners, TraceHandler, parse_trace
-from pellucid.torch.user_lines import annotate
+from pellucid.torch.user_lines import annotate, resumed_line
 
 MODULES = [
     "closures",
@@ -126,6 +126,26 @@ def test_graph_break_title():
     text = "Graph break in user code at a.py:6\nGraph Break Reason: Data-dependent branching\n"
     stop = Break(CompileKey("0/0"), text)
     assert stop.title == "Data-dependent branching — Graph break in user code at a.py:6"
+
+
+def test_graph_break_that_came_of_another_one_is_named_by_it():
+    text = (
+        "Graph break in user code at a.py:6\n"
+        "Graph Break Reason: Skipping the function. Graph break encountered:\n\n"
+        "Failed to trace builtin operator\n  Explanation: none\n\n"
+        "Traceback (most recent call last):\n  File 'torch/x.py', line 1\n"
+    )
+    stop = Break(CompileKey("0/0"), text)
+    assert stop.title.startswith("Failed to trace builtin operator — ")
+    assert stop.explanation.endswith("Explanation: none"), "torch's own frames are left out"
+
+
+def test_resume_function_goes_on_where_its_prologue_leads():
+    # What Dynamo puts in front of the original's code: a jump over the part that ran before.
+    lines = ["def original(x):", "  if x:", "    x = 1", "  else:", "    x = 2", "  return x"]
+    space = {}
+    exec("\n".join(lines), space)
+    assert resumed_line(space["original"].__code__) == 6
 
 
 def test_atomic_write_leaves_no_part_behind(tmp_path):

@@ -10,47 +10,22 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import json
 import multiprocessing.util
 import os
 import threading
-from dataclasses import replace
 from types import CodeType
-from typing import Any, Callable, Iterable
+from typing import Any, Callable
 
-from . import facts, graph_files, guard_objects, guard_state, guards, hooks
+from . import graph_files, graph_hooks, guard_state, hooks
 from .directories import child_number
-from .dump import (
-    graph_name,
-    graph_text,
-    kernel_name,
-    kernel_text,
-    named_class,
-    transformed_name,
-    transformed_text,
-)
-from .events import (
-    Break,
-    CacheEntry,
-    CompileKey,
-    Frame,
-    Graph,
-    KernelFile,
-    Place,
-    Recompile,
-    Started,
-)
-from .full_code import full_code_name, full_code_text
-from .full_code_names import bindings
-from .fx_meta import describe
-from .graph_needs import needs_of_text
-from .index import index_text
-from .names import identifier
-from .rewrite import Rewriting, rewrite
-from .session import INDEX, RECORD, TIMES, Session
-from .stages import kernels, program_stage, sent_twice, stage_named, stage_of
-from .trace import OURS, UNREADABLE, TraceRecord
-from .user_lines import annotate
+from .dump import named_class
+from .events import Break, Frame, Graph
+from .frames import add_compiled_before, write_frame
+from .records import on_record, write_graph
+from .session import Session
+from .stages import sent_twice, stage_named
+from .summary import refresh_caches, write_summary
+from .trace import TraceRecord
 
 
 class Capture:
@@ -81,7 +56,7 @@ class Capture:
                 self._remove = [
                     hooks.add_bytecode_hook(self._on_bytecode),
                     hooks.add_trace_handler(self._on_trace),
-                    hooks.add_formatted_graphs(self._on_formatted),
+                    graph_hooks.add_formatted_graphs(self._on_formatted),
                 ]
 
     def close(self, session: Session) -> bool:
@@ -158,7 +133,7 @@ class Capture:
             compile_id = hooks.current_compile_id()
             for session in sessions:
                 with session.guard(f"dumping {original.co_name}"):
-                    code = _frame(session, compile_id, original, transformed, session is inner)
+                    code = write_frame(session, compile_id, original, transformed, session is inner)
                     replacement = code if session is inner else replacement
                 with session.guard(f"running the graphs of {original.co_name}"):
                     session.settle(session.key(compile_id))
@@ -194,167 +169,16 @@ class Capture:
         file = None
         try:
             with sessions[-1].guard(f"formatting the graph {stage}"):
-                text = named_class(hooks.readable(graph))
+                text = named_class(graph_hooks.readable(graph))
                 for session in sessions:
                     key = session.key(hooks.current_compile_id())
-                    file = _graph(session, key, stage, graph, text, False).file
+                    file = write_graph(session, key, stage, graph, text, False).file
         finally:
             self._busy.now = False
         return file
 
 
 CAPTURE = Capture()
-
-
-# -- transformed frames ----------------------------------------------------------------------------
-
-
-def _frame(
-    session: Session,
-    compile_id: str | None,
-    original: CodeType,
-    transformed: CodeType,
-    swap: bool,
-) -> CodeType | None:
-    """Write one transformed version; return the code that may run in its place."""
-    function, place = session.function(original), _place_of(original)
-    key = session.key(compile_id)
-    rewriting = rewrite(transformed, key.slug, original, hooks.resume_parameters(original))
-    name = session.claim(transformed_name(key, original.co_name), (key, function))
-    replacement, running = None, ""
-    if not swap:
-        running = "a capture inside this one has the file that runs"
-    elif rewriting.source is None:
-        running = "there is no source"
-    elif not rewriting.verdict.proven:
-        running = "nothing runs in place of Dynamo's code without proof"
-    graphs = [g.text for g in session.of(Graph) if g.key == key and g.stage == "captured"]
-    if rewriting.source is not None:
-        rewriting = replace(rewriting, source=annotate(rewriting.source, original, graphs))
-    text = _text(session, key, place, rewriting, running)
-    if not running:
-        try:
-            replacement = rewriting.compile(text, str(session.path(name)))
-        except Exception as error:
-            running = f"{type(error).__name__}: {error}"
-            text = _text(session, key, place, rewriting, running)
-    session.write(name, text)
-    if swap:  # once, however many captures are open
-        with session.guard(f"sending {name} to torch's trace"):
-            hooks.send_artifact(name.rpartition(".")[0].strip("_"), text)
-    frame = Frame(
-        key=key,
-        function=function,
-        place=place,
-        source=rewriting.source,
-        verdict=rewriting.verdict,
-        file=name,
-        swapped=replacement is not None,
-    )
-    session.record(frame)
-    return replacement
-
-
-def _text(
-    session: Session, key: CompileKey, place: Place, rewriting: Rewriting, running: str
-) -> str:
-    breaks = [event for event in session.of(Break) if event.key == key]
-    return transformed_text(key, place, rewriting, breaks, running, session.show_bytecode)
-
-
-# -- the structured trace --------------------------------------------------------------------------
-
-
-def on_record(session: Session, record: TraceRecord, runs: bool) -> tuple[Graph, str] | None:
-    """Make events, and graph files, of one record of the structured trace.
-
-    Where several captures are open, ``runs`` is true for the one whose files are to run.  Returns a
-    program of Inductor's with the path of its own file, from which torch will load it.
-    """
-    kind, payload = record.kind, record.payload
-    if kind == UNREADABLE:
-        session.problem("an event of torch's trace", str(record.data))
-        return None
-    if kind.startswith(f"artifact:{OURS}"):
-        return None
-    if kind == "dynamo_start":
-        session.record(Started(session.start(record.compile_id), _place(record.data)))
-        return None
-    key = session.key(record.compile_id)
-    if kind == "inductor_output_code" and payload is not None:
-        program = _graph(session, key, program_stage(payload), None, payload, runs)
-        _kernels(session, program)
-        path = record.data.get("file_path") if isinstance(record.data, dict) else None
-        return None if path is None or not runs else (program, str(path))
-    stage = stage_of(kind, payload, hooks.direction() if "post_grad" in kind else "")
-    if stage is not None and payload is not None:
-        module = hooks.emitted_graph(kind)
-        _graph(session, key, stage, module, named_class(payload), runs)
-    elif kind == "artifact:dynamo_graph_break_reason" and payload is not None:
-        event = Break(key, payload)
-        if event not in session.of(Break):  # an attempt that starts over breaks at the same place
-            session.record(event)
-    elif kind == "artifact:recompile_reasons":
-        session.record(Recompile(key, _reasons(payload)))
-    elif facts.take(session, key, record) and kind == "compilation_metrics":
-        session.settle(key)  # a compile that failed makes no frame
-        if session.is_fork and not child_number():
-            write_summary(session)  # such a process may leave without running anything at its end
-    return None
-
-
-def _kernels(session: Session, program: Graph) -> None:
-    for kernel in kernels(program.text):
-        name = kernel_name(program.file, kernel.name, kernel.suffix)
-        session.write(name, kernel_text(program.file, kernel.text, kernel.suffix))
-        session.record(KernelFile(program.key, kernel.name, program.file, name))
-
-
-def _graph(
-    session: Session, key: CompileKey, stage: str, module: Any | None, text: str, runs: bool
-) -> Graph:
-    # Several graphs of one stage in one compile are told apart by a number; torch starting an
-    # attempt over makes the same graph again, which replaces the first.
-    name = graph_name(key, stage)
-    if stage != "captured":
-        name = session.claim(name, (key, stage, text))
-    needs = None
-    with session.guard(f"describing the inputs of {name}"):
-        needs = needs_of_text(text, _sizes(session, key)) if module is None else describe(module)
-    event = Graph(key, stage, name, text, needs)
-    session.write(name, graph_text(event))
-    session.record(event)
-    if module is not None and runs:
-        graph_files.follow(session, event, module)
-    return event
-
-
-def _sizes(session: Session, key: CompileKey) -> dict[str, int]:
-    """The numbers for which a compile's symbolic sizes stood, from the graph that Dynamo made."""
-    graphs = [g.needs for g in session.of(Graph) if g.key == key and g.needs is not None]
-    values = [value for graph in graphs for value in graph.inputs if value.literal.isdigit()]
-    return {value.symbol: int(value.literal) for value in values if value.symbol}
-
-
-def _place_of(code: CodeType) -> Place:
-    return Place(code.co_filename, code.co_firstlineno, code.co_name)
-
-
-def _place(data: Any) -> Place | None:
-    stack = data.get("stack") if isinstance(data, dict) else None
-    if not stack:
-        return None
-    top = stack[-1]
-    file = hooks.interned(top.get("filename"))
-    return Place(file or "?", int(top.get("line") or 0), str(top.get("name") or ""))
-
-
-def _reasons(payload: str | None) -> tuple[str, ...]:
-    try:
-        reasons = json.loads(payload or "[]")
-    except ValueError:
-        reasons = [payload]
-    return tuple(map(str, reasons)) if isinstance(reasons, list) else (str(reasons),)
 
 
 # -- the end of a capture --------------------------------------------------------------------------
@@ -388,122 +212,3 @@ def _say_if_breaks_have_no_reason(session: Session) -> None:
         session.problem(
             "this torch", f"frames with a graph break: {len(broken)}; its trace does not say why"
         )
-
-
-def refresh_caches(session: Session) -> None:
-    """Read the cache entries of everything captured, with their guards."""
-    for function, code in session.functions():
-        if code is None:
-            continue
-        with session.guard(f"reading the guards of {code.co_name}"):
-            entries = _entries(session, function, code)
-            if entries:
-                session.set_cache(function, entries)
-
-
-def _entries(session: Session, function: int, code: CodeType) -> list[CacheEntry]:
-    # After a reset the same id means another compile; the newest one holds the cache entry.
-    frames = [frame for frame in session.of(Frame) if frame.function == function]
-    newest = {frame.key.id: frame.key for frame in frames}
-    # Before torch 2.6 an entry does not tell its id; the file that its code runs from does.
-    by_file = {str(session.path(frame.file)): frame.key for frame in frames}
-    result = []
-    for raw in hooks.cache_entries(code):
-        key = newest.get(raw.compile_id) or by_file.get(raw.code.co_filename)
-        key = key or CompileKey(raw.compile_id)
-        if raw.guard_manager is None:
-            result.append(CacheEntry(key, ()))
-            continue
-        names = guard_state.names()
-        made = guards.translate(raw.guard_manager, key.slug, names, guard_state.type_name)
-        kept = made.kept.runs(raw.code, code)
-        result.append(CacheEntry(key, made.guards, made.body, kept))
-    return result
-
-
-def add_compiled_before(session: Session) -> None:
-    """Show what was compiled before the capture began, from torch's cache entries."""
-    for code in hooks.compiled_before():
-        if session.number(code) is not None:
-            continue
-        for raw in hooks.cache_entries(code):
-            with session.guard(f"dumping {code.co_name}, compiled before the capture"):
-                _compiled_before(session, code, raw)
-
-
-def _compiled_before(session: Session, code: CodeType, raw: hooks.RawEntry) -> None:
-    key, place, function = CompileKey(raw.compile_id), _place_of(code), session.function(code)
-    rewriting = rewrite(raw.code, key.slug, code, hooks.resume_parameters(code))
-    name = session.claim(transformed_name(key, code.co_name), (key, function))
-    why = "it was compiled before the capture began, and is shown only"
-    session.write(name, _text(session, key, place, rewriting, why))
-    frame = Frame(
-        key=key,
-        function=function,
-        place=place,
-        source=rewriting.source,
-        verdict=rewriting.verdict,
-        file=name,
-        swapped=False,
-        before=True,
-    )
-    session.record(frame)
-
-
-def _full_code_names(session: Session) -> dict[int, str]:
-    """The file of each function that was compiled."""
-    names: dict[int, str] = {}
-    for frame in session.of(Frame):
-        if frame.function not in names:
-            wanted = full_code_name(frame.key.frame, frame.place.function)
-            names[frame.function] = session.claim(wanted, frame.function)
-    return names
-
-
-def _binder(
-    session: Session, entries: list[CacheEntry], files: dict[int, str]
-) -> Callable[[Iterable[str]], list[str]]:
-    """How the full code of a function with these entries binds the global names that it uses."""
-    values: dict[str, Any] = {}
-    for entry in entries:
-        values.update(() if entry.kept is None else entry.kept.named(entry.key.slug))
-    captured = {g.key: g.file for g in session.of(Graph) if g.stage == "captured"}
-    graphs = {f"__compiled_fn_{key.slug}": file for key, file in captured.items()}
-
-    def find_file(code: CodeType) -> tuple[str, str] | None:
-        number = session.number(code)
-        file = None if number is None else files.get(number)
-        return None if file is None else (file, identifier(code.co_name))
-
-    return lambda names: bindings(names, values, graphs, find_file)
-
-
-def write_summary(session: Session) -> None:
-    """Write full code, index and record: what is known only at the end."""
-    full: dict[str, list[Frame]] = {}
-    names = _full_code_names(session)
-    for function, code in session.functions():
-        versions = [frame for frame in session.of(Frame) if frame.function == function]
-        if not versions:
-            continue
-        place = versions[0].place
-        with session.guard(f"writing the full code of {place.function}"):
-            keys = {frame.key for frame in versions}
-            recompiles = [event for event in session.of(Recompile) if event.key in keys]
-            name = names[function]
-            by_key = {frame.key: frame for frame in versions}
-            entries = session.cache(function)
-            bind = _binder(session, entries, names)
-            session.write(name, full_code_text(place, code, entries, by_key, recompiles, bind))
-            for entry in entries:
-                guard_objects.register(str(session.path(name)), entry.key.slug, entry.kept)
-            full[name] = versions
-    with session.guard("reading versions and configuration"):
-        session.versions = hooks.versions()
-        session.configuration = hooks.changed_configuration()
-    with session.guard("writing the index"):
-        session.write(INDEX, index_text(session, full))
-    with session.guard("writing the times"):
-        session.write(TIMES, session.times_json())
-    with session.guard("writing the record"):
-        session.write(RECORD, session.to_json())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from typing import Any
+from typing import Any, Collection
 
 from rich.console import Console
 from rich.markup import escape
@@ -22,6 +22,8 @@ from .session import INDEX, Session
 
 _STEPS = ((2, 8), (2, 12))
 """Batch size and sequence length of each step."""
+_HANDED_OVER = ("captured", "joint", "forward", "backward", "inference")
+"""The graphs that Dynamo, AOTAutograd and Inductor hand to one another."""
 
 
 def main(directory: str) -> int:
@@ -101,19 +103,27 @@ def _short(place: Place | None) -> str:
     return "?" if place is None else f"{os.path.basename(place.file)}:{place.line}"
 
 
+def _stages(stages: Collection[str]) -> str:
+    """Name what hands over from one part of the compiler to the next; count what lies between."""
+    named = [s for s in stages if s in _HANDED_OVER or s.startswith("inductor")]
+    between = len(stages) - len(named)
+    more = [f"{between} between these"] if between else []
+    return ", ".join([stage.replace("_", " ") for stage in named] + more)
+
+
 def _summarise(console: Console, session: Session) -> None:
     frames, graphs = session.of(Frame), {graph.file: graph for graph in session.of(Graph)}
     table = Table(title="What torch.compile made", title_justify="left", title_style="bold")
     for title in ("compile", "function", "verdict", "runs", "graphs"):
         table.add_column(title)
     for frame in frames:
-        stages = [g.stage.replace("_", " ") for g in graphs.values() if g.key == frame.key]
+        stages = dict.fromkeys(g.stage for g in graphs.values() if g.key == frame.key)
         table.add_row(
             str(frame.key),
             f"{escape(label(frame.place.function))}\n[dim]{_short(frame.place)}[/]",
             f"[{'green' if frame.verdict.proven else 'yellow'}]{frame.verdict.status}[/]",
             "its file" if frame.swapped else "Dynamo's code",
-            ", ".join(dict.fromkeys(stages)),
+            _stages(stages),
         )
     console.print(table)
     runs = len(session.running_graphs())

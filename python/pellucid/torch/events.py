@@ -6,11 +6,16 @@ keeps them, :mod:`~pellucid.torch.dump` turns them into files.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
 from .graph_needs import Needs
 from .names import frame_part, slug
+
+_TRACEBACK_OF_TORCH = re.compile(
+    r"^(?:NoneType: None|Traceback \(most recent call last\):)$", re.MULTILINE
+)
 
 # Marks what a file of the dump holds already, so that the record need not repeat it.
 IN_FILE: dict[str, Any] = {"in_file": True}
@@ -119,10 +124,26 @@ class Break:
 
     @property
     def title(self) -> str:
+        """The reason and the place in one line."""
         lines = [line.strip() for line in self.text.splitlines() if line.strip()]
-        reason = next((x for x in lines if x.startswith("Graph Break Reason:")), "")
         where = next((x for x in lines if x.startswith("Graph break in user code at")), "")
-        return reason.partition(":")[2].strip() + (f" — {where}" if reason and where else where)
+        reason = ""
+        for line, following in zip(lines, [*lines[1:], ""]):
+            if line.startswith("Graph Break Reason:"):
+                reason = line.partition(":")[2].strip()
+                # torch may have come to this break from another one, which it names below.
+                reason = following if reason.endswith(":") else reason
+                break
+        return reason + (f" — {where}" if reason and where else where)
+
+    @property
+    def explanation(self) -> str:
+        """What torch says to the user: its text without the tracebacks of its own code.
+
+        >>> Break(CompileKey("0/0"), "Graph break\\n\\nNoneType: None\\n").explanation
+        'Graph break'
+        """
+        return _TRACEBACK_OF_TORCH.split(self.text, maxsplit=1)[0].strip()
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any, Iterator
 
 import torch
 
-from . import hooks
+from . import graph_hooks
 from .graph_modules import ModulePath
 from .graph_needs import Needs, Tensor, Value
 from .names import scrub
@@ -63,7 +63,7 @@ def _value(name: str, value: Any) -> Value:
     if value is None or isinstance(value, (bool, int, float, complex, str)):
         return Value(name, literal=_literal(value))
     if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
-        hint = hooks.size_hint(value)
+        hint = graph_hooks.size_hint(value)
         if hint is None:
             return Value(name, lacking="its value is known only when the program runs")
         return Value(name, literal=_literal(hint), symbol=str(value))
@@ -80,13 +80,13 @@ def _literal(value: Any) -> str:
 def _tensor(name: str, value: torch.Tensor, with_values: bool = False) -> Value:
     if value.layout is not torch.strided:
         return Value(name, lacking=f"its layout is {value.layout}")
-    shape = [hooks.size_hint(size) for size in value.shape]
-    stride = [hooks.size_hint(step) for step in value.stride()]
+    shape = [graph_hooks.size_hint(size) for size in value.shape]
+    stride = [graph_hooks.size_hint(step) for step in value.stride()]
     if any(size is None for size in (*shape, *stride)):
         return Value(name, lacking="its size is known only when the program runs")
     values = ""
     if with_values and value.numel() <= _LITERAL_CONSTANT:
-        text = repr(hooks.elements(value))
+        text = repr(graph_hooks.elements(value))
         values = "" if "nan" in text or "inf" in text or text == "None" else text
     tensor = Tensor(
         shape=tuple(map(int, shape)),  # type: ignore[arg-type]

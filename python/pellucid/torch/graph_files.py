@@ -16,7 +16,7 @@ from dataclasses import replace
 from types import CodeType
 from typing import Any
 
-from . import hooks
+from . import graph_hooks, hooks
 from .dump import graph_text, named_class
 from .events import Graph, GraphRun
 from .rewrite import same_instructions
@@ -57,12 +57,12 @@ def follow(session: Session, event: Graph, graph: Any) -> None:
 
     # AOTAutograd compiles a copy of the backward graph; copies of others are for torch's own use.
     copies = event.stage == "backward"
-    if not hooks.after_recompile(graph, generated, copies):
+    if not graph_hooks.after_recompile(graph, generated, copies):
         session.record(GraphRun(event.file, False, "the graph has no class of its own"))
 
 
 def _swap(session: Session, event: Graph, module: Any) -> GraphRun:
-    function = hooks.forward_function(module)
+    function = graph_hooks.forward_function(module)
     if function is None:
         return GraphRun(event.file, False, "torch has not generated its code")
     # What was printed while Dynamo worked has the user's lines, which torch drops later.  A backend
@@ -70,7 +70,7 @@ def _swap(session: Session, event: Graph, module: Any) -> GraphRun:
     # graph that has changed otherwise is another one, which the backend made for itself.
     bodies = [event.text]
     if function.__code__.co_varnames[1:2] == ("args_list",):
-        bodies += [named_class(hooks.readable(module)), str(module.code)]
+        bodies += [named_class(graph_hooks.readable(module)), str(module.code)]
     path = session.path(event.file)
     for body in bodies:
         text = graph_text(replace(event, text=body), runs=True)
@@ -95,7 +95,7 @@ def run_program(session: Session, event: Graph, path: str) -> bool:
     ``path`` is Inductor's own file.  The text is the same but for our first lines, so each of its
     functions has the same instructions in ours.
     """
-    functions = hooks.program_functions(path)
+    functions = graph_hooks.program_functions(path)
     if not functions:
         return False
     text = graph_text(event, runs=True)

@@ -101,7 +101,7 @@ def _breaks(session: Session) -> str:
         return ""
     lines = ["## Graph breaks\n"]
     for event in events:
-        lines += [f"**[{event.key}]** {event.title}\n", "```text", scrub(event.text.strip())]
+        lines += [f"**[{event.key}]** {event.title}\n", "```text", scrub(event.explanation)]
         lines += ["```", ""]
     return "\n".join(lines)
 
@@ -137,7 +137,9 @@ def _skipped(session: Session) -> str:
 def _left(event: Skipped) -> str:
     place = event.place
     where = "" if place is None else f"{_code(label(place.function))} (`{place}`)"
-    return f"- [{event.key}] {where}: {scrub(' '.join(event.reason.split()))}"
+    # What torch explains at length stands whole where the graph breaks are told.
+    reason = event.reason.partition("Explanation:")[0]
+    return f"- [{event.key}] {where}: {scrub(' '.join(reason.split()))}"
 
 
 def _caches(session: Session) -> str:

@@ -53,10 +53,15 @@ def label(function: str) -> str:
     """Say which function this is; Dynamo's long names of resume functions in words.
 
     >>> label("forward"), label("torch_dynamo_resume_in_forward_at_31")
-    ('forward', 'forward, resumed at line 31')
+    ('forward', 'forward, resumed after line 31')
     """
     found = _RESUMED.match(function)
-    return f"{found[1]}, resumed at line {found[2]}" if found else function
+    return f"{found[1]}, resumed after line {found[2]}" if found else function
+
+
+def is_resumed(function: str) -> bool:
+    """Whether this is the name of a function in which Dynamo goes on after a graph break."""
+    return _RESUMED.match(function) is not None
 
 
 def stable_globals(names: Iterable[str], taken: Iterable[str], tag: str) -> dict[str, str]:

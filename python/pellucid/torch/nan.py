@@ -12,7 +12,7 @@ from typing import Any, Callable, Iterator
 
 import torch
 
-from . import hooks
+from . import graph_hooks
 from .capture import CAPTURE
 from .events import NonFinite
 from .prepare import prepare_debug
@@ -115,9 +115,11 @@ def find_nan(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> NanReport:
     """
     with _session() as session:
         watch = Watch(session)
-        with hooks.every_compile_by(watch.backend) as forced:
-            compiled = forced and hooks.uncompiled(fn) is not fn
-            run = fn if compiled else torch.compile(hooks.uncompiled(fn), backend=watch.backend)
+        with graph_hooks.every_compile_by(watch.backend) as forced:
+            compiled = forced and graph_hooks.uncompiled(fn) is not fn
+            run = (
+                fn if compiled else torch.compile(graph_hooks.uncompiled(fn), backend=watch.backend)
+            )
             result = run(*args, **kwargs)
             names = _names(fn, args, kwargs)
             results = [*_odd("result", _tensors(result)), *_gradients(result, watch, names)]
@@ -189,9 +191,11 @@ def _names(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[int, 
         for tensor in _tensors(value):
             names[id(tensor)] = key
     cells = [cell.cell_contents for cell in getattr(fn, "__closure__", None) or () if _full(cell)]
-    for owner in [hooks.uncompiled(fn), getattr(fn, "__self__", None), *args, *cells]:
+    for owner in [graph_hooks.uncompiled(fn), getattr(fn, "__self__", None), *args, *cells]:
         if isinstance(owner, torch.nn.Module):
-            names.update({id(p): name for name, p in hooks.uncompiled(owner).named_parameters()})
+            names.update(
+                {id(p): name for name, p in graph_hooks.uncompiled(owner).named_parameters()}
+            )
     return names
 
 

@@ -95,8 +95,18 @@ def program_stage(text: str) -> str:
     >>> program_stage("# AOT ID: ['3_backward']"), program_stage("x = 1")
     ('inductor_backward', 'inductor')
     """
+    direction = program_direction(text)
+    return f"inductor_{direction}" if direction else "inductor"
+
+
+def program_direction(text: str) -> str:
+    """Tell which pass Inductor's program is of; empty when it does not say.
+
+    >>> program_direction("# AOT ID: ['3_backward']"), program_direction("x = 1")
+    ('backward', '')
+    """
     found = _AOT_ID.search(text)
-    return f"inductor_{found[1]}" if found else "inductor"
+    return found[1] if found else ""
 
 
 def kernels(program: str) -> list[Kernel]:

@@ -89,6 +89,18 @@ def line_at(code: CodeType, offset: int) -> int | None:
     return found
 
 
+def resumed_line(code: CodeType) -> int | None:
+    """The line on which a resume function goes on; None where that cannot be told.
+
+    Dynamo puts a prologue in front of the original's code: it puts back what lay on the stack and
+    jumps to where the original broke off.
+    """
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("JUMP_FORWARD", "JUMP_ABSOLUTE"):
+            return line_at(code, int(instruction.argval))
+    return None
+
+
 def place(file: str, line: int) -> str:
     """A line of the user's, with its text.
 

@@ -17,7 +17,7 @@ from typing import Any, Callable, FrozenSet, Iterable, Mapping, Sequence
 
 import torch
 
-from . import hooks
+from . import graph_hooks, hooks
 from .capture import CAPTURE
 from .events import CompileKey, Graph, NonFinite, Place, Values
 from .session import Session
@@ -53,7 +53,7 @@ class Watch:
 
     def backend(self, graph: Any, inputs: Sequence[Any]) -> Callable[..., Any]:
         """Compile a graph of Dynamo's; the form that ``torch.compile(backend=)`` takes."""
-        aot = hooks.aot_backend(self._compile_stage)
+        aot = graph_hooks.aot_backend(self._compile_stage)
         if aot is None:
             return graph.forward  # type: ignore[no-any-return]
         key = self.session.key(hooks.current_compile_id())

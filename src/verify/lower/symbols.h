@@ -100,6 +100,11 @@ class Symbols {
   friend class Collector;
   friend class Resolver;
 
+  static uint64_t key_of(ast::NodeId node, Role role) {
+    return (static_cast<uint64_t>(node.value) << 2) | static_cast<uint64_t>(role);
+  }
+  void collect(const ast::Tree& tree, ast::NodeId root);
+
   object::Module& module_;
   std::vector<Scope> scopes_;
   std::unordered_map<uint64_t, ScopeId> by_node_;

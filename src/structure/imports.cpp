@@ -1,0 +1,70 @@
+// `import` and `from ... import`: instructions that load a module and bind its parts.
+#include <algorithm>
+
+#include "base/check.h"
+#include "structure/statements.h"
+
+namespace pellucid::structure {
+
+using ast::NodeId;
+
+bool Statements::import(std::span<const ValueId> items, size_t i) {
+  Graph& g = c_.graph;
+  const ValueId id = items[i];
+  const ir::Value value = g[id];
+  if (value.op == Op::ImportName) {
+    imports_[id] = {};
+    for (const ValueId operand : operands(id)) {
+      const size_t at = find(g.resolve(operand));
+      if (at < pending_.size()) pending_.erase(pending_.begin() + static_cast<ptrdiff_t>(at));
+    }
+    return true;
+  }
+  if (value.op == Op::ImportFrom) return true;  // its store says the rest
+  const ValueId module = g.resolve(operands(id)[0]);
+  const ir::Value& source = g[module];
+  if (source.op != Op::ImportName) return false;
+  const object::Const& level = c_.tree.module()[g[g.resolve(operands(module)[0])].constant()];
+  const NodeId star = c_.tree.add(ast::alias{c_.tree.intern("*"), {}}, where(id));
+  append(c_.tree.add(
+      ast::ImportFrom{source.symbol(), c_.tree.list({star}), static_cast<uint32_t>(level.integer)},
+      where(module)));
+  return true;
+}
+
+// `name` receives an imported module or a member of one.
+bool Statements::stored_import(ValueId id, Symbol stored) {
+  Graph& g = c_.graph;
+  const ir::Value value = g[id];
+  if (value.op != Op::ImportName && value.op != Op::ImportFrom) return false;
+  // From the member up to the module: `import a.b as c` takes b from a, `from a import b` b from a.
+  ValueId module = id;
+  while (g[module].op == Op::ImportFrom) module = g.resolve(operands(module)[0]);
+  const ir::Value& source = g[module];
+  if (source.op != Op::ImportName) return false;
+  const object::Module& objects = c_.tree.module();
+  const auto constant = [&](size_t o) -> const object::Const& {
+    return objects[g[g.resolve(operands(module)[o])].constant()];
+  };
+  const object::Const& members = constant(1);
+  const ast::Where at = where(module);
+  if (members.kind != object::ConstKind::Tuple) {
+    const std::string_view full = objects.text(source.symbol());
+    const bool plain =
+        value.op == Op::ImportName && full.substr(0, full.find('.')) == objects.text(stored);
+    const NodeId alias = c_.tree.add(ast::alias{source.symbol(), plain ? Symbol() : stored}, at);
+    protect(stored);
+    append(c_.tree.add(ast::Import{c_.tree.list({alias})}, at));
+    return true;
+  }
+  std::vector<NodeId>& aliases = imports_[module];
+  const Symbol member = value.symbol();
+  aliases.push_back(c_.tree.add(ast::alias{member, member == stored ? Symbol() : stored}, at));
+  if (aliases.size() == members.items.size()) {
+    const auto level = static_cast<uint32_t>(constant(0).integer);
+    append(c_.tree.add(ast::ImportFrom{source.symbol(), c_.tree.list(aliases), level}, at));
+  }
+  return true;
+}
+
+}  // namespace pellucid::structure

@@ -1,0 +1,431 @@
+// What each scope does with each name: the first of the two passes that make the symbol table.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "verify/lower/symbols.h"
+
+namespace pellucid::verify::lower {
+
+using ast::Category;
+using ast::FieldType;
+using ast::Kind;
+using ast::ListId;
+using ast::Tree;
+
+namespace {
+
+// The numbers of these flags changed with 3.9 and in the midst of 3.8.
+constexpr uint32_t kAnnotationsFlag38 = 0x100000;
+constexpr uint32_t kAnnotationsFlag = 0x1000000;
+constexpr uint32_t kBarryFlag38 = 0x40000;
+constexpr uint32_t kBarryFlag = 0x400000;
+
+}  // namespace
+
+// Walks the tree once and notes what each scope does with each name.
+class Collector {
+ public:
+  Collector(Symbols& symbols, const Tree& tree)
+      : symbols_(symbols), tree_(tree), minor_(symbols.module_.version.minor) {
+    const object::Module& original = tree.module();
+    has_new_flags_ = minor_ >= 9 || (original[original.root].flags & 0xf000000u) != 0;
+  }
+
+  void run(NodeId root) {
+    const ScopeId module = open(ScopeKind::Module, ScopeId(), root, Role::Body);
+    const auto body = tree_.items(tree_.as<ast::Module>(root).body);
+    for (NodeId statement : body) note_future(statement);
+    list(tree_.as<ast::Module>(root).body, module);
+    std::reverse(todo_.begin(), todo_.end());
+    while (!todo_.empty()) {
+      const Todo next = todo_.back();
+      todo_.pop_back();
+      // In the order of the text, which is the order in which 3.12+ saves the variables of inlined
+      // comprehensions.
+      const auto before = static_cast<ptrdiff_t>(todo_.size());
+      visit(next);
+      std::reverse(todo_.begin() + before, todo_.end());
+    }
+  }
+
+ private:
+  struct Todo {
+    NodeId node;
+    ScopeId scope;
+    bool stores;
+  };
+
+  Scope& at(ScopeId id) { return symbols_.scopes_[id.index()]; }
+  Symbol text(const char* name) { return symbols_.module_.strings.intern(name); }
+
+  void push(NodeId node, ScopeId scope, bool stores = false) {
+    if (node.valid()) todo_.push_back({node, scope, stores});
+  }
+  void list(ListId items, ScopeId scope, bool stores = false) {
+    for (NodeId item : tree_.items(items)) push(item, scope, stores);
+  }
+
+  ScopeId open(ScopeKind kind, ScopeId parent, NodeId node, Role role) {
+    const ScopeId id(symbols_.scopes_.size());
+    Scope scope;
+    scope.kind = kind;
+    scope.parent = parent;
+    scope.node = node;
+    if (parent.valid()) {
+      scope.class_name = at(parent).class_name;
+      scope.is_nested = at(parent).is_nested || at(parent).is_function();
+    }
+    symbols_.scopes_.push_back(std::move(scope));
+    symbols_.by_node_[Symbols::key_of(node, role)] = id;
+    return id;
+  }
+
+  void note(ScopeId scope, Symbol name, uint16_t use) {
+    Scope& here = at(scope);
+    const Symbol mangled = symbols_.mangle(name, here.class_name);
+    const auto [it, is_new] =
+        here.index.try_emplace(mangled, static_cast<uint32_t>(here.entries.size()));
+    if (is_new) here.entries.push_back({mangled, 0, Binding::GlobalImplicit, false});
+    here.entries[it->second].use |= use;
+  }
+
+  void note_global(Symbol mangled) {
+    Scope& module = at(ScopeId(0u));
+    const auto [it, is_new] =
+        module.index.try_emplace(mangled, static_cast<uint32_t>(module.entries.size()));
+    if (is_new) module.entries.push_back({mangled, 0, Binding::GlobalImplicit, false});
+    module.entries[it->second].use |= kGlobal;
+  }
+
+  void note_future(NodeId statement) {
+    if (!tree_.is(statement, Kind::ImportFrom)) return;
+    const auto import = tree_.as<ast::ImportFrom>(statement);
+    if (!import.module.valid() || tree_.text(import.module) != "__future__") return;
+    for (NodeId alias : tree_.items(import.names)) {
+      const std::string_view name = tree_.text(tree_.as<ast::alias>(alias).name);
+      if (name == "annotations") {
+        symbols_.future_annotations_ = true;
+        symbols_.future_flags_ |= has_new_flags_ ? kAnnotationsFlag : kAnnotationsFlag38;
+      }
+      if (name == "barry_as_FLUFL") {
+        symbols_.future_flags_ |= has_new_flags_ ? kBarryFlag : kBarryFlag38;
+      }
+    }
+  }
+
+  void visit(const Todo& todo) {
+    const NodeId node = todo.node;
+    const ScopeId scope = todo.scope;
+    switch (tree_.kind(node)) {
+      case Kind::Name:
+        return name(tree_.as<ast::Name>(node).id, todo);
+      case Kind::FunctionDef:
+        return function(node, scope);
+      case Kind::Lambda:
+        return lambda(node, scope);
+      case Kind::ClassDef:
+        return class_definition(node, scope);
+      case Kind::TypeAlias:
+        return type_alias(node, scope);
+      case Kind::ListComp:
+      case Kind::SetComp:
+      case Kind::DictComp:
+      case Kind::GeneratorExp:
+        return comprehension(node, scope);
+      case Kind::NamedExpr:
+        return named_expression(node, scope);
+      case Kind::AnnAssign:
+        return annotated(node, scope);
+      case Kind::Assign: {
+        const auto assign = tree_.as<ast::Assign>(node);
+        list(assign.targets, scope, true);
+        return push(assign.value, scope);
+      }
+      case Kind::AugAssign: {
+        const auto assign = tree_.as<ast::AugAssign>(node);
+        push(assign.target, scope, true);
+        return push(assign.value, scope);
+      }
+      case Kind::Delete:
+        return list(tree_.as<ast::Delete>(node).targets, scope, true);
+      case Kind::For: {
+        const auto loop = tree_.as<ast::For>(node);
+        push(loop.target, scope, true);
+        push(loop.iter, scope);
+        list(loop.body, scope);
+        return list(loop.orelse, scope);
+      }
+      case Kind::withitem: {
+        const auto item = tree_.as<ast::withitem>(node);
+        push(item.context_expr, scope);
+        return push(item.optional_vars, scope, true);
+      }
+      case Kind::Tuple:
+        return list(tree_.as<ast::Tuple>(node).elts, scope, todo.stores);
+      case Kind::List:
+        return list(tree_.as<ast::List>(node).elts, scope, todo.stores);
+      case Kind::Starred:
+        return push(tree_.as<ast::Starred>(node).value, scope, todo.stores);
+      case Kind::ExceptHandler:
+        bind(scope, tree_.as<ast::ExceptHandler>(node).name);
+        return children(node, scope);
+      case Kind::alias:
+        return alias(node, scope);
+      case Kind::Global:
+        return declared(tree_.as<ast::Global>(node).names, scope, kGlobal);
+      case Kind::Nonlocal:
+        return declared(tree_.as<ast::Nonlocal>(node).names, scope, kNonlocal);
+      case Kind::MatchStar:
+        return bind(scope, tree_.as<ast::MatchStar>(node).name);
+      case Kind::MatchAs:
+        bind(scope, tree_.as<ast::MatchAs>(node).name);
+        return children(node, scope);
+      case Kind::MatchMapping:
+        bind(scope, tree_.as<ast::MatchMapping>(node).rest);
+        return children(node, scope);
+      case Kind::MatchClass: {
+        const auto pattern = tree_.as<ast::MatchClass>(node);
+        push(pattern.cls, scope);
+        list(pattern.patterns, scope);
+        return list(pattern.kwd_patterns, scope);
+      }
+      case Kind::Yield:
+      case Kind::YieldFrom:
+        at(scope).is_generator = true;
+        return children(node, scope);
+      case Kind::Await:
+        at(scope).is_coroutine = true;
+        return children(node, scope);
+      default:  // NOLINT: the rest is what its parts are
+        return children(node, scope);
+    }
+  }
+
+  void children(NodeId node, ScopeId scope) {
+    const auto fields = ast::fields_of(tree_.kind(node));
+    for (size_t i = 0; i < fields.size(); ++i) {
+      if (fields[i].type == FieldType::Node) push(NodeId(tree_.slot(node, i)), scope);
+      if (fields[i].type == FieldType::List) list(ListId(tree_.slot(node, i)), scope);
+    }
+  }
+
+  void bind(ScopeId scope, Symbol name) {
+    if (name.valid()) note(scope, name, kBound);
+  }
+
+  void name(Symbol id, const Todo& todo) {
+    note(todo.scope, id, todo.stores ? kBound : kUsed);
+    const Scope& scope = at(todo.scope);
+    if (todo.stores || !scope.is_function() || tree_.text(id) != "super") return;
+    note(todo.scope, text("__class__"), kUsed);
+  }
+
+  void declared(ListId names, ScopeId scope, Use use) {
+    for (NodeId name : tree_.items(names)) {
+      const Symbol id = tree_.as<ast::Name>(name).id;
+      note(scope, id, use);
+      // What anybody declares global is stored as a global at module level too.
+      if (use == kGlobal) note_global(symbols_.mangle(id, at(scope).class_name));
+    }
+  }
+
+  void alias(NodeId node, ScopeId scope) {
+    const auto alias = tree_.as<ast::alias>(node);
+    if (alias.asname.valid()) return bind(scope, alias.asname);
+    const std::string_view dotted = tree_.text(alias.name);
+    if (dotted == "*") return;
+    bind(scope, symbols_.module_.strings.intern(std::string(dotted.substr(0, dotted.find('.')))));
+  }
+
+  void annotated(NodeId node, ScopeId scope) {
+    const auto assign = tree_.as<ast::AnnAssign>(node);
+    if (assign.simple && tree_.is(assign.target, Kind::Name)) {
+      note(scope, tree_.as<ast::Name>(assign.target).id, kBound | kAnnotated);
+    } else {
+      push(assign.target, scope, true);
+    }
+    annotation(assign.annotation, scope);
+    push(assign.value, scope);
+  }
+
+  void annotation(NodeId node, ScopeId scope) {
+    if (!symbols_.future_annotations_) push(node, scope);
+  }
+
+  // The target belongs to the function (or module) around all comprehensions.
+  void named_expression(NodeId node, ScopeId scope) {
+    const auto named = tree_.as<ast::NamedExpr>(node);
+    push(named.value, scope);
+    const Symbol target = tree_.as<ast::Name>(named.target).id;
+    ScopeId owner = scope;
+    while (at(owner).kind == ScopeKind::Comprehension) owner = at(owner).parent;
+    if (owner == scope) return bind(scope, target);
+    const Scope& outer = at(owner);
+    const Entry* known = outer.find(symbols_.mangle(target, outer.class_name));
+    // At module level such a name is as good as declared global.
+    const bool is_global =
+        outer.kind == ScopeKind::Module || (known != nullptr && (known->use & kGlobal));
+    note(owner, target, is_global ? kGlobal : kBound);
+    if (is_global) note_global(symbols_.mangle(target, outer.class_name));
+    for (ScopeId inner = scope; inner != owner; inner = at(inner).parent) {
+      note(inner, target, kBound | (is_global ? kGlobal : kNonlocal));
+    }
+  }
+
+  ast::arguments arguments_of(NodeId node) const {
+    return node.valid() ? tree_.as<ast::arguments>(node) : ast::arguments();
+  }
+
+  void parameters(const ast::arguments& args, ScopeId inner) {
+    for (ListId names : {args.posonlyargs, args.args, args.kwonlyargs}) {
+      for (NodeId arg : tree_.items(names)) {
+        note(inner, tree_.as<ast::arg>(arg).arg, kParameter);
+      }
+    }
+    for (NodeId arg : {args.vararg, args.kwarg}) {
+      if (arg.valid()) note(inner, tree_.as<ast::arg>(arg).arg, kParameter);
+    }
+  }
+
+  void defaults(const ast::arguments& args, ScopeId scope) {
+    list(args.defaults, scope);
+    list(args.kw_defaults, scope);
+  }
+
+  void function(NodeId node, ScopeId scope) {
+    const auto def = tree_.as<ast::FunctionDef>(node);
+    const auto args = arguments_of(def.args);
+    bind(scope, def.name);
+    list(def.decorator_list, scope);
+    defaults(args, scope);
+    ScopeId outer = scope;
+    if (!tree_.items(def.type_params).empty()) {
+      outer = type_parameters(node, scope, def.type_params);
+      if (!tree_.items(args.defaults).empty()) note(outer, text(".defaults"), kParameter);
+      for (NodeId item : tree_.items(args.kw_defaults)) {
+        if (item.valid()) note(outer, text(".kwdefaults"), kParameter);
+      }
+    }
+    for (ListId names : {args.posonlyargs, args.args, args.kwonlyargs}) {
+      for (NodeId arg : tree_.items(names)) annotation(tree_.as<ast::arg>(arg).annotation, outer);
+    }
+    for (NodeId arg : {args.vararg, args.kwarg}) {
+      if (arg.valid()) annotation(tree_.as<ast::arg>(arg).annotation, outer);
+    }
+    annotation(def.returns, outer);
+    // 3.14 has a place for annotations that sees the class, even where there are none.
+    if (minor_ >= 14 && at(scope).kind == ScopeKind::Class) {
+      at(scope).needs_class_dictionary = true;
+    }
+    const ScopeId inner = open(ScopeKind::Function, outer, node, Role::Body);
+    at(inner).is_coroutine = def.is_async != 0;
+    parameters(args, inner);
+    list(def.body, inner);
+  }
+
+  void lambda(NodeId node, ScopeId scope) {
+    const auto lambda = tree_.as<ast::Lambda>(node);
+    const auto args = arguments_of(lambda.args);
+    defaults(args, scope);
+    const ScopeId inner = open(ScopeKind::Lambda, scope, node, Role::Body);
+    parameters(args, inner);
+    push(lambda.body, inner);
+  }
+
+  void class_definition(NodeId node, ScopeId scope) {
+    const auto def = tree_.as<ast::ClassDef>(node);
+    bind(scope, def.name);
+    list(def.decorator_list, scope);
+    ScopeId outer = scope;
+    const bool is_generic = !tree_.items(def.type_params).empty();
+    if (is_generic) {
+      outer = type_parameters(node, scope, def.type_params);
+      at(outer).class_name = def.name;
+      note(outer, text(".type_params"), kBound | kUsed);
+      note(outer, text(".generic_base"), kBound | kUsed);
+    }
+    list(def.bases, outer);
+    for (NodeId keyword : tree_.items(def.keywords)) {
+      push(tree_.as<ast::keyword>(keyword).value, outer);
+    }
+    const ScopeId inner = open(ScopeKind::Class, outer, node, Role::Body);
+    at(inner).class_name = def.name;
+    if (is_generic) {
+      note(inner, text(".type_params"), kUsed);
+      note(inner, text("__type_params__"), kBound);
+    }
+    list(def.body, inner);
+  }
+
+  ScopeId annotation_scope(NodeId node, Role role, ScopeId parent, bool in_class) {
+    const ScopeId id = open(ScopeKind::Annotation, parent, node, role);
+    at(id).in_class = in_class;
+    if (in_class) note(id, text("__classdict__"), kUsed);
+    return id;
+  }
+
+  ScopeId type_parameters(NodeId node, ScopeId scope, ListId parameters) {
+    const bool in_class = at(scope).kind == ScopeKind::Class;
+    const ScopeId outer = annotation_scope(node, Role::TypeParameters, scope, in_class);
+    for (NodeId parameter : tree_.items(parameters)) {
+      note(outer, Symbol(tree_.slot(parameter, 0)), kBound);
+      NodeId bound;
+      NodeId otherwise;
+      if (tree_.is(parameter, Kind::TypeVar)) {
+        bound = tree_.as<ast::TypeVar>(parameter).bound;
+        otherwise = tree_.as<ast::TypeVar>(parameter).default_value;
+      } else if (tree_.is(parameter, Kind::ParamSpec)) {
+        otherwise = tree_.as<ast::ParamSpec>(parameter).default_value;
+      } else {
+        otherwise = tree_.as<ast::TypeVarTuple>(parameter).default_value;
+      }
+      if (bound.valid()) push(bound, annotation_scope(parameter, Role::Bound, outer, in_class));
+      if (otherwise.valid()) {
+        push(otherwise, annotation_scope(parameter, Role::Default, outer, in_class));
+      }
+    }
+    return outer;
+  }
+
+  void type_alias(NodeId node, ScopeId scope) {
+    const auto alias = tree_.as<ast::TypeAlias>(node);
+    push(alias.name, scope, true);
+    const bool in_class = at(scope).kind == ScopeKind::Class;
+    ScopeId outer = scope;
+    if (!tree_.items(alias.type_params).empty()) {
+      outer = type_parameters(node, scope, alias.type_params);
+    }
+    push(alias.value, annotation_scope(node, Role::Body, outer, in_class));
+  }
+
+  void comprehension(NodeId node, ScopeId scope) {
+    const auto fields = ast::fields_of(tree_.kind(node));
+    const ListId generators(tree_.slot(node, fields.size() - 1));
+    const auto first = tree_.items(generators)[0];
+    push(tree_.as<ast::comprehension>(first).iter, scope);
+    const ScopeId inner = open(ScopeKind::Comprehension, scope, node, Role::Body);
+    Scope& made = at(inner);
+    made.is_generator_expression = tree_.is(node, Kind::GeneratorExp);
+    made.is_generator = made.is_generator_expression;
+    made.is_inlined = minor_ >= 12 && !made.is_generator_expression && !at(scope).in_class;
+    for (NodeId generator : tree_.items(generators)) {
+      const auto part = tree_.as<ast::comprehension>(generator);
+      if (part.is_async) at(inner).is_coroutine = true;
+      push(part.target, inner, true);
+      if (generator != first) push(part.iter, inner);
+      list(part.ifs, inner);
+    }
+    for (size_t i = 0; i + 1 < fields.size(); ++i) push(NodeId(tree_.slot(node, i)), inner);
+  }
+
+  Symbols& symbols_;
+  const Tree& tree_;
+  int minor_;
+  bool has_new_flags_ = true;
+  std::vector<Todo> todo_;
+};
+
+void Symbols::collect(const Tree& tree, NodeId root) { Collector(*this, tree).run(root); }
+
+}  // namespace pellucid::verify::lower

@@ -1,0 +1,66 @@
+"""The comparison of models with and without pellucid (tools/models.py) works, and can fail."""
+
+import contextlib
+import sys
+from pathlib import Path
+from typing import Any, Iterator
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+
+
+@pytest.mark.parametrize("mode", ["inference", "training"])
+@pytest.mark.parametrize(
+    "name", ["BERT_pytorch", "Background_Matting", "LearningToPaint", "dcgan", "pytorch_unet"]
+)
+def test_small_models_are_the_same_with_pellucid(name: str, mode: str, dynamo: Any) -> None:
+    record = _examined(name, mode)
+    assert (record["status"], record["why"]) == ("ok", "")
+    assert record["frames"] == record["proven"] >= 1
+
+
+def test_a_capture_that_changes_the_results_is_found(
+    dynamo: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import pellucid
+    import torch
+
+    capture, seed = pellucid.prepare_debug, torch.manual_seed
+
+    @contextlib.contextmanager
+    def disturbed(directory: Path) -> Iterator[Any]:
+        with capture(directory) as session, monkeypatch.context() as changed:
+            changed.setattr(torch, "manual_seed", lambda number: seed(number + 1))
+            yield session
+
+    monkeypatch.setattr(pellucid, "prepare_debug", disturbed)
+    record = _examined("BERT_pytorch", "training")
+    assert record["status"] == "wrong"
+    assert "the outputs differ" in record["why"]
+
+
+@pytest.mark.parametrize(
+    ("source", "lines"),
+    [
+        ("def f(a):\n    b = g(a)\n    return b", []),
+        ("def f(a):\n    a\n    return a", [2]),
+        ("def f(a):\n    []\n    b = a\n    return a", [2, 3]),
+        ("def f(a):\n    global b\n    b = a\n    c = a\n    del c", []),
+        ("def f(a):\n    b = g(a)", []),  # what it keeps alive is no matter of its text
+        ("not python", []),
+    ],
+)
+def test_statements_without_effect_are_found(source: str, lines: Any, torch: Any) -> None:
+    from model_run import idle_lines
+
+    assert idle_lines(source) == lines
+
+
+def _examined(name: str, mode: str) -> Any:
+    import argparse
+
+    import model_run
+
+    arguments = argparse.Namespace(seed=0, backend="eager", depyf=False)
+    return list(model_run.examine(f"torchbench/{name}", mode, arguments))[-1]
