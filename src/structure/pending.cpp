@@ -179,6 +179,14 @@ size_t Statements::protect_targets(size_t index) {
   return index;
 }
 
+// Whether a value that came later than the one at `index` has targets already.
+bool Statements::is_assigned_above(size_t index) const {
+  for (size_t i = index + 1; i < pending_.size() && !assignments_.empty(); ++i) {
+    if (assignment_of(pending_[i].value) != nullptr) return true;
+  }
+  return false;
+}
+
 // Whether `(local := v)` cannot stand among `ids` where `v` does: a load from below it is not taken
 // before it, or one from above it is.
 bool Statements::reads_out_of_order(std::span<const ValueId> ids, size_t at) const {

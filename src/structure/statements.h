@@ -166,6 +166,7 @@ class Statements {
   bool is_load_of(const Entry& entry, Symbol local) const;
   size_t protect(Symbol local, size_t begin = 0, size_t end = ~size_t{0});
   size_t protect_targets(size_t index);
+  bool is_assigned_above(size_t index) const;
   bool reads_out_of_order(std::span<const ValueId> ids, size_t at) const;
   void settle_dropped();
   void push(ValueId id, ast::NodeId node, bool reloadable);

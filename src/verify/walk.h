@@ -35,7 +35,9 @@ bool qualname_fits(std::string_view a, std::string_view b);
 class Walk {
  public:
   Walk(Context& context, Machine& a, Machine& b, bool moved)
-      : context_(context), values_(*context.values), a_(a),
+      : context_(context),
+        values_(*context.values),
+        a_(a),
         b_(b),
         moved_(moved),
         of_one_side_(context.frame->of_one_side()) {}
