@@ -9,6 +9,7 @@ import collections
 import contextlib
 import copy
 import os
+import random
 import tempfile
 import time
 import traceback
@@ -31,7 +32,7 @@ def examine(name: str, mode: str, arguments: argparse.Namespace) -> Iterator[Rec
     import torch
     import torch._dynamo
 
-    torch.manual_seed(arguments.seed)
+    _seed(arguments.seed)
     record: Record = {"model": name, "mode": mode}
     started = time.monotonic()
     try:
@@ -62,6 +63,18 @@ def examine(name: str, mode: str, arguments: argparse.Namespace) -> Iterator[Rec
     yield record
 
 
+def _seed(seed: int) -> None:
+    """Seed all that a model draws from: some mask inputs by NumPy, or drop whole layers."""
+    import torch
+
+    torch.manual_seed(seed)
+    random.seed(seed)
+    with contextlib.suppress(ImportError):
+        import numpy
+
+        numpy.random.seed(seed)
+
+
 def _first_that_runs(name: str, mode: str, seed: int) -> Tuple[str, Callable[..., Run], Run]:
     import torch
     import zoo
@@ -75,7 +88,7 @@ def _first_that_runs(name: str, mode: str, seed: int) -> Tuple[str, Callable[...
             module = built.module
             module.load_state_dict(state)  # a batch norm in training changes its statistics
             module.zero_grad(set_to_none=True)
-            torch.manual_seed(seed)
+            _seed(seed)
             inputs = built.inputs()
             call = compiled(module)
             with contextlib.nullcontext() if mode == "training" else torch.no_grad():

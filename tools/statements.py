@@ -5,8 +5,9 @@
 Run it with a Python that has torch; depyf's column is empty where it is not installed. `--cases`
 names a module whose CASES maps a name to (style, function that returns a function and its calls'
 arguments). Each case runs in a process of its own, with the eager backend. A statement is one of
-Python's grammar, nested ones counted, the `def` around them not. `--list` prints every frame, the
-longest last.
+Python's grammar, nested ones counted, the `def` around them not. Below the table stand pellucid's
+frames that have a statement without effect, or a name with a number that says nothing. `--list`
+prints every frame, the longest last.
 """
 
 import argparse
@@ -16,9 +17,12 @@ import importlib.util
 import json
 import logging
 import os
+import re
 import sys
 import tempfile
 import warnings
+
+from model_run import idle_lines
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SHARED = os.environ.get("PELLUCID_SHARED", os.path.join(os.path.dirname(ROOT), "shared"))
@@ -34,6 +38,14 @@ def statements(source):
     if not defs:
         return None
     return sum(isinstance(node, ast.stmt) for node in ast.walk(defs[-1])) - 1
+
+
+def reads_badly(source):
+    """What nobody would have written so: lines without effect, names that say nothing."""
+    return [f"line {line}" for line in idle_lines(source)] + _SAYS_NOTHING.findall(source)
+
+
+_SAYS_NOTHING = re.compile(r"\b(?:tmp|temp|test|value|result|graph_out)_\d+\b")
 
 
 def by_pellucid(original, code):
@@ -60,7 +72,7 @@ def by_depyf(original, code):
 
 
 def measure(make):
-    """(name, pellucid's statements, depyf's) of each frame that one case compiles to."""
+    """(name, pellucid's statements, depyf's, what reads badly) of each frame of one case."""
     import torch
     import torch._dynamo
     from torch._dynamo.convert_frame import register_bytecode_hook
@@ -78,14 +90,16 @@ def measure(make):
 
 
 def measured(original, code):
-    counts = []
+    counts, bad = [], []
     for decompile in (by_pellucid, by_depyf):
         try:
             source = decompile(original, code)
         except Exception:  # what a decompiler cannot do has no length
             source = None
         counts.append(None if source is None else statements(source))
-    return (original.co_name, *counts)
+        if decompile is by_pellucid and source is not None:
+            bad = reads_badly(source)
+    return (original.co_name, *counts, bad)
 
 
 def in_child(make):
@@ -129,6 +143,8 @@ def main():
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
+    import torch._dynamo  # noqa: F401  # once, for all the children
+
     spec = importlib.util.spec_from_file_location("cases", args.cases)
     cases = importlib.util.module_from_spec(spec)
     sys.modules["cases"] = cases
@@ -139,7 +155,7 @@ def main():
         if args.only in name:
             frames += [(name, *frame) for frame in in_child(make)]
     if args.list:
-        for case, function, ours, theirs in sorted(frames, key=lambda frame: frame[2] or 0):
+        for case, function, ours, theirs, _ in sorted(frames, key=lambda frame: frame[2] or 0):
             print(f"{ours or '-':>4} {theirs or '-':>4}  {case}: {function}")
     print("| decompiler | frames | median | 90th percentile | worst |")
     print("| --- | --- | --- | --- | --- |")
@@ -148,6 +164,9 @@ def main():
     both = [f for f in frames if f[2] is not None and f[3] is not None]
     print(summary("pellucid, where depyf has any", [f[2] for f in both], len(both)))
     print(summary("depyf, there", [f[3] for f in both], len(both)))
+    for case, function, _, _, bad in frames:
+        if bad:
+            print(f"reads badly: {case}: {function}: {', '.join(dict.fromkeys(bad))}")
 
 
 if __name__ == "__main__":

@@ -99,8 +99,8 @@ _SIZES = {
     64: """hidden_size d_model n_embd dim embed_dim embedding_size projection_dim emb_dim
         word_embed_proj_dim hidden_dim decoder_hidden_size intermediate_size d_ff ffn_dim
         encoder_ffn_dim decoder_ffn_dim n_inner dim_feedforward moe_intermediate_size
-        shared_expert_intermediate_size image_size""",
-    2: f"{_DEPTHS} num_key_value_heads",
+        shared_expert_intermediate_size image_size d_latents num_latents""",
+    2: f"{_DEPTHS} num_key_value_heads num_self_attends_per_block",
     4: """num_attention_heads n_head n_heads num_heads encoder_attention_heads num_experts
         decoder_attention_heads num_local_experts n_routed_experts""",
     16: "head_dim d_kv",
@@ -245,6 +245,16 @@ def _transformers(cls: Any) -> Iterator[Built]:
     raise Missing(" | ".join(errors) or "no inputs fit")
 
 
+# What an architecture works on whose configuration names none of its own.
+_BACKBONE = {
+    "model_type": "resnet",
+    "embedding_size": 16,
+    "hidden_sizes": [16, 16, 32, 32],
+    "depths": [1, 1, 1, 1],
+    "out_features": ["stage1", "stage2", "stage3", "stage4"],
+}
+
+
 def _small(values: Dict[str, Any], level: str) -> Dict[str, Any]:
     """The settings that make a configuration small."""
     made: Dict[str, Any] = {}
@@ -252,8 +262,10 @@ def _small(values: Dict[str, Any], level: str) -> Dict[str, Any]:
     for key, value in values.items():
         whole = isinstance(value, int) and not isinstance(value, bool)
         if isinstance(value, dict) and key.endswith("_config"):
-            kind = {"model_type": value["model_type"]} if "model_type" in value else {}
-            made[key] = {**_small(value, level), **kind}
+            # What names an architecture stays, and so does the timm network it builds on.
+            kind = {k: value[k] for k in ("model_type", "out_indices") if value.get(k)}
+            network = {"backbone": "resnet18"} if value.get("backbone") else {}
+            made[key] = {**_small(value, level), **kind, **network}
         elif level == "none":
             continue
         elif whole and key.endswith("token_id") and value >= 200:
@@ -267,6 +279,10 @@ def _small(values: Dict[str, Any], level: str) -> Dict[str, Any]:
             made[key] = [1] * len(value)
         elif key == "attention_window" and isinstance(value, list):
             made[key] = [8, 8]
+        elif key == "axial_pos_shape" and value:  # Reformer's positions: their product is a length
+            made[key] = [4, 4]
+        elif key == "backbone_config" and value is None and not values.get("backbone"):
+            made[key] = _BACKBONE
         elif key == "attention_types" and value:  # GPT-Neo's way to say how many layers there are
             made[key] = [[["global", "local"], 1]]
     return made
@@ -286,7 +302,8 @@ def _model_inputs(module: Any, config: Any) -> Iterator[Inputs]:
     size = setting("image_size", 64)
     height, width = size[:2] if isinstance(size, (list, tuple)) else (size, size)
     channels = setting("num_channels", 3)
-    mel = setting("num_mel_bins", setting("feature_size", 80))
+    mel = setting("num_mel_bins", setting("feature_size", setting("input_feat_per_channel", 80)))
+    wide = setting("feature_projection_input_dim", mel)
 
     def ids() -> torch.Tensor:
         return torch.randint(8, max(10, vocabulary - 150), (2, 16))
@@ -304,15 +321,24 @@ def _model_inputs(module: Any, config: Any) -> Iterator[Inputs]:
         more = {"decoder_input_ids": ids()} if "decoder_input_ids" in taken else {}
         return {"input_features": features, **more}
 
+    def spectrogram(values: torch.Tensor) -> Dict[str, Any]:
+        more = {"decoder_input_values": values} if "decoder_input_values" in taken else {}
+        return {"input_values": values, **more}
+
     by_input: Dict[str, List[Inputs]] = {
         "pixel_values": [pixels, lambda: {**text(), **pixels()}],
         "pixel_values_videos": [
             lambda: {"pixel_values_videos": torch.randn(1, 4, channels, height, width)}
         ],
-        "input_values": [lambda: {"input_values": torch.randn(1, 4000)}],
+        "input_values": [
+            lambda: {"input_values": torch.randn(1, 4000)},
+            lambda: {"input_values": torch.randn(1, 1, 4000)},
+            lambda: spectrogram(torch.randn(1, 32, mel)),
+        ],
+        "inputs": [lambda: {"inputs": torch.randn(2, 16, setting("d_model", 64))}],
         "input_features": [
             lambda: with_ids(torch.randn(1, mel, 200)),
-            lambda: with_ids(torch.randn(1, 60, mel)),
+            lambda: with_ids(torch.randn(1, 60, wide)),
             lambda: with_ids(torch.randn(1, mel, 3000)),
         ],
         "input_ids": [

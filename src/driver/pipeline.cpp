@@ -51,6 +51,7 @@ Result<ir::Function> to_ir(object::Module& module, object::CodeId code, bool kee
   // What a generator's own names, and lists that it keeps its values in, stand for.
   if (!facts.empty()) ir::settle_generated(module, facts, function);
   ir::simplify(module, function, !facts.empty());
+  if (!facts.empty()) ir::mark_displays(function);
   return function;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "ir/temporaries.h"
+#include "ir/threads.h"
 
 namespace pellucid::ir {
 
@@ -21,9 +22,16 @@ class Generated {
 
   void run() {
     f_.is_generated = true;
+    drop_constant_parameters(f_);
     promote();
-    for (size_t v = 0; v < f_.values.size(); ++v) mark_steady(ValueId(v));
+    mark_steady();
+    for (Block& block : f_.blocks) hoist_constants(block);
     count_uses(f_);
+    if (thread_branches(module_, rules(), f_)) {
+      promote();
+      mark_steady();
+      count_uses(f_);
+    }
     for (size_t b = 0; b < f_.blocks.size(); ++b) {
       move_apart(f_.blocks[b]);
       take_outputs(BlockId(b));
@@ -34,9 +42,20 @@ class Generated {
  private:
   bool is_op(ValueId id, Op op) const { return f_[id].kind == ValueKind::Instr && f_[id].op == op; }
 
+  ThreadRules rules() const {
+    return {names_, [this](ValueId id) { return is_call_of(id, facts_.objects); },
+            [this](ValueId id) { return is_call_of(id, facts_.apart); },
+            [this](ValueId id) {
+              const bool is_own = (is_op(id, Op::StoreFast) || is_op(id, Op::DeleteFast)) &&
+                                  names_.count(f_[id].symbol()) > 0;
+              return is_own || may_be_passed(id);
+            }};
+  }
+
   void promote() {
     const object::Code& code = module_[f_.code];
-    std::unordered_set<Symbol> names;
+    std::unordered_set<Symbol>& names = names_;
+    names.clear();
     for (const std::string& name : facts_.temporaries) {
       const Symbol symbol = module_.strings.find(name);
       if (symbol.valid()) names.insert(symbol);
@@ -74,6 +93,10 @@ class Generated {
     if (!is_op(base, Op::LoadGlobal)) return std::nullopt;
     return std::string(module_.text(f_[base].symbol())) + '.' +
            std::string(module_.text(value.symbol()));
+  }
+
+  void mark_steady() {
+    for (size_t v = 0; v < f_.values.size(); ++v) mark_steady(ValueId(v));
   }
 
   // Operands have smaller numbers than what they are operands of.
@@ -144,6 +167,31 @@ class Generated {
       items.insert(items.begin() + static_cast<ptrdiff_t>(at), item);
     }
     block.items = std::move(items);
+  }
+
+  // A constant in a temporary is there as well before something else is computed.
+  void hoist_constants(Block& block) {
+    if (block.handler.valid()) return;
+    std::vector<ValueId>& items = block.items;
+    size_t front = 0;
+    std::unordered_set<uint32_t> named;  // locals that something before names
+    for (size_t i = 0; i < items.size(); ++i) {
+      const Value& value = f_[items[i]];
+      if (value.kind != ValueKind::Instr) continue;
+      if (bytecode::operand_of(value.op) != bytecode::Operand::Local) continue;
+      const bool is_new = named.insert(value.a).second;
+      if (!is_new || value.op != Op::StoreFast || !names_.count(value.symbol())) continue;
+      const ValueId constant = f_.operands(value)[0];
+      const auto made =
+          std::find(items.begin(), items.begin() + static_cast<ptrdiff_t>(i), constant);
+      if (!is_op(constant, Op::LoadConst) || f_[constant].uses != 1) continue;
+      if (made == items.begin() + static_cast<ptrdiff_t>(i)) continue;
+      const ValueId store = items[i];
+      items.erase(items.begin() + static_cast<ptrdiff_t>(i));
+      items.erase(made);
+      items.insert(items.begin() + static_cast<ptrdiff_t>(front), {constant, store});
+      front += 2;
+    }
   }
 
   std::optional<int64_t> index_of(ValueId item) const {
@@ -256,13 +304,35 @@ class Generated {
   object::Module& module_;
   const Facts& facts_;
   Function& f_;
-  std::unordered_set<Symbol> kept_;  // arguments
+  std::unordered_set<Symbol> kept_;   // arguments
+  std::unordered_set<Symbol> names_;  // temporaries
 };
 
 }  // namespace
 
 void settle_generated(object::Module& module, const Facts& facts, Function& function) {
   Generated(module, facts, function).run();
+}
+
+void mark_displays(Function& f) {
+  count_uses(f);
+  for (const Block& block : f.blocks) {
+    std::set<ValueId> here;
+    for (const ValueId item : block.items) {
+      for (const ValueId operand : f.operands(item)) here.insert(operand);
+    }
+    here.insert(block.operands.begin(), block.operands.end());
+    for (const ValueId item : block.items) {
+      Value& value = f[item];
+      const bool is_display = value.kind == ValueKind::Instr &&
+                              (value.op == Op::BuildList || value.op == Op::BuildTuple);
+      if (!is_display || value.uses != 1 || !here.count(item)) continue;
+      const auto operands = f.operands(item);
+      value.steady = std::all_of(operands.begin(), operands.end(), [&](ValueId id) {
+        return f[id].steady || (f[id].kind == ValueKind::Instr && f[id].op == Op::LoadConst);
+      });
+    }
+  }
 }
 
 }  // namespace pellucid::ir

@@ -2,7 +2,8 @@
 //
 //   temporaries  become the values that they hold: a store, a load and a deletion leave no trace
 //   steady       names are marked: loading one costs nothing and may happen where it is wanted
-//   apart        calls move in front of the loads that they may pass, next to one another
+//   apart        calls move in front of the loads that they may pass, next to one another; so do
+//                tests of what is known where control comes from (threads.h)
 //   graphs       the items of a result are taken where the result is, several at once
 //
 // Nothing else moves. A temporary that a join or a handler gives several values stays a local.
@@ -14,5 +15,9 @@
 namespace pellucid::ir {
 
 void settle_generated(object::Module& module, const object::Facts& facts, Function& function);
+
+// A list or tuple of nothing but steady values, which one thing in its block takes, may be built
+// where it is taken; it is marked as steady itself.
+void mark_displays(Function& function);
 
 }  // namespace pellucid::ir

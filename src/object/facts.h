@@ -27,6 +27,8 @@ struct Facts {
   std::vector<std::string> reads;
   // Steady functions that return a tuple or a list with every item that the code asks for.
   std::vector<std::string> graphs;
+  // Steady functions that return an object, never None.
+  std::vector<std::string> objects;
 
   bool empty() const { return temporaries.empty() && steady.empty(); }
 

@@ -105,8 +105,7 @@ class Release {
     if (!tree_.is(call.func, Kind::Name)) return;
     Statements arguments(tree_.items(call.args).begin(), tree_.items(call.args).end());
     for (NodeId& argument : arguments) {
-      const bool is_name = tree_.is(argument, Kind::Name) || tree_.is(argument, Kind::Constant);
-      if (is_name) continue;
+      if (tree_.is(argument, Kind::Name) || is_quiet(argument)) continue;
       // Only the first that is computed: nothing moves.
       if (!tree_.is(argument, Kind::Call) || !holds_one(argument)) return;
       const Symbol name = fresh_name();

@@ -139,6 +139,8 @@ object::Facts facts_of(nb::handle given) {
       facts.reads = names;
     } else if (kind == "graphs") {
       facts.graphs = names;
+    } else if (kind == "objects") {
+      facts.objects = names;
     } else {
       throw nb::value_error(("no facts of this kind: " + kind).c_str());
     }

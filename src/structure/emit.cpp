@@ -399,13 +399,7 @@ BlockId Emitter::branch(BlockId block, const Scope& scope, Statements& out, bool
   // What is pending was evaluated before the test.
   NodeId test = out.take(b.operands[0]);
   if (tree_.is(test, ast::Kind::match_case)) return match(block, test, scope, out, falls);
-  if (out.hard_pending() > 0) {
-    // Keep the order: the values below the test first.
-    const Symbol name = context_.fresh_name("test");
-    out.spill_all();
-    out.append(tree_.add(ast::Assign{tree_.list({tree_.add(ast::Name{name}, at)}), test}, at));
-    test = tree_.add(ast::Name{name}, at);
-  }
+  if (out.hard_pending() > 0) out.spill_all();
   // The arm that is laid out first comes first.
   const uint8_t near = static_cast<uint8_t>(1 - b.jump);
   if (near == 1) test = negated(tree_, test);

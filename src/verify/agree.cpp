@@ -164,7 +164,9 @@ void Walk::keep_apart(Path path, Side side, const Effect& effect) {
     path.ahead.erase(path.ahead.begin());
     path.quiet = false;
   } else {
-    result = values_.fresh(Kind::Unknown, values_.name("<apart>"));
+    const Name hint = values_.name("<apart>");
+    const bool is_some = context_.assumed.gives_object(values_, effect.inputs[0]);
+    result = is_some ? values_.fresh_some(hint) : values_.fresh(Kind::Unknown, hint);
     path.ahead.emplace_back(effect.inputs, result);
     path.leader = side;
   }

@@ -44,6 +44,7 @@ Assumed::Assumed(Values& values, const object::Facts& facts, int64_t most)
   number(facts.apart, apart_);
   number(facts.reads, reads_);
   number(facts.graphs, graphs_);
+  number(facts.objects, givers_);
 }
 
 std::optional<Value> Assumed::global(Values& values, Name name) const {

@@ -29,6 +29,9 @@ class Assumed {
   std::optional<Value> attribute(Values& values, Value base, Name name) const;
   // Whether a callee's calls stand apart from the program's own effects, are those of a graph.
   bool is_apart(const Values& values, Value callee) const { return is_one(values, callee, apart_); }
+  bool gives_object(const Values& values, Value callee) const {
+    return is_one(values, callee, givers_);
+  }
   bool is_graph(const Values& values, Value callee) const {
     return is_one(values, callee, graphs_);
   }
@@ -53,7 +56,7 @@ class Assumed {
 
   bool any_ = false;
   int64_t most_ = -1;
-  Names steady_, apart_, reads_, graphs_;
+  Names steady_, apart_, reads_, graphs_, givers_;
   std::unordered_map<uint32_t, Value> objects_;  // attribute -> what it was loaded from
   std::unordered_set<uint32_t> outputs_;
   std::map<std::pair<uint32_t, int64_t>, Value> items_;

@@ -135,6 +135,7 @@ bool covers(Values& values, const State& known, const State& next) {
       const auto [it, is_new] = renamed.try_emplace(o.value, n);
       if (!is_new && it->second != n) return false;
       if (kind == Kind::Unknown && !values.is_object(n)) return false;
+      if (values.is_some(o) && !values.is_some(n)) return false;
       if (kind == Kind::Bool && !values.is_boolean(n)) return false;
       if (kind == Kind::Fresh && is_new) {
         const Container* x = known.container(o);

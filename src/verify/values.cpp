@@ -54,6 +54,11 @@ Value Values::fresh(Kind kind, Name hint) {
   return Value(nodes_.size() - 1);
 }
 
+Value Values::fresh_some(Name hint) {
+  nodes_.push_back({Kind::Unknown, 1, 0, hint});
+  return Value(nodes_.size() - 1);
+}
+
 Value Values::constant(Side side, ConstId id) {
   const Const& value = module(side)[id];
   if (value.kind == ConstKind::Code) {
@@ -92,8 +97,8 @@ Value Values::identity(Value x, Value y) {
            kind == Kind::Method;
   };
   if ((single(x) && elsewhere(y)) || (single(y) && elsewhere(x))) return boolean(false);
-  if (x == none_ && is_boolean(y)) return boolean(false);
-  if (y == none_ && is_boolean(x)) return boolean(false);
+  if (x == none_ && (is_boolean(y) || is_some(y))) return boolean(false);
+  if (y == none_ && (is_boolean(x) || is_some(x))) return boolean(false);
   return shared(Kind::Is, x.value, y.value);
 }
 

@@ -32,7 +32,7 @@ enum class Kind : uint8_t {
   Code,     // x: its CodeId, y: its Side
   Cell,     // x: Name of the variable; the cell that the frame starts with
   Special,  // x: an op without inputs that always pushes the same object, y: its operand
-  Unknown,  // an object
+  Unknown,  // an object; x = 1: it is not None
   Bool,     // True or False
   Maybe,    // an object or none
   Not,      // x: a boolean value; the other one
@@ -90,10 +90,13 @@ class Values {
 
   // A new value each time.
   Value fresh(Kind kind, Name hint = Name());
+  // A new object that is known not to be None.
+  Value fresh_some(Name hint);
 
   bool is(Value value, Kind kind) const { return (*this)[value].kind == kind; }
   bool is_object(Value value) const { return !is(value, Kind::Null) && !is(value, Kind::Maybe); }
   bool is_boolean(Value value) const;
+  bool is_some(Value value) const { return is(value, Kind::Unknown) && (*this)[value].x == 1; }
   const Constant* as_constant(Value value) const;
   std::optional<int64_t> as_integer(Value value) const;  // of an int that is no bool
   // The items of a tuple constant.

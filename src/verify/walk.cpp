@@ -60,8 +60,10 @@ void Walk::follow(Path path) {
     full_heap_ = std::max(kFullHeap, 2 * path.state.heap.size());
   }
   const uint64_t hops = b_.hops();
-  const Stop at_a = a_.advance(path.state, path.a, true);
-  Stop at_b = at_a == Stop::Problem ? Stop::Effect : b_.advance(path.state, path.b, true);
+  // A side that has a call to make up for goes on past joins until it comes to that.
+  const bool at_joins = path.ahead.empty();
+  const Stop at_a = a_.advance(path.state, path.a, at_joins);
+  Stop at_b = at_a == Stop::Problem ? Stop::Effect : b_.advance(path.state, path.b, at_joins);
   // B waits at a join only for A to be at one.
   if (at_b == Stop::Join && at_a != Stop::Join) at_b = b_.advance(path.state, path.b, false);
   path.b_moved = path.b_moved || b_.hops() != hops || at_b == Stop::Spin;

@@ -9,6 +9,7 @@ FACTS = {
     "apart": ["marks.enter", "marks.exit"],
     "reads": [],
     "graphs": ["graph"],
+    "objects": ["marks.enter"],
 }
 
 
@@ -49,6 +50,15 @@ SAME = {
     "calls that stand apart may pass loads": (
         "tmp_1 = marks.enter()\ntmp_2 = c\nmarks.exit(tmp_1)\nreturn graph(tmp_2, d.e)",
         "marks.exit(marks.enter())\nreturn graph(c, d.e)",
+    ),
+    "a call that gives an object is never None": (
+        "tmp_1 = None\nif a:\n    tmp_1 = marks.enter()\ntmp_2 = c\n"
+        "if tmp_1 is not None:\n    marks.exit(tmp_1)\nreturn graph(tmp_2)",
+        "if a:\n    marks.exit(marks.enter())\nreturn graph(c)",
+    ),
+    "an empty list may be made earlier": (
+        "tmp_1 = g(a)\ntmp_2 = []\nreturn resume(tmp_2, tmp_1)",
+        "return resume([], g(a))",
     ),
     "the outputs of a graph are taken at once": (
         "tmp_1 = graph(a)\nif tmp_1[0]:\n    return resume(tmp_1[1])\nreturn b",
@@ -94,6 +104,29 @@ OTHER = {
         "tmp_1 = marks.enter()\nmarks.exit(tmp_1)\nreturn h(b)",
         "tmp_1 = marks.enter()\ntmp_2 = h(b)\nmarks.exit(tmp_1)\nreturn tmp_2",
         "apart",
+    ),
+    "nor do they behind a branch": (
+        "tmp_1 = None\nif a:\n    tmp_1 = marks.enter()\ntmp_2 = h(b)\n"
+        "if tmp_1 is not None:\n    marks.exit(tmp_1)\nreturn graph(tmp_2)",
+        "if a:\n    marks.exit(marks.enter())\nreturn graph(h(b))",
+        "apart",
+    ),
+    "a branch does not leave one out": (
+        "tmp_1 = None\nif a:\n    tmp_1 = marks.enter()\ntmp_2 = c\n"
+        "if tmp_1 is not None:\n    marks.exit(tmp_1)\nreturn graph(tmp_2)",
+        "if a:\n    marks.enter()\nreturn graph(c)",
+        "apart",
+    ),
+    "what any call gives may be None": (
+        "tmp_1 = None\nif a:\n    tmp_1 = g()\nif tmp_1 is not None:\n    k(tmp_1)\nreturn b",
+        "if a:\n    k(g())\nreturn b",
+        "",
+    ),
+    "what once was an object may be None the next time": (
+        "tmp_1 = marks.enter()\nwhile a:\n    if tmp_1 is not None:\n        h(tmp_1)\n"
+        "    tmp_1 = g()\nreturn b",
+        "tmp_1 = marks.enter()\nwhile a:\n    h(tmp_1)\n    tmp_1 = g()\nreturn b",
+        "",
     ),
     "none of them is left out": (
         "marks.exit(marks.enter())\nreturn h(b)",
@@ -145,7 +178,7 @@ def test_what_is_known_proves(what):
 
 @pytest.mark.parametrize("what", SAME)
 def test_without_it_nothing_is_assumed(what):
-    if what == "what is left at the end goes with the frame":
+    if what in ("what is left at the end goes with the frame", "an empty list may be made earlier"):
         return  # only how long values live differs
     assert verdict(*SAME[what], facts=None)[0] == "unproven"
 
@@ -179,6 +212,47 @@ def test_generated_code_reads_as_a_person_would_write_it():
         "    if result_1[0]:",
         "        return resume(b, result_1[1])",
         "    return h(result_1[1])",
+    ]
+
+
+CONDITIONAL = """
+tmp_3 = flags.on
+tmp_1 = None
+if tmp_3:
+    tmp_1 = marks.enter()
+tmp_2 = c
+if tmp_1 is not None:
+    marks.exit(tmp_1)
+return resume([], graph(tmp_2, a))
+"""
+CALLED_BETWEEN = CONDITIONAL.replace("tmp_2 = c", "tmp_2 = h(b)").replace("resume([], ", "resume(")
+
+
+def test_a_test_of_what_is_known_is_no_test():
+    found = decompile_ex(code_of(CONDITIONAL), facts=FACTS)
+    assert found.verdict.status == "equivalent", found.verdict.reason
+    assert found.source.strip().split("\n") == [
+        "def f(a, b):",
+        "    if flags.on:",
+        "        marks.exit(marks.enter())",
+        "    return resume([], graph(c, a))",
+    ]
+
+
+def test_a_call_in_between_stays_there():
+    found = decompile_ex(code_of(CALLED_BETWEEN), facts=FACTS)
+    assert found.verdict.status == "equivalent", found.verdict.reason
+    assert found.source.strip().split("\n") == [
+        "def f(a, b):",
+        "    tmp_1 = None",
+        "    if flags.on:",
+        "        tmp_1 = marks.enter()",
+        "    result_1 = h(b)",
+        "    if tmp_1 is not None:",
+        "        marks.exit(tmp_1)",
+        "    result_2 = graph(result_1, a)",
+        "    del result_1",
+        "    return resume(result_2)",
     ]
 
 

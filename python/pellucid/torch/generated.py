@@ -51,5 +51,6 @@ def facts(original: CodeType, code: CodeType, shown: Mapping[str, str] | None = 
         "steady": [seen[name] for name in names if _INSTALLED.match(name)] + own,
         "apart": [name for name in own if name.rpartition(".")[2] in _MARKS],
         "reads": [name for name in own if name.rpartition(".")[2] in _READS],
+        "objects": [name for name in own if name.rpartition(".")[2] == _MARKS[0]],
         "graphs": [seen[name] for name in names if _GRAPH.match(name)],
     }

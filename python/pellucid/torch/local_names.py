@@ -90,9 +90,11 @@ class _Said:
                 while isinstance(test, ast.UnaryOp):
                     test = test.operand
                 self._say(test, "condition")
-        # In the order of the text: what a value was made of has its name by then.
+        # In the order of the text: what a value was made of has its name by then.  A constant says
+        # least of what a name is for.
         made = [n for n in nodes if isinstance(n, (ast.For, ast.Assign, ast.NamedExpr))]
-        for node in sorted(made, key=lambda node: (node.lineno, node.col_offset)):
+        made.sort(key=lambda node: (_is_constant(node), node.lineno, node.col_offset))
+        for node in made:
             if isinstance(node, ast.For):
                 self._items(node)
             elif isinstance(node, ast.NamedExpr):
@@ -200,6 +202,10 @@ class _Said:
         if isinstance(callee, ast.Name) and _RESUME.match(callee.id):
             return "resume"
         return f"{word}_result" if word else "result"
+
+
+def _is_constant(node: ast.stmt | ast.expr) -> bool:
+    return isinstance(getattr(node, "value", None), ast.Constant)
 
 
 def _is_graph(value: ast.expr) -> bool:
