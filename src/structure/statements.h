@@ -139,6 +139,7 @@ class Statements {
   void store(std::span<const ValueId> items, size_t i);
   void deliver(std::span<const ValueId> items, size_t i, ValueId value, ast::NodeId target);
   void assign(ValueId value, ast::NodeId target, ast::Where where);
+  bool are_locals_once(std::span<const ValueId> stores) const;
   bool start_group(std::span<const ValueId> items, size_t i, ValueId value);
   void finish_group(Group& group, ast::Where where);
   void unpack(std::span<const ValueId> items, size_t i);
