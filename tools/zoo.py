@@ -262,10 +262,10 @@ def _small(values: Dict[str, Any], level: str) -> Dict[str, Any]:
     for key, value in values.items():
         whole = isinstance(value, int) and not isinstance(value, bool)
         if isinstance(value, dict) and key.endswith("_config"):
-            # What names an architecture stays, and so does the timm network it builds on.
-            kind = {k: value[k] for k in ("model_type", "out_indices") if value.get(k)}
-            network = {"backbone": "resnet18"} if value.get("backbone") else {}
-            made[key] = {**_small(value, level), **kind, **network}
+            kind = {"model_type": value["model_type"]} if "model_type" in value else {}
+            if value.get("backbone"):  # a network of timm's: smaller ones have the same stages
+                kind.update(backbone="resnet18", out_indices=value.get("out_indices"))
+            made[key] = {**_small(value, level), **kind}
         elif level == "none":
             continue
         elif whole and key.endswith("token_id") and value >= 200:

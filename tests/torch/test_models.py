@@ -1,6 +1,7 @@
 """The comparison of models with and without pellucid (tools/models.py) works, and can fail."""
 
 import contextlib
+import random
 import sys
 from pathlib import Path
 from typing import Any, Iterator
@@ -38,6 +39,17 @@ def test_a_capture_that_changes_the_results_is_found(
     record = _examined("BERT_pytorch", "training")
     assert record["status"] == "wrong"
     assert "the outputs differ" in record["why"]
+
+
+def test_all_that_a_model_draws_from_is_seeded(torch: Any) -> None:
+    import numpy
+    from model_run import _seed
+
+    drawn = []
+    for _ in range(2):
+        _seed(3)
+        drawn.append((random.random(), float(numpy.random.rand()), float(torch.rand(1))))
+    assert drawn[0] == drawn[1]
 
 
 @pytest.mark.parametrize(
