@@ -99,7 +99,8 @@ def main() -> int:
         folder = Path(scratch)
         empty = folder / "empty.pyc"
         compile_sources(arguments.python, {empty: ""})
-        plain = [arguments.binary, "decompile"]
+        # One job: a second one would not wait behind the first file for its memory to be read.
+        plain = [arguments.binary, "decompile", "--jobs", "1"]
         base = peak(plain, str(empty), folder)
         for family in arguments.families or FAMILIES:
             if FAMILIES[family].since > minor:
