@@ -47,6 +47,7 @@ TORCH_ONLY_IN = ("pellucid.torch", "pellucid.optimization")
 TORCH_INTERNALS_ONLY_IN = (
     "pellucid.torch.hooks",
     "pellucid.torch.graph_hooks",
+    "pellucid.torch.interpreted",
     "pellucid.torch.compat",
 )
 TORCH_INTERNALS = ("torch._", "torch.fx._", "torch.utils._")

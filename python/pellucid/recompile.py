@@ -13,7 +13,7 @@ import dis
 import opcode
 import sys
 from types import CodeType
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from pellucid.errors import CannotStandIn
 
@@ -198,20 +198,62 @@ def _with_original_names(code: CodeType, original: CodeType, renamed: Dict[str, 
         "co_cellvars": old(code.co_cellvars),
         "co_freevars": old(code.co_freevars),
     }
-    prefix = _qualname(original)
     if original.co_flags & _CO_OPTIMIZED:
-        compiled_prefix = f"{_OUTER}.<locals>.{_INNER}"
+        compiled, wanted = f"{_OUTER}.<locals>.{_INNER}", _qualname(original)
         changes["co_consts"] = tuple(
-            _requalified(const, compiled_prefix, prefix, renamed) for const in code.co_consts
-        )
-        given = _given_qualnames(original, prefix)
-        changes["co_consts"] = tuple(
-            given.get(const, const) if isinstance(const, str) else const
-            for const in changes["co_consts"]
+            _requalified(const, compiled, wanted, renamed) for const in code.co_consts
         )
     if sys.version_info >= (3, 11):
         changes["co_qualname"] = original.co_qualname
-    return code.replace(**changes)
+    return _with_functions_alike(code.replace(**changes), [original])
+
+
+def _with_functions_alike(code: CodeType, originals: List[CodeType]) -> CodeType:
+    """Give the functions inside `code` the CO_NESTED and the qualified names of the originals'.
+
+    Generated code makes functions of code objects that were compiled for elsewhere. `originals`
+    are those that `code` may stand for; where they disagree, a compiler's answer stays.
+    """
+    if not any(isinstance(const, CodeType) for const in code.co_consts):
+        return code
+    named: Dict[str, List[CodeType]] = {}
+    for other in [const for original in originals for const in original.co_consts]:
+        if isinstance(other, CodeType):
+            named.setdefault(other.co_name, []).append(other)
+    given = _made_functions(originals)
+    ours = {qualname: name for name, names in _made_functions([code]).items() for qualname in names}
+    consts: List[Any] = []
+    for const in code.co_consts:
+        if isinstance(const, CodeType):
+            theirs = named.get(const.co_name, [])
+            const = _with_functions_alike(const, theirs)
+            flags = {other.co_flags & _CO_NESTED for other in theirs}
+            if len(flags) == 1:
+                const = const.replace(co_flags=const.co_flags & ~_CO_NESTED | flags.pop())
+        elif isinstance(const, str) and const in ours:
+            qualnames = given.get(ours[const], set())
+            const = next(iter(qualnames)) if len(qualnames) == 1 else const
+        consts.append(const)
+    return code.replace(co_consts=tuple(consts))
+
+
+def _made_functions(codes: List[CodeType]) -> Dict[str, Set[str]]:
+    """Map the names of the functions that the codes make to the qualified names they give them.
+
+    Up to 3.10 a qualified name is a constant of its own, and generated code has any.
+    """
+    made: Dict[str, Set[str]] = {}
+    for code in codes if sys.version_info < (3, 11) else []:
+        units = list(_units(code.co_code))
+        for first, second, third in zip(units, units[1:], units[2:]):
+            if dis.opname[third.op] != "MAKE_FUNCTION":
+                continue
+            if not dis.opname[first.op] == dis.opname[second.op] == "LOAD_CONST":
+                continue
+            function, qualname = code.co_consts[first.arg], code.co_consts[second.arg]
+            if isinstance(function, CodeType) and isinstance(qualname, str):
+                made.setdefault(function.co_name, set()).add(qualname)
+    return made
 
 
 def _qualname(original: CodeType) -> str:
@@ -225,24 +267,6 @@ def _qualname(original: CodeType) -> str:
             if name in nested and prefix.split(".")[-1] == original.co_name:
                 return prefix
     return original.co_name
-
-
-def _given_qualnames(original: CodeType, prefix: str) -> Dict[str, str]:
-    """Map the qualified names that a compiler gives to functions to those that `original` gives.
-
-    Up to 3.10 the qualified name is a constant of its own, and generated code has any.
-    """
-    given: Dict[str, str] = {}
-    if sys.version_info >= (3, 11):
-        return given
-    instructions = list(dis.get_instructions(original))
-    for code, name, make in zip(instructions, instructions[1:], instructions[2:]):
-        if make.opname != "MAKE_FUNCTION" or not isinstance(code.argval, CodeType):
-            continue
-        usual = f"{prefix}.<locals>.{code.argval.co_name}"
-        if given.setdefault(usual, name.argval) != name.argval:
-            return {}  # two functions of one name: their texts do not tell which is which
-    return given
 
 
 def _requalified(const: Any, compiled: str, wanted: str, renamed: Dict[str, str]) -> Any:

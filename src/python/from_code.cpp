@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "object/code.h"
+#include "object/known.h"
 
 namespace nb = nanobind;
 
@@ -87,6 +88,17 @@ std::string hint_of(nb::handle object) {
     }
   }
   return "object";
+}
+
+// Of what `iter` in the built-in module was when the interpreter started.
+bool is_builtin_iter(nb::handle object) {
+  if (!PyCFunction_Check(object.ptr())) return false;
+  const auto text_of = [&](const char* attribute) {
+    nb::object text = nb::steal(PyObject_GetAttrString(object.ptr(), attribute));
+    if (!text.is_valid()) PyErr_Clear();
+    return text.is_valid() && PyUnicode_CheckExact(text.ptr()) ? utf8(text) : std::string();
+  };
+  return text_of("__name__") == "iter" && text_of("__module__") == "builtins";
 }
 
 // A live code object shows the index space of its fast locals only through its parts.
@@ -227,6 +239,7 @@ class Converter {
     Const made;
     made.kind = ConstKind::Opaque;
     made.text = intern(names_.name_of(value));
+    if (is_builtin_iter(value)) made.integer = static_cast<int64_t>(object::Known::Iter);
     return module_.add(std::move(made));
   }
 

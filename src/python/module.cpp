@@ -17,6 +17,7 @@
 #include <unordered_map>
 
 #include "driver/pipeline.h"
+#include "object/known.h"
 #include "object/pyc.h"
 #include "python/from_code.h"
 #include "verify/compare.h"
@@ -106,7 +107,8 @@ struct Decompiled {
   nb::list diagnostics;  // (code path, offset, message, whether the source lacks it)
   std::tuple<int, int> version;
   std::vector<std::pair<std::string, object::CodeId>>
-      code_values;  // names of code objects as values
+      code_values;                      // names of code objects as values
+  std::vector<std::string> iter_names;  // names of the built-in function
 };
 
 // By the paths of the code objects: 0 as a person would write it, 1 plainly, 2 without structure.
@@ -179,6 +181,9 @@ Decompiled decompile(object::Module& module, bool keep_lines, bool unstructured,
   }
   for (const object::ConstId id : output.opaques) {
     const object::Const& opaque = module[id];
+    if (opaque.integer == static_cast<int64_t>(object::Known::Iter)) {
+      made.iter_names.emplace_back(module.text(opaque.text));
+    }
     if (opaque.code.valid()) made.code_values.emplace_back(module.text(opaque.text), opaque.code);
   }
   return made;
@@ -193,6 +198,9 @@ Decompiled decompile_code(nb::handle code, bool keep_lines, bool unstructured,
   made.globals = names.bindings();
   for (const auto& [name, value] : made.code_values) {
     made.globals[text(name)] = live.codes[value.index()];
+  }
+  for (const std::string& name : made.iter_names) {
+    made.globals[text(name)] = nb::module_::import_("builtins").attr("iter");
   }
   for (const auto& [shown, original] : live.renamed) made.renamed[text(shown)] = text(original);
   return made;

@@ -1,5 +1,8 @@
 #include "structure/names.h"
 
+#include <string>
+
+#include "object/known.h"
 #include "structure/expressions.h"
 
 namespace pellucid::structure {
@@ -62,6 +65,24 @@ void demangle(ast::Tree& tree, std::string_view class_name, ast::ListId body) {
 bool has_future_annotations(const object::Module& module, object::CodeId code) {
   // 3.8.0 and 3.8.1 had another bit, which means something else since (bpo-39562).
   return (module[code].flags & 0x1000000) != 0;
+}
+
+object::ConstId builtin_iter(ast::Tree& tree) {
+  const object::Module& module = tree.module();
+  constexpr auto known = static_cast<int64_t>(object::Known::Iter);
+  for (size_t i = 0; i < module.consts.size(); ++i) {
+    const object::Const& value = module.consts[i];
+    if (value.kind == object::ConstKind::Opaque && value.integer == known) {
+      return object::ConstId(i);
+    }
+  }
+  std::string name = "iter";
+  for (uint32_t n = 1; module.strings.find(name).valid(); ++n) name = "iter_" + std::to_string(n);
+  object::Const made;
+  made.kind = object::ConstKind::Opaque;
+  made.integer = known;
+  made.text = tree.intern(name);
+  return tree.module().add(made);
 }
 
 NodeId annotation_of_string(ast::Tree& tree, NodeId node) {

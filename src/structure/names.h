@@ -24,4 +24,8 @@ bool has_future_annotations(const object::Module& module, object::CodeId code);
 // is printed as that text: a Name, whatever the text is.
 ast::NodeId annotation_of_string(ast::Tree& tree, ast::NodeId node);
 
+// The built-in function `iter` under a name that no code of the module uses: whatever the program
+// binds `iter` to, the text means the object.
+object::ConstId builtin_iter(ast::Tree& tree);
+
 }  // namespace pellucid::structure

@@ -205,16 +205,19 @@ bool Statements::reads_out_of_order(std::span<const ValueId> ids, size_t at) con
   return false;
 }
 
+// Whether generated code makes a function with a name here, which will be a statement.
+bool Statements::stands_in_front(NodeId node) const {
+  return c_.graph.f.is_generated && c_.tree.is(node, ast::Kind::FunctionDef) &&
+         is_identifier(c_.tree.text(c_.tree.as<ast::FunctionDef>(node).name));
+}
+
 // A function that only closes over cells may be made later: nothing sees when it is. The hidden
 // function of type parameters is made after the defaults that are passed to it. One with a name
 // will be a statement in front, which what was evaluated before has to stay in front of.
 bool Statements::is_movable(const Entry& entry) const {
   const ir::Value& value = c_.graph[entry.value];
   if (value.kind != ValueKind::Instr || entry.uses_left != 1) return false;
-  if (c_.graph.f.is_generated && c_.tree.is(entry.node, ast::Kind::FunctionDef) &&
-      is_identifier(c_.tree.text(c_.tree.as<ast::FunctionDef>(entry.node).name))) {
-    return false;
-  }
+  if (stands_in_front(entry.node)) return false;
   if (value.op == Op::MakeFunction) return (value.a & ~uint32_t{bytecode::kClosure}) == 0;
   return value.op == Op::SetFunctionAttribute && value.a == bytecode::kClosure;
 }

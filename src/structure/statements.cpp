@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "structure/names.h"
 #include "structure/unstructured.h"
 
 namespace pellucid::structure {
@@ -244,10 +245,16 @@ void Statements::expression(std::span<const ValueId> items, size_t i) {
         {id, as_iterable(c_.tree, nodes[0]), 1, false, false});  // dropping it is no use
     return;
   }
+  if (value.op == Op::GetIter && c_.graph.f.is_generated) {
+    const NodeId function = c_.tree.add(ast::Constant{builtin_iter(c_.tree)}, where(id));
+    return push(id, c_.tree.add(ast::Call{function, c_.tree.list(nodes), {}}, where(id)), false);
+  }
   const NodeId node = c_.expressions.make(value, nodes);
   if (!node.valid()) {
     throw NotStructured("no expression for " + std::string(name_of(value.op)), value.offset);
   }
+  // What this expression evaluates before its function is made.
+  if (stands_in_front(node)) spill_all();
   push(id, node, false);
 }
 

@@ -159,6 +159,7 @@ class Statements {
   ast::NodeId unreachable_element(Op container, std::vector<ast::NodeId>& tests, ast::Where at);
 
   std::vector<ast::NodeId> take_all(std::span<const ValueId> ids);
+  bool stands_in_front(ast::NodeId node) const;
   bool is_movable(const Entry& entry) const;
   bool is_part_of_expression(ValueId id);
   size_t first_in_order(std::span<const ValueId> ids);

@@ -119,6 +119,11 @@ bool Walk::compare_effects(Path& path, Effect& a, Effect& b) {
     if (stale) {
       a = a_.effect(path.state, path.a);
       b = b_.effect(path.state, path.b);
+      // A set display of constants is the set that the compiler may have made of it: equal, and in
+      // an order that the language leaves open.
+      if (a.unordered != b.unordered) {
+        for (Effect* effect : {&a, &b}) std::sort(effect->inputs.begin(), effect->inputs.end());
+      }
     }
     stale = false;
   };

@@ -110,6 +110,7 @@ uint32_t Values::intern_one(Side side, const Const& value) {
     case ConstKind::Str:
     case ConstKind::Bytes:
     case ConstKind::Opaque:
+      if (value.kind == ConstKind::Opaque) constant.integer = value.integer;
       constant.text = name(side, value.text);
       key += std::to_string(constant.text.value);
       constant.repr = value.kind == ConstKind::Str     ? quoted(text(constant.text), "")

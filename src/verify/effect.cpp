@@ -1,5 +1,6 @@
 // Effects: what an instruction does that others can notice, and what it leaves on its own side.
 #include "base/check.h"
+#include "object/known.h"
 #include "verify/machine.h"
 
 namespace pellucid::verify {
@@ -82,6 +83,11 @@ Effect Machine::effect(const State& state, const Point& point) const {
   };
   if (!at_exit(point)) {
     describe(instr, state, effect);
+    if (auto items = folded_set(point)) {
+      effect.unordered = true;
+      effect.a = static_cast<uint32_t>(items->size());
+      effect.inputs = std::move(*items);
+    }
     return effect;
   }
   effect.exit = block(point).exit.kind;
@@ -121,6 +127,17 @@ Effect Machine::effect(const State& state, const Point& point) const {
       PELLUCID_CHECK(false);
   }
   return effect;
+}
+
+// `{1, 2, 3}`, of which 3.9 and later make a constant that goes into a new set: its items.
+std::optional<std::vector<Value>> Machine::folded_set(const Point& point) const {
+  const flow::Block& here = block(point);
+  const Instr* const first = &graph_->instrs[here.first + point.at];
+  if (first->op != Op::BuildSet || first->a != 0 || point.at + 2 >= here.count ||
+      first[1].op != Op::LoadConst || first[2].op != Op::SetUpdate || first[2].a != 1) {
+    return std::nullopt;
+  }
+  return context_->values->set_items(context_->values->constant(side_, first[1].constant()));
 }
 
 void Machine::describe(const Instr& instr, const State& state, Effect& effect) const {
@@ -193,6 +210,15 @@ void Machine::describe(const Instr& instr, const State& state, Effect& effect) c
     case Op::CallKw:
       effect.inputs = without_null(values, std::move(effect.inputs), instr.b);
       effect.a = 0;
+      // What GET_ITER does, under the only name that it has.
+      if (instr.op == Op::Call && effect.inputs.size() == 2) {
+        const Constant* callee = values.as_constant(effect.inputs[0]);
+        if (callee != nullptr && callee->kind == object::ConstKind::Opaque &&
+            callee->integer == static_cast<int64_t>(object::Known::Iter)) {
+          effect.op = Op::GetIter;
+          effect.inputs.erase(effect.inputs.begin());
+        }
+      }
       break;
     case Op::CallEx:
       effect.inputs = without_null(values, std::move(effect.inputs), instr.b);
@@ -275,7 +301,7 @@ void Machine::finish(State& state, Point& point, const std::vector<Value>& resul
   if (is_not || instr.op == Op::ToBool || instr.op == Op::LoadFast || instr.op == Op::DeleteFast) {
     return;
   }
-  ++point.at;
+  point.at += folded_set(point) ? 3 : 1;
   if (instr.op == Op::MakeCell) {
     half.locals.set(values, slot(instr), results[0]);
     return;

@@ -37,7 +37,8 @@ struct Effect {
   uint32_t results = 0;  // new values that it makes
   bool boolean = false;  // which are True or False
   bool raises = false;
-  bool always = false;  // it raises in any case
+  bool always = false;     // it raises in any case
+  bool unordered = false;  // the inputs are those of a set constant, in no order of anybody's
   flow::HandlerId handler;
   uint32_t offset = 0;
   ExitKind exit = ExitKind::Goto;  // Goto: it is no exit
@@ -98,6 +99,7 @@ class Machine {
   std::optional<Value> constant_behind(const Instr& instr) const;
   void store(State& state, const Instr& instr, Value value);
   void describe(const Instr& instr, const State& state, Effect& effect) const;
+  std::optional<std::vector<Value>> folded_set(const Point& point) const;
 
   Context* context_;
   Side side_;

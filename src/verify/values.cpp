@@ -129,6 +129,19 @@ std::optional<std::vector<Value>> Values::tuple_items(Value value) {
   return items;
 }
 
+std::optional<std::vector<Value>> Values::set_items(Value value) {
+  const Constant* constant = as_constant(value);
+  if (constant == nullptr || constant->kind != ConstKind::FrozenSet) return std::nullopt;
+  const std::vector<uint32_t> numbers = constant->items;
+  std::vector<Value> items;
+  for (const uint32_t item : numbers) {
+    if (constants_[item].kind == ConstKind::Opaque) return std::nullopt;
+    items.push_back(constant_number(item));
+  }
+  std::sort(items.begin(), items.end());
+  return items;
+}
+
 std::optional<Value> Values::tuple_of(const std::vector<Value>& items) {
   Constant tuple;
   tuple.kind = ConstKind::Tuple;

@@ -51,7 +51,7 @@ struct Node {
 // A constant, with items that are numbers of constants: equal constants have equal numbers.
 struct Constant {
   object::ConstKind kind = object::ConstKind::None;
-  int64_t integer = 0;
+  int64_t integer = 0;  // of an Opaque one: object::Known
   Name text;
   std::vector<uint32_t> items;
   std::string repr;
@@ -101,6 +101,8 @@ class Values {
   std::optional<int64_t> as_integer(Value value) const;  // of an int that is no bool
   // The items of a tuple constant.
   std::optional<std::vector<Value>> tuple_items(Value value);
+  // The items of a frozenset constant, sorted, if comparing and hashing them runs nobody's code.
+  std::optional<std::vector<Value>> set_items(Value value);
   // Whether the object is true, where the value alone says so.
   std::optional<bool> truth(Value value) const;
 

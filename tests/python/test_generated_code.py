@@ -1,5 +1,9 @@
 """What is known of program-generated code: what it makes readable, and what it must not excuse."""
 
+import dis
+import sys
+import types
+
 import pytest
 from pellucid import _core, decompile_ex
 
@@ -286,6 +290,107 @@ def test_nothing_is_held_longer_than_by_the_code(body):
 def test_facts_of_an_unknown_kind_are_refused():
     with pytest.raises(ValueError, match="no facts of this kind: tmp"):
         _core.decompile_code(code_of("return a"), facts={"tmp": []})
+
+
+def with_get_iter(body):
+    """The code of `body` with its call of `iter` as the instruction, which no expression makes."""
+    code = code_of(body)
+    instrs = list(dis.get_instructions(code))
+    name = next(i for i in instrs if i.argval == "iter")
+    call = next(i for i in instrs if i.offset > name.offset and i.opname == "CALL_FUNCTION")
+    made = bytearray(code.co_code)
+    made[name.offset : name.offset + 2] = bytes([dis.opmap["NOP"], 0])
+    made[call.offset : call.offset + 2] = bytes([dis.opmap["GET_ITER"], 0])
+    return code.replace(co_code=bytes(made))
+
+
+BEFORE_3_11 = pytest.mark.skipif(
+    sys.version_info >= (3, 11), reason="a call of one argument is more than one instruction"
+)
+
+
+@BEFORE_3_11
+@pytest.mark.parametrize("other", ["b", "iter"])
+def test_an_iterator_that_no_loop_takes_comes_of_the_built_in_function(other):
+    found = decompile_ex(with_get_iter(f"return resume(iter(a), {other})"), facts=FACTS)
+    assert found.verdict.status == "equivalent", found.verdict.reason
+    # Whatever the program calls `iter`.
+    scope = {"resume": lambda *args: args, "iter": None}
+    iterator, second = types.FunctionType(found.compile(), scope)([7], 2)
+    assert next(iterator) == 7
+    assert second == (2 if other == "b" else None)
+
+
+@BEFORE_3_11
+def test_a_global_called_iter_is_not_taken_for_the_built_in_function():
+    status, codes = _core.compare_codes(
+        with_get_iter("return resume(iter(a), b)"), code_of("return resume(iter(a), b)")
+    )
+    assert status == "unproven"
+    assert "GetIter" in codes[0][2]
+
+
+def with_set_of(items):
+    """A set that is built of constants one by one, where the compiler makes one constant."""
+    names = ", ".join(["a"] * len(items))
+    code = code_of(f"return resume({{{names}}})")
+    made = bytearray(code.co_code)
+    loads = [i.offset for i in dis.get_instructions(code) if i.opname == "LOAD_FAST"]
+    for at, number in zip(loads, range(len(code.co_consts), 255)):
+        made[at : at + 2] = bytes([dis.opmap["LOAD_CONST"], number])
+    return code.replace(co_code=bytes(made), co_consts=code.co_consts + items)
+
+
+ONE_LOAD_EACH = pytest.mark.skipif(
+    sys.version_info >= (3, 13), reason="one instruction loads two locals"
+)
+
+
+@ONE_LOAD_EACH
+def test_a_set_of_constants_is_the_one_that_the_compiler_folds():
+    code = with_set_of((3, "a", None, (1, 2)))
+    found = decompile_ex(code, facts=FACTS)
+    assert found.verdict.at_least("equivalent"), found.verdict.reason
+    assert "return resume({3, 'a', None, (1, 2)})" in found.source
+
+
+@ONE_LOAD_EACH
+@pytest.mark.parametrize(
+    "text", ["{3, 'a', None, (1, 3)}", "{3, 'a', None}", "{3, 'a', None, (1, 2), 4}", "{a}"]
+)
+def test_another_set_is_not(text):
+    status, _ = _core.compare_codes(
+        with_set_of((3, "a", None, (1, 2))), code_of(f"return resume({text})")
+    )
+    assert status == "unproven"
+
+
+INSIDE = """
+def part(a, b):
+    return [a for _ in range(b)]
+tmp_1 = g(a)
+return resume(a, tmp_1, part)
+"""
+
+
+def test_a_function_is_made_after_what_the_expression_evaluates_before():
+    code = code_of(INSIDE)
+    # As Dynamo has it, the function is an operand: what makes it follows the call.
+    units = [bytes(code.co_code[i : i + 2]) for i in range(0, len(code.co_code), 2)]
+    ops = [dis.opname[unit[0]] for unit in units]
+    if "RESUME" in ops or "PUSH_NULL" in ops:
+        pytest.skip("3.11 and later make such functions by a call")
+    made = ops.index("STORE_FAST")  # part
+    begin = [i for i, op in enumerate(ops) if op == "LOAD_GLOBAL"][1]
+    end = len(ops) - 3  # LOAD_FAST part, CALL_FUNCTION, RETURN_VALUE
+    call = units[made + 1 : begin - 1]
+    moved = [*units[begin : begin + 2], *call, *units[:made], *units[end + 1 :]]
+    code = code.replace(co_code=b"".join(moved))
+    found = decompile_ex(code, facts=FACTS)
+    assert found.verdict.status == "equivalent", found.verdict.reason
+    lines = found.source.split("\n")
+    assert lines[1].strip() == "result_1 = g(a)"
+    assert lines[-2].strip() == "return resume(a, result_1, part)"
 
 
 def test_a_cell_that_nothing_mentions_is_not_in_the_text():

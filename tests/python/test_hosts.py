@@ -10,7 +10,13 @@ import sys
 import pytest
 from needs import ROOT, VERSIONS, missing
 
-_PARTS = ["test_api.py", "test_live_objects.py", "test_recompile.py", "test_command_line.py"]
+_PARTS = [
+    "test_api.py",
+    "test_live_objects.py",
+    "test_recompile.py",
+    "test_generated_code.py",
+    "test_command_line.py",
+]
 _OTHERS = [v for v in VERSIONS if v != "{}.{}".format(*sys.version_info[:2])]
 
 

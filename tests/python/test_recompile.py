@@ -16,6 +16,16 @@ def interface(code: CodeType) -> Dict[str, Any]:
     return {field: getattr(code, field) for field in fields}
 
 
+CO_NESTED = 0x10
+
+
+def make_outer() -> FunctionType:
+    def outer() -> Any:
+        return lambda: 1
+
+    return outer  # type: ignore[return-value]
+
+
 def make() -> FunctionType:
     zeta = 1
     alpha = 2
@@ -138,3 +148,18 @@ def test_locals_that_the_source_never_names_are_kept() -> None:
     assert {*made.co_varnames} == {"x", "unused", "later"}
     assert made.co_nlocals == 3
     assert FunctionType(made, {})(5) == 5
+
+
+def test_functions_inside_have_the_flags_that_they_were_compiled_with() -> None:
+    # As a resume function has that Dynamo makes: a function of code that stood at the top of
+    # its module.
+    outer = make_outer().__code__
+    nested = next(c for c in outer.co_consts if isinstance(c, CodeType))
+    assert nested.co_flags & CO_NESTED
+    moved = nested.replace(co_flags=nested.co_flags & ~CO_NESTED)
+    original = outer.replace(
+        co_consts=tuple(moved if const is nested else const for const in outer.co_consts)
+    )
+    made = stand_in("def outer():\n    return lambda: 1\n", original, "outer.py")
+    again = next(c for c in made.co_consts if isinstance(c, CodeType))
+    assert again.co_flags == moved.co_flags

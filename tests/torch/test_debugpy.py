@@ -94,15 +94,22 @@ def test_debugpy_stops_in_every_kind_of_file(backend, torch, tmp_path):
             line, then, names = place(file, stop)
             assert client.breakpoints(file, [line]) == [line]
             expected.append((stop, file, line, then, stop.expression.format(*names)))
-        for stop, file, line, then, expression in expected:
-            client.request("continue", threadId=thread)
-            thread, stack = client.stopped()
-            assert stack[0][:2] == (str(file), line)
+        places = [(str(file), line) for _, file, line, *_ in expected]
+        for number, (stop, file, line, then, expression) in enumerate(expected):
+            if stack[0][:2] != places[number]:
+                client.request("continue", threadId=thread)
+                thread, stack = client.stopped()
+            assert stack[0][:2] == places[number]
             client.request("next", threadId=thread)
             thread, stack = client.stopped()
-            assert stack[0][:2] == (str(file), then), "a step goes to the next line of the file"
-            assert client.variables(stack[0][2]), "an editor lists the locals"
-            shown.append((stop.value, client.evaluate(expression, stack[0][2])))
+            frame = stack[0]
+            if frame[:2] in places[number + 1 : number + 2]:
+                # In older torch the first line already calls the graph, which stops as well.
+                frame = next(each for each in stack if each[:2] == (str(file), line))
+            else:
+                assert frame[:2] == (str(file), then), "a step goes to the next line of the file"
+            assert client.variables(frame[2]), "an editor lists the locals"
+            shown.append((stop.value, client.evaluate(expression, frame[2])))
         client.request("continue", threadId=thread)
         client.event("terminated")
         process.wait(timeout=60)

@@ -21,6 +21,7 @@ from .directories import child_number
 from .dump import named_class
 from .events import Break, Frame, Graph
 from .frames import add_compiled_before, write_frame
+from .interpreted import generate_interpreted_graphs
 from .records import on_record, write_graph
 from .session import Session
 from .stages import sent_twice, stage_named
@@ -57,6 +58,7 @@ class Capture:
                     hooks.add_bytecode_hook(self._on_bytecode),
                     hooks.add_trace_handler(self._on_trace),
                     graph_hooks.add_formatted_graphs(self._on_formatted),
+                    generate_interpreted_graphs(graph_hooks.is_followed),
                 ]
 
     def close(self, session: Session) -> bool:

@@ -101,6 +101,17 @@ TABLE: tuple[Capability, ...] = (
         "find_nan cannot run graphs operation by operation",
     ),
     Capability(
+        "aot_eager_compiler",
+        # Where the first is, graphs run as generated code; the second interprets them.
+        ("torch.fx.graph:_BoxedCodeGen", "torch._dynamo.backends.debugging:boxed_nop"),
+        "graphs that aot_eager interprets do not run from their files",
+    ),
+    Capability(
+        "code_generator",
+        ("torch.fx.graph:CodeGen",),
+        "graphs that aot_eager interprets do not run from their files",
+    ),
+    Capability(
         "set_stance",
         ("torch.compiler:set_stance",),
         "find_nan sees compiled functions only when it is given them themselves",

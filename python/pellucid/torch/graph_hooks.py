@@ -162,7 +162,7 @@ def after_recompile(graph: Any, follow: Callable[[Any], None], copies: bool) -> 
     """
     cls = type(graph)
     own = cls.__qualname__.rpartition(".")[2] == "GraphModuleImpl"
-    if not own or "_pellucid_follow" in cls.__dict__:
+    if not own or is_followed(graph):
         return False
     lazy = PROBE.get("lazy_graph_module")
     is_lazy = lazy is not None and isinstance(graph, lazy)
@@ -192,6 +192,11 @@ def after_recompile(graph: Any, follow: Callable[[Any], None], copies: bool) -> 
     if forward_function(graph) is not None:
         follow(graph)
     return True
+
+
+def is_followed(graph: Any) -> bool:
+    """Whether a graph, or the one that it is a copy of, is one that :func:`after_recompile` has."""
+    return "_pellucid_follow" in type(graph).__dict__
 
 
 def program_functions(path: str) -> list[FunctionType]:

@@ -39,6 +39,8 @@ def on_record(session: Session, record: TraceRecord, runs: bool) -> tuple[Graph,
         path = record.data.get("file_path") if isinstance(record.data, dict) else None
         return None if path is None or not runs else (program, str(path))
     stage = stage_of(kind, payload, graph_hooks.direction() if "post_grad" in kind else "")
+    if stage == "forward" and not _has_joint(session, key):
+        stage = "inference"  # which torch 2.4 calls by the same name
     if stage is not None and payload is not None:
         module = graph_hooks.emitted_graph(kind)
         write_graph(session, key, stage, module, named_class(payload), runs)
@@ -53,6 +55,10 @@ def on_record(session: Session, record: TraceRecord, runs: bool) -> tuple[Graph,
         if session.is_fork and not child_number():
             write_summary(session)  # such a process may leave without running anything at its end
     return None
+
+
+def _has_joint(session: Session, key: CompileKey) -> bool:
+    return any(graph.key == key and graph.stage == "joint" for graph in session.of(Graph))
 
 
 def _kernels(session: Session, program: Graph) -> None:

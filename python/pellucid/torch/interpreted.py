@@ -1,0 +1,81 @@
+"""AOTAutograd's graphs in torch releases whose ``aot_eager`` interprets them, node by node.
+
+There no Python function of the graph's ever runs, so none could run from a file.  While a capture
+is open that backend is told to do what newer releases do: generate the graph's ``forward``, for the
+calling form of compiled graphs (one list, emptied at once), and run that.
+"""
+
+from __future__ import annotations
+
+from types import CodeType, FunctionType
+from typing import Any, Callable
+
+from .hooks import PROBE, Remove, never_compile, no_op
+
+Compile = Callable[[Any, Any], Callable[..., Any]]
+
+
+def generate_interpreted_graphs(is_wanted: Callable[[Any], bool]) -> Remove:
+    """Have ``aot_eager`` run the generated code of each graph for which ``is_wanted`` holds.
+
+    The backend holds the function that is concerned itself, so the code changes place, not the
+    function.  A torch that generates code anyway is left alone.
+    """
+    function = PROBE.get("aot_eager_compiler")
+    if not isinstance(function, FunctionType) or function.__closure__:
+        return no_op
+    before, code_generator = function.__code__, PROBE.get("code_generator")
+    if code_generator is None or not _interprets(before):
+        return no_op
+    original = FunctionType(before, function.__globals__, function.__name__, function.__defaults__)
+    generator = _boxed(code_generator)
+
+    def generated(graph: Any, inputs: Any) -> Callable[..., Any]:
+        if not is_wanted(graph):
+            return original(graph, inputs)  # type: ignore[no-any-return]
+        graph.graph.set_codegen(generator())
+        graph.recompile()
+
+        def run(args: Any) -> Any:
+            return graph.forward(args)
+
+        run._boxed_call = True  # type: ignore[attr-defined]
+        never_compile(run.__code__)
+        return run
+
+    shown, defaults = _trampoline.__code__, function.__kwdefaults__
+    function.__kwdefaults__ = {**(defaults or {}), "pellucid_generated": generated}
+    function.__code__ = shown
+
+    def remove() -> None:
+        if function.__code__ is shown:  # else somebody else's change came after ours
+            function.__code__ = before
+            function.__kwdefaults__ = defaults
+
+    return remove
+
+
+def _trampoline(fx_g: Any, example_inputs: Any, *, pellucid_generated: Compile) -> Any:
+    # Runs in torch's namespace, and so knows of ours only what its defaults bring.
+    return pellucid_generated(fx_g, example_inputs)
+
+
+def _interprets(code: CodeType) -> bool:
+    inner = [const for const in code.co_consts if isinstance(const, CodeType)]
+    return any("boxed_run" in each.co_names for each in [code, *inner])
+
+
+def _boxed(base: Any) -> Any:
+    """The generator of a ``forward`` that takes its inputs out of one list."""
+
+    class Boxed(base):  # type: ignore[misc]
+        def gen_fn_def(self, free_vars: list[str], annotation: str) -> str:
+            # Each is a name, with an annotation and a default perhaps.
+            names = [free.partition(":")[0].partition("=")[0].strip() for free in free_vars]
+            taken = [name for name in names if name != "self"]
+            head = f"def {self._func_name}(self, args_list){annotation}:"
+            if not taken:
+                return head
+            return f"{head}\n    {', '.join(taken)}, = args_list\n    args_list.clear()"
+
+    return Boxed
