@@ -253,6 +253,7 @@ def decompile_ex(
     name: Optional[str] = None,
     unstructured: bool = False,
     facts: Optional[Dict[str, List[str]]] = None,
+    reword: "Optional[Callable[[str], str]]" = None,
 ) -> Decompilation:
     """Return source, verdict, line map and opaque constants; the arguments are `decompile`'s.
 
@@ -261,11 +262,16 @@ def decompile_ex(
     a loop over a state, the last resort for code that no statement of Python's compiles to.
     `facts` say what is known of program-generated code beyond its bytecode (`src/object/facts.h`
     has their kinds); source and verdict build on them, and the source keeps nothing alive longer
-    than the code does.
+    than the code does. `reword` may change the text, names for instance, before it is judged.
     """
+
+    def written(unstructured: bool, forms: "Dict[str, int]") -> Decompilation:
+        found = _decompiled(obj, name, unstructured, forms, facts)
+        return found if reword is None else dataclasses.replace(found, source=reword(found.source))
+
     if unstructured:
-        return _decompiled(obj, name, True, {}, facts)
-    return _search(lambda forms: _decompiled(obj, name, False, forms, facts), "best")[0]
+        return written(True, {})
+    return _search(lambda forms: written(False, forms), "best")[0]
 
 
 def _decompiled(

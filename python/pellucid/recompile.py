@@ -90,10 +90,6 @@ def _compile_function(
     return code
 
 
-def _at(node: ast.AST, place: ast.AST) -> Any:
-    return ast.fix_missing_locations(ast.copy_location(node, place))
-
-
 def _outer(function: ast.stmt, free: Sequence[str]) -> ast.stmt:
     # `a = b = None` makes the names locals of the outer function, so cells for the inner one.
     lines = [f"def {_OUTER}():"]
@@ -180,7 +176,7 @@ def _never(statements: List[str], place: ast.stmt) -> ast.stmt:
     dead = ast.parse(text).body[0]
     for node in ast.walk(dead):
         if hasattr(node, "lineno"):
-            _at(node, place)
+            ast.copy_location(node, place)
     return dead
 
 

@@ -1,6 +1,7 @@
 #include "driver/pipeline.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ast/tree.h"
 #include "base/check.h"
@@ -61,25 +62,39 @@ bool is_read_by_shape(const object::Module& module, object::CodeId code) {
   return name.starts_with("<generic parameters of ") || name == "__annotate__";
 }
 
+// Takes back what 3.8 says about which handlers are finally bodies. False: it says nothing.
+bool forget_finally(ir::Function& function) {
+  bool was_said = false;
+  for (flow::Handler& handler : function.handlers) {
+    was_said |= std::exchange(handler.is_finally, false);
+  }
+  return was_said;
+}
+
 // The body that statements of Python's own say, or what stands in the way.
 Result<ast::ListId> structured_body(object::Module& module, object::CodeId code, ast::Tree& tree,
                                     structure::Scopes& scopes,
                                     const std::vector<ast::ListId>& bodies, bool only_if_straight,
                                     bool joins_copies, const object::Facts& facts) {
   try {
-    PELLUCID_TRY(ir::Function function, to_ir(module, code, true, facts));
-    if (only_if_straight && function.blocks.size() > 1 && !is_read_by_shape(module, code)) {
+    PELLUCID_TRY(ir::Function full, to_ir(module, code, true, facts));
+    if (only_if_straight && full.blocks.size() > 1 && !is_read_by_shape(module, code)) {
       return Error{ErrorCode::Unsupported, 0, "structure is switched off"};
     }
-    if (function.keeps_ends) {
+    if (full.keeps_ends || full.keeps_empty) {
       // What is said about code that never runs is more than a first try need be able to follow.
-      const Result<ast::ListId> body = structure::recover(function, tree, bodies, joins_copies);
-      if (body.ok()) return scopes.finish_body(*body, function, facts.empty());
+      Result<ast::ListId> body = structure::recover(full, tree, bodies, joins_copies);
+      if (!body.ok() && forget_finally(full)) {
+        tree.restore();
+        body = structure::recover(full, tree, bodies, joins_copies);
+      }
+      if (body.ok()) return scopes.finish_body(*body, full, facts.empty());
       tree.restore();
-      PELLUCID_TRY(function, to_ir(module, code, false, facts));
+      PELLUCID_TRY(full, to_ir(module, code, false, facts));
     }
-    PELLUCID_TRY(const ast::ListId body, structure::recover(function, tree, bodies, joins_copies));
-    return scopes.finish_body(body, function, facts.empty());
+    forget_finally(full);
+    PELLUCID_TRY(const ast::ListId body, structure::recover(full, tree, bodies, joins_copies));
+    return scopes.finish_body(body, full, facts.empty());
   } catch (const InternalError& bug) {
     return Error{ErrorCode::Internal, 0, bug.what()};
   }

@@ -255,6 +255,7 @@ class Assembler {
     graph.code = draft_.code;
     graph.wraps_stop_iteration = draft_.wraps_stop_iteration;
     graph.keeps_ends = draft_.keeps_ends;
+    graph.keeps_empty = draft_.keeps_empty;
     std::vector<HandlerId> handlers(draft_.handlers.size());
     for (const BlockId id : order) {
       DraftBlock& from = at(id);

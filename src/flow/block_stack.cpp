@@ -17,13 +17,16 @@ BlockStack::BlockStack(const object::Module& module, const bytecode::Stream& str
     : module_(module),
       stream_(stream),
       keep_ends_(keep_ends),
-      leader_(stream.instrs.size() + 1, false) {
+      leader_(stream.instrs.size() + 1, false),
+      is_subroutine_(stream.instrs.size() + 1, false) {
   draft_.code = stream.code;
-  draft_.keeps_ends = keep_ends;
   for (size_t i = 0; i < stream.instrs.size(); ++i) {
     const Instr& instr = stream.instrs[i];
     draft_.offsets.push_back(instr.offset);
     if (bytecode::operand_of(instr.op) == bytecode::Operand::Target) leader_[instr.a] = true;
+    draft_.keeps_ends = draft_.keeps_ends || (keep_ends && instr.op == Op::EndFinally);
+    if (instr.op == Op::BeginFinally) is_subroutine_[i + 1] = true;
+    if (instr.op == Op::CallFinally) is_subroutine_[instr.a] = true;
     // Behind a 3.8 finally body its copies meet again.
     if (instr.op == Op::EndFinally || instr.op == Op::PopFinally) leader_[i + 1] = true;
   }
@@ -132,6 +135,7 @@ HandlerId BlockStack::handler_of(const State& state) {
   handler.depth = link.level - hidden_below(state, link.level);
   handler.pushes = kExceptionSlots;
   handler.is_with = link.kind == kProtectWith;
+  handler.is_finally = link.value < is_subroutine_.size() && is_subroutine_[link.value];
   handler.exc_depth = exceptions(entry.blocks);
   draft_.handlers.push_back(handler);
   handler_levels_.push_back(link.level);
@@ -324,7 +328,17 @@ void BlockStack::push_block(BlockKind kind, uint32_t target, uint32_t level, Sta
 void BlockStack::pop_block(State& state) {
   if (state.blocks == 0 || chains_[state.blocks].kind >= kHandling)
     return fail("POP_BLOCK without a block");
+  if (is_body_without_code(state)) {
+    draft_.keeps_empty = true;
+    emit(Op::PopExcept, 0, kEmptyBody, state);
+  }
   state.blocks = chains_[state.blocks].parent;
+}
+
+// Whether a `try` that is left here has said nothing that code was made of, as `pass` does.
+bool BlockStack::is_body_without_code(const State& state) const {
+  if (!keep_ends_ || !body_.empty() || chains_[state.blocks].kind != kProtect) return false;
+  return at_ > 0 && stream_.instrs[at_ - 1].op == Op::SetupFinally;
 }
 
 bool BlockStack::leave_handler(State& state) {

@@ -78,6 +78,7 @@ class BlockStack {
   bool end_finally(State& state);
   void pop_finally(const Instr& instr, State& state);
   void keep_end(const State& state);
+  bool is_body_without_code(const State& state) const;
   bool is_behind_jump(uint32_t at) const;
   void with_cleanup_start(State& state);
   bool with_cleanup_finish(State& state);
@@ -96,6 +97,7 @@ class BlockStack {
   const bytecode::Stream& stream_;
   const bool keep_ends_;
   std::vector<bool> leader_;
+  std::vector<bool> is_subroutine_;  // where finally bodies of 3.8 start
   Chains chains_;
   Draft draft_;
   std::vector<State> states_;                          // at the entry of each block

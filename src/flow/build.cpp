@@ -31,11 +31,10 @@ std::optional<Error> find_excess(const bytecode::Stream& stream) {
 Result<Graph> build(const object::Module& module, const bytecode::Stream& stream, bool keep_ends) {
   if (auto error = find_excess(stream)) return *error;
   const bool has_block_stack = module[stream.code].version < object::Version{3, 11};
-  if (keep_ends && std::any_of(stream.instrs.begin(), stream.instrs.end(),
-                               [](const Instr& instr) { return instr.op == Op::EndFinally; })) {
+  if (keep_ends && has_block_stack) {
     Result<Draft> draft = draft_from_block_stack(module, stream, true);
     // Code that never runs need not be valid.
-    if (draft.ok()) {
+    if (draft.ok() && (draft->keeps_ends || draft->keeps_empty)) {
       Graph graph = assemble(std::move(*draft));
 #ifdef PELLUCID_CHECKS
       check(module, graph);

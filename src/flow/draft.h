@@ -34,6 +34,7 @@ struct Draft {
   std::vector<uint32_t> offsets;   // in bytes, of every instruction of the stream
   bool wraps_stop_iteration = false;
   bool keeps_ends = false;
+  bool keeps_empty = false;
 };
 
 Result<Draft> draft_from_block_stack(const object::Module& module, const bytecode::Stream& stream,

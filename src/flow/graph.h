@@ -90,6 +90,7 @@ struct Handler {
                        // PushExcInfo comes first)
   bool is_with =
       false;  // set up by a with statement (<= 3.10 says so; else: entry has WithExceptStart)
+  bool is_finally = false;  // 3.8 only: its code is also run as a subroutine
   uint32_t exc_depth = 0;  // exceptions being handled on entry, this one (<= 3.10) or the enclosing
                            // ones only (3.11+, where PushExcInfo follows)
 };
@@ -104,10 +105,15 @@ struct Graph {
   // goes on (control does not go there that way, and maybe not at all), and a PopExcept with a = 0
   // and b = 1 stands where a jump statement has left a region.
   bool keeps_ends = false;
+  // 3.8-3.10, if build() was asked to: a PopExcept with a = 0 and b = kEmptyBody stands where a
+  // `try` has a body of which no code was made, so that its handler is not forgotten.
+  bool keeps_empty = false;
 
   const Block& operator[](BlockId id) const { return blocks[id.index()]; }
   const Handler& operator[](HandlerId id) const { return handlers[id.index()]; }
 };
+
+inline constexpr uint32_t kEmptyBody = 3;
 
 std::string dump(const object::Module& module, const Graph& graph);
 

@@ -52,7 +52,8 @@ enum class ExceptionPart : uint8_t { Value, Type, Traceback, Previous, Lasti };
 //   Pop                   a value that nothing uses: an expression statement; b = 1: the iterator
 //   of a
 //                         loop that is left; b = 2: the exit function of a with statement;
-//                         b = 3: a value that has just been stored
+//                         b = 3: a value that has just been stored; b = 5: a constant that has
+//                         just been loaded
 struct Value {
   ValueKind kind = ValueKind::Instr;
   Op op = Op::Pop;
@@ -99,6 +100,7 @@ struct Function {
   std::vector<flow::Handler> handlers;
   bool wraps_stop_iteration = false;
   bool keeps_ends = false;    // as in flow::Graph
+  bool keeps_empty = false;   // as in flow::Graph
   bool is_generated = false;  // no compiler made it (generated.h)
 
   Value& operator[](ValueId id) { return values[id.index()]; }

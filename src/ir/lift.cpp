@@ -59,6 +59,7 @@ class Lifter {
     out_.handlers = graph.handlers;
     out_.wraps_stop_iteration = graph.wraps_stop_iteration;
     out_.keeps_ends = graph.keeps_ends;
+    out_.keeps_empty = graph.keeps_empty;
     out_.blocks.resize(graph.blocks.size());
     exits_.resize(graph.blocks.size());
     slots_.resize(graph.blocks.size());
@@ -474,6 +475,10 @@ class Lifter {
     std::vector<uint8_t> is_iterator(out_.values.size(), 0);
     for (const Block& block : out_.blocks) {
       if (block.exit == ExitKind::ForIter) is_iterator[block.operands[0].index()] = 1;
+      for (const ValueId item : block.items) {
+        const bool asks = out_[item].kind == ValueKind::Instr && out_[item].op == Op::GetAnext;
+        if (asks) is_iterator[out_.operands(item)[0].index()] = 1;
+      }
     }
     for (Block& block : out_.blocks) {
       std::erase_if(block.items, [&](ValueId item) {

@@ -77,6 +77,15 @@ void StackMachine::discard(const bytecode::Instr& instr) {
       return;
     }
   }
+  // A constant that is dropped where it was loaded: some texts say so, as an f-string without
+  // fields does.
+  if (value.kind == ValueKind::Instr && value.op == Op::LoadConst && !(marks & kUsed) &&
+      !block_.items.empty() && block_.items.back() == id) {
+    bytecode::Instr pop_constant = instr;
+    pop_constant.b = 5;
+    emit(pop_constant, {id});
+    return;
+  }
   const bool copied = std::find(stack.begin(), stack.end(), id) != stack.end();
   const bool silent =
       value.kind == ValueKind::Null || value.kind == ValueKind::Exception ||
@@ -145,6 +154,11 @@ void StackMachine::step(const bytecode::Instr& instr) {
     case Op::PushNull:
       stack.push_back(null());
       return;
+    case Op::GetAnext:
+      // An asynchronous loop: where its iterator is dropped, it is left.
+      mark_iterator(top());
+      stack.push_back(emit(instr, {top()}));
+      return;
     case Op::LoadMethod:
     case Op::LoadSpecial: {
       const ValueId method = emit(instr, {pop()});
@@ -182,7 +196,6 @@ void StackMachine::step(const bytecode::Instr& instr) {
       return push_elements(instr, instr.a);
     case Op::UnpackEx:
       return push_elements(instr, instr.a + 1 + instr.b);
-    case Op::GetAnext:
     case Op::ImportFrom:
     case Op::GetLen:
     case Op::MatchMapping:

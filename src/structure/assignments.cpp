@@ -188,6 +188,15 @@ bool Statements::are_locals_once(std::span<const ValueId> stores) const {
   });
 }
 
+// Whether the value waits for a target of `a, b = v, w`.
+bool Statements::is_in_group(ValueId value) const {
+  return std::any_of(groups_.begin(), groups_.end(), [&](const Group& group) {
+    const auto place = std::find(group.values.begin(), group.values.end(), value);
+    return place != group.values.end() &&
+           !group.targets[static_cast<size_t>(place - group.values.begin())].valid();
+  });
+}
+
 // a, b = v, w: the values are pending and the stores follow one another. Compilers leave the tuple
 // out for two or three values, and (3.12+) may store in reverse order.
 bool Statements::start_group(std::span<const ValueId> items, size_t i, ValueId value) {
@@ -208,9 +217,12 @@ bool Statements::start_group(std::span<const ValueId> items, size_t i, ValueId v
                                    c_.graph[before].a == c_.graph[store].a;
                           });
     };
-    while (begin > 0 && k < items.size() && is_store(c_.graph[items[k]]) && is_new(items[k]) &&
-           c_.graph[items[k]].op == Op::StoreFast && pending_[begin - 1].uses_left == 1 &&
-           c_.graph.resolve(operands(items[k])[0]) == pending_[begin - 1].value) {
+    while (begin > 0 && k < items.size() && pending_[begin - 1].uses_left == 1) {
+      const ir::Value& next = c_.graph[items[k]];
+      // What a later target overwrites is dropped instead (3.13): `a, a = v, w`.
+      const bool drops = next.kind == ValueKind::Instr && next.op == Op::Pop && next.b == 0;
+      if (!drops && !(is_store(next) && next.op == Op::StoreFast && is_new(items[k]))) break;
+      if (c_.graph.resolve(operands(items[k])[0]) != pending_[begin - 1].value) break;
       --begin;
       ++k;
     }

@@ -100,7 +100,10 @@ NodeId Expressions::call_ex(const ir::Value& value, Nodes operands) {
       tree_.is(tuple, ast::Kind::Tuple) &&
       (is_op(made, Op::ListToTuple) || is_op(made, Op::BuildTupleUnpackWithCall) ||
        (has_keywords && is_op(made, Op::BuildTuple)));
-  const bool is_constant = has_keywords && constant && constant->kind == ConstKind::Tuple;
+  // Up to 3.9 a call without positional arguments builds its empty tuple; `*()` is a constant.
+  const bool is_empty_star = constant && constant->items.empty() && module().version.minor < 10;
+  const bool is_constant =
+      has_keywords && constant && constant->kind == ConstKind::Tuple && !is_empty_star;
   const bool is_spliced = is_display || is_constant;
   args = is_spliced ? elements_of(tree_, tuple) : std::vector<NodeId>{starred(tree_, tuple)};
 
@@ -116,9 +119,13 @@ NodeId Expressions::call_ex(const ir::Value& value, Nodes operands) {
     // Without any star, 3.8 reaches CALL_FUNCTION_EX by `**{...}` only; later versions when there
     // are too many for the stack.
     bool has_star = false;
+    bool has_double_star = false;
     for (const NodeId arg : args) has_star |= tree_.is(arg, ast::Kind::Starred);
-    for (const NodeId word : keywords) has_star |= !tree_.as<ast::keyword>(word).arg.valid();
-    if (!has_star && args.size() + 2 * keywords.size() <= kManyOperands) {
+    for (const NodeId word : keywords) has_double_star |= !tree_.as<ast::keyword>(word).arg.valid();
+    // One dictionary that is made at once has been written as one, if not all of it is names.
+    const bool is_one = is_op(kwargs, Op::BuildMap) && has_double_star;
+    has_star |= has_double_star;
+    if (is_one || (!has_star && args.size() + 2 * keywords.size() <= kManyOperands)) {
       keywords = {double_starred(tree_, dict)};
     }
   }

@@ -17,7 +17,8 @@ ValueId marker(Graph& graph) {
 bool only_markers(const Graph& graph, const ir::Block& block) {
   return std::all_of(block.items.begin(), block.items.end(), [&](ValueId item) {
     const ir::Value& value = graph[item];
-    return value.kind == ValueKind::Instr && value.op == Op::PopExcept;
+    return value.kind == ValueKind::Instr && value.op == Op::PopExcept &&
+           value.b != flow::kEmptyBody;
   });
 }
 

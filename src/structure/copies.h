@@ -19,7 +19,8 @@ inline constexpr uint32_t kLeftByJump = 1;
 inline constexpr uint32_t kEndOfClause = 2;
 ValueId marker(Graph& graph);
 
-// Whether the block only goes on (or returns): no items but markers.
+// Whether the block only goes on (or returns): no items but markers. A body without code (see
+// flow::Graph::keeps_empty) is a statement.
 bool only_markers(const Graph& graph, const ir::Block& block);
 
 }  // namespace pellucid::structure

@@ -4,6 +4,7 @@
 // LIST_EXTEND, LIST_TO_TUPLE for a tuple or a call's arguments. 3.8 builds the parts as tuples and
 // joins them with BUILD_*_UNPACK. What a part was in the source, `*x` or plain elements, is decided
 // so that the same compiler makes the same parts again.
+#include <algorithm>
 #include <string>
 
 #include "structure/expressions.h"
@@ -96,15 +97,48 @@ bool continues_dict(const ir::Function& function, const ast::Tree& tree, const i
 
 }  // namespace
 
+// Compilers make one constant of a display of constants. This one was built when it ran, for one of
+// its elements was computed, as `1 or 2` is: written as what always comes to it.
+std::vector<NodeId> Expressions::keep_apart(const ir::Value& value, Nodes operands) {
+  std::vector<NodeId> nodes(operands.begin(), operands.end());
+  const bool is_tuple = is_op(value, Op::BuildTuple);
+  if (nodes.size() < (is_tuple ? 1 : kFoldedConstants) || function_.is_generated) return nodes;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const Const* constant = constant_of(tree_, nodes[i]);
+    const bool is_plain = constant && constant->kind != ConstKind::Opaque &&
+                          constant->kind != ConstKind::Code &&
+                          is_op(operand(value, i), Op::LoadConst);
+    if (!is_plain) return nodes;
+  }
+  // 3.8 builds lists and sets of any size; what is extended later is built as far as the star.
+  if (!is_tuple && (module().version.minor < 9 || is_extended(value))) return nodes;
+  Const always;
+  always.kind = ConstKind::True;
+  const ast::Where at = where(value);
+  const NodeId test = tree_.add(ast::Constant{tree_.module().add(always)}, at);
+  const NodeId same = tree_.add(tree_.as<ast::Constant>(nodes[0]), at);
+  nodes[0] = tree_.add(ast::IfExp{test, nodes[0], same}, at);
+  return nodes;
+}
+
+// Whether something is put into the container that `value` makes.
+bool Expressions::is_extended(const ir::Value& value) const {
+  return std::any_of(function_.values.begin(), function_.values.end(), [&](const ir::Value& other) {
+    const bool extends = is_op(other, Op::ListExtend) || is_op(other, Op::ListAppend) ||
+                         is_op(other, Op::SetUpdate) || is_op(other, Op::SetAdd);
+    return extends && operand(other, 0).first == value.first;
+  });
+}
+
 NodeId Expressions::display(const ir::Value& value, Nodes operands) {
   const ast::Where at = where(value);
   switch (value.op) {
     case Op::BuildTuple:
-      return tree_.add(ast::Tuple{tree_.list(operands)}, at);
+      return tree_.add(ast::Tuple{tree_.list(keep_apart(value, operands))}, at);
     case Op::BuildList:
-      return tree_.add(ast::List{tree_.list(operands)}, at);
+      return tree_.add(ast::List{tree_.list(keep_apart(value, operands))}, at);
     case Op::BuildSet:
-      return tree_.add(ast::Set{tree_.list(operands)}, at);
+      return tree_.add(ast::Set{tree_.list(keep_apart(value, operands))}, at);
     case Op::BuildMap: {
       const NodeId dict = tree_.add(ast::Dict{}, at);
       for (size_t i = 0; i + 1 < operands.size(); i += 2) {

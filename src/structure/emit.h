@@ -61,6 +61,8 @@ class Emitter {
   BlockId break_target(const Loop* loop, BlockId header, BlockId exhausted) const;
   bool leads_to(BlockId from, BlockId to) const;
   BlockId forced_out(const Loop& loop, const Scope& scope) const;
+  uint32_t code_offset(BlockId block) const;
+  bool is_failed_assert(BlockId block) const;
   std::vector<BlockId> left_to(const Loop& loop, BlockId exhausted, const Scope& scope) const;
 
   // try.cpp

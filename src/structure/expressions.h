@@ -60,6 +60,8 @@ class Expressions {
                       std::vector<ast::NodeId> keywords);
   // displays.cpp
   ast::NodeId display(const ir::Value& value, Nodes operands);
+  std::vector<ast::NodeId> keep_apart(const ir::Value& value, Nodes operands);
+  bool is_extended(const ir::Value& value) const;
   ast::NodeId extended(const ir::Value& value, Nodes operands);
   ast::NodeId updated(const ir::Value& value, Nodes operands);
   ast::NodeId unpack_38(const ir::Value& value, Nodes operands);

@@ -112,7 +112,9 @@ class Handlers {
     }
     if (is_name_cleanup(entry)) return dissolve_name_cleanup(id);
     if (restores_locals(entry)) return dissolve(id);
-    if (drops_exception(id) && (is_matched(id) || !reraises(id))) {
+    if (g_.f.handlers[id.index()].is_finally && strip_copies(g_, id, protection_.region(id))) {
+      info(id).kind = HandlerKind::Finally;
+    } else if (drops_exception(id) && (is_matched(id) || !reraises(id))) {
       info(id).kind = HandlerKind::Except;
     } else if (strip_copies(g_, id, protection_.region(id))) {
       info(id).kind = HandlerKind::Finally;

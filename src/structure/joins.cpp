@@ -60,6 +60,7 @@ class Endings {
 
   // `shortest`: how many items endings have in common at least.
   std::vector<BlockId> join(size_t shortest) {
+    if (kind_ == Kind::Statement) draw_in_returns();
     for (std::vector<BlockId>& left : groups(shortest)) {
       while (left.size() > 1) cluster(left, shortest);
     }
@@ -73,6 +74,37 @@ class Endings {
     size_t length = 0;
     ValueId differs;
   };
+
+  // The last statement of a `try` ends the body before it returns: where that was copied as a
+  // whole, each copy has its return behind the region. It cannot raise, and may as well be inside.
+  void draw_in_returns() {
+    g_.recompute();
+    std::map<std::array<uint32_t, 4>, std::vector<BlockId>> found;
+    for (const BlockId id : g_.order()) {
+      const ir::Block& block = g_[id];
+      if (block.exit != ExitKind::Goto || block.items.empty()) continue;
+      const BlockId next = block.next[0].to;
+      const ir::Block& rest = g_[next];
+      const bool returns = rest.exit == ExitKind::Return && rest.items.size() == 1 &&
+                           rest.params.empty() && rest.handler != block.handler &&
+                           g_[rest.items[0]].op == Op::LoadConst &&
+                           g_.resolve(rest.operands[0]) == rest.items[0];
+      if (!returns || g_.ways_into(next).size() != 1) continue;
+      const ir::Value& last = g_[block.items.back()];
+      found[{block.handler.value, static_cast<uint32_t>(last.op), last.a,
+             static_cast<uint32_t>(last.line)}]
+          .push_back(id);
+    }
+    for (const auto& [key, blocks] : found) {
+      if (blocks.size() < 2) continue;
+      for (const BlockId id : blocks) {
+        const BlockId next = g_[id].next[0].to;
+        g_[id].items.push_back(g_[next].items[0]);
+        g_[next].items.clear();
+        g_.take_exit(id, next);
+      }
+    }
+  }
 
   // Only what ends on one line can be one statement, and where items are shared, the last one is.
   std::vector<std::vector<BlockId>> groups(size_t shortest) {

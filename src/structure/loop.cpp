@@ -95,6 +95,26 @@ bool Emitter::is_behind_clause(BlockId from, BlockId to, BlockId header) const {
          graph_.exceptions_at(to, 0) == graph_.exceptions_at(header, 0);
 }
 
+// Where the code of a block lies, which may start with the mark of a region that was left earlier.
+uint32_t Emitter::code_offset(BlockId block) const {
+  for (const ValueId item : graph_[block].items) {
+    const ir::Value& value = graph_[item];
+    const bool is_mark =
+        value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.a == 0;
+    if (!is_mark) return value.offset;
+  }
+  return graph_[block].offset;
+}
+
+// Whether that is where an `assert` fails: a part of that statement, wherever it is laid out.
+bool Emitter::is_failed_assert(BlockId block) const {
+  const ir::Block& b = graph_[block];
+  if (b.exit != ExitKind::Raise || b.items.empty()) return false;
+  const ir::Value& first = graph_[b.items[0]];
+  return first.kind == ValueKind::Instr &&
+         (first.op == Op::LoadAssertionError || (first.op == Op::LoadGlobal && first.b == 1));
+}
+
 // Where control that leaves the loop other than by its test ends up: blocks laid out behind it.
 // Blocks before `exhausted` that never come back are still inside (`if c: f(); break`).
 std::vector<BlockId> Emitter::left_to(const Loop& loop, BlockId exhausted,
@@ -140,6 +160,7 @@ std::vector<BlockId> Emitter::left_to(const Loop& loop, BlockId exhausted,
     const BlockId target = skip_markers(todo.back(), scope);
     todo.pop_back();
     if (!seen.insert(target).second || analysis_.contains(loop, target)) continue;
+    if (is_failed_assert(target)) continue;
     // Code that handles an exception of the loop, or shares its protection, is still inside.
     const bool handles = graph_.exceptions_at(target, 0) > graph_.exceptions_at(loop.header, 0);
     HandlerId region = graph_[target].handler;
@@ -147,7 +168,8 @@ std::vector<BlockId> Emitter::left_to(const Loop& loop, BlockId exhausted,
       region = graph_.handlers[region.index()].outer;
     }
     const bool inside = handles || region.valid();
-    if (target == exhausted || (graph_[target].offset >= end && !inside) ||
+    // Where a body ends is behind its last loop, whichever copy of that end was kept.
+    if (target == exhausted || target == scope.follow || (code_offset(target) >= end && !inside) ||
         !analysis_.dominates(loop.header, target)) {
       found.push_back(target);
       continue;
@@ -236,7 +258,7 @@ BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) 
         return !graph_.within(graph_[id].handler, b.handler);
       };
       const bool is_better = !best.valid() || (is_outside(target) == is_outside(best)
-                                                   ? graph_[target].offset < graph_[best].offset
+                                                   ? code_offset(target) < code_offset(best)
                                                    : is_outside(target));
       if (is_better) best = target;
     }

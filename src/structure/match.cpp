@@ -23,6 +23,15 @@ std::optional<Match::Copy> Match::copy(const Graph& graph, HandlerId handler, Bl
   if (!match.run() || !match.ends_agree()) return std::nullopt;
   Copy copy;
   copy.dropped = match.dropped_;
+  if (match.ends_.empty() && !copy.dropped.valid()) {
+    // A body that only raises leaves the value where it lies.
+    const std::vector<ValueId>& stack = graph[start].entry_stack;
+    const ValueId top = stack.empty() ? ValueId() : graph.resolve(stack.back());
+    if (stack.size() == graph.f.handlers[handler.index()].depth + 1 && top.valid() &&
+        graph[top].kind == ValueKind::Instr) {
+      copy.dropped = top;
+    }
+  }
   if (!match.ends_.empty()) {
     copy.end = match.ends_[0];
     // What the body has computed is nothing to the rest.
@@ -61,7 +70,7 @@ bool Match::ends_agree() const {
 
 bool Match::is_marker(const Cursor& c) const {
   const ir::Value& value = g_[g_[c.block].items[c.index]];
-  return value.kind == ValueKind::Instr && value.op == Op::PopExcept;
+  return value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.b != flow::kEmptyBody;
 }
 
 // `return f()` with a finally body that goes another way: the value goes where the body does not
@@ -186,6 +195,10 @@ bool Match::finish(Place b) {
   while (at_end(b.at) && g_[b.at.block].exit == ExitKind::Goto) {
     const ir::Edge& edge = g_[b.at.block].next[0];
     if (!edge.args.empty() || edge.to == b.at.block) break;
+    // An empty block in front of a region heads a loop: the way back does not lead into the region.
+    const ir::Block& block = g_[b.at.block];
+    const HandlerId next = g_[edge.to].handler;
+    if (block.items.empty() && next != block.handler && g_.within(next, block.handler)) break;
     enter(b, edge);
   }
   CopyEnd end{b.at, {}};

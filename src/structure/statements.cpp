@@ -128,7 +128,14 @@ void Statements::step(std::span<const ValueId> items, size_t i) {
         if (store.valid())
           return deliver(items, i, what, name(c_.graph[store].symbol(), where(id)));
       }
+      if (value.b == 0 && is_in_group(what)) {
+        // Dropped for the sake of the target that was stored before.
+        size_t before = i;
+        while (before > 0 && c_.graph[items[before]].op != Op::StoreFast) --before;
+        return deliver(items, i, what, name(c_.graph[items[before]].symbol(), where(id)));
+      }
       if (value.b == 3 && named_statement(what, where(id))) return;
+      if (value.b == 5) return dropped_constant(what);
       if (value.b == 1 || c_.graph[what].kind == ValueKind::Element ||
           c_.graph[what].kind == ValueKind::Item) {
         return;
@@ -196,6 +203,26 @@ bool Statements::named_statement(ValueId id, ast::Where at) {
   }
   append(c_.tree.add(ast::Expr{node}, at));
   return true;
+}
+
+// A constant that is loaded and dropped. As a statement of its own it would not even be loaded: a
+// string stays one in an f-string, anything else as what a condition always comes to.
+void Statements::dropped_constant(ValueId id) {
+  const NodeId constant = take(id);
+  const ast::Where at = where(id);
+  const object::Const& what = c_.tree.module()[c_.graph[id].constant()];
+  if (c_.graph.f.is_generated || what.kind == object::ConstKind::Opaque) return;
+  NodeId node;
+  const bool is_text = what.kind == object::ConstKind::Str && !c_.tree.text(what.text).empty();
+  if (is_text && c_.tree.module().version.minor < 12) {
+    node = c_.tree.add(ast::JoinedStr{c_.tree.list({constant})}, at);
+  } else {
+    object::Const always;
+    always.kind = object::ConstKind::True;
+    const NodeId test = c_.tree.add(ast::Constant{c_.tree.module().add(always)}, at);
+    node = c_.tree.add(ast::IfExp{test, constant, remake(id)}, at);
+  }
+  append(c_.tree.add(ast::Expr{node}, at));
 }
 
 bool Statements::is_constant_slice(ValueId id) const {

@@ -131,6 +131,7 @@ class Statements {
   void step(std::span<const ValueId> items, size_t i);
   void expression(std::span<const ValueId> items, size_t i);
   bool named_statement(ValueId id, ast::Where at);
+  void dropped_constant(ValueId id);
   bool is_constant_slice(ValueId id) const;
   void region(ValueId id);
   ast::NodeId part(const Part& part, ValueId pivot);
@@ -141,6 +142,7 @@ class Statements {
   void assign(ValueId value, ast::NodeId target, ast::Where where);
   bool are_locals_once(std::span<const ValueId> stores) const;
   bool start_group(std::span<const ValueId> items, size_t i, ValueId value);
+  bool is_in_group(ValueId value) const;
   void finish_group(Group& group, ast::Where where);
   void unpack(std::span<const ValueId> items, size_t i);
   ValueId overwriting_store(std::span<const ValueId> items, size_t i) const;

@@ -1,6 +1,10 @@
 #include "structure/symbols.h"
 
+#include <algorithm>
+#include <iterator>
+#include <map>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "structure/expressions.h"
@@ -18,8 +22,9 @@ using Names = std::unordered_set<Symbol>;
 // How often each name is used in which way, over all instructions.
 struct Uses {
   Names fast_loads;
-  Names fast_bindings;  // stored, deleted, or set aside by an inlined comprehension
+  Names fast_bindings;  // stored or deleted, but not by an inlined comprehension
   Names cell_bindings;
+  Names hidden_cells;  // stored by an inlined comprehension
   Names cell_mentions;
   Names captured;  // free in a nested function that is made, or a cell taken as a value
   Names global_loads;
@@ -36,9 +41,6 @@ void add_use(const object::Module& module, const ir::Function& function, const i
     case Op::LoadFast:
       uses.fast_loads.insert(value.symbol());
       break;
-    case Op::LoadFastAndClear:
-      uses.has_inlined_comprehension = true;
-      [[fallthrough]];
     case Op::StoreFast:
     case Op::DeleteFast:
       uses.fast_bindings.insert(value.symbol());
@@ -86,10 +88,51 @@ void add_use(const object::Module& module, const ir::Function& function, const i
   }
 }
 
+// Where a local belongs to an inlined comprehension: from where it is set aside up to where it is
+// put back first.
+class HiddenLocals {
+ public:
+  explicit HiddenLocals(const ir::Function& function) {
+    for (const ir::Value& value : function.values) {
+      if (value.kind != ir::ValueKind::Instr || value.op != Op::StoreFast) continue;
+      const ir::Value& saved = function[function.operands(value)[0]];
+      if (saved.kind != ir::ValueKind::Instr || saved.op != Op::LoadFastAndClear) continue;
+      auto& end = ranges_[saved.symbol()].try_emplace(saved.offset, value.offset).first->second;
+      end = std::min(end, value.offset);
+      restored_.insert(&value);
+    }
+  }
+
+  // Whether the instruction on a local is the comprehension's own.
+  bool contain(const ir::Value& value) const {
+    if (value.op == Op::LoadFastAndClear || restored_.contains(&value)) return true;
+    const auto ranges = ranges_.find(value.symbol());
+    if (ranges == ranges_.end()) return false;
+    const auto next = ranges->second.upper_bound(value.offset);
+    return next != ranges->second.begin() && value.offset <= std::prev(next)->second;
+  }
+
+ private:
+  std::unordered_map<Symbol, std::map<uint32_t, uint32_t>> ranges_;  // from where up to where
+  std::unordered_set<const ir::Value*> restored_;
+};
+
+bool uses_a_local(const ir::Value& value) {
+  return value.op == Op::LoadFast || value.op == Op::StoreFast || value.op == Op::DeleteFast ||
+         value.op == Op::LoadFastAndClear || value.op == Op::StoreDeref;
+}
+
 Uses uses_of(const object::Module& module, const ir::Function& function) {
   Uses uses;
+  const HiddenLocals hidden(function);
   for (const ir::Value& value : function.values) {
-    if (value.kind == ir::ValueKind::Instr) add_use(module, function, value, uses);
+    if (value.kind != ir::ValueKind::Instr) continue;
+    uses.has_inlined_comprehension |= value.op == Op::LoadFastAndClear;
+    if (uses_a_local(value) && hidden.contain(value)) {
+      if (value.op == Op::StoreDeref) uses.hidden_cells.insert(value.symbol());
+      continue;
+    }
+    add_use(module, function, value, uses);
   }
   for (const ir::Block& block : function.blocks) uses.yields |= block.exit == ir::ExitKind::Send;
   return uses;
@@ -185,6 +228,7 @@ Symbols symbols_of(const object::Module& module, const ir::Function& function, S
                         ((code.flags & object::kVarKeywords) != 0);
     Names bound = uses.fast_bindings;
     bound.insert(uses.cell_bindings.begin(), uses.cell_bindings.end());
+    bound.insert(uses.hidden_cells.begin(), uses.hidden_cells.end());
     for (size_t i = 0; i < std::min(args, code.varnames.size()); ++i)
       bound.insert(code.varnames[i]);
     for (const Symbol name : code.varnames) {

@@ -1,6 +1,7 @@
 #include "structure/tails.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -187,6 +188,8 @@ class Tails {
   // The end of the body, or a copy of it, which has its line.
   bool is_implicit_return(BlockId id) const {
     if (!returns_none(id)) return false;
+    // Where nothing else comes to the end of the body, somebody has written that loops are left so.
+    if (ends_.empty() && returns_out_of_loop(id)) return false;
     const ir::Block& block = g_[id];
     if (ends_by_itself(id)) return true;
     const bool alone =
@@ -263,8 +266,80 @@ class Tails {
   std::unordered_set<int32_t> ends_;  // lines of implicit returns
 };
 
+// Blocks that only say that a region was left, on the way to one place, are one block: compilers
+// copied what stood in them, and the steps of a condition have to fail to one place.
+void join_ways_out(Graph& g) {
+  g.recompute();
+  std::map<std::array<uint32_t, 3>, BlockId> known;
+  for (const BlockId id : std::vector<BlockId>(g.order())) {
+    const ir::Block& block = g[id];
+    const ir::Edge& next = block.next[0];
+    if (block.exit != ExitKind::Goto || block.items.empty() || !block.params.empty()) continue;
+    const bool only_left =
+        next.args.empty() && std::all_of(block.items.begin(), block.items.end(), [&](ValueId item) {
+          const ir::Value& value = g[item];
+          return value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.a == 0 &&
+                 value.b == 0;
+        });
+    if (!only_left || next.to == id) continue;
+    const auto [first, fresh] =
+        known.try_emplace({block.handler.value, next.to.value, block.exc_depth}, id);
+    if (fresh) continue;
+    for (const Way& way : std::vector<Way>(g.ways_into(id))) {
+      g.redirect(way.from, way.edge, first->second);
+    }
+  }
+  g.recompute();
+}
+
+bool leaves_clause(const ir::Value& value) {
+  return value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.b == 0;
+}
+
+// A `break` from the last loop of an except clause comes to the end of that clause: compilers
+// (3.11+) copy what leaves it to the break. It leads to the end that all others lead to.
+void join_clause_ends(Graph& g) {
+  struct End {
+    BlockId block;
+    size_t begin;  // of the items that do nothing but leave the clause
+  };
+  std::map<std::array<uint32_t, 4>, BlockId> whole;
+  std::vector<std::pair<std::array<uint32_t, 4>, End>> copies;
+  for (const BlockId id : g.order()) {
+    const ir::Block& block = g[id];
+    const ir::Edge& next = block.next[0];
+    if (block.exit != ExitKind::Goto || !next.args.empty() || !block.params.empty()) continue;
+    size_t begin = block.items.size();
+    uint32_t left = 0;
+    for (; begin > 0 && leaves_clause(g[block.items[begin - 1]]); --begin) {
+      left += g[block.items[begin - 1]].a > 0 ? 1 : 0;
+    }
+    if (left == 0) continue;
+    const std::array<uint32_t, 4> key{block.handler.value, next.to.value,
+                                      g.exceptions_at(id, begin), left};
+    if (begin == 0) {
+      whole.try_emplace(key, id);
+      continue;
+    }
+    const ir::Value& before = g[block.items[begin - 1]];
+    const bool breaks = before.kind == ValueKind::Instr && before.op == Op::Pop && before.b == 1;
+    if (breaks) copies.push_back({key, {id, begin}});
+  }
+  for (const auto& [key, copy] : copies) {
+    const auto end = whole.find(key);
+    if (end == whole.end()) continue;
+    g[copy.block].items.resize(copy.begin);
+    g.redirect(copy.block, 0, end->second);
+  }
+  g.recompute();
+}
+
 }  // namespace
 
-void merge_tails(Graph& graph, const object::Module& module) { Tails(graph, module).run(); }
+void merge_tails(Graph& graph, const object::Module& module) {
+  Tails(graph, module).run();
+  join_ways_out(graph);
+  join_clause_ends(graph);
+}
 
 }  // namespace pellucid::structure

@@ -24,7 +24,8 @@ BlockId Emitter::landing(BlockId block, const Scope& scope) const {
         !b.items.empty() && std::all_of(b.items.begin(), b.items.end(), [&](ValueId item) {
           const ir::Value& value = graph_[item];
           return value.kind == ValueKind::Instr &&
-                 (value.op == Op::PopExcept || (value.op == Op::Pop && value.b == 1));
+                 ((value.op == Op::PopExcept && value.b != flow::kEmptyBody) ||
+                  (value.op == Op::Pop && value.b == 1));
         });
     if (b.exit != ExitKind::Goto || !drops || !b.params.empty() || loop_at(block)) break;
     if (!b.next[0].args.empty()) break;
@@ -339,7 +340,11 @@ Emitter::TryEnds Emitter::ends_of_try(HandlerId handler, const Scope& scope) con
   const BlockId after = pick_follow(clause_ends, scope);
   const bool jumps = after.valid() && is_jump_target(after, scope);
   // A return that other code leads to as well is where the clauses fall through to.
-  const bool returns = after.valid() && only_returns(after) && analysis_.dominates(entry, after);
+  // So it is not if a `with` or `try` around this one has to be left to get there.
+  const bool leaves = after.valid() && after != scope.follow &&
+                      !graph_.within(graph_[after].handler, scope.handler);
+  const bool returns =
+      after.valid() && only_returns(after) && (leaves || analysis_.dominates(entry, after));
   const bool may_continue = jumps && graph_[orelse].offset > graph_[entry].offset;
   if (!after.valid() || returns || (jumps && after != scope.follow) ||
       (may_continue && !falls_through(entry, after, scope))) {

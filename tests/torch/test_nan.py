@@ -87,3 +87,35 @@ def test_findings_are_in_the_record_of_an_open_capture(torch, dynamo, tmp_path):
     (finding,) = session.of(NonFinite)
     assert finding.file in session.files()
     assert "aten.log.default" in (tmp_path / "index.md").read_text()
+
+
+def test_what_comes_from_a_backward_pass_that_is_not_compiled_is_told_apart(torch, dynamo):
+    first = torch.compile(lambda x: torch.where(x > 5, x.log(), x * 2))
+    second = torch.compile(lambda x: x * 3)
+
+    @torch.compiler.disable
+    def root(x):
+        return x.sqrt()
+
+    def step(x):
+        masked = first(x)  # its log makes an infinity, which reaches nothing
+        root(second(masked)).sum().backward()  # the square root makes one that does
+        return x.grad
+
+    report = find_nan(step, torch.zeros(3, requires_grad=True))
+    made = {finding.operation: finding for finding in report.findings}
+    assert not made["aten.log.default"].reached
+    (entered,) = [finding for finding in report.findings if finding.stage == "input"]
+    assert report.first == entered
+    assert "came into a compiled graph from outside, in tangents_1" in str(report)
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_program_without_graphs_is_warned_of_once(inside, torch, dynamo, tmp_path, recwarn):
+    if inside:
+        with prepare_debug(tmp_path):
+            find_nan(lambda: 1)
+    else:
+        find_nan(lambda: 1)
+    told = [str(w.message) for w in recwarn if "nothing was compiled" in str(w.message)]
+    assert len(told) == inside, "alone the report says it"

@@ -16,6 +16,7 @@ def outcome(command, cwd=None):
         [sys.executable, *map(str, command)],
         env={**run_env(), "OMP_NUM_THREADS": "1"},
         cwd=cwd,
+        input="one line\n",
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -33,8 +34,10 @@ def captured(directory):
 
 @pytest.mark.parametrize("how", ["raise", "status", "message"])
 def test_script_sees_and_says_what_it_does_alone(how, torch, tmp_path):
-    alone = outcome([SCRIPT, how, "--out", "mine", "-x"])
-    ours = outcome(["-m", "pellucid", "run", "--out", tmp_path, SCRIPT, how, "--out", "mine", "-x"])
+    # Python makes the script's name absolute.
+    command = [SCRIPT.name, how, "--out", "mine", "-x"]
+    alone = outcome(command, PROGRAMS)
+    ours = outcome(["-m", "pellucid", "run", "--out", tmp_path, *command], PROGRAMS)
     assert ours == alone
     assert ours[0] == {"raise": 1, "status": 3, "message": 1}[how]
     assert captured(tmp_path) == ["work"]

@@ -51,6 +51,11 @@ TABLE: tuple[Capability, ...] = (
         "files are not named by compile id",
     ),
     Capability(
+        "storage_reference",
+        ("torch.multiprocessing.reductions:StorageWeakRef",),
+        "find_nan may take a value for one whose memory it has got",
+    ),
+    Capability(
         "cache_entries",
         ("torch._dynamo.eval_frame:_debug_get_cache_entry_list",),
         "guards are not shown",

@@ -6,18 +6,20 @@ say which files there are, and never ask where nobody can answer.
 
 from __future__ import annotations
 
-import bdb
 import os
-import pdb
 import stat
 import sys
 from types import FrameType, TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import hooks
 from .events import Frame
 from .prepare import last_session
 from .session import INDEX
+
+if TYPE_CHECKING:
+    # At run time only when there is one: programs ask `sys.modules` whether they are debugged.
+    import bdb
 
 _DEBUGGER_MODULES = ("pydevd", "_pydevd_bundle", "debugpy")
 
@@ -101,6 +103,10 @@ def debugger_attached() -> bool:
 
 
 def _attached_bdb() -> bdb.Bdb | None:
+    if "bdb" not in sys.modules:
+        return None
+    import bdb
+
     owner = getattr(sys.gettrace(), "__self__", None)
     if isinstance(owner, bdb.Bdb):
         return owner
@@ -124,15 +130,11 @@ def _pause(frame: FrameType) -> None:
     elif debugger_attached() or os.environ.get("PYTHONBREAKPOINT"):
         sys.breakpointhook()
     else:
-        (pdb.Pdb() if _terminal() else _Scripted()).set_trace(frame)
+        import pdb
 
+        from .scripted_pdb import ScriptedPdb
 
-class _Scripted(pdb.Pdb):
-    """A pdb whose answers come from a file: when they are used up, the program goes on."""
-
-    def do_EOF(self, arg: str) -> bool | None:
-        self.clear_all_breaks()
-        return self.do_continue(arg)
+        (pdb.Pdb() if _terminal() else ScriptedPdb()).set_trace(frame)
 
 
 def _pydevd_stops(frame: FrameType) -> bool:

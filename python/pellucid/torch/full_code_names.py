@@ -16,7 +16,7 @@ import sysconfig
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Callable, Iterable, Mapping
 
-from .guard_values import names_in
+from .guard_values import names_in, walk
 from .names import as_comment
 
 _PLAIN = (int, float, complex, bool, str, bytes, type(None))
@@ -40,8 +40,9 @@ def global_names(sources: Iterable[str]) -> list[str]:
             tree = ast.parse(source)
         except (SyntaxError, ValueError, RecursionError):
             continue
-        found |= names_in(tree) - defined_in(source)
-        found |= {key for node in ast.walk(tree) for key in _key_of_globals(node)}
+        found |= names_in(tree) - _defined(tree.body)
+        if "G[" in source:
+            found |= {key for node in walk(tree) for key in _key_of_globals(node)}
     return sorted(found - set(dir(builtins)) - {"L", "G", "VALUES"})
 
 
@@ -89,6 +90,10 @@ def defined_in(source: str) -> set[str]:
         body = ast.parse(source).body
     except (SyntaxError, ValueError, RecursionError):
         return set()
+    return _defined(body)
+
+
+def _defined(body: Iterable[ast.stmt]) -> set[str]:
     found = {
         node.name for node in body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
     }

@@ -109,6 +109,16 @@ def _trampoline(
     return pellucid_formatted(name, gm, maybe_id, **kwargs)
 
 
+def memory_of(tensor: Any) -> Callable[[], bool]:
+    """Whether the memory that a tensor lies in now is still held; it keeps none itself."""
+    reference = PROBE.get("storage_reference")
+    try:
+        held = None if reference is None else reference(tensor.untyped_storage())
+    except (AttributeError, NotImplementedError, RuntimeError):  # no tensor, or one without memory
+        held = None
+    return lambda: held is None or not held.expired()
+
+
 def size_hint(size: Any) -> Any | None:
     """The number that torch compiled with where a size is symbolic; None when it has none.
 

@@ -171,6 +171,8 @@ def _size(text: str, symbols: Mapping[str, int]) -> int:
     >>> _size("2*s0 + 1", {"s0": 3}), _size("8", {})
     (7, 8)
     """
+    if text.isdigit():
+        return int(text)
     return _evaluate(ast.parse(text.strip(), mode="eval").body, symbols)
 
 

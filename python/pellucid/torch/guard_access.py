@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import ast
 import keyword
+import re
 from typing import Any, Callable, Mapping
 
 from .guard_tree import Manager
 from .guard_values import literal, names_in, parse
+
+_PLAIN_STRING = re.compile(r"'\w*'\Z")
 
 # A string for a dictionary, and the expression that has it in the file: names with an address in
 # them are not the same in the next run.
@@ -58,6 +61,8 @@ def _key(parent: Manager, child: Manager, names: Mapping[str, Any], name: Name) 
         text = text.partition("key=")[2].rpartition(", framelocals_idx=")[0]
     # Older releases print a string without its quotes; then the source has it.
     tail = child.source[len(parent.source) + 1 : -1]
+    if tail == text and _PLAIN_STRING.match(text):
+        return name(text[1:-1])
     shown = literal(tail, names, lambda value: text in (str(value), repr(value)))
     shown = literal(text, names, lambda _: True) if shown is None else shown
     if shown is None:

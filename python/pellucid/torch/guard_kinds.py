@@ -94,15 +94,16 @@ def split(text: str) -> tuple[str, str]:
     >>> split("L['k'] == '#'      # x * k  # a.py:9 in f")
     ("L['k'] == '#'", 'x * k  # a.py:9 in f')
     """
-    quote = ""
-    for at, char in enumerate(text):
-        if quote:
-            quote = "" if char == quote and text[at - 1] != "\\" else quote
-        elif char in "'\"":
-            quote = char
-        elif char == "#":
-            return text[:at].strip(), text[at + 1 :].strip()
+    for found in _STRING_OR_COMMENT.finditer(text) if "#" in text else ():
+        if found[0] == "#":
+            return text[: found.start()].strip(), text[found.end() :].strip()
     return text.strip(), ""
+
+
+# A string that does not end goes on to the end of the text.
+_STRING_OR_COMMENT = re.compile(
+    r"'(?:[^'\\]|\\.)*(?:'|\\?\Z)|\"(?:[^\"\\]|\\.)*(?:\"|\\?\Z)|#", re.DOTALL
+)
 
 
 def reworded(text: str, source: str, value: str, names: Mapping[str, Any]) -> str | None:

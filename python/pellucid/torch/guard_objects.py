@@ -19,6 +19,7 @@ from .names import stable_globals
 
 _REGISTRY: dict[tuple[str, str], Kept] = {}
 _LOCK = threading.Lock()
+_OTHER_LENGTH = re.compile(r"len\((.*)\) != (\d+)", re.DOTALL)
 
 
 class Decision:
@@ -41,7 +42,7 @@ class DictKeys:
         """Ask the managers with these sources, of which the last is the dict's."""
         self._owner = owner
         self._sources = {*path, "L"}
-        self._other_length = re.compile(rf"len\({re.escape(path[-1])}\) != (\d+)")
+        self._source = path[-1]
         self._other_class = f"TYPE_MISMATCH({path[-1]})"
         self._known: tuple[int, int] | None = None
 
@@ -59,12 +60,13 @@ class DictKeys:
             return True
         info = alone.check_verbose(frame)
         told = str(info.verbose_code_parts[0]) if info.verbose_code_parts else ""
-        length = self._other_length.match(told)
+        length = _OTHER_LENGTH.match(told)
+        length = length if length is not None and length[1] == self._source else None
         # Before torch 2.6 the whole tree is asked.  What stands before this dict in it holds, or
         # nobody would have come to ask about it, so a failure behind it says that it holds.
         behind = clone is None and not told.startswith(self._other_class)
         if info.result or length is not None or behind:
-            count = dict.__len__(value) if length is None else int(length[1])
+            count = dict.__len__(value) if length is None else int(length[2])
             self._known = id(type(value)), count
         return not told.startswith(self._other_class)
 

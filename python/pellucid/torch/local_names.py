@@ -13,6 +13,8 @@ import keyword
 import re
 from typing import Collection, Iterable, Iterator, Mapping, Sequence
 
+from .guard_values import walk
+
 Parameters = Mapping[int, Sequence[Sequence[str]]]
 """By byte offset: the parameters of each resume function that goes on there."""
 
@@ -38,16 +40,17 @@ def named(source: str, temporaries: Collection[str], parameters: Parameters) -> 
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return source
-    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    nodes = walk(tree)
+    names = [node for node in nodes if isinstance(node, ast.Name)]
     wanted = list(_temporaries(names, temporaries))
     if not wanted or any(
         isinstance(node, (ast.Global, ast.Nonlocal)) and set(node.names) & set(wanted)
-        for node in ast.walk(tree)
+        for node in nodes
     ):
         return source
-    said = _Said(tree, wanted, parameters).names
+    said = _Said(nodes, wanted, parameters).names
     taken = {node.id for node in names if node.id not in wanted}
-    taken |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    taken |= {node.arg for node in nodes if isinstance(node, ast.arg)}
     taken |= {*dir(builtins), *keyword.kwlist}
     chosen = {}
     for name in wanted:
@@ -77,10 +80,11 @@ def _free(name: str, taken: Collection[str]) -> str:
 class _Said:
     """What the source says of each temporary; the first that is said counts."""
 
-    def __init__(self, tree: ast.AST, wanted: Sequence[str], parameters: Parameters) -> None:
+    def __init__(
+        self, nodes: Sequence[ast.AST], wanted: Sequence[str], parameters: Parameters
+    ) -> None:
         self.names: dict[str, str] = {}
         self._wanted = frozenset(wanted)
-        nodes = list(ast.walk(tree))
         for node in nodes:
             if isinstance(node, ast.Call):
                 self._passed(node, parameters)

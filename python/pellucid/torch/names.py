@@ -17,6 +17,8 @@ _ID_IN_NAME = re.compile(r"_\d{9,}(?=_|\Z)")
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,16}\b")
 _ID_IN_TEXT = re.compile(r"(?<![\w.])\d{12,16}(?![\w.])")
 _ID_INSIDE_NAME = re.compile(r"(?<=_)\d{12,16}(?=_|\b)")
+# What all that `scrub` looks for has: most text has none of it.
+_TO_SCRUB = re.compile(r"\d{12}|0x[0-9a-fA-F]{6}|_[0-9a-f]{8}_")
 _RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_(\d+)\Z")
 _NOT_IDENTIFIER = re.compile(r"\W+", re.ASCII)
 
@@ -115,6 +117,8 @@ def scrub(text: str) -> str:
     >>> scrub("G['__optimizer_140147109550320_c0']")
     "G['__optimizer_…_c0']"
     """
+    if _TO_SCRUB.search(text) is None:
+        return text
     text = _ID_INSIDE_NAME.sub("…", _UUID.sub("", text))
     return _ID_IN_TEXT.sub("id…", _ADDRESS.sub("0x…", text))
 
@@ -126,7 +130,9 @@ def as_comment(text: str, limit: int = 0) -> str:
     '# a\\n# b\\n# … 1 more line'
     """
     # Only \n separates our lines: a form feed or \x85 inside must not end a comment.
-    lines = ["".join(c if c.isprintable() else " " for c in line) for line in text.split("\n")]
+    lines = text.split("\n")
+    if not text.replace("\n", "").isprintable():
+        lines = ["".join(c if c.isprintable() else " " for c in line) for line in lines]
     if limit and len(lines) > limit:
         more = len(lines) - limit
         lines = [*lines[:limit], f"… {more} more line{'s' if more > 1 else ''}"]

@@ -94,7 +94,7 @@ def _report(session: Session) -> None:
     if problems:
         more = f" and {len(problems) - 1} more" if len(problems) > 1 else ""
         text = f"{problems[0].where}: {problems[0].what}{more}"
-    elif not session.of(Frame):
+    elif session.warns_when_empty and not session.of(Frame):
         text = "nothing was compiled inside prepare_debug"
     else:
         return

@@ -8,7 +8,6 @@ and is its real name again in the code that runs.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import dis
 import io
 import warnings
@@ -80,9 +79,11 @@ def rewrite(
         with _no_warnings():
             if original is not None:
                 known = facts(original, code, names)
-                result = decompile_ex(shown, facts=known)
-                text = named(result.source, known["temporaries"], parameters or {})
-                result = dataclasses.replace(result, source=text)
+                result = decompile_ex(
+                    shown,
+                    facts=known,
+                    reword=lambda text: named(text, known["temporaries"], parameters or {}),
+                )
             # Where the proof falls short of that, every step as it stands in the bytecode.
             if result is None or not result.verdict.at_least("equivalent"):
                 result = decompile_ex(shown)

@@ -12,6 +12,7 @@ import io
 import os
 import runpy
 import sys
+from importlib.machinery import SourceFileLoader
 from types import ModuleType, TracebackType
 
 from .prepare import prepare_debug
@@ -59,9 +60,17 @@ def _is_zip(path: str) -> bool:
 def _run_file(path: str) -> None:
     # Not runpy: its `__main__` is gone when the script's last line has run, but threads, atexit and
     # the pickling of the script's classes want it until the end.
+    whole = os.path.abspath(path)
+    path = whole if sys.version_info >= (3, 9) else path  # as Python names it
     module = ModuleType("__main__")
-    module.__dict__.update(__file__=path, __builtins__=builtins, __cached__=None, __spec__=None)
-    with io.open_code(os.path.abspath(path)) as stream:
+    module.__dict__.update(
+        __file__=path,
+        __builtins__=builtins,
+        __cached__=None,
+        __spec__=None,
+        __loader__=SourceFileLoader("__main__", path),
+    )
+    with io.open_code(whole) as stream:
         source = stream.read()
     sys.modules["__main__"] = module
     exec(compile(source, path, "exec", dont_inherit=True), module.__dict__)

@@ -11,7 +11,7 @@ from typing import Mapping, NamedTuple
 
 from .names import identifier, scrub
 
-_STAGE_OF_EVENT: Mapping[str, str] = {
+STAGE_OF_EVENT: Mapping[str, str] = {
     "dynamo_output_graph": "captured",
     "artifact:before_pre_grad_graph": "before_pre_grad",
     "artifact:after_pre_grad_graph": "after_pre_grad",
@@ -61,7 +61,7 @@ def stage_of(kind: str, payload: str | None, direction: str = "") -> str | None:
     """
     if payload is None:
         return None
-    stage = _STAGE_OF_EVENT.get(kind)
+    stage = STAGE_OF_EVENT.get(kind)
     if stage is not None:
         directed = direction and stage in _MADE_FOR_ONE_DIRECTION
         return f"{stage}_{direction}" if directed else stage

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional
 
+from .stages import STAGE_OF_EVENT
+
 
 @dataclass(frozen=True)
 class TraceRecord:
@@ -109,22 +111,18 @@ class TraceHandler(logging.Handler):
             self._receive(event)
 
 
-# Events that torch makes in great number or at great cost, and that no file of a dump is made of.
-_UNWANTED = frozenset(
+# torch makes many more, some in great number and some at great cost.
+_WANTED = frozenset(
     [
-        "chromium_event",
-        "describe_source",
-        "describe_storage",
-        "describe_tensor",
-        "dynamo_cpp_guards_str",
-        "dynamo_guards",
-        "str",
-        "guard_added_fast",
-        "create_unbacked_symbol",
-        "expression_created",
-        "propagate_real_tensors_provenance",
+        "dynamo_start",
+        "inductor_output_code",
+        "compilation_metrics",
+        "bwd_compilation_metrics",
+        "graph_dump",
+        *(kind for kind in STAGE_OF_EVENT if ":" not in kind),
     ]
 )
+# Anybody may send a graph as an artifact, so all are looked at but those that are known to be none.
 _UNWANTED_ARTIFACTS = (
     "_ORIGINAL_BYTECODE",
     "_MODIFIED_BYTECODE",
@@ -133,6 +131,8 @@ _UNWANTED_ARTIFACTS = (
     "inductor_provenance_tracking_node_mappings",
     "inductor_provenance_tracking_kernel_stack_traces",
     "inductor_runtime_and_tensor_meta",
+    "runtime_wrapper_orchestration",
+    "torch._functorch.config",
 )
 
 
@@ -144,7 +144,7 @@ def wanted(event: str, artifact: str = "") -> bool:
     """
     if event == "artifact":
         return not artifact.startswith(OURS) and not artifact.endswith(_UNWANTED_ARTIFACTS)
-    return event not in _UNWANTED
+    return event in _WANTED
 
 
 class Listeners(List[logging.Handler]):

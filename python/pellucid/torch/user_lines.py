@@ -13,12 +13,17 @@ import linecache
 import os
 import re
 from types import CodeType
-from typing import Iterable, Iterator
+from typing import Any, Iterable, Iterator
+
+from .guard_values import walk
 
 _RESUME = re.compile(r"\b__resume_at_(\d+)_\d+\b")
 _GRAPH = re.compile(r"__compiled_fn_\w+\Z")
 _MARK = re.compile(r"record_pregraph_bytecode_(?:enter|exit)\Z")
 _NODE = re.compile(r"# File: (.+?):(\d+) in ")
+_WORTH_A_LOOK = re.compile(r"__compiled_fn_|record_pregraph_bytecode_")
+# A string of more than one line, or an f-string's expression.
+_MAY_SPAN_LINES = re.compile(r"\"\"\"|'''|\\\n|[fF][rR]?['\"]|[rR][fF]['\"]")
 _LONGEST = 60
 _LINES_SHOWN = 3
 _OF_TORCH = "PyTorch's own marks for its profiler"
@@ -38,8 +43,13 @@ def annotate(source: str, original: CodeType, graphs: Iterable[str] = ()) -> str
     above = {}
     computed = _lines_of_graphs(graphs)
     for statement in _simple_statements(tree):
-        names = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name)}
-        attributes = {n.attr for n in ast.walk(statement) if isinstance(n, ast.Attribute)}
+        last = getattr(statement, "end_lineno", None) or statement.lineno
+        written = "\n".join(lines[statement.lineno - 1 : last])
+        if not _WORTH_A_LOOK.search(written):
+            continue
+        nodes = walk(statement)
+        names = {n.id for n in nodes if isinstance(n, ast.Name)}
+        attributes = {n.attr for n in nodes if isinstance(n, ast.Attribute)}
         if computed and any(map(_GRAPH.match, names)):
             above[statement.lineno] = computed
         elif any(map(_MARK.match, attributes)):
@@ -50,14 +60,19 @@ def annotate(source: str, original: CodeType, graphs: Iterable[str] = ()) -> str
         lines.insert(number - 1, f"{indent}# {above[number]}")
     text = "\n".join(lines)
     # A line may lie inside a string; then the comment would become part of it.
-    return text if _means_the_same(text, source) else source
+    inside = _MAY_SPAN_LINES.search(source)
+    return text if inside is None or _means_the_same(text, source) else source
 
 
 def _simple_statements(tree: ast.AST) -> Iterator[ast.stmt]:
     """What stands on lines of its own; of a compound statement, what is in it."""
-    for node in ast.walk(tree):
+    pending: list[Any] = [tree]
+    for node in pending:  # grows as it goes
         if isinstance(node, ast.stmt) and not hasattr(node, "body"):
             yield node
+            continue
+        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+            pending += getattr(node, name, ())
 
 
 def _means_the_same(text: str, source: str) -> bool:

@@ -43,7 +43,9 @@ class Watch:
         self._lock = threading.RLock()
         self._findings: list[NonFinite] = []
         self._reached: set[int] = set()
-        self._origins: dict[int, Origins] = {}
+        # Memory is used again; what lay there before says nothing of what lies there now.
+        self._origins: dict[int, tuple[Origins, Callable[[], bool]]] = {}
+        self._left: dict[CompileKey, Origins] = {}
 
     @property
     def findings(self) -> list[NonFinite]:
@@ -67,7 +69,9 @@ class Watch:
             results = compiled(*args)
             for value in results:
                 if _state(value):
-                    self.reach(self.origins(value))
+                    # What torch has copied on its way out is none of the graph's own outputs.
+                    known = self.origins(value)
+                    self.reach(self._left.get(key, _NOWHERE) if known is None else known)
             return results
 
         return hooks.invisible(run)
@@ -91,11 +95,22 @@ class Watch:
     def _enter(self, key: CompileKey, name: str, value: Any) -> None:
         """Take note of a graph's input that is not finite and that no graph has made."""
         state = _state(value)
-        if not state or _address(value) in self._origins:
-            return
-        made = values_of(name, value)
-        what = "NaN" if state & _NAN else "Inf"
-        self.origin(value, self.add(NonFinite(key, "input", what, name, name, made)))
+        if state:
+            self.entered(key, name, value, state)
+
+    def entered(self, key: CompileKey, name: str, value: Any, state: int) -> Origins:
+        """Where a value that came into a graph came from: itself, where no graph has made it.
+
+        Such is an argument, a parameter, or what code between the graphs and backward passes that
+        are not compiled have made.
+        """
+        known = self.origins(value)
+        if known is None:
+            what = "NaN" if state & _NAN else "Inf"
+            made = _first(name, value)
+            known = self.add(NonFinite(key, "input", what, name, name, made))
+            self.origin(value, known)
+        return known
 
     def add(self, finding: NonFinite) -> Origins:
         """Keep a finding; the origin of all that comes of it."""
@@ -112,12 +127,16 @@ class Watch:
 
     def origin(self, value: Any, origins: Origins) -> None:
         """Remember where a value that leaves a graph came from."""
-        self._origins[_address(value)] = origins
+        self._origins[_address(value)] = origins, graph_hooks.memory_of(value)
 
-    def origins(self, value: Any) -> Origins:
-        """Where a value that comes from outside a graph came from: all there is, if not known."""
-        known = self._origins.get(_address(value))
-        return frozenset(range(len(self._findings))) if known is None else known
+    def origins(self, value: Any) -> Origins | None:
+        """Where a value came from that a graph has made or got; None if it is not known."""
+        origins, is_held = self._origins.get(_address(value), (None, bool))
+        return origins if is_held() else None
+
+    def leave(self, key: CompileKey, origins: Origins) -> None:
+        """Remember where all came from that is not finite and leaves a graph's forward pass."""
+        self._left[key] = origins
 
 
 class _Run(torch.fx.Interpreter):
@@ -140,7 +159,7 @@ class _Run(torch.fx.Interpreter):
         if state:
             self._states[n] = state
             if n.op in ("placeholder", "get_attr"):
-                self._from[n] = self._watch.origins(result)
+                self._from[n] = self._watch.entered(self._key, n.name, result, state)
         return result
 
     def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
@@ -191,12 +210,16 @@ class _Run(torch.fx.Interpreter):
     def _output(self, node: Any, results: Any) -> Any:
         returned = node.args[0]
         returned = returned if isinstance(returned, (list, tuple)) else [returned]
+        left = _NOWHERE
         for source, value in zip(returned, results):
             if isinstance(source, torch.fx.Node) and self._states.get(source):
                 origins = self._from.get(source, _NOWHERE)
                 self._watch.origin(value, origins)
+                left |= origins
                 if self._stage == "backward":
                     self._watch.reach(origins)
+        if self._stage != "backward":
+            self._watch.leave(self._key, left)
         return results
 
 

@@ -178,3 +178,116 @@ INNER = torch.compile(blocks(), backend="eager")
 def compiled_model_inside(x):
     print("between", end="")  # a graph break before the call
     return INNER(x).sum()
+
+
+@fault("forward", "log", leaf(Z))
+def log_of_zero_in_a_loss(x):
+    loss = -(torch.log(x) * 0.5).sum()  # FAULT
+    return loss
+
+
+@fault("inference", "native_layer_norm", torch.ones(2, 3))
+def layer_norm_without_epsilon(x):
+    y = x * 3
+    y = torch.nn.functional.layer_norm(y, (3,), eps=0.0)  # FAULT
+    return y + 1
+
+
+@fault("inference", "_softmax", torch.full((2, 3), 3.0))
+def softmax_of_a_masked_row(x):
+    scores = x.masked_fill(x > 0, float("-inf"))
+    return scores.softmax(-1)  # FAULT
+
+
+@fault("inference", "mul", (P * 300).half())
+def product_too_large_for_half(x):
+    y = x + 1
+    return (y * y).sum()  # FAULT
+
+
+@fault("inference", "reciprocal", Z)
+def in_one_of_several_results(x):
+    fine = x.sin()
+    bad = 1 / x  # FAULT
+    return fine, (bad, fine + 1), {"more": fine * 2}
+
+
+@fault("inference", "log", P)
+def written_in_place(x):
+    y = x - 1.5
+    y.log_()  # FAULT
+    return y * 2
+
+
+@fault("inference", "div", P)
+def stored_by_index(x):
+    y = x.clone()
+    y[0, 1] = y[0].sum() / torch.zeros(())  # FAULT
+    return y.sum()
+
+
+@fault("inference", "scatter_add", P)
+def too_large_when_scattered(x):
+    big = x[0] * 0 + 2e38
+    return torch.zeros(3).scatter_add(0, torch.tensor([1, 1, 1]), big)  # FAULT
+
+
+@fault("inference", "mm", P.bfloat16())
+def under_autocast(x):
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        big = x.float() * 3e38
+        return torch.mm(big.clamp(max=3e38), x.t().float() * 2)  # FAULT
+
+
+@fault("inference", "div", leaf(P))
+def without_gradients(x):
+    with torch.no_grad():
+        scale = (x - x).sum()
+        return (x / scale).mean()  # FAULT
+
+
+class Halving(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.steps = 0
+
+    def forward(self, x):
+        return torch.log(x - 1)  # FAULT
+
+
+halving = Halving()
+
+
+@fault("inference", "log", torch.tensor([20.0, 30.0]))
+def module_called_in_a_loop(x):
+    for _ in range(4):
+        x = halving(x)
+    return x
+
+
+@fault("backward", "div", leaf(Z))
+def norm_backward_at_zero(x):
+    y = (x * torch.zeros(())).sum(-1)
+    return y.norm() + torch.sqrt((y * y).sum())  # FAULT
+
+
+class Scaled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, scale):
+        ctx.save_for_backward(scale)
+        return x * scale
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (scale,) = ctx.saved_tensors
+        return gradient / (scale - scale), None  # FAULT
+
+
+@fault("backward", "div", leaf(P))
+def own_backward_divides(x):
+    return Scaled.apply(x, torch.tensor(2.0)).sum()
+
+
+@fault("backward", "pow", leaf(P))
+def finite_forward_not_backward(x):
+    return torch.where(x > 1, x.log(), x).sum() + (x - x).abs().pow(0.5).sum()  # FAULT

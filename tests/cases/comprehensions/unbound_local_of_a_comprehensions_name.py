@@ -1,0 +1,5 @@
+def behind():
+    if False:
+        x = None
+    [x for x in names()]
+    return x
