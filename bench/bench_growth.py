@@ -1,8 +1,9 @@
 """Fit how time and memory of the native binary grow with the program, construct by construct.
 
-For each family of `growth_programs` and each size, the time is the least of several runs less that
-of an empty module; the memory is the peak of a process of its own. An exponent is the slope of the
-least-squares line through the logarithms of the larger sizes. The bar is 1.1.
+For each family of `growth_programs` and each size, with `--verify` and without, the time is the
+least of several runs less that of an empty module; the memory is the peak of a process of its own.
+An exponent is the slope of the least-squares line through the logarithms of the larger sizes. The
+bar is 1.1.
 """
 
 import argparse
@@ -30,7 +31,7 @@ def seconds(command: Sequence[str]) -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def peak(binary: str, path: str, folder: Path) -> Optional[int]:
+def peak(command: Sequence[str], path: str, folder: Path) -> Optional[int]:
     """Return the peak memory in KiB, or None where the system does not say.
 
     The binary is given two pipes behind the file: once it has come to the first it waits at the
@@ -43,7 +44,7 @@ def peak(binary: str, path: str, folder: Path) -> Optional[int]:
         if not pipe.exists():
             os.mkfifo(pipe)
     process = subprocess.Popen(
-        [binary, "decompile", path, *map(str, pipes)],
+        [*command, path, *map(str, pipes)],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -75,12 +76,12 @@ def slope(points: Sequence[Tuple[float, float]]) -> float:
     return sum((x - middle_x) * (y - middle_y) for x, y in logs) / across if across else 0.0
 
 
-def measure(binary: str, path: str, empty: str, runs: int) -> float:
+def measure(command: Sequence[str], path: str, empty: str, runs: int) -> float:
     """Return the seconds for one file; small ones are given many times over to one process."""
-    first = seconds([binary, "decompile", path])
+    first = seconds([*command, path])
     copies = max(1, min(200, int(0.05 / max(first, 0.001))))
-    least = min(seconds([binary, "decompile", *[path] * copies]) for _ in range(runs))
-    return max((least - seconds([binary, "decompile", empty])) / copies, 1e-7)
+    least = min(seconds([*command, *[path] * copies]) for _ in range(runs))
+    return max((least - seconds([*command, empty])) / copies, 1e-7)
 
 
 def main() -> int:
@@ -94,11 +95,13 @@ def main() -> int:
     asked = [arguments.python, "-c", "import sys; print(sys.version_info[1])"]
     minor = int(subprocess.run(asked, stdout=subprocess.PIPE, check=True).stdout)
     over: List[str] = []
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
         empty = folder / "empty.pyc"
         compile_sources(arguments.python, {empty: ""})
-        base = peak(arguments.binary, str(empty), folder)
+        # One job: a second one would not wait behind the first file for its memory to be read.
+        plain = [arguments.binary, "decompile", "--jobs", "1"]
+        base = peak(plain, str(empty), folder)
         for family in arguments.families or FAMILIES:
             if FAMILIES[family].since > minor:
                 continue
@@ -106,22 +109,26 @@ def main() -> int:
                 folder / f"{family}.{n}.pyc": FAMILIES[family].source(n)
                 for n in FAMILIES[family].sizes
             }
-            times, sizes = [], []
-            for path in compile_sources(arguments.python, wanted):
-                n = int(path.name.split(".")[-2])
-                times.append((n, measure(arguments.binary, str(path), str(empty), arguments.runs)))
-                used = peak(arguments.binary, str(path), folder)
-                if used is not None and base is not None and used - base >= FLOOR_KIB:
-                    sizes.append((n, used - base))
+            paths = compile_sources(arguments.python, wanted)
+            for command in (plain, [*plain, "--verify"]):
+                times, sizes = [], []
+                for path in paths:
+                    n = int(path.name.split(".")[-2])
+                    times.append((n, measure(command, str(path), str(empty), arguments.runs)))
+                    used = peak(command, str(path), folder)
+                    if used is not None and base is not None and used - base >= FLOOR_KIB:
+                        sizes.append((n, used - base))
+                if len(times) < 2:
+                    continue
+                grows = slope(times[-3:])
+                fills = slope(sizes[-3:]) if len(sizes) > 1 else float("nan")
+                name = family if command is plain else f"{family} verified"
+                if grows > BAR or fills > BAR:
+                    over.append(name)
+                spent = " ".join(f"{n}:{t * 1e3:.2f}" for n, t in times)
+                print(f"{name:24} time n^{grows:.2f}  memory n^{fills:.2f}  ms {spent}", flush=True)
+            for path in paths:
                 path.unlink()
-            if len(times) < 2:
-                continue
-            grows = slope(times[-3:])
-            fills = slope(sizes[-3:]) if len(sizes) > 1 else float("nan")
-            if grows > BAR or fills > BAR:
-                over.append(family)
-            spent = " ".join(f"{n}:{t * 1e3:.2f}" for n, t in times)
-            print(f"{family:20} time n^{grows:.2f}  memory n^{fills:.2f}  ms {spent}", flush=True)
     print(f"growth    {len(over)} of the families above n^{BAR}: {', '.join(over) or 'none'}")
     return 1 if over else 0
 

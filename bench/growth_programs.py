@@ -286,6 +286,13 @@ FAMILIES: Dict[str, Family] = {
     "parameters": Family(
         (20, 60, 200), lambda n: f"def f({', '.join(f'a{i}={i}' for i in range(n))}): pass\n"
     ),
+    # Names that only one statement each has: what is known of all is not looked at for each.
+    "own-statements": Family(LONG, row("x{i} = [a, b, {i}]", "y{i} = a is b")),
+    "own-if": Family(ROW, row("if a[{i}]: x{i} = g({i})")),
+    "own-if-read": Family(ROW, row("if a[{i}]: x{i} = g({i})", "else: x{i} = a", "h(x{i})")),
+    "own-for": Family(ROW, row("for x{i} in a({i}): y{i} = x{i}.b")),
+    "own-with": Family(ROW, row("with a({i}) as x{i}, b({i}) as y{i}: g(x{i}, y{i})")),
+    "own-try": Family(ROW, row("try: x{i} = g({i})", "except E as e{i}: y{i} = e{i}.a")),
     # One in the other.
     "nest-mixed": Family(NEST, nested(*MIXED, most=18)),
     "nest-if": Family(NEST, nested("if a[{i}]:")),

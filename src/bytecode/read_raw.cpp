@@ -26,6 +26,13 @@ int64_t target_of(const object::Code& code, const RawOpcode& opcode, const RawIn
   return opcode.kinds & kBackward ? behind - distance : behind + distance;
 }
 
+// How many instructions there are, EXTENDED_ARG among them, if the bytes are what they should be.
+size_t count_of(const RawTable& table, const std::vector<uint8_t>& bytes) {
+  size_t count = 0;
+  for (size_t at = 0; at < bytes.size(); at += 2 + 2 * size_t{table[bytes[at]].caches}) ++count;
+  return count;
+}
+
 }  // namespace
 
 Result<std::vector<RawInstr>> read_raw(const object::Code& code) {
@@ -36,6 +43,7 @@ Result<std::vector<RawInstr>> read_raw(const object::Code& code) {
   const RawTable& table = raw_table(code.version);
 
   std::vector<RawInstr> raw;
+  raw.reserve(count_of(table, bytes));
   RawInstr instr;
   bool extended = false;
   for (size_t at = 0; at < bytes.size();) {

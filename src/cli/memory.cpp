@@ -10,6 +10,9 @@
 // Replaces functions of the standard library ([new.delete.single]), so nobody calls it by name, and
 // only the binary has it: the extension is a guest in its process.
 #include <sys/mman.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include <array>
 #include <atomic>
@@ -27,6 +30,10 @@ constexpr size_t kStep = 16;
 constexpr size_t kFine = 1024;      // up to here there is a size each kStep bytes
 constexpr size_t kLargest = 32768;  // up to here four for each doubling
 constexpr size_t kSizes = kFine / kStep + 1 + 4 * 5;
+// The kernel takes its price for every page that it hands out, and the lists of one step are as
+// large as those of the next: malloc keeps what is given back, but for what is larger than this.
+constexpr int kMapped = 1 << 25;
+constexpr int kKept = 1 << 28;
 
 struct Block {
   Block* next;
@@ -59,6 +66,10 @@ size_t size_at(size_t index) {
 }
 
 std::byte* reserve() {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, kMapped);
+  mallopt(M_TRIM_THRESHOLD, kKept);
+#endif
   void* found = mmap(nullptr, kRange, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (found == MAP_FAILED) return nullptr;

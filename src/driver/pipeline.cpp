@@ -91,11 +91,11 @@ Result<ast::ListId> structured_body(object::Module& module, object::CodeId code,
       }
       if (body.ok()) return scopes.finish_body(*body, full, facts.empty());
       tree.restore();
+      PELLUCID_TRY(full, to_ir(module, code, false, facts));
     }
-    PELLUCID_TRY(ir::Function function, to_ir(module, code, false, facts));
-    forget_finally(function);
-    PELLUCID_TRY(const ast::ListId body, structure::recover(function, tree, bodies, joins_copies));
-    return scopes.finish_body(body, function, facts.empty());
+    forget_finally(full);
+    PELLUCID_TRY(const ast::ListId body, structure::recover(full, tree, bodies, joins_copies));
+    return scopes.finish_body(body, full, facts.empty());
   } catch (const InternalError& bug) {
     return Error{ErrorCode::Internal, 0, bug.what()};
   }

@@ -50,6 +50,9 @@ class Lifter {
  public:
   Lifter(const object::Module& module, const flow::Graph& graph, bool slots)
       : module_(module), graph_(graph), by_slots_(slots) {
+    // About one an instruction.
+    out_.values.reserve(graph.instrs.size() + 2 * graph.blocks.size());
+    used_.reserve(out_.values.capacity());
     out_.values.emplace_back().kind = ValueKind::Null;
     used_.push_back(0);
     out_.code = graph.code;

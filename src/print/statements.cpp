@@ -242,11 +242,11 @@ void Statements::begin_line(uint32_t depth) {
 }
 
 void Statements::end_line() {
-  if (!style_.keep_lines) {
-    wrap_line(out_, line_start_, size_t{kIndent} * line_depth_, expressions_.marks());
-  }
+  const size_t indent = size_t{kIndent} * line_depth_;
+  if (!style_.keep_lines) wrap_line(out_, line_start_, indent, expressions_.marks());
   out_ += '\n';
-  const auto start = out_.begin() + static_cast<std::ptrdiff_t>(line_start_);
+  const size_t text = style_.keep_lines ? line_start_ : line_start_ + indent;
+  const auto start = out_.begin() + static_cast<std::ptrdiff_t>(text);
   line_ += static_cast<uint32_t>(std::count(start, out_.end(), '\n'));
   expressions_.marks().clear();
   for (std::string& message : expressions_.problems()) {

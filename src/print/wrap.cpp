@@ -2,6 +2,8 @@
 // of their own, and then the items are looked at in the same way.
 #include "print/wrap.h"
 
+#include <algorithm>
+
 namespace pellucid::print {
 
 namespace {
@@ -107,9 +109,12 @@ class Wrapper {
 
 void wrap_line(std::string& out, size_t start, size_t indent, const std::vector<Mark>& marks) {
   const std::string_view line = std::string_view(out).substr(start);
-  if (line.size() <= kMaxColumns || columns(line) <= kMaxColumns || marks.empty()) return;
+  if (marks.empty() || line.size() <= kMaxColumns) return;
+  // Of lines in deep nests most is indentation: nobody need look at it.
+  const std::string_view text = line.substr(std::min(indent, line.size()));
+  if (indent + columns(text) <= kMaxColumns) return;
   // A literal that spans lines keeps them.
-  if (line.find('\n') != std::string_view::npos) return;
+  if (text.find('\n') != std::string_view::npos) return;
   std::string wrapped = Wrapper(std::string(line), indent, marks, start).run();
   out.resize(start);
   out += wrapped;

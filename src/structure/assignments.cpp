@@ -1,5 +1,6 @@
 // The forms of assignment: chains, unpacking, tuples that never were.
 #include <algorithm>
+#include <set>
 
 #include "base/check.h"
 #include "structure/statements.h"
@@ -124,6 +125,8 @@ void Statements::deliver(std::span<const ValueId> items, size_t i, ValueId value
     }
   }
   if (start_group(items, i, value)) return deliver(items, i, value, target);
+  // What came later and was stored first is stored first.
+  if (is_assigned_above(find(value))) spill_all();
   const size_t entry = find(value);
   if (entry < pending_.size() && pending_[entry].uses_left > 1 && !c_.materialized.count(value)) {
     // What was loaded since the value came is not to see the store, wherever that will stand.
@@ -176,6 +179,15 @@ void Statements::assign(ValueId value, NodeId target, ast::Where at) {
   append(c_.tree.add(ast::Assign{c_.tree.list(targets), node}, at));
 }
 
+// Whether they store to locals, to each once: nobody sees in which order.
+bool Statements::are_locals_once(std::span<const ValueId> stores) const {
+  std::set<uint32_t> names;
+  return std::all_of(stores.begin(), stores.end(), [&](ValueId id) {
+    const ir::Value& store = c_.graph[id];
+    return store.op == Op::StoreFast && names.insert(store.a).second;
+  });
+}
+
 // Whether the value waits for a target of `a, b = v, w`.
 bool Statements::is_in_group(ValueId value) const {
   return std::any_of(groups_.begin(), groups_.end(), [&](const Group& group) {
@@ -218,6 +230,9 @@ bool Statements::start_group(std::span<const ValueId> items, size_t i, ValueId v
   } else {
     // Those above it must be stored by what follows, with nothing but targets computed in between.
     size_t want = end - at - 1;
+    size_t before = at;
+    bool in_order = true;
+    std::vector<ValueId> stores{items[i]};
     for (size_t k = i + 1; want > 0; ++k) {
       if (k >= items.size()) return false;
       const ir::Value& next = c_.graph[items[k]];
@@ -227,6 +242,9 @@ bool Statements::start_group(std::span<const ValueId> items, size_t i, ValueId v
         if (place < pending_.size()) {
           if (place <= at || pending_[place].uses_left != 1) return false;
           --want;
+          in_order = in_order && place > before;
+          before = place;
+          stores.push_back(items[k]);
         } else if (c_.graph[stored].kind != ValueKind::Element) {
           return false;
         }
@@ -234,6 +252,7 @@ bool Statements::start_group(std::span<const ValueId> items, size_t i, ValueId v
         return false;
       }
     }
+    if (!in_order && !are_locals_once(stores)) return false;
   }
   Group group;
   for (size_t k = begin; k < end; ++k) group.values.push_back(pending_[k].value);

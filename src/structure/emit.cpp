@@ -283,7 +283,8 @@ bool Emitter::emit(BlockId block, const Scope& scope, Statements& out) {
         const auto& values = graph_[block].operands;
         const bool computed =
             !values.empty() && std::all_of(values.begin(), values.end(), [&](ValueId id) {
-              return graph_[graph_.resolve(id)].kind == ValueKind::Instr;
+              id = graph_.resolve(id);
+              return graph_[id].kind == ValueKind::Instr || context_.materialized.count(id) > 0;
             });
         if (computed) fail("an exception that is raised again where it is not handled", block);
         if (!values.empty() && scope.follow.valid() && graph_.reachable(scope.follow) &&

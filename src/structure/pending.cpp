@@ -184,6 +184,14 @@ bool Statements::are_names(const std::vector<NodeId>& targets) const {
                      [&](NodeId target) { return c_.tree.is(target, ast::Kind::Name); });
 }
 
+// Whether a value that came later than the one at `index` has targets already.
+bool Statements::is_assigned_above(size_t index) const {
+  for (size_t i = index + 1; i < pending_.size() && !assignments_.empty(); ++i) {
+    if (assignment_of(pending_[i].value) != nullptr) return true;
+  }
+  return false;
+}
+
 // Whether `(local := v)` cannot stand among `ids` where `v` does: a load from below it is not taken
 // before it, or one from above it is.
 bool Statements::reads_out_of_order(std::span<const ValueId> ids, size_t at) const {

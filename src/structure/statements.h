@@ -140,6 +140,7 @@ class Statements {
   void store(std::span<const ValueId> items, size_t i);
   void deliver(std::span<const ValueId> items, size_t i, ValueId value, ast::NodeId target);
   void assign(ValueId value, ast::NodeId target, ast::Where where);
+  bool are_locals_once(std::span<const ValueId> stores) const;
   bool start_group(std::span<const ValueId> items, size_t i, ValueId value);
   bool is_in_group(ValueId value) const;
   void finish_group(Group& group, ast::Where where);
@@ -173,6 +174,7 @@ class Statements {
   bool is_load_of(const Entry& entry, Symbol local) const;
   size_t protect(Symbol local, size_t begin = 0, size_t end = ~size_t{0});
   size_t protect_targets(size_t index);
+  bool is_assigned_above(size_t index) const;
   bool reads_out_of_order(std::span<const ValueId> ids, size_t at) const;
   void settle_dropped();
   void push(ValueId id, ast::NodeId node, bool reloadable);

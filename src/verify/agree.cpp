@@ -79,7 +79,7 @@ std::optional<Name> Walk::kept_longer(const State& state) const {
   const auto holds = [](const std::vector<Value>& values, Value value) {
     return std::find(values.begin(), values.end(), value) != values.end();
   };
-  for (uint32_t slot = 0; slot < context_.frame->names.size(); ++slot) {
+  for (const uint32_t slot : of_one_side_) {
     if (context_.frame->owners[slot] != Frame::kOnlyB) continue;
     const Value value = b.locals[slot];
     switch (values_[value].kind) {
@@ -99,7 +99,7 @@ std::optional<Name> Walk::kept_longer(const State& state) const {
         break;
     }
     const bool is_held =
-        holds(a.stack, value) || holds(a.locals, value) || holds(a.exceptions, value) ||
+        holds(a.stack, value) || a.locals.contains(value) || holds(a.exceptions, value) ||
         std::any_of(state.heap.begin(), state.heap.end(),
                     [&](const auto& in) { return in.side == Side::A && holds(in.items, value); });
     if (!is_held) return context_.frame->names[slot];

@@ -25,7 +25,7 @@ std::unordered_set<uint32_t> closure(const State& state, std::vector<Value> todo
 std::unordered_set<uint32_t> held(const Values& values, const State& state, Side side) {
   const Half& half = state[side];
   std::vector<Value> roots = half.stack;
-  roots.insert(roots.end(), half.locals.begin(), half.locals.end());
+  half.locals.for_each([&](Value value) { roots.push_back(value); });
   roots.insert(roots.end(), half.exceptions.begin(), half.exceptions.end());
   for (Value& value : roots) {
     if (values.is(value, Kind::Method)) value = Value(values[value].x);

@@ -303,7 +303,7 @@ void Machine::finish(State& state, Point& point, const std::vector<Value>& resul
   }
   point.at += folded_set(point) ? 3 : 1;
   if (instr.op == Op::MakeCell) {
-    half.locals[slot(instr)] = results[0];
+    half.locals.set(values, slot(instr), results[0]);
     return;
   }
   const bytecode::StackEffect moves = bytecode::stack_effect(instr);

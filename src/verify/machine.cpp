@@ -10,7 +10,8 @@ namespace {
 
 struct Snapshot {
   BlockId block;
-  std::vector<Value> stack, locals;
+  std::vector<Value> stack;
+  Locals locals;
   size_t stores = 0;
 };
 
@@ -58,7 +59,7 @@ void Machine::enter(State& state) const {
   Values& values = *context_->values;
   const Frame& frame = *context_->frame;
   Half& half = state[side_];
-  half.locals.assign(frame.names.size(), values.null());
+  half.locals.assign(values, frame.names.size(), values.null());
   const uint32_t count = code_->argcount + code_->kwonlyargcount +
                          ((code_->flags & object::kVarArgs) ? 1 : 0) +
                          ((code_->flags & object::kVarKeywords) ? 1 : 0);
@@ -66,15 +67,16 @@ void Machine::enter(State& state) const {
   for (uint32_t i = 0; i < count; ++i) {
     const uint32_t slot = frame.slot(values.name(side_, code_->varnames[i]));
     // Both sides are called with the same arguments; the other side may have been here first.
-    const std::vector<Value>& others = state[other(side_)].locals;
-    half.locals[slot] = !others.empty() && values.is(others[slot], Kind::Unknown)
-                            ? others[slot]
-                            : values.fresh(Kind::Unknown, frame.names[slot]);
+    const Locals& others = state[other(side_)].locals;
+    half.locals.set(values, slot,
+                    !others.empty() && values.is(others[slot], Kind::Unknown)
+                        ? others[slot]
+                        : values.fresh(Kind::Unknown, frame.names[slot]));
   }
   for (const auto* cells : {&code_->cellvars, &code_->freevars}) {
     for (Symbol symbol : *cells) {
       const Name name = values.name(side_, symbol);
-      half.locals[frame.slot(name)] = values.cell(name);
+      half.locals.set(values, frame.slot(name), values.cell(name));
     }
   }
 }
@@ -289,7 +291,7 @@ std::optional<Value> Machine::constant_behind(const Instr& instr) const {
 void Machine::store(State& state, const Instr& instr, Value value) {
   const uint32_t at = slot(instr);
   Half& half = state[side_];
-  half.locals[at] = value;
+  half.locals.set(*context_->values, at, value);
   if (context_->frame->owners[at] == Frame::kShared) half.stores.push_back(at);
 }
 

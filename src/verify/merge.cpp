@@ -15,7 +15,7 @@ bool both_tested(const Half& known, const Half& next) {
   return known.tested.valid() && next.tested.valid();
 }
 
-// The pairs of values that stand in the same slot.
+// The pairs of values that stand in the same slot, without what both states share (Locals::zip).
 std::vector<Pair> slots_of(const State& known, const State& next) {
   std::vector<Pair> pairs;
   const auto zip = [&](const std::vector<Value>& x, const std::vector<Value>& y) {
@@ -24,7 +24,8 @@ std::vector<Pair> slots_of(const State& known, const State& next) {
   };
   for (size_t side = 0; side < 2; ++side) {
     zip(known.half[side].stack, next.half[side].stack);
-    zip(known.half[side].locals, next.half[side].locals);
+    Locals::zip(known.half[side].locals, next.half[side].locals,
+                [&](Value x, Value y) { pairs.emplace_back(x, y); });
     zip(known.half[side].exceptions, next.half[side].exceptions);
     if (!both_tested(known.half[side], next.half[side])) continue;
     pairs.emplace_back(known.half[side].tested, next.half[side].tested);
@@ -146,6 +147,13 @@ bool covers(Values& values, const State& known, const State& next) {
     }
     if (o != n) return false;
   }
+  // In the locals that both states share each value stands for itself.
+  for (const auto& [o, n] : renamed) {
+    if (Value(o) == n) continue;
+    for (size_t side = 0; side < 2; ++side) {
+      if (Locals::shares(known.half[side].locals, next.half[side].locals, Value(o))) return false;
+    }
+  }
   return true;
 }
 
@@ -163,7 +171,9 @@ class Weakening {
     };
     for (size_t side = 0; side < 2; ++side) {
       out.half[side].stack = zip(known_.half[side].stack, next_.half[side].stack);
-      out.half[side].locals = zip(known_.half[side].locals, next_.half[side].locals);
+      out.half[side].locals =
+          Locals::joined(values_, known_.half[side].locals, next_.half[side].locals,
+                         [&](Value x, Value y) { return value(x, y); });
       out.half[side].exceptions = zip(known_.half[side].exceptions, next_.half[side].exceptions);
       out.half[side].stores = known_.half[side].stores;
       if (!both_tested(known_.half[side], next_.half[side])) continue;
@@ -202,9 +212,8 @@ class Weakening {
         return values_.identity(first, value((*operands)[1].first, (*operands)[1].second));
       }
     }
-    const bool is_symbol = x.kind == Kind::Unknown || x.kind == Kind::Bool ||
-                           x.kind == Kind::Maybe || x.kind == Kind::Fresh || is_structured(x.kind);
-    if (o == n && !is_symbol) return o;
+    // What both have stays what it is: parts of the locals that both share are not even looked at.
+    if (o == n && x.kind != Kind::Fresh) return o;
     if (x.kind == Kind::Fresh && y.kind == Kind::Fresh) {
       const Value merged = values_.fresh(Kind::Fresh, x.hint);
       fresh_.push_back({merged, o, n});

@@ -23,6 +23,14 @@ void Frame::add(Name name, Side side) {
   owner = static_cast<Owner>(owner | (side == Side::A ? kOnlyA : kOnlyB));
 }
 
+std::vector<uint32_t> Frame::of_one_side() const {
+  std::vector<uint32_t> found;
+  for (uint32_t slot = 0; slot < owners.size(); ++slot) {
+    if (owners[slot] == kOnlyA || owners[slot] == kOnlyB) found.push_back(slot);
+  }
+  return found;
+}
+
 Container* State::container(Value value) {
   for (Container& container : heap) {
     if (container.self == value) return &container;
@@ -35,21 +43,6 @@ const Container* State::container(Value value) const {
 }
 
 namespace {
-
-template <typename F>
-void for_each_value(State& state, F visit) {
-  for (Half& half : state.half) {
-    for (Value& value : half.stack) visit(value);
-    for (Value& value : half.locals) visit(value);
-    for (Value& value : half.exceptions) visit(value);
-    if (!half.tested.valid()) continue;
-    visit(half.tested);
-    visit(half.truth);
-  }
-  for (Container& container : state.heap) {
-    for (Value& value : container.items) visit(value);
-  }
-}
 
 Value substitute(Values& values, Value in, Value from, Value to) {
   if (in == from) return to;
@@ -140,7 +133,18 @@ void forget(State& state, Value value) {
 }  // namespace
 
 void replace(Values& values, State& state, Value from, Value to) {
-  for_each_value(state, [&](Value& value) { value = substitute(values, value, from, to); });
+  const auto now = [&](Value value) { return substitute(values, value, from, to); };
+  for (Half& half : state.half) {
+    for (Value& value : half.stack) value = now(value);
+    half.locals.rewrite(values, from, now);
+    for (Value& value : half.exceptions) value = now(value);
+    if (!half.tested.valid()) continue;
+    half.tested = now(half.tested);
+    half.truth = now(half.truth);
+  }
+  for (Container& container : state.heap) {
+    for (Value& value : container.items) value = now(value);
+  }
 }
 
 void give_up(Values& values, State& state, Value from) {
@@ -212,7 +216,7 @@ void collect(const Values& values, State& state) {
     };
     for (const Half& half : state.half) {
       for (Value value : half.stack) use(value, use);
-      for (Value value : half.locals) use(value, use);
+      half.locals.for_each_compound([&](Value value) { use(value, use); });
       use(half.tested, use);
       use(half.truth, use);
     }

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "verify/values.h"
+#include "verify/locals.h"
 
 namespace pellucid::verify {
 
@@ -26,12 +26,14 @@ struct Frame {
 
   uint32_t slot(Name name) const;
   void add(Name name, Side side);
+  // The slots that one side alone has.
+  std::vector<uint32_t> of_one_side() const;
 };
 
 // One side's half.
 struct Half {
   std::vector<Value> stack;
-  std::vector<Value> locals;      // by slot of the Frame
+  Locals locals;                  // by slot of the Frame
   std::vector<Value> exceptions;  // being handled, the innermost last
   // Shared locals that were stored or deleted since the last effect. Overwriting a local may run a
   // destructor, so the order is compared.

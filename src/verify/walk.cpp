@@ -215,8 +215,7 @@ void Walk::arrive(Path path) {
   uint32_t& variants = variants_[{path.a, path.b}];
   if (variants < kMostVariants) {
     const Frame& frame = *context_.frame;
-    for (uint32_t slot = 0; slot < frame.names.size(); ++slot) {
-      if (frame.owners[slot] == Frame::kShared || frame.owners[slot] == Frame::kPrivate) continue;
+    for (const uint32_t slot : of_one_side_) {
       const Side side = frame.owners[slot] == Frame::kOnlyA ? Side::A : Side::B;
       const Value value = state[side].locals[slot];
       if (values_.is(value, Kind::Const)) key.constants.emplace_back(slot, value.value);

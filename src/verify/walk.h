@@ -35,7 +35,12 @@ bool qualname_fits(std::string_view a, std::string_view b);
 class Walk {
  public:
   Walk(Context& context, Machine& a, Machine& b, bool moved)
-      : context_(context), values_(*context.values), a_(a), b_(b), moved_(moved) {}
+      : context_(context),
+        values_(*context.values),
+        a_(a),
+        b_(b),
+        moved_(moved),
+        of_one_side_(context.frame->of_one_side()) {}
 
   // The first place where the proof stops, if it does.
   std::optional<Difference> run();
@@ -90,6 +95,7 @@ class Walk {
   Machine& a_;
   Machine& b_;
   bool moved_;
+  std::vector<uint32_t> of_one_side_;  // slots: most functions have none, some have thousands
   CodePairs pairs_;
   std::vector<Node> nodes_;
   std::map<Key, uint32_t> index_;

@@ -1,0 +1,156 @@
+// verify's locals of one side: a list of values that is copied at every branch and changed at every
+// store.
+//
+// A function of a thousand locals and a thousand branches has a thousand states, which differ in a
+// few slots each. So the list is a shallow tree, its parts are shared between copies until one of
+// them changes, and a summary of each part says which values can be in it: who looks for a value,
+// or joins two states, passes by what has nothing to say.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "verify/values.h"
+
+namespace pellucid::verify {
+
+class Locals {
+ public:
+  void assign(const Values& values, size_t count, Value value);
+  bool empty() const { return size_ == 0; }
+  Value operator[](size_t slot) const {
+    return pages_[slot / kPerPage]->chunks[slot / kFanOut % kFanOut]->items[slot % kFanOut];
+  }
+  void set(const Values& values, size_t slot, Value value);
+  // Whether a slot holds this symbol; not whether a value that one holds is made of it.
+  bool contains(Value value) const;
+  friend bool operator==(const Locals& x, const Locals& y);
+
+  template <typename F>
+  void for_each(F visit) const {
+    for_each_if([](const Summary&) { return true; }, visit);
+  }
+  // At least the containers and what is made of other values.
+  template <typename F>
+  void for_each_compound(F visit) const {
+    for_each_if([](const Summary& summary) { return summary.compounds; }, visit);
+  }
+  // At least those that are `from` or made of it are replaced by what `change` makes of them.
+  template <typename F>
+  void rewrite(const Values& values, Value from, F change);
+  // The values of two states slot by slot, without parts where both share simple values.
+  template <typename F>
+  static void zip(const Locals& x, const Locals& y, F visit);
+  // Whether `zip` leaves out a slot that holds it.
+  static bool shares(const Locals& x, const Locals& y, Value value);
+  // The join: `join` of each pair that `zip` visits; it keeps what both share.
+  template <typename F>
+  static Locals joined(const Values& values, const Locals& x, const Locals& y, F join);
+
+ private:
+  static constexpr size_t kFanOut = 32;
+  static constexpr size_t kPerPage = kFanOut * kFanOut;
+
+  // Bounds, which only widen until the part is rewritten.
+  struct Summary {
+    uint32_t oldest = UINT32_MAX;  // of what can be learnt about, by number: values are numbered
+    uint32_t newest = 0;           // in the order in which they are made
+    uint32_t compound = 0;         // the newest that is made of older ones
+    bool compounds = false;        // containers among them
+
+    void add(const Values& values, Value value);
+    void add(const Summary& other);
+    bool can_hold(Value value) const { return oldest <= value.value && value.value <= newest; }
+    bool can_mention(Value value) const { return can_hold(value) || value.value < compound; }
+  };
+  struct Chunk {
+    std::array<Value, kFanOut> items;
+    Summary summary;
+  };
+  struct Page {
+    std::array<std::shared_ptr<Chunk>, kFanOut> chunks;
+    Summary summary;
+  };
+
+  template <typename P, typename F>
+  void for_each_if(P wanted, F visit) const {
+    for (const auto& page : pages_) {
+      if (!wanted(page->summary)) continue;
+      for (const auto& chunk : page->chunks) {
+        if (!wanted(chunk->summary)) continue;
+        for (Value value : chunk->items) visit(value);
+      }
+    }
+  }
+
+  Page& own_page(size_t page);
+  static Chunk& own_chunk(Page& page, size_t chunk);
+  static void summarise(const Values& values, Chunk& chunk);
+  static void summarise(Page& page);
+
+  size_t size_ = 0;
+  std::vector<std::shared_ptr<Page>> pages_;
+};
+
+// Whether a path can learn more about it: true or false, bound or not, one object with another.
+bool is_symbol(const Values& values, Value value);
+
+template <typename F>
+void Locals::rewrite(const Values& values, Value from, F change) {
+  const bool anywhere = !is_symbol(values, from);
+  for (size_t i = 0; i < pages_.size(); ++i) {
+    if (!anywhere && !pages_[i]->summary.can_mention(from)) continue;
+    for (size_t j = 0; j < kFanOut; ++j) {
+      const Chunk& chunk = *pages_[i]->chunks[j];
+      if (!anywhere && !chunk.summary.can_mention(from)) continue;
+      std::array<Value, kFanOut> items = chunk.items;
+      for (Value& value : items) value = change(value);
+      if (items == chunk.items) continue;
+      Page& page = own_page(i);
+      Chunk& own = own_chunk(page, j);
+      own.items = items;
+      summarise(values, own);
+      page.summary.add(own.summary);
+    }
+  }
+}
+
+template <typename F>
+void Locals::zip(const Locals& x, const Locals& y, F visit) {
+  for (size_t i = 0; i < x.pages_.size(); ++i) {
+    const Page& in_x = *x.pages_[i];
+    const Page& in_y = *y.pages_[i];
+    if (&in_x == &in_y && !in_x.summary.compounds) continue;
+    for (size_t j = 0; j < kFanOut; ++j) {
+      const Chunk& of_x = *in_x.chunks[j];
+      const Chunk& of_y = *in_y.chunks[j];
+      if (&of_x == &of_y && !of_x.summary.compounds) continue;
+      for (size_t k = 0; k < kFanOut; ++k) visit(of_x.items[k], of_y.items[k]);
+    }
+  }
+}
+
+template <typename F>
+Locals Locals::joined(const Values& values, const Locals& x, const Locals& y, F join) {
+  Locals out = x;
+  for (size_t i = 0; i < x.pages_.size(); ++i) {
+    const Page& in_x = *x.pages_[i];
+    const Page& in_y = *y.pages_[i];
+    if (&in_x == &in_y && !in_x.summary.compounds) continue;
+    Page& page = out.own_page(i);
+    for (size_t j = 0; j < kFanOut; ++j) {
+      const Chunk& of_x = *in_x.chunks[j];
+      const Chunk& of_y = *in_y.chunks[j];
+      if (&of_x == &of_y && !of_x.summary.compounds) continue;
+      Chunk& chunk = own_chunk(page, j);
+      for (size_t k = 0; k < kFanOut; ++k) chunk.items[k] = join(of_x.items[k], of_y.items[k]);
+      summarise(values, chunk);
+    }
+    summarise(page);
+  }
+  return out;
+}
+
+}  // namespace pellucid::verify
