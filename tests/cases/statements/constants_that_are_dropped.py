@@ -1,6 +1,6 @@
 # reads otherwise: 3.8 3.9
 a
-(2, 3) if True else None
+(2, 3) if True else (2, 3)
 b
-7 if True else None
+7 if True else 7
 c
