@@ -44,16 +44,22 @@ enum class ExceptionPart : uint8_t { Value, Type, Traceback, Previous, Lasti };
 
 // Operands of the instructions whose stack order is not the order of their operands here:
 //   Call, CallKw, CallEx  callable, arguments in order, [tuple of names | args, kwargs]; NULL is
-//   left out ListAppend, ...       container, item(s). With a = 1 the result stands for the
-//   container from then
-//                         on; with a > 1 (comprehensions) it is an effect without a result.
+//                         left out
+//   ListAppend, ...       container, item(s). With a = 1 the result stands for the container from
+//                         then on; with a > 1 (comprehensions) it is an effect without a result.
 //   StoreAttr, StoreSubscr  value, object[, key]
 //   ImportFrom, GetLen, GetAnext, Match*, WithExceptStart  the value they look at, which stays
-//   Pop                   a value that nothing uses: an expression statement; b = 1: the iterator
-//   of a
-//                         loop that is left; b = 2: the exit function of a with statement;
-//                         b = 3: a value that has just been stored; b = 5: a constant that has
-//                         just been loaded
+//   Pop                   a value that nothing uses any more; b says which, see Dropped
+
+// What a Pop drops: its `b`.
+enum class Dropped : uint32_t {
+  Result = 0,    // of an expression statement
+  Iterator = 1,  // of a loop that is left
+  Stored = 3,    // a value that has just been stored
+  Used = 4,      // was used before: this says something only if it is the iterator of a loop
+  Constant = 5,  // a constant that has just been loaded
+};
+
 struct Value {
   ValueKind kind = ValueKind::Instr;
   Op op = Op::Pop;
@@ -69,6 +75,11 @@ struct Value {
   Symbol symbol() const { return Symbol(a); }
   object::ConstId constant() const { return object::ConstId(a); }
 };
+
+inline bool drops(const Value& value, Dropped what) {
+  return value.kind == ValueKind::Instr && value.op == Op::Pop &&
+         value.b == static_cast<uint32_t>(what);
+}
 
 struct Edge {
   BlockId to;                 // invalid: there is no such edge

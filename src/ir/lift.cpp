@@ -483,11 +483,10 @@ class Lifter {
     for (Block& block : out_.blocks) {
       std::erase_if(block.items, [&](ValueId item) {
         Value& value = out_[item];
-        if (value.kind != ValueKind::Instr || value.op != Op::Pop) return false;
-        const bool again = value.b == kPopAgain;
-        if (value.b != 0 && !again) return false;
+        const bool again = drops(value, Dropped::Used);
+        if (!again && !drops(value, Dropped::Result)) return false;
         const bool is_drop = is_iterator[out_.operands(item)[0].index()] != 0;
-        if (is_drop) value.b = 1;
+        if (is_drop) value.b = static_cast<uint32_t>(Dropped::Iterator);
         return again && !is_drop;
       });
     }

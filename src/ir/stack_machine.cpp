@@ -60,10 +60,7 @@ void StackMachine::discard(const bytecode::Instr& instr) {
   const Value& value = out_[id];
   const uint8_t marks = used_[id.index()];
   if (marks & kIterator) {
-    bytecode::Instr pop_iterator = instr;
-    pop_iterator.b = 1;
-    emit(pop_iterator, {id});
-    return;
+    return emit_drop(instr, id, Dropped::Iterator);
   }
   // `(x := v)` as a statement drops the copy that it has just stored.
   if (!block_.items.empty()) {
@@ -71,20 +68,14 @@ void StackMachine::discard(const bytecode::Instr& instr) {
     const bool stores = last.op == Op::StoreFast || last.op == Op::StoreName ||
                         last.op == Op::StoreGlobal || last.op == Op::StoreDeref;
     if (stores && last.kind == ValueKind::Instr && out_.operands(last)[0] == id) {
-      bytecode::Instr pop_stored = instr;
-      pop_stored.b = 3;
-      emit(pop_stored, {id});
-      return;
+      return emit_drop(instr, id, Dropped::Stored);
     }
   }
   // A constant that is dropped where it was loaded: some texts say so, as an f-string without
   // fields does.
   if (value.kind == ValueKind::Instr && value.op == Op::LoadConst && !(marks & kUsed) &&
       !block_.items.empty() && block_.items.back() == id) {
-    bytecode::Instr pop_constant = instr;
-    pop_constant.b = 5;
-    emit(pop_constant, {id});
-    return;
+    return emit_drop(instr, id, Dropped::Constant);
   }
   const bool copied = std::find(stack.begin(), stack.end(), id) != stack.end();
   const bool silent =
@@ -94,9 +85,12 @@ void StackMachine::discard(const bytecode::Instr& instr) {
   if (copied || silent) return;
   // What another way has dropped may turn out to be the iterator of a loop around this one.
   if ((marks & kUsed) && value.kind != ValueKind::Phi) return;
-  bytecode::Instr pop_again = instr;
-  if (marks & kUsed) pop_again.b = kPopAgain;
-  emit(pop_again, {id});
+  emit_drop(instr, id, marks & kUsed ? Dropped::Used : Dropped::Result);
+}
+
+void StackMachine::emit_drop(bytecode::Instr instr, ValueId id, Dropped what) {
+  instr.b = static_cast<uint32_t>(what);
+  emit(instr, {id});
 }
 
 void StackMachine::call(const bytecode::Instr& instr, uint32_t extra) {

@@ -12,10 +12,6 @@ namespace pellucid::ir {
 // The value with this id is the NULL of every Function.
 inline constexpr ValueId kNull{0u};
 
-// The `b` of a Pop of a value that was used before. It says something only if that turns out to be
-// the iterator of a loop.
-inline constexpr uint32_t kPopAgain = 4;
-
 class StackMachine {
  public:
   // `used` marks values that something has used so far (kUsed), and iterators of loops (kIterator).
@@ -54,6 +50,7 @@ class StackMachine {
   static ValueId null();
   ValueId peek(size_t depth) const;
   void discard(const bytecode::Instr& instr);
+  void emit_drop(bytecode::Instr instr, ValueId id, Dropped what);
   void call(const bytecode::Instr& instr, uint32_t extra);
   void update_container(const bytecode::Instr& instr, uint32_t items);
   void push_elements(const bytecode::Instr& instr, uint32_t count);

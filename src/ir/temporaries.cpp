@@ -148,7 +148,7 @@ class Promotion {
         const ValueId what = f_.operands(value)[0];
         if (!dropped_.count(item)) {
           // What had just been stored is a statement of its own now.
-          if (value.b == 3) value.b = 0;
+          if (drops(value, Dropped::Stored)) value.b = static_cast<uint32_t>(Dropped::Result);
           return false;
         }
         const bool is_all = f_[what].uses == 1 && shows(f_[what]);

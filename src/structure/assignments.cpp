@@ -36,9 +36,7 @@ bool is_unpack(const ir::Value& value) {
 // store that is left; invalid: items[i] is no such pop.
 ValueId Statements::overwriting_store(std::span<const ValueId> items, size_t i) const {
   const Graph& g = c_.graph;
-  const auto is_pop = [&](ValueId id) {
-    return g[id].kind == ValueKind::Instr && g[id].op == Op::Pop && g[id].b == 0;
-  };
+  const auto is_pop = [&](ValueId id) { return drops(g[id], ir::Dropped::Result); };
   if (!is_pop(items[i]) || g[g.resolve(operands(items[i])[0])].kind != ValueKind::Element)
     return {};
   while (i < items.size() && is_pop(items[i])) ++i;
@@ -220,8 +218,8 @@ bool Statements::start_group(std::span<const ValueId> items, size_t i, ValueId v
     while (begin > 0 && k < items.size() && pending_[begin - 1].uses_left == 1) {
       const ir::Value& next = c_.graph[items[k]];
       // What a later target overwrites is dropped instead (3.13): `a, a = v, w`.
-      const bool drops = next.kind == ValueKind::Instr && next.op == Op::Pop && next.b == 0;
-      if (!drops && !(is_store(next) && next.op == Op::StoreFast && is_new(items[k]))) break;
+      const bool overwritten = drops(next, ir::Dropped::Result);
+      if (!overwritten && !(is_store(next) && next.op == Op::StoreFast && is_new(items[k]))) break;
       if (c_.graph.resolve(operands(items[k])[0]) != pending_[begin - 1].value) break;
       --begin;
       ++k;

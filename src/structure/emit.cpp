@@ -61,7 +61,7 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
   for (const BlockId id : graph.order()) {
     for (const ValueId item : graph[id].items) {
       const ir::Value& value = graph[item];
-      if (value.kind == ValueKind::Instr && value.op == Op::Pop && value.b == 0) {
+      if (drops(value, ir::Dropped::Result)) {
         const ValueId what = graph.resolve(graph.f.operands(value)[0]);
         if (graph[what].kind == ValueKind::Instr && graph[what].uses == 1)
           context_.dropped.insert(what);
@@ -140,7 +140,7 @@ bool Emitter::cannot_raise(BlockId block, size_t from) const {
         const ir::Value& value = graph_[item];
         return value.kind == ValueKind::Instr &&
                (value.op == Op::LoadConst || value.op == Op::PopExcept ||
-                (value.op == Op::Pop && (value.b == 1 || value.b == 5)));
+                drops(value, ir::Dropped::Iterator) || drops(value, ir::Dropped::Constant));
       });
 }
 
@@ -159,8 +159,10 @@ void Emitter::check_handled(BlockId block, const Scope& scope) const {
         if (value.a > 0 && handled > 0) --handled;
         continue;
       }
-      const bool drops = value.op == Op::Pop && (value.b == 1 || value.b == 5);
-      if (value.op == Op::LoadConst || drops) continue;
+      if (value.op == Op::LoadConst || drops(value, ir::Dropped::Iterator) ||
+          drops(value, ir::Dropped::Constant)) {
+        continue;
+      }
     }
     require();
   }

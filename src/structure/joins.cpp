@@ -12,8 +12,7 @@ namespace {
 
 bool is_pop_of(const Graph& g, ValueId item, ValueId param) {
   const ir::Value& value = g[item];
-  return value.kind == ValueKind::Instr && value.op == Op::Pop && value.b == 0 &&
-         g.resolve(g.f.operands(value)[0]) == param;
+  return drops(value, ir::Dropped::Result) && g.resolve(g.f.operands(value)[0]) == param;
 }
 
 // A value that somebody else uses, or that nobody would pop in a statement of its own.

@@ -56,13 +56,13 @@ bool PatternReader::step() {
 // Over the block itself and those behind it that do nothing but drop values.
 PatternReader::Target PatternReader::skip(const ir::Edge& edge) const {
   Target target{edge.to, edge.args};
-  const auto drops = [&](ValueId item) {
-    return is_op(item, Op::Pop) && g_[item].b == 0 &&
+  const auto is_drop = [&](ValueId item) {
+    return drops(g_[item], ir::Dropped::Result) &&
            (g_[operand(item, 0)].kind != ValueKind::Instr || nodes_.count(operand(item, 0)) > 0);
   };
   for (size_t steps = 0; target.block.valid() && steps < g_.size(); ++steps) {
     const ir::Block& block = g_[target.block];
-    const bool only_drops = std::all_of(block.items.begin(), block.items.end(), drops);
+    const bool only_drops = std::all_of(block.items.begin(), block.items.end(), is_drop);
     if (block.exit != ExitKind::Goto || !only_drops) break;
     // Alternatives that are names end in an empty block as well.
     if (g_.is_kept(target.block)) break;

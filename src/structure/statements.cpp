@@ -128,15 +128,15 @@ void Statements::step(std::span<const ValueId> items, size_t i) {
         if (store.valid())
           return deliver(items, i, what, name(c_.graph[store].symbol(), where(id)));
       }
-      if (value.b == 0 && is_in_group(what)) {
+      if (drops(value, ir::Dropped::Result) && is_in_group(what)) {
         // Dropped for the sake of the target that was stored before.
         size_t before = i;
         while (before > 0 && c_.graph[items[before]].op != Op::StoreFast) --before;
         return deliver(items, i, what, name(c_.graph[items[before]].symbol(), where(id)));
       }
-      if (value.b == 3 && named_statement(what, where(id))) return;
-      if (value.b == 5) return dropped_constant(what);
-      if (value.b == 1 || c_.graph[what].kind == ValueKind::Element ||
+      if (drops(value, ir::Dropped::Stored) && named_statement(what, where(id))) return;
+      if (drops(value, ir::Dropped::Constant)) return dropped_constant(what);
+      if (drops(value, ir::Dropped::Iterator) || c_.graph[what].kind == ValueKind::Element ||
           c_.graph[what].kind == ValueKind::Item) {
         return;
       }

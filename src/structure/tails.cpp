@@ -127,8 +127,7 @@ class Tails {
     for (size_t i = items.size(); i-- > 0;) {
       const ir::Value& value = g_[items[i]];
       if (needed < i && !is_marker(items[i])) continue;
-      if (is_op(items[i], Op::PopExcept) || (is_op(items[i], Op::Pop) && value.b == 1))
-        return i + 1;
+      if (is_op(items[i], Op::PopExcept) || drops(value, ir::Dropped::Iterator)) return i + 1;
     }
     return 0;
   }
@@ -159,8 +158,8 @@ class Tails {
     const ir::Block& block = g_[id];
     if (block.exit != ExitKind::Return || block.items.size() < 2) return false;
     const ir::Value& before = g_[block.items[block.items.size() - 2]];
-    return before.kind == ValueKind::Instr && before.op == Op::Pop && before.b == 1 &&
-           before.line == block.exit_line && before.line != bytecode::kNoLine;
+    return drops(before, ir::Dropped::Iterator) && before.line == block.exit_line &&
+           before.line != bytecode::kNoLine;
   }
 
   bool returns_none(BlockId id) const {
@@ -266,8 +265,9 @@ class Tails {
   std::unordered_set<int32_t> ends_;  // lines of implicit returns
 };
 
-// Blocks that only say that a region was left, on the way to one place, are one block: compilers
-// copied what stood in them, and the steps of a condition have to fail to one place.
+// Blocks that only say that a region was left, on the way to one place, are one block where only
+// tests lead: compilers copied what stood in them, and the steps of a condition have to fail to one
+// place. The ends of two regions, to which their statements lead, stay two.
 void join_ways_out(Graph& g) {
   g.recompute();
   std::map<std::array<uint32_t, 3>, BlockId> known;
@@ -281,7 +281,11 @@ void join_ways_out(Graph& g) {
           return value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.a == 0 &&
                  value.b == 0;
         });
-    if (!only_left || next.to == id) continue;
+    const auto& ways = g.ways_into(id);
+    const bool is_failure = std::all_of(ways.begin(), ways.end(), [&](const Way& way) {
+      return g[way.from].exit == ExitKind::Branch;
+    });
+    if (!only_left || !is_failure || next.to == id) continue;
     const auto [first, fresh] =
         known.try_emplace({block.handler.value, next.to.value, block.exc_depth}, id);
     if (fresh) continue;
@@ -322,7 +326,7 @@ void join_clause_ends(Graph& g) {
       continue;
     }
     const ir::Value& before = g[block.items[begin - 1]];
-    const bool breaks = before.kind == ValueKind::Instr && before.op == Op::Pop && before.b == 1;
+    const bool breaks = drops(before, ir::Dropped::Iterator);
     if (breaks) copies.push_back({key, {id, begin}});
   }
   for (const auto& [key, copy] : copies) {

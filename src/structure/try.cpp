@@ -20,14 +20,14 @@ BlockId Emitter::landing(BlockId block, const Scope& scope) const {
     if (left_by_jump(block)) break;
     const ir::Block& b = graph_[block];
     if (only_returns(block)) return leaves_loop ? BlockId() : block;
-    const bool drops =
+    const bool only_drops =
         !b.items.empty() && std::all_of(b.items.begin(), b.items.end(), [&](ValueId item) {
           const ir::Value& value = graph_[item];
           return value.kind == ValueKind::Instr &&
                  ((value.op == Op::PopExcept && value.b != flow::kEmptyBody) ||
-                  (value.op == Op::Pop && value.b == 1));
+                  drops(value, ir::Dropped::Iterator));
         });
-    if (b.exit != ExitKind::Goto || !drops || !b.params.empty() || loop_at(block)) break;
+    if (b.exit != ExitKind::Goto || !only_drops || !b.params.empty() || loop_at(block)) break;
     if (!b.next[0].args.empty()) break;
     if (block == scope.follow || is_jump_target(block, scope)) break;
     leaves_loop = true;
