@@ -37,7 +37,11 @@ std::string Compiler::qualname_of(ScopeId scope, Symbol name) const {
   size_t outer = units_.size();
   if (outer == 0) return own;
   const Unit* parent = units_[--outer];
-  if (symbols_[parent->scope].kind == ScopeKind::Annotation) {
+  // What a type alias stands for is a function to its names (3.12, 3.13).
+  const NodeId alias = symbols_[parent->scope].node;
+  const bool in_alias = !since(14) && alias.valid() && tree_.is(alias, Kind::TypeAlias) &&
+                        symbols_.scope_of(alias) == parent->scope;
+  if (symbols_[parent->scope].kind == ScopeKind::Annotation && !in_alias) {
     if (outer == 0) return own;
     parent = units_[--outer];
   }
@@ -48,7 +52,8 @@ std::string Compiler::qualname_of(ScopeId scope, Symbol name) const {
     const Entry* entry = around.find(symbols_.mangle(name, around.class_name));
     if (entry != nullptr && entry->binding == Binding::GlobalExplicit) return own;
   }
-  const bool has_locals = around.kind == ScopeKind::Function || around.kind == ScopeKind::Lambda;
+  const bool has_locals =
+      in_alias || around.kind == ScopeKind::Function || around.kind == ScopeKind::Lambda;
   return parent->qualname + (has_locals ? ".<locals>." : ".") + own;
 }
 

@@ -127,16 +127,18 @@ Instr Emitter::instr(Op op, uint32_t a, uint32_t b) const {
 
 // What CPython's optimiser does to the order of stores, which others may notice.
 void Emitter::settle_stores(std::vector<Instr>& code) const {
-  for (size_t i = 0; i < code.size(); ++i) {
-    if (code[i].op == Op::Swap && !is_nothing(code[i])) spend_swaps(code, i);
-    // Of two stores to one local in a row the first is left out (3.13+).
-    if (minor_ < 13 || i + 1 == code.size() || code[i].op != Op::StoreFast ||
-        code[i + 1].op != Op::StoreFast || code[i].a != code[i + 1].a ||
-        code[i].line != code[i + 1].line || code[i].b == kPutsBack || code[i + 1].b == kPutsBack) {
+  // Of two stores to one local in a row the first is left out (3.13+), before any change places.
+  for (size_t i = 0; minor_ >= 13 && i + 1 < code.size(); ++i) {
+    if (code[i].op != Op::StoreFast || code[i + 1].op != Op::StoreFast ||
+        code[i].a != code[i + 1].a || code[i].line != code[i + 1].line || code[i].b == kPutsBack ||
+        code[i + 1].b == kPutsBack) {
       continue;
     }
     code[i].op = Op::Pop;
     code[i].a = 0;
+  }
+  for (size_t i = 0; i < code.size(); ++i) {
+    if (code[i].op == Op::Swap && !is_nothing(code[i])) spend_swaps(code, i);
   }
 }
 
