@@ -56,6 +56,7 @@ def test_training_shows_every_stage_and_a_cache_hit_shows_the_output(
     assert always <= stages_of(cached) <= stages_of(cold), "a hit names its stages like a miss"
     for session in captures:
         programs = {g.file: g.text for g in session.of(Graph) if g.is_program}
+        assert set(programs) <= {graph.file for graph in session.running_graphs()}
         kernels = session.of(KernelFile)
         assert kernels and {kernel.program for kernel in kernels} == set(programs)
         for kernel in kernels:

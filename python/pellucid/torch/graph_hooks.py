@@ -64,7 +64,7 @@ def direction() -> str:
                     return "inference" if options.get("is_inference") else "forward"
         if "graph" in frame.f_code.co_varnames:
             program = getattr(frame.f_locals.get("graph"), "source_code", None)
-            if isinstance(program, str):
+            if isinstance(program, str) and program_direction(program):
                 return program_direction(program)
         frame = frame.f_back
     return ""

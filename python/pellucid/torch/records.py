@@ -36,7 +36,8 @@ def on_record(session: Session, record: TraceRecord, runs: bool) -> tuple[Graph,
     if kind == "inductor_output_code" and payload is not None:
         program = write_graph(session, key, program_stage(payload), None, payload, runs)
         _kernels(session, program)
-        path = record.data.get("file_path") if isinstance(record.data, dict) else None
+        data = record.data if isinstance(record.data, dict) else {}
+        path = data.get("file_path", data.get("filename"))  # older torch says the second only
         return None if path is None or not runs else (program, str(path))
     stage = stage_of(kind, payload, graph_hooks.direction() if "post_grad" in kind else "")
     if stage == "forward" and not _has_joint(session, key):

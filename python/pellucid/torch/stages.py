@@ -22,6 +22,7 @@ STAGE_OF_EVENT: Mapping[str, str] = {
     "artifact:before_joint_graph": "before_joint_passes",
     "artifact:after_joint_graph": "after_joint_passes",
     "artifact:before_post_grad_graph": "before_post_grad",
+    "artifact:after_post_grad_graph": "after_post_grad",
     "artifact:inductor_post_grad_graph": "after_post_grad",
     "inductor_post_grad_graph": "after_post_grad",
     "compiled_autograd_graph": "compiled_autograd",
