@@ -138,7 +138,10 @@ TABLE: tuple[Capability, ...] = (
     ),
     Capability(
         "inductor_modules",
-        ("torch._inductor.codecache:PyCodeCache.modules",),
+        (
+            "torch._inductor.codecache:PyCodeCache.modules",
+            "torch._inductor.codecache:PyCodeCache.cache",
+        ),
         "Inductor's programs do not run from their files",
     ),
     Capability(

@@ -213,6 +213,8 @@ def program_functions(path: str) -> list[FunctionType]:
     """The Python functions of the modules that Inductor has loaded from one of its files."""
     modules = PROBE.get("inductor_modules")
     found: dict[int, FunctionType] = {}
+    if isinstance(modules, dict):  # by key, in older torch
+        modules = modules.values()
     for module in list(modules or ()):
         if getattr(module, "__file__", None) != path:
             continue
