@@ -143,7 +143,8 @@ def test_graph_break_that_came_of_another_one_is_named_by_it():
 
 def test_resume_function_goes_on_where_its_prologue_leads():
     # What Dynamo puts in front of the original's code: a jump over the part that ran before.
-    lines = ["def original(x):", "  if x:", "    x = 1", "  else:", "    x = 2", "  return x"]
+    lines = ["def original(x):", "  if x:", "    x = 1", "  else:", "    x = 2"]
+    lines += ["  y = x + 1", "  z = y * 2 + x", "  return y + z - x"]
     space = {}
     exec("\n".join(lines), space)
     assert resumed_line(space["original"].__code__) == 6
