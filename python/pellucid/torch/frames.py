@@ -47,16 +47,8 @@ def write_frame(
     if swap:  # once, however many captures are open
         with session.guard(f"sending {name} to torch's trace"):
             hooks.send_artifact(name.rpartition(".")[0].strip("_"), text)
-    frame = Frame(
-        key=key,
-        function=function,
-        place=place,
-        source=rewriting.source,
-        verdict=rewriting.verdict,
-        file=name,
-        swapped=replacement is not None,
-    )
-    session.record(frame)
+    source, verdict = rewriting.source, rewriting.verdict
+    session.record(Frame(key, function, place, source, verdict, name, replacement is not None))
     return replacement
 
 
@@ -83,17 +75,8 @@ def _compiled_before(session: Session, code: CodeType, raw: hooks.RawEntry) -> N
     name = session.claim(transformed_name(key, code.co_name), (key, function))
     why = "it was compiled before the capture began, and is shown only"
     session.write(name, _text(session, key, place, rewriting, why))
-    frame = Frame(
-        key=key,
-        function=function,
-        place=place,
-        source=rewriting.source,
-        verdict=rewriting.verdict,
-        file=name,
-        swapped=False,
-        before=True,
-    )
-    session.record(frame)
+    source, verdict = rewriting.source, rewriting.verdict
+    session.record(Frame(key, function, place, source, verdict, name, swapped=False, before=True))
 
 
 def place_of(code: CodeType) -> Place:
