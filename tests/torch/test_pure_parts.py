@@ -10,7 +10,7 @@ from pellucid.torch import compat, local_names, names
 from pellucid.torch.dump import is_python, valid
 from pellucid.torch.events import Break, CompileKey, Place
 from pellucid.torch.full_code import _signature, full_code_text
-from pellucid.torch.rewrite import disassembly, same_instructions
+from pellucid.torch.rewrite import disassembly, rewrite, same_instructions
 from pellucid.torch.session import write_atomic
 from pellucid.torch.trace import UNREADABLE, Listeners, TraceHandler, parse_trace
 from pellucid.torch.user_lines import annotate, resumed_line
@@ -183,6 +183,49 @@ def test_locals_are_named_by_where_they_go_and_where_they_come_from():
         "        xs_1 = value[key]",
         "    return __resume_at_10_2([], [], [xs_0, xs_1], y)",
     ]
+
+
+def test_parts_of_a_module_are_named_by_where_they_stand():
+    source = """def f(s, x):
+    tmp_1 = s._modules
+    tmp_2 = tmp_1['norm']._parameters
+    tmp_3 = tmp_2['weight']
+    tmp_4 = tmp_1['blocks']._modules['0']._buffers['count']
+    tmp_5 = tmp_1['blocks']._modules
+    tmp_6 = tmp_5['1']
+    tmp_7 = tmp_6._parameters
+    tmp_8 = s._parameters['scale']
+    tmp_9 = s._modules['0']
+    tmp_10 = s.layout['weight']
+    tmp_11 = utils.call_size(x, 1)
+    tmp_12 = utils.record_pregraph_bytecode_enter()"""
+    known = [f"tmp_{n}" for n in range(1, 13)]
+    shown = local_names.named(source, known, {}).split("\n")
+    assert [line.split(" = ")[0].strip() for line in shown[1:]] == [
+        "modules",
+        "norm_parameters",
+        "norm_weight",
+        "blocks_0_count",
+        "blocks_modules",
+        "blocks_1",
+        "blocks_1_parameters",
+        "scale",
+        "module_0",
+        "weight",
+        "x_size_1",
+        "profiler_mark",
+    ]
+
+
+def test_resume_functions_are_shown_without_their_mark():
+    def resumed(a, b):
+        __is_tracing_resume_prologue = True
+        __is_tracing_resume_prologue = False  # noqa: F841
+        return a * b
+
+    shown = rewrite(resumed.__code__, "x", resumed.__code__)
+    assert shown.source == "def resumed(a, b):\n    return a * b\n"
+    assert shown.verdict.proven
 
 
 def test_a_name_in_use_is_given_to_nothing_else():

@@ -143,7 +143,7 @@ def _original(code: CodeType, name: str) -> str:
     text = user_source(code)
     note = f"# {code.co_filename}:{code.co_firstlineno}\n"
     if text is None:
-        rewriting = rewrite(code, "x")
+        rewriting = rewrite(code, "x", code)
         if rewriting.source is None:
             return note + _stub(target, f"no source: {rewriting.verdict.reason}")
         text, note = rewriting.source, note + "# Decompiled from the bytecode.\n"

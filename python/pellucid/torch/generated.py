@@ -22,12 +22,16 @@ _GRAPH = re.compile(r"__compiled_fn_\w+\Z")
 _OWN_MODULE = re.compile(r"__import_torch_dot__dynamo\w*\Z")
 # The profiler's marks around what happens before a graph: only their order among themselves shows.
 _MARKS = ("record_pregraph_bytecode_enter", "record_pregraph_bytecode_exit")
+# A local of each resume function, which says where its prologue is; nothing reads it.
+_PROLOGUE = "__is_tracing_resume_prologue"
 # What reads a property of a tensor, for a graph's argument.
 _READS = ("call_size", "call_stride", "call_storage_offset")
 
 
 def facts(original: CodeType, code: CodeType, shown: Mapping[str, str] | None = None) -> Facts:
     """Say what is known of ``code``, which Dynamo made of ``original``.
+
+    A resume function is Dynamo's own too: it may be given as both.
 
     ``shown`` maps global names to others that stand for them in what the facts are for.
 
@@ -40,7 +44,7 @@ def facts(original: CodeType, code: CodeType, shown: Mapping[str, str] | None = 
     >>> known["temporaries"], known["graphs"]
     (['tmp_1'], ['__compiled_fn_0_0'])
     """
-    chosen = {*original.co_varnames, *original.co_cellvars, *original.co_freevars}
+    chosen = {*original.co_varnames, *original.co_cellvars, *original.co_freevars} - {_PROLOGUE}
     names = list(dict.fromkeys(code.co_names))
     seen = {name: (shown or {}).get(name, name) for name in names}
     modules = [name for name in names if _OWN_MODULE.match(name)]

@@ -24,6 +24,11 @@ _GRAPH = re.compile(r"__compiled_fn_\w+\Z")
 _MANAGER = re.compile(r"___context_manager_\w+\Z")
 _NO_NAME = re.compile(r"___|__nested_|__is_tracing|\.")
 _LONGEST = 40
+# Where a module keeps what it is made of.
+_HOLDERS = ("_modules", "_parameters", "_buffers")
+# Dynamo's reading of a tensor's property, and of which dimension.
+_PROPERTY = re.compile(r"call_(size|stride|storage_offset)\Z")
+_CALLED = {"record_pregraph_bytecode_enter": "profiler_mark"}
 
 
 def named(source: str, temporaries: Collection[str], parameters: Parameters) -> str:
@@ -165,14 +170,45 @@ class _Said:
         if isinstance(value, ast.Name):
             return f"{self._word(value)}_before"
         if isinstance(value, ast.Attribute):
-            return value.attr.strip("_")
+            return self._in_module(value) or value.attr.strip("_")
         if isinstance(value, ast.Subscript):
-            return self._name_of_item(value)
+            return self._in_module(value) or self._name_of_item(value)
         if isinstance(value, ast.Dict):
             return "mapping"
         if isinstance(value, (ast.List, ast.Tuple)):
             return "items"
         return "condition" if isinstance(value, ast.Compare) else "value"
+
+    def _in_module(self, node: ast.expr) -> str:
+        """Where a part of a module stands: ``s._modules["fc"]._parameters["bias"]``, fc_bias."""
+        if isinstance(node, ast.Attribute) and node.attr not in _HOLDERS:
+            return ""
+        words: list[str] = []
+        while isinstance(node, (ast.Attribute, ast.Subscript)):
+            if isinstance(node, ast.Attribute):
+                if words and node.attr not in _HOLDERS:
+                    break
+                # Which of them it is says what is in it, until that is named by itself.
+                words[:0] = [] if words else [node.attr]
+            else:
+                key = _text_of_key(node)
+                if not key or not self._is_holder(node.value):
+                    return ""
+                words[:0] = [key]
+            node = node.value
+        if isinstance(node, ast.Name) and node.id in self._wanted:
+            name = re.sub(r"_?(?:modules|parameters|buffers)\Z", "", self.names.get(node.id, ""))
+            words[:0] = [name] if name else []
+        while len(words) > 1 and len("_".join(words)) > _LONGEST:
+            del words[0]
+        text = re.sub(r"_{2,}", "_", "_".join(words)).strip("_")
+        return f"module_{text}" if text[:1].isdigit() else text
+
+    def _is_holder(self, node: ast.expr) -> bool:
+        if isinstance(node, ast.Attribute):
+            return node.attr in _HOLDERS
+        name = self.names.get(node.id, "") if isinstance(node, ast.Name) else ""
+        return name.endswith(tuple(holder.strip("_") for holder in _HOLDERS))
 
     def _word(self, node: ast.expr) -> str:
         """The name of a variable or an attribute, without what we have put to it."""
@@ -185,9 +221,7 @@ class _Said:
         return re.sub(r"_{2,}\d*", "_", name).strip("_")
 
     def _name_of_item(self, item: ast.Subscript) -> str:
-        key: ast.AST = item.slice
-        key = getattr(key, "value", key) if type(key).__name__ == "Index" else key  # up to 3.8
-        given = key.value if isinstance(key, ast.Constant) else None
+        given = _key(item)
         if isinstance(given, str) and given.isidentifier():
             return given.strip("_") or "item"
         word = self._word(item.value)
@@ -203,9 +237,27 @@ class _Said:
             if isinstance(given, str):
                 return given if given.isidentifier() else f"{given.strip('<>')}_function"
         word = self._word(callee)
+        if word in _CALLED:
+            return _CALLED[word]
+        asked = _PROPERTY.match(word)
+        if asked and call.args:
+            which = "".join(f"_{a.value}" for a in call.args[1:] if isinstance(a, ast.Constant))
+            return f"{self._word(call.args[0])}_{asked[1]}{which}"
         if isinstance(callee, ast.Name) and _RESUME.match(callee.id):
             return "resume"
         return f"{word}_result" if word else "result"
+
+
+def _key(item: ast.Subscript) -> object:
+    """The constant that an item is taken by, or None."""
+    key: ast.AST = item.slice
+    key = getattr(key, "value", key) if type(key).__name__ == "Index" else key  # up to 3.8
+    return key.value if isinstance(key, ast.Constant) else None
+
+
+def _text_of_key(item: ast.Subscript) -> str:
+    key = _key(item)
+    return key if isinstance(key, str) else ""
 
 
 def _is_constant(node: ast.stmt | ast.expr) -> bool:
