@@ -210,7 +210,7 @@ ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& 
             : *body;
     // Compilers keep nothing in names of their own; generators care how long they do.
     if (body.ok() && !facts.empty()) {
-      bodies[code.index()] = polish::release_temporaries(tree, bodies[code.index()], code);
+      bodies[code.index()] = polish::release_temporaries(tree, bodies[code.index()], code, facts);
     }
     tree.mark_code(first, code);
   }

@@ -84,15 +84,15 @@ class Generated {
     }
   }
 
-  // "name" or "name.attribute", if the value is a load of these.
+  // "name", "name.attribute" and so on, if the value is a load of these.
   std::optional<std::string> dotted(ValueId id) const {
-    const Value& value = f_[id];
-    if (is_op(id, Op::LoadGlobal)) return std::string(module_.text(value.symbol()));
-    if (!is_op(id, Op::LoadAttr) && !is_op(id, Op::LoadMethod)) return std::nullopt;
-    const ValueId base = f_.operands(value)[0];
-    if (!is_op(base, Op::LoadGlobal)) return std::nullopt;
-    return std::string(module_.text(f_[base].symbol())) + '.' +
-           std::string(module_.text(value.symbol()));
+    std::string attributes;
+    while (is_op(id, Op::LoadAttr) || is_op(id, Op::LoadMethod)) {
+      attributes.insert(0, '.' + std::string(module_.text(f_[id].symbol())));
+      id = f_.operands(id)[0];
+    }
+    if (!is_op(id, Op::LoadGlobal)) return std::nullopt;
+    return std::string(module_.text(f_[id].symbol())) + attributes;
   }
 
   void mark_steady() {
@@ -207,17 +207,24 @@ class Generated {
     for (const ValueId call : before) {
       if (!is_call_of(call, facts_.graphs)) continue;
       std::vector<ValueId> loads;
-      std::set<int64_t> wanted;
+      std::map<int64_t, ValueId> wanted;
+      std::map<ValueId, ValueId> again;  // what is taken a second time is what it was
       for (const ValueId item : f_.blocks[id.index()].items) {
         if (!is_op(item, Op::Subscr) || f_.operands(item)[0] != call) continue;
         const auto index = index_of(item);
         if (!index) continue;
-        loads.push_back(item);
-        wanted.insert(*index);
+        const auto [first, is_new] = wanted.try_emplace(*index, item);
+        if (is_new) {
+          loads.push_back(item);
+        } else {
+          again[item] = first->second;
+        }
       }
       if (loads.empty()) continue;
+      replace(f_.blocks[id.index()], again);
+      const size_t taken = loads.size() + again.size();
       const auto count = static_cast<int64_t>(wanted.size());
-      const bool is_all = f_[call].uses == loads.size() && *wanted.rbegin() == count - 1;
+      const bool is_all = f_[call].uses == taken && wanted.rbegin()->first == count - 1;
       gather(f_.blocks[id.index()], call, loads);
       if (is_all && count > 1 && count < 1000)
         unpack(id, call, loads, static_cast<uint32_t>(count));
@@ -285,9 +292,15 @@ class Generated {
       replaced[load] = elements[static_cast<size_t>(*index_of(load))];
     }
     std::vector<ValueId>& items = f_.blocks[id.index()].items;
-    std::erase_if(items, [&](ValueId item) { return replaced.count(item) > 0; });
+    replace(f_.blocks[id.index()], replaced);
     const auto place = std::find(items.begin(), items.end(), call) + 1;
     items.insert(place, made.begin(), made.end());
+  }
+
+  // Values of a block that are others from here on.
+  void replace(Block& home, const std::map<ValueId, ValueId>& replaced) {
+    if (replaced.empty()) return;
+    std::erase_if(home.items, [&](ValueId item) { return replaced.count(item) > 0; });
     const auto put = [&](ValueId& operand) {
       const auto found = replaced.find(operand);
       if (found != replaced.end()) operand = found->second;

@@ -30,6 +30,10 @@ struct Facts {
   // Steady functions that return an object, never None.
   std::vector<std::string> objects;
 
+  // Attributes whose value their object keeps for as long as it lives itself, and with "[]" behind
+  // the name the value's items too: who refers to these longer keeps nothing alive.
+  std::vector<std::string> owned;
+
   bool empty() const { return temporaries.empty() && steady.empty(); }
 
   static bool has(const std::vector<std::string>& names, std::string_view name) {

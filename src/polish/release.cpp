@@ -1,6 +1,7 @@
 #include "polish/release.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -19,13 +20,16 @@ namespace {
 
 class Release {
  public:
-  Release(ast::Tree& tree, object::CodeId code) : tree_(tree) {
+  Release(ast::Tree& tree, object::CodeId code, const object::Facts& facts)
+      : tree_(tree), facts_(facts) {
     const object::Code& known = tree.module()[code];
+    const auto arguments = static_cast<ptrdiff_t>(known.argcount + known.kwonlyargcount);
+    kept_.insert(known.varnames.begin(), known.varnames.begin() + arguments);
     locals_.insert(known.varnames.begin(), known.varnames.end());
     for (const auto* names : {&known.cellvars, &known.freevars}) {
       others_.insert(names->begin(), names->end());
     }
-    for (const Symbol name : others_) locals_.erase(name);
+    for (const Symbol name : others_) locals_.erase(name), kept_.erase(name);
   }
 
   void run(Statements& body) {
@@ -41,6 +45,8 @@ class Release {
       }
     }
     for (const Symbol name : temporaries) locals_.insert(name);
+    find_kept(body);
+    std::erase_if(temporaries, [&](Symbol name) { return kept_.count(name) > 0; });
     open_up(body, temporaries);
     for (const NodeId item : body) {
       // What open_up has named is deleted like the others.
@@ -81,6 +87,59 @@ class Release {
     return found;
   }
 
+  // Names that hold, once and for all, what an argument keeps; that such a name goes frees nothing.
+  void find_kept(const Statements& body) {
+    std::map<Symbol, size_t> bound;
+    std::vector<std::pair<Symbol, NodeId>> values;
+    const auto bind = [&](NodeId target) {
+      if (!tree_.is(target, Kind::Name)) return;
+      const Symbol name = tree_.as<ast::Name>(target).id;
+      ++bound[name];
+      kept_.erase(name);
+    };
+    for (const NodeId node : all_nodes(tree_, body)) {
+      const std::vector<NodeId> targets = targets_of(node);
+      for (const NodeId target : targets) bind(target);
+      if (tree_.is(node, Kind::Delete)) {
+        for (const NodeId target : tree_.items(tree_.as<ast::Delete>(node).targets)) bind(target);
+      } else if (tree_.is(node, Kind::For)) {
+        const NodeId target = tree_.as<ast::For>(node).target;
+        for (const NodeId part : all_nodes(tree_, Statements{target})) bind(part);
+      }
+      if (!tree_.is(node, Kind::Assign) || targets.size() != 1) continue;
+      if (!tree_.is(targets[0], Kind::Name)) continue;
+      values.emplace_back(tree_.as<ast::Name>(targets[0]).id, tree_.as<ast::Assign>(node).value);
+    }
+    for (const auto& [name, value] : values) {
+      if (bound[name] != 1 || !locals_.count(name)) continue;
+      const std::string attribute = owned(value);
+      if (attribute.empty()) continue;
+      kept_.insert(name);
+      owned_[name] = attribute;
+    }
+  }
+
+  // By which attribute an argument keeps the value, "[]" behind it for an item; empty: it does not.
+  std::string owned(NodeId value) const {
+    if (tree_.is(value, Kind::Name)) {
+      const auto found = owned_.find(tree_.as<ast::Name>(value).id);
+      return found == owned_.end() ? "" : found->second;
+    }
+    std::string name;
+    NodeId base;
+    if (tree_.is(value, Kind::Attribute)) {
+      const auto node = tree_.as<ast::Attribute>(value);
+      name = tree_.module().text(node.attr);
+      base = node.value;
+      const bool is_argument =
+          tree_.is(base, Kind::Name) && kept_.count(tree_.as<ast::Name>(base).id) > 0;
+      if (!is_argument && owned(base).empty()) return "";
+    } else if (tree_.is(value, Kind::Subscript)) {
+      name = owned(tree_.as<ast::Subscript>(value).value) + "[]";
+    }
+    return object::Facts::has(facts_.owned, name) ? name : "";
+  }
+
   // A last statement is opened up where a name could not go in time: `return f(t(), x)` is
   // `r = t()` and `return f(r, x)`, `return a if t else b` is an `if`.
   void open_up(Statements& body, const std::vector<Symbol>& temporaries) {
@@ -104,20 +163,32 @@ class Release {
     auto call = tree_.as<ast::Call>(value);
     if (!tree_.is(call.func, Kind::Name)) return;
     Statements arguments(tree_.items(call.args).begin(), tree_.items(call.args).end());
-    for (NodeId& argument : arguments) {
-      if (tree_.is(argument, Kind::Name) || is_quiet(argument)) continue;
-      // Only the first that is computed: nothing moves.
-      if (!tree_.is(argument, Kind::Call) || !holds_one(argument)) return;
-      const Symbol name = fresh_name();
-      const ast::Where at = tree_.where(argument);
-      const NodeId made =
-          tree_.add(ast::Assign{tree_.list({tree_.add(ast::Name{name}, at)}), argument}, at);
-      argument = tree_.add(ast::Name{name}, at);
-      call.args = tree_.list(arguments);
-      tree_.set(value, call);
-      body.insert(body.end() - 1, made);
-      return;
+    const auto is_computed = [&](NodeId argument) {
+      return !tree_.is(argument, Kind::Name) && !is_quiet(argument);
+    };
+    // Who takes one item has the whole until the end, as a rule.
+    const auto is_item = [&](NodeId argument) {
+      return tree_.is(argument, Kind::Subscript) &&
+             tree_.is(tree_.as<ast::Subscript>(argument).slice, Kind::Constant);
+    };
+    // All that is computed up to the last that holds one: nothing moves.
+    size_t end = 0;
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      if (tree_.is(arguments[i], Kind::Starred)) break;
+      const bool may_go = is_computed(arguments[i]) && !is_item(arguments[i]);
+      if (may_go && holds_one(arguments[i])) end = i + 1;
     }
+    for (size_t i = 0; i < end; ++i) {
+      if (!is_computed(arguments[i])) continue;
+      const Symbol name = fresh_name();
+      const ast::Where at = tree_.where(arguments[i]);
+      const NodeId made =
+          tree_.add(ast::Assign{tree_.list({tree_.add(ast::Name{name}, at)}), arguments[i]}, at);
+      arguments[i] = tree_.add(ast::Name{name}, at);
+      body.insert(body.end() - 1, made);
+    }
+    call.args = tree_.list(arguments);
+    tree_.set(value, call);
   }
 
   Symbol fresh_name() {
@@ -287,6 +358,9 @@ class Release {
   }
 
   ast::Tree& tree_;
+  const object::Facts& facts_;
+  std::set<Symbol> kept_;  // arguments that nothing binds anew, and what holds what they keep
+  std::map<Symbol, std::string> owned_;  // the latter, with the attribute
   std::set<Symbol> locals_;
   std::set<Symbol> others_;
   std::set<NodeId> made_;
@@ -295,9 +369,10 @@ class Release {
 
 }  // namespace
 
-ListId release_temporaries(ast::Tree& tree, ListId body, object::CodeId code) {
+ListId release_temporaries(ast::Tree& tree, ListId body, object::CodeId code,
+                           const object::Facts& facts) {
   Statements statements(tree.items(body).begin(), tree.items(body).end());
-  Release(tree, code).run(statements);
+  Release(tree, code, facts).run(statements);
   return tree.list(statements);
 }
 

@@ -281,8 +281,9 @@ std::vector<NodeId> Statements::take_all(std::span<const ValueId> ids) {
         spill = true;
       }
     }
-    // What lies below was evaluated before.
-    if (spill) spill_until(first_in_order(ids));
+    // What lies below was evaluated before; what lies above all that is taken may go on waiting.
+    const size_t last = *std::max_element(hard.begin(), hard.end());
+    if (spill) spill_until(std::min(first_in_order(ids), last + 1));
   }
   std::vector<NodeId> nodes;
   nodes.reserve(ids.size());

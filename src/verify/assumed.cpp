@@ -45,6 +45,11 @@ Assumed::Assumed(Values& values, const object::Facts& facts, int64_t most)
   number(facts.reads, reads_);
   number(facts.graphs, graphs_);
   number(facts.objects, givers_);
+  for (const std::string& name : facts.owned) {
+    const bool is_of_items = name.ends_with("[]");
+    const std::string attribute = name.substr(0, name.size() - (is_of_items ? 2 : 0));
+    (is_of_items ? owned_items_ : owned_).insert(values.name(attribute).value);
+  }
 }
 
 std::optional<Value> Assumed::global(Values& values, Name name) const {
@@ -67,6 +72,24 @@ bool Assumed::is_one(const Values& values, Value callee, const Names& names) {
   const Node& node = values[callee];
   return node.kind == Kind::Special && node.x == static_cast<uint32_t>(Op::LoadGlobal) &&
          names.count(node.y) > 0;
+}
+
+void Assumed::loaded(Value attribute, Value object, Name name) {
+  objects_[attribute.value] = object;
+  if (owned_.count(name.value)) owners_[attribute.value] = object;
+  if (owned_items_.count(name.value)) keepers_.insert(attribute.value);
+}
+
+void Assumed::taken(Value item, Value container) {
+  if (keepers_.count(container.value)) owners_[item.value] = container;
+}
+
+// Owners are older than what they own, so this comes to an end.
+bool Assumed::is_owned(uint32_t value, const std::unordered_set<uint32_t>& held) const {
+  for (auto it = owners_.find(value); it != owners_.end(); it = owners_.find(it->second.value)) {
+    if (held.count(it->second.value)) return true;
+  }
+  return false;
 }
 
 void Assumed::shown(const State& state, Value value) {
@@ -93,7 +116,7 @@ Value Assumed::outlives(const Values& values, const State& state, Value callee) 
   for (const uint32_t one : held(values, state, Side::B)) {
     const Kind kind = values[Value(one)].kind;
     const bool is_object = kind == Kind::Unknown || kind == Kind::Maybe;
-    if (is_object && !in_a.count(one)) return Value(one);
+    if (is_object && !in_a.count(one) && !is_owned(one, in_a)) return Value(one);
   }
   return {};
 }

@@ -47,7 +47,8 @@ class Assumed {
   // Something that `b` would keep alive although A does not; invalid: there is nothing.
   // An object counts as held while one of its attributes, `callee`, is called.
   Value outlives(const Values& values, const State& state, Value callee) const;
-  void loaded(Value attribute, Value object) { objects_[attribute.value] = object; }
+  void loaded(Value attribute, Value object, Name name);
+  void taken(Value item, Value container);
   bool is_read(const Values& values, Value callee) const { return is_one(values, callee, reads_); }
 
  private:
@@ -56,8 +57,13 @@ class Assumed {
 
   bool any_ = false;
   int64_t most_ = -1;
-  Names steady_, apart_, reads_, graphs_, givers_;
+  Names steady_, apart_, reads_, graphs_, givers_, owned_, owned_items_;
+  // Whether an object that is held keeps it.
+  bool is_owned(uint32_t value, const std::unordered_set<uint32_t>& held) const;
+
   std::unordered_map<uint32_t, Value> objects_;  // attribute -> what it was loaded from
+  std::unordered_map<uint32_t, Value> owners_;   // what an object keeps -> the object
+  std::unordered_set<uint32_t> keepers_;         // of their items
   std::unordered_set<uint32_t> outputs_;
   std::map<std::pair<uint32_t, int64_t>, Value> items_;
 };

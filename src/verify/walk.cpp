@@ -175,7 +175,8 @@ void Walk::go_on(Path path, const Effect& a, const Effect& b) {
   if (a.op == Op::Call && context_.assumed.is_graph(values_, a.inputs[0])) {
     context_.assumed.returned(results[0]);
   }
-  if (a.op == Op::LoadAttr) context_.assumed.loaded(results[0], a.inputs[0]);
+  if (a.op == Op::LoadAttr) context_.assumed.loaded(results[0], a.inputs[0], Name(a.a));
+  if (a.op == Op::Subscr) context_.assumed.taken(results[0], a.inputs[0]);
   if (a.always) return;
   if (a.op == Op::LoadFast || a.op == Op::DeleteFast) {
     replace(values_, path.state, a.inputs[0], values_.fresh(Kind::Unknown, Name(a.a)));

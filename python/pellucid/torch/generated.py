@@ -16,7 +16,7 @@ Facts = Dict[str, List[str]]
 
 # What Dynamo binds in the frame's globals before the code runs.  A clean-up takes them away when
 # the code that uses them is gone.
-_INSTALLED = re.compile(r"(?:__compiled_fn_|__resume_at_|__import_)\w+\Z")
+_INSTALLED = re.compile(r"(?:__compiled_fn_|__resume_at_|__comprehension_|__import_)\w+\Z")
 _GRAPH = re.compile(r"__compiled_fn_\w+\Z")
 # Modules of Dynamo itself: nobody binds their functions anew while compiled code runs.
 _OWN_MODULE = re.compile(r"__import_torch_dot__dynamo\w*\Z")
@@ -24,6 +24,12 @@ _OWN_MODULE = re.compile(r"__import_torch_dot__dynamo\w*\Z")
 _MARKS = ("record_pregraph_bytecode_enter", "record_pregraph_bytecode_exit")
 # A local of each resume function, which says where its prologue is; nothing reads it.
 _PROLOGUE = "__is_tracing_resume_prologue"
+# A class that nobody can change, in a module whose `object` nobody binds anew.
+_BUILTINS = "__import_builtins"
+_SETATTR = ("object", "__setattr__")
+# Where a module keeps what it is made of: the dictionaries, and the modules in one of them. Its
+# tensors are not among these: they may be replaced while the code runs, and are big.
+_OWNED = ("_modules", "_parameters", "_buffers")
 # What reads a property of a tensor, for a graph's argument.
 _READS = ("call_size", "call_stride", "call_storage_offset")
 
@@ -50,11 +56,15 @@ def facts(original: CodeType, code: CodeType, shown: Mapping[str, str] | None = 
     modules = [name for name in names if _OWN_MODULE.match(name)]
     attributes = [name for name in names if not name.startswith("__")]
     own = [f"{seen[module]}.{name}" for module in modules for name in attributes]
+    fixed = []
+    if {_BUILTINS, *_SETATTR} <= {*names}:
+        fixed = [f"{seen[_BUILTINS]}.object", f"{seen[_BUILTINS]}.object.__setattr__"]
     return {
         "temporaries": [name for name in code.co_varnames if name not in chosen],
-        "steady": [seen[name] for name in names if _INSTALLED.match(name)] + own,
+        "steady": [seen[name] for name in names if _INSTALLED.match(name)] + own + fixed,
         "apart": [name for name in own if name.rpartition(".")[2] in _MARKS],
         "reads": [name for name in own if name.rpartition(".")[2] in _READS],
         "objects": [name for name in own if name.rpartition(".")[2] == _MARKS[0]],
+        "owned": [name for name in _OWNED if name in names] + ["_modules[]"],
         "graphs": [seen[name] for name in names if _GRAPH.match(name)],
     }
