@@ -84,6 +84,7 @@ def lines(root, names=None):
             bool,
             "ID_MATCH(x, 'module', kept_0_0[0])",
         ),
+        ("ID_MATCH", f"___check_obj_id(L['x'], {id(True)})", bool, "ID_MATCH(x, 'True')"),
         ("LENGTH_CHECK", "len(L['x']) == 2", lambda v: len(v) == 2, "LENGTH_CHECK(x, 2)"),
         ("LENGTH_CHECK", "not L['x']", lambda v: not v, "LENGTH_CHECK(x, 0)"),
         (

@@ -121,9 +121,13 @@ def ID_MATCH(value: object, name: str, kept: Keeps = None) -> bool:
     """Whether a value is one particular object; elsewhere, whether it is of that object's class."""
     if isinstance(kept, int):
         return id(value) == kept
-    # Of a class, torch tells the class itself.
+    # Of a class, torch tells the class itself; what there is but one of is told by its name.
     names = [type_name(type(value)), *([type_name(value)] if isinstance(value, type) else [])]
+    names += [repr(value)] if any(value is one for one in SINGLE) else []
     return name == "object" or name in names
+
+
+SINGLE = (None, True, False, Ellipsis, NotImplemented)
 
 
 def type_name(cls: type) -> str:

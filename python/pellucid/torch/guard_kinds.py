@@ -14,6 +14,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Callable, Mapping
 
+from .guard_checks import SINGLE
 from .guard_tree import Leaf, Manager
 from .guard_values import literal, names_in, parse
 from .names import scrub
@@ -168,9 +169,13 @@ def _identity(
     found = _TYPE.match(_no_hint(texts[0]))
     if found is None:
         return None
+    identity = int(found["id"])
+    for one in SINGLE:
+        if identity == id(one):
+            return f"{leaf.kind}({value}, {repr(one)!r})"
     named = _CLASS.match(found["type"] or "")
     name = named[1] if named else class_name(manager.type)
-    return f"{leaf.kind}({value}, {name!r}, {to.keep(int(found['id']))})"
+    return f"{leaf.kind}({value}, {name!r}, {to.keep(identity)})"
 
 
 def _no_hint(text: str) -> str:
