@@ -13,7 +13,7 @@ from pellucid.torch import prepare_debug
 from pellucid.torch import rewrite as rewriting
 from pellucid.torch.events import Break, Frame, Problem, Recompile, Verdict
 from pellucid.torch.session import Session
-from support import PROGRAMS, run_env
+from support import PROGRAMS, run_env, torch_version
 
 
 @pytest.fixture
@@ -28,6 +28,10 @@ def test_recompile_is_recorded_with_the_guard_that_failed(several, torch, tmp_pa
         compiled(torch.ones(4))
     assert [frame.key.id for frame in session.of(Frame)] == ["0/0", "0/1"]
     (recompile,) = session.of(Recompile)
+    if torch_version() < (2, 6):  # its trace has none
+        assert "frames that were compiled again: 1" in session.of(Problem)[0].what
+        assert recompile.reasons == ("this torch: its trace does not say why",)
+        return
     assert "size mismatch at index 0. expected 3, actual 4" in recompile.reasons[0]
     assert "expected 3, actual 4" in (tmp_path / "index.md").read_text()
 
@@ -36,6 +40,10 @@ def test_graph_break_is_recorded_with_its_reason(several, torch, tmp_path):
     with prepare_debug(tmp_path) as session:
         torch.compile(several.closes(torch.ones(2)), backend="eager")(torch.ones(2))
     (stop,) = session.of(Break)
+    if torch_version() < (2, 6):  # its trace has none
+        assert "frames with a graph break: 1" in session.of(Problem)[0].what
+        assert stop.title == "this torch: its trace does not say why"
+        return
     assert "torch._dynamo.graph_break()" in stop.text or "graph_break" in stop.title
     assert stop.key.id == "0/0"
 

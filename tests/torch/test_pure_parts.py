@@ -220,7 +220,7 @@ def test_parts_of_a_module_are_named_by_where_they_stand():
 def test_resume_functions_are_shown_without_their_mark():
     def resumed(a, b):
         __is_tracing_resume_prologue = True
-        __is_tracing_resume_prologue = False  # noqa: F841
+        __is_tracing_resume_prologue = False
         return a * b
 
     shown = rewrite(resumed.__code__, "x", resumed.__code__)

@@ -12,6 +12,7 @@ import atexit
 import contextlib
 import multiprocessing.util
 import os
+import re
 import threading
 from types import CodeType
 from typing import Any, Callable
@@ -19,7 +20,7 @@ from typing import Any, Callable
 from . import graph_files, graph_hooks, guard_state, hooks
 from .directories import child_number
 from .dump import named_class
-from .events import Break, Frame, Graph
+from .events import Break, Frame, Graph, Recompile
 from .frames import add_compiled_before, write_frame
 from .interpreted import generate_interpreted_graphs
 from .records import on_record, write_graph
@@ -202,15 +203,26 @@ def finish(session: Session) -> None:
         add_compiled_before(session)
     for row in (*hooks.missing(), *guard_state.missing()):
         session.problem("this torch", f"no {row.name}: {row.lost}")
-    _say_if_breaks_have_no_reason(session)
+    _add_what_is_not_traced(session)
     write_summary(session)
     session.close()
 
 
-def _say_if_breaks_have_no_reason(session: Session) -> None:
-    """The oldest torch releases put no graph breaks into their trace; frames still show them."""
-    broken = [f for f in session.of(Frame) if not f.before and "__resume_at_" in (f.source or "")]
+def _add_what_is_not_traced(session: Session) -> None:
+    """The oldest torch releases trace no graph breaks and recompiles; frames still show them."""
+    frames = [f for f in session.of(Frame) if not f.before]
+    broken = [f.key for f in frames if _GOES_ON.search(f.source or "")]
+    again = [f.key for f in frames if not f.key.id.endswith("/0")]
+    said = "its trace does not say why"
     if broken and not session.of(Break):
-        session.problem(
-            "this torch", f"frames with a graph break: {len(broken)}; its trace does not say why"
-        )
+        session.problem("this torch", f"frames with a graph break: {len(broken)}; {said}")
+        for key in broken:
+            session.record(Break(key, f"Graph Break Reason: this torch: {said}"))
+    if again and not session.of(Recompile):
+        session.problem("this torch", f"frames that were compiled again: {len(again)}; {said}")
+        for key in again:
+            session.record(Recompile(key, (f"this torch: {said}",)))
+
+
+# A call of a resume function, or one that is made where it is called.
+_GOES_ON = re.compile(r"__resume_at_|^ +def torch_dynamo_resume_in_", re.MULTILINE)
