@@ -45,6 +45,7 @@ bool only_dropped(const Graph& g, const std::unordered_map<ValueId, BlockId>& ow
 }
 
 constexpr size_t kFarthestCopy = 32;  // among the endings of one line
+constexpr size_t kLongestCopy = 4;    // in instructions
 
 class Endings {
  public:
@@ -161,6 +162,29 @@ class Endings {
            a.b == b.b && a.count == b.count && a.line == b.line;
   }
 
+  // How many items at the end of a block may be a copy of what follows a choice: compilers copy
+  // what returns or raises if it has four instructions at most.
+  size_t longest_copy(BlockId id) const {
+    const auto& items = g_[id].items;
+    if (kind_ == Kind::Handler) return items.size();
+    size_t length = 0, instructions = 1;  // with the one that returns
+    while (length < items.size()) {
+      const ValueId item = items[items.size() - 1 - length];
+      const bool returned =
+          g_[id].exit == ExitKind::Return && item == g_.resolve(g_[id].operands[0]);
+      if (!is_part_of_next(g_[item], returned) && ++instructions > kLongestCopy) break;
+      ++length;
+    }
+    return length;
+  }
+
+  // RETURN_CONST and BINARY_SLICE are two items each; a marker is none.
+  static bool is_part_of_next(const ir::Value& value, bool is_returned) {
+    if (value.kind != ValueKind::Instr) return false;
+    return (value.op == Op::LoadConst && is_returned) || value.op == Op::BuildSlice ||
+           (value.op == Op::PopExcept && value.a == 0);
+  }
+
   std::optional<Match> compare(BlockId x, BlockId y, size_t shortest) const {
     const auto &p = g_[x].items, &q = g_[y].items;
     if (g_[x].operands.size() != g_[y].operands.size()) return std::nullopt;
@@ -169,9 +193,10 @@ class Endings {
            same_items(p[p.size() - 1 - length], q[q.size() - 1 - length])) {
       ++length;
     }
+    const size_t most = longest_copy(x);
     for (; length > 0 && length >= shortest; --length) {
       const std::optional<ValueId> differs = difference(x, y, length);
-      if (!differs) continue;
+      if (!differs || (differs->valid() && length > most)) continue;
       const auto& operands = g_[x].operands;
       const bool leaves = std::any_of(operands.begin(), operands.end(), [&](ValueId operand) {
         return g_.resolve(operand) == *differs;
