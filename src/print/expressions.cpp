@@ -43,9 +43,10 @@ void Expressions::step(const Task& task) {
       write(task.text);
       break;
     case Task::Open:
+    case Task::OpenLine:
       write(task.text);
       ++depth_;
-      mark(Mark::Open);
+      mark(task.what == Task::Open ? Mark::Open : Mark::OpenLine);
       break;
     case Task::Separator:
       write(task.text);
@@ -180,17 +181,9 @@ void Expressions::expand(NodeId id, Place place) {
 void Expressions::expand_bare(NodeId id, Place place) {
   const ast::Tree& tree = *tree_;
   switch (tree.kind(id)) {
-    case Kind::BoolOp: {
-      const auto node = tree.as<ast::BoolOp>(id);
-      const bool is_and = static_cast<ast::BoolOperator>(node.op) == ast::BoolOperator::And;
-      bool first = true;
-      for (const NodeId value : tree.items(node.values)) {
-        if (!first) text(is_and ? " and " : " or ");
-        first = false;
-        expr(value, at(tighter(is_and ? Level::And : Level::Or)));
-      }
+    case Kind::BoolOp:
+      boolean(id);
       break;
-    }
     case Kind::NamedExpr: {
       const auto node = tree.as<ast::NamedExpr>(id);
       expr(node.target, at(Level::Primary));
@@ -318,6 +311,24 @@ void Expressions::expand_bare(NodeId id, Place place) {
   }
 }
 
+// CPython 3.10 and 3.11 spare the second test of `(a and b) or c` where both operations stand on
+// one line: what was tested twice gets a line of its own.
+void Expressions::boolean(NodeId id) {
+  const auto node = tree_->as<ast::BoolOp>(id);
+  const bool is_and = static_cast<ast::BoolOperator>(node.op) == ast::BoolOperator::And;
+  const bool one_test_a_line = version_.minor == 10 || version_.minor == 11;
+  bool first = true;
+  for (const NodeId value : tree_->items(node.values)) {
+    if (!first) text(is_and ? " and " : " or ");
+    first = false;
+    const bool apart = one_test_a_line && !node.is_tested_again && tree_->is(value, Kind::BoolOp) &&
+                       tree_->as<ast::BoolOp>(value).is_tested_again;
+    if (apart) push(Task::OpenLine, 0, {}, "(");
+    expr(value, apart ? kTest : at(tighter(is_and ? Level::And : Level::Or)));
+    if (apart) close(")");
+  }
+}
+
 void Expressions::binary(NodeId id) {
   const auto node = tree_->as<ast::BinOp>(id);
   const auto [op, level] = kBinary[node.op];
@@ -431,6 +442,18 @@ bool Expressions::has_star(std::span<const NodeId> items) const {
                      [&](NodeId item) { return tree_->is(item, Kind::Starred); });
 }
 
+// From 3.13 on the first of two stores to one name goes if both stand on one line.
+bool Expressions::stores_twice(std::span<const NodeId> items) const {
+  for (size_t i = 0; i + 1 < items.size(); ++i) {
+    const NodeId a = items[i], b = items[i + 1];
+    if (!tree_->is(a, Kind::Name) || !tree_->is(b, Kind::Name)) continue;
+    if (tree_->as<ast::Name>(a).id != tree_->as<ast::Name>(b).id) continue;
+    const int32_t line = tree_->where(a).line;
+    if (line > 0 && tree_->where(b).line > line) return true;
+  }
+  return false;
+}
+
 void Expressions::tuple(NodeId id, Place place) {
   const auto items = tree_->items(tree_->as<ast::Tuple>(id).elts);
   const bool starred = has_star(items);
@@ -443,8 +466,10 @@ void Expressions::tuple(NodeId id, Place place) {
   } else {
     bare = bare && items.size() > 1 && !(starred && place.has(Place::kNoStar));
   }
+  const bool apart = !before(13) && stores_twice(items);
+  bare = bare && !apart;
   if (!bare && keeps_lines_ && !inside_) go_to_line(tree_->where(id).line);
-  if (!bare) open("(");
+  if (!bare) push(apart ? Task::OpenLine : Task::Open, 0, {}, "(");
   const bool slices = bare && place.has(Place::kSubscript);
   list(items, {Level::Test, slices ? uint16_t{Place::kSlice} : uint16_t{0}}, !bare || slices);
   if (items.size() == 1 && !(bare && starred)) text(",");

@@ -20,8 +20,8 @@ namespace pellucid::print {
 
 // A place in the text where a line may be broken (wrap.h).
 struct Mark {
-  enum What : uint8_t { Open, Separator, Close, CloseWithComma } what;
-  uint32_t at;  // Open, Separator: behind their text; Close: before it
+  enum What : uint8_t { Open, OpenLine, Separator, Close, CloseWithComma } what;
+  uint32_t at;  // Open, OpenLine (always broken), Separator: behind their text; Close: before it
 };
 
 class Expressions {
@@ -66,6 +66,7 @@ class Expressions {
     enum What : uint8_t {
       Text,
       Open,
+      OpenLine,
       Separator,
       Close,
       CloseWithComma,
@@ -131,6 +132,7 @@ class Expressions {
   // expressions.cpp
   void expand(ast::NodeId id, Place place);
   void expand_bare(ast::NodeId id, Place place);
+  void boolean(ast::NodeId id);
   void binary(ast::NodeId id);
   void unary(ast::NodeId id);
   void compare(ast::NodeId id);
@@ -142,6 +144,7 @@ class Expressions {
   void subscript(ast::NodeId id);
   void slice(ast::NodeId id);
   void tuple(ast::NodeId id, Place place);
+  bool stores_twice(std::span<const ast::NodeId> items) const;
   void comprehension_of(const char* opening, ast::NodeId elt, ast::ListId generators,
                         const char* closing);
   void comprehension(ast::NodeId id);

@@ -16,6 +16,8 @@ size_t columns(std::string_view text) {
   return count;
 }
 
+bool opens(const Mark& mark) { return mark.what == Mark::Open || mark.what == Mark::OpenLine; }
+
 class Wrapper {
  public:
   Wrapper(std::string line, size_t indent, const std::vector<Mark>& marks, size_t start)
@@ -29,26 +31,24 @@ class Wrapper {
       const Mark& mark = marks_[i];
       switch (mark.what) {
         case Mark::Open:
+        case Mark::OpenLine:
           copy_to(i);
-          if (fits(i)) {
+          open(i);
+          // Nothing in it needs to be looked at.
+          if (!open_.back() && breaks_[partner_[i]] == breaks_[i]) {
             i = partner_[i];
             copy_to(i);
-          } else {
-            open_.push_back(i);
-            new_line();
+            open_.pop_back();
           }
           break;
         case Mark::Separator:
           copy_to(i);
-          if (!open_.empty()) new_line();
+          if (!open_.empty() && open_.back()) new_line();
           break;
         case Mark::Close:
         case Mark::CloseWithComma:
           copy_to(i);
-          if (open_.empty()) break;
-          open_.pop_back();
-          if (mark.what == Mark::CloseWithComma) out_ += ',';
-          new_line();
+          if (!open_.empty()) close(mark.what);
           break;
       }
       ++i;
@@ -62,14 +62,33 @@ class Wrapper {
 
   void match() {
     partner_.resize(marks_.size(), 0);
+    breaks_.resize(marks_.size() + 1, 0);
     std::vector<size_t> open;
     for (size_t i = 0; i < marks_.size(); ++i) {
-      if (marks_[i].what == Mark::Open) open.push_back(i);
+      breaks_[i + 1] = breaks_[i] + (marks_[i].what == Mark::OpenLine ? 1 : 0);
+      if (opens(marks_[i])) open.push_back(i);
       const bool closes = marks_[i].what == Mark::Close || marks_[i].what == Mark::CloseWithComma;
       if (!closes || open.empty()) continue;
       partner_[open.back()] = i;
       open.pop_back();
     }
+  }
+
+  void open(size_t i) {
+    const bool is_broken = marks_[i].what == Mark::OpenLine || !fits(i);
+    open_.push_back(is_broken);
+    if (!is_broken) return;
+    ++levels_;
+    new_line();
+  }
+
+  void close(Mark::What what) {
+    const bool is_broken = open_.back();
+    open_.pop_back();
+    if (!is_broken) return;
+    --levels_;
+    if (what == Mark::CloseWithComma) out_ += ',';
+    new_line();
   }
 
   void copy_to(size_t i) {
@@ -92,7 +111,7 @@ class Wrapper {
   void new_line() {
     while (out_.ends_with(' ')) out_.pop_back();
     out_ += '\n';
-    out_.append(indent_ + kIndent * open_.size(), ' ');
+    out_.append(indent_ + kIndent * levels_, ' ');
   }
 
   std::string line_;
@@ -100,7 +119,9 @@ class Wrapper {
   const std::vector<Mark>& marks_;
   size_t start_;
   std::vector<size_t> partner_;
-  std::vector<size_t> open_;
+  std::vector<uint32_t> breaks_;  // how many brackets before the mark have to be broken
+  std::vector<bool> open_;        // the brackets around: whether their items stand on lines
+  size_t levels_ = 0;             // how many of them do
   std::string out_;
   size_t done_ = 0;
 };
@@ -109,10 +130,12 @@ class Wrapper {
 
 void wrap_line(std::string& out, size_t start, size_t indent, const std::vector<Mark>& marks) {
   const std::string_view line = std::string_view(out).substr(start);
-  if (marks.empty() || line.size() <= kMaxColumns) return;
+  const bool must = std::any_of(marks.begin(), marks.end(),
+                                [](const Mark& mark) { return mark.what == Mark::OpenLine; });
+  if (marks.empty() || (line.size() <= kMaxColumns && !must)) return;
   // Of lines in deep nests most is indentation: nobody need look at it.
   const std::string_view text = line.substr(std::min(indent, line.size()));
-  if (indent + columns(text) <= kMaxColumns) return;
+  if (indent + columns(text) <= kMaxColumns && !must) return;
   // A literal that spans lines keeps them.
   if (text.find('\n') != std::string_view::npos) return;
   std::string wrapped = Wrapper(std::string(line), indent, marks, start).run();

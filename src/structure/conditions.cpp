@@ -389,12 +389,32 @@ class Conditions {
       const RegionKind kind = chain       ? RegionKind::Chain
                               : side == 0 ? RegionKind::And
                                           : RegionKind::Or;
+      const bool again = is_tested(from_a, first);
       const ValueId whole = join(a, kind, first, {std::move(g_[b].items), second}, 1);
+      g_.regions[g_[whole].a].is_tested_again = again;
       g_.redirect(a, 0, {});
       g_.redirect(a, 1, {});
       g_.take_exit(a, b);
       replace_args(a, second, whole);
       return true;
+    }
+    return false;
+  }
+
+  // Whether the block that an edge leads to tests what the edge brings as `value`, on its own or as
+  // the first operand of `and` or `or`.
+  bool is_tested(const ir::Edge& edge, ValueId value) const {
+    const ir::Block& block = g_[edge.to];
+    for (size_t i = 0; i < edge.args.size() && i < block.params.size(); ++i) {
+      if (g_.resolve(edge.args[i]) != value) continue;
+      const ValueId param = g_.resolve(block.params[i]);
+      if (block.exit == ExitKind::Branch && g_.resolve(block.operands[0]) == param) return true;
+      if (block.items.empty()) continue;
+      const ir::Value& first = g_[block.items[0]];
+      if (first.kind != ValueKind::Region || first.count == 0) continue;
+      const RegionKind kind = g_.regions[first.a].kind;
+      const bool tests = kind == RegionKind::And || kind == RegionKind::Or;
+      if (tests && g_.resolve(g_.f.operands(first)[0]) == param) return true;
     }
     return false;
   }

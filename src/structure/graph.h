@@ -114,6 +114,7 @@ struct Region {
   std::vector<Symbol> hidden = {};       // Comprehension: the locals that it sets aside, in order
   std::vector<Symbol> cells = {};        // Comprehension: those of them that become cells
   PatternId pattern{};                   // Pattern
+  bool is_tested_again = false;          // And, Or: the value, by an operation that goes on with it
 };
 
 enum class HandlerKind : uint8_t {

@@ -51,7 +51,8 @@ void Statements::region(ValueId id) {
       }
       add(first);
       for (const Part& p : region.parts) add(part(p, {}));
-      return push(id, c_.tree.add(ast::BoolOp{op, c_.tree.list(values)}, at), false);
+      const ast::BoolOp operation{op, c_.tree.list(values), region.is_tested_again ? 1u : 0u};
+      return push(id, c_.tree.add(operation, at), false);
     }
     case RegionKind::Conditional: {
       const NodeId body = part(region.parts[0], {}), orelse = part(region.parts[1], {});

@@ -73,7 +73,7 @@ FIELDS = {
     "Pass": "",
     "Break": "",
     "Continue": "",
-    "BoolOp": "O:op L:values",
+    "BoolOp": "O:op L:values I:is_tested_again",
     "NamedExpr": "N:target N:value",
     "BinOp": "N:left O:op N:right",
     "UnaryOp": "O:op N:operand",

@@ -1,0 +1,63 @@
+"""Where compilers look at the lines of an expression, the text has the lines of the original."""
+
+import json
+import subprocess
+from typing import List, NamedTuple, Tuple
+
+from pellucid import decompile_pyc
+
+# 3.10 and 3.11 test a value once for two operations that share a line, and twice for others.
+OPERATIONS = [
+    "return (\n a\n and not b\n or c\n)",
+    "return (\n (a\n and not b)\n or c\n)",
+    "return (\n a\n or (not b and c)\n or a.b\n)",
+    "return (\n a\n or (b is not c and c)\n or a.b\n)",
+    "return a or (not b and c) or a.b",
+    "x = (a\n or (b not in c\n and not c) or a.b)",
+    "a(b=(\n (a and\n not b) or c), c=[c])",
+    "a(b=(a and not b) or c, c=[c])",
+    "return (a or (\n not b and c)) and not a or (\n b)",
+]
+# From 3.13 on the first of two stores to one name goes if they share a line.
+STORES = [
+    "a, b, b = c",
+    "(\n a,\n b,\n b,\n) = c",
+    "for (a,\n a) in b: pass",
+]
+
+_COMPILE = """
+import importlib.util, json, marshal, sys
+for source in json.load(sys.stdin):
+    code = compile(source, "sample.py", "exec")
+    pyc = importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code)
+    print(json.dumps([pyc.hex(), code.co_consts[0].co_code.hex()]))
+"""
+
+
+class Compiled(NamedTuple):
+    """A module with one function: its `.pyc` and the bytecode of the function."""
+
+    pyc: bytes
+    bytecode: str
+
+
+def compiled(python: str, sources: List[str]) -> List[Compiled]:
+    done = subprocess.run(
+        [python, "-W", "ignore", "-c", _COMPILE],
+        input=json.dumps(sources).encode(),
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    return [Compiled(bytes.fromhex(pyc), bytecode) for pyc, bytecode in rows]
+
+
+def test_expressions_compile_to_the_same_bytecode(any_python: Tuple[str, str]) -> None:
+    _, python = any_python
+    bodies = [body.replace("\n", "\n     ") for body in OPERATIONS + STORES]
+    sources = [f"def f(a, b, c):\n    {body}\n" for body in bodies]
+    originals = compiled(python, sources)
+    texts = [decompile_pyc(each.pyc).source for each in originals]
+    again = compiled(python, texts)
+    different = [text for text, a, b in zip(texts, originals, again) if a.bytecode != b.bytecode]
+    assert len(again) == len(sources) and different == [], "\n".join(different)
