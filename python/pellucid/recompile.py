@@ -151,7 +151,8 @@ def _unused_names(code: CodeType, original: CodeType, shown: Dict[str, str]) -> 
 
     def absent(kind: str) -> List[str]:
         names = [shown.get(name, name) for name in getattr(original, kind)]
-        return [name for name in names if name not in getattr(code, kind)]
+        known = frozenset(getattr(code, kind))
+        return [name for name in names if name not in known]
 
     # Dynamo's resume functions can have a local and a free variable of one name; if the source
     # used both, one of them would have been renamed.

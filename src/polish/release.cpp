@@ -5,6 +5,9 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "polish/lists.h"
 
@@ -34,20 +37,19 @@ class Release {
 
   void run(Statements& body) {
     std::vector<Symbol> temporaries;
+    std::set<Symbol> known;
     for (const NodeId node : all_nodes(tree_, body)) {
       for (const NodeId target : targets_of(node)) {
         if (!tree_.is(target, Kind::Name)) continue;
         const Symbol name = tree_.as<ast::Name>(target).id;
         if (locals_.count(name) || others_.count(name)) continue;
-        if (std::find(temporaries.begin(), temporaries.end(), name) == temporaries.end()) {
-          temporaries.push_back(name);
-        }
+        if (known.insert(name).second) temporaries.push_back(name);
       }
     }
-    for (const Symbol name : temporaries) locals_.insert(name);
+    locals_.insert(known.begin(), known.end());
     find_kept(body);
     std::erase_if(temporaries, [&](Symbol name) { return kept_.count(name) > 0; });
-    open_up(body, temporaries);
+    open_up(body, {temporaries.begin(), temporaries.end()});
     for (const NodeId item : body) {
       // What open_up has named is deleted like the others.
       for (const NodeId target : targets_of(item)) {
@@ -56,10 +58,11 @@ class Release {
         if (opened_.count(name)) temporaries.push_back(name);
       }
     }
+    look_at(body);
     for (const Symbol name : temporaries) {
-      if (is_captured(body, name)) continue;
-      release(body, name);
+      if (!captured_.count(name)) release(body, name);
     }
+    insert_later(body);
   }
 
  private:
@@ -68,6 +71,8 @@ class Release {
     Place place;  // no owner: the body itself
     bool tail = false;
     bool defined = false;  // on entry
+
+    bool is_body() const { return !place.owner.valid(); }
   };
 
   std::vector<NodeId> targets_of(NodeId node) const {
@@ -142,12 +147,13 @@ class Release {
 
   // A last statement is opened up where a name could not go in time: `return f(t(), x)` is
   // `r = t()` and `return f(r, x)`, `return a if t else b` is an `if`.
-  void open_up(Statements& body, const std::vector<Symbol>& temporaries) {
+  void open_up(Statements& body, const std::set<Symbol>& temporaries) {
     if (body.empty() || !tree_.is(body.back(), Kind::Return)) return;
     const NodeId value = tree_.as<ast::Return>(body.back()).value;
     const auto holds_one = [&](NodeId node) {
-      return std::any_of(temporaries.begin(), temporaries.end(),
-                         [&](Symbol name) { return holds(node, name); });
+      const auto names = names_in(Statements{node});
+      return std::any_of(names.begin(), names.end(),
+                         [&](Symbol name) { return temporaries.count(name) > 0; });
     };
     if (!value.valid()) return;
     if (tree_.is(value, Kind::IfExp)) {
@@ -211,17 +217,34 @@ class Release {
 
   bool holds(NodeId node, Symbol name) const { return holds(Statements{node}, name); }
 
-  // A name that a nested function or a hidden scope uses is not ours to delete.
-  bool is_captured(const Statements& body, Symbol name) const {
+  std::vector<Symbol> names_in(const Statements& nodes) const {
+    std::vector<Symbol> found;
+    for (const NodeId node : all_nodes(tree_, nodes)) {
+      if (tree_.is(node, Kind::Name)) found.push_back(tree_.as<ast::Name>(node).id);
+    }
+    return found;
+  }
+
+  // A body may have thousands of statements and of names, each in a few of them, so it is read
+  // once. It stays as it is until every name is dealt with.
+  void look_at(const Statements& body) {
+    for (size_t i = 0; i < body.size(); ++i) {
+      for (const Symbol name : names_in(Statements{body[i]})) {
+        std::vector<size_t>& uses = uses_[name];
+        if (uses.empty() || uses.back() != i) uses.push_back(i);
+      }
+      if (tree_.is(body[i], Kind::If)) branches_.push_back(i);
+    }
+    // A name that a nested function or a hidden scope uses is not ours to delete.
     for (const NodeId node : all_nodes(tree_, body)) {
       const bool is_scope = tree_.is(node, Kind::Lambda) || tree_.is(node, Kind::ListComp) ||
                             tree_.is(node, Kind::SetComp) || tree_.is(node, Kind::DictComp) ||
                             tree_.is(node, Kind::GeneratorExp) ||
                             tree_.is(node, Kind::FunctionDef) || tree_.is(node, Kind::ClassDef) ||
                             tree_.is(node, Kind::Unstructured);
-      if (is_scope && holds(node, name)) return true;
+      if (!is_scope) continue;
+      for (const Symbol name : names_in(Statements{node})) captured_.insert(name);
     }
-    return false;
   }
 
   // Whether nothing runs that could take time, memory or notice.
@@ -259,17 +282,36 @@ class Release {
     return tail && !(from < items.size() && ends(tree_, items));
   }
 
-  void insert(Statements& items, size_t at, Symbol name) {
+  void insert(Statements& items, size_t at, Symbol name, const Todo& here) {
+    NodeId made;
+    if (here.is_body()) {
+      made = later_[at];
+    } else if (at < items.size() && made_.count(items[at])) {
+      made = items[at];
+    }
     const NodeId target = tree_.add(ast::Name{name});
-    if (at < items.size() && made_.count(items[at])) {
-      auto both = tree_.as<ast::Delete>(items[at]);
+    if (made.valid()) {
+      auto both = tree_.as<ast::Delete>(made);
       both.targets = tree_.append(both.targets, target);
-      tree_.set(items[at], both);
+      tree_.set(made, both);
       return;
     }
-    const NodeId made = tree_.add(ast::Delete{tree_.list({target})});
+    made = tree_.add(ast::Delete{tree_.list({target})});
+    if (here.is_body()) {
+      later_[at] = made;
+      return;
+    }
     made_.insert(made);
     items.insert(items.begin() + static_cast<ptrdiff_t>(at), made);
+  }
+
+  void insert_later(Statements& body) const {
+    Statements all;
+    for (size_t i = 0; i <= body.size(); ++i) {
+      if (const auto it = later_.find(i); it != later_.end()) all.push_back(it->second);
+      if (i < body.size()) all.push_back(body[i]);
+    }
+    body = std::move(all);
   }
 
   void release(Statements& body, Symbol name) {
@@ -277,35 +319,39 @@ class Release {
     while (!todo.empty()) {
       const Todo next = todo.back();
       todo.pop_back();
-      const bool is_body = !next.place.owner.valid();
-      Statements items = is_body ? body : items_at(tree_, next.place);
+      if (next.is_body()) {
+        in_list(body, uses_[name], branches_, name, next, todo);
+        continue;
+      }
+      Statements items = items_at(tree_, next.place);
       const size_t before = items.size();
-      in_list(items, name, next, todo);
-      if (is_body) {
-        body = items;
-      } else if (items.size() != before) {
+      std::vector<size_t> uses, branches;
+      for (size_t i = 0; i < items.size(); ++i) {
+        if (holds(items[i], name)) uses.push_back(i);
+        if (tree_.is(items[i], Kind::If)) branches.push_back(i);
+      }
+      in_list(items, uses, branches, name, next, todo);
+      if (items.size() != before) {
         tree_.set_slot(next.place.owner, next.place.field, tree_.list(items).value);
       }
     }
   }
 
-  void in_list(Statements& items, Symbol name, const Todo& here, std::vector<Todo>& todo) {
-    size_t last = items.size();
-    bool earlier = here.defined;
-    for (size_t i = 0; i < items.size(); ++i) {
-      if (!holds(items[i], name)) continue;
-      if (last < items.size()) earlier = true;
-      last = i;
-    }
-    if (last == items.size()) {
-      if (here.defined && goes_on(items, 0, here.tail)) insert(items, 0, name);
+  // `uses` are the items that have the name in them, `branches` those that are an `if`.
+  void in_list(Statements& items, const std::vector<size_t>& uses,
+               const std::vector<size_t>& branches, Symbol name, const Todo& here,
+               std::vector<Todo>& todo) {
+    if (uses.empty()) {
+      if (here.defined && goes_on(items, 0, here.tail)) insert(items, 0, name, here);
       return;
     }
+    const size_t last = uses.back();
+    const bool earlier = here.defined || uses.size() > 1;
     // An arm that leaves the function does not come to the last use.
-    for (size_t i = 0; i < last; ++i) {
-      if (!tree_.is(items[i], Kind::If)) continue;
-      bool defined = here.defined || holds(tree_.as<ast::If>(items[i]).test, name);
-      for (size_t k = 0; k < i && !defined; ++k) defined = holds(items[k], name);
+    for (const size_t i : branches) {
+      if (i >= last) break;
+      const bool defined =
+          here.defined || uses.front() < i || holds(tree_.as<ast::If>(items[i]).test, name);
       const auto branch = ast::fields_of(Kind::If);
       for (size_t field = 0; defined && field < branch.size(); ++field) {
         if (branch[field].type != FieldType::List) continue;
@@ -327,7 +373,7 @@ class Release {
         if (!is_empty && (defined || holds(inside, name))) todo.push_back({arm, goes, defined});
         if (!is_empty || !defined || !goes) continue;
         if (ends(tree_, items_at(tree_, {statement, field - 1}))) {
-          insert(items, last + 1, name);
+          insert(items, last + 1, name, here);
         } else {
           todo.push_back({arm, true, true});
         }
@@ -354,7 +400,7 @@ class Release {
         return;
       }
     }
-    if (goes && !ends(tree_, Statements{statement})) insert(items, last + 1, name);
+    if (goes && !ends(tree_, Statements{statement})) insert(items, last + 1, name, here);
   }
 
   ast::Tree& tree_;
@@ -365,6 +411,11 @@ class Release {
   std::set<Symbol> others_;
   std::set<NodeId> made_;
   std::set<Symbol> opened_;
+  // Of the body itself: where each name is used, where an `if` stands, what goes in at the end.
+  std::unordered_map<Symbol, std::vector<size_t>> uses_;
+  std::vector<size_t> branches_;
+  std::set<Symbol> captured_;
+  std::map<size_t, NodeId> later_;
 };
 
 }  // namespace

@@ -8,29 +8,32 @@ namespace {
 
 using bytecode::Op;
 
-// What a frame refers to: `values` and all that the containers among them hold.
-std::unordered_set<uint32_t> closure(const State& state, std::vector<Value> todo) {
-  std::unordered_set<uint32_t> found;
-  while (!todo.empty()) {
-    const Value value = todo.back();
-    todo.pop_back();
-    if (!found.insert(value.value).second) continue;
+// `values` and all that the containers among them hold; those that `found` has already, and what
+// is in them, are passed by.
+template <typename F>
+void closure(const State& state, std::vector<Value>& values, Marks& found, F visit) {
+  while (!values.empty()) {
+    const Value value = values.back();
+    values.pop_back();
+    if (!found.insert(value.value)) continue;
+    visit(value);
     const Container* container = state.container(value);
     if (container == nullptr) continue;
-    todo.insert(todo.end(), container->items.begin(), container->items.end());
+    values.insert(values.end(), container->items.begin(), container->items.end());
   }
-  return found;
 }
 
-std::unordered_set<uint32_t> held(const Values& values, const State& state, Side side) {
-  const Half& half = state[side];
-  std::vector<Value> roots = half.stack;
-  half.locals.for_each([&](Value value) { roots.push_back(value); });
+// What a frame refers to itself.
+void add_roots(const Values& values, const Half& half, std::vector<Value>& roots) {
+  roots.insert(roots.end(), half.stack.begin(), half.stack.end());
+  half.locals.for_each([&](Value value) {
+    // Of the thousand locals of a large function most are unbound at any time.
+    if (!values.is(value, Kind::Null)) roots.push_back(value);
+  });
   roots.insert(roots.end(), half.exceptions.begin(), half.exceptions.end());
   for (Value& value : roots) {
     if (values.is(value, Kind::Method)) value = Value(values[value].x);
   }
-  return closure(state, std::move(roots));
 }
 
 }  // namespace
@@ -85,16 +88,18 @@ void Assumed::taken(Value item, Value container) {
 }
 
 // Owners are older than what they own, so this comes to an end.
-bool Assumed::is_owned(uint32_t value, const std::unordered_set<uint32_t>& held) const {
+bool Assumed::is_owned(uint32_t value, const Marks& held) const {
   for (auto it = owners_.find(value); it != owners_.end(); it = owners_.find(it->second.value)) {
-    if (held.count(it->second.value)) return true;
+    if (held.has(it->second.value)) return true;
   }
   return false;
 }
 
 void Assumed::shown(const State& state, Value value) {
   if (outputs_.empty()) return;
-  for (const uint32_t one : closure(state, {value})) outputs_.erase(one);
+  found_.clear();
+  roots_.assign(1, value);
+  closure(state, roots_, found_, [&](Value one) { outputs_.erase(one.value); });
 }
 
 std::optional<Value> Assumed::item(Values& values, Value outputs, int64_t index) {
@@ -104,21 +109,26 @@ std::optional<Value> Assumed::item(Values& values, Value outputs, int64_t index)
   return it->second;
 }
 
-Value Assumed::outlives(const Values& values, const State& state, Value callee) const {
-  std::unordered_set<uint32_t> in_a = held(values, state, Side::A);
+Value Assumed::outlives(const Values& values, const State& state, Value callee) {
+  found_.clear();
+  add_roots(values, state[Side::A], roots_);
+  closure(state, roots_, found_, [](Value) {});
   for (const auto& [key, item] : items_) {
-    if (in_a.count(key.first)) in_a.insert(item.value);
+    if (found_.has(key.first)) found_.insert(item.value);
   }
   for (auto it = objects_.find(callee.value); it != objects_.end();
        it = objects_.find(it->second.value)) {
-    if (!in_a.insert(it->second.value).second) break;
+    if (!found_.insert(it->second.value)) break;
   }
-  for (const uint32_t one : held(values, state, Side::B)) {
-    const Kind kind = values[Value(one)].kind;
+  seen_.clear();
+  add_roots(values, state[Side::B], roots_);
+  Value longer;
+  closure(state, roots_, seen_, [&](Value one) {
+    const Kind kind = values[one].kind;
     const bool is_object = kind == Kind::Unknown || kind == Kind::Maybe;
-    if (is_object && !in_a.count(one) && !is_owned(one, in_a)) return Value(one);
-  }
-  return {};
+    if (is_object && !found_.has(one.value) && !is_owned(one.value, found_)) longer = one;
+  });
+  return longer;
 }
 
 }  // namespace pellucid::verify

@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "object/facts.h"
@@ -16,6 +17,22 @@
 namespace pellucid::verify {
 
 struct State;
+
+// A set of values that is emptied at each effect of a function: no element is touched for that.
+class Marks {
+ public:
+  void clear() { ++now_; }
+  bool has(uint32_t value) const { return value < when_.size() && when_[value] == now_; }
+  // Returns false if it was in.
+  bool insert(uint32_t value) {
+    if (value >= when_.size()) when_.resize(2 * static_cast<size_t>(value) + 1);
+    return std::exchange(when_[value], now_) != now_;
+  }
+
+ private:
+  std::vector<uint64_t> when_;
+  uint64_t now_ = 1;
+};
 
 class Assumed {
  public:
@@ -46,7 +63,7 @@ class Assumed {
 
   // Something that `b` would keep alive although A does not; invalid: there is nothing.
   // An object counts as held while one of its attributes, `callee`, is called.
-  Value outlives(const Values& values, const State& state, Value callee) const;
+  Value outlives(const Values& values, const State& state, Value callee);
   void loaded(Value attribute, Value object, Name name);
   void taken(Value item, Value container);
   bool is_read(const Values& values, Value callee) const { return is_one(values, callee, reads_); }
@@ -59,13 +76,15 @@ class Assumed {
   int64_t most_ = -1;
   Names steady_, apart_, reads_, graphs_, givers_, owned_, owned_items_;
   // Whether an object that is held keeps it.
-  bool is_owned(uint32_t value, const std::unordered_set<uint32_t>& held) const;
+  bool is_owned(uint32_t value, const Marks& held) const;
 
   std::unordered_map<uint32_t, Value> objects_;  // attribute -> what it was loaded from
   std::unordered_map<uint32_t, Value> owners_;   // what an object keeps -> the object
   std::unordered_set<uint32_t> keepers_;         // of their items
   std::unordered_set<uint32_t> outputs_;
   std::map<std::pair<uint32_t, int64_t>, Value> items_;
+  Marks found_, seen_;        // only while a question is answered, as are these
+  std::vector<Value> roots_;  // empty in between
 };
 
 }  // namespace pellucid::verify

@@ -2,6 +2,7 @@
 
 import dis
 import sys
+import time
 import types
 
 import pytest
@@ -498,3 +499,34 @@ def test_a_cell_that_nothing_mentions_is_not_in_the_text():
     assert found.verdict.status == "equivalent", found.verdict.reason
     assert found.source.strip().split("\n") == ["def f(a, b):", "    return graph(a)[0]"]
     assert found.compile().co_cellvars == ("x",)
+
+
+def large_frame(count):
+    """A frame like those of models with many parts: all are fetched, some are used twice."""
+    lines = []
+    for number in range(count):
+        lines += [f"tmp_{number} = a.m{number}", f"w_{number} = tmp_{number}.w"]
+        lines += [f"b_{number} = tmp_{number}.b"]
+    values = ", ".join(f"w_{number}, b_{number}" for number in range(count))
+    code = code_of("\n".join([*lines, f"return graph({values})"]))
+    names = [name for name in code.co_varnames if name not in ("a", "b")]
+    return code, {**FACTS, "temporaries": names}
+
+
+def spent_on(count):
+    """Processor seconds to decompile a large frame and to prove the result, the least of three."""
+    code, facts = large_frame(count)
+    seconds = []
+    for _ in range(3):
+        begun = time.process_time()
+        assert decompile_ex(code, facts=facts).verdict.at_least("equivalent")
+        seconds.append(time.process_time() - begun)
+    return min(seconds)
+
+
+def test_frames_of_four_times_the_size_take_about_four_times_as_long():
+    for _ in range(3):
+        ratio = spent_on(1200) / spent_on(300)
+        if ratio <= 8:
+            return
+    raise AssertionError(f"decompiled and proven in {ratio:.1f} times the time")
