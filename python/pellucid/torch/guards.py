@@ -12,6 +12,7 @@ out is the text of the lines and, for each that yields, which guard of torch's i
 from __future__ import annotations
 
 import builtins
+import functools
 import keyword
 import re
 import weakref
@@ -26,8 +27,9 @@ from .guard_objects import DictKeys, Kept
 from .guard_tree import Leaf, Manager, read_tree
 from .names import as_comment, identifier, scrub
 
-# The last name of a source, and the number or numbered key after it: `_modules['0']`.
-_LAST_NAME = re.compile(r"([^\W\d]\w*)\W*(?:\['?(\d+)'?\])?\W*\Z")
+# The last name of a source, and the number or numbered key after it: `_modules['0']`.  It is looked
+# for from the end on: sources are long, and there is one for every value.
+_LAST_NAME = re.compile(r".*(?<!\w)([^\W\d]\w*)\W*(?:\['?(\d+)'?\])?\W*\Z", re.DOTALL)
 _MODULE = re.compile(r"__import_(\w+)\Z")
 _ADDRESS = re.compile(r"\d{9,}")
 _OVERLAPS = re.compile(r"overlapping=\[(.*)\], non_overlapping=\[(.*)\]\)", re.DOTALL)
@@ -122,7 +124,7 @@ class _Writer:
         if text == "G":
             return text
         variable = self._variable(child)
-        source = " ".join(scrub(child.source).split())
+        source = " ".join(_scrubbed(child.source).split())
         # Where the line says no more than the source does, it need not say it twice.
         self.body.append(f"{variable} = {text}" + ("" if text == source else f"  # {source}"))
         return variable
@@ -204,7 +206,7 @@ class _Writer:
         told = " and ".join(split(part)[0] for part in parts)
         line = _no_hint(split(parts[0])[1]) if parts else ""
         expression = call if by_value else None
-        self.guards.append(Guard(kind, scrub(told), line, expression, scrub(source)))
+        self.guards.append(Guard(kind, scrub(told), line, expression, _scrubbed(source)))
 
     def _tell(self, part: str) -> None:
         line = _no_hint(split(part)[1])
@@ -224,7 +226,7 @@ class _Writer:
         return f"{self._kept}.name({len(self.keeps) - 1}, {shown!r})"
 
     def _variable(self, manager: Manager) -> str:
-        found = _LAST_NAME.search(_ADDRESS.sub("", manager.source))
+        found = _LAST_NAME.match(_ADDRESS.sub("", manager.source))
         name = "_".join(filter(None, found.groups())) if found else "value"
         module = _MODULE.match(name)
         name = module[1].replace("_dot_", "_") if module else name
@@ -243,6 +245,11 @@ class _Writer:
         return self._unique(f"{name}_{number}")
 
 
+# Each value has several guards, and each line of the user's many.
+_scrubbed = functools.lru_cache(maxsize=1024)(scrub)
+
+
+@functools.lru_cache(maxsize=1024)
 def _no_hint(line: str) -> str:
     return scrub(line.partition(" (HINT: ")[0].strip().lstrip("# "))
 
