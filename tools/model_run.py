@@ -107,7 +107,7 @@ def _first_that_runs(name: str, mode: str, seed: int) -> Tuple[str, Callable[...
             errors.append("no tensor comes out")
         except Exception as error:
             errors.append(_short(error))
-    raise RuntimeError(" | ".join(errors))
+    raise RuntimeError(" | ".join(dict.fromkeys(errors)))
 
 
 def _ways(built: Iterator[Any], errors: List[str]) -> Iterator[Any]:

@@ -5,27 +5,13 @@ that the depyf paper names), `transformers` (any architecture of that library) a
 model of timm). Nothing is downloaded.
 """
 
-import inspect
 import random
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Tuple
+from typing import Any, Dict, Iterator, List, Tuple
 
 import torch
 from zoo_bench import SMALL
-
-Inputs = Callable[[], Dict[str, Any]]
-
-
-class Missing(Exception):
-    """Say why a model cannot be built here."""
-
-
-class Built(NamedTuple):
-    """A module with what it is called with; keyword "" stands for positional arguments."""
-
-    what: str
-    module: torch.nn.Module
-    inputs: Inputs
-
+from zoo_built import Built, Missing
+from zoo_transformers import architecture, named, transformer
 
 # What a paper's name is called today. The huge ones stand for the smallest of their architecture.
 HUGGINGFACE: Dict[str, str] = {
@@ -92,24 +78,6 @@ _FEWER = {
     "samvit_base_patch16": "depth=3,img_size=256",
 }
 
-# Attributes of a transformers configuration that say how large a model is, by the size wanted.
-_DEPTHS = """num_hidden_layers n_layer n_layers num_layers encoder_layers decoder_layers depth
-    num_encoder_layers num_decoder_layers decoder_num_layers"""
-_SIZES = {
-    64: """hidden_size d_model n_embd dim embed_dim embedding_size projection_dim emb_dim
-        word_embed_proj_dim hidden_dim decoder_hidden_size intermediate_size d_ff ffn_dim
-        encoder_ffn_dim decoder_ffn_dim n_inner dim_feedforward moe_intermediate_size
-        shared_expert_intermediate_size image_size d_latents num_latents""",
-    2: f"{_DEPTHS} num_key_value_heads num_self_attends_per_block",
-    4: """num_attention_heads n_head n_heads num_heads encoder_attention_heads num_experts
-        decoder_attention_heads num_local_experts n_routed_experts""",
-    16: "head_dim d_kv",
-    128: "max_position_embeddings n_positions n_ctx",
-    8: "rotary_dim",
-    300: "vocab_size",
-}
-SIZES = {name: size for size, listed in _SIZES.items() for name in listed.split()}
-
 
 def make_torchvision_import() -> None:
     """Let PyPI's torchvision be imported beside a build of torch for the processor alone.
@@ -136,7 +104,7 @@ def build(name: str) -> Iterator[Built]:
     if suite == "family":
         yield from _timm(f"{short}:{_FEWER.get(short, '')}")
     elif suite == "transformers":
-        yield from _architecture(short)
+        yield from architecture(short)
     elif suite == "torchbench" and short in SMALL:
         small = SMALL[short]
         yield Built(f"{small.what}, after its paper", small.make(), lambda: {"": small.arguments()})
@@ -145,7 +113,7 @@ def build(name: str) -> Iterator[Built]:
     elif suite == "timm" or short in TIMM:
         yield from _timm(TIMM.get(short, short))
     elif suite == "huggingface" or short in HUGGINGFACE:
-        yield from _transformers(_class(HUGGINGFACE.get(short, short)))
+        yield from transformer(named(HUGGINGFACE.get(short, short)))
     else:
         raise Missing(f"there is nothing that {name} stands for")
 
@@ -206,150 +174,3 @@ def _torchvision(name: str) -> Built:
 
     module = getattr(torchvision.models, name)(weights=None, num_classes=10)
     return Built(f"torchvision {name}", module, lambda: {"": [torch.randn(2, 3, 64, 64)]})
-
-
-# -- transformers ----------------------------------------------------------------------------------
-
-
-def _class(name: str) -> type:
-    import transformers
-
-    found = getattr(transformers, name, None)
-    if found is None:
-        raise Missing(f"transformers {transformers.__version__} has no {name}")
-    return found
-
-
-def _architecture(name: str) -> Iterator[Built]:
-    from transformers.models.auto.modeling_auto import MODEL_MAPPING_NAMES
-
-    found = MODEL_MAPPING_NAMES[name]
-    yield from _transformers(_class(found if isinstance(found, str) else found[0]))
-
-
-def _transformers(cls: Any) -> Iterator[Built]:
-    errors: List[str] = []
-    for level in ("all", "depth", "none"):
-        try:
-            config = cls.config_class(**_small(cls.config_class().to_dict(), level))
-            with torch.device("meta"):
-                count = sum(p.numel() for p in cls(config).parameters())
-            if count > 120_000_000:
-                raise Missing(f"{count // 10**6} million parameters")
-            module = cls(config)
-        except Exception as error:  # a configuration that this architecture refuses
-            errors.append(f"{type(error).__name__}: {str(error)[:100]}")
-            continue
-        for inputs in _model_inputs(module, config):
-            yield Built(f"{cls.__name__}, {count / 1e6:.1f}M", module, inputs)
-    raise Missing(" | ".join(errors) or "no inputs fit")
-
-
-# What an architecture works on whose configuration names none of its own.
-_BACKBONE = {
-    "model_type": "resnet",
-    "embedding_size": 16,
-    "hidden_sizes": [16, 16, 32, 32],
-    "depths": [1, 1, 1, 1],
-    "out_features": ["stage1", "stage2", "stage3", "stage4"],
-}
-
-
-def _small(values: Dict[str, Any], level: str) -> Dict[str, Any]:
-    """The settings that make a configuration small."""
-    made: Dict[str, Any] = {}
-    pad = values.get("pad_token_id")
-    for key, value in values.items():
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        if isinstance(value, dict) and key.endswith("_config"):
-            kind = {"model_type": value["model_type"]} if "model_type" in value else {}
-            if value.get("backbone"):  # a network of timm's: smaller ones have the same stages
-                kind.update(backbone="resnet18", out_indices=value.get("out_indices"))
-            made[key] = {**_small(value, level), **kind}
-        elif level == "none":
-            continue
-        elif whole and key.endswith("token_id") and value >= 200:
-            made[key] = 7 if value == pad else 3 + len(key) % 90
-        elif whole and value > SIZES.get(key, value):
-            if level == "all" or key in (*_DEPTHS.split(), "vocab_size"):
-                made[key] = SIZES[key]
-        elif key in ("layer_types", "mlp_layer_types", "layers_block_type") and value:
-            made[key] = value[:2]
-        elif key in ("depths", "num_blocks") and isinstance(value, (list, tuple)):
-            made[key] = [1] * len(value)
-        elif key == "attention_window" and isinstance(value, list):
-            made[key] = [8, 8]
-        elif key == "axial_pos_shape" and value:  # Reformer's positions: their product is a length
-            made[key] = [4, 4]
-        elif key == "backbone_config" and value is None and not values.get("backbone"):
-            made[key] = _BACKBONE
-        elif key == "attention_types" and value:  # GPT-Neo's way to say how many layers there are
-            made[key] = [[["global", "local"], 1]]
-    return made
-
-
-def _model_inputs(module: Any, config: Any) -> Iterator[Inputs]:
-    taken = inspect.signature(module.forward).parameters
-    parts = [config, *(v for v in vars(config).values() if hasattr(v, "to_dict"))]
-
-    def setting(key: str, default: Any) -> Any:
-        found = [
-            getattr(p, key) for p in parts if isinstance(getattr(p, key, None), (int, list, tuple))
-        ]
-        return found[0] if found else default
-
-    vocabulary = max(12, min(int(setting("vocab_size", 300)), 300))
-    size = setting("image_size", 64)
-    height, width = size[:2] if isinstance(size, (list, tuple)) else (size, size)
-    channels = setting("num_channels", 3)
-    mel = setting("num_mel_bins", setting("feature_size", setting("input_feat_per_channel", 80)))
-    wide = setting("feature_projection_input_dim", mel)
-
-    def ids() -> torch.Tensor:
-        return torch.randint(8, max(10, vocabulary - 150), (2, 16))
-
-    def text() -> Dict[str, Any]:
-        made = {"input_ids": ids(), "attention_mask": torch.ones(2, 16, dtype=torch.long)}
-        if "decoder_input_ids" in taken:
-            made["decoder_input_ids"] = ids()
-        return {key: value for key, value in made.items() if key in taken}
-
-    def pixels() -> Dict[str, Any]:
-        return {"pixel_values": torch.randn(2, channels, height, width)}
-
-    def with_ids(features: torch.Tensor) -> Dict[str, Any]:
-        more = {"decoder_input_ids": ids()} if "decoder_input_ids" in taken else {}
-        return {"input_features": features, **more}
-
-    def spectrogram(values: torch.Tensor) -> Dict[str, Any]:
-        more = {"decoder_input_values": values} if "decoder_input_values" in taken else {}
-        return {"input_values": values, **more}
-
-    by_input: Dict[str, List[Inputs]] = {
-        "pixel_values": [pixels, lambda: {**text(), **pixels()}],
-        "pixel_values_videos": [
-            lambda: {"pixel_values_videos": torch.randn(1, 4, channels, height, width)}
-        ],
-        "input_values": [
-            lambda: {"input_values": torch.randn(1, 4000)},
-            lambda: {"input_values": torch.randn(1, 1, 4000)},
-            lambda: spectrogram(torch.randn(1, 32, mel)),
-        ],
-        "inputs": [lambda: {"inputs": torch.randn(2, 16, setting("d_model", 64))}],
-        "input_features": [
-            lambda: with_ids(torch.randn(1, mel, 200)),
-            lambda: with_ids(torch.randn(1, 60, wide)),
-            lambda: with_ids(torch.randn(1, mel, 3000)),
-        ],
-        "input_ids": [
-            text,
-            lambda: {"input_ids": ids()},
-            # A classifier without a padding token takes one text at a time.
-            lambda: {key: value[:1] for key, value in text().items()},
-            lambda: {**text(), **pixels()},
-        ],
-    }
-    main = getattr(module, "main_input_name", "input_ids")
-    yield from by_input.get(main, by_input["input_ids"])
-    if hasattr(module, "dummy_inputs"):
-        yield lambda: dict(module.dummy_inputs)

@@ -1,0 +1,198 @@
+"""Architectures of transformers, made small by rules that hold for all of their configurations.
+
+The rules go by what a setting is called and what it is by default; a second way to make a model
+small keeps the proportions of all widths, a third keeps the widths, a fourth keeps everything.
+"""
+
+from typing import Any, Dict, Iterator, List
+
+import torch
+from zoo_built import Built, Missing
+from zoo_inputs import inputs_of
+
+# Attributes of a configuration that say how large a model is, by the size wanted.
+_DEPTHS = """num_hidden_layers n_layer n_layers num_layers encoder_layers decoder_layers depth
+    num_encoder_layers num_decoder_layers decoder_num_layers"""
+_SIZES = {
+    64: """hidden_size d_model n_embd dim embed_dim embedding_size projection_dim emb_dim
+        word_embed_proj_dim hidden_dim decoder_hidden_size intermediate_size d_ff ffn_dim
+        encoder_ffn_dim decoder_ffn_dim n_inner dim_feedforward moe_intermediate_size
+        shared_expert_intermediate_size image_size d_latents num_latents q_lora_rank""",
+    2: f"""{_DEPTHS} num_key_value_heads num_self_attends_per_block num_experts_per_tok n_group
+        moe_k top_k_experts""",
+    4: """num_attention_heads n_head n_heads num_heads encoder_attention_heads num_experts
+        decoder_attention_heads num_local_experts n_routed_experts moe_num_experts index_n_heads""",
+    16: "head_dim d_kv qk_rope_head_dim qk_nope_head_dim v_head_dim index_head_dim",
+    128: "max_position_embeddings n_positions n_ctx",
+    32: "kv_lora_rank",
+    8: "rotary_dim",
+    1: "topk_group",
+    300: "vocab_size",
+}
+SIZES = {name: size for size, listed in _SIZES.items() for name in listed.split()}
+# What the names of widths have in them, and what those of other numbers have.
+_WIDTHS = ("dim", "hidden", "size", "width", "embd", "d_model", "channel", "rank", "section", "ff")
+_NO_WIDTHS = ("vocab", "patch", "image", "kernel", "window", "chunk", "group", "num_channels")
+_SCALE = 8
+_WAYS = ("small", "scaled", "shallow", "default")
+_LARGEST = 200_000_000  # parameters
+
+# What an architecture works on whose configuration names none of its own.
+_BACKBONE = {
+    "model_type": "resnet",
+    "embedding_size": 16,
+    "hidden_sizes": [16, 16, 32, 32],
+    "depths": [1, 1, 1, 1],
+    "out_features": ["stage1", "stage2", "stage3", "stage4"],
+}
+
+
+def named(name: str) -> type:
+    """Return the class of a name; raises Missing where this transformers has none."""
+    import transformers
+
+    found: type | None = getattr(transformers, name, None)
+    if found is None:
+        raise Missing(f"transformers {transformers.__version__} has no {name}")
+    return found
+
+
+def architecture(name: str) -> Iterator[Built]:
+    """Yield the ways to build the base model of a model type."""
+    from transformers.models.auto.modeling_auto import MODEL_MAPPING_NAMES
+
+    found = MODEL_MAPPING_NAMES[name]
+    yield from transformer(named(found if isinstance(found, str) else found[0]))
+
+
+def transformer(cls: Any) -> Iterator[Built]:
+    """Yield the ways to build a model of a class, the smallest first; raises Missing at the end."""
+    errors: List[str] = []
+    for way in _WAYS:
+        try:
+            config = cls.config_class(**small(cls.config_class().to_dict(), way))
+            with torch.device("meta"):
+                count = sum(p.numel() for p in cls(config).parameters())
+            if count > _LARGEST:
+                raise Missing(f"{count // 10**6} million parameters")
+            module = cls(config)
+        except Exception as error:  # a configuration that this architecture refuses
+            errors.append(f"{type(error).__name__}: {' '.join(str(error).split())[:160]}")
+            continue
+        for inputs in inputs_of(module, config):
+            yield Built(f"{cls.__name__}, {count / 1e6:.1f}M, {way}", module, inputs)
+    raise Missing(" | ".join(dict.fromkeys(errors)) or "no inputs fit")
+
+
+def small(values: Dict[str, Any], way: str) -> Dict[str, Any]:
+    """The settings that make a configuration small."""
+    if way == "default":
+        return {
+            key: {**small(value, way), **_kind(value)}
+            for key, value in values.items()
+            if isinstance(value, dict) and key.endswith("_config") and _kind(value)
+        }
+    made: Dict[str, Any] = {}
+    layers = _layers(values)
+    for number, (key, value) in enumerate(values.items()):
+        if isinstance(value, dict) and key.endswith("_config"):
+            made[key] = {**small(value, way), **_kind(value)}
+        elif key == "backbone_config" and value is None and not values.get("backbone"):
+            made[key] = _BACKBONE
+        elif isinstance(value, int) and not isinstance(value, bool):
+            made[key] = _number(key, value, values, way, layers, number)
+        elif isinstance(value, list):
+            made[key] = _list(key, value, values, way, layers)
+        elif key == "head_dim" and value is None:  # some divide nothing by it to see that
+            made[key] = _head(values, way)
+        elif key == "prediction_length" and value is None:
+            made[key] = 4
+    rotation = values.get("rope_parameters")
+    if isinstance(rotation, dict) and "rope_type" in rotation:
+        # Three parts of half a head; those that have none by default may have them in their code.
+        head = _head({**values, **_changed(made, values)}, "default")
+        if head is not None and ("mrope_section" in rotation or way == "small"):
+            part = 3 * head // 16
+            sections = [head // 2 - 2 * part, part, part]
+            made["rope_parameters"] = {**rotation, "mrope_section": sections}
+    return _changed(made, values)
+
+
+def _changed(made: Dict[str, Any], values: Dict[str, Any]) -> Dict[str, Any]:
+    return {k: v for k, v in made.items() if v is not None and v != values.get(k)}
+
+
+def _kind(value: Dict[str, Any]) -> Dict[str, Any]:
+    """What says which configuration this is, of those that may stand here."""
+    kind = {"model_type": value["model_type"]} if "model_type" in value else {}
+    if value.get("backbone"):  # a network of timm's: smaller ones have the same stages
+        kind.update(backbone="resnet18", out_indices=value.get("out_indices"))
+    return kind
+
+
+def _number(
+    key: str, value: int, values: Dict[str, Any], way: str, layers: List[int], number: int
+) -> int:
+    if key.endswith(("token_id", "token_index")):
+        special = value >= 200
+        # Above all the tokens that the inputs have; the one for padding is left out of them.
+        return (
+            (7 if value == values.get("pad_token_id") else 200 + number % 90) if special else value
+        )
+    if key in _DEPTHS.split():
+        return len(layers) if layers and key == "num_hidden_layers" else min(value, 2)
+    if way == "scaled" and _is_width(key) and value % _SCALE == 0 and value >= 64:
+        return value // _SCALE
+    if key == "num_key_value_heads" and value == values.get("num_attention_heads"):
+        key = "num_attention_heads"  # what is the same stays the same
+    if key.endswith("vocab_size"):
+        return min(value, SIZES["vocab_size"])
+    wanted = way == "small" or (way == "scaled" and "expert" in key)
+    return min(value, SIZES.get(key, value)) if wanted else value
+
+
+def _is_width(key: str) -> bool:
+    return any(word in key for word in _WIDTHS) and not any(word in key for word in _NO_WIDTHS)
+
+
+def _head(values: Dict[str, Any], way: str) -> "int | None":
+    """The width of an attention's head."""
+    if values.get("head_dim"):
+        return int(values["head_dim"])
+    sizes = [values.get("hidden_size"), values.get("num_attention_heads")]
+    if not all(isinstance(size, int) and size for size in sizes):
+        return None
+    if way != "default":
+        for place, key in enumerate(("hidden_size", "num_attention_heads")):
+            sizes[place] = _number(key, sizes[place], values, way, [], 0)
+    return sizes[0] // sizes[1]
+
+
+def _layers(values: Dict[str, Any]) -> List[int]:
+    """Which layers are kept where lists tell of each layer: one of each kind, and two at least."""
+    depth = values.get("num_hidden_layers")
+    told = [v for v in values.values() if isinstance(v, list) and len(v) == depth and depth]
+    told = [v for v in told if isinstance(v[0], str)]
+    if not told:
+        return []
+    seen = {kinds: number for number, kinds in reversed(list(enumerate(zip(*told))))}
+    return sorted({*seen.values(), 0, len(told[0]) - 1})[:6]
+
+
+def _list(key: str, value: List[Any], values: Dict[str, Any], way: str, layers: List[int]) -> Any:
+    if layers and len(value) == values["num_hidden_layers"]:
+        return [value[number] for number in layers]
+    if key in ("layer_types", "mlp_layer_types", "layers_block_type") and value:
+        return value[:2]
+    if key in ("depths", "num_blocks"):
+        return [1] * len(value)
+    if key == "attention_window":
+        return [8, 8]
+    if key == "axial_pos_shape" and value:  # Reformer's positions: their product is a length
+        return [4, 4]
+    if key == "attention_types" and value:  # GPT-Neo's way to say how many layers there are
+        return [[["global", "local"], 1]]
+    whole = all(isinstance(item, int) and item >= 16 and item % _SCALE == 0 for item in value)
+    if way == "scaled" and _is_width(key) and whole:
+        return [item // _SCALE for item in value]
+    return None
