@@ -144,7 +144,7 @@ def transformed_text(
 def _standing_alone(rewriting: Rewriting) -> str:
     source = (rewriting.source or "").strip("\n")
     free, inner = rewriting.code.co_freevars, defined(source)
-    if not free or inner is None or is_python(source):
+    if not free or inner is None or "nonlocal " not in source or is_python(source):
         return source
     return wrap(source, free, "closure", inner)
 

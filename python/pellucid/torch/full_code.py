@@ -90,8 +90,8 @@ def _guards(entry: CacheEntry) -> str:
         f"def guards_{slug}(L, G):",
         f'    """Decide the {count} in torch\'s order{note}."""',
     ]
-    lines += textwrap.indent("\n".join(entry.body or ("yield True",)), "    ").split("\n")
-    return "\n".join(lines)
+    body = "\n".join(entry.body or ("yield True",)).replace("\n", "\n    ")
+    return "\n".join([*lines, f"    {body}"])
 
 
 def _imports(

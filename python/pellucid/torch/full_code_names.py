@@ -71,7 +71,7 @@ def names_of_guards(lines: Iterable[str]) -> tuple[set[str], set[str]]:
     stored: set[str] = set()
     keys: set[str] = set()
     for line in lines:
-        if _BINDS.search(line) and not line.startswith("#"):
+        if _may_bind(line) and _BINDS.search(line):
             used |= names_in(ast.parse(line))  # a binding of its own: rare
         else:
             used.update(_WORD.findall(line))
@@ -82,6 +82,10 @@ def names_of_guards(lines: Iterable[str]) -> tuple[set[str], set[str]]:
             keys.update(_KEY.findall(line))
     used -= {"", *stored, *keyword.kwlist}
     return used, {str(ast.literal_eval(key)) for key in keys}
+
+
+def _may_bind(line: str) -> bool:
+    return (" for " in line or "lambda" in line) and not line.startswith("#")
 
 
 def defined_in(source: str) -> set[str]:

@@ -47,9 +47,9 @@ def named(source: str, temporaries: Collection[str], parameters: Parameters) -> 
         return source
     nodes = walk(tree)
     names = [node for node in nodes if isinstance(node, ast.Name)]
-    wanted = list(_temporaries(names, temporaries))
+    wanted = dict.fromkeys(_temporaries(names, frozenset(temporaries)))
     if not wanted or any(
-        isinstance(node, (ast.Global, ast.Nonlocal)) and set(node.names) & set(wanted)
+        isinstance(node, (ast.Global, ast.Nonlocal)) and not wanted.keys().isdisjoint(node.names)
         for node in nodes
     ):
         return source
@@ -58,8 +58,9 @@ def named(source: str, temporaries: Collection[str], parameters: Parameters) -> 
     taken |= {node.arg for node in nodes if isinstance(node, ast.arg)}
     taken |= {*dir(builtins), *keyword.kwlist}
     chosen = {}
+    numbers: dict[str, int] = {}
     for name in wanted:
-        chosen[name] = _free(said.get(name, "value"), taken)
+        chosen[name] = _free(said.get(name, "value"), taken, numbers)
         taken.add(chosen[name])
     return _replaced(source, names, chosen)
 
@@ -74,11 +75,13 @@ def _temporaries(names: Iterable[ast.Name], known: Collection[str]) -> Iterator[
             yield node.id
 
 
-def _free(name: str, taken: Collection[str]) -> str:
-    candidate, number = name, 1
+def _free(name: str, taken: Collection[str], numbers: dict[str, int]) -> str:
+    """The name, or the first of its numbers that is free; below those in ``numbers`` none is."""
+    candidate, number = name, numbers.get(name, 1)
     while candidate in taken:
         number += 1
         candidate = f"{name}_{number}"
+    numbers[name] = number
     return candidate
 
 
@@ -86,7 +89,7 @@ class _Said:
     """What the source says of each temporary; the first that is said counts."""
 
     def __init__(
-        self, nodes: Sequence[ast.AST], wanted: Sequence[str], parameters: Parameters
+        self, nodes: Sequence[ast.AST], wanted: Collection[str], parameters: Parameters
     ) -> None:
         self.names: dict[str, str] = {}
         self._wanted = frozenset(wanted)

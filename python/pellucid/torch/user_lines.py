@@ -22,8 +22,9 @@ _GRAPH = re.compile(r"__compiled_fn_\w+\Z")
 _MARK = re.compile(r"record_pregraph_bytecode_(?:enter|exit)\Z")
 _NODE = re.compile(r"# File: (.+?):(\d+) in ")
 _WORTH_A_LOOK = re.compile(r"__compiled_fn_|record_pregraph_bytecode_")
-# A string of more than one line, or an f-string's expression.
-_MAY_SPAN_LINES = re.compile(r"\"\"\"|'''|\\\n|[fF][rR]?['\"]|[rR][fF]['\"]")
+# A string of more than one line.  Before 3.12 an f-string in one pair of quotes stands on one line;
+# since then its expressions may have lines of their own, and comments in them.
+_MAY_SPAN_LINES = re.compile(r"\"\"\"|'''|\\\n")
 _LONGEST = 60
 _LINES_SHOWN = 3
 _OF_TORCH = "PyTorch's own marks for its profiler"
