@@ -212,7 +212,7 @@ def _add_what_is_not_traced(session: Session) -> None:
     """The oldest torch releases trace no graph breaks and recompiles; frames still show them."""
     frames = [f for f in session.of(Frame) if not f.before]
     broken = [f.key for f in frames if _GOES_ON.search(f.source or "")]
-    again = [f.key for f in frames if not f.key.id.endswith("/0")]
+    again = [f.key for f in frames if f.key.id and not f.key.id.endswith("/0")]
     said = "its trace does not say why"
     if broken and not session.of(Break):
         session.problem("this torch", f"frames with a graph break: {len(broken)}; {said}")

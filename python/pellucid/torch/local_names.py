@@ -244,7 +244,8 @@ class _Said:
             return _CALLED[word]
         asked = _PROPERTY.match(word)
         if asked and call.args:
-            which = "".join(f"_{a.value}" for a in call.args[1:] if isinstance(a, ast.Constant))
+            given_too = [a.value for a in call.args[1:] if isinstance(a, ast.Constant)]
+            which = "".join(f"_{number}" for number in given_too if isinstance(number, int))
             return f"{self._word(call.args[0])}_{asked[1]}{which}"
         if isinstance(callee, ast.Name) and _RESUME.match(callee.id):
             return "resume"
