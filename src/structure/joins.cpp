@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/check.h"
+#include "structure/ops.h"
 
 namespace pellucid::structure {
 namespace {
@@ -163,7 +164,8 @@ class Endings {
   }
 
   // How many items at the end of a block may be a copy of what follows a choice: compilers copy
-  // what returns or raises if it has four instructions at most.
+  // what returns or raises if it has four instructions at most. (All of it, if it starts on no
+  // line: 3.10 gives none to what adds an argument to many keywords.)
   size_t longest_copy(BlockId id) const {
     const auto& items = g_[id].items;
     if (kind_ == Kind::Handler) return items.size();
@@ -196,7 +198,9 @@ class Endings {
     const size_t most = longest_copy(x);
     for (; length > 0 && length >= shortest; --length) {
       const std::optional<ValueId> differs = difference(x, y, length);
-      if (!differs || (differs->valid() && length > most)) continue;
+      if (!differs) continue;
+      const bool starts_on_no_line = is_op(g_[p[p.size() - length]], Op::MapAdd);
+      if (differs->valid() && length > most && !starts_on_no_line) continue;
       const auto& operands = g_[x].operands;
       const bool leaves = std::any_of(operands.begin(), operands.end(), [&](ValueId operand) {
         return g_.resolve(operand) == *differs;
