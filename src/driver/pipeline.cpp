@@ -8,6 +8,7 @@
 #include "bytecode/decode.h"
 #include "flow/build.h"
 #include "flow/inlined_locals.h"
+#include "flow/lazy_values.h"
 #include "ir/generated.h"
 #include "ir/lift.h"
 #include "ir/simplify.h"
@@ -151,19 +152,24 @@ ast::ListId marker_body(ast::Tree& tree, const Error& error) {
   return tree.list({tree.add(ast::Raise{call, {}})});
 }
 
-// Tells the scopes which locals only inlined comprehensions (3.12+) bind. Functions are done from
-// the inside out, so what is around one has not been looked at when this is asked for it.
-void hide_inlined_names(const object::Module& module, const std::vector<object::CodeId>& order,
-                        structure::Scopes& scopes) {
+// Tells the scopes what they cannot see from within a code object: which locals of those around it
+// only inlined comprehensions (3.12+) bind, and whether it is a value that is evaluated later.
+// Functions are done from the inside out, so what is around one has not been looked at when this
+// is asked for it.
+void tell_of_surroundings(const object::Module& module, const std::vector<object::CodeId>& order,
+                          structure::Scopes& scopes) {
   if (module.version.minor < 12) return;
   for (const object::CodeId code : order) {
     const auto& consts = module[code].consts;
     const bool has_nested = std::any_of(consts.begin(), consts.end(), [&](object::ConstId id) {
       return module[id].kind == object::ConstKind::Code;
     });
-    if (!has_nested || (module[code].flags & object::kOptimized) == 0) continue;
+    if (!has_nested) continue;
     const Result<bytecode::Stream> stream = bytecode::decode(module, code);
-    if (stream.ok()) scopes.hide(code, flow::names_of_inlined(*stream));
+    if (!stream.ok()) continue;
+    for (const object::CodeId lazy : flow::lazy_values(module, *stream)) scopes.set_lazy(lazy);
+    if ((module[code].flags & object::kOptimized) == 0) continue;
+    scopes.hide(code, flow::names_of_inlined(*stream));
   }
 }
 
@@ -175,7 +181,7 @@ ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& 
   structure::Scopes scopes(tree);
   std::vector<ast::ListId> bodies(module.codes.size());
   const std::vector<object::CodeId> order = innermost_first(module, root);
-  hide_inlined_names(module, order, scopes);
+  tell_of_surroundings(module, order, scopes);
   for (const object::CodeId code : order) {
     const size_t first = tree.size();
     const auto note = [&](const Error& error, bool refused) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace pellucid::flow {
@@ -61,21 +62,83 @@ void read_inlined_locals(Graph& graph) {
   }
 }
 
-std::vector<Symbol> names_of_inlined(const bytecode::Stream& stream) {
-  constexpr size_t kMostStores = 3;
+namespace {
+
+using bytecode::Stream;
+
+// The names that the handler at `target` puts back before it raises again; empty if it is none of
+// that kind.
+std::vector<uint32_t> names_put_back(const Stream& stream, size_t target) {
+  std::vector<uint32_t> names;
+  for (size_t i = target; i < stream.instrs.size(); ++i) {
+    const Instr& instr = stream.instrs[i];
+    if (instr.op == Op::Reraise) return names;
+    if (instr.op == Op::StoreFast) {
+      names.push_back(instr.a);
+    } else if (instr.op != Op::Swap && instr.op != Op::Pop) {
+      break;
+    }
+  }
+  return {};
+}
+
+// Where the comprehensions of a stream hide which names.
+class HiddenRanges {
+ public:
+  explicit HiddenRanges(const Stream& stream) : stream_(stream) {
+    for (const auto& entry : stream.exceptions) {
+      if (names_.contains(entry.target)) continue;
+      auto& names = names_[entry.target] = names_put_back(stream, entry.target);
+      for (size_t i = entry.target; !names.empty() && stream.instrs[i].op != Op::Reraise; ++i) {
+        restores_.insert(i);
+      }
+    }
+  }
+
+  // Whether the instruction, on the local `name`, is that of a comprehension which hides it.
+  bool contain(size_t at, uint32_t name) const {
+    if (restores_.contains(at)) return true;
+    // Within a handler the table says what is around it.
+    for (size_t steps = 0; steps <= stream_.exceptions.size(); ++steps) {
+      auto next = std::upper_bound(
+          stream_.exceptions.begin(), stream_.exceptions.end(), at,
+          [](size_t index, const bytecode::ExceptionEntry& entry) { return index < entry.begin; });
+      if (next == stream_.exceptions.begin() || (--next)->end <= at) return false;
+      const auto& names = names_.at(next->target);
+      if (std::find(names.begin(), names.end(), name) != names.end()) return true;
+      at = next->target;
+    }
+    return false;
+  }
+
+ private:
+  const Stream& stream_;
+  std::unordered_map<size_t, std::vector<uint32_t>> names_;  // by where the handler starts
+  std::unordered_set<size_t> restores_;                      // instructions of these handlers
+};
+
+}  // namespace
+
+std::vector<Symbol> names_of_inlined(const Stream& stream) {
+  const bool any = std::any_of(stream.instrs.begin(), stream.instrs.end(),
+                               [](const Instr& instr) { return instr.op == Op::LoadFastAndClear; });
+  if (!any) return {};
   struct Uses {
     size_t hidden = 0, stored = 0;
     bool deleted = false;
   };
   std::unordered_map<uint32_t, Uses> uses;
-  for (const Instr& instr : stream.instrs) {
-    if (instr.op == Op::LoadFastAndClear) ++uses[instr.a].hidden;
-    if (instr.op == Op::StoreFast) ++uses[instr.a].stored;
+  const HiddenRanges ranges(stream);
+  for (size_t i = 0; i < stream.instrs.size(); ++i) {
+    const Instr& instr = stream.instrs[i];
     if (instr.op == Op::DeleteFast) uses[instr.a].deleted = true;
+    if (instr.op != Op::LoadFastAndClear && instr.op != Op::StoreFast) continue;
+    if (ranges.contain(i, instr.a)) continue;
+    ++(instr.op == Op::StoreFast ? uses[instr.a].stored : uses[instr.a].hidden);
   }
   std::vector<Symbol> names;
   for (const auto& [name, use] : uses) {
-    const bool is_only_hidden = !use.deleted && use.stored <= kMostStores * use.hidden;
+    const bool is_only_hidden = !use.deleted && use.stored <= use.hidden;
     if (use.hidden > 0 && is_only_hidden) names.push_back(Symbol(name));
   }
   return names;

@@ -12,8 +12,8 @@ namespace pellucid::flow {
 void read_inlined_locals(Graph& graph);
 
 // The locals of `stream` that its inlined comprehensions bind, and nothing else: functions within
-// do not see them. Each comprehension stores to one three times at most: as its target, and to put
-// back what the name was, with and without an exception.
+// do not see them. Outside of where its handler hides the name, each comprehension stores to it
+// once: to put back what it was.
 std::vector<Symbol> names_of_inlined(const bytecode::Stream& stream);
 
 }  // namespace pellucid::flow

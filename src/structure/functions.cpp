@@ -142,8 +142,8 @@ bool set_keyword_defaults(ast::Tree& tree, NodeId args, NodeId value) {
 NodeId lazy_value(ast::Tree& tree, NodeId literal) {
   if (tree.is(literal, ast::Kind::Lambda)) return tree.as<ast::Lambda>(literal).body;
   if (!tree.is(literal, ast::Kind::FunctionDef)) return NodeId();
-  const ListId body = tree.as<ast::FunctionDef>(literal).body;
-  std::vector<NodeId> statements(tree.items(body).begin(), tree.items(body).end());
+  std::vector<NodeId> statements;
+  const DeadParts dead = take_dead_parts(tree, tree.as<ast::FunctionDef>(literal).body, statements);
   // 3.14 refuses unknown formats first: `if .format > 2: raise NotImplementedError`.
   if (!statements.empty() && tree.is(statements[0], ast::Kind::If)) {
     const auto check = tree.as<ast::If>(statements[0]);
@@ -154,6 +154,8 @@ NodeId lazy_value(ast::Tree& tree, NodeId literal) {
       const auto other = tree.items(raises(check.body) ? check.orelse : check.body);
       std::vector<NodeId> rest(other.begin(), other.end());
       rest.insert(rest.end(), statements.begin() + 1, statements.end());
+      // A function of several blocks ends without a word where it returns None.
+      if (rest.empty()) rest.push_back(tree.add(ast::Return{}, tree.where(literal)));
       statements = std::move(rest);
     }
   }
@@ -166,7 +168,8 @@ NodeId lazy_value(ast::Tree& tree, NodeId literal) {
       return tree.add(ast::Starred{assign.value}, tree.where(literal));
     }
   }
-  return returned_expression(tree, tree.list(statements));
+  const NodeId value = returned_expression(tree, tree.list(statements));
+  return value.valid() ? with_mentions(tree, value, dead.mentions) : value;
 }
 
 namespace {

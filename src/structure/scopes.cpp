@@ -117,32 +117,51 @@ bool has_conditional_set(const object::Module& module, CodeId code) {
   });
 }
 
-// The names of every `global` statement below `body`: not those of code that nothing leads to.
+// The names that the statements of a module declare `global` themselves, and those that a walrus in
+// one of its comprehensions binds, which is as much: not those of code that nothing leads to.
 std::unordered_set<Symbol> declared_in(const ast::Tree& tree, const Statements& body) {
+  struct Place {
+    NodeId node;
+    bool in_function, in_comprehension;
+  };
   std::unordered_set<Symbol> names;
-  Statements todo = body;
+  std::vector<Place> todo;
+  for (const NodeId statement : body) todo.push_back({statement, false, false});
   while (!todo.empty()) {
-    const NodeId id = todo.back();
+    auto [id, in_function, in_comprehension] = todo.back();
     todo.pop_back();
-    if (tree.is(id, Kind::Global)) {
+    const Kind kind = tree.kind(id);
+    if (kind == Kind::Global) {
       for (const NodeId name : tree.items(tree.as<ast::Global>(id).names)) {
         names.insert(tree.as<ast::Name>(name).id);
       }
       continue;
     }
-    const auto fields = ast::fields_of(tree.kind(id));
+    if (kind == Kind::NamedExpr && in_comprehension && !in_function) {
+      names.insert(tree.as<ast::Name>(tree.as<ast::NamedExpr>(id).target).id);
+    }
+    in_function |= kind == Kind::FunctionDef || kind == Kind::Lambda || kind == Kind::ClassDef;
+    in_comprehension |= kind == Kind::ListComp || kind == Kind::SetComp || kind == Kind::DictComp ||
+                        kind == Kind::GeneratorExp;
+    const auto fields = ast::fields_of(kind);
     for (size_t i = 0; i < fields.size(); ++i) {
       if (fields[i].type == ast::FieldType::Node) {
         const NodeId child(tree.slot(id, i));
-        if (child.valid()) todo.push_back(child);
+        if (child.valid()) todo.push_back({child, in_function, in_comprehension});
       } else if (fields[i].type == ast::FieldType::List) {
         for (const NodeId child : tree.items(ListId(tree.slot(id, i)))) {
-          if (child.valid()) todo.push_back(child);
+          if (child.valid()) todo.push_back({child, in_function, in_comprehension});
         }
       }
     }
   }
   return names;
+}
+
+bool sees_class(const object::Module& module, CodeId code) {
+  const auto& free = module[code].freevars;
+  return std::any_of(free.begin(), free.end(),
+                     [&](Symbol name) { return module.text(name) == "__classdict__"; });
 }
 
 bool is_future_import(const ast::Tree& tree, NodeId statement) {
@@ -177,7 +196,7 @@ ScopeKind Scopes::scope_of(CodeId id) const {
   if ((code.flags & object::kOptimized) == 0) {
     return parent_[id.index()].valid() ? ScopeKind::Class : ScopeKind::Module;
   }
-  if (name == "<lambda>") return ScopeKind::Lambda;
+  if (name == "<lambda>" || lazy_.contains(id)) return ScopeKind::Lambda;
   if (is_comprehension_name(name)) return ScopeKind::Comprehension;
   if (name.starts_with("<generic parameters of ")) return ScopeKind::TypeParameters;
   return ScopeKind::Function;
@@ -211,13 +230,23 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
   normalise(tree_, body, opaques_);
   Symbols symbols = symbols_of(tree_.module(), function, scope);
 
+  const bool is_expression = scope == ScopeKind::Lambda || scope == ScopeKind::Comprehension;
+  const bool can_declare = !is_expression && scope != ScopeKind::TypeParameters;
+  if (!can_declare) {
+    for (const Symbol name : undeclared_stores_[function.code]) symbols.declare_global(name);
+    // Where the names of a class come first, only those that it declares are looked up as globals.
+    if (sees_class(tree_.module(), function.code)) {
+      for (const Symbol name : symbols.global_reads) symbols.declare_global(name);
+    }
+  }
+
   // `global` for names that an enclosing function binds; from scopes that cannot declare, too.
   std::vector<Symbol>& inherited = undeclared_[function.code];
   symbols.global_reads.insert(symbols.global_reads.end(), inherited.begin(), inherited.end());
   for (const Symbol name : symbols.global_reads) {
     if (is_bound_outside(function.code, name)) symbols.declare_global(name);
   }
-  if (scope == ScopeKind::Lambda || scope == ScopeKind::Comprehension) {
+  if (!can_declare) {
     const CodeId parent = parent_[function.code.index()];
     if (parent.valid()) {
       auto& names = undeclared_[parent];
@@ -227,6 +256,7 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
       auto& free = undeclared_nonlocals_[parent];
       free.insert(free.end(), symbols.nonlocals.begin(), symbols.nonlocals.end());
     }
+    if (!is_expression) return body;
     const Statements dead =
         mentions_unused ? dead_code(tree_, function.code, symbols) : Statements();
     if (dead.empty()) return body;
@@ -234,7 +264,6 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
     with_dead.push_back(dead_statement(tree_, dead));
     return tree_.list(with_dead);
   }
-  if (scope == ScopeKind::TypeParameters) return body;
   if (scope != ScopeKind::Module) {
     for (const Symbol name : undeclared_stores_[function.code]) symbols.declare_global(name);
     const auto& free = tree_.module()[function.code].freevars;

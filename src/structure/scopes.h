@@ -13,6 +13,7 @@
 #pragma once
 
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "ast/tree.h"
@@ -34,6 +35,9 @@ class Scopes {
   // takes them from it.
   void hide(object::CodeId code, std::vector<Symbol> names) { hidden_[code] = std::move(names); }
 
+  // `code` holds one expression, which is evaluated later: it can declare no more than a lambda.
+  void set_lazy(object::CodeId code) { lazy_.insert(code); }
+
  private:
   using NamesByCode = std::unordered_map<object::CodeId, std::vector<Symbol>>;
 
@@ -42,6 +46,7 @@ class Scopes {
 
   ast::Tree& tree_;
   std::unordered_map<object::CodeId, std::vector<Symbol>> hidden_;
+  std::unordered_set<object::CodeId> lazy_;
   std::vector<object::CodeId> parent_;  // by CodeId; invalid: none
   NamesByCode undeclared_;              // global names that lambdas and comprehensions in it read
   NamesByCode undeclared_stores_;       // ... and bind (by walrus)

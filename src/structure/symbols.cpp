@@ -13,7 +13,6 @@ namespace pellucid::structure {
 
 using bytecode::Op;
 using object::Code;
-using object::LocalKind;
 
 namespace {
 
@@ -29,12 +28,13 @@ struct Uses {
   Names hidden;    // set aside by an inlined comprehension
   Names captured;  // free in a nested function that is made, or a cell taken as a value
   Names global_loads;
+  Names outer_global_loads;  // not by an inlined comprehension
   Names global_bindings;
+  Names name_uses;  // by LOAD_NAME, STORE_NAME, DELETE_NAME
   bool mentions_super = false;
   bool yields = false;
   bool awaits = false;
   bool sets_up_annotations = false;
-  bool has_inlined_comprehension = false;
 };
 
 void add_use(const object::Module& module, const ir::Function& function, const ir::Value& value,
@@ -72,6 +72,11 @@ void add_use(const object::Module& module, const ir::Function& function, const i
       break;
     case Op::LoadSuper:
       uses.mentions_super = true;
+      break;
+    case Op::LoadName:
+    case Op::StoreName:
+    case Op::DeleteName:
+      uses.name_uses.insert(value.symbol());
       break;
     case Op::StoreGlobal:
     case Op::DeleteGlobal:
@@ -122,6 +127,14 @@ class HiddenLocals {
     return next != ranges->second.begin() && value.offset <= std::prev(next)->second;
   }
 
+  // Whether the instruction lies within a comprehension that hides something.
+  bool surround(const ir::Value& value) const {
+    return std::any_of(ranges_.begin(), ranges_.end(), [&](const auto& ranges) {
+      const auto next = ranges.second.upper_bound(value.offset);
+      return next != ranges.second.begin() && value.offset <= std::prev(next)->second;
+    });
+  }
+
  private:
   std::unordered_map<Symbol, std::map<uint32_t, uint32_t>> ranges_;  // from where up to where
   std::unordered_set<const ir::Value*> restored_;
@@ -137,13 +150,13 @@ Uses uses_of(const object::Module& module, const ir::Function& function) {
   const HiddenLocals hidden(function);
   for (const ir::Value& value : function.values) {
     if (value.kind != ir::ValueKind::Instr) continue;
-    if (value.op == Op::LoadFastAndClear) {
-      uses.has_inlined_comprehension = true;
-      uses.hidden.insert(value.symbol());
-    }
+    if (value.op == Op::LoadFastAndClear) uses.hidden.insert(value.symbol());
     if (uses_a_local(value) && hidden.contain(value)) {
       if (value.op == Op::StoreDeref) uses.hidden_cells.insert(value.symbol());
       continue;
+    }
+    if (value.op == Op::LoadGlobal && value.b != 1 && !hidden.surround(value)) {
+      uses.outer_global_loads.insert(value.symbol());
     }
     add_use(module, function, value, uses);
   }
@@ -204,12 +217,14 @@ Symbols symbols_of(const object::Module& module, const ir::Function& function, S
   const Names free(code.freevars.begin(), code.freevars.end());
 
   Names globals = uses.global_bindings;
-  // Classes and modules read names by LOAD_NAME; an inlined comprehension in them does not.
-  const bool is_hidden = std::find(code.localspluskinds.begin(), code.localspluskinds.end(),
-                                   LocalKind::Hidden) != code.localspluskinds.end();
-  const bool reads_names = scope == ScopeKind::Class || scope == ScopeKind::Module;
-  if (reads_names && !uses.has_inlined_comprehension && !is_hidden) {
+  // Classes and modules read names by LOAD_NAME, unless they are declared; only an inlined
+  // comprehension in a class does not.
+  if (scope == ScopeKind::Module) {
     globals.insert(uses.global_loads.begin(), uses.global_loads.end());
+  } else if (scope == ScopeKind::Class) {
+    for (const Symbol name : uses.outer_global_loads) {
+      if (!uses.name_uses.contains(name)) globals.insert(name);
+    }
   }
   symbols.globals = sorted(module, globals);
   for (const Symbol name : sorted(module, uses.cell_bindings)) {

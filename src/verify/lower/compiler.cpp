@@ -162,6 +162,12 @@ ConstId Compiler::tuple_constant(const std::vector<ConstId>& items) {
   return out_.module.add(std::move(made));
 }
 
+void Compiler::load(ConstId id) {
+  object::Code& code = out_.module.codes[unit().code.index()];
+  if (unit().first_is_docstring && code.consts.empty()) code.consts = {id};
+  emit().op(Op::LoadConst, id.value);
+}
+
 void Compiler::load_number(int64_t value) {
   object::Const made;
   made.kind = object::ConstKind::Int;
@@ -217,8 +223,15 @@ void Compiler::name(Symbol id, Use use) {
       if (!since(12)) return emit().op(Op::LoadClassDeref, name.value);
       emit().op(Op::LoadLocals);
       return emit().op(Op::LoadFromDictOrDeref, name.value);
-    case Binding::GlobalExplicit:
-      return global();
+    case Binding::GlobalExplicit: {
+      // 3.13 asks an inlined comprehension before the module around it.
+      const bool is_undeclared = std::any_of(inlined.begin(), inlined.end(), [&](ScopeId inner) {
+        const Entry* own = symbols_[inner].find(name);
+        return own != nullptr && !(own->use & kGlobal);
+      });
+      const bool asks_name = since(13) && here.kind == ScopeKind::Module && is_undeclared;
+      return asks_name ? by_name() : global();
+    }
     case Binding::GlobalImplicit:
       if (sees_class) return from_class_dictionary(Op::LoadFromDictOrGlobals);
       return here.is_function() ? global() : by_name();

@@ -68,6 +68,7 @@ struct Unit {
   std::set<std::string> attributes;  // that the methods of a class set on `self` (3.13)
   std::string qualname;
   Symbol first_argument;
+  bool first_is_docstring = false;  // the first constant, if it is a text
 };
 
 class Compiler {
@@ -94,7 +95,7 @@ class Compiler {
   ConstId add(object::ConstKind kind);
   ConstId string_constant(std::string_view text);
   ConstId tuple_constant(const std::vector<ConstId>& items);
-  void load(ConstId id) { emit().op(Op::LoadConst, id.value); }
+  void load(ConstId id);
   void load_none() { load(none_); }
   void load_text(std::string_view text) { load(string_constant(text)); }
   void load_number(int64_t value);

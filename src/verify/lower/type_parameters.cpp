@@ -8,6 +8,8 @@ namespace pellucid::verify::lower {
 void Compiler::deferred(NodeId value, ScopeId scope, Symbol name) {
   if (since(14)) give_up("annotation scopes of 3.14 not supported");
   const CodeId code = compile_unit(scope, name, object::Code(), [&] {
+    // The value of an alias has None there.
+    unit().first_is_docstring = !tree_.is(symbols_[scope].node, Kind::TypeAlias);
     if (tree_.is(value, Kind::Starred)) {
       expression(tree_.as<ast::Starred>(value).value);
       emit().op(Op::UnpackSequence, 1);
