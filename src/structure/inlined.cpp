@@ -28,6 +28,24 @@ bool hides_local(const ir::Value& value) {
   return is_op(value, Op::LoadFastAndClear) || is_op(value, Op::MakeCell);
 }
 
+// The locals that are set aside, and the cells that are made, right before the `made`-th item: in
+// front of its block, too, as what is protected starts there.
+void add_hidden(const Graph& g, BlockId block, size_t made, Region& region) {
+  for (size_t left = made;;) {
+    for (; left > 0; --left) {
+      const ir::Value& local = g[g[block].items[left - 1]];
+      if (!hides_local(local)) return;
+      auto& names = is_op(local, Op::MakeCell) ? region.cells : region.hidden;
+      names.insert(names.begin(), local.symbol());
+    }
+    if (g.ways_into(block).size() != 1) return;
+    block = g.ways_into(block)[0].from;
+    if (g[block].exit != ExitKind::Goto) return;
+    left = g[block].items.size();
+    if (left == 0) return;
+  }
+}
+
 // Where a test is known to be false nothing is ever added: the container is made in front of the
 // loop all the same, behind its iterator and the locals that it hides.
 ValueId left_empty(const Graph& g, BlockId block, ValueId iterator) {
@@ -109,11 +127,7 @@ bool fold_inlined_comprehension(Graph& g, BlockId block) {
   const BlockId after = g[header].next[1].to;
   if (g.ways_into(after).size() != 1 || !g[after].params.empty()) return false;
   Region region;
-  for (auto hidden = made; hidden != items.begin() && hides_local(g[*(hidden - 1)]);) {
-    const ir::Value& local = g[*--hidden];
-    auto& names = is_op(local, Op::MakeCell) ? region.cells : region.hidden;
-    names.insert(names.begin(), local.symbol());
-  }
+  add_hidden(g, block, static_cast<size_t>(made - items.begin()), region);
   items.erase(made);
   std::erase_if(g[after].items, [&](ValueId item) { return restores(g, item); });
 

@@ -1,4 +1,5 @@
 // Expressions that were control flow: conditions, chains, inlined comprehensions.
+#include <algorithm>
 #include <unordered_set>
 
 #include "structure/dead_code.h"
@@ -156,62 +157,82 @@ NodeId Statements::inlined_comprehension(const Region& region, NodeId iterable, 
   if (!fits || inner.hard_pending() > 0) {
     throw NotStructured("a comprehension of unknown form", at.offset);
   }
-  if (!elt.valid()) {
-    elt = unreachable_element(region, tests, at);
-    close();
-    for (const NodeId generator : unreachable_generators(region, generators)) {
-      generators.push_back(generator);
+  const bool is_reached = elt.valid();
+  if (!is_reached) {
+    // A test that was known to be false has left neither itself nor the element.
+    object::Const never;
+    never.kind = object::ConstKind::False;
+    tests.push_back(c_.tree.add(ast::Constant{c_.tree.module().add(never)}, at));
+    elt = none_node(c_.tree, at);
+    if (region.container == Op::BuildMap) {
+      elt = c_.tree.add(ast::Tuple{c_.tree.list({elt, none_node(c_.tree, at)})}, at);
     }
-  } else {
-    close();
   }
+  close();
+  const NodeId made = comprehension_of(region.container, elt, generators, at);
+  mention_dead_names(region, made, is_reached);
+  return made;
+}
+
+NodeId Statements::comprehension_of(Op container, NodeId elt, const std::vector<NodeId>& generators,
+                                    ast::Where at) {
   const ast::ListId list = c_.tree.list(generators);
-  if (region.container == Op::BuildList) return c_.tree.add(ast::ListComp{elt, list}, at);
-  if (region.container == Op::BuildSet) return c_.tree.add(ast::SetComp{elt, list}, at);
+  if (container == Op::BuildList) return c_.tree.add(ast::ListComp{elt, list}, at);
+  if (container == Op::BuildSet) return c_.tree.add(ast::SetComp{elt, list}, at);
   const ast::Tuple pair = c_.tree.as<ast::Tuple>(elt);
   const std::vector<NodeId> both(c_.tree.items(pair.elts).begin(), c_.tree.items(pair.elts).end());
   return c_.tree.add(ast::DictComp{both[0], both[1], list}, at);
 }
 
-// A test that was known to be false has left neither itself nor the element: `None ... if False`.
-// What the element captured are cells all the same.
-NodeId Statements::unreachable_element(const Region& region, std::vector<NodeId>& tests,
-                                       ast::Where at) {
-  object::Const never;
-  never.kind = object::ConstKind::False;
-  tests.push_back(c_.tree.add(ast::Constant{c_.tree.module().add(never)}, at));
-  std::vector<NodeId> captures;
-  for (const Symbol cell : region.cells) captures.push_back(capture(c_.tree, cell));
-  const NodeId element = captures.empty() ? none_node(c_.tree, at) : mentions_of(c_.tree, captures);
-  if (region.container != Op::BuildMap) return element;
-  return c_.tree.add(ast::Tuple{c_.tree.list({element, none_node(c_.tree, at)})}, at);
-}
-
-// Generators for the locals that the comprehension hides though nothing that is left binds them.
-std::vector<NodeId> Statements::unreachable_generators(const Region& region,
-                                                       const std::vector<NodeId>& generators) {
-  std::unordered_set<Symbol> bound;
-  std::vector<NodeId> todo;
-  for (const NodeId generator : generators) {
-    todo.push_back(c_.tree.as<ast::comprehension>(generator).target);
+// Says in dead code what only dead code said of the names: which ones the comprehension binds and
+// captures, and which of those that are bound in it are its own, too. Where the element is reached
+// this stands beside it, else in its place and in further generators.
+void Statements::mention_dead_names(const Region& region, NodeId comprehension, bool is_reached) {
+  const std::unordered_set<Symbol> hidden(region.hidden.begin(), region.hidden.end());
+  const InlinedNames::Names names = c_.inlined_names.of(comprehension);
+  std::vector<NodeId> mentions, generators;
+  if (!is_reached) {
+    for (const Symbol cell : region.cells) mentions.push_back(capture(c_.tree, cell));
   }
-  while (!todo.empty()) {
-    const NodeId node = todo.back();
-    todo.pop_back();
-    if (c_.tree.is(node, ast::Kind::Name)) {
-      bound.insert(c_.tree.as<ast::Name>(node).id);
-    } else if (c_.tree.is(node, ast::Kind::Starred)) {
-      todo.push_back(c_.tree.as<ast::Starred>(node).value);
-    } else if (c_.tree.is(node, ast::Kind::Tuple) || c_.tree.is(node, ast::Kind::List)) {
-      const auto items = c_.tree.items(ast::ListId(c_.tree.slot(node, 0)));
-      todo.insert(todo.end(), items.begin(), items.end());
+  for (const Symbol name : names.all) {
+    const bool is_lifted = names.bound.contains(name) && !names.direct.contains(name);
+    if (is_lifted && !hidden.contains(name)) mentions.push_back(c_.tree.add(ast::Name{name}));
+  }
+  const bool in_class = std::any_of(region.hidden.begin(), region.hidden.end(),
+                                    [&](Symbol name) { return c_.tree.text(name) == ".0"; });
+  for (const Symbol name : region.hidden) {
+    if (names.bound.contains(name) || names.assigned.contains(name)) continue;
+    if (c_.tree.text(name) == ".0") continue;
+    if (in_class) {
+      // Whether it was bound or only mentioned is all the same there.
+      const bool is_said = names.handed.contains(name) ||
+                           std::find(names.all.begin(), names.all.end(), name) != names.all.end();
+      if (!is_said) mentions.push_back(c_.tree.add(ast::Name{name}));
+      continue;
+    }
+    const NodeId generator = empty_generator(c_.tree, name);
+    if (!is_reached) {
+      generators.push_back(generator);
+    } else {
+      const ast::ListId list = c_.tree.list({generator});
+      mentions.push_back(c_.tree.add(ast::ListComp{none_node(c_.tree, {}), list}));
     }
   }
-  std::vector<NodeId> made;
-  for (const Symbol name : region.hidden) {
-    if (!bound.contains(name)) made.push_back(empty_generator(c_.tree, name));
+  if (!mentions.empty()) {
+    // The element, or the key of one.
+    const NodeId element(c_.tree.slot(comprehension, 0));
+    const NodeId with =
+        is_reached ? with_mentions(c_.tree, element, mentions) : mentions_of(c_.tree, mentions);
+    c_.tree.set_slot(comprehension, 0, with.value);
   }
-  return made;
+  if (!generators.empty()) {
+    const size_t last = c_.tree.is(comprehension, ast::Kind::DictComp) ? 2 : 1;
+    const auto items = c_.tree.items(ast::ListId(c_.tree.slot(comprehension, last)));
+    std::vector<NodeId> all(items.begin(), items.end());
+    all.insert(all.end(), generators.begin(), generators.end());
+    c_.tree.set_slot(comprehension, last, c_.tree.list(all).value);
+  }
+  if (!mentions.empty() || !generators.empty()) c_.inlined_names.forget(comprehension);
 }
 
 void Statements::comprehension_element(ValueId id) {

@@ -19,6 +19,7 @@
 #include "structure/analysis.h"
 #include "structure/expressions.h"
 #include "structure/graph.h"
+#include "structure/inlined_names.h"
 
 namespace pellucid::structure {
 
@@ -49,6 +50,7 @@ struct FunctionContext {
   const Analysis* analysis = nullptr;                 // of the blocks, where they are nested
   std::unordered_map<ValueId, Symbol> kept_as = {};   // temporaries, once they were made
   std::unordered_map<ValueId, BlockId> kept_in = {};  // and where they were assigned last
+  InlinedNames inlined_names = InlinedNames(tree);
 
   Symbol fresh_name(const char* stem);
 
@@ -158,10 +160,9 @@ class Statements {
   void for_each_element(ValueId unpacked, Visit visit) const;
   ast::NodeId inlined_comprehension(const Region& region, ast::NodeId iterable, ast::Where at);
   void comprehension_element(ValueId id);
-  ast::NodeId unreachable_element(const Region& region, std::vector<ast::NodeId>& tests,
-                                  ast::Where at);
-  std::vector<ast::NodeId> unreachable_generators(const Region& region,
-                                                  const std::vector<ast::NodeId>& generators);
+  ast::NodeId comprehension_of(Op container, ast::NodeId elt,
+                               const std::vector<ast::NodeId>& generators, ast::Where at);
+  void mention_dead_names(const Region& region, ast::NodeId comprehension, bool is_reached);
 
   std::vector<ast::NodeId> take_all(std::span<const ValueId> ids);
   bool stands_in_front(ast::NodeId node) const;

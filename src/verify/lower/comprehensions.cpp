@@ -148,6 +148,7 @@ void Compiler::inlined_comprehension(NodeId node, Comprehension& parts) {
   const ScopeId inner = symbols_.scope_of(node);
   std::vector<Symbol> saved;
   const auto keep = [&](Symbol name, Binding binding) {
+    if (std::find(saved.begin(), saved.end(), name) != saved.end()) return;
     saved.push_back(name);
     const bool is_cell = binding == Binding::Cell;
     (is_cell ? unit().extra_cells : unit().extra_locals).push_back(name);
@@ -157,12 +158,21 @@ void Compiler::inlined_comprehension(NodeId node, Comprehension& parts) {
   // Up to 3.13 a class body keeps whatever its comprehension names.
   if (!since(14) && scope().kind == ScopeKind::Class && unit().inlined.empty()) {
     keep(text(".0"), Binding::Local);
-    for (const Entry& entry : symbols_[inner].entries) {
-      if (entry.name != text("__class__")) keep(entry.name, entry.binding);
-    }
+    const auto binding_of = [&](Symbol name) {
+      const Entry* own = symbols_[inner].find(name);
+      if (own != nullptr) return own->binding;
+      for (const Kept& one : symbols_[inner].kept) {
+        if (one.name == name) return symbols_[one.scope].find(name)->binding;
+      }
+      return Binding::GlobalImplicit;
+    };
+    const auto keep_known = [&](Symbol name) {
+      if (name != text("__class__")) keep(name, binding_of(name));
+    };
+    for (Symbol name : symbols_[inner].order) keep_known(name);
+    for (const Entry& entry : symbols_[inner].entries) keep_known(entry.name);
   }
   for (const Kept& one : symbols_[inner].kept) {
-    if (std::find(saved.begin(), saved.end(), one.name) != saved.end()) continue;
     keep(one.name, symbols_[one.scope].find(one.name)->binding);
   }
   const auto count = static_cast<uint32_t>(saved.size());

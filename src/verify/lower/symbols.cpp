@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <unordered_set>
 #include <utility>
 
 #include "base/check.h"
@@ -61,6 +62,7 @@ class Resolver {
     }
     for (size_t i = scopes_.size(); i-- > 0;) {
       if (scopes_[i].kind == ScopeKind::Class) continue;
+      if (scopes_[i].is_inlined) order_names(ScopeId(i), inside[i]);
       for (ScopeId inner : inside[i]) {
         const std::vector<Kept> kept = at(inner).kept;
         for (const Kept& one : kept) {
@@ -76,6 +78,20 @@ class Resolver {
         for (const Entry& entry : entries) {
           if (!at(inner).binds(entry.name)) add(ScopeId(i), entry.name, kUsed);
         }
+      }
+    }
+  }
+
+  // Its own names come first, then what those in it bring.
+  void order_names(ScopeId id, const std::vector<ScopeId>& inside) {
+    std::vector<Symbol>& order = at(id).order;
+    std::unordered_set<Symbol> known;
+    for (const Entry& entry : at(id).entries) {
+      if (known.insert(entry.name).second) order.push_back(entry.name);
+    }
+    for (ScopeId inner : inside) {
+      for (Symbol name : at(inner).order) {
+        if (known.insert(name).second) order.push_back(name);
       }
     }
   }

@@ -67,6 +67,7 @@ struct Scope {
   bool needs_class_cell = false;  // of a class: a method says `super` or `__class__`
   bool needs_class_dictionary = false;  // of a class: an annotation scope looks into it
   std::vector<Kept> kept;               // of an inlined comprehension and those in it
+  std::vector<Symbol> order;            // the names of both, as the compiler meets them
   std::vector<Entry> entries;
   std::unordered_map<Symbol, uint32_t> index;
 
