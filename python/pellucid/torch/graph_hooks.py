@@ -272,9 +272,28 @@ def every_compile_by(backend: Any) -> Iterator[bool]:
         forced = False
         if set_stance is not None:
             with contextlib.suppress(TypeError):  # in older torch a stance has no backend
-                stack.enter_context(set_stance("default", force_backend=backend))
+                stack.enter_context(set_stance("default", force_backend=_kept(backend, stack)))
                 forced = True
         yield forced
+
+
+def _kept(backend: Any, block: contextlib.ExitStack) -> Callable[..., Any]:
+    """A backend that outlives what it compiles, in place of one that need not.
+
+    What torch 2.8 has compiled points to its backend and does not own it: to look for the version
+    that fits is a crash once a forced backend is gone.
+    """
+    current = [backend]
+
+    def forced(graph: Any, inputs: Any) -> Any:
+        return current[0](graph, inputs)
+
+    block.callback(current.clear)
+    _FORCED.append(forced)
+    return forced
+
+
+_FORCED: list[Callable[..., Any]] = []
 
 
 def uncompiled(function: Any) -> Any:
