@@ -124,7 +124,8 @@ def test_nodes_carry_the_path_of_their_module(graphs, torch, tmp_path):
     with prepare_debug(tmp_path) as session:
         compiled = torch.compile(graphs.Net(), backend="aot_eager")
         compiled(torch.ones(3, 4)).sum().backward()
-    for stage in ("captured", "forward", "backward"):
+    # The nodes of backward graphs have no module before torch 2.6.
+    for stage in ("captured", "forward", "backward")[: 3 if torch_version() >= (2, 6) else 2]:
         (graph,) = [g for g in session.of(Graph) if g.stage == stage]
         text = session.path(graph.file).read_text()
         assert "        # in self.rest.0 (LayerNorm)\n" in text

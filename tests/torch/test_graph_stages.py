@@ -7,7 +7,7 @@ import sys
 import pytest
 from pellucid.torch import prepare_debug
 from pellucid.torch.events import CacheUse, Graph, KernelFile, Problem, Recompile, Skipped, Times
-from support import run_env
+from support import run_env, torch_version
 
 
 @pytest.fixture
@@ -103,12 +103,14 @@ def test_frames_left_alone_have_their_reason(several, torch, dynamo, tmp_path):
         for number in range(4):
             compiled(torch.ones(2), number)
     left = {event.place.function: event.reason for event in session.of(Skipped)}
-    assert "Tensor.item()" in left["caught"]
-    assert "limit" in left["numbered"]
+    assert "Tensor.item" in left["caught"]
+    if torch_version() >= (2, 6):  # older releases do not say what they leave alone past the limit
+        assert "limit" in left["numbered"]
     reasons = [event.reasons[0] for event in session.of(Recompile)]
-    assert reasons and all("n == " in reason for reason in reasons)
+    if torch_version() >= (2, 6):
+        assert reasons and all("n == " in reason for reason in reasons)
     index = (tmp_path / "index.md").read_text()
-    assert "## Frames left as they are" in index and "Tensor.item()" in index
+    assert "## Frames left as they are" in index and "Tensor.item" in index
 
 
 def test_configuration_and_versions_are_recorded(several, torch, dynamo, tmp_path):

@@ -15,7 +15,7 @@ def test_the_call_of_a_graph_is_proven_however_many_parameters_there_are(
             self.parts = torch.nn.ParameterList(torch.full((1,), float(n)) for n in range(count))
 
         def forward(self, x):
-            return torch.cat([x, *self.parts]).sum()
+            return torch.cat([x, *self.parameters()]).sum()
 
     with prepare_debug(tmp_path) as session:
         result = torch.compile(Many(), backend="eager")(torch.ones(1))

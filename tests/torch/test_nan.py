@@ -26,7 +26,7 @@ def test_fault_is_named(faults, torch, tmp_path, name):
     assert (first.stage, first.operation.split(".")[1].strip("_")) == (stage, operation.strip("_"))
     line = linecache.getline(faults.__file__, first.place.line)
     # In torch 2.4 an operation of a user's own backward has the line of its forward.
-    is_forward = torch_version() < (2, 13) and ".apply(x)" in line
+    is_forward = torch_version() < (2, 13) and ".apply(x" in line
     assert "# FAULT" in line or is_forward, f"{first.place}: {line}"
     made = (tmp_path / first.file).read_text().split("\n")[first.line - 1]
     assert made.strip().startswith(first.node)
@@ -90,7 +90,7 @@ def test_findings_are_in_the_record_of_an_open_capture(torch, dynamo, tmp_path):
 
 
 def test_what_comes_from_a_backward_pass_that_is_not_compiled_is_told_apart(torch, dynamo):
-    first = torch.compile(lambda x: torch.where(x > 5, x.log(), x * 2))
+    first = torch.compile(lambda x: x.log().where(x > 5, x * 2))
     second = torch.compile(lambda x: x * 3)
 
     @torch.compiler.disable

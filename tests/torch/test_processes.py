@@ -34,10 +34,18 @@ def workers_in(directory):
     """Whose frames a capture has, by the names of the functions; and whose constants its files."""
     events = record_of(directory)["events"]
     frames = [e for e in events if e["event"] == "Frame" and not e["before"]]
+    # Older releases compile a wrapper of their own as well.
+    frames = [f for f in frames if "work_" in f["place"]["function"]]
     named = {int(n) for f in frames for n in re.findall(r"work_(\d+)", f["place"]["function"])}
     texts = "".join(path.read_text() for path in directory.glob("__*.py"))
     added = {int(n) - 1000 for n in re.findall(r"\b1\d\d\d\b", texts)}
     return sorted(named), sorted(added & set(range(1, 100))), len(frames)
+
+
+def problems(events):
+    """What went wrong, but for what older releases do not tell."""
+    said = [e["what"] for e in events if e["event"] == "Problem"]
+    return [what for what in said if not what.endswith("its trace does not say why")]
 
 
 def check_one_worker_each(directories, valid_python):
@@ -45,7 +53,7 @@ def check_one_worker_each(directories, valid_python):
     for directory in directories:
         named, added, frames = workers_in(directory)
         assert len(named) == 1 and added == named and frames == 2, (directory, named, added)
-        assert [e for e in record_of(directory)["events"] if e["event"] == "Problem"] == []
+        assert problems(record_of(directory)["events"]) == []
         assert valid_python(directory) == []
         assert not list(directory.glob(".pellucid-*"))
         found += named
@@ -91,11 +99,11 @@ def test_eight_threads_lose_nothing(torch, tmp_path, valid_python):
     named, added, frames = workers_in(tmp_path)
     assert named == added == list(range(1, 9)) and frames == 16
     events = record_of(tmp_path)["events"]
-    assert [e for e in events if e["event"] == "Problem"] == []
+    assert problems(events) == []
     assert sum(e["event"] == "Break" for e in events) == 8
     assert valid_python(tmp_path) == []
     for event in events:  # what is said of a compile is said of its own frame
-        if event["event"] == "Frame":
+        if event["event"] == "Frame" and "work_" in event["place"]["function"]:
             (worker,) = re.findall(r"work_(\d+)", event["place"]["function"])
             slug = event["key"]["id"].replace("/", "_")
             graph = (tmp_path / f"__compiled_fn_{slug}.captured.py").read_text()

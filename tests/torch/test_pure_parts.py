@@ -25,6 +25,7 @@ MODULES = [
     "guard_values",
     "dump",
     "facts",
+    "fx_meta",
     "full_code",
     "full_code_names",
     "rewrite",

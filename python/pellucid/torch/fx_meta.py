@@ -147,9 +147,24 @@ def _modules(graph: Any) -> Iterator[tuple[str, ModulePath]]:
         for entry in stack.values():
             if isinstance(entry, tuple) and len(entry) == 2:
                 name = getattr(entry[1], "__name__", str(entry[1]).rpartition(".")[2])
-                path.append((_ROOT.sub(r"\1", str(entry[0])), name))
+                path.append((_dotted(str(entry[0])), name))
         if path:
             yield node.name, tuple(path)
+
+
+def _dotted(source: str) -> str:
+    """The path of a module as a person says it.
+
+    >>> _dotted("getattr(getattr(L['self'].blocks, '0').rest, '1')")
+    'self.blocks.0.rest.1'
+    """
+    path, count = source, 1
+    while count:
+        path, count = _GETATTR.subn(r"\1.\2", path)
+    return _ROOT.sub(r"\1", path)
+
+
+_GETATTR = re.compile(r"getattr\(([^(),]*), '(\w+)'\)")
 
 
 def _globals(graph: Any) -> list[tuple[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from . import facts, graph_files, graph_hooks, hooks
@@ -100,9 +101,16 @@ def _place(data: Any) -> Place | None:
     stack = data.get("stack") if isinstance(data, dict) else None
     if not stack:
         return None
-    top = stack[-1]
+    # Older releases go on into their own compiler.
+    mine = [
+        call for call in stack if not _IN_COMPILER.search(str(hooks.interned(call.get("filename"))))
+    ]
+    top = (mine or stack)[-1]
     file = hooks.interned(top.get("filename"))
     return Place(file or "?", int(top.get("line") or 0), str(top.get("name") or ""))
+
+
+_IN_COMPILER = re.compile(r"/torch/(?:_dynamo|_strobelight|_utils_internal)\b|/contextlib\.py$")
 
 
 def _reasons(payload: str | None) -> tuple[str, ...]:
