@@ -23,6 +23,11 @@ class Capability:
     lost: str
     """What a user goes without when no path exists."""
 
+    @property
+    def is_of_captures(self) -> bool:
+        """Whether a capture goes without it, rather than a function of its own."""
+        return not self.lost.startswith("find_nan ")
+
 
 TABLE: tuple[Capability, ...] = (
     Capability(

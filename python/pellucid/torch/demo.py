@@ -53,7 +53,9 @@ def main(directory: str) -> int:
             _train(torch.compile(model, backend=backend), model)
         progress.update(task, description="done")
     _summarise(console, session)
-    return 0 if session.of(Frame) and not session.of(Problem) else 1
+    # What this torch has not got is no failure of the demo's.
+    failed = [problem for problem in session.of(Problem) if problem.where != "this torch"]
+    return 0 if session.of(Frame) and not failed else 1
 
 
 def _train(compiled: Any, model: Any) -> None:
