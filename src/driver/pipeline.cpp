@@ -17,6 +17,7 @@
 #include "print/print.h"
 #include "structure/expressions.h"
 #include "structure/names.h"
+#include "structure/not_structured.h"
 #include "structure/recover.h"
 #include "structure/scopes.h"
 #include "structure/unstructured.h"
@@ -97,6 +98,8 @@ Result<ast::ListId> structured_body(object::Module& module, object::CodeId code,
     forget_finally(full);
     PELLUCID_TRY(const ast::ListId body, structure::recover(full, tree, bodies, joins_copies));
     return scopes.finish_body(body, full, facts.empty());
+  } catch (const structure::NotStructured& reason) {
+    return Error{ErrorCode::Unsupported, reason.offset, reason.what()};
   } catch (const InternalError& bug) {
     return Error{ErrorCode::Internal, 0, bug.what()};
   }

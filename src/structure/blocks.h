@@ -33,7 +33,8 @@ void normalise(ast::Tree& tree, ast::ListId body,
 
 // Takes the returns out of a module or class body, where none can be written: one at the end goes,
 // what follows a branch that ends in one becomes its else, one in a loop at the end is a break.
-// What the compiler puts in front of a class body's return goes with it.
+// What the compiler puts in front of a class body's return goes with it. Throws NotStructured where
+// one is left.
 void strip_tail_returns(ast::Tree& tree, std::vector<ast::NodeId>& body, bool is_class);
 
 // Makes annotated assignments of the stores to `__annotations__` that they were compiled to. False:

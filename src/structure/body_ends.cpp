@@ -1,6 +1,7 @@
 // Returns that cannot be written: a module or class body ends where its code returns None.
 #include "structure/blocks.h"
 #include "structure/expressions.h"
+#include "structure/not_structured.h"
 
 namespace pellucid::structure {
 
@@ -150,6 +151,7 @@ class BodyEnds {
   void nest_what_follows(Statements& items) {
     for (size_t i = 0; i + 1 < items.size(); ++i) {
       if (tree_.is(items[i], Kind::Try) && nest_in_else(items, i)) return;
+      if (nest_in_else_of_loop(items, i)) return;
       if (!tree_.is(items[i], Kind::If)) continue;
       auto branch = tree_.as<ast::If>(items[i]);
       const bool then_ends = ends(branch.body);
@@ -182,19 +184,85 @@ class BodyEnds {
     return true;
   }
 
+  // What follows a loop that is left by returns only runs once it is exhausted.
+  bool nest_in_else_of_loop(Statements& items, size_t i) {
+    if (!leaves_by_return_only(items[i])) return false;
+    const size_t field = else_field(items[i]);
+    Statements other = to_vector(tree_, ListId(tree_.slot(items[i], field)));
+    other.insert(other.end(), items.begin() + static_cast<std::ptrdiff_t>(i) + 1, items.end());
+    tree_.set_slot(items[i], field, tree_.list(other).value);
+    items.resize(i + 1);
+    return true;
+  }
+
+  size_t else_field(NodeId loop) const {
+    const auto fields = ast::fields_of(tree_.kind(loop));
+    size_t field = 0;
+    while (std::string_view(fields[field].name) != "orelse") ++field;
+    return field;
+  }
+
+  bool leaves_by_return_only(NodeId loop) const {
+    if (!tree_.is(loop, Kind::For) && !tree_.is(loop, Kind::While)) return false;
+    const ListId body =
+        tree_.is(loop, Kind::For) ? tree_.as<ast::For>(loop).body : tree_.as<ast::While>(loop).body;
+    struct Inner {
+      NodeId statement;
+      bool in_loop;  // in one within, which a break leaves
+    };
+    bool returns = false;
+    std::vector<Inner> todo;
+    for (const NodeId statement : tree_.items(body)) todo.push_back({statement, false});
+    while (!todo.empty()) {
+      const Inner at = todo.back();
+      todo.pop_back();
+      const Kind kind = tree_.kind(at.statement);
+      if (kind == Kind::Break && !at.in_loop) return false;
+      returns |= is_end(at.statement);
+      const bool is_loop = kind == Kind::For || kind == Kind::While;
+      for_each_block(tree_, at.statement, [&](size_t field, ListId list) {
+        const bool is_body = std::string_view(ast::fields_of(kind)[field].name) == "body";
+        for (const NodeId inner : tree_.items(list)) {
+          todo.push_back({inner, at.in_loop || (is_loop && is_body)});
+        }
+      });
+    }
+    return returns;
+  }
+
   void leave_loop(Statements& items) {
     if (!items.empty() && is_end(items.back())) {
       const ast::Where at = tree_.where(items.back());
       pop_end(items, true);
       items.push_back(tree_.add(ast::Break{}, at));
     }
-    for (const NodeId statement : items) {
+    for (size_t i = 0; i < items.size(); ++i) {
+      const NodeId statement = items[i];
       const Kind kind = tree_.kind(statement);
-      if (kind == Kind::For || kind == Kind::While) continue;
+      if (kind == Kind::For || kind == Kind::While) {
+        if (!leaves_by_return_only(statement)) continue;
+        leave_both(items, i);
+      }
       for_each_block(tree_, statement, [&](size_t field, ListId) {
         todo_.push_back({statement, field, false, true});
       });
     }
+  }
+
+  // A loop in a loop that is to be left: behind it the outer one is left as well, unless it was
+  // exhausted.
+  void leave_both(Statements& items, size_t i) {
+    const ast::Where at = tree_.where(items[i]);
+    nest_in_else_of_loop(items, i);
+    const size_t field = else_field(items[i]);
+    Statements other = to_vector(tree_, ListId(tree_.slot(items[i], field)));
+    const bool goes_on =
+        other.empty() ||
+        !(tree_.is(other.back(), Kind::Continue) || tree_.is(other.back(), Kind::Break) ||
+          tree_.is(other.back(), Kind::Return) || tree_.is(other.back(), Kind::Raise));
+    if (goes_on) other.push_back(tree_.add(ast::Continue{}, at));
+    tree_.set_slot(items[i], field, tree_.list(other).value);
+    items.push_back(tree_.add(ast::Break{}, at));
   }
 
   ast::Tree& tree_;
@@ -206,6 +274,17 @@ class BodyEnds {
 
 void strip_tail_returns(ast::Tree& tree, std::vector<NodeId>& body, bool is_class) {
   BodyEnds(tree, is_class).run(body);
+  Statements todo = body;
+  while (!todo.empty()) {
+    const NodeId statement = todo.back();
+    todo.pop_back();
+    if (tree.is(statement, Kind::Return)) {
+      throw NotStructured("a return where none can be written", tree.where(statement).offset);
+    }
+    for_each_block(tree, statement, [&](size_t, ListId list) {
+      for (const NodeId inner : tree.items(list)) todo.push_back(inner);
+    });
+  }
 }
 
 }  // namespace pellucid::structure

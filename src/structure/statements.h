@@ -20,15 +20,9 @@
 #include "structure/expressions.h"
 #include "structure/graph.h"
 #include "structure/inlined_names.h"
+#include "structure/not_structured.h"
 
 namespace pellucid::structure {
-
-// Thrown when a construct has no structured form yet; the driver reports op and offset.
-class NotStructured : public std::runtime_error {
- public:
-  NotStructured(const std::string& what, uint32_t at) : std::runtime_error(what), offset(at) {}
-  uint32_t offset;
-};
 
 // What the statements of one function share.
 struct FunctionContext {
