@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "print/annotation_text.h"
 #include "print/lines.h"
 
 namespace pellucid::print {
@@ -299,9 +300,12 @@ void Expressions::expand_bare(NodeId id, Place place) {
       text("*");
       expr(tree.as<ast::Starred>(id).value, at(Level::BitOr));
       break;
-    case Kind::Name:
-      word(tree.as<ast::Name>(id).id);
+    case Kind::Name: {
+      const Symbol name = tree.as<ast::Name>(id).id;
+      const bool is_text = before(9) && module_.text(name).find('(') != std::string_view::npos;
+      is_text ? write(with_ellipses(module_.text(name))) : word(name);
       break;
+    }
     case Kind::Slice:
       slice(id);
       break;

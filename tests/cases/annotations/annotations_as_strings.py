@@ -14,3 +14,11 @@ class C:
 
     async def method(self, other: C) -> 'quoted':
         return self
+
+
+def g(a: typing.Callable[..., None], b: typing.Tuple[int, ...], c: (1, (None, ...))) -> X[..., -1]:
+    return a
+
+
+def h(a: X[f(...), (a.b, (..., 'Ellipsis'))], b: X[Ellipsis, a(..., 1)]) -> X[Ellipsis]:
+    return b
