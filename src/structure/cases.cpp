@@ -164,7 +164,12 @@ BlockId Emitter::match(BlockId block, NodeId first, const Scope& scope, Statemen
   const BlockId none = graph_[tests.back()].next[1].to;
   const bool ends = none.valid() && meet.valid() && same_return(none, meet);
   std::vector<NodeId> rest = arm(ends ? meet : none, rest_falls);
-  if (!rest.empty() && bodies_fall) {
+  // A last `case _ if guard` would keep no subject for itself: another one stood behind it.
+  const ast::match_case last = tree_.as<ast::match_case>(cases.back());
+  const bool is_any = last.guard.valid() && tree_.is(last.pattern, ast::Kind::MatchAs) &&
+                      !tree_.as<ast::MatchAs>(last.pattern).pattern.valid() &&
+                      !tree_.as<ast::MatchAs>(last.pattern).name.valid();
+  if (is_any || (!rest.empty() && bodies_fall)) {
     const NodeId any = tree_.add(ast::MatchAs{}, at);
     cases.push_back(tree_.add(ast::match_case{any, NodeId(), tree_.list(rest)}, at));
     rest.clear();

@@ -115,7 +115,13 @@ class Matches {
       const BlockId next = one.fail().valid() ? one.fail()
                            : is_case          ? behind_guard(one.end().block, subject)
                                               : BlockId();
-      if (one.is_empty() && !next.valid()) break;
+      if (one.is_empty() && !next.valid()) {
+        if (!cases.empty() && is_guard_before_default(start.block, subject)) {
+          const ir::Block& guard = g_[start.block];
+          cases.push_back({start, start, guard.next[guard.jump].to, one.root()});
+        }
+        break;
+      }
       // A value that is left on the stack belongs to something else.
       if (next.valid() && !g_[next].params.empty()) return false;
       cases.push_back({start, one.end(), next, one.root()});
@@ -137,6 +143,12 @@ class Matches {
     const auto fills = fills_.find(subject);
     g_[subject].uses = 1 + named + (fills == fills_.end() ? 0 : fills->second);
     return true;
+  }
+
+  // `case _ if guard:` in front of a last `case _:` is the last case that tests anything: it drops
+  // the subject, which the cases before it have kept, and then looks at the guard.
+  bool is_guard_before_default(BlockId id, ValueId subject) const {
+    return g_[id].exit == ExitKind::Branch && g_[id].drops > 0 && holds(id, subject);
   }
 
   // Whether the value is on the stack where the block starts.
