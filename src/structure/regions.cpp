@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "structure/dead_code.h"
+#include "structure/ops.h"
 #include "structure/statements.h"
 
 namespace pellucid::structure {
@@ -184,6 +185,14 @@ NodeId Statements::comprehension_of(Op container, NodeId elt, const std::vector<
   return c_.tree.add(ast::DictComp{both[0], both[1], list}, at);
 }
 
+// Where a comprehension hides what it reads as a global, a walrus in it assigns that.
+bool Statements::is_read_as_global(Symbol name) const {
+  const auto& values = c_.graph.f.values;
+  return std::any_of(values.begin(), values.end(), [&](const ir::Value& value) {
+    return is_op(value, Op::LoadGlobal) && value.symbol() == name;
+  });
+}
+
 // Says in dead code what only dead code said of the names: which ones the comprehension binds and
 // captures, and which of those that are bound in it are its own, too. Where the element is reached
 // this stands beside it, else in its place and in further generators.
@@ -208,6 +217,11 @@ void Statements::mention_dead_names(const Region& region, NodeId comprehension, 
       const bool is_said = names.handed.contains(name) ||
                            std::find(names.all.begin(), names.all.end(), name) != names.all.end();
       if (!is_said) mentions.push_back(c_.tree.add(ast::Name{name}));
+      continue;
+    }
+    if (names.direct.contains(name) && is_read_as_global(name)) {
+      const NodeId target = c_.tree.add(ast::Name{name});
+      mentions.push_back(c_.tree.add(ast::NamedExpr{target, none_node(c_.tree, {})}));
       continue;
     }
     const NodeId generator = empty_generator(c_.tree, name);
