@@ -125,7 +125,8 @@ def _spectrogram(known: _Settings) -> Iterator[Inputs]:
         tokens = known.ids(len(features), _TOKENS)
         return known.only({"input_features": features, "decoder_input_ids": tokens})
 
-    for mel in [*known.all(_MEL), 80]:
+    bands = [*known.all(_MEL), 80]
+    for mel in dict.fromkeys(bands + [2 * mel for mel in bands]):  # two frames may stand in one
         for shape in ((1, mel, 200), (1, 60, mel), (1, mel, 3000)):
             yield lambda shape=shape: made(torch.randn(*shape))
 
@@ -155,6 +156,8 @@ def _series(known: _Settings) -> Iterator[Inputs]:
             "past_values": torch.randn(2, before, *last),
             "past_time_features": torch.randn(2, before, times),
             "past_observed_mask": torch.ones(2, before, *last),
+            "past_values_padding": torch.zeros(2, before, *last),
+            "freq": torch.zeros(2, 1, dtype=torch.long),
             "future_values": torch.randn(2, after, *last),
             "future_time_features": torch.randn(2, after, times),
         }
@@ -169,7 +172,7 @@ def _patches(known: _Settings) -> Iterator[Inputs]:
     """The patches of one image in a row, with how many there are in each direction."""
     side = known.get("patch_size", 14)
     deep = known.get("in_channels", known.get("num_channels", 3))
-    for times in (known.get("temporal_patch_size", 1), 1):
+    for times in dict.fromkeys([known.get("temporal_patch_size", 1), 1, 2]):
         wide = deep * times * side * side
         yield lambda wide=wide: {"hidden_states": torch.randn(16, wide), "grid_thw": _GRID}
 

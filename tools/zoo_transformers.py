@@ -35,6 +35,8 @@ _WIDTHS = ("dim", "hidden", "size", "width", "embd", "d_model", "channel", "rank
 _NO_WIDTHS = ("vocab", "patch", "image", "kernel", "window", "chunk", "group", "num_channels")
 _SCALE = 8
 _WAYS = ("small", "scaled", "shallow", "default")
+# What some configurations leave open and their models do not.
+_WITHOUT_DEFAULT = {"prediction_length": 4, "num_experts_per_tok": 2}
 _LARGEST = 200_000_000  # parameters
 
 # What an architecture works on whose configuration names none of its own.
@@ -105,8 +107,8 @@ def small(values: Dict[str, Any], way: str) -> Dict[str, Any]:
             made[key] = _list(key, value, values, way, layers)
         elif key == "head_dim" and value is None:  # some divide nothing by it to see that
             made[key] = _head(values, way)
-        elif key == "prediction_length" and value is None:
-            made[key] = 4
+        elif value is None and key in _WITHOUT_DEFAULT:
+            made[key] = _WITHOUT_DEFAULT[key]
     rotation = values.get("rope_parameters")
     if isinstance(rotation, dict) and "rope_type" in rotation:
         # Three parts of half a head; those that have none by default may have them in their code.
@@ -125,6 +127,8 @@ def _changed(made: Dict[str, Any], values: Dict[str, Any]) -> Dict[str, Any]:
 def _kind(value: Dict[str, Any]) -> Dict[str, Any]:
     """What says which configuration this is, of those that may stand here."""
     kind = {"model_type": value["model_type"]} if "model_type" in value else {}
+    if value.get("out_features"):  # which a part has of the whole, and not by default
+        kind["out_features"] = value["out_features"]
     if value.get("backbone"):  # a network of timm's: smaller ones have the same stages
         kind.update(backbone="resnet18", out_indices=value.get("out_indices"))
     return kind
