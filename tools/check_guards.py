@@ -1,6 +1,6 @@
 """Compare the guards of dumped files with torch's own guard managers, call by call.
 
-    python tools/check_guards.py [--cases FILE] [--timm] [--transformers] [--calls 10000]
+    python tools/check_guards.py [--cases FILE] [--timm] [--transformers] [--zoo NAMES] [--calls N]
 
 Programs are compiled under ``prepare_debug``; each dumped ``full_code_for_*.py`` is imported, and
 every version's guards are asked about the frames that the program really made, as they were and
@@ -29,7 +29,7 @@ from typing import Any, Callable, Iterable, Iterator
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import guard_perturb
-from guard_programs import Program, cases, timm_models, transformers_models
+from guard_programs import Program, cases, timm_models, transformers_models, zoo_models
 from pellucid.torch import guard_state, hooks, prepare_debug
 from pellucid.torch.events import CacheEntry, Guard
 from pellucid.torch.guard_checks import Failure, Guards
@@ -282,6 +282,7 @@ def main() -> int:
     parser.add_argument("--cases", type=Path, help="a file with a table CASES")
     parser.add_argument("--timm", action="store_true")
     parser.add_argument("--transformers", action="store_true")
+    parser.add_argument("--zoo", default="", help="models of tools/zoo.py: SUITE/NAME,…")
     parser.add_argument("--only", default="", help="programs whose name matches this")
     parser.add_argument("--calls", type=int, default=200, help="about so many for each program")
     parser.add_argument("--seed", type=int, default=0)
@@ -294,6 +295,7 @@ def main() -> int:
     programs += [cases(options.cases)] if options.cases else []
     programs += [timm_models()] if options.timm else []
     programs += [transformers_models()] if options.transformers else []
+    programs += [zoo_models(options.zoo.split(","))] if options.zoo else []
     table, rng, begun = Table(), random.Random(options.seed), time.monotonic()
     for program in (program for some in programs for program in some):
         if time.monotonic() - begun < options.seconds and re.search(options.only, program[0]):

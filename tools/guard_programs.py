@@ -6,6 +6,7 @@ Each is a name and a function that makes what is to be called and the calls' arg
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.util
 import sys
 from pathlib import Path
@@ -155,3 +156,31 @@ def _transformer(name: str) -> tuple[Callable[..., Any], Calls]:
                 setattr(config, key, value)
     model = AutoModel.from_config(config).eval()
     return model, [(torch.randint(1, 90, (2, length)),) for length in (16, 24)]
+
+
+def zoo_models(names: List[str]) -> Iterator[Program]:
+    """Yield models of tools/zoo.py by their names, as SUITE/NAME."""
+    _torchvision()
+    for name in names:
+        yield name, functools.lru_cache(None)(functools.partial(_of_zoo, name))
+
+
+def _of_zoo(name: str) -> tuple[Callable[..., Any], Calls]:
+    import torch
+    import zoo
+
+    torch.manual_seed(0)
+    for built in zoo.build(name):
+        model = built.module.eval()
+        with contextlib.suppress(Exception):  # then the next way to build it, or to call it
+            calls = [built.inputs() for _ in range(2)]
+            for inputs in calls:
+                model(*inputs.get("", ()), **{k: v for k, v in inputs.items() if k})
+            if "" in calls[0]:
+                return model, [tuple(inputs[""]) for inputs in calls]
+            return _by_keyword(model), [(inputs,) for inputs in calls]
+    raise zoo.Missing(name)
+
+
+def _by_keyword(model: Any) -> Callable[..., Any]:
+    return lambda inputs: model(**inputs)
