@@ -80,6 +80,13 @@ def test_full_code_without_cache_entries_is_valid():
     )
 
 
+def test_full_code_of_a_lambda_is_a_function_of_another_name():
+    code = (lambda a: a).__code__
+    text = full_code_text(Place("x.py", 1, "<lambda>"), code, [], {})
+    assert "def lambda_(a):" in text
+    assert "not valid Python" not in text
+
+
 def test_constants_do_not_swell_a_disassembly():
     code = (lambda: 1).__code__.replace(co_consts=(None, {"k": "v" * 10**6}, print))
     assert len(disassembly(code)) < 2000

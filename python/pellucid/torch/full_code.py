@@ -23,7 +23,7 @@ from .closures import wrap
 from .dump import frame_status, is_python, recompile_lines, valid
 from .events import CacheEntry, CompileKey, Frame, Place, Recompile
 from .full_code_names import defined_in, global_names, names_of_guards
-from .names import as_comment, identifier, label
+from .names import as_comment, definable, identifier, label
 from .rewrite import rewrite
 
 _DEF = re.compile(r"^((?:async )?def )(\w+)(?=\()", re.MULTILINE)
@@ -51,7 +51,7 @@ def full_code_text(
     ``code`` is None when the program has dropped the function since; ``bind`` makes the lines that
     bind global names which the file uses.
     """
-    name = identifier(place.function)
+    name = definable(place.function)
     versions = [entry for entry in entries if entry.key in frames]
     known = {entry.key for entry in versions}
     count = f"{len(frames)} compiled version{'' if len(frames) == 1 else 's'}"

@@ -7,6 +7,7 @@ capture use names made from the compile id instead.  Everything here is pure tex
 
 from __future__ import annotations
 
+import keyword
 import re
 from typing import Iterable
 
@@ -49,6 +50,16 @@ def identifier(name: str) -> str:
     ('lambda', 'forward', 'x')
     """
     return _NOT_IDENTIFIER.sub("_", name).strip("_") or "x"
+
+
+def definable(name: str) -> str:
+    """Make a function's name one that a ``def`` may have.
+
+    >>> definable("<lambda>"), definable("forward")
+    ('lambda_', 'forward')
+    """
+    name = identifier(name)
+    return f"{name}_" if keyword.iskeyword(name) else name
 
 
 def label(function: str) -> str:

@@ -10,7 +10,7 @@ from .events import CacheEntry, CompileKey, Frame, Graph, Recompile
 from .full_code import full_code_name, full_code_text
 from .full_code_names import bindings
 from .index import index_text
-from .names import identifier
+from .names import definable
 from .session import INDEX, RECORD, TIMES, Session
 
 
@@ -68,7 +68,7 @@ def _binder(
     def find_file(code: CodeType) -> tuple[str, str] | None:
         number = session.number(code)
         file = None if number is None else files.get(number)
-        return None if file is None else (file, identifier(code.co_name))
+        return None if file is None else (file, definable(code.co_name))
 
     return lambda names: bindings(names, values, graphs, find_file)
 
