@@ -132,7 +132,7 @@ class Conditions {
     const uint8_t k = g_[b].next[1].to == shared ? 1 : 0;
     if (g_[b].next[k].to != shared || !g_[b].next[k].args.empty()) return false;
     if (k == 0) {
-      second = negated(b, second);
+      second = opposite(b, second);
       const std::array<ir::Edge, 2> next = g_[b].next;
       for (uint8_t edge = 0; edge < 2; ++edge) {
         g_.redirect(b, edge, next[1 - edge].to, next[1 - edge].args);
@@ -257,6 +257,40 @@ class Conditions {
     const ValueId result = g_.add(value, std::array<ValueId, 1>{condition});
     g_[id].items.push_back(result);
     return result;
+  }
+
+  // The test that holds where the one that ends the block does not: `a and not b` for `not a or b`.
+  ValueId opposite(BlockId id, ValueId test) {
+    std::vector<ValueId>& items = g_[id].items;
+    const ir::Value value = g_[test];
+    const bool is_choice =
+        value.kind == ValueKind::Region && items.back() == test &&
+        (g_.regions[value.a].kind == RegionKind::And || g_.regions[value.a].kind == RegionKind::Or);
+    if (!is_choice) return without_not(id, test);
+    items.pop_back();
+    // As deep as the parentheses of a guard.
+    const ValueId first = opposite(id, g_.resolve(g_.f.operands(test)[0]));
+    g_.f.operand_pool[value.first] = first;
+    g_[id].items.push_back(test);
+    Region& region = g_.regions[value.a];
+    region.kind = region.kind == RegionKind::And ? RegionKind::Or : RegionKind::And;
+    for (Part& part : region.parts) {
+      std::swap(part.items, g_[id].items);
+      part.result = opposite(id, part.result);
+      std::swap(part.items, g_[id].items);
+    }
+    return test;
+  }
+
+  // `not x`, and `x` for a `not x` that was the last item.
+  ValueId without_not(BlockId id, ValueId test) {
+    std::vector<ValueId>& items = g_[id].items;
+    const ir::Value& value = g_[test];
+    const bool is_not = is_op(value, Op::Unary) && !items.empty() && items.back() == test &&
+                        value.a == static_cast<uint32_t>(bytecode::UnaryOperator::Not);
+    if (!is_not) return negated(id, test);
+    items.pop_back();
+    return g_.resolve(g_.f.operands(value)[0]);
   }
 
   ValueId add_region(BlockId id, RegionKind kind, ValueId operand, Parts parts, uint32_t uses) {

@@ -12,3 +12,14 @@ def guarded(x, limit, f):
         case int(n) if n > limit:
             f(n)
     return x
+
+
+def conditions(e, g, a, b):
+    match e:
+        case [1, _] if g(e) and not a:
+            g(0)
+        case A() if not a and not b and a < e < b:
+            g(1)
+        case A() if (a or not b) and (e or not g):
+            g(2)
+    return g(e, e, e.a, e.b)
