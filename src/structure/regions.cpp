@@ -186,11 +186,16 @@ NodeId Statements::comprehension_of(Op container, NodeId elt, const std::vector<
 }
 
 // Where a comprehension hides what it reads as a global, a walrus in it assigns that.
-bool Statements::is_read_as_global(Symbol name) const {
-  const auto& values = c_.graph.f.values;
-  return std::any_of(values.begin(), values.end(), [&](const ir::Value& value) {
-    return is_op(value, Op::LoadGlobal) && value.symbol() == name;
-  });
+bool Statements::is_read_as_global(const Region& region, Symbol name) const {
+  for (const ComprehensionStep& step : region.steps) {
+    for (const BlockId block : step.blocks) {
+      for (const ValueId item : c_.graph[block].items) {
+        const ir::Value& value = c_.graph[item];
+        if (is_op(value, Op::LoadGlobal) && value.symbol() == name) return true;
+      }
+    }
+  }
+  return false;
 }
 
 // Says in dead code what only dead code said of the names: which ones the comprehension binds and
@@ -219,7 +224,7 @@ void Statements::mention_dead_names(const Region& region, NodeId comprehension, 
       if (!is_said) mentions.push_back(c_.tree.add(ast::Name{name}));
       continue;
     }
-    if (names.direct.contains(name) && is_read_as_global(name)) {
+    if (names.direct.contains(name) && is_read_as_global(region, name)) {
       const NodeId target = c_.tree.add(ast::Name{name});
       mentions.push_back(c_.tree.add(ast::NamedExpr{target, none_node(c_.tree, {})}));
       continue;

@@ -156,7 +156,7 @@ class Statements {
   void comprehension_element(ValueId id);
   ast::NodeId comprehension_of(Op container, ast::NodeId elt,
                                const std::vector<ast::NodeId>& generators, ast::Where at);
-  bool is_read_as_global(Symbol name) const;
+  bool is_read_as_global(const Region& region, Symbol name) const;
   void mention_dead_names(const Region& region, ast::NodeId comprehension, bool is_reached);
 
   std::vector<ast::NodeId> take_all(std::span<const ValueId> ids);
