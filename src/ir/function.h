@@ -58,6 +58,7 @@ enum class Dropped : uint32_t {
   Stored = 3,    // a value that has just been stored
   Used = 4,      // was used before: this says something only if it is the iterator of a loop
   Constant = 5,  // a constant that has just been loaded
+  Carried = 6,   // comes from the block before, where it had its effect: a statement may end here
 };
 
 struct Value {
@@ -79,6 +80,13 @@ struct Value {
 inline bool drops(const Value& value, Dropped what) {
   return value.kind == ValueKind::Instr && value.op == Op::Pop &&
          value.b == static_cast<uint32_t>(what);
+}
+
+// In whatever scope the name is.
+inline bool stores_name(const Value& value) {
+  return value.kind == ValueKind::Instr &&
+         (value.op == Op::StoreFast || value.op == Op::StoreName || value.op == Op::StoreGlobal ||
+          value.op == Op::StoreDeref);
 }
 
 struct Edge {

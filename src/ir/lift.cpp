@@ -86,6 +86,7 @@ class Lifter {
       StackMachine machine(out_, out_.blocks[id.index()], used_);
       const flow::Block& block = graph_[id];
       machine.stack = out_.blocks[id.index()].entry_stack;
+      machine.settled = settled_before(id);
       for (uint32_t i = 0; i < block.count; ++i) {
         const bytecode::Instr& instr = graph_.instrs[block.first + i];
         if (by_slots_ && instr.op == Op::PushExcInfo) note_push(machine, instr);
@@ -160,6 +161,22 @@ class Lifter {
       add_param(id, slot);
     }
     return std::nullopt;
+  }
+
+  // What the one jump that leads to a block has tested, or the block in front has stored at last,
+  // or a constant that was the last that it loaded.
+  ValueId settled_before(BlockId id) const {
+    if (normal_[id.index()].size() != 1) return {};
+    const Way& way = normal_[id.index()][0];
+    if (!done_[way.from.index()]) return {};
+    const Block& from = out_.blocks[way.from.index()];
+    if (from.exit == ExitKind::Branch && way.edge == from.jump) return from.operands[0];
+    const bool goes_on = from.exit == ExitKind::Goto && !from.items.empty() &&
+                         from.handler == out_.blocks[id.index()].handler;
+    if (!goes_on) return {};
+    const Value& last = out_[from.items.back()];
+    if (last.kind == ValueKind::Instr && last.op == Op::LoadConst) return from.items.back();
+    return stores_name(last) ? out_.operands(last)[0] : ValueId();
   }
 
   void add_param(BlockId id, uint32_t slot) {

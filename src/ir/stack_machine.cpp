@@ -65,9 +65,7 @@ void StackMachine::discard(const bytecode::Instr& instr) {
   // `(x := v)` as a statement drops the copy that it has just stored.
   if (!block_.items.empty()) {
     const Value& last = out_[block_.items.back()];
-    const bool stores = last.op == Op::StoreFast || last.op == Op::StoreName ||
-                        last.op == Op::StoreGlobal || last.op == Op::StoreDeref;
-    if (stores && last.kind == ValueKind::Instr && out_.operands(last)[0] == id) {
+    if (stores_name(last) && out_.operands(last)[0] == id) {
       return emit_drop(instr, id, Dropped::Stored);
     }
   }
@@ -77,6 +75,8 @@ void StackMachine::discard(const bytecode::Instr& instr) {
       !block_.items.empty() && block_.items.back() == id) {
     return emit_drop(instr, id, Dropped::Constant);
   }
+  // `a or b` and `0 if a else b` as statements, where the end of the statement was copied.
+  if (block_.items.empty() && id == settled) return emit_drop(instr, id, Dropped::Carried);
   const bool copied = std::find(stack.begin(), stack.end(), id) != stack.end();
   const bool silent =
       value.kind == ValueKind::Null || value.kind == ValueKind::Exception ||

@@ -37,6 +37,7 @@ class StackMachine {
   }
 
   std::vector<ValueId> stack;
+  ValueId settled;  // what had its effect in the block before, and was left on the stack by it
 
  private:
   static constexpr uint8_t kUsed = 1;

@@ -16,6 +16,18 @@ bool is_pop_of(const Graph& g, ValueId item, ValueId param) {
   return drops(value, ir::Dropped::Result) && g.resolve(g.f.operands(value)[0]) == param;
 }
 
+// `(a := b)` at the end of a statement, whose value nobody takes.
+bool is_stored_at_last(const Graph& g, const Way& way, ValueId id) {
+  const ir::Block& from = g[way.from];
+  if (from.exit != ExitKind::Goto || from.items.empty()) return false;
+  const ir::Value& last = g[from.items.back()];
+  return stores_name(last) && g.resolve(g.f.operands(last)[0]) == id;
+}
+
+bool is_pop_of_any(const Graph& g, ValueId item, ValueId param) {
+  return is_op(g[item], Op::Pop) && g.resolve(g.f.operands(item)[0]) == param;
+}
+
 // A value that somebody else uses, or that nobody would pop in a statement of its own.
 bool needs_no_pop(const Graph& g, ValueId id) {
   const ir::Value& value = g[id];
@@ -37,6 +49,7 @@ bool only_dropped(const Graph& g, const std::unordered_map<ValueId, BlockId>& ow
       const auto& args = g[way.from].next[way.edge].args;
       PELLUCID_CHECK(args.size() == params.size());
       const ValueId arg = g.resolve(args[static_cast<size_t>(place - params.begin())]);
+      if (is_stored_at_last(g, way, arg)) return false;
       if (needs_no_pop(g, arg) || std::find(todo.begin(), todo.end(), arg) != todo.end()) continue;
       if (g[arg].kind != ValueKind::Phi) return false;
       todo.push_back(arg);
@@ -159,13 +172,15 @@ class Endings {
 
   bool same_items(ValueId x, ValueId y) const {
     const ir::Value &a = g_[x], &b = g_[y];
+    if (ends_statement(a) && ends_statement(b)) return a.line == b.line;
     return a.kind == ValueKind::Instr && b.kind == ValueKind::Instr && a.op == b.op && a.a == b.a &&
            a.b == b.b && a.count == b.count && a.line == b.line;
   }
 
   // How many items at the end of a block may be a copy of what follows a choice: compilers copy
   // what returns or raises if it has four instructions at most. (All of it, if it starts on no
-  // line: 3.10 gives none to what adds an argument to many keywords.)
+  // line: 3.10 gives none to what adds an argument to many keywords, and to the end of a statement
+  // whose value nobody takes.)
   size_t longest_copy(BlockId id) const {
     const auto& items = g_[id].items;
     if (kind_ == Kind::Handler) return items.size();
@@ -187,6 +202,12 @@ class Endings {
            (value.op == Op::PopExcept && value.a == 0);
   }
 
+  // The same Pop in the text, whatever it drops.
+  static bool ends_statement(const ir::Value& value) {
+    return drops(value, ir::Dropped::Result) || drops(value, ir::Dropped::Stored) ||
+           drops(value, ir::Dropped::Constant) || drops(value, ir::Dropped::Carried);
+  }
+
   std::optional<Match> compare(BlockId x, BlockId y, size_t shortest) const {
     const auto &p = g_[x].items, &q = g_[y].items;
     if (g_[x].operands.size() != g_[y].operands.size()) return std::nullopt;
@@ -199,7 +220,8 @@ class Endings {
     for (; length > 0 && length >= shortest; --length) {
       const std::optional<ValueId> differs = difference(x, y, length);
       if (!differs) continue;
-      const bool starts_on_no_line = is_op(g_[p[p.size() - length]], Op::MapAdd);
+      const ir::Value& start = g_[p[p.size() - length]];
+      const bool starts_on_no_line = is_op(start, Op::MapAdd) || is_op(start, Op::Pop);
       if (differs->valid() && length > most && !starts_on_no_line) continue;
       const auto& operands = g_[x].operands;
       const bool leaves = std::any_of(operands.begin(), operands.end(), [&](ValueId operand) {
@@ -313,6 +335,9 @@ class Endings {
       if (g_.resolve(operand) == differs) operand = param;
       ++g_[g_.resolve(operand)].uses;
     });
+    for (const ValueId item : g_[join].items) {
+      if (is_pop_of_any(g_, item, param)) g_[item].b = static_cast<uint32_t>(ir::Dropped::Result);
+    }
     made_.push_back(join);
   }
 
@@ -373,7 +398,10 @@ void copy_ending(Graph& g, BlockId join, const Way& way) {
       if (copies.count(g.resolve(operand)) == 0 || operands.back() == arg)
         ++g[operands.back()].uses;
     }
-    const ir::Value value = g[item];
+    ir::Value value = g[item];
+    if (drops(value, ir::Dropped::Result) && is_op(g[operands[0]], Op::LoadConst)) {
+      value.b = static_cast<uint32_t>(ir::Dropped::Constant);
+    }
     copies[item] = g.add(value, operands);
     g[into].items.push_back(copies[item]);
   }
@@ -416,6 +444,21 @@ void drop_popped_params(Graph& g) {
         changed = true;
       }
     }
+  }
+}
+
+void forget_carried(Graph& g) {
+  for (const BlockId id : g.order()) {
+    std::erase_if(g[id].items, [&](ValueId item) {
+      if (!drops(g[item], ir::Dropped::Carried)) return false;
+      ir::Value& value = g[g.resolve(g.f.operands(item)[0])];
+      if (is_op(value, Op::LoadConst)) {
+        g[item].b = static_cast<uint32_t>(ir::Dropped::Constant);
+        return false;
+      }
+      --value.uses;
+      return true;
+    });
   }
 }
 

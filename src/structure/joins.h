@@ -23,6 +23,10 @@ std::vector<BlockId> join_endings(Graph& graph, size_t shortest);
 // what the body of a `finally` may end with, and its copies.
 std::vector<BlockId> join_statements(Graph& graph);
 
+// Once endings are joined: a value from another block that is dropped is nothing in the text, but
+// for a constant.
+void forget_carried(Graph& graph);
+
 // The other way, for those that several values still lead to. The blocks made last come last.
 void split_endings(Graph& graph, const std::vector<BlockId>& joins);
 

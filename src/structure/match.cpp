@@ -70,6 +70,7 @@ bool Match::ends_agree() const {
 
 bool Match::is_marker(const Cursor& c) const {
   const ir::Value& value = g_[g_[c.block].items[c.index]];
+  if (drops(value, ir::Dropped::Carried)) return true;
   return value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.b != flow::kEmptyBody;
 }
 

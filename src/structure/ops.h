@@ -9,12 +9,7 @@ inline bool is_op(const ir::Value& value, bytecode::Op op) {
   return value.kind == ir::ValueKind::Instr && value.op == op;
 }
 
-// In whatever scope the name is.
-inline bool stores_name(const ir::Value& value) {
-  using bytecode::Op;
-  return is_op(value, Op::StoreFast) || is_op(value, Op::StoreName) ||
-         is_op(value, Op::StoreGlobal) || is_op(value, Op::StoreDeref);
-}
+using ir::stores_name;
 
 inline bool deletes_name(const ir::Value& value) {
   using bytecode::Op;

@@ -41,6 +41,7 @@ Result<ast::ListId> recover(const ir::Function& function, ast::Tree& tree,
       for (const BlockId join : join_endings(graph, after)) joins.push_back(join);
     };
     join_all(1);
+    forget_carried(graph);
     if (joins_copies) merge_tails(graph, tree.module());
     fold_matches(graph, tree.module());
     join_all(0);

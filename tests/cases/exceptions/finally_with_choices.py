@@ -1,4 +1,3 @@
-# open: 3.10
 try:
     a
 finally:
