@@ -234,6 +234,7 @@ bool Statements::start_group(std::span<const ValueId> items, size_t i, ValueId v
     for (size_t k = i + 1; want > 0; ++k) {
       if (k >= items.size()) return false;
       const ir::Value& next = c_.graph[items[k]];
+      if (is_walrus(items[k])) continue;
       if (next.kind == ValueKind::Instr && (is_store(next) || is_unpack(next))) {
         const ValueId stored = c_.graph.resolve(operands(items[k])[0]);
         const size_t place = find(stored);
@@ -273,6 +274,13 @@ void Statements::finish_group(Group& group, ast::Where at) {
 
 // ---- unpacking ------------------------------------------------------------------------------
 
+// Whether a computed value is stored and used once more: `(a := v)`, as a part of a target.
+bool Statements::is_walrus(ValueId id) const {
+  if (!stores_name(c_.graph[id])) return false;
+  const ir::Value& stored = c_.graph[c_.graph.resolve(operands(id)[0])];
+  return stored.kind != ValueKind::Element && stored.uses > 1;
+}
+
 // Whether the elements are stored one after the other by what follows.
 bool Statements::unpacks_into_targets(std::span<const ValueId> items, size_t i) const {
   const Graph& g = c_.graph;
@@ -298,6 +306,7 @@ bool Statements::unpacks_into_targets(std::span<const ValueId> items, size_t i) 
       if (is_statement(value)) return false;
       continue;
     }
+    if (is_walrus(items[k])) continue;
     const ValueId stored = g.resolve(operands(items[k])[0]);
     const ir::Value& element = g[stored];
     if (element.kind != ValueKind::Element || operands(stored)[0] != open.back().first ||

@@ -142,6 +142,7 @@ class Statements {
   void finish_group(Group& group, ast::Where where);
   void unpack(std::span<const ValueId> items, size_t i);
   ValueId overwriting_store(std::span<const ValueId> items, size_t i) const;
+  bool is_walrus(ValueId id) const;
   bool unpacks_into_targets(std::span<const ValueId> items, size_t i) const;
   bool augmented_load(std::span<const ValueId> items, size_t i);
   bool augmented_store(ValueId id);
