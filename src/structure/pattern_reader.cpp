@@ -20,7 +20,8 @@ bool PatternReader::read(Place start) {
   } while (!open_.empty() && give_up());
   if (!open_.empty()) failed_ = true;
   if (!failed_ && !never_) captures();
-  return !failed_ && (fail_.block.valid() || captured_ > 0);
+  // `A() | _` has tests that nothing comes of.
+  return !failed_ && (fail_.block.valid() || captured_ > 0 || typed_);
 }
 
 // One block further. False: what comes next is no part of the pattern's tests.

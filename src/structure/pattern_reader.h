@@ -42,7 +42,7 @@ class PatternReader {
   // Whether nothing but a pattern does what was read.
   bool ends_by_type() const { return typed_; }
   // Whether nothing there belongs to a pattern: one that takes everything, if it is a case at all.
-  bool is_empty() const { return !failed_ && !fail_.block.valid() && captured_ == 0; }
+  bool is_empty() const { return !failed_ && !fail_.block.valid() && captured_ == 0 && !typed_; }
   // How many names it binds.
   size_t names() const { return captured_; }
   // The blocks that were read, but for the first.

@@ -1,0 +1,6 @@
+# since: 3.10
+match a:
+    case []:
+        pass
+    case {} | _:
+        pass
