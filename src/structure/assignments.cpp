@@ -52,6 +52,9 @@ void Statements::store(std::span<const ValueId> items, size_t i) {
   if (augmented_.count(stored) && augmented_store(id)) return;
   if (value.op != Op::StoreAttr && value.op != Op::StoreSubscr) {
     if (c_.graph[stored].kind == ValueKind::Exception) {
+      if (!list_.empty() || caught_.valid()) {
+        throw NotStructured("an exception that is stored in the middle of a clause", value.offset);
+      }
       caught_ = value.symbol();
       return;
     }

@@ -39,6 +39,7 @@ std::vector<NodeId> Statements::take_list() {
     throw NotStructured("a store of a value that other ways use",
                         where(assignments_[0].value).offset);
   }
+  if (caught_.valid()) throw NotStructured("an exception that is stored outside a clause", 0);
   return std::move(list_);
 }
 

@@ -13,6 +13,7 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "ast/tree.h"
@@ -90,8 +91,9 @@ class Statements {
   std::vector<ast::NodeId> take_list();
   const std::vector<ast::NodeId>& list() const { return list_; }
 
-  // The name that the exception being handled was stored under, if any.
-  Symbol caught() const { return caught_; }
+  // The name that the exception being handled was stored under at the start, if any. Only a clause
+  // can say it: no other list may hold one.
+  Symbol take_caught() { return std::exchange(caught_, {}); }
 
   // Makes `id` pending with a given expression.
   void preload(ValueId id, ast::NodeId node) { pending_.push_back({id, node, 1, false, false}); }

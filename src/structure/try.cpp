@@ -252,7 +252,7 @@ ListId Emitter::clauses(HandlerId handler, const Scope& scope) {
     }
     Statements statements(context_);
     emit(body, scope, statements);
-    const Symbol name = statements.caught();
+    const Symbol name = statements.take_caught();
     if (name.valid() && !type.valid()) fail("a bare except clause with a name", block);
     const ListId list = tree_.list(statements.take_list());
     handlers.push_back(tree_.add(ast::ExceptHandler{type, name, list}, at));
