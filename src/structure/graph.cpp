@@ -164,8 +164,20 @@ void Graph::bind(const std::vector<ValueId>& params, const std::vector<ValueId>&
   }
 }
 
+void Graph::note_clause_end(ValueId exception, BlockId end) {
+  clause_ends_[exception] = end;
+  if (is_clause_end_.size() <= end.index()) is_clause_end_.resize(end.index() + 1);
+  is_clause_end_[end.index()] = 1;
+}
+
+BlockId Graph::clause_end(ValueId exception) const {
+  const auto end = clause_ends_.find(exception);
+  return end == clause_ends_.end() ? BlockId() : end->second;
+}
+
 bool Graph::merge_into_predecessor(BlockId id) {
   if (id == entry() || ways_into(id).size() != 1) return false;
+  if (id.index() < is_clause_end_.size() && is_clause_end_[id.index()] != 0) return false;
   const BlockId from = ways_into(id)[0].from;
   ir::Block& first = f.blocks[from.index()];
   ir::Block& second = f.blocks[id.index()];

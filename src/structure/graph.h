@@ -12,6 +12,7 @@
 #include <initializer_list>
 #include <iterator>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -148,6 +149,10 @@ class Graph {
   std::vector<Region> regions;
   std::vector<Pattern> patterns;
   std::vector<HandlerInfo> handlers;
+  // Where the clauses that name an exception go on at their end, if anything does (keeps_ends).
+  // Such a place is not made part of the clause.
+  void note_clause_end(ValueId exception, BlockId end);
+  BlockId clause_end(ValueId exception) const;
 
   ir::Block& operator[](BlockId id) { return f.blocks[id.index()]; }
   const ir::Block& operator[](BlockId id) const { return f.blocks[id.index()]; }
@@ -221,6 +226,8 @@ class Graph {
   std::vector<std::vector<Way>> ways_;
   std::vector<uint8_t> reachable_;
   std::vector<uint8_t> kept_;
+  std::unordered_map<ValueId, BlockId> clause_ends_;
+  std::vector<uint8_t> is_clause_end_;
   std::vector<BlockId> order_;
   std::vector<ValueId> alias_;
   std::vector<uint32_t> entered_;  // by block: handlers that begin here and count their exception

@@ -265,6 +265,16 @@ class Handlers {
            !stores_name(value) && !deletes_name(value);
   }
 
+  // Says of the exception that was named in front of a clause where the clause goes on.
+  void note_end(BlockId clause, BlockId end) {
+    for (const Way& way : g_.ways_into(clause)) {
+      const auto& items = g_[way.from].items;
+      if (items.empty() || !stores_name(g_[items.back()])) continue;
+      const ValueId named = g_.resolve(g_.f.operands(items.back())[0]);
+      if (g_[named].kind == ValueKind::Exception) g_.note_clause_end(named, end);
+    }
+  }
+
   // The clause may go on behind the clean-up though no way through it does: what leaves it last
   // stands in front of that place then.
   void keep_end(HandlerId id) {
@@ -273,6 +283,7 @@ class Handlers {
     BlockId last;
     for (const BlockId block : g_.order()) {
       if (!g_.within(g_[block].handler, id)) continue;
+      if (!last.valid()) note_end(block, end);
       for (const ir::Edge& edge : g_[block].next) {
         if (edge.to == end) return;
       }

@@ -284,6 +284,17 @@ bool Emitter::falls_through(BlockId entry, BlockId to, const Scope& scope) const
   return std::any_of(ends.begin(), ends.end(), [&](int32_t line) { return lines.count(line) > 0; });
 }
 
+// Where the clauses of a handler go on at their end, if the bytecode says so of one with a name.
+BlockId Emitter::said_end(BlockId entry, const Scope& scope) const {
+  for (const ValueId id : graph_[entry].entry_stack) {
+    const BlockId end = graph_.clause_end(graph_.resolve(id));
+    if (!end.valid()) continue;
+    const BlockId place = skip_markers(end, scope);
+    return graph_.reachable(place) ? place : BlockId();
+  }
+  return {};
+}
+
 // Where control goes on behind a `try` with clauses, and what follows its body only.
 Emitter::TryEnds Emitter::ends_of_try(HandlerId handler, const Scope& scope) const {
   const BlockId entry = graph_.f.handlers[handler.index()].entry;
@@ -303,6 +314,8 @@ Emitter::TryEnds Emitter::ends_of_try(HandlerId handler, const Scope& scope) con
     if (end.is_end || (!is_jump_target(end.to, scope) && !returns)) fallen_to = end.to;
   }
   if (behind.valid() && meets) return {behind, {}};
+  const BlockId said = said_end(entry, scope);
+  if (said.valid() && said != behind) fallen_to = said;
   if (behind.valid() && fallen_to.valid()) return {fallen_to, behind};
   if (behind.valid() && (is_jump_target(behind, scope) || only_returns(behind))) {
     return {behind, {}};
@@ -331,6 +344,7 @@ Emitter::TryEnds Emitter::ends_of_try(HandlerId handler, const Scope& scope) con
   if (after_both.valid()) return {after_both, orelse};
   if (after_clause.valid()) return {after_clause, orelse};
   if (behind.valid()) orelse = behind;
+  if (said.valid() && orelse.valid() && said != orelse) return {said, orelse};
   if (clause_falls) return {scope.follow, orelse};
   // With code of its own besides, the body needs a label (labels.cpp).
   if (body_falls && !behind.valid()) return {orelse.valid() ? orelse : scope.follow, {}};
