@@ -10,6 +10,17 @@ namespace pellucid::structure {
 using ast::ListId;
 using ast::NodeId;
 
+namespace {
+
+// What `assert` does that has failed; no other statement loads this error.
+bool fails_assertion(const Graph& graph, BlockId id) {
+  if (!id.valid() || graph[id].exit != ExitKind::Raise || graph[id].items.empty()) return false;
+  const ir::Value& first = graph[graph[id].items[0]];
+  return first.kind == ValueKind::Instr && first.op == Op::LoadAssertionError;
+}
+
+}  // namespace
+
 // A `return` from several loops drops the iterator of each.
 bool Emitter::returns_from_outer(BlockId block) const {
   bool drops = false;
@@ -223,7 +234,9 @@ BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) 
   NodeId test;
   uint8_t stay = 0;
   bool tested = false;
-  if (b.exit == ExitKind::Branch && b.params.empty() && !tests_case(block)) {
+  const bool asserts = b.exit == ExitKind::Branch && (fails_assertion(graph_, b.next[0].to) ||
+                                                      fails_assertion(graph_, b.next[1].to));
+  if (b.exit == ExitKind::Branch && !asserts && b.params.empty() && !tests_case(block)) {
     const bool in0 = analysis_.contains(loop, b.next[0].to);
     const bool in1 = analysis_.contains(loop, b.next[1].to);
     if (in0 != in1 && b.next[0].args.empty() && b.next[1].args.empty()) {
