@@ -15,6 +15,16 @@ using bytecode::Op;
 
 namespace {
 
+// The condition of a statement as a part of an expression, where a constant alone is tested, too:
+// tested_condition() is taken back.
+NodeId bare_condition(const ast::Tree& tree, NodeId test) {
+  if (!tree.is(test, Kind::BoolOp)) return test;
+  const auto items = tree.items(tree.as<ast::BoolOp>(test).values);
+  const bool is_made = items.size() == 2 && is_constant(tree, items[0], object::ConstKind::True) &&
+                       tree.is(items[1], Kind::Constant);
+  return is_made ? items[1] : test;
+}
+
 bool is_continue(const ast::Tree& tree, ListId list) {
   const auto items = tree.items(list);
   return items.size() == 1 && tree.is(items[0], Kind::Continue);
@@ -115,7 +125,8 @@ bool read_loops(const ast::Tree& tree, ListId body, Loops& loops) {
       assignments.push_back(statement);
       at.erase(at.begin());
     } else if (tree.is(statement, Kind::If)) {
-      const auto branch = tree.as<ast::If>(statement);
+      auto branch = tree.as<ast::If>(statement);
+      branch.test = bare_condition(tree, branch.test);
       if (!take(branch.test)) return false;
       generator.ifs.push_back(branch.test);
       if (is_continue(tree, branch.body)) {
@@ -260,7 +271,8 @@ NodeId returned_expression(ast::Tree& tree, ListId body) {
       made = tree.as<ast::Return>(first).value;
       if (!made.valid()) made = none_node(tree, tree.where(first));
     } else if (tree.is(first, Kind::If)) {
-      const auto branch = tree.as<ast::If>(first);
+      auto branch = tree.as<ast::If>(first);
+      branch.test = bare_condition(tree, branch.test);
       const auto rest = std::span<const NodeId>(task.statements).subspan(1);
       Pending then{{}, NodeId(), false};
       Pending otherwise{{}, NodeId(), true};

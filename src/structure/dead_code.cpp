@@ -14,17 +14,6 @@ namespace {
 
 using Nodes = std::vector<NodeId>;
 
-NodeId constant_node(ast::Tree& tree, ConstKind kind, ast::Where at = {}) {
-  Const constant;
-  constant.kind = kind;
-  return tree.add(ast::Constant{tree.module().add(constant)}, at);
-}
-
-bool is_constant(const ast::Tree& tree, NodeId node, ConstKind kind) {
-  const Const* constant = constant_of(tree, node);
-  return constant && constant->kind == kind;
-}
-
 // `[lambda: name for name in ()]`: the cell of a comprehension that is part of the code around it.
 NodeId captured_in_comprehension(ast::Tree& tree, Symbol name) {
   const ListId generators = tree.list({empty_generator(tree, name)});
@@ -45,6 +34,26 @@ NodeId empty_generator(ast::Tree& tree, Symbol name) {
 NodeId dead_statement(ast::Tree& tree, std::span<const NodeId> body) {
   const NodeId test = constant_node(tree, ConstKind::False);
   return tree.add(ast::If{test, tree.list(Nodes(body.begin(), body.end())), {}});
+}
+
+NodeId always_statement(ast::Tree& tree, NodeId statement) {
+  const ast::Where at = tree.where(statement);
+  return tree.add(ast::If{constant_node(tree, ConstKind::True, at), tree.list({statement}), {}},
+                  at);
+}
+
+NodeId tested_condition(ast::Tree& tree, NodeId test) {
+  const auto op_not = static_cast<uint32_t>(ast::UnaryOperator::Not);
+  const ast::Where at = tree.where(test);
+  if (tree.is(test, Kind::UnaryOp)) {
+    const auto unary = tree.as<ast::UnaryOp>(test);
+    if (unary.op != op_not || !tree.is(unary.operand, Kind::Constant)) return test;
+    return tree.add(ast::UnaryOp{op_not, tested_condition(tree, unary.operand)}, at);
+  }
+  if (!tree.is(test, Kind::Constant)) return test;
+  const auto op_and = static_cast<uint32_t>(ast::BoolOperator::And);
+  return tree.add(ast::BoolOp{op_and, tree.list({constant_node(tree, ConstKind::True, at), test})},
+                  at);
 }
 
 NodeId dead_annotation(ast::Tree& tree, uint32_t simple) {

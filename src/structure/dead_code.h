@@ -20,6 +20,13 @@ std::vector<ast::NodeId> dead_code(ast::Tree& tree, object::CodeId code, const S
 // `if False:` over these statements.
 ast::NodeId dead_statement(ast::Tree& tree, std::span<const ast::NodeId> body);
 
+// `if True:` over a statement.
+ast::NodeId always_statement(ast::Tree& tree, ast::NodeId statement);
+
+// The condition of a statement that tests it at run time. A constant alone would not be tested: it
+// becomes `True and constant`.
+ast::NodeId tested_condition(ast::Tree& tree, ast::NodeId test);
+
 // An annotation that is never reached; `simple` as of AnnAssign.
 ast::NodeId dead_annotation(ast::Tree& tree, uint32_t simple);
 

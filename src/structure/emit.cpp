@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "structure/copies.h"
+#include "structure/dead_code.h"
 
 namespace pellucid::structure {
 
@@ -374,7 +375,7 @@ NodeId Emitter::if_statement(NodeId test, ListId body, ListId orelse, ast::Where
       return tree_.add(ast::Assert{negated(tree_, test), assertion->second}, at);
     }
   }
-  return tree_.add(ast::If{test, body, orelse}, at);
+  return tree_.add(ast::If{tested_condition(tree_, test), body, orelse}, at);
 }
 
 // Where the arms of a branch meet again: a block that the branch dominates and several ways lead

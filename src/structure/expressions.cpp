@@ -309,6 +309,17 @@ NodeId none_node(ast::Tree& tree, ast::Where where) {
   return tree.add(ast::Constant{tree.module().add(Const{})}, where);
 }
 
+NodeId constant_node(ast::Tree& tree, object::ConstKind kind, ast::Where where) {
+  Const constant;
+  constant.kind = kind;
+  return tree.add(ast::Constant{tree.module().add(constant)}, where);
+}
+
+bool is_constant(const ast::Tree& tree, NodeId node, object::ConstKind kind) {
+  const Const* constant = constant_of(tree, node);
+  return constant && constant->kind == kind;
+}
+
 const Const* constant_of(const ast::Tree& tree, NodeId node) {
   if (!tree.is(node, ast::Kind::Constant)) return nullptr;
   return &tree.module()[tree.as<ast::Constant>(node).value];

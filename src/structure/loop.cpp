@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "structure/copies.h"
+#include "structure/dead_code.h"
 #include "structure/emit.h"
 
 namespace pellucid::structure {
@@ -282,6 +283,7 @@ BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) 
   Scope inner{block, &open, scope.handler, scope.handled};
   ListId body, orelse;
   if (tested) {
+    test = tested_condition(tree_, test);
     body = list(b.next[stay].to, inner);
     if (follow != exhausted)
       orelse = list(exhausted, {follow, scope.loop, scope.handler, scope.handled});

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "structure/dead_code.h"
 #include "structure/names.h"
 #include "structure/unstructured.h"
 
@@ -136,7 +137,19 @@ void Statements::step(std::span<const ValueId> items, size_t i) {
         return deliver(items, i, what, name(c_.graph[items[before]].symbol(), where(id)));
       }
       if (drops(value, ir::Dropped::Stored) && named_statement(what, where(id))) return;
-      if (drops(value, ir::Dropped::Constant)) return dropped_constant(what);
+      if (drops(value, ir::Dropped::Constant)) {
+        const size_t before = list_.size();
+        dropped_constant(what);
+        // Where the function ends behind it, only a statement around it keeps it.
+        const bool ends = i + 2 == items.size() && c_.here.valid() &&
+                          c_.graph[c_.here].exit == ExitKind::Return &&
+                          c_.graph[items[i + 1]].op == Op::LoadConst;
+        if (ends && list_.size() > before &&
+            c_.tree.is(c_.tree.as<ast::Expr>(list_.back()).value, ast::Kind::IfExp)) {
+          list_.back() = always_statement(c_.tree, list_.back());
+        }
+        return;
+      }
       if (drops(value, ir::Dropped::Iterator) || c_.graph[what].kind == ValueKind::Element ||
           c_.graph[what].kind == ValueKind::Item) {
         return;
