@@ -59,6 +59,7 @@ enum class Dropped : uint32_t {
   Used = 4,      // was used before: this says something only if it is the iterator of a loop
   Constant = 5,  // a constant that has just been loaded
   Carried = 6,   // comes from the block before, where it had its effect: a statement may end here
+  Copy = 7,      // a copy that was made for this: what `_` in `case _ as y` takes
 };
 
 struct Value {

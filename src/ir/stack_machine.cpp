@@ -1,6 +1,7 @@
 #include "ir/stack_machine.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 
@@ -131,11 +132,14 @@ void StackMachine::generic(const bytecode::Instr& instr) {
 }
 
 void StackMachine::step(const bytecode::Instr& instr) {
+  const bool copied = std::exchange(copied_, false);
   switch (instr.op) {
     case Op::Pop:
+      if (copied && !out_.is_generated) return emit_drop(instr, pop(), Dropped::Copy);
       return discard(instr);
     case Op::Copy:
       stack.push_back(peek(instr.a));
+      copied_ = instr.a == 1;
       return;
     case Op::Swap:
       PELLUCID_CHECK(instr.a >= 1 && instr.a <= stack.size());

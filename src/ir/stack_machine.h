@@ -60,6 +60,7 @@ class StackMachine {
   Function& out_;
   Block& block_;
   std::vector<uint8_t>& used_;
+  bool copied_ = false;  // the last instruction has copied the top of the stack
 };
 
 }  // namespace pellucid::ir

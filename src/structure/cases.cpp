@@ -14,7 +14,9 @@ NodeId Statements::pattern(PatternId id) {
   const ast::Where at;
   std::span<const Symbol> names = pattern.names;
   NodeId node;
-  if (pattern.kind == PatternKind::Any) {
+  if (pattern.kind == PatternKind::Any && pattern.is_spelt) {
+    node = c_.tree.add(ast::MatchAs{}, at);
+  } else if (pattern.kind == PatternKind::Any) {
     node = c_.tree.add(ast::MatchAs{NodeId(), names.empty() ? Symbol() : names[0]}, at);
     if (!names.empty()) names = names.subspan(1);
   } else {
@@ -173,6 +175,14 @@ BlockId Emitter::match(BlockId block, NodeId first, const Scope& scope, Statemen
     const NodeId any = tree_.add(ast::MatchAs{}, at);
     cases.push_back(tree_.add(ast::match_case{any, NodeId(), tree_.list(rest)}, at));
     rest.clear();
+  }
+  const NodeId guard = tree_.as<ast::match_case>(cases.back()).guard;
+  if (guard.valid() && is_constant(tree_, guard, object::ConstKind::True)) {
+    // It would be the last one, were there none behind it.
+    const NodeId nothing = none_node(tree_, at);
+    const NodeId never = tree_.add(ast::MatchSingleton{tree_.as<ast::Constant>(nothing).value}, at);
+    const ListId body = tree_.list({tree_.add(ast::Pass{}, at)});
+    cases.push_back(tree_.add(ast::match_case{never, NodeId(), body}, at));
   }
   out.append(tree_.add(ast::Match{of, tree_.list(cases)}, at));
   for (const NodeId statement : rest) out.append(statement);

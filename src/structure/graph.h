@@ -96,6 +96,8 @@ struct ComprehensionStep {
 
 struct Pattern {
   PatternKind kind = PatternKind::Any;
+  bool goes_on = false;       // a case stands behind it, though it takes everything
+  bool is_spelt = false;      // Any: `_` before the first of the names
   std::vector<Symbol> names;  // that receive what is matched, in the order of binding
   Part value;  // Value, Singleton; Mapping: its keys; Class: the class. None if empty
   std::vector<PatternId> subs;  // invalid: anything

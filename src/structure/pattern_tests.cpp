@@ -199,6 +199,10 @@ bool PatternReader::take_apart(ValueId item) {
   if (v.kind != ValueKind::Instr) return false;
   if (v.op == Op::Pop) {
     const ValueId what = operand(item, 0);
+    if (drops(v, ir::Dropped::Copy)) {
+      if (Pattern* pattern = pattern_of(what)) pattern->is_spelt = true;
+      return pattern_of(what) != nullptr;
+    }
     return v.b == 0 && (nodes_.count(what) != 0 || g_[what].kind == ValueKind::Phi);
   }
   if (v.op == Op::UnpackSequence || v.op == Op::UnpackEx) return unpack(item);

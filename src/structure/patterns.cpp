@@ -60,7 +60,7 @@ class Matches {
       // In `a == b == c` the value that stays is part of the test.
       const auto looks_at = [&](ValueId item) {
         const auto operands = g_.f.operands(item);
-        return !stores_name(g_[item]) &&
+        return !stores_name(g_[item]) && !drops(g_[item], ir::Dropped::Copy) &&
                std::any_of(operands.begin(), operands.end(),
                            [&](ValueId each) { return g_.resolve(each) == top; });
       };
@@ -133,6 +133,7 @@ class Matches {
     }
     // One comparison alone may be a match, but reads as well as an `if`.
     if (cases.empty() || (cases.size() == 1 && !typed)) return false;
+    if (!cases.back().fail.valid()) mark_constant_guard(cases.back(), subject);
     for (size_t i = cases.size(); i-- > 0;) cut(cases[i], i == 0 ? subject : ValueId());
     read_.insert(read.begin(), read.end());
     for (const Found& each : cases) {
@@ -149,6 +150,16 @@ class Matches {
   // the subject, which the cases before it have kept, and then looks at the guard.
   bool is_guard_before_default(BlockId id, ValueId subject) const {
     return g_[id].exit == ExitKind::Branch && g_[id].drops > 0 && holds(id, subject);
+  }
+
+  // The last case of all has the subject to itself. One that is dropped only now was kept for a
+  // case that nothing leads to: a constant guard takes everything.
+  void mark_constant_guard(const Found& last, ValueId subject) {
+    const auto& items = g_[last.end.block].items;
+    if (last.end.index >= items.size()) return;
+    const ir::Value& next = g_[items[last.end.index]];
+    if (!drops(next, ir::Dropped::Stored) || g_.resolve(g_.f.operands(next)[0]) != subject) return;
+    g_.patterns[last.pattern.index()].goes_on = true;
   }
 
   // Whether the value is on the stack where the block starts.
@@ -287,9 +298,28 @@ bool succeeds(const Graph& graph, Way way) {
   return way.edge == (takes_apart ? 1 : 0);
 }
 
+// `_` alone, as the last of alternatives, copies what nothing is called after.
+void forget_lone_copies(Graph& graph) {
+  for (const BlockId id : graph.order()) {
+    auto& items = graph[id].items;
+    const ExitKind exit = graph[id].exit;
+    const auto names = [&](ValueId item) { return stores_name(graph[item]); };
+    if (exit == ExitKind::Branch || exit == ExitKind::BranchNone ||
+        std::any_of(items.begin(), items.end(), names)) {
+      continue;
+    }
+    std::erase_if(items, [&](ValueId item) {
+      const bool is_copy = drops(graph[item], ir::Dropped::Copy);
+      if (is_copy) --graph[graph.resolve(graph.f.operands(item)[0])].uses;
+      return is_copy;
+    });
+  }
+}
+
 }  // namespace
 
 void keep_alternatives(Graph& graph) {
+  forget_lone_copies(graph);
   std::unordered_set<ValueId> tested;
   for (const BlockId id : graph.order()) {
     const ValueId value = tested_by(graph, id);

@@ -81,8 +81,12 @@ void Statements::region(ValueId id) {
       return push(id, c_.tree.add(chain, at), false);
     }
     case RegionKind::Pattern: {
+      NodeId guard;
+      if (c_.graph.patterns[region.pattern.index()].goes_on) {
+        guard = constant_node(c_.tree, object::ConstKind::True, at);
+      }
       const NodeId tested =
-          c_.tree.add(ast::match_case{pattern(region.pattern), NodeId(), ast::ListId()}, at);
+          c_.tree.add(ast::match_case{pattern(region.pattern), guard, ast::ListId()}, at);
       if (first.valid()) c_.subjects[tested] = hoist_literals(first);
       return push(id, tested, false);
     }

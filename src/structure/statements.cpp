@@ -124,6 +124,7 @@ void Statements::step(std::span<const ValueId> items, size_t i) {
       return append(c_.tree.add(ast::Delete{c_.tree.list({hoist_literals(target)})}, where(id)));
     }
     case Op::Pop: {
+      if (drops(value, ir::Dropped::Copy)) return;
       const ValueId what = c_.graph.resolve(operands(id)[0]);
       if (slots_.count(what)) {
         const ValueId store = overwriting_store(items, i);
