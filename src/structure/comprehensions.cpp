@@ -30,6 +30,13 @@ bool is_continue(const ast::Tree& tree, ListId list) {
   return items.size() == 1 && tree.is(items[0], Kind::Continue);
 }
 
+bool does_nothing(const ast::Tree& tree, const ast::If& branch) {
+  const auto items = tree.items(branch.body);
+  return tree.items(branch.orelse).empty() &&
+         std::all_of(items.begin(), items.end(),
+                     [&](NodeId item) { return tree.is(item, Kind::Pass); });
+}
+
 // The one statement of a list that matters: a trailing return (of the result) or continue is the
 // compiler's.
 std::span<const NodeId> without_tail(const ast::Tree& tree, ListId list) {
@@ -82,6 +89,7 @@ struct Loops {
 
   std::vector<Generator> generators;
   std::vector<NodeId> to_negate;
+  std::vector<NodeId> to_settle;  // `if not x: pass`, which is what jumps for `if x or True` do
   WalrusFold walrus;
   NodeId yield;
   NodeId dead;  // the statement that was left where only `if False` could have been
@@ -129,6 +137,11 @@ bool read_loops(const ast::Tree& tree, ListId body, Loops& loops) {
       branch.test = bare_condition(tree, branch.test);
       if (!take(branch.test)) return false;
       generator.ifs.push_back(branch.test);
+      if (does_nothing(tree, branch) && at.size() > 1) {
+        loops.to_settle.push_back(branch.test);
+        at.erase(at.begin());
+        continue;
+      }
       if (is_continue(tree, branch.body)) {
         // `if not c: continue`, then the rest behind it or in its else.
         loops.to_negate.push_back(branch.test);
@@ -215,6 +228,10 @@ bool comprehension_parts(ast::Tree& tree, ListId body, NodeId first_iter,
           test = negated(tree, test);
           break;
         }
+      }
+      const auto& settled = loops.to_settle;
+      if (std::find(settled.begin(), settled.end(), test) != settled.end()) {
+        test = or_true(tree, negated(tree, test));
       }
     }
     NodeId iter = i == 0 && first_iter.valid() ? first_iter : generator.loop.iter;

@@ -269,6 +269,17 @@ NodeId as_iterable(ast::Tree& tree, NodeId node) {
   return node;
 }
 
+NodeId or_true(ast::Tree& tree, NodeId node) {
+  const auto op = static_cast<uint32_t>(ast::BoolOperator::Or);
+  std::vector<NodeId> values{node};
+  if (tree.is(node, ast::Kind::BoolOp) && tree.as<ast::BoolOp>(node).op == op) {
+    const auto items = tree.items(tree.as<ast::BoolOp>(node).values);
+    values.assign(items.begin(), items.end());
+  }
+  values.push_back(constant_node(tree, object::ConstKind::True));
+  return tree.add(ast::BoolOp{op, tree.list(values)}, tree.where(node));
+}
+
 NodeId negated(ast::Tree& tree, NodeId node) {
   const uint32_t op_not = static_cast<uint32_t>(ast::UnaryOperator::Not);
   if (tree.is(node, ast::Kind::UnaryOp)) {

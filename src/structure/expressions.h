@@ -122,6 +122,8 @@ ast::NodeId as_iterable(ast::Tree& tree, ast::NodeId node);
 // `not node`, simplified where that keeps the value's truth: `not not x`, `and` and `or`,
 // comparisons of one step whose negation is an operator (is, is not, in, not in).
 ast::NodeId negated(ast::Tree& tree, ast::NodeId node);
+// `node or True`: a test that runs and lets everything pass.
+ast::NodeId or_true(ast::Tree& tree, ast::NodeId node);
 
 // Small makers that several files use.
 ast::NodeId name_node(ast::Tree& tree, std::string_view name, ast::Where where);

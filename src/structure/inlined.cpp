@@ -61,6 +61,13 @@ ValueId left_empty(const Graph& g, BlockId block, ValueId iterator) {
   return builds && made.count == 0 ? items.back() : ValueId();
 }
 
+// By both ways, it may be: `if x or True`.
+bool comes_from_one(const Graph& g, BlockId block) {
+  const auto& ways = g.ways_into(block);
+  return ways.size() == 1 ||
+         (ways.size() == 2 && ways[0].from == ways[1].from && g[block].params.empty());
+}
+
 // An asynchronous loop is left by a block that held nothing but the end of its handler.
 BlockId behind_markers(const Graph& g, BlockId block) {
   const ir::Block& b = g[block];
@@ -87,12 +94,12 @@ std::vector<ComprehensionStep> comprehension_steps(const Graph& g, BlockId heade
     BlockId nested;
     for (size_t count = 0; count <= g.size(); ++count) {
       const ir::Block& b = g[block];
-      if (g.ways_into(block).size() != 1) return {};
+      if (!comes_from_one(g, block)) return {};
       steps.back().blocks.push_back(block);
       if (b.exit == ExitKind::Branch) {
         const bool back0 = b.next[0].to == header, back1 = b.next[1].to == header;
         if (back0 && back1) return steps;  // what comes next was known to be false
-        if (back0 == back1) return {};
+        if (back0 == back1 && b.next[0].to != b.next[1].to) return {};
         block = b.next[back0 ? 1 : 0].to;
         continue;
       }

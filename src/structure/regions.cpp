@@ -152,6 +152,10 @@ NodeId Statements::inlined_comprehension(const Region& region, NodeId iterable, 
       if (block.exit == ExitKind::Branch) {
         const NodeId test = inner.take(block.operands[0]);
         fits = fits && take_statements();
+        if (block.next[0].to == block.next[1].to && block.next[0].to != step.header) {
+          tests.push_back(or_true(c_.tree, block.jump == 0 ? test : negated(c_.tree, test)));
+          continue;
+        }
         const bool goes_on = block.next[0].to != step.header || block.next[1].to == step.header;
         tests.push_back(goes_on ? test : negated(c_.tree, test));
       } else {
