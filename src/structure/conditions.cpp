@@ -94,7 +94,7 @@ class Conditions {
     if (awaits_chain(id)) return false;
     if (is_pattern(g_.resolve(g_[id].operands[0]))) return guard(id);
     return pair(id) || value(id) || dropped_chain(id) || conditional_branch(id) ||
-           conditional_value(id) || returned_value(id);
+           conditional_value(id) || half_returned(id) || returned_value(id);
   }
 
   // Blocks are looked at from the last to the first: to append a long one to each that stands in
@@ -492,7 +492,7 @@ class Conditions {
     const BlockId b = g_[a].next[first_arm(a)].to, c = g_[a].next[1 - first_arm(a)].to;
     if (b == c || !owns(a, b) || !owns(a, c)) return false;
     if (g_[b].exit != ExitKind::Branch || g_[c].exit != ExitKind::Branch) return false;
-    const ValueId x = g_.resolve(g_[b].operands[0]);
+    ValueId x = g_.resolve(g_[b].operands[0]);
     ValueId y = g_.resolve(g_[c].operands[0]);
     const bool straight =
         g_[b].next[0].to == g_[c].next[0].to && g_[b].next[1].to == g_[c].next[1].to;
@@ -507,13 +507,18 @@ class Conditions {
     }
     if (!straight && kept > 0) return false;
     if (!computes(b, x) || !computes(c, y)) return false;
-    if (!straight) y = negated(c, y);
+    // One of two arms that lead on the other way round is negated, and rather none that is
+    // constant.
+    const bool turns_first = !straight && is_op(g_[y], Op::LoadConst);
+    const BlockId kept_arm = turns_first ? c : b, other = turns_first ? b : c;
+    if (turns_first) x = negated(b, x);
+    if (!straight && !turns_first) y = negated(c, y);
     const ValueId whole = conditional(a, b, c, x, y, 1 + kept);
     for (uint8_t k = 0; k < 2; ++k) {
       g_.redirect(a, k, {});
-      g_.redirect(c, k, {});
+      g_.redirect(other, k, {});
     }
-    g_.take_exit(a, b);
+    g_.take_exit(a, kept_arm);
     g_[a].operands[0] = whole;
     replace_args(a, x, whole);
     return true;
@@ -552,6 +557,25 @@ class Conditions {
       if (block.params[p] == value) return g_.resolve(edge.args[p]);
     }
     return value;
+  }
+
+  // `return a or (x if c else y)`: one arm returns for itself, the other one brings its value to
+  // where the whole is returned.
+  bool half_returned(BlockId a) {
+    const BlockId b = g_[a].next[first_arm(a)].to, c = g_[a].next[1 - first_arm(a)].to;
+    if (b == c || !owns(a, b) || !owns(a, c)) return false;
+    const bool b_returns = g_[b].exit == ExitKind::Return;
+    const BlockId apart = b_returns ? b : c, other = b_returns ? c : b;
+    if (g_[apart].exit != ExitKind::Return || g_[other].exit != ExitKind::Goto) return false;
+    const ValueId brought = returned_through(g_[other].next[0]);
+    const ValueId returned = g_.resolve(g_[apart].operands[0]);
+    if (!brought.valid() || !computes(other, brought) || !computes(apart, returned)) return false;
+    const ValueId x = b_returns ? returned : brought, y = b_returns ? brought : returned;
+    const ValueId whole = conditional(a, b, c, x, y, 1);
+    for (uint8_t k = 0; k < 2; ++k) g_.redirect(a, k, {});
+    g_.take_exit(a, other);
+    replace_args(a, brought, whole);
+    return true;
   }
 
   // `return a and b`, `return x if c else y`: each arm returns for itself.
