@@ -219,7 +219,8 @@ def _add_what_is_not_traced(session: Session) -> None:
         session.problem("this torch", f"frames with a graph break: {len(broken)}; {said}")
         for key in broken:
             session.record(Break(key, f"Graph Break Reason: this torch: {said}"))
-    if again and not session.of(Recompile):
+    # Where the trace has them, a frame without one was compiled anew: for another backend, say.
+    if again and not session.of(Recompile) and not hooks.traces_recompiles():
         session.problem("this torch", f"frames that were compiled again: {len(again)}; {said}")
         for key in again:
             session.record(Recompile(key, (f"this torch: {said}",)))

@@ -18,7 +18,7 @@ from typing import Any, Callable, Optional
 
 from pellucid._version import __version__
 
-from .compat import Capability, Probe
+from .compat import Capability, Probe, resolve
 from .trace import OURS, Listeners, TraceHandler, TraceRecord
 
 Remove = Callable[[], None]
@@ -39,6 +39,11 @@ PROBE = Probe(_warn_missing)
 def missing() -> tuple[Capability, ...]:
     """The capabilities that this torch was found not to have, so far."""
     return PROBE.missing
+
+
+def traces_recompiles() -> bool:
+    """Say whether this torch's trace tells why a frame was compiled again."""
+    return resolve("torch._dynamo.guards:get_and_maybe_log_recompilation_reasons") is not None
 
 
 def versions() -> dict[str, str]:
