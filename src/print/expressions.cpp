@@ -155,15 +155,6 @@ void Expressions::class_arguments(ast::ListId bases, ast::ListId keywords) {
 // --- one node
 // ---------------------------------------------------------------------------------------
 
-void Expressions::list(std::span<const NodeId> items, Place place, bool breakable) {
-  bool first = true;
-  for (const NodeId item : items) {
-    if (!first) comma(breakable);
-    first = false;
-    expr(item, place);
-  }
-}
-
 void Expressions::expand(NodeId id, Place place) {
   if (keeps_lines_ && !inside_) go_to_line(own_line(*tree_, id));
   if (tree_->kind(id) == Kind::Constant) {
@@ -370,27 +361,6 @@ void Expressions::lambda(NodeId id) {
   expr(node.body, kTest);
 }
 
-void Expressions::dict(NodeId id) {
-  const auto node = tree_->as<ast::Dict>(id);
-  const auto keys = tree_->items(node.keys);
-  const auto values = tree_->items(node.values);
-  open("{");
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (i > 0) separator();
-    // Constant keys are one constant together and have no lines of their own.
-    if (!keys[i].valid() || tree_->is(keys[i], Kind::Constant)) line_before(values[i]);
-    if (keys[i].valid()) {
-      expr(keys[i], kTest);
-      text(": ");
-      expr(values[i], kTest);
-    } else {
-      text("**");
-      expr(values[i], at(Level::BitOr));
-    }
-  }
-  close("}", !values.empty());
-}
-
 void Expressions::call(NodeId id) {
   const auto node = tree_->as<ast::Call>(id);
   expr(node.func, at(Level::Primary));
@@ -439,71 +409,6 @@ void Expressions::slice(NodeId id) {
   if (!node.step.valid()) return;
   text(":");
   expr(node.step, kTest);
-}
-
-bool Expressions::has_star(std::span<const NodeId> items) const {
-  return std::any_of(items.begin(), items.end(),
-                     [&](NodeId item) { return tree_->is(item, Kind::Starred); });
-}
-
-// From 3.13 on the first of two stores to one name goes if both stand on one line.
-bool Expressions::stores_twice(std::span<const NodeId> items) const {
-  for (size_t i = 0; i + 1 < items.size(); ++i) {
-    const NodeId a = items[i], b = items[i + 1];
-    if (!tree_->is(a, Kind::Name) || !tree_->is(b, Kind::Name)) continue;
-    if (tree_->as<ast::Name>(a).id != tree_->as<ast::Name>(b).id) continue;
-    const int32_t line = tree_->where(a).line;
-    if (line > 0 && tree_->where(b).line > line) return true;
-  }
-  return false;
-}
-
-void Expressions::tuple(NodeId id, Place place) {
-  const auto items = tree_->items(tree_->as<ast::Tuple>(id).elts);
-  const bool starred = has_star(items);
-  const bool sliced = std::any_of(items.begin(), items.end(),
-                                  [&](NodeId item) { return tree_->is(item, Kind::Slice); });
-  bool bare = !items.empty() && !needs_parentheses(Level::Tuple, place);
-  if (place.has(Place::kSubscript)) {
-    // x[*a] came with 3.11.
-    bare = bare && (sliced || !starred || !before(11));
-  } else {
-    bare = bare && items.size() > 1 && !(starred && place.has(Place::kNoStar));
-  }
-  const bool apart = !before(13) && stores_twice(items);
-  bare = bare && !apart;
-  if (!bare && keeps_lines_ && !inside_) go_to_line(tree_->where(id).line);
-  if (!bare) push(apart ? Task::OpenLine : Task::Open, 0, {}, "(");
-  const bool slices = bare && place.has(Place::kSubscript);
-  list(items, {Level::Test, slices ? uint16_t{Place::kSlice} : uint16_t{0}}, !bare || slices);
-  if (items.size() == 1 && !(bare && starred)) text(",");
-  if (!bare) close(")", items.size() > 1);
-}
-
-void Expressions::comprehension_of(const char* opening, NodeId elt, ast::ListId generators,
-                                   const char* closing) {
-  open(opening);
-  expr(elt, kTest);
-  for (const NodeId generator : tree_->items(generators)) {
-    push(Task::Comprehension, generator.value);
-  }
-  close(closing);
-}
-
-void Expressions::comprehension(NodeId id) {
-  const auto node = tree_->as<ast::comprehension>(id);
-  separator(" ");
-  line_before(node.target);
-  text(node.is_async != 0 ? "async for " : "for ");
-  expr(node.target, {Level::BitOr, Place::kTuple});
-  text(" in ");
-  expr(node.iter, {Level::Or, Place::kMembership});
-  for (const NodeId condition : tree_->items(node.ifs)) {
-    separator(" ");
-    line_before(condition);
-    text("if ");
-    expr(condition, at(Level::Or));
-  }
 }
 
 }  // namespace pellucid::print

@@ -127,7 +127,6 @@ class Expressions {
   // What comes next starts with this expression, or stands on one line with its start.
   void line_before(ast::NodeId id);
   void expr(ast::NodeId id, Place place) { push(Task::Expr, id.value, place); }
-  void list(std::span<const ast::NodeId> items, Place place, bool breakable = true);
 
   // expressions.cpp
   void expand(ast::NodeId id, Place place);
@@ -137,18 +136,21 @@ class Expressions {
   void unary(ast::NodeId id);
   void compare(ast::NodeId id);
   void lambda(ast::NodeId id);
-  void dict(ast::NodeId id);
   void call(ast::NodeId id);
   void arguments(ast::ListId args, ast::ListId keywords, bool bare_generator);
   void keyword(ast::NodeId id);
   void subscript(ast::NodeId id);
   void slice(ast::NodeId id);
+
+  // displays.cpp
+  void list(std::span<const ast::NodeId> items, Place place, bool breakable = true);
+  void dict(ast::NodeId id);
   void tuple(ast::NodeId id, Place place);
   bool stores_twice(std::span<const ast::NodeId> items) const;
+  bool has_star(std::span<const ast::NodeId> items) const;
   void comprehension_of(const char* opening, ast::NodeId elt, ast::ListId generators,
                         const char* closing);
   void comprehension(ast::NodeId id);
-  bool has_star(std::span<const ast::NodeId> items) const;
 
   // constants.cpp
   void expand_constant(object::ConstId id, Place place);
