@@ -56,8 +56,11 @@ class Simplifier {
       return std::any_of(block.items.begin(), block.items.end(), [&](ValueId id) {
         const Value& value = f_[id];
         if (is_op(value, Op::ListExtend) && value.a > 1) return true;
-        // Nobody writes `del [a, b][i]`; `f(*[a, b])` is written now and then.
-        return is_op(value, Op::DeleteSubscr) && is_op(f_[f_.operands(value)[0]], Op::BuildList);
+        // `del [a, b][i]` may be written, but a list of which more is wanted is a local then;
+        // `f(*[a, b])` is written now and then.
+        if (!is_op(value, Op::DeleteSubscr)) return false;
+        const Value& list = f_[f_.operands(value)[0]];
+        return is_op(list, Op::BuildList) && list.uses > 1;
       });
     });
   }
