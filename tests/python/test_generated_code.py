@@ -525,7 +525,7 @@ def test_frames_of_four_times_the_size_take_about_four_times_as_long():
     # The least of what each has taken so far: other work on the machine makes both slower.
     small = large = float("inf")
     for _ in range(12):
-        small, large = min(small, spent_on(300)), min(large, spent_on(1200))
+        small, large = min(small, spent_on(150)), min(large, spent_on(600))
         if large <= 8 * small:
             return
     raise AssertionError(f"decompiled and proven in {large / small:.1f} times the time")
