@@ -215,9 +215,7 @@ bool comprehension_parts(ast::Tree& tree, ListId body, NodeId first_iter,
   if (!parts.elt.valid()) parts.elt = none_node(tree, {});
   if (loops.dead.valid()) {
     // Nothing is left of the element.
-    object::Const no;
-    no.kind = object::ConstKind::False;
-    loops.generators.back().ifs.push_back(tree.add(ast::Constant{tree.module().add(no)}));
+    loops.generators.back().ifs.push_back(constant_node(tree, object::ConstKind::False));
   }
   std::vector<NodeId> nodes;
   for (size_t i = 0; i < loops.generators.size(); ++i) {

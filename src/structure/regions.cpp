@@ -169,9 +169,7 @@ NodeId Statements::inlined_comprehension(const Region& region, NodeId iterable, 
   const bool is_reached = elt.valid();
   if (!is_reached) {
     // A test that was known to be false has left neither itself nor the element.
-    object::Const never;
-    never.kind = object::ConstKind::False;
-    tests.push_back(c_.tree.add(ast::Constant{c_.tree.module().add(never)}, at));
+    tests.push_back(constant_node(c_.tree, object::ConstKind::False, at));
     elt = none_node(c_.tree, at);
     if (region.container == Op::BuildMap) {
       elt = c_.tree.add(ast::Tuple{c_.tree.list({elt, none_node(c_.tree, at)})}, at);
