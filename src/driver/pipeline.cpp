@@ -51,7 +51,7 @@ Result<ir::Function> to_ir(object::Module& module, object::CodeId code, bool kee
   PELLUCID_TRY(const bytecode::Stream stream, bytecode::decode(module, code));
   PELLUCID_TRY(const flow::Graph graph, flow::build(module, stream, keep_ends));
   // From here on no version is visible.
-  PELLUCID_TRY(ir::Function function, ir::lift(module, graph));
+  PELLUCID_TRY(ir::Function function, ir::lift(graph));
   // What a generator's own names, and lists that it keeps its values in, stand for.
   if (!facts.empty()) ir::settle_generated(module, facts, function);
   ir::simplify(module, function, !facts.empty());
@@ -112,7 +112,7 @@ Result<ast::ListId> unstructured_body(object::Module& module, object::CodeId cod
   try {
     PELLUCID_TRY(const bytecode::Stream stream, bytecode::decode(module, code));
     PELLUCID_TRY(const flow::Graph graph, flow::build(module, stream, false));
-    PELLUCID_TRY(const ir::Function function, ir::lift_slots(module, graph));
+    PELLUCID_TRY(const ir::Function function, ir::lift_slots(graph));
     PELLUCID_TRY(const ast::ListId body,
                  structure::unstructured(function, tree, bodies, reason.message,
                                          static_cast<uint32_t>(reason.offset)));

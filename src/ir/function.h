@@ -1,6 +1,6 @@
 // ir: one code object as values and ordered effects; the stack is gone.
 //
-//   Result<Function> lift(const object::Module&, const flow::Graph&)      (lift.h)
+//   Result<Function> lift(const flow::Graph&)      (lift.h)
 //
 // Symbolic execution of the stack turns every instruction into a Value whose operands are values.
 // Copies, swaps and rotations leave no trace. Python's variables are not in SSA form: loads and
@@ -111,6 +111,9 @@ struct Block {
   std::vector<ValueId> entry_stack;
   uint32_t drops = 0;  // values of entry_stack that are dropped before anything else happens
 };
+
+// The value with this id is the NULL of every Function.
+inline constexpr ValueId kNull{0u};
 
 struct Function {
   object::CodeId code;

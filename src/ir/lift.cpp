@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/check.h"
+#include "ir/phis.h"
 #include "ir/split.h"
 #include "ir/stack_machine.h"
 
@@ -48,8 +49,7 @@ std::vector<BlockId> reverse_postorder(const flow::Graph& graph) {
 
 class Lifter {
  public:
-  Lifter(const object::Module& module, const flow::Graph& graph, bool slots)
-      : module_(module), graph_(graph), by_slots_(slots) {
+  Lifter(const flow::Graph& graph, bool slots) : graph_(graph), by_slots_(slots), ways_(graph) {
     // About one an instruction.
     out_.values.reserve(graph.instrs.size() + 2 * graph.blocks.size());
     used_.reserve(out_.values.capacity());
@@ -64,19 +64,6 @@ class Lifter {
     exits_.resize(graph.blocks.size());
     slots_.resize(graph.blocks.size());
     done_.resize(graph.blocks.size(), 0);
-    normal_.resize(graph.blocks.size());
-    protects_.resize(graph.blocks.size());
-    for (size_t i = 0; i < graph.blocks.size(); ++i) {
-      const flow::Block& block = graph.blocks[i];
-      for (uint8_t k = 0; k < 2; ++k) {
-        const BlockId to = block.exit.next[k];
-        if (to.valid()) normal_[to.index()].push_back({BlockId(i), k});
-      }
-      if (block.handler.valid()) {
-        const BlockId entry = graph[block.handler].entry;
-        protects_[entry.index()].push_back({BlockId(i), block.handler});
-      }
-    }
   }
 
   Result<Function> run() {
@@ -99,9 +86,9 @@ class Lifter {
       for (uint8_t k = 0; k < 2; ++k) fill_arguments(BlockId(i), k);
     }
     if (by_slots_) {
-      find_nulls();
+      find_nulls(out_, ways_);
     } else {
-      remove_trivial_phis();
+      remove_trivial_phis(out_, ways_, kept_);
       if (auto error = changed_below_handler()) return *error;
     }
     mark_dropped_iterators();
@@ -110,20 +97,6 @@ class Lifter {
   }
 
  private:
-  struct Way {
-    BlockId from;
-    uint8_t edge;
-  };
-  struct Protected {
-    BlockId block;
-    HandlerId handler;
-  };
-  struct Kept {
-    ValueId phi;
-    BlockId entry;  // of the handler
-    uint32_t slot = 0;
-  };
-
   // Makes the stack that `id` starts with.
   std::optional<Error> enter(BlockId id) {
     Block& block = out_.blocks[id.index()];
@@ -134,8 +107,8 @@ class Lifter {
     while (block.drops < source.count && graph_.instrs[source.first + block.drops].op == Op::Pop) {
       ++block.drops;
     }
-    const auto& ways = normal_[id.index()];
-    const auto& regions = protects_[id.index()];
+    const auto& ways = ways_.normal[id.index()];
+    const auto& regions = ways_.protects[id.index()];
     if (by_slots_) {
       for (uint32_t slot = 0; slot < source.depth; ++slot) add_param(id, slot);
       return std::nullopt;
@@ -166,8 +139,8 @@ class Lifter {
   // What the one jump that leads to a block has tested, or the block in front has stored at last,
   // or a constant that was the last that it loaded.
   ValueId settled_before(BlockId id) const {
-    if (normal_[id.index()].size() != 1) return {};
-    const Way& way = normal_[id.index()][0];
+    if (ways_.normal[id.index()].size() != 1) return {};
+    const Way& way = ways_.normal[id.index()][0];
     if (!done_[way.from.index()]) return {};
     const Block& from = out_.blocks[way.from.index()];
     if (from.exit == ExitKind::Branch && way.edge == from.jump) return from.operands[0];
@@ -242,7 +215,7 @@ class Lifter {
   std::optional<Error> changed_below_handler() const {
     for (size_t b = 0; b < out_.blocks.size(); ++b) {
       const auto& kept = out_.blocks[b].entry_stack;
-      for (const Protected& region : protects_[b]) {
+      for (const Protected& region : ways_.protects[b]) {
         const auto& stack = out_.blocks[region.block.index()].entry_stack;
         const uint32_t depth = graph_[region.handler].depth;
         for (uint32_t slot = 0; slot < depth; ++slot) {
@@ -345,147 +318,6 @@ class Lifter {
     }
   }
 
-  // A phi whose arguments are all one value (or itself) is that value (Braun et al., CC 2013).
-  void remove_trivial_phis() {
-    forward_.resize(out_.values.size());
-    for (size_t i = 0; i < forward_.size(); ++i) forward_[i] = ValueId(i);
-    bool changed = true;
-    while (changed) {
-      changed = false;
-      for (size_t b = 0; b < out_.blocks.size(); ++b) {
-        auto& params = out_.blocks[b].params;
-        for (size_t p = 0; p < params.size();) {
-          const ValueId only = only_argument(BlockId(b), p);
-          if (!only.valid()) {
-            ++p;
-            continue;
-          }
-          forward_[params[p].index()] = only;
-          params.erase(params.begin() + static_cast<ptrdiff_t>(p));
-          for (const Way& way : normal_[b]) {
-            auto& args = out_.blocks[way.from.index()].next[way.edge].args;
-            args.erase(args.begin() + static_cast<ptrdiff_t>(p));
-          }
-          changed = true;
-        }
-      }
-      for (const Kept& kept : kept_) {
-        if (resolve(kept.phi) != kept.phi) continue;
-        const ValueId only = only_kept(kept);
-        if (!only.valid()) continue;
-        forward_[kept.phi.index()] = only;
-        changed = true;
-      }
-    }
-    write_forwards();
-  }
-
-  ValueId only_kept(const Kept& kept) {
-    ValueId only;
-    for (const Protected& region : protects_[kept.entry.index()]) {
-      const auto& stack = out_.blocks[region.block.index()].entry_stack;
-      if (kept.slot >= stack.size()) return {};
-      const ValueId value = resolve(stack[kept.slot]);
-      if (value == kept.phi || value == only) continue;
-      if (only.valid()) return {};
-      only = value;
-    }
-    return only;
-  }
-
-  void write_forwards() {
-    for (ValueId& id : out_.operand_pool) id = resolve(id);
-    for (Value& value : out_.values) drop_nulls(value);
-    for (Block& block : out_.blocks) {
-      for (ValueId& id : block.operands) id = resolve(id);
-      for (ValueId& id : block.entry_stack) id = resolve(id);
-      for (Edge& edge : block.next) {
-        for (ValueId& id : edge.args) id = resolve(id);
-      }
-    }
-  }
-
-  // Where every slot is a parameter: those that hold a NULL whichever way control came. A slot
-  // that a handler keeps has what it had where its region was entered.
-  void find_nulls() {
-    std::vector<std::vector<ValueId>> feeds(out_.values.size());
-    std::vector<uint8_t> is_null(out_.values.size(), 0);
-    std::vector<ValueId> todo;
-    is_null[kNull.index()] = 1;
-    for (size_t b = 0; b < out_.blocks.size(); ++b) {
-      const auto& params = out_.blocks[b].params;
-      for (const ValueId param : params) is_null[param.index()] = 1;
-      for (const Way& way : normal_[b]) {
-        const auto& args = out_.blocks[way.from.index()].next[way.edge].args;
-        for (size_t p = 0; p < params.size(); ++p) feeds[args[p].index()].push_back(params[p]);
-      }
-      for (const Protected& region : protects_[b]) {
-        const auto& outside = out_.blocks[region.block.index()].params;
-        const uint32_t kept = graph_[region.handler].depth;
-        for (size_t p = 0; p < params.size(); ++p) {
-          if (p < kept && p < outside.size()) {
-            feeds[outside[p].index()].push_back(params[p]);
-          } else {
-            todo.push_back(params[p]);
-          }
-        }
-      }
-    }
-    for (size_t v = 0; v < out_.values.size(); ++v) {
-      if (!is_null[v]) todo.push_back(ValueId(v));
-    }
-    for (const ValueId id : todo) is_null[id.index()] = 0;
-    while (!todo.empty()) {
-      const ValueId id = todo.back();
-      todo.pop_back();
-      for (const ValueId fed : feeds[id.index()]) {
-        if (!is_null[fed.index()]) continue;
-        is_null[fed.index()] = 0;
-        todo.push_back(fed);
-      }
-    }
-    forward_.resize(out_.values.size());
-    for (size_t i = 0; i < forward_.size(); ++i) {
-      forward_[i] = is_null[i] ? kNull : ValueId(i);
-      if (is_null[i]) out_.values[i].kind = ValueKind::Null;
-    }
-    write_forwards();
-  }
-
-  // A NULL in a slot of a callable that came by way of a loop: known only now.
-  void drop_nulls(Value& value) {
-    if (value.kind != ValueKind::Instr ||
-        (value.op != Op::Call && value.op != Op::CallKw && value.op != Op::CallEx)) {
-      return;
-    }
-    const auto operands = out_.operand_pool.begin() + value.first;
-    const auto slots = operands + std::min(value.b, value.count);
-    const auto kept = std::remove_if(operands, slots,
-                                     [&](ValueId id) { return out_[id].kind == ValueKind::Null; });
-    std::move(slots, operands + value.count, kept);
-    value.count -= static_cast<uint32_t>(slots - kept);
-  }
-
-  ValueId only_argument(BlockId id, size_t p) {
-    const ValueId self = out_.blocks[id.index()].params[p];
-    ValueId only;
-    for (const Way& way : normal_[id.index()]) {
-      const ValueId arg = resolve(out_.blocks[way.from.index()].next[way.edge].args[p]);
-      if (arg == self || arg == only) continue;
-      if (only.valid()) return {};
-      only = arg;
-    }
-    return only;
-  }
-
-  ValueId resolve(ValueId id) {
-    while (forward_[id.index()] != id) {
-      forward_[id.index()] = forward_[forward_[id.index()].index()];
-      id = forward_[id.index()];
-    }
-    return id;
-  }
-
   // Where an outer loop's iterator was still a phi, dropping it looked like an expression
   // statement, or like nothing at all.
   void mark_dropped_iterators() {
@@ -533,30 +365,25 @@ class Lifter {
     return ValueId(out_.values.size() - 1);
   }
 
-  const object::Module& module_;
   const flow::Graph& graph_;
-  bool by_slots_;    // every stack slot is a parameter of every block
+  bool by_slots_;  // every stack slot is a parameter of every block
+  Ways ways_;
   BlockId current_;  // the block that is lifted
   Function out_;
   std::vector<uint8_t> used_;                               // StackMachine's marks, by value
   std::vector<std::array<std::vector<ValueId>, 2>> exits_;  // the stack on each edge, by block
   std::vector<std::vector<uint32_t>> slots_;                // the stack slot of each parameter
   std::vector<uint8_t> done_;
-  std::vector<std::vector<Way>> normal_;
-  std::vector<std::vector<Protected>> protects_;
-  std::vector<ValueId> forward_;
   std::vector<Kept> kept_;  // what handlers find in slots that hold one of several values
 };
 
 }  // namespace
 
-Result<Function> lift(const object::Module& module, const flow::Graph& graph) {
-  return Lifter(module, graph, false).run();
-}
+Result<Function> lift(const flow::Graph& graph) { return Lifter(graph, false).run(); }
 
-Result<Function> lift_slots(const object::Module& module, const flow::Graph& graph) {
+Result<Function> lift_slots(const flow::Graph& graph) {
   const flow::Graph steady = split_for_slots(graph);
-  return Lifter(module, steady, true).run();
+  return Lifter(steady, true).run();
 }
 
 }  // namespace pellucid::ir

@@ -9,9 +9,6 @@
 
 namespace pellucid::ir {
 
-// The value with this id is the NULL of every Function.
-inline constexpr ValueId kNull{0u};
-
 class StackMachine {
  public:
   // `used` marks values that something has used so far (kUsed), and iterators of loops (kIterator).

@@ -4,7 +4,7 @@
 #include <map>
 #include <optional>
 
-#include "structure/match.h"
+#include "structure/same_code.h"
 
 namespace pellucid::structure {
 
@@ -30,11 +30,11 @@ bool strip_copies(Graph& g, HandlerId handler, std::span<const BlockId> region) 
       if (to.valid() && !g.within(g[to].handler, handler)) exits.push_back({block, k});
     }
   }
-  std::map<BlockId, Match::Copy> copies;
+  std::map<BlockId, SameCode::Copy> copies;
   for (const Way& way : exits) {
     const BlockId start = g[way.from].next[way.edge].to;
     if (copies.count(start)) continue;
-    std::optional<Match::Copy> copy = Match::copy(g, handler, start);
+    std::optional<SameCode::Copy> copy = SameCode::copy(g, handler, start);
     if (!copy) return false;
     copies.emplace(start, std::move(*copy));
   }

@@ -1,4 +1,4 @@
-// Match: two places of a graph walked in lock step, to tell whether one repeats the other.
+// SameCode: two places of a graph walked in lock step, to tell whether one repeats the other.
 //
 // A bisimulation of items by value, of blocks by position. (structure's own; verify has another
 // one, on purpose.)
@@ -27,7 +27,7 @@ struct CopyEnd {
   std::vector<ValueId> args;  // for the parameters of the block, if that is where the rest begins
 };
 
-class Match {
+class SameCode {
  public:
   // The body of a handler against a copy of it that starts at `start`. Nothing if it is none. `end`
   // stays empty if the copy never comes to its end.
@@ -52,7 +52,7 @@ class Match {
     Place a, b;
   };
 
-  explicit Match(const Graph& graph) : g_(graph) {}
+  explicit SameCode(const Graph& graph) : g_(graph) {}
 
   bool run();
   bool walk(Place a, Place b);

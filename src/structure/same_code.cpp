@@ -1,4 +1,4 @@
-#include "structure/match.h"
+#include "structure/same_code.h"
 
 #include <algorithm>
 
@@ -14,16 +14,16 @@ ValueId bound_to(const std::vector<std::pair<ValueId, ValueId>>& bindings, Value
 
 }  // namespace
 
-std::optional<Match::Copy> Match::copy(const Graph& graph, HandlerId handler, BlockId start) {
-  Match match(graph);
-  match.entry_ = graph.f.handlers[handler.index()].entry;
-  match.outer_a_ = graph[match.entry_].handler;
-  match.outer_b_ = match.outer_a_;
-  match.todo_.push_back({{{match.entry_, 0}, {}}, {{start, 0}, {}}});
-  if (!match.run() || !match.ends_agree()) return std::nullopt;
+std::optional<SameCode::Copy> SameCode::copy(const Graph& graph, HandlerId handler, BlockId start) {
+  SameCode both(graph);
+  both.entry_ = graph.f.handlers[handler.index()].entry;
+  both.outer_a_ = graph[both.entry_].handler;
+  both.outer_b_ = both.outer_a_;
+  both.todo_.push_back({{{both.entry_, 0}, {}}, {{start, 0}, {}}});
+  if (!both.run() || !both.ends_agree()) return std::nullopt;
   Copy copy;
-  copy.dropped = match.dropped_;
-  if (match.ends_.empty() && !copy.dropped.valid()) {
+  copy.dropped = both.dropped_;
+  if (both.ends_.empty() && !copy.dropped.valid()) {
     // A body that only raises leaves the value where it lies.
     const std::vector<ValueId>& stack = graph[start].entry_stack;
     const ValueId top = stack.empty() ? ValueId() : graph.resolve(stack.back());
@@ -32,25 +32,25 @@ std::optional<Match::Copy> Match::copy(const Graph& graph, HandlerId handler, Bl
       copy.dropped = top;
     }
   }
-  if (!match.ends_.empty()) {
-    copy.end = match.ends_[0];
+  if (!both.ends_.empty()) {
+    copy.end = both.ends_[0];
     // What the body has computed is nothing to the rest.
     for (const ValueId arg : copy.end->args) {
-      if (match.copied_.count(graph.resolve(arg))) return std::nullopt;
+      if (both.copied_.count(graph.resolve(arg))) return std::nullopt;
     }
   }
   return copy;
 }
 
-bool Match::same_rest(const Graph& graph, const CopyEnd& a, const CopyEnd& b) {
-  Match match(graph);
-  match.outer_a_ = graph[a.at.block].handler;
-  match.outer_b_ = graph[b.at.block].handler;
-  match.todo_.push_back({{a.at, a.args}, {b.at, b.args}});
-  return match.run();
+bool SameCode::same_rest(const Graph& graph, const CopyEnd& a, const CopyEnd& b) {
+  SameCode both(graph);
+  both.outer_a_ = graph[a.at.block].handler;
+  both.outer_b_ = graph[b.at.block].handler;
+  both.todo_.push_back({{a.at, a.args}, {b.at, b.args}});
+  return both.run();
 }
 
-bool Match::run() {
+bool SameCode::run() {
   while (!todo_.empty()) {
     Pair pair = std::move(todo_.back());
     todo_.pop_back();
@@ -61,14 +61,14 @@ bool Match::run() {
 
 // Short endings are repeated by the compiler, so a copy may end in several places that mean the
 // same.
-bool Match::ends_agree() const {
+bool SameCode::ends_agree() const {
   for (size_t i = 1; i < ends_.size(); ++i) {
     if (!same_rest(g_, ends_[0], ends_[i])) return false;
   }
   return true;
 }
 
-bool Match::is_marker(const Cursor& c) const {
+bool SameCode::is_marker(const Cursor& c) const {
   const ir::Value& value = g_[g_[c.block].items[c.index]];
   if (drops(value, ir::Dropped::Carried)) return true;
   return value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.b != flow::kEmptyBody;
@@ -76,7 +76,7 @@ bool Match::is_marker(const Cursor& c) const {
 
 // `return f()` with a finally body that goes another way: the value goes where the body does not
 // come to its end.
-bool Match::drops_outer_value(const Place& place) {
+bool SameCode::drops_outer_value(const Place& place) {
   if (!entry_.valid()) return false;
   const Cursor& c = place.at;
   const ir::Value& value = g_[g_[c.block].items[c.index]];
@@ -95,7 +95,7 @@ bool Match::drops_outer_value(const Place& place) {
 }
 
 // Over markers and plain jumps to the next item or exit. False: it goes round in a circle.
-bool Match::advance(Place& place, bool is_copy) {
+bool SameCode::advance(Place& place, bool is_copy) {
   for (size_t steps = 0; steps <= g_.size(); ++steps) {
     Cursor& c = place.at;
     while (!at_end(c) && (is_marker(c) || (is_copy && drops_outer_value(place)))) ++c.index;
@@ -105,7 +105,7 @@ bool Match::advance(Place& place, bool is_copy) {
   return false;
 }
 
-void Match::enter(Place& place, const ir::Edge& edge) const {
+void SameCode::enter(Place& place, const ir::Edge& edge) const {
   // Parameters are used soon; older ones have been.
   constexpr size_t kRemembered = 16;
   std::vector<ValueId> args;
@@ -120,7 +120,7 @@ void Match::enter(Place& place, const ir::Edge& edge) const {
 }
 
 // False: there is no telling any more what the place corresponds to.
-bool Match::meets_again(const Cursor& a, const Cursor& b, bool& seen) {
+bool SameCode::meets_again(const Cursor& a, const Cursor& b, bool& seen) {
   constexpr size_t kMostCopies = 8;
   std::vector<Cursor>& known = pairs_[a];
   seen = std::find(known.begin(), known.end(), b) != known.end();
@@ -128,7 +128,7 @@ bool Match::meets_again(const Cursor& a, const Cursor& b, bool& seen) {
   return known.size() <= kMostCopies;
 }
 
-bool Match::walk(Place a, Place b) {
+bool SameCode::walk(Place a, Place b) {
   for (;;) {
     if (!entry_.valid() && a.at == b.at) {
       return std::equal(a.args.begin(), a.args.end(), b.args.begin(), b.args.end(),
@@ -157,7 +157,7 @@ bool Match::walk(Place a, Place b) {
   }
 }
 
-void Match::meet(BlockId a, BlockId b) {
+void SameCode::meet(BlockId a, BlockId b) {
   const auto &x = g_[a].params, &y = g_[b].params;
   copied_.insert(y.begin(), y.end());
   if (x.size() != y.size()) return;
@@ -165,7 +165,7 @@ void Match::meet(BlockId a, BlockId b) {
 }
 
 // A statement of the body that protects something protects the same in the copy.
-bool Match::same_handlers(BlockId a, BlockId b) {
+bool SameCode::same_handlers(BlockId a, BlockId b) {
   const HandlerId x = g_[a].handler, y = g_[b].handler;
   const bool nested = x != outer_a_ && g_.within(x, outer_a_);
   const bool nested_too = y != outer_b_ && g_.within(y, outer_b_);
@@ -181,7 +181,7 @@ bool Match::same_handlers(BlockId a, BlockId b) {
   return true;
 }
 
-bool Match::reraises(BlockId block) const {
+bool SameCode::reraises(BlockId block) const {
   if (g_[block].exit != ExitKind::Reraise) return false;
   const auto& own = g_[entry_].entry_stack;
   const auto& operands = g_[block].operands;
@@ -192,7 +192,7 @@ bool Match::reraises(BlockId block) const {
 }
 
 // The markers and jumps behind a copy belong to what comes next.
-bool Match::finish(Place b) {
+bool SameCode::finish(Place b) {
   while (at_end(b.at) && g_[b.at.block].exit == ExitKind::Goto) {
     const ir::Edge& edge = g_[b.at.block].next[0];
     if (!edge.args.empty() || edge.to == b.at.block) break;
@@ -211,7 +211,7 @@ bool Match::finish(Place b) {
   return ends_.size() <= 16;
 }
 
-bool Match::exits(const Place& a, const Place& b) {
+bool SameCode::exits(const Place& a, const Place& b) {
   const ir::Block &x = g_[a.at.block], &y = g_[b.at.block];
   if (x.exit != y.exit || x.operands.size() != y.operands.size()) return false;
   if (x.exit == ExitKind::Reraise && entry_.valid()) return true;
@@ -234,7 +234,7 @@ bool Match::exits(const Place& a, const Place& b) {
   return true;
 }
 
-bool Match::same_item(ValueId x, ValueId y) const {
+bool SameCode::same_item(ValueId x, ValueId y) const {
   const ir::Value &a = g_[x], &b = g_[y];
   if (a.kind != b.kind || a.op != b.op || a.a != b.a) return false;
   // Whether a local may be unbound depends on the way that led here.
@@ -243,13 +243,13 @@ bool Match::same_item(ValueId x, ValueId y) const {
   return same_operands(x, y);
 }
 
-bool Match::same_operands(ValueId x, ValueId y) const {
+bool SameCode::same_operands(ValueId x, ValueId y) const {
   const auto p = g_.f.operands(x), q = g_.f.operands(y);
   return std::equal(p.begin(), p.end(), q.begin(), q.end(),
                     [&](ValueId i, ValueId j) { return same_value(i, j); });
 }
 
-bool Match::same_value(ValueId x, ValueId y) const {
+bool SameCode::same_value(ValueId x, ValueId y) const {
   x = g_.resolve(x);
   y = g_.resolve(y);
   const ValueId p = bound_to(bound_a_, x), q = bound_to(bound_b_, y);
@@ -257,7 +257,7 @@ bool Match::same_value(ValueId x, ValueId y) const {
          (q != y && (same_source(x, q) || same_source(p, q)));
 }
 
-bool Match::same_source(ValueId x, ValueId y) const {
+bool SameCode::same_source(ValueId x, ValueId y) const {
   const auto known = values_.find(x);
   if (known != values_.end()) {
     return std::find(known->second.begin(), known->second.end(), y) != known->second.end();
