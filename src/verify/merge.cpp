@@ -69,8 +69,14 @@ bool is_structured(Kind kind) {
   return kind == Kind::Not || kind == Kind::Is || kind == Kind::Method;
 }
 
-// Gives up one pair of containers that do not fit each other; false if there is none.
-bool give_up_one(Values& values, State& known, State& next, bool& known_changed) {
+bool is_dictionary(const Container* container) {
+  return container != nullptr && container->shape == Container::kDict;
+}
+
+// Gives up one pair of containers that do not fit each other; false if there is none. Dictionaries
+// become one with what holds the same on the other side first, so that both sides go on with one.
+bool give_up_one(Values& values, State& known, State& next, CodePairs& pairs,
+                 bool& known_changed) {
   std::unordered_map<uint32_t, Value> partner_of_known;
   std::unordered_map<uint32_t, Value> partner_of_next;
   std::vector<Pair> todo = slots_of(known, next);
@@ -108,9 +114,17 @@ bool give_up_one(Values& values, State& known, State& next, bool& known_changed)
       }
     }
     if (fits) continue;
-    known_changed = known_changed || x != nullptr;
-    if (x != nullptr) give_up(values, known, o);
-    if (y != nullptr) give_up(values, next, n);
+    const bool in_known = x != nullptr;
+    const bool in_next = y != nullptr;
+    if (is_dictionary(x) || is_dictionary(y)) {
+      const bool known_settled = settle_heap(values, known, pairs, Settle::kAll);
+      const bool next_settled = settle_heap(values, next, pairs, Settle::kAll);
+      known_changed = known_changed || known_settled;
+      if (known_settled || next_settled) return true;
+    }
+    known_changed = known_changed || in_known;
+    if (in_known) give_up(values, known, o);
+    if (in_next) give_up(values, next, n);
     return true;
   }
   return false;
@@ -238,9 +252,9 @@ class Weakening {
 
 }  // namespace
 
-bool merge(Values& values, State& known, State next) {
+bool merge(Values& values, State& known, State next, CodePairs& pairs) {
   bool changed = false;
-  while (give_up_one(values, known, next, changed)) {
+  while (give_up_one(values, known, next, pairs, changed)) {
   }
   for (size_t side = 0; side < 2; ++side) {
     if (!known.half[side].tested.valid() || next.half[side].tested.valid()) continue;

@@ -231,21 +231,27 @@ void collect(const Values& values, State& state) {
                 [&](const Container& container) { return !used.contains(container.self.value); });
 }
 
-void settle_heap(Values& values, State& state, CodePairs& pairs) {
-  if (state.heap.empty()) return;
+bool settle_heap(Values& values, State& state, CodePairs& pairs, Settle what) {
+  if (state.heap.empty()) return false;
   collect(values, state);
   std::vector<Value> of[2];
-  for (const Container& container : state.heap) of[index(container.side)].push_back(container.self);
+  for (const Container& container : state.heap) {
+    if (container.shape == Container::kDict && what == Settle::kButDictionaries) continue;
+    of[index(container.side)].push_back(container.self);
+  }
   size_t budget = 10000;
+  bool found = false;
   for (Value a : of[0]) {
     for (Value b : of[1]) {
       // Both may have gone with a container that held them.
       if (state.container(a) == nullptr || state.container(b) == nullptr) continue;
       if (!can_unify(values, state, a, b, budget)) continue;
       unify(values, state, a, b, pairs);
+      found = true;
       break;
     }
   }
+  return found;
 }
 
 }  // namespace pellucid::verify

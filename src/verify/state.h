@@ -79,11 +79,14 @@ bool unify(Values& values, State& state, Value x, Value y, CodePairs& pairs);
 // Drops the containers that nothing refers to.
 void collect(const Values& values, State& state);
 
-// Makes one of the containers of A and B that hold the same, in order of allocation.
-void settle_heap(Values& values, State& state, CodePairs& pairs);
+// Makes one of the containers of A and B that hold the same, in order of allocation. Dictionaries
+// may stay two, of which it is known what they hold: a call may copy one and not the other. False if
+// there were none.
+enum class Settle : uint8_t { kButDictionaries, kAll };
+bool settle_heap(Values& values, State& state, CodePairs& pairs, Settle what);
 
 // Weakens `known` until it covers `next` too; false if it did already. Their stacks are equally
-// deep.
-bool merge(Values& values, State& known, State next);
+// deep. Where a dictionary is not known on both ways, all that hold the same become one.
+bool merge(Values& values, State& known, State next, CodePairs& pairs);
 
 }  // namespace pellucid::verify

@@ -208,7 +208,7 @@ void Walk::go_on(Path path, const Effect& a, const Effect& b) {
 
 void Walk::arrive(Path path) {
   State& state = path.state;
-  settle_heap(values_, state, pairs_);
+  settle_heap(values_, state, pairs_, Settle::kButDictionaries);
   if (!settle_locals(path, false)) return;
   Key key;
   key.a = path.a;
@@ -230,7 +230,7 @@ void Walk::arrive(Path path) {
   if (is_new) {
     ++variants;
     nodes_.push_back({std::move(key), std::move(state), false});
-  } else if (!merge(values_, nodes_[to].state, std::move(state))) {
+  } else if (!merge(values_, nodes_[to].state, std::move(state), pairs_)) {
     return;
   }
   Node& node = nodes_[to];

@@ -78,6 +78,14 @@ SAME = {
         "tmp_1 = graph(a)\ntmp_2 = h\ntmp_3 = tmp_1[0]\ndel tmp_1\nreturn tmp_2(tmp_3)",
         "value = graph(a)[0]\nreturn h(value)",
     ),
+    "a dictionary may be copied behind a loop": (
+        "tmp_1 = {'k': a}\nfor tmp_2 in b:\n    h(tmp_2)\nreturn g(*(), **tmp_1)",
+        "value = {'k': a}\nfor one in b:\n    h(one)\nreturn g(*(), k=value['k'])",
+    ),
+    "a dictionary that a loop gives away is one on both sides": (
+        "tmp_1 = {'k': a}\nfor tmp_2 in b:\n    h(tmp_1)\nreturn tmp_1",
+        "value = {'k': a}\nfor one in b:\n    h(value)\nreturn value",
+    ),
 }
 # Without facts, how long values live is not looked at.
 ONLY_LIFETIMES = (
@@ -86,6 +94,21 @@ ONLY_LIFETIMES = (
     "an empty list may be made earlier",
 )
 OTHER = {
+    "a dictionary that a loop gives away may change": (
+        "tmp_1 = {'k': a}\nfor tmp_2 in b:\n    h(tmp_1)\nreturn g(*(), **tmp_1)",
+        "value = {'k': a}\nfor one in b:\n    h(value)\nreturn g(*(), k=a)",
+        "",
+    ),
+    "a dictionary that a loop changes holds something else": (
+        "tmp_1 = {'k': a}\nfor tmp_2 in b:\n    tmp_1['k'] = tmp_2\nreturn g(*(), **tmp_1)",
+        "value = {'k': a}\nfor one in b:\n    value['k'] = one\nreturn g(*(), k=a)",
+        "",
+    ),
+    "a dictionary that is used twice is no copy": (
+        "tmp_1 = {'k': a}\nfor tmp_2 in b:\n    h(tmp_2)\ng(tmp_1)\nreturn k(tmp_1)",
+        "value = {'k': a}\nfor one in b:\n    h(one)\ng({**value})\nreturn k(value)",
+        "",
+    ),
     "a temporary of ours must not keep a value longer": (
         "tmp_1 = g(a)\nh(tmp_1)\ndel tmp_1\nreturn k()",
         "value = g(a)\nh(value)\nreturn k()",
