@@ -82,14 +82,18 @@ def _text(known: _Settings) -> Iterator[Inputs]:
     def text() -> Dict[str, Any]:
         mask = torch.ones(2, _TOKENS, dtype=torch.long)
         made = {"input_ids": known.ids(), "attention_mask": mask}
-        return known.only({**made, "decoder_input_ids": known.ids()})
+        others = ("decoder_input_ids", "qformer_input_ids")
+        return known.only({**made, **{name: known.ids() for name in others}})
 
     yield text
     yield lambda: {"input_ids": known.ids()}
     # A classifier without a padding token takes one text at a time.
     yield lambda: {key: value[:1] for key, value in text().items()}
-    if "pixel_values" in known.taken:
-        yield lambda: {**text(), **next(iter(_pixels(known)))()}
+    if "bbox" in known.taken:  # where on a page each token stands
+        yield lambda: {**text(), "bbox": torch.rand(2, _TOKENS, 4)}
+    for pixels in (_images, _videos):
+        for shown in pixels(known):
+            yield lambda shown=shown: {**text(), **shown()}
     for books in known.all("num_codebooks num_channels n_codebooks"):
         # Sound as tokens of several books; of a decoder's alone where the encoder reads text.
         for shape in ((1, _TOKENS, books), (1, books, _TOKENS)):
@@ -97,6 +101,27 @@ def _text(known: _Settings) -> Iterator[Inputs]:
                 {"input_ids": known.ids(1, _TOKENS), "decoder_input_ids": known.ids(*shape)}
             )
             yield lambda shape=shape: {"input_ids": known.ids(*shape)}
+        yield lambda books=books: {"input_ids": known.ids(1, _TOKENS, 1 + books)}  # and of text
+
+
+def _illustrated(known: _Settings) -> Iterator[Inputs]:
+    """Text with as many tokens for pictures in front as the pictures are worth."""
+    tokens = known.all("image_token_id image_token_index video_token_id video_token_index")
+    frames = known.get("num_frames", 2)
+    for count in known.all("num_query_tokens mm_tokens_per_image"):
+        for token in tokens:
+            for pixels, times in ((_pixels, 1), (_videos, frames)):
+
+                def made(token=token, wide=count * times, pixels=pixels) -> Dict[str, Any]:
+                    shown = next(iter(pixels(known)))()
+                    batch = len(next(iter(shown.values())))
+                    front = torch.full((batch, wide), token)
+                    ids = torch.cat([front, known.ids(batch, _TOKENS)], 1)
+                    others = {"qformer_input_ids": known.ids(batch, _TOKENS)}
+                    mask = {"attention_mask": torch.ones_like(ids)}
+                    return {**shown, "input_ids": ids, **known.only({**others, **mask})}
+
+                yield made
 
 
 def _pixels(known: _Settings) -> Iterator[Inputs]:
@@ -104,20 +129,29 @@ def _pixels(known: _Settings) -> Iterator[Inputs]:
     if grid:
         for patches in _patches(known):
             yield lambda patches=patches: {"pixel_values": patches()["hidden_states"], grid: _GRID}
-    channels = known.get("num_channels", known.get("in_channels", 3))
-    sizes = [known.pair("image_size", 64), (64, 64), (224, 224)]
-    for height, width in dict.fromkeys(sizes):
-        yield lambda size=(height, width): {"pixel_values": torch.randn(2, channels, *size)}
+        # Patches as they are, those that will be merged in one.
+        side = known.get("patch_size", 14) * known.get("spatial_merge_size", 1)
+        yield lambda: {"pixel_values": torch.randn(16, side, side, 3), grid: _GRID}
+    yield from _images(known)
     if "input_ids" in known.taken:
         yield lambda: {**next(iter(_text(known)))(), **next(iter(_pixels(known)))()}
 
 
+def _images(known: _Settings) -> Iterator[Inputs]:
+    channels = known.get("num_channels", known.get("in_channels", 3))
+    sizes = [known.pair("image_size", 64), (64, 64), (224, 224), (256, 256)]
+    for height, width in dict.fromkeys(sizes if "pixel_values" in known.taken else []):
+        yield lambda size=(height, width): {"pixel_values": torch.randn(2, channels, *size)}
+
+
 def _videos(known: _Settings) -> Iterator[Inputs]:
-    channels, size = known.get("num_channels", 3), known.pair("image_size", 64)
-    frames = known.get("num_frames", known.get("frames_per_clip", 4))
+    channels = known.get("num_channels", 3)
+    frames = known.get("num_frames", known.get("frames_per_clip", 2))
     for name in ("pixel_values_videos", "pixel_values"):
-        if name in known.taken:
-            yield lambda name=name: {name: torch.randn(1, frames, channels, *size)}
+        for size in dict.fromkeys([known.pair("image_size", 64), (336, 336)]):
+            if name in known.taken:
+                shape = (1, frames, channels, *size)
+                yield lambda name=name, shape=shape: {name: torch.randn(*shape)}
 
 
 def _spectrogram(known: _Settings) -> Iterator[Inputs]:
@@ -126,7 +160,8 @@ def _spectrogram(known: _Settings) -> Iterator[Inputs]:
         return known.only({"input_features": features, "decoder_input_ids": tokens})
 
     bands = [*known.all(_MEL), 80]
-    for mel in dict.fromkeys(bands + [2 * mel for mel in bands]):  # two frames may stand in one
+    # Two or four frames may stand in one.
+    for mel in dict.fromkeys(times * mel for times in (1, 2, 4) for mel in bands):
         for shape in ((1, mel, 200), (1, 60, mel), (1, mel, 3000)):
             yield lambda shape=shape: made(torch.randn(*shape))
 
@@ -134,6 +169,15 @@ def _spectrogram(known: _Settings) -> Iterator[Inputs]:
 def _waves(known: _Settings) -> Iterator[Inputs]:
     yield lambda: {"input_values": torch.randn(1, 4000)}
     yield lambda: {"input_values": torch.randn(1, 1, 4000)}
+    if "decoder_input_ids" in known.taken:
+
+        def heard() -> Dict[str, Any]:
+            values = torch.randn(1, 4000)
+            mask = torch.ones(1, 4000, dtype=torch.long)
+            tokens = known.ids(1, _TOKENS)
+            return {"input_values": values, "attention_mask": mask, "decoder_input_ids": tokens}
+
+        yield heard
     for mel in [*known.all(_MEL), 80]:
 
         def made(mel: int = mel) -> Dict[str, Any]:
@@ -209,7 +253,7 @@ def _rows(known: _Settings) -> Iterator[Inputs]:
 
 _WAYS: Dict[str, List[Callable[[_Settings], Iterator[Inputs]]]] = {
     "input_ids": [_text],
-    "pixel_values": [_pixels, _videos],
+    "pixel_values": [_pixels, _videos, _illustrated],
     "pixel_values_videos": [_videos],
     "input_features": [_spectrogram],
     "input_values": [_waves],

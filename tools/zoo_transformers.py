@@ -1,13 +1,15 @@
 """Architectures of transformers, made small by rules that hold for all of their configurations.
 
 The rules go by what a setting is called and what it is by default; a second way to make a model
-small keeps the proportions of all widths, a third keeps the widths, a fourth keeps everything.
+small keeps the proportions of all widths, a third keeps the widths, a fourth keeps everything. The
+last fills in what the defaults leave open (zoo_filled.py).
 """
 
-from typing import Any, Dict, Iterator, List
+from typing import Any, Dict, Iterator, List, Set, Tuple
 
 import torch
 from zoo_built import Built, Missing
+from zoo_filled import filled, lacked
 from zoo_inputs import inputs_of
 
 # Attributes of a configuration that say how large a model is, by the size wanted.
@@ -16,8 +18,10 @@ _DEPTHS = """num_hidden_layers n_layer n_layers num_layers encoder_layers decode
 _SIZES = {
     64: """hidden_size d_model n_embd dim embed_dim embedding_size projection_dim emb_dim
         word_embed_proj_dim hidden_dim decoder_hidden_size intermediate_size d_ff ffn_dim
+        hidden_size_global fpn_hidden_size
         encoder_ffn_dim decoder_ffn_dim n_inner dim_feedforward moe_intermediate_size
-        shared_expert_intermediate_size image_size d_latents num_latents q_lora_rank""",
+        shared_expert_intermediate_size image_size d_latents num_latents q_lora_rank
+        adapter_in_dim adapter_input_size adapter_out_dim""",
     2: f"""{_DEPTHS} num_key_value_heads num_self_attends_per_block num_experts_per_tok n_group
         moe_k top_k_experts""",
     4: """num_attention_heads n_head n_heads num_heads encoder_attention_heads num_experts
@@ -34,10 +38,12 @@ SIZES = {name: size for size, listed in _SIZES.items() for name in listed.split(
 _WIDTHS = ("dim", "hidden", "size", "width", "embd", "d_model", "channel", "rank", "section", "ff")
 _NO_WIDTHS = ("vocab", "patch", "image", "kernel", "window", "chunk", "group", "num_channels")
 _SCALE = 8
-_WAYS = ("small", "scaled", "shallow", "default")
+_WAYS = ("small", "scaled", "shallow", "default", "filled")
 # What some configurations leave open and their models do not.
 _WITHOUT_DEFAULT = {"prediction_length": 4, "num_experts_per_tok": 2}
+_HEAD = ("qk_nope_head_dim", "qk_rope_head_dim")
 _LARGEST = 200_000_000  # parameters
+_FEW = 6  # layers
 
 # What an architecture works on whose configuration names none of its own.
 _BACKBONE = {
@@ -72,9 +78,7 @@ def transformer(cls: Any) -> Iterator[Built]:
     errors: List[str] = []
     for way in _WAYS:
         try:
-            config = cls.config_class(**small(cls.config_class().to_dict(), way))
-            with torch.device("meta"):
-                count = sum(p.numel() for p in cls(config).parameters())
+            config, count = _configured(cls, way, set())
             if count > _LARGEST:
                 raise Missing(f"{count // 10**6} million parameters")
             module = cls(config)
@@ -84,6 +88,24 @@ def transformer(cls: Any) -> Iterator[Built]:
         for inputs in inputs_of(module, config):
             yield Built(f"{cls.__name__}, {count / 1e6:.1f}M, {way}", module, inputs)
     raise Missing(" | ".join(dict.fromkeys(errors)) or "no inputs fit")
+
+
+def _configured(cls: Any, way: str, lacking: Set[str]) -> Tuple[Any, int]:
+    """A configuration, and how many parameters its model has."""
+    values = cls.config_class().to_dict()
+    if way == "filled":
+        made = filled(small(values, "small"), values, lacking)
+    else:
+        made = small(values, way)
+    try:
+        config = cls.config_class(**made)
+        with torch.device("meta"):
+            return config, sum(p.numel() for p in cls(config).parameters())
+    except AttributeError as error:
+        more = lacked(error) - lacking
+        if way != "filled" or not more:
+            raise
+    return _configured(cls, way, lacking | more)
 
 
 def small(values: Dict[str, Any], way: str) -> Dict[str, Any]:
@@ -98,9 +120,12 @@ def small(values: Dict[str, Any], way: str) -> Dict[str, Any]:
     layers = _layers(values)
     for number, (key, value) in enumerate(values.items()):
         if isinstance(value, dict) and key.endswith("_config"):
-            made[key] = {**small(value, way), **_kind(value)}
+            part = small(value, way)
+            made[key] = {**part, **_kind({**value, **part})}
         elif key == "backbone_config" and value is None and not values.get("backbone"):
             made[key] = _BACKBONE
+        elif key == "backbone_channel_list" and "architecture" in values["backbone_config"]:
+            made[key] = _channels(made["backbone_config"])
         elif isinstance(value, int) and not isinstance(value, bool):
             made[key] = _number(key, value, values, way, layers, number)
         elif isinstance(value, list):
@@ -128,10 +153,40 @@ def _kind(value: Dict[str, Any]) -> Dict[str, Any]:
     """What says which configuration this is, of those that may stand here."""
     kind = {"model_type": value["model_type"]} if "model_type" in value else {}
     if value.get("out_features"):  # which a part has of the whole, and not by default
-        kind["out_features"] = value["out_features"]
+        kind["out_features"] = _stages(value)
     if value.get("backbone"):  # a network of timm's: smaller ones have the same stages
         kind.update(backbone="resnet18", out_indices=value.get("out_indices"))
+    if value.get("model_type") == "timm_wrapper":
+        kind.update(_timm_kind(value))
     return kind
+
+
+def _stages(value: Dict[str, Any]) -> List[str]:
+    """Those of which the outputs are taken: the last ones, where a model has become less deep."""
+    wanted: List[str] = value["out_features"]
+    depth = value.get("num_hidden_layers")
+    if depth is None or all(int("0" + "".join(filter(str.isdigit, w))) <= depth for w in wanted):
+        return wanted
+    return [f"stage{n}" for n in range(max(1, depth + 1 - len(wanted)), depth + 1)]
+
+
+def _channels(backbone: Dict[str, Any]) -> List[int]:
+    """The widths of what a network of timm's gives, the last first."""
+    import timm
+
+    network = timm.create_model(backbone["architecture"], **backbone["model_args"])
+    return list(reversed(network.feature_info.channels()))
+
+
+def _timm_kind(value: Dict[str, Any]) -> Dict[str, Any]:
+    """A smaller network of timm's of the same kind."""
+    kind = {"num_classes": value.get("num_classes", 2), "architecture": value["architecture"]}
+    arguments = value.get("model_args") or {}
+    if arguments.get("features_only"):
+        return {**kind, "architecture": "convnext_atto", "model_args": arguments}
+    if "vit" in kind["architecture"]:
+        arguments = {**arguments, "depth": 2}
+    return {**kind, "model_args": arguments}
 
 
 def _number(
@@ -147,9 +202,13 @@ def _number(
         return len(layers) if layers and key == "num_hidden_layers" else min(value, 2)
     if way == "scaled" and _is_width(key) and value % _SCALE == 0 and value >= 64:
         return value // _SCALE
+    if key == "patch_size" and value > 200:  # a picture, cut out of a larger one
+        key = "image_size"
+    if key == "head_dim" and value > values.get("qk_rope_head_dim", value):
+        return sum(_number(part, values[part], values, way, layers, number) for part in _HEAD)
     if key == "num_key_value_heads" and value == values.get("num_attention_heads"):
         key = "num_attention_heads"  # what is the same stays the same
-    if key.endswith("vocab_size"):
+    if key.endswith(("vocab_size", "_vocab")):
         return min(value, SIZES["vocab_size"])
     wanted = way == "small" or (way == "scaled" and "expert" in key)
     return min(value, SIZES.get(key, value)) if wanted else value
@@ -176,11 +235,12 @@ def _layers(values: Dict[str, Any]) -> List[int]:
     """Which layers are kept where lists tell of each layer: one of each kind, and two at least."""
     depth = values.get("num_hidden_layers")
     told = [v for v in values.values() if isinstance(v, list) and len(v) == depth and depth]
-    told = [v for v in told if isinstance(v[0], str)]
-    if not told:
-        return []
+    named = [v for v in told if isinstance(v[0], str)]
+    if not named:  # numbers, which may have been chosen for their places
+        return list(range(depth)) if len(told) > 1 and depth <= _FEW else []
+    told = named
     seen = {kinds: number for number, kinds in reversed(list(enumerate(zip(*told))))}
-    return sorted({*seen.values(), 0, len(told[0]) - 1})[:6]
+    return sorted({*seen.values(), 0, len(told[0]) - 1})[:_FEW]
 
 
 def _list(key: str, value: List[Any], values: Dict[str, Any], way: str, layers: List[int]) -> Any:
@@ -190,6 +250,10 @@ def _list(key: str, value: List[Any], values: Dict[str, Any], way: str, layers: 
         return value[:2]
     if key in ("depths", "num_blocks"):
         return [1] * len(value)
+    if key == "backbone_feature_sizes" and way == "small":  # of an image of 1024 pixels
+        return [[side * SIZES["image_size"] // 1024 for side in sides] for sides in value]
+    if key.endswith("hook_ids") and way != "default":  # layers, of which two are kept
+        return [number % 2 for number in reversed(range(len(value)))]
     if key == "attention_window":
         return [8, 8]
     if key == "axial_pos_shape" and value:  # Reformer's positions: their product is a length

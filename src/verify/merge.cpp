@@ -75,8 +75,7 @@ bool is_dictionary(const Container* container) {
 
 // Gives up one pair of containers that do not fit each other; false if there is none. Dictionaries
 // become one with what holds the same on the other side first, so that both sides go on with one.
-bool give_up_one(Values& values, State& known, State& next, CodePairs& pairs,
-                 bool& known_changed) {
+bool give_up_one(Values& values, State& known, State& next, CodePairs& pairs, bool& known_changed) {
   std::unordered_map<uint32_t, Value> partner_of_known;
   std::unordered_map<uint32_t, Value> partner_of_next;
   std::vector<Pair> todo = slots_of(known, next);
