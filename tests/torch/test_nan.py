@@ -2,6 +2,7 @@
 
 import linecache
 import re
+import tempfile
 
 import pytest
 from pellucid.torch import find_nan, prepare_debug
@@ -45,10 +46,74 @@ def test_nothing_compiled_is_not_called_clean(torch, dynamo):
     assert "nothing was compiled" in str(find_nan(lambda: 1))
 
 
+def test_what_torch_leaves_as_it_is_is_named(torch, dynamo):
+    def caught(x):
+        try:
+            return x.log().item()
+        except ValueError:
+            return 0
+
+    report = find_nan(caught, torch.ones(1))
+    assert [event.place.function for event in report.left] == ["caught"]
+    told = str(report)
+    assert "nothing was compiled" in told
+    assert re.search(r"left as it is: caught \(.*test_nan.py:\d+\): .*Tensor.item", told)
+
+
 def test_input_that_holds_nan_is_blamed_itself(torch, dynamo):
     report = find_nan(lambda x: x.sin() + 1, torch.tensor([1.0, float("nan")]))
     assert report.first.stage == "input"
-    assert "came into a compiled graph from outside" in str(report)
+    assert "NaN came into a compiled graph from outside, in x, compile [0/0]" in str(report)
+
+
+WEIGHTS = {
+    "self.layers.1.weight": "y = self.layers(x)",
+    "self.layers.1.bias": "y = self.layers(x)",
+    "self.scale": "y = y * self.scale",
+    "self.mean": 'return y - self.mean + more["bias"]',
+    "more['bias']": 'return y - self.mean + more["bias"]',
+}
+
+
+@pytest.mark.parametrize("name", WEIGHTS)
+def test_a_value_that_came_from_outside_has_the_programs_name_and_line(
+    name, program, torch, dynamo, tmp_path
+):
+    more = {"bias": torch.ones(2)}
+    model = program("weights").Scaled()
+    path = name.replace("self.", "", 1).split(".")
+    owner = model.get_submodule(".".join(path[:-1]))
+    value = more["bias"] if name == "more['bias']" else getattr(owner, path[-1])
+    with torch.no_grad():
+        value.view(-1)[1] = float("nan")
+    with prepare_debug(tmp_path):
+        report = find_nan(model, torch.ones(1, 3), more)
+    first = report.first
+    assert (first.stage, first.operation, first.code) == ("input", name, WEIGHTS[name])
+    assert linecache.getline(first.place.file, first.place.line).strip() == WEIGHTS[name]
+    assert f"from outside, in {name}, compile" in str(report)
+    assert "your line" in str(report) and WEIGHTS[name] in str(report)
+    taken = (tmp_path / first.file).read_text().split("\n")[first.line - 1]
+    assert taken.strip().startswith(first.node)
+    index = (tmp_path / "index.md").read_text()
+    assert f"`{name}` came in with NaN at" in index
+
+
+def left_behind(folder):
+    return sorted(path.name for path in folder.iterdir() if path.name.startswith("pellucid"))
+
+
+def test_a_report_that_names_no_file_leaves_no_folder(torch, dynamo, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    clean = find_nan(lambda x: x * 2, torch.ones(3))
+    assert not clean and clean.directory is None
+    find_nan(lambda: 1)
+    with pytest.raises(LookupError):
+        find_nan(torch.compiler.disable(lambda x: {}[0]), torch.ones(3))
+    assert left_behind(tmp_path) == []
+    report = find_nan(lambda x: x.log(), -torch.ones(3))
+    assert (report.directory / report.first.file).exists()
+    assert left_behind(tmp_path) == [report.directory.name]
 
 
 def test_masked_infinity_is_told_apart(torch, dynamo):
@@ -90,7 +155,13 @@ def test_findings_are_in_the_record_of_an_open_capture(torch, dynamo, tmp_path):
 
 
 def test_what_comes_from_a_backward_pass_that_is_not_compiled_is_told_apart(torch, dynamo):
-    first = torch.compile(lambda x: x.log().where(x > 5, x * 2))
+    def masked(x):
+        return torch.where(x > 5, x.log(), x * 2)
+
+    def masked_by_method(x):  # older torch leaves a frame alone that gets `torch` from a fixture
+        return x.log().where(x > 5, x * 2)
+
+    first = torch.compile(masked if torch_version() >= (2, 13) else masked_by_method)
     second = torch.compile(lambda x: x * 3)
 
     @torch.compiler.disable
@@ -98,8 +169,8 @@ def test_what_comes_from_a_backward_pass_that_is_not_compiled_is_told_apart(torc
         return x.sqrt()
 
     def step(x):
-        masked = first(x)  # its log makes an infinity, which reaches nothing
-        root(second(masked)).sum().backward()  # the square root makes one that does
+        kept = first(x)  # its log makes an infinity, which reaches nothing
+        root(second(kept)).sum().backward()  # the square root makes one that does
         return x.grad
 
     report = find_nan(step, torch.zeros(3, requires_grad=True))

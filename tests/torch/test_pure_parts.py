@@ -283,3 +283,15 @@ def test_user_lines_are_told_where_code_resumes_and_where_a_graph_runs():
 def test_each_capability_has_a_name_of_its_own():
     names = [row.name for row in compat.TABLE]
     assert sorted(names) == sorted(set(names))
+
+
+def test_asking_whether_torch_has_something_does_not_count_it_as_missed(monkeypatch):
+    absent = compat.Capability("absent", ("no_such_module:x",), "nothing")
+    present = compat.Capability("present", ("no_such_module:x", "math:pi"), "nothing")
+    monkeypatch.setattr(compat, "_BY_NAME", {row.name: row for row in (absent, present)})
+    told = []
+    probe = compat.Probe(told.append)
+    assert (probe.has("absent"), probe.has("present")) == (False, True)
+    assert told == [] and probe.missing == ()
+    assert probe.get("absent") is None
+    assert told == [absent] and probe.missing == (absent,)

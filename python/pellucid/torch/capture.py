@@ -202,7 +202,7 @@ def finish(session: Session) -> None:
         refresh_caches(session)
         add_compiled_before(session)
     for row in (*hooks.missing(), *guard_state.missing()):
-        if row.is_of_captures:
+        if row.of_captures:
             session.problem("this torch", f"no {row.name}: {row.lost}")
     _add_what_is_not_traced(session)
     write_summary(session)

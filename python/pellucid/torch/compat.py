@@ -23,10 +23,8 @@ class Capability:
     lost: str
     """What a user goes without when no path exists."""
 
-    @property
-    def is_of_captures(self) -> bool:
-        """Whether a capture goes without it, rather than a function of its own."""
-        return not self.lost.startswith("find_nan ")
+    of_captures: bool = True
+    """Whether a capture goes without it, rather than a function of its own."""
 
 
 TABLE: tuple[Capability, ...] = (
@@ -39,6 +37,11 @@ TABLE: tuple[Capability, ...] = (
         "trace_log",
         ("torch._logging._internal:trace_log",),
         "graphs, graph breaks and recompile reasons are not captured",
+    ),
+    Capability(
+        "traced_recompiles",
+        ("torch._dynamo.guards:get_and_maybe_log_recompilation_reasons",),
+        "why a frame was compiled again is not captured",
     ),
     Capability(
         "trace_structured",
@@ -59,6 +62,7 @@ TABLE: tuple[Capability, ...] = (
         "storage_reference",
         ("torch.multiprocessing.reductions:StorageWeakRef",),
         "find_nan may take a value for one whose memory it has got",
+        of_captures=False,
     ),
     Capability(
         "cache_entries",
@@ -109,6 +113,7 @@ TABLE: tuple[Capability, ...] = (
         "aot_backend",
         ("torch._dynamo.backends.common:aot_autograd",),
         "find_nan cannot run graphs operation by operation",
+        of_captures=False,
     ),
     Capability(
         "aot_eager_compiler",
@@ -125,11 +130,13 @@ TABLE: tuple[Capability, ...] = (
         "set_stance",
         ("torch.compiler:set_stance",),
         "find_nan sees compiled functions only when it is given them themselves",
+        of_captures=False,
     ),
     Capability(
         "dynamo_patch",
         ("torch._dynamo.config:patch",),
         "find_nan is held to the limit of recompiles",
+        of_captures=False,
     ),
     Capability(
         "without_modes",
@@ -153,6 +160,7 @@ TABLE: tuple[Capability, ...] = (
         "bytecode_log",
         ("torch._dynamo.convert_frame:bytecode_log",),
         "pellucid.install() shows nothing",
+        of_captures=False,
     ),
     Capability(
         "interned_strings",
@@ -243,6 +251,10 @@ def resolve(path: str) -> Any | None:
     return found
 
 
+def _find(row: Capability) -> Any | None:
+    return next((found for found in map(resolve, row.paths) if found is not None), None)
+
+
 class Probe:
     """Look capabilities up once, and remember which are missing."""
 
@@ -255,13 +267,16 @@ class Probe:
         """Return what the capability names in this torch, or None."""
         if name not in self._found:
             row = _BY_NAME[name]
-            found = next((f for f in map(resolve, row.paths) if f is not None), None)
-            self._found[name] = found
+            found = self._found[name] = _find(row)
             if found is None:
                 self._missing.append(row)
                 if self._on_missing is not None:
                     self._on_missing(row)
         return self._found[name]
+
+    def has(self, name: str) -> bool:
+        """Say whether this torch has it; what lacks it is told of by the caller, not here."""
+        return (self._found.get(name) or _find(_BY_NAME[name])) is not None
 
     @property
     def missing(self) -> tuple[Capability, ...]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .graph_needs import Needs
-from .names import frame_part, slug
+from .names import frame_part, scrub, slug
 
 _TRACEBACK_OF_TORCH = re.compile(
     r"^(?:NoneType: None|Traceback \(most recent call last\):)$", re.MULTILINE
@@ -193,6 +193,14 @@ class Skipped:
     kind: str
     """torch's name for what happened (``Unsupported``); empty when it has none."""
     reason: str
+
+    @property
+    def brief(self) -> str:
+        """The reason in one line.
+
+        What torch explains at length stands whole where the graph breaks are told.
+        """
+        return scrub(" ".join(self.reason.partition("Explanation:")[0].split()))
 
 
 @dataclass(frozen=True)

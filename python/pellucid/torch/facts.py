@@ -74,6 +74,18 @@ def _skipped(session: Session, key: CompileKey, values: Mapping[str, Any]) -> No
     session.record(Skipped(key, place, str(values.get("fail_type") or ""), text))
 
 
+def left_alone(session: Session) -> list[Skipped]:
+    """The frames that torch looked at and for which no code came out."""
+    done = {frame.key for frame in session.of(Frame)}
+    told = {event.key: event for event in session.of(Skipped)}
+    silent = [
+        Skipped(started.key, started.place, "", "a frame without a graph is kept")
+        for started in session.of(Started)
+        if started.key not in told
+    ]
+    return [event for event in (*silent, *told.values()) if event.key not in done]
+
+
 def _seconds(data: Mapping[str, Any]) -> list[tuple[str, float]]:
     """Every duration among torch's metrics, in seconds.
 

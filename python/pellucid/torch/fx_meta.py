@@ -6,7 +6,6 @@ ask a symbolic size for its value would add a guard to the compile that it belon
 
 from __future__ import annotations
 
-import re
 import sys
 from types import ModuleType
 from typing import Any, Iterator
@@ -16,7 +15,7 @@ import torch
 from . import graph_hooks
 from .graph_modules import ModulePath
 from .graph_needs import Needs, Tensor, Value
-from .names import scrub
+from .names import as_written, scrub
 
 _LITERAL_CONSTANT = 32
 """Constants of at most so many elements are written out."""
@@ -134,9 +133,6 @@ def _constant(graph: Any, name: str) -> Value:
     return _value(name, value)
 
 
-_ROOT = re.compile(r"^[LG]\['(\w+)'\]")
-
-
 def _modules(graph: Any) -> Iterator[tuple[str, ModulePath]]:
     """The path of each node that belongs to a module; a backward node has its forward node's."""
     for node in graph.graph.nodes:
@@ -147,24 +143,9 @@ def _modules(graph: Any) -> Iterator[tuple[str, ModulePath]]:
         for entry in stack.values():
             if isinstance(entry, tuple) and len(entry) == 2:
                 name = getattr(entry[1], "__name__", str(entry[1]).rpartition(".")[2])
-                path.append((_dotted(str(entry[0])), name))
+                path.append((as_written(str(entry[0])), name))
         if path:
             yield node.name, tuple(path)
-
-
-def _dotted(source: str) -> str:
-    """The path of a module as a person says it.
-
-    >>> _dotted("getattr(getattr(L['self'].blocks, '0').rest, '1')")
-    'self.blocks.0.rest.1'
-    """
-    path, count = source, 1
-    while count:
-        path, count = _GETATTR.subn(r"\1.\2", path)
-    return _ROOT.sub(r"\1", path)
-
-
-_GETATTR = re.compile(r"getattr\(([^(),]*), '(\w+)'\)")
 
 
 def _globals(graph: Any) -> list[tuple[str, Any]]:

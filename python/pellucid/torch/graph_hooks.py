@@ -143,6 +143,28 @@ def elements(tensor: Any) -> Any | None:
         return tensor.tolist()
 
 
+def source_of(placeholder: Any) -> str | None:
+    """Where an input of a graph of Dynamo's is from, in torch's words; None when it is not told."""
+    source = getattr(placeholder.meta.get("grapharg"), "source", None)
+    return _worded(source)
+
+
+def held_by(graph: Any) -> Iterator[tuple[str, str, Any]]:
+    """What a graph of Dynamo's holds itself and is not given: name, where it is from, and value.
+
+    Older releases give a graph none of the program's parameters.
+    """
+    sources = getattr(graph, "_param_name_to_source", None) or {}
+    for name, value in (*graph.named_parameters(), *graph.named_buffers()):
+        yield name, _worded(sources.get(name)) or name, value
+
+
+def _worded(source: Any) -> str | None:
+    name = getattr(source, "name", None)  # a method in older torch
+    name = name() if callable(name) else name
+    return name if isinstance(name, str) else None
+
+
 def readable(graph: Any) -> str:
     """A graph module's code with shapes and the user's lines, for the calling form it has now."""
     options = {"include_stride": True, "include_device": True}

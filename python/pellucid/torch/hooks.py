@@ -18,7 +18,7 @@ from typing import Any, Callable, Optional
 
 from pellucid._version import __version__
 
-from .compat import Capability, Probe, resolve
+from .compat import Capability, Probe
 from .trace import OURS, Listeners, TraceHandler, TraceRecord
 
 Remove = Callable[[], None]
@@ -43,7 +43,7 @@ def missing() -> tuple[Capability, ...]:
 
 def traces_recompiles() -> bool:
     """Say whether this torch's trace tells why a frame was compiled again."""
-    return resolve("torch._dynamo.guards:get_and_maybe_log_recompilation_reasons") is not None
+    return PROBE.has("traced_recompiles")
 
 
 def versions() -> dict[str, str]:
@@ -76,12 +76,25 @@ def changed_configuration() -> dict[str, str]:
             continue
         for line in str(codegen()).splitlines():
             setting, equals, value = line.partition(" = ")
-            if equals:
+            if equals and not _is_default(codegen, setting.strip(), value.strip()):
                 found[setting.strip()] = value.strip()
     for variable, value in os.environ.items():
         if variable.startswith(_ENVIRONMENT):
             found[f"os.environ[{variable!r}]"] = repr(value)
     return dict(sorted(found.items()))
+
+
+def _is_default(codegen: Any, setting: str, value: str) -> bool:
+    """Whether a setting was only set to what it is anyhow: some releases tell of it all the same.
+
+    To patch a setting for a while, as torch itself does, is enough for that.
+    """
+    settings = getattr(getattr(codegen, "__self__", None), "_config", {})
+    entry = settings.get(setting.rpartition(".config.")[2])
+    return repr(getattr(entry, "default", _UNKNOWN)) == value
+
+
+_UNKNOWN = object()
 
 
 _ENVIRONMENT = ("TORCHDYNAMO_", "TORCHINDUCTOR_", "TORCH_COMPILE", "TORCH_LOGS", "TORCH_TRACE")

@@ -17,16 +17,17 @@ from .events import (
     Problem,
     Recompile,
     Skipped,
-    Started,
 )
+from .facts import left_alone
 from .names import label, scrub
 from .session import INDEX, Session
 
 EMPTY = (
     "Nothing was compiled inside this capture. Either no function under `torch.compile` was called "
-    "here, or every call found code that had been compiled before and is not known to this torch "
-    "any more (`torch._dynamo.reset()` before the capture makes it compile again), or compiling is "
-    "switched off (`TORCHDYNAMO_DISABLE`, `torch.compiler.set_stance`)."
+    "here, or every call found what torch had decided before (code that this torch does not show "
+    "any more, or to leave the function as it is; `torch._dynamo.reset()` before the capture makes "
+    "it look again), or compiling is switched off (`TORCHDYNAMO_DISABLE`, "
+    "`torch.compiler.set_stance`)."
 )
 
 
@@ -35,7 +36,7 @@ def index_text(session: Session, full: Mapping[str, Sequence[Frame]]) -> str:
     frames = session.of(Frame)
     parts: list[str] = ["# What torch.compile made\n"]
     if not frames:
-        parts.append(EMPTY + "\n")
+        parts.append(_nothing(session) + "\n")
     else:
         parts.append(_summary(session, frames) + "\n")
         parts.append(_HOW_TO_READ)
@@ -43,6 +44,16 @@ def index_text(session: Session, full: Mapping[str, Sequence[Frame]]) -> str:
     parts += [_breaks(session), _recompiles(session), _non_finite(session), _skipped(session)]
     parts += [_caches(session), _others(session), _setting(session), _problems(session)]
     return "\n".join(part for part in parts if part).rstrip("\n") + "\n"
+
+
+def _nothing(session: Session) -> str:
+    left = len(left_alone(session))
+    if not left:
+        return EMPTY
+    frames = "a frame and left it as it is" if left == 1 else f"{left} frames and left them"
+    return (
+        f"Nothing was compiled inside this capture: torch looked at {frames}, for the reason below."
+    )
 
 
 _HOW_TO_READ = """\
@@ -117,29 +128,20 @@ def _non_finite(session: Session) -> str:
         where = "" if found.place is None else f" at `{found.place}`: `{found.code}`"
         at = f", {_link(found.file)} line {found.line}" if found.file else ""
         end = "" if found.reached else "; it reached no result"
-        lines.append(f"- [{found.key}] `{found.operation}` made {found.what}{where}{at}{end}")
+        did = "came in with" if found.stage == "input" else "made"
+        lines.append(f"- [{found.key}] `{found.operation}` {did} {found.what}{where}{at}{end}")
     return "\n".join(["## NaN and Inf\n", *lines, ""]) if lines else ""
 
 
 def _skipped(session: Session) -> str:
-    """Frames that torch looked at and for which no code came out."""
-    done = {frame.key for frame in session.of(Frame)}
-    told = {event.key: event for event in session.of(Skipped)}
-    lines = []
-    for started in session.of(Started):
-        if started.key not in done and started.key not in told:
-            event = Skipped(started.key, started.place, "", "a frame without a graph is kept")
-            lines.append(_left(event))
-    lines += [_left(event) for event in told.values() if event.key not in done]
+    lines = [_left(event) for event in left_alone(session)]
     return "\n".join(["## Frames left as they are\n", *lines, ""]) if lines else ""
 
 
 def _left(event: Skipped) -> str:
     place = event.place
     where = "" if place is None else f"{_code(label(place.function))} (`{place}`)"
-    # What torch explains at length stands whole where the graph breaks are told.
-    reason = event.reason.partition("Explanation:")[0]
-    return f"- [{event.key}] {where}: {scrub(' '.join(reason.split()))}"
+    return f"- [{event.key}] {where}: {event.brief}"
 
 
 def _caches(session: Session) -> str:

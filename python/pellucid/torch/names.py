@@ -134,6 +134,25 @@ def scrub(text: str) -> str:
     return _ID_IN_TEXT.sub("id…", _ADDRESS.sub("0x…", text))
 
 
+_GETATTR = re.compile(r"getattr\(([^(),]*), '(\w+)'\)")
+_IN_MODULE = re.compile(r"\._(?:modules|parameters|buffers)\['(\w+)'\]")
+_SCOPE = re.compile(r"^[LG]\['(\w+)'\]")
+
+
+def as_written(source: str) -> str:
+    """Say where a value is from as the program does, not as torch does.
+
+    >>> as_written("L['self']._modules['layers']._modules['2']._parameters['weight']")
+    'self.layers.2.weight'
+    >>> as_written("getattr(getattr(L['self'].blocks, '0').rest, '1')"), as_written("L['k']['a']")
+    ('self.blocks.0.rest.1', "k['a']")
+    """
+    path, count = _IN_MODULE.sub(r".\1", source), 1
+    while count:
+        path, count = _GETATTR.subn(r"\1.\2", path)
+    return _SCOPE.sub(r"\1", path)
+
+
 def as_comment(text: str, limit: int = 0) -> str:
     """Turn text into comment lines; with ``limit``, at most so many.
 

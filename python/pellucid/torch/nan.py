@@ -5,16 +5,19 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shutil
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Callable, Iterator
+from typing import Any, Callable
 
 import torch
 
 from . import graph_hooks
 from .capture import CAPTURE
-from .events import NonFinite
+from .events import NonFinite, Skipped
+from .facts import left_alone
+from .names import label
 from .prepare import prepare_debug
 from .session import Session
 from .watch import Watch, values_of
@@ -35,8 +38,10 @@ class NanReport:
     """How many compiled graphs ran."""
     backward: bool
     """Whether a backward pass was looked at."""
-    directory: Path
-    """Where the graphs are dumped."""
+    left: tuple[Skipped, ...]
+    """The frames that torch looked at and left as they are."""
+    directory: Path | None
+    """Where the graphs are dumped; None where no capture was open and no file has to be shown."""
 
     @property
     def first(self) -> NonFinite | None:
@@ -53,6 +58,11 @@ class NanReport:
         """The name of that operation, ``aten.log.default``; None when there is none."""
         return None if self.first is None else self.first.operation
 
+    @property
+    def names_files(self) -> bool:
+        """Whether a file of the dump is named."""
+        return any(finding.file for finding in self.findings)
+
     def __bool__(self) -> bool:
         return bool(self.findings or self.results)
 
@@ -64,9 +74,9 @@ class NanReport:
         lines = [*_told(self.first, self.directory), *self._consequence()]
         later = [finding for finding in self.findings if finding is not self.first]
         if later:
-            more = "one more operation" if len(later) == 1 else f"{len(later)} more operations"
-            lines.append(f"  {more} made NaN or Inf of values without:")
-            lines += [f"    {_brief(finding)}" for finding in later[:_SHOWN]]
+            more = [f"and {len(later) - _SHOWN} more"] if len(later) > _SHOWN else []
+            shown = [*map(_brief, later[:_SHOWN]), *more]
+            lines += ["  apart from that:", *(f"    {line}" for line in shown)]
         lines.append(f"  looked at: {seen}")
         return "\n".join(lines)
 
@@ -74,7 +84,9 @@ class NanReport:
 
     def _without_finding(self, seen: str) -> str:
         if not self.graphs:
-            return "find_nan: nothing was compiled, so no graph was looked at"
+            lines = ["find_nan: nothing was compiled, so no graph was looked at"]
+            lines += [f"  left as it is: {_kept(event)}" for event in self.left[:_SHOWN]]
+            return "\n".join(lines)
         if self.results:
             return "\n".join(
                 [
@@ -101,7 +113,8 @@ def find_nan(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> NanReport:
     The compiled graphs are run operation by operation, slowly, as AOTAutograd makes them.  When
     ``fn`` returns something that can be differentiated and has not run a backward pass itself, its
     gradients are computed too and thrown away: ``.grad`` stays as it was.  The graphs are dumped
-    into the capture that is open, or else into a temporary directory.
+    into the capture that is open, or else into a temporary directory, which stays when the report
+    names a file in it.
 
     Args:
         fn: a function or module, compiled or not; functions that it calls may be compiled.
@@ -113,33 +126,35 @@ def find_nan(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> NanReport:
     Raises:
         Whatever ``fn`` raises.
     """
-    with _session() as session:
-        watch = Watch(session)
-        with graph_hooks.every_compile_by(watch.backend) as forced:
-            compiled = forced and graph_hooks.uncompiled(fn) is not fn
-            run = (
-                fn if compiled else torch.compile(graph_hooks.uncompiled(fn), backend=watch.backend)
-            )
-            result = run(*args, **kwargs)
-            names = _names(fn, args, kwargs)
-            results = [*_odd("result", _tensors(result)), *_gradients(result, watch, names)]
-        findings = [_located(session, finding) for finding in watch.findings]
-        for finding in findings:
-            session.record(finding)
-    return NanReport(
-        tuple(findings), tuple(results), len(watch.ran), watch.backwards > 0, session.directory
-    )
+    if CAPTURE.innermost is not None:
+        return _watched(CAPTURE.innermost, fn, args, kwargs)
+    made, report = Path(tempfile.mkdtemp(prefix="pellucid_find_nan_")), None
+    try:
+        with prepare_debug(made) as session:
+            session.warns_when_empty = False  # the report tells
+            report = _watched(session, fn, args, kwargs)
+    finally:
+        if report is None or not report.names_files:
+            shutil.rmtree(made, ignore_errors=True)
+    return report if report.names_files else replace(report, directory=None)
 
 
-@contextlib.contextmanager
-def _session() -> Iterator[Session]:
-    open_one = CAPTURE.innermost
-    if open_one is not None:
-        yield open_one
-        return
-    with prepare_debug(tempfile.mkdtemp(prefix="pellucid_find_nan_")) as session:
-        session.warns_when_empty = False  # the report tells
-        yield session
+def _watched(
+    session: Session, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> NanReport:
+    watch, before = Watch(session), left_alone(session)
+    with graph_hooks.every_compile_by(watch.backend) as forced:
+        compiled = forced and graph_hooks.uncompiled(fn) is not fn
+        run = fn if compiled else torch.compile(graph_hooks.uncompiled(fn), backend=watch.backend)
+        result = run(*args, **kwargs)
+        names = _names(fn, args, kwargs)
+        results = (*_odd("result", _tensors(result)), *_gradients(result, watch, names))
+    findings = tuple(_located(session, finding) for finding in watch.findings)
+    for finding in findings:
+        session.record(finding)
+    left = tuple(event for event in left_alone(session) if event not in before)
+    backward = watch.backwards > 0
+    return NanReport(findings, results, len(watch.ran), backward, left, session.directory)
 
 
 def _located(session: Session, finding: NonFinite) -> NonFinite:
@@ -250,13 +265,13 @@ def _leaves(roots: list[torch.Tensor]) -> list[torch.Tensor]:
 # -- text ------------------------------------------------------------------------------------------
 
 
-def _told(finding: NonFinite, directory: Path) -> list[str]:
-    if finding.stage == "input":
-        head = (
-            f"find_nan: {finding.what} came into a compiled graph from outside, in {finding.node}"
-        )
-        return [f"{head}, compile [{finding.key}]", f"  {finding.output}"]
-    lines = [f"find_nan: {finding.operation} made the first {finding.what} ({finding.stage} pass)"]
+def _told(finding: NonFinite, directory: Path | None) -> list[str]:
+    what, pass_ = finding.what, finding.stage
+    if pass_ == "input":
+        where = f"from outside, in {finding.operation}, compile [{finding.key}]"
+        lines = [f"find_nan: {what} came into a compiled graph {where}"]
+    else:
+        lines = [f"find_nan: {finding.operation} made the first {what} ({pass_} pass)"]
     if finding.place is not None:
         code = f": {finding.code}" if finding.code else ""
         lines.append(f"  your line   {finding.place} in {finding.place.function}{code}")
@@ -264,10 +279,17 @@ def _told(finding: NonFinite, directory: Path) -> list[str]:
         line = f":{finding.line}" if finding.line else ""
         lines.append(f"  in the dump {os.path.join(str(directory), finding.file)}{line}")
     lines += [f"  input       {values}" for values in finding.inputs]
-    lines.append(f"  output      {finding.output}")
+    lines.append(f"  {'value ' if pass_ == 'input' else 'output'}      {finding.output}")
     return lines
+
+
+def _kept(event: Skipped) -> str:
+    where = "" if event.place is None else f"{label(event.place.function)} ({event.place}): "
+    return where + event.brief
 
 
 def _brief(finding: NonFinite) -> str:
     where = "" if finding.place is None else f" at {finding.place}"
+    if finding.stage == "input":
+        return f"{finding.operation} came in with {finding.what}{where}"
     return f"{finding.operation} made {finding.what} ({finding.stage}){where}"

@@ -14,6 +14,7 @@ from . import hooks
 from .capture import CAPTURE, finish
 from .directories import claim
 from .events import Frame, Problem
+from .facts import left_alone
 from .session import INDEX, Session
 from .stages import stage_named
 
@@ -95,7 +96,10 @@ def _report(session: Session) -> None:
         more = f" and {len(problems) - 1} more" if len(problems) > 1 else ""
         text = f"{problems[0].where}: {problems[0].what}{more}"
     elif session.warns_when_empty and not session.of(Frame):
-        text = "nothing was compiled inside prepare_debug"
+        left = len(left_alone(session))
+        alone = "1 frame as it is" if left == 1 else f"{left} frames as they are"
+        kept = f": torch left {alone}" if left else ""
+        text = f"nothing was compiled inside prepare_debug{kept}"
     else:
         return
     with contextlib.suppress(Exception):

@@ -13,13 +13,14 @@ import math
 import re
 import threading
 from dataclasses import replace
-from typing import Any, Callable, FrozenSet, Iterable, Mapping, Sequence
+from typing import Any, Callable, FrozenSet, Iterable, Iterator, Mapping, NamedTuple, Sequence
 
 import torch
 
 from . import graph_hooks, hooks
 from .capture import CAPTURE
 from .events import CompileKey, Graph, NonFinite, Place, Values
+from .names import as_written
 from .session import Session
 
 _MOST_FINDINGS = 100
@@ -31,6 +32,18 @@ _UNINITIALIZED = re.compile(r"(?:^|\.)(?:new_)?empty(?:_|\.|$)")
 Origins = FrozenSet[int]
 """The numbers of the findings that a value came of."""
 _NOWHERE: Origins = frozenset()
+
+
+class Input(NamedTuple):
+    """What is known of a value before it comes into a graph."""
+
+    name: str
+    """As the program says it."""
+    node: str
+    """The value's name in the dumped graph."""
+    place: Place | None = None
+    """Where the program uses it first, as far as torch tells."""
+    code: str = ""
 
 
 class Watch:
@@ -59,13 +72,17 @@ class Watch:
         if aot is None:
             return graph.forward  # type: ignore[no-any-return]
         key = self.session.key(hooks.current_compile_id())
-        names = [str(n.target) for n in graph.graph.nodes if n.op == "placeholder"]
+        file = self._file_of(key, "captured")
+        given = [_given(node) for node in graph.graph.nodes if node.op == "placeholder"]
+        held = list(_held(graph))
         compiled = aot(graph, inputs)
 
         def run(*args: Any) -> Any:
             self.ran.add(key)
-            for name, value in zip(names, args):
-                self._enter(key, name, value)
+            for source, value in (*zip(given, args), *held):
+                state = _state(value)
+                if state:
+                    self.entered(key, source, value, state, file)
             results = compiled(*args)
             for value in results:
                 if _state(value):
@@ -78,9 +95,8 @@ class Watch:
 
     def _compile_stage(self, stage: str, graph: Any) -> Callable[[list[Any]], Any]:
         key = self.session.key(hooks.current_compile_id())
-        files = [g.file for g in self.session.of(Graph) if g.key == key and g.stage == stage]
         # Some releases do not show every graph.
-        file = files[-1] if files else CAPTURE.add_graph(stage, graph) or ""
+        file = self._file_of(key, stage) or CAPTURE.add_graph(stage, graph) or ""
 
         def run(args: list[Any]) -> Any:
             values = list(args)
@@ -90,15 +106,13 @@ class Watch:
 
         return run
 
+    def _file_of(self, key: CompileKey, stage: str) -> str:
+        files = [g.file for g in self.session.of(Graph) if g.key == key and g.stage == stage]
+        return files[-1] if files else ""
+
     # -- where a value came from --
 
-    def _enter(self, key: CompileKey, name: str, value: Any) -> None:
-        """Take note of a graph's input that is not finite and that no graph has made."""
-        state = _state(value)
-        if state:
-            self.entered(key, name, value, state)
-
-    def entered(self, key: CompileKey, name: str, value: Any, state: int) -> Origins:
+    def entered(self, key: CompileKey, given: Input, value: Any, state: int, file: str) -> Origins:
         """Where a value that came into a graph came from: itself, where no graph has made it.
 
         Such is an argument, a parameter, or what code between the graphs and backward passes that
@@ -107,8 +121,19 @@ class Watch:
         known = self.origins(value)
         if known is None:
             what = "NaN" if state & _NAN else "Inf"
-            made = _first(name, value)
-            known = self.add(NonFinite(key, "input", what, name, name, made))
+            known = self.add(
+                NonFinite(
+                    key=key,
+                    stage="input",
+                    what=what,
+                    operation=given.name,
+                    node=given.node,
+                    output=_first(given.name, value),
+                    place=given.place,
+                    code=given.code,
+                    file=file,
+                )
+            )
             self.origin(value, known)
         return known
 
@@ -139,6 +164,21 @@ class Watch:
         self._left[key] = origins
 
 
+def _given(placeholder: Any) -> Input:
+    """What is known of an input of a graph of Dynamo's."""
+    source = graph_hooks.source_of(placeholder) or str(placeholder.target)
+    return Input(as_written(source), placeholder.name, *user_line(placeholder))
+
+
+def _held(graph: Any) -> Iterator[tuple[Input, Any]]:
+    """What a graph of Dynamo's holds itself, with what is known of it."""
+    readers = {str(n.target): n for n in graph.graph.nodes if n.op in ("get_attr", "call_module")}
+    for name, source, value in graph_hooks.held_by(graph):
+        reader = readers.get(name) or readers.get(name.rpartition(".")[0])
+        if reader is not None:
+            yield Input(as_written(source), reader.name, *user_line(reader)), value
+
+
 class _Run(torch.fx.Interpreter):
     """One run of one graph."""
 
@@ -159,7 +199,8 @@ class _Run(torch.fx.Interpreter):
         if state:
             self._states[n] = state
             if n.op in ("placeholder", "get_attr"):
-                self._from[n] = self._watch.entered(self._key, n.name, result, state)
+                given = Input(n.name, n.name)
+                self._from[n] = self._watch.entered(self._key, given, result, state, self._file)
         return result
 
     def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
