@@ -12,7 +12,7 @@ import pytest
 from pellucid.torch import hooks, prepare_debug
 from pellucid.torch import rewrite as rewriting
 from pellucid.torch.compat import Capability
-from pellucid.torch.events import Break, Frame, Problem, Recompile, Verdict
+from pellucid.torch.events import Break, Frame, Problem, Recompile, Started, Verdict
 from pellucid.torch.session import Session
 from support import PROGRAMS, run_env, torch_version
 
@@ -184,6 +184,14 @@ def test_threads_compile_into_one_capture(several, torch, tmp_path, valid_python
     assert session.of(Problem) == []
     assert valid_python(tmp_path) == []
     assert results["sized"].tolist() == [3.0, 3.0, 3.0]
+
+
+def test_a_frame_that_is_looked_at_is_told_by_its_own_place(several, torch, tmp_path):
+    with prepare_debug(tmp_path) as session:
+        torch.compile(several.closes(torch.ones(2)), backend="eager")(torch.ones(2))
+    frames = {frame.key: frame.place for frame in session.of(Frame)}
+    assert len(frames) == 2
+    assert {start.key: start.place for start in session.of(Started)} == frames
 
 
 def test_empty_capture_says_why(torch, dynamo, tmp_path):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any, Callable, Iterator
 
 from .hooks import PROBE, Remove, invisible, never_compile, no_op
@@ -43,6 +43,22 @@ def emitted_graph(kind: str) -> Any | None:
             if isinstance(found, graph_module):
                 return found
     return None
+
+
+def code_being_compiled() -> CodeType | None:
+    """The code object that Dynamo works on now; None when that cannot be told."""
+    frame = sys._getframe(1).f_back
+    for _ in range(40):
+        if frame is None:
+            return None
+        if frame.f_code.co_name == _COMPILER:
+            code = frame.f_locals.get("code")
+            return code if isinstance(code, CodeType) else None
+        frame = frame.f_back
+    return None
+
+
+_COMPILER = "_compile"
 
 
 def direction() -> str:

@@ -101,16 +101,16 @@ def _place(data: Any) -> Place | None:
     stack = data.get("stack") if isinstance(data, dict) else None
     if not stack:
         return None
-    # Older releases go on into their own compiler.
-    mine = [
-        call for call in stack if not _IN_COMPILER.search(str(hooks.interned(call.get("filename"))))
-    ]
-    top = (mine or stack)[-1]
+    if any(_IN_COMPILER.search(str(hooks.interned(call.get("filename")))) for call in stack):
+        # Older releases do not name the frame itself, and tell of their own compiler instead.
+        code = graph_hooks.code_being_compiled()
+        return None if code is None else Place(code.co_filename, code.co_firstlineno, code.co_name)
+    top = stack[-1]
     file = hooks.interned(top.get("filename"))
     return Place(file or "?", int(top.get("line") or 0), str(top.get("name") or ""))
 
 
-_IN_COMPILER = re.compile(r"/torch/(?:_dynamo|_strobelight|_utils_internal)\b|/contextlib\.py$")
+_IN_COMPILER = re.compile(r"/torch/_dynamo/convert_frame\.py$")
 
 
 def _reasons(payload: str | None) -> tuple[str, ...]:
