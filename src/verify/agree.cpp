@@ -192,7 +192,7 @@ bool Walk::same_lifetimes(const Path& path, const Effect& effect) {
   if (!context_.assumed.any() || effect.exit == ExitKind::Return) return true;
   if (!path.state[Side::A].exceptions.empty()) return true;
   const Value callee = effect.op == Op::Call ? effect.inputs[0] : Value();
-  const Value value = context_.assumed.outlives(values_, path.state, callee);
+  const Value value = context_.assumed.lifetimes().outlives(values_, path.state, callee);
   if (!value.valid()) return true;
   return fail(path, values_.describe(value) + " is still held at " + text(effect));
 }

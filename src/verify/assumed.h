@@ -12,27 +12,9 @@
 #include <vector>
 
 #include "object/facts.h"
-#include "verify/values.h"
+#include "verify/lifetimes.h"
 
 namespace pellucid::verify {
-
-struct State;
-
-// A set of values that is emptied at each effect of a function: no element is touched for that.
-class Marks {
- public:
-  void clear() { ++now_; }
-  bool has(uint32_t value) const { return value < when_.size() && when_[value] == now_; }
-  // Returns false if it was in.
-  bool insert(uint32_t value) {
-    if (value >= when_.size()) when_.resize(2 * static_cast<size_t>(value) + 1);
-    return std::exchange(when_[value], now_) != now_;
-  }
-
- private:
-  std::vector<uint64_t> when_;
-  uint64_t now_ = 1;
-};
 
 class Assumed {
  public:
@@ -61,11 +43,7 @@ class Assumed {
   std::optional<Value> item(Values& values, Value outputs, int64_t index);
   int64_t most() const { return most_; }
 
-  // Something that `b` would keep alive although A does not; invalid: there is nothing.
-  // An object counts as held while one of its attributes, `callee`, is called.
-  Value outlives(const Values& values, const State& state, Value callee);
-  void loaded(Value attribute, Value object, Name name);
-  void taken(Value item, Value container);
+  Lifetimes& lifetimes() { return lifetimes_; }
   bool is_read(const Values& values, Value callee) const { return is_one(values, callee, reads_); }
 
  private:
@@ -74,17 +52,12 @@ class Assumed {
 
   bool any_ = false;
   int64_t most_ = -1;
-  Names steady_, apart_, reads_, graphs_, givers_, owned_, owned_items_;
-  // Whether an object that is held keeps it.
-  bool is_owned(uint32_t value, const Marks& held) const;
-
-  std::unordered_map<uint32_t, Value> objects_;  // attribute -> what it was loaded from
-  std::unordered_map<uint32_t, Value> owners_;   // what an object keeps -> the object
-  std::unordered_set<uint32_t> keepers_;         // of their items
+  Names steady_, apart_, reads_, graphs_, givers_;
   std::unordered_set<uint32_t> outputs_;
   std::map<std::pair<uint32_t, int64_t>, Value> items_;
-  Marks found_, seen_;        // only while a question is answered, as are these
-  std::vector<Value> roots_;  // empty in between
+  Lifetimes lifetimes_;
+  Marks found_;              // only while a question is answered
+  std::vector<Value> todo_;  // empty in between
 };
 
 }  // namespace pellucid::verify

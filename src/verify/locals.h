@@ -40,6 +40,9 @@ class Locals {
   // At least those that are `from` or made of it are replaced by what `change` makes of them.
   template <typename F>
   void rewrite(const Values& values, Value from, F change);
+  // Goes over to another list of as many: visits what was and what is in the slots that differ.
+  template <typename F>
+  void become(const Locals& other, F visit);
   // The values of two states slot by slot, without parts where both share simple values.
   template <typename F>
   static void zip(const Locals& x, const Locals& y, F visit);
@@ -114,6 +117,22 @@ void Locals::rewrite(const Values& values, Value from, F change) {
       summarise(values, own);
       page.summary.add(own.summary);
     }
+  }
+}
+
+template <typename F>
+void Locals::become(const Locals& other, F visit) {
+  for (size_t i = 0; i < pages_.size(); ++i) {
+    if (pages_[i] == other.pages_[i]) continue;
+    for (size_t j = 0; j < kFanOut; ++j) {
+      const Chunk& was = *pages_[i]->chunks[j];
+      const Chunk& is = *other.pages_[i]->chunks[j];
+      if (&was == &is) continue;
+      for (size_t k = 0; k < kFanOut; ++k) {
+        if (was.items[k] != is.items[k]) visit(was.items[k], is.items[k]);
+      }
+    }
+    pages_[i] = other.pages_[i];
   }
 }
 

@@ -172,11 +172,11 @@ void Walk::go_on(Path path, const Effect& a, const Effect& b) {
       half.truth = truth;
     }
   }
-  if (a.op == Op::Call && context_.assumed.is_graph(values_, a.inputs[0])) {
-    context_.assumed.returned(results[0]);
+  if (Assumed& assumed = context_.assumed; assumed.any()) {
+    if (a.op == Op::Call && assumed.is_graph(values_, a.inputs[0])) assumed.returned(results[0]);
+    if (a.op == Op::LoadAttr) assumed.lifetimes().loaded(results[0], a.inputs[0], Name(a.a));
+    if (a.op == Op::Subscr) assumed.lifetimes().taken(results[0], a.inputs[0]);
   }
-  if (a.op == Op::LoadAttr) context_.assumed.loaded(results[0], a.inputs[0], Name(a.a));
-  if (a.op == Op::Subscr) context_.assumed.taken(results[0], a.inputs[0]);
   if (a.always) return;
   if (a.op == Op::LoadFast || a.op == Op::DeleteFast) {
     replace(values_, path.state, a.inputs[0], values_.fresh(Kind::Unknown, Name(a.a)));
