@@ -146,7 +146,9 @@ class Statements {
   ValueId overwriting_store(std::span<const ValueId> items, size_t i) const;
   bool is_walrus(ValueId id) const;
   bool unpacks_into_targets(std::span<const ValueId> items, size_t i) const;
+  size_t next_use(std::span<const ValueId> items, size_t i, ValueId value);
   bool augmented_load(std::span<const ValueId> items, size_t i);
+  void use_once(const std::vector<ValueId>& bases);
   bool augmented_store(ValueId id);
   bool import(std::span<const ValueId> items, size_t i);
   bool stored_import(ValueId id, Symbol name);
@@ -201,6 +203,8 @@ class Statements {
   std::unordered_set<ValueId> augmented_;  // Binary values whose store is an augmented assignment
   std::unordered_set<ValueId> skipped_;    // items that another one has accounted for
   std::unordered_map<ValueId, std::vector<ast::NodeId>> imports_;  // ImportName -> aliases so far
+  std::span<const ValueId> uses_in_;              // the items that `uses_` is about
+  std::vector<std::pair<ValueId, size_t>> uses_;  // what each uses: value, index; sorted
 };
 
 }  // namespace pellucid::structure
