@@ -157,7 +157,8 @@ def _unused_names(code: CodeType, original: CodeType, shown: Dict[str, str]) -> 
     # Dynamo's resume functions can have a local and a free variable of one name; if the source
     # used both, one of them would have been renamed.
     free = {shown.get(name, name) for name in original.co_freevars}
-    locals_ = [name for name in absent("co_varnames") if name not in free]
+    locals_ = [] if _takes_locals(code, original) else absent("co_varnames")
+    locals_ = [name for name in locals_ if name not in free]
     statements = [f"{name} = None" for name in locals_ if name.isidentifier()]
     statements += [f"lambda: {name}" for name in absent("co_cellvars") if name.isidentifier()]
     statements += [f"{name}" for name in absent("co_freevars") if name.isidentifier()]
@@ -369,11 +370,19 @@ def _with_slots_in_order(code: CodeType, original: CodeType) -> CodeType:
     return code.replace(co_code=bytes(changed), co_cellvars=cells, co_freevars=free)
 
 
+def _takes_locals(code: CodeType, original: CodeType) -> bool:
+    """Whether more locals than `code` has move nothing: a frame has the cells behind the locals.
+
+    Up to 3.10 cells and free variables are numbered apart.
+    """
+    slots = (code.co_cellvars, code.co_freevars, original.co_cellvars, original.co_freevars)
+    return sys.version_info < (3, 11) or not any(slots)
+
+
 def _with_all_locals(code: CodeType, original: CodeType) -> CodeType:
-    """Add the locals that only dead code names: the compilers of 3.8 and 3.9 forget those."""
-    if sys.version_info >= (3, 11) or not original.co_flags & _CO_OPTIMIZED:
+    """Add the locals that the source has no use for."""
+    if not original.co_flags & _CO_OPTIMIZED or not _takes_locals(code, original):
         return code
-    # Cells and free variables are numbered apart from locals there, so nothing else moves.
     known = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
     names = code.co_varnames + tuple(name for name in original.co_varnames if name not in known)
     return code.replace(co_varnames=names, co_nlocals=len(names))
