@@ -44,9 +44,10 @@ Result<Graph> build(const object::Module& module, const bytecode::Stream& stream
   }
   PELLUCID_TRY(Draft draft, has_block_stack ? draft_from_block_stack(module, stream)
                                             : draft_from_exception_table(module, stream));
-  // From here on nothing depends on the version.
   Graph graph = assemble(std::move(draft));
   read_inlined_locals(graph);
+  if (module[stream.code].version == object::Version{3, 12}) mark_annotations(graph);
+  // From here on nothing depends on the version.
 #ifdef PELLUCID_CHECKS
   check(module, graph);
 #endif

@@ -115,6 +115,9 @@ struct Graph {
 
 inline constexpr uint32_t kEmptyBody = 3;
 
+// The b of a Pop of what an inlined comprehension has made, where only an annotation drops it so.
+inline constexpr uint32_t kOfAnnotation = 1;
+
 std::string dump(const object::Module& module, const Graph& graph);
 
 // The same for people: `pellucid dis`, with lines and offsets.

@@ -62,6 +62,22 @@ void read_inlined_locals(Graph& graph) {
   }
 }
 
+void mark_annotations(Graph& graph) {
+  std::unordered_set<uint32_t> hidden;
+  for (const Instr& instr : graph.instrs) {
+    if (instr.op == Op::LoadFastAndClear) hidden.insert(instr.a);
+  }
+  if (hidden.empty()) return;
+  for (const Block& block : graph.blocks) {
+    for (uint32_t i = 1; i < block.count; ++i) {
+      const Instr& next = graph.instrs[block.first + i];
+      Instr& drop = graph.instrs[block.first + i - 1];
+      const bool is_early = drop.op == Op::Pop && next.op == Op::StoreFast;
+      if (is_early && hidden.contains(next.a)) drop.b = kOfAnnotation;
+    }
+  }
+}
+
 namespace {
 
 using bytecode::Stream;

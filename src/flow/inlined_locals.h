@@ -11,6 +11,11 @@ namespace pellucid::flow {
 // between loads that local: LoadClosure becomes LoadFast.
 void read_inlined_locals(Graph& graph);
 
+// Marks the Pops of what comprehensions have made for the annotation of something other than a name
+// (kOfAnnotation). For 3.12, whose compiler drops nothing else before it puts the locals back: it
+// exchanges instructions of one line only, and the Pop of a statement is on none by then.
+void mark_annotations(Graph& graph);
+
 // The locals of `stream` that its inlined comprehensions bind, and nothing else: functions within
 // do not see them. Outside of where its handler hides the name, each comprehension stores to it
 // once: to put back what it was.

@@ -53,13 +53,14 @@ enum class ExceptionPart : uint8_t { Value, Type, Traceback, Previous, Lasti };
 
 // What a Pop drops: its `b`.
 enum class Dropped : uint32_t {
-  Result = 0,    // of an expression statement
-  Iterator = 1,  // of a loop that is left
-  Stored = 3,    // a value that has just been stored
-  Used = 4,      // was used before: this says something only if it is the iterator of a loop
-  Constant = 5,  // a constant that has just been loaded
-  Carried = 6,   // comes from the block before, where it had its effect: a statement may end here
-  Copy = 7,      // a copy that was made for this: what `_` in `case _ as y` takes
+  Result = 0,     // of an expression statement
+  Iterator = 1,   // of a loop that is left
+  Stored = 3,     // a value that has just been stored
+  Used = 4,       // was used before: this says something only if it is the iterator of a loop
+  Constant = 5,   // a constant that has just been loaded
+  Carried = 6,    // comes from the block before, where it had its effect: a statement may end here
+  Copy = 7,       // a copy that was made for this: what `_` in `case _ as y` takes
+  Annotated = 8,  // is what an annotation says of something other than a name, or the latter
 };
 
 struct Value {

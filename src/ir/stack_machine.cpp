@@ -86,7 +86,9 @@ void StackMachine::discard(const bytecode::Instr& instr) {
   if (copied || silent) return;
   // What another way has dropped may turn out to be the iterator of a loop around this one.
   if ((marks & kUsed) && value.kind != ValueKind::Phi) return;
-  emit_drop(instr, id, marks & kUsed ? Dropped::Used : Dropped::Result);
+  if (marks & kUsed) return emit_drop(instr, id, Dropped::Used);
+  const bool annotates = instr.b == flow::kOfAnnotation;
+  emit_drop(instr, id, annotates ? Dropped::Annotated : Dropped::Result);
 }
 
 void StackMachine::emit_drop(bytecode::Instr instr, ValueId id, Dropped what) {
@@ -113,8 +115,11 @@ void StackMachine::update_container(const bytecode::Instr& instr, uint32_t items
   operands.insert(operands.end(), stack.end() - items, stack.end());
   stack.resize(stack.size() - items);
   operands[0] = peek(instr.a);
+  const uint8_t marks = used_[operands[0].index()];
   const ValueId result = emit(instr, operands);
   if (instr.a == 1) stack.back() = result;
+  // The comprehension alone has done so: what it makes may still be a statement.
+  if (instr.a > 1) used_[operands[0].index()] = marks;
 }
 
 void StackMachine::push_elements(const bytecode::Instr& instr, uint32_t count) {

@@ -56,6 +56,7 @@ bool fold_annotations(ast::Tree& tree, std::vector<NodeId>& body, CodeId code) {
       Symbol name;
       NodeId annotation;
       if (!annotation_store(tree, statement, "__annotations__", name, annotation)) {
+        has_any = has_any || tree.is(statement, Kind::AnnAssign);
         out.push_back(statement);
         continue;
       }

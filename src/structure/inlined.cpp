@@ -114,6 +114,16 @@ std::vector<ComprehensionStep> comprehension_steps(const Graph& g, BlockId heade
   }
 }
 
+void drop_at_last(Graph& g) {
+  for (const BlockId id : g.order()) {
+    auto& items = g[id].items;
+    for (size_t i = 1; i < items.size(); ++i) {
+      const bool is_early = is_op(g[items[i - 1]], Op::Pop) && restores(g, items[i]);
+      if (is_early) std::swap(items[i - 1], items[i]);
+    }
+  }
+}
+
 bool fold_inlined_comprehension(Graph& g, BlockId block) {
   if (g[block].exit != ExitKind::Goto) return false;
   const BlockId header = g[block].next[0].to;

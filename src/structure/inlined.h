@@ -18,4 +18,8 @@ std::vector<ComprehensionStep> comprehension_steps(const Graph& graph, BlockId h
 // Region value of `block`, which goes on behind it.
 bool fold_inlined_comprehension(Graph& graph, BlockId block);
 
+// What a comprehension made may be dropped before the locals are put back that it has hidden, or
+// behind: in either case the statement ends behind all of it.
+void drop_at_last(Graph& graph);
+
 }  // namespace pellucid::structure

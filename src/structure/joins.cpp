@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/check.h"
+#include "structure/inlined.h"
 #include "structure/ops.h"
 
 namespace pellucid::structure {
@@ -28,20 +29,36 @@ bool is_pop_of_any(const Graph& g, ValueId item, ValueId param) {
   return is_op(g[item], Op::Pop) && g.resolve(g.f.operands(item)[0]) == param;
 }
 
+// Who drops what: the parameters' blocks, and how often comprehensions use what they fill.
+struct Drops {
+  std::unordered_map<ValueId, BlockId> owners;
+  std::unordered_map<ValueId, uint32_t> fills;
+
+  explicit Drops(const Graph& g) {
+    for (const BlockId id : g.order()) {
+      for (const ValueId param : g[id].params) owners[param] = id;
+      for (const ValueId item : g[id].items) {
+        if (fills_container(g[item])) ++fills[g.resolve(g.f.operands(item)[0])];
+      }
+    }
+  }
+};
+
 // A value that somebody else uses, or that nobody would pop in a statement of its own.
-bool needs_no_pop(const Graph& g, ValueId id) {
+bool needs_no_pop(const Graph& g, const Drops& drops, ValueId id) {
   const ir::Value& value = g[id];
-  return value.uses > 1 || value.kind == ValueKind::Null || value.kind == ValueKind::Exception ||
+  const auto fills = drops.fills.find(id);
+  const uint32_t uses = value.uses - (fills == drops.fills.end() ? 0 : fills->second);
+  return uses > 1 || value.kind == ValueKind::Null || value.kind == ValueKind::Exception ||
          value.kind == ValueKind::Element;
 }
 
 // Whether no value that a parameter stands for needs to be popped by it.
-bool only_dropped(const Graph& g, const std::unordered_map<ValueId, BlockId>& owners,
-                  ValueId param) {
+bool only_dropped(const Graph& g, const Drops& drops, ValueId param) {
   std::vector<ValueId> todo{param};
   for (size_t i = 0; i < todo.size(); ++i) {
-    const auto owner = owners.find(todo[i]);
-    if (owner == owners.end()) return false;
+    const auto owner = drops.owners.find(todo[i]);
+    if (owner == drops.owners.end()) return false;
     const auto& params = g[owner->second].params;
     const auto place = std::find(params.begin(), params.end(), todo[i]);
     if (place == params.end()) return false;
@@ -50,7 +67,8 @@ bool only_dropped(const Graph& g, const std::unordered_map<ValueId, BlockId>& ow
       PELLUCID_CHECK(args.size() == params.size());
       const ValueId arg = g.resolve(args[static_cast<size_t>(place - params.begin())]);
       if (is_stored_at_last(g, way, arg)) return false;
-      if (needs_no_pop(g, arg) || std::find(todo.begin(), todo.end(), arg) != todo.end()) continue;
+      if (needs_no_pop(g, drops, arg) || std::find(todo.begin(), todo.end(), arg) != todo.end())
+        continue;
       if (g[arg].kind != ValueKind::Phi) return false;
       todo.push_back(arg);
     }
@@ -419,10 +437,7 @@ void copy_ending(Graph& g, BlockId join, const Way& way) {
 }  // namespace
 
 void drop_popped_params(Graph& g) {
-  std::unordered_map<ValueId, BlockId> owners;
-  for (const BlockId id : g.order()) {
-    for (const ValueId param : g[id].params) owners[param] = id;
-  }
+  const Drops drops(g);
   bool changed = true;
   while (changed) {
     changed = false;
@@ -433,7 +448,7 @@ void drop_popped_params(Graph& g) {
         const auto pop = std::find_if(block.items.begin(), block.items.end(),
                                       [&](ValueId item) { return is_pop_of(g, item, param); });
         if (g[param].uses > 1 || (g[param].uses == 1 && pop == block.items.end())) continue;
-        if (!only_dropped(g, owners, param)) continue;
+        if (!only_dropped(g, drops, param)) continue;
         if (pop != block.items.end()) block.items.erase(pop);
         block.params.erase(block.params.begin() + static_cast<ptrdiff_t>(p));
         for (const Way& way : g.ways_into(id)) {

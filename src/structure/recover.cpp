@@ -4,6 +4,7 @@
 #include "structure/emit.h"
 #include "structure/handlers.h"
 #include "structure/headers.h"
+#include "structure/inlined.h"
 #include "structure/joins.h"
 #include "structure/patterns.h"
 #include "structure/rotate.h"
@@ -26,6 +27,7 @@ Result<ast::ListId> recover(const ir::Function& function, ast::Tree& tree,
   try {
     Graph graph(function);
     keep_alternatives(graph);
+    drop_at_last(graph);
     // Stack shuffling leaves blocks without items.
     graph.thread_empty_blocks();
     // Compilers copy short endings; one statement is one block again, first what differs in a

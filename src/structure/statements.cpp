@@ -158,6 +158,7 @@ void Statements::step(std::span<const ValueId> items, size_t i) {
       if (find(what) == pending_.size() && !c_.materialized.count(what)) return;
       if (c_.materialized.count(what)) return;
       const NodeId node = take(what);
+      if (drops(value, ir::Dropped::Annotated)) return append(annotated(node, where(what)));
       return append(c_.tree.add(ast::Expr{node}, where(what)));
     }
     case Op::GetAwaitable:
@@ -218,6 +219,13 @@ bool Statements::named_statement(ValueId id, ast::Where at) {
   }
   append(c_.tree.add(ast::Expr{node}, at));
   return true;
+}
+
+// `node._: None`: an annotation of an attribute whose name no code mentions. The object alone is
+// looked at.
+NodeId Statements::annotated(NodeId node, ast::Where at) {
+  const NodeId target = c_.tree.add(ast::Attribute{node, c_.tree.intern("_")}, at);
+  return c_.tree.add(ast::AnnAssign{target, none_node(c_.tree, at), NodeId(), 0}, at);
 }
 
 // A constant that is loaded and dropped. As a statement of its own it would not even be loaded: a

@@ -129,6 +129,7 @@ class Statements {
   void step(std::span<const ValueId> items, size_t i);
   void expression(std::span<const ValueId> items, size_t i);
   bool named_statement(ValueId id, ast::Where at);
+  ast::NodeId annotated(ast::NodeId node, ast::Where at);
   void dropped_constant(ValueId id);
   bool is_constant_slice(ValueId id) const;
   void region(ValueId id);
