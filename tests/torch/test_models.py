@@ -69,6 +69,32 @@ def test_statements_without_effect_are_found(source: str, lines: Any, torch: Any
     assert idle_lines(source) == lines
 
 
+def test_what_a_configuration_leaves_open_is_filled_in_and_nothing_else() -> None:
+    from zoo_filled import filled, lacked
+
+    part = {"model_type": "part", "sliding_window": None, "num_experts": 8}
+    values = {"sliding_window": 64, "top_k_experts": None, "part_config": part, "other": None}
+    made = filled({"other": 1}, values, {"dropout_rate"})
+    assert made == {
+        "other": 1,
+        "top_k_experts": 2,
+        "dropout_rate": 0.0,
+        "part_config": {"sliding_window": 8, "dropout_rate": 0.0},
+    }
+    assert lacked(AttributeError("'AConfig' object has no attribute 'dropout_rate'")) == {
+        "dropout_rate"
+    }
+    assert lacked(AttributeError("'Model' object has no attribute 'dropout_rate'")) == set()
+
+
+def test_a_model_of_fewer_layers_gives_what_its_last_ones_make(torch: Any) -> None:
+    from zoo_transformers import small
+
+    part = {"model_type": "part", "num_hidden_layers": 9, "out_features": ["stage4", "stage9"]}
+    made = small({"part_config": part}, "small")["part_config"]
+    assert (made["num_hidden_layers"], made["out_features"]) == (2, ["stage1", "stage2"])
+
+
 def _examined(name: str, mode: str) -> Any:
     import argparse
 
