@@ -5,6 +5,7 @@ that the depyf paper names), `transformers` (any architecture of that library) a
 model of timm). Nothing is downloaded.
 """
 
+import contextlib
 import random
 from typing import Any, Dict, Iterator, List, Tuple
 
@@ -68,6 +69,8 @@ TORCHVISION = {
 # What says in the name of a model of timm that it is small, the best first.
 _SMALL = """test_ nano atto femto pico xxs xxtiny xtiny tiny micro mini small lite _s0 _b0 _t0 _xs
     s16 121 _t$ _s$ _m$ 18 26"""
+# How timm's models are told how many layers they have, in all or in each of their stages.
+_SHALLOW: List[Dict[str, Any]] = [{"depths": (1,) * 4}, {"layers": (1,) * 4}, {"depth": 2}]
 # Families whose smallest member is large: fewer layers of it.
 _FEWER = {
     "beit_base_patch16_224": "depth=3",
@@ -102,7 +105,7 @@ def build(name: str) -> Iterator[Built]:
     """
     suite, _, short = name.partition("/")
     if suite == "family":
-        yield from _timm(f"{short}:{_FEWER.get(short, '')}")
+        yield from _family(short)
     elif suite == "transformers":
         yield from architecture(short)
     elif suite == "torchbench" and short in SMALL:
@@ -152,14 +155,28 @@ def _families() -> List[str]:
     return [min(models, key=size) for models in families if models]
 
 
+def _family(name: str) -> Iterator[Built]:
+    """A model of timm with one layer of a kind where it can be told so, and as it is."""
+    if name in _FEWER:
+        yield from _timm(f"{name}:{_FEWER[name]}")
+        return
+    for options in _SHALLOW:
+        with contextlib.suppress(Exception):  # it has no such setting, or another use for it
+            yield from _network(name, options)
+    yield from _network(name, {})
+
+
 def _timm(name: str) -> Iterator[Built]:
+    name, _, settings = name.partition(":")
+    pairs = (item.partition("=") for item in settings.split(",") if item)
+    yield from _network(name, {key: int(value) for key, _, value in pairs})
+
+
+def _network(name: str, options: Dict[str, Any]) -> Iterator[Built]:
     import timm
 
-    name, _, settings = name.partition(":")
-    options = {
-        k: int(v) for k, _, v in (item.partition("=") for item in settings.split(",") if item)
-    }
     module = timm.create_model(name, pretrained=False, num_classes=10, **options)
+    name = " ".join([name, *(f"{key}={value}" for key, value in options.items())])
     config = module.default_cfg
     full = tuple(config["input_size"])
     if not config.get("fixed_input_size") and full[1] > 128:
