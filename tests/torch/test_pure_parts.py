@@ -9,10 +9,11 @@ import time
 import pytest
 from pellucid.torch import compat, local_names, names
 from pellucid.torch.dump import is_python, valid
-from pellucid.torch.events import Break, CompileKey, Place
+from pellucid.torch.events import Break, CacheUse, CompileKey, Place
 from pellucid.torch.full_code import _signature, full_code_text
+from pellucid.torch.index import index_text
 from pellucid.torch.rewrite import disassembly, rewrite, same_instructions
-from pellucid.torch.session import write_atomic
+from pellucid.torch.session import Session, write_atomic
 from pellucid.torch.trace import UNREADABLE, Listeners, TraceHandler, parse_trace
 from pellucid.torch.user_lines import annotate, resumed_line
 
@@ -295,3 +296,14 @@ def test_asking_whether_torch_has_something_does_not_count_it_as_missed(monkeypa
     assert told == [] and probe.missing == ()
     assert probe.get("absent") is None
     assert told == [absent] and probe.missing == (absent,)
+
+
+def test_the_index_tells_the_caches_by_what_they_had(tmp_path):
+    session = Session(tmp_path)
+    for compile_id, result in (("0/0", "miss"), ("1/0", "hit"), ("2/0", "miss"), ("2/0", "miss")):
+        session.record(CacheUse(CompileKey(compile_id), "fx_graph_cache", result))
+    lines = index_text(session, {}).splitlines()
+    assert [line for line in lines if "cache: " in line] == [
+        "- fx graph cache: miss (0/0, 2/0)",
+        "- fx graph cache: hit (1/0)",
+    ]

@@ -286,6 +286,8 @@ def cache_entries(code: CodeType) -> list[RawEntry]:
         return []
     entries = []
     for entry in find(code):
+        if entry.code is None:
+            continue  # given up for good: an object that it knew by identity is gone
         compile_id = getattr(entry, "compile_id", None)
         entries.append(
             RawEntry(

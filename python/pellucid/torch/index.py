@@ -145,10 +145,12 @@ def _left(event: Skipped) -> str:
 
 
 def _caches(session: Session) -> str:
-    lines = []
-    for use in dict.fromkeys(session.of(CacheUse)):
+    keys: dict[str, dict[str, None]] = {}
+    for use in session.of(CacheUse):
         why = f": {scrub(' '.join(use.reason.split()))}" if use.reason else ""
-        lines.append(f"- [{use.key}] {use.cache.replace('_', ' ')}: {use.result}{why}")
+        found = f"{use.cache.replace('_', ' ')}: {use.result}{why}"
+        keys.setdefault(found, {})[str(use.key)] = None
+    lines = [f"- {found} ({', '.join(compiles)})" for found, compiles in keys.items()]
     note = "What a cache held is shown as if it had been compiled here.\n"
     return "\n".join(["## Compile caches\n", note, *lines, ""]) if lines else ""
 
@@ -178,7 +180,7 @@ def _problems(session: Session) -> str:
 
 
 def _link(file: str) -> str:
-    return f"[{_cell(file)}]({file})"
+    return f"[`{file}`]({file})"
 
 
 def _code(text: str) -> str:
