@@ -88,12 +88,14 @@ def _text(known: _Settings) -> Iterator[Inputs]:
     yield text
     yield lambda: {"input_ids": known.ids()}
     # A classifier without a padding token takes one text at a time.
-    yield lambda: {key: value[:1] for key, value in text().items()}
+    yield lambda: _one(text())
     if "bbox" in known.taken:  # where on a page each token stands
         yield lambda: {**text(), "bbox": torch.rand(2, _TOKENS, 4)}
     for pixels in (_images, _videos):
         for shown in pixels(known):
             yield lambda shown=shown: {**text(), **shown()}
+    for heard in _waves(known) if "input_values" in known.taken else ():
+        yield lambda heard=heard: known.only({**_one(text()), **heard()})
     for books in known.all("num_codebooks num_channels n_codebooks"):
         # Sound as tokens of several books; of a decoder's alone where the encoder reads text.
         for shape in ((1, _TOKENS, books), (1, books, _TOKENS)):
@@ -102,6 +104,10 @@ def _text(known: _Settings) -> Iterator[Inputs]:
             )
             yield lambda shape=shape: {"input_ids": known.ids(*shape)}
         yield lambda books=books: {"input_ids": known.ids(1, _TOKENS, 1 + books)}  # and of text
+
+
+def _one(batch: Dict[str, torch.Tensor]) -> Dict[str, torch.Tensor]:
+    return {key: value[:1] for key, value in batch.items()}
 
 
 def _illustrated(known: _Settings) -> Iterator[Inputs]:
