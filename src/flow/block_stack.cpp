@@ -39,6 +39,7 @@ Result<Draft> BlockStack::run() {
     enter_handlers();
   }
   if (error_) return *error_;
+  if (keep_ends_) mark_lost_jumps();
   return std::move(draft_);
 }
 
@@ -154,6 +155,7 @@ void BlockStack::enter_handlers() {
 
 void BlockStack::walk(uint32_t index) {
   State state = states_[index];
+  block_ = index;
   const uint32_t start = draft_.blocks[index].at;
   const HandlerId handler = draft_.blocks[index].handler;
   uint32_t blocks = state.blocks;

@@ -80,6 +80,8 @@ class BlockStack {
   void keep_end(const State& state);
   bool is_body_without_code(const State& state) const;
   bool is_behind_jump(uint32_t at) const;
+  void mark_lost_jumps();
+  uint32_t lost_jump(uint32_t at) const;
   void with_cleanup_start(State& state);
   bool with_cleanup_finish(State& state);
   void swallow_exception(State& state);
@@ -106,8 +108,11 @@ class BlockStack {
   std::vector<uint32_t> handler_levels_;  // stack slots that stay, as the interpreter counts
   std::vector<PendingHandler> pending_;
   std::set<uint32_t> swallows_;  // blocks that start by dropping the exception of a with statement
+  std::map<uint32_t, uint32_t> calls_;  // blocks that call a finally body -> where it is to return
+  std::set<uint32_t> returned_to_;
   std::optional<Error> error_;
 
+  uint32_t block_ = 0;       // the block that is being walked
   uint32_t at_ = 0;          // the instruction that is being run
   uint32_t level_ = 0;       // of the handler that protects the block that is being walked
   std::vector<Instr> body_;  // of that block, and its exit

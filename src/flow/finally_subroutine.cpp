@@ -10,6 +10,7 @@
 namespace pellucid::flow {
 
 bool BlockStack::call_finally(const Instr& instr, State& state) {
+  calls_[block_] = at_ + 1;
   State inside = state;
   inside.hidden = chains_.push(inside.hidden, kReturn, at_ + 1, inside.depth++);
   go_on(instr.a, inside);
@@ -22,10 +23,12 @@ bool BlockStack::end_finally(State& state) {
     state.hidden = way_in.parent;
     --state.depth;
     if (way_in.kind == kNormal) return true;
-    if (way_in.kind == kReturn)
+    if (way_in.kind == kReturn) {
+      returned_to_.insert(way_in.value);
       go_on(way_in.value, state);
-    else
+    } else {
       fail("END_FINALLY within a with statement's cleanup");
+    }
     return false;
   }
   Instr reraise = stream_.instrs[at_];
@@ -44,6 +47,33 @@ void BlockStack::keep_end(const State& state) {
   const uint32_t level = chains_[state.blocks].level;
   if (level + kExceptionSlots != state.depth || at_ + 1 >= stream_.instrs.size()) return;
   exit_.next[0] = node(at_ + 1, {level, chains_[state.blocks].parent, state.hidden});
+}
+
+// A jump statement that runs a finally body which never comes to its end has only that effect. What
+// it is stands behind it, where control never comes.
+void BlockStack::mark_lost_jumps() {
+  for (const auto& [block, back] : calls_) {
+    if (returned_to_.contains(back)) continue;
+    Instr mark = stream_.instrs[back - 1];
+    mark.op = Op::PopExcept;
+    mark.a = 0;
+    mark.b = lost_jump(back);
+    if (mark.b != 0) draft_.blocks[block].instrs.push_back(mark);
+  }
+}
+
+// The mark of the jump statement that leaves regions and loops from here on; 0: it is none.
+uint32_t BlockStack::lost_jump(uint32_t at) const {
+  for (uint32_t i = at; i < stream_.instrs.size(); ++i) {
+    const Instr& instr = stream_.instrs[i];
+    if (instr.op == Op::Jump) return instr.a > i ? kLostBreak : kLostContinue;
+    if (instr.op == Op::ReturnValue) {
+      const Instr& value = stream_.instrs[i - 1];
+      return value.op == Op::LoadConst ? kLostReturn + value.a : 0;
+    }
+    if (instr.op == Op::EndFinally) return 0;
+  }
+  return 0;
 }
 
 // Whether the code in front has left a region by `return`, `break` or `continue`.

@@ -22,6 +22,23 @@ bool only_markers(const Graph& graph, const ir::Block& block) {
   });
 }
 
+bool has_mark(const Graph& graph, BlockId block, uint32_t mark) {
+  const auto& items = graph[block].items;
+  return std::any_of(items.begin(), items.end(), [&](ValueId item) {
+    const ir::Value& value = graph[item];
+    return value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.b == mark;
+  });
+}
+
+uint32_t lost_jump(const Graph& graph, BlockId block) {
+  for (const ValueId item : graph[block].items) {
+    const ir::Value& value = graph[item];
+    const bool is_mark = value.kind == ValueKind::Instr && value.op == Op::PopExcept;
+    if (is_mark && value.b >= flow::kLostBreak) return value.b;
+  }
+  return 0;
+}
+
 bool strip_copies(Graph& g, HandlerId handler, std::span<const BlockId> region) {
   std::vector<Way> exits;
   for (const BlockId block : region) {
@@ -73,6 +90,7 @@ bool strip_copies(Graph& g, HandlerId handler, std::span<const BlockId> region) 
       bridge.operands = {copy.dropped};
     } else {
       bridge.exit = ExitKind::Reraise;  // as a finally body ends
+      g[bridge.items[0]].b = lost_jump(g, start);
     }
     g.f.blocks.push_back(std::move(bridge));
     bridges[start] = BlockId(g.f.blocks.size() - 1);

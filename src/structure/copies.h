@@ -19,6 +19,13 @@ inline constexpr uint32_t kLeftByJump = 1;
 inline constexpr uint32_t kEndOfClause = 2;
 ValueId marker(Graph& graph);
 
+// Whether a PopExcept of the block has this as its `b`.
+bool has_mark(const Graph& graph, BlockId block, uint32_t mark);
+
+// The mark of a jump statement that has no effect, as flow::Graph::keeps_ends says; 0: no such
+// mark.
+uint32_t lost_jump(const Graph& graph, BlockId block);
+
 // Whether the block only goes on (or returns): no items but markers. A body without code (see
 // flow::Graph::keeps_empty) is a statement.
 bool only_markers(const Graph& graph, const ir::Block& block);

@@ -83,6 +83,11 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
       if (graph.f.keeps_ends && end != target && !left_by_jump(end)) sure_breaks_.insert(end);
     }
   }
+  for (const BlockId id : graph.order()) {
+    if (!left_by_jump(id) || graph[id].exit != ExitKind::Goto) continue;
+    const BlockId target = landing(graph[id].next[0].to, {});
+    if (target.valid()) left_for_[target].push_back(id);
+  }
   budget_ = 4 * graph.order().size() + 64;
   context_.analysis = &analysis_;
 }
@@ -176,20 +181,12 @@ bool Emitter::only_returns(BlockId block, size_t from) const {
   return graph_[block].exit == ExitKind::Return && cannot_raise(block, from);
 }
 
-bool Emitter::left_by_jump(BlockId block) const {
-  const auto& items = graph_[block].items;
-  return std::any_of(items.begin(), items.end(), [&](ValueId item) {
-    const ir::Value& value = graph_[item];
-    return value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.b == kLeftByJump;
-  });
-}
+bool Emitter::left_by_jump(BlockId block) const { return has_mark(graph_, block, kLeftByJump); }
 
-bool Emitter::ends_clause(BlockId block) const {
-  const auto& items = graph_[block].items;
-  return std::any_of(items.begin(), items.end(), [&](ValueId item) {
-    const ir::Value& value = graph_[item];
-    return value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.b == kEndOfClause;
-  });
+bool Emitter::ends_clause(BlockId block) const { return has_mark(graph_, block, kEndOfClause); }
+
+bool Emitter::never_ends(BlockId block) const {
+  return graph_[block].exit == ExitKind::Reraise && graph_[block].operands.empty();
 }
 
 // `return None` that only follows what never goes on.
@@ -294,7 +291,10 @@ bool Emitter::emit(BlockId block, const Scope& scope, Statements& out) {
             skip_markers(scope.follow, scope) != block) {
           fail("a finally body that ends in the middle", block);
         }
-        return true;
+        const NodeId jump = lost_statement(block, scope);
+        if (!jump.valid()) return true;
+        out.append(jump);
+        return false;
       }
       case ExitKind::Return:
       case ExitKind::Raise:
@@ -311,6 +311,18 @@ bool Emitter::emit(BlockId block, const Scope& scope, Statements& out) {
     }
   }
   return false;
+}
+
+// The jump statement that only runs a finally body, which goes another way.
+NodeId Emitter::lost_statement(BlockId block, const Scope& scope) {
+  const uint32_t mark = lost_jump(graph_, block);
+  if (mark >= flow::kLostReturn) {
+    const object::ConstId value(mark - flow::kLostReturn);
+    const bool is_none = tree_.module()[value].kind == object::ConstKind::None;
+    return tree_.add(ast::Return{is_none ? NodeId() : tree_.add(ast::Constant{value})});
+  }
+  if (mark == 0 || !scope.loop) return {};
+  return mark == flow::kLostBreak ? tree_.add(ast::Break{}) : tree_.add(ast::Continue{});
 }
 
 void Emitter::leave(BlockId block, Statements& out) {
@@ -404,6 +416,10 @@ BlockId Emitter::branch(BlockId block, const Scope& scope, Statements& out, bool
   NodeId test = out.take(b.operands[0]);
   if (tree_.is(test, ast::Kind::match_case)) return match(block, test, scope, out, falls);
   if (out.hard_pending() > 0) out.spill_all();
+  if (const auto edge = never_comes_round(block, scope)) {
+    const OpenLoop loop{{}, b.next[1 - *edge].to, scope.loop};
+    return once(block, *edge, test, {loop.follow, &loop, scope.handler, scope.handled}, out);
+  }
   // The arm that is laid out first comes first.
   const uint8_t near = static_cast<uint8_t>(1 - b.jump);
   if (near == 1) test = negated(tree_, test);

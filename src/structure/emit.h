@@ -49,6 +49,7 @@ class Emitter {
   ast::NodeId next_case(BlockId block);
   BlockId meeting_point(BlockId block, const Scope& scope) const;
   void leave(BlockId block, Statements& out);
+  ast::NodeId lost_statement(BlockId block, const Scope& scope);
   ast::NodeId constant(object::ConstKind kind, ast::Where at);
   ast::NodeId if_statement(ast::NodeId test, ast::ListId body, ast::ListId orelse, ast::Where at);
 
@@ -96,6 +97,9 @@ class Emitter {
 
   // labels.cpp
   BlockId label_of(HandlerId handler, const Scope& scope) const;
+  BlockId left_by_finally(HandlerId handler, const Scope& scope) const;
+  std::optional<uint8_t> never_comes_round(BlockId block, const Scope& scope) const;
+  BlockId once(BlockId block, uint8_t edge, ast::NodeId test, const Scope& scope, Statements& out);
   BlockId labelled(BlockId block, BlockId label, const Scope& scope, Statements& out);
 
   bool is_open(BlockId header, const Scope& scope) const;
@@ -107,6 +111,8 @@ class Emitter {
   // Whether a jump statement has left a region in front of the block (ir::Function::keeps_ends).
   bool left_by_jump(BlockId block) const;
   bool ends_clause(BlockId block) const;
+  // Whether it stands for the end of a finally body that has none.
+  bool never_ends(BlockId block) const;
   bool is_dead_end(BlockId block) const;
   BlockId skip_markers(BlockId block, const Scope& scope) const;
   const Loop* loop_at(BlockId block) const;
@@ -122,6 +128,8 @@ class Emitter {
   std::optional<Protection> protection_;
   std::unordered_map<ValueId, std::vector<BlockId>> breaks_;  // iterator -> where breaks lead
   std::unordered_set<BlockId> sure_breaks_;  // of those, where no `return` can be what leads there
+  // Where jump statements that have left a region lead to -> the blocks where they have.
+  std::unordered_map<BlockId, std::vector<BlockId>> left_for_;
   // Statements that an `assert` runs when its test fails -> its message.
   std::unordered_map<ast::NodeId, ast::NodeId> assertions_;
   size_t budget_ = 0;  // blocks that may still be emitted, repetitions included

@@ -218,7 +218,28 @@ void Graph::recount_uses() {
   }
 }
 
+// What an empty block chooses is chosen where it leads to, if that is used there without being
+// handed on: nobody else comes there.
+void Graph::hand_params_on() {
+  for (const BlockId id : std::vector<BlockId>(order_)) {
+    ir::Block& block = f.blocks[id.index()];
+    if (block.params.empty() || !block.items.empty() || block.exit != ExitKind::Goto) continue;
+    const ir::Edge next = block.next[0];
+    ir::Block& rest = f.blocks[next.to.index()];
+    const bool enters = rest.handler != block.handler && within(rest.handler, block.handler);
+    if (!next.args.empty() || next.to == id || !rest.params.empty() || enters || is_kept(id))
+      continue;
+    if (ways_into(next.to).size() != 1) continue;
+    rest.params = std::move(block.params);
+    block.params.clear();
+    for (const Way& way : std::vector<Way>(ways_into(id)))
+      f.blocks[way.from.index()].next[way.edge].to = next.to;
+    recompute();
+  }
+}
+
 void Graph::thread_empty_blocks() {
+  hand_params_on();
   for (const BlockId id : order_) {
     for (uint8_t k = 0; k < 2; ++k) {
       ir::Edge& edge = f.blocks[id.index()].next[k];

@@ -212,6 +212,7 @@ class Graph {
 
   // Jumps over blocks without items that only go on and are not kept.
   void thread_empty_blocks();
+  void hand_params_on();
 
   // Blocks that say something by being there.
   void keep(BlockId id) {

@@ -53,6 +53,14 @@ bool needs_no_pop(const Graph& g, const Drops& drops, ValueId id) {
          value.kind == ValueKind::Element;
 }
 
+// A constant that lay on the stack through a statement, as where 3.8 has a finally body find what
+// is to be returned: `way` is the only one to its block, and does not load it.
+bool lay_below(const Graph& g, BlockId owner, const Way& way, ValueId id) {
+  const auto& items = g[way.from].items;
+  return is_op(g[id], Op::LoadConst) && g.ways_into(owner).size() == 1 &&
+         std::find(items.begin(), items.end(), id) == items.end();
+}
+
 // Whether no value that a parameter stands for needs to be popped by it.
 bool only_dropped(const Graph& g, const Drops& drops, ValueId param) {
   std::vector<ValueId> todo{param};
@@ -67,8 +75,8 @@ bool only_dropped(const Graph& g, const Drops& drops, ValueId param) {
       PELLUCID_CHECK(args.size() == params.size());
       const ValueId arg = g.resolve(args[static_cast<size_t>(place - params.begin())]);
       if (is_stored_at_last(g, way, arg)) return false;
-      if (needs_no_pop(g, drops, arg) || std::find(todo.begin(), todo.end(), arg) != todo.end())
-        continue;
+      if (lay_below(g, owner->second, way, arg) || needs_no_pop(g, drops, arg)) continue;
+      if (std::find(todo.begin(), todo.end(), arg) != todo.end()) continue;
       if (g[arg].kind != ValueKind::Phi) return false;
       todo.push_back(arg);
     }

@@ -4,7 +4,9 @@
 // out of a loop that never comes round. `while True:` around a statement and what follows it, with
 // a `break` at its end, compiles to no instruction; inside it, `break` leads behind it.
 #include <algorithm>
+#include <unordered_set>
 
+#include "structure/dead_code.h"
 #include "structure/emit.h"
 
 namespace pellucid::structure {
@@ -30,7 +32,9 @@ BlockId Emitter::label_of(HandlerId handler, const Scope& scope) const {
       for (const BlockId end : ends) {
         if (end != follow) add(end);
       }
-      if (!follow.valid() && unnamed.size() < 2) return {};
+      if (!follow.valid() && unnamed.size() < 2) unnamed.clear();
+      const BlockId left = left_by_finally(handler, scope);
+      if (left.valid()) add(left);
       break;
     }
     case HandlerKind::Except: {
@@ -65,6 +69,30 @@ BlockId Emitter::label_of(HandlerId handler, const Scope& scope) const {
   return last;
 }
 
+// Where a jump statement in the finally body leads to, if that is code behind the region: out of a
+// loop that never comes round, as there is no other way into that code. Invalid: there is none.
+BlockId Emitter::left_by_finally(HandlerId handler, const Scope& scope) const {
+  const BlockId entry = graph_.f.handlers[handler.index()].entry;
+  const uint32_t outside = graph_[entry].exc_depth - 1;
+  std::unordered_set<BlockId> seen{entry};
+  std::vector<BlockId> todo{entry};
+  while (!todo.empty()) {
+    const BlockId id = todo.back();
+    todo.pop_back();
+    const ir::Block& block = graph_[id];
+    if (left_by_jump(id) && block.exit == ExitKind::Goto) {
+      const BlockId target = landing(block.next[0].to, scope);
+      if (target.valid()) return target;
+    }
+    for (const ir::Edge& edge : block.next) {
+      const bool is_inside =
+          edge.to.valid() && (graph_[edge.to].exc_depth > outside || left_by_jump(edge.to));
+      if (is_inside && seen.insert(edge.to).second) todo.push_back(edge.to);
+    }
+  }
+  return {};
+}
+
 BlockId Emitter::labelled(BlockId block, BlockId label, const Scope& scope, Statements& out) {
   const OpenLoop loop{{}, label, scope.loop};
   Statements inner(context_);
@@ -75,6 +103,35 @@ BlockId Emitter::labelled(BlockId block, BlockId label, const Scope& scope, Stat
   const ast::NodeId test = constant(object::ConstKind::True, at);
   out.append(tree_.add(ast::While{test, tree_.list(body), {}}, at));
   return label;
+}
+
+// The edge into the body of a `while` that never comes round: a `break` in it has left a region,
+// where the other edge leads as well. Nothing: the branch is an `if`.
+std::optional<uint8_t> Emitter::never_comes_round(BlockId block, const Scope& scope) const {
+  if (!graph_.f.keeps_ends) return {};
+  const uint8_t body = 1 - graph_[block].jump;
+  const BlockId start = graph_[block].next[body].to;
+  const BlockId follow = skip_markers(graph_[block].next[1 - body].to, scope);
+  if (!graph_[block].next[1 - body].args.empty() || is_jump_target(follow, scope)) return {};
+  const auto known = left_for_.find(follow);
+  if (known == left_for_.end()) return {};
+  const bool breaks = std::any_of(known->second.begin(), known->second.end(),
+                                  [&](BlockId from) { return analysis_.dominates(start, from); });
+  if (breaks) return body;
+  return {};
+}
+
+BlockId Emitter::once(BlockId block, uint8_t edge, ast::NodeId test, const Scope& scope,
+                      Statements& out) {
+  const ast::Where at = exit_where(block);
+  out.settle();
+  Statements inner(context_);
+  inner.pass(graph_[block].next[edge]);
+  if (emit(graph_[block].next[edge].to, scope, inner)) inner.append(tree_.add(ast::Break{}, at));
+  if (edge == 1) test = negated(tree_, test);
+  const ast::ListId body = tree_.list(inner.take_list());
+  out.append(tree_.add(ast::While{tested_condition(tree_, test), body, {}}, at));
+  return graph_[block].next[1 - edge].to;
 }
 
 }  // namespace pellucid::structure

@@ -172,7 +172,7 @@ std::vector<BlockId> Emitter::left_to(const Loop& loop, BlockId exhausted,
     const BlockId target = skip_markers(todo.back(), scope);
     todo.pop_back();
     if (!seen.insert(target).second || analysis_.contains(loop, target)) continue;
-    if (is_failed_assert(target)) continue;
+    if (is_failed_assert(target) || never_ends(target)) continue;
     // Code that handles an exception of the loop, or shares its protection, is still inside.
     const bool handles = graph_.exceptions_at(target, 0) > graph_.exceptions_at(loop.header, 0);
     HandlerId region = graph_[target].handler;
@@ -220,7 +220,7 @@ BlockId Emitter::forced_out(const Loop& loop, const Scope& scope) const {
       if (!edge.to.valid() || graph_.within(graph_[edge.to].handler, region)) continue;
       const BlockId target = landing(edge.to, scope);
       if (!target.valid() || analysis_.contains(loop, target) || only_returns(target)) continue;
-      if (left_by_jump(target)) continue;
+      if (left_by_jump(target) || never_ends(target)) continue;
       if (!best.valid() || graph_[target].offset < graph_[best].offset) best = target;
     }
   }

@@ -136,8 +136,10 @@ bool SameCode::walk(Place a, Place b) {
     }
     if (!advance(a, false)) return false;
     if (entry_.valid() && at_end(a.at) && reraises(a.at.block)) return finish(std::move(b));
+    // Both have left for the same place, which may begin by dropping what the copy was to return.
+    if (!advance(b, false)) return false;
+    if (a.at == b.at) return true;
     if (!advance(b, true)) return false;
-    // Both have left for the same place.
     if (a.at == b.at) return true;
     bool seen = false;
     if (!meets_again(a.at, b.at, seen)) return false;

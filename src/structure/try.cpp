@@ -215,8 +215,9 @@ BlockId Emitter::try_finally(HandlerId handler, BlockId block, const Scope& scop
   BlockId follow = end_of_finally(handler, scope);
   if (!follow.valid()) follow = pick_follow(exits_of(handler, scope), scope);
   if (follow == block) fail("a try statement that goes on at its own start", block);
-  bool falls = false;
-  const ListId body = list(block, {follow, scope.loop, handler, scope.handled}, &falls);
+  // Behind a finally body that never comes to its end nothing goes on.
+  if (follow.valid() && never_ends(follow)) follow = {};
+  const ListId body = list(block, {follow, scope.loop, handler, scope.handled});
   const ast::Where at{first_line(body), graph_[block].offset};
   const BlockId entry = graph_.f.handlers[handler.index()].entry;
   ListId finalbody = list(
