@@ -8,6 +8,7 @@ from __future__ import annotations
 import builtins
 import contextlib
 import copy
+import math
 import random
 import types
 from typing import Any, Callable, Iterator
@@ -40,7 +41,7 @@ def other_values(value: Any, rng: random.Random, pool: list[Any]) -> list[Any]:
     if isinstance(value, int):
         return [value + 1, -value, float(value), value == 1]
     if isinstance(value, float):
-        return [value + 0.5, float("nan"), int(value) if value == value else 0]
+        return [value + 0.5, float("nan"), int(value) if math.isfinite(value) else 0]
     if isinstance(value, (str, bytes)):
         return [value + value[:1] + value[:1], None, value[:-1]]
     if value is None:
