@@ -60,7 +60,11 @@ def observe(make: Callable[[], Any], captured: bool, backend: str) -> Dict[str, 
         "graph breaks": {_scrubbed(str(k)): v for k, v in counters["graph_break"].items()},
         "frames": dict(counters["frames"]),
         "stats": dict(counters["stats"]),
-        "compiles": [(m.co_name, m.cache_size, m.fail_type) for m in metrics],
+        "compiles": [
+            # Older releases tell of backward passes in records of another kind.
+            (m.co_name, m.cache_size, m.fail_type) if hasattr(m, "co_name") else type(m).__name__
+            for m in metrics
+        ],
         "graphs": graphs,
         "problems": problems,
     }

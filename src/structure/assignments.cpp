@@ -326,6 +326,26 @@ bool Statements::unpacks_into_targets(std::span<const ValueId> items, size_t i) 
   return true;
 }
 
+// How many elements, from the first on, the next items store into locals and do nothing else. Of
+// what is generated the rest may stay on the stack.
+uint32_t Statements::stored_at_once(std::span<const ValueId> items, size_t i) const {
+  const Graph& g = c_.graph;
+  uint32_t found = 0;
+  for (size_t k = i + 1; k < items.size(); ++k) {
+    const ir::Value& value = g[items[k]];
+    if (value.kind != ValueKind::Instr) continue;
+    if (value.op != Op::StoreFast && value.op != Op::StoreDeref) break;
+    const ValueId stored = g.resolve(operands(items[k])[0]);
+    const ir::Value& element = g[stored];
+    if (element.kind != ValueKind::Element || operands(stored)[0] != items[i] ||
+        element.a != found || element.uses != 1) {
+      break;
+    }
+    ++found;
+  }
+  return found;
+}
+
 // `def f(*args: *Ts)`: the annotation is unpacked into the one element that goes into the tuple of
 // annotations, or into the dict that 3.14's `__annotate__` returns.
 bool Statements::annotates(std::span<const ValueId> items, size_t i) const {
@@ -397,18 +417,29 @@ void Statements::unpack(std::span<const ValueId> items, size_t i) {
     const ValueId element = element_of(id, 0);
     return push(element, c_.tree.add(ast::Starred{node}, where(id)), false);
   }
-  // Not what targets do: every element gets a name.
-  std::vector<NodeId> targets;
-  std::vector<Symbol> names;
-  for (uint32_t k = 0; k < count; ++k) {
-    names.push_back(c_.fresh_name("temp"));
-    NodeId target = name(names.back(), where(id));
+  // Not what targets do: every element that is not stored at once gets a name.
+  const uint32_t stored = value.op == Op::UnpackSequence ? stored_at_once(items, i) : 0;
+  const size_t index = unpackings_.size();
+  std::vector<Symbol> names(count);
+  for (uint32_t k = stored; k < count; ++k) {
+    names[k] = c_.fresh_name("temp");
+    NodeId target = name(names[k], where(id));
     if (k == unpacking.star) target = c_.tree.add(ast::Starred{target}, where(id));
-    targets.push_back(target);
+    unpacking.slots[k] = target;
   }
-  for_each_element(id,
-                   [&](ValueId element, uint32_t slot) { c_.materialized[element] = names[slot]; });
-  deliver(items, i, source, c_.tree.add(ast::Tuple{c_.tree.list(targets)}, where(id)));
+  unpacking.filled = count - stored;
+  for_each_element(id, [&](ValueId element, uint32_t slot) {
+    if (slot < stored) {
+      slots_[element] = {index, slot};
+    } else {
+      c_.materialized[element] = names[slot];
+    }
+  });
+  if (stored == 0) {
+    const NodeId targets = c_.tree.add(ast::Tuple{c_.tree.list(unpacking.slots)}, where(id));
+    return deliver(items, i, source, targets);
+  }
+  unpackings_.push_back(std::move(unpacking));
 }
 
 }  // namespace pellucid::structure

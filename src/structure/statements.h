@@ -147,6 +147,7 @@ class Statements {
   ValueId overwriting_store(std::span<const ValueId> items, size_t i) const;
   bool is_walrus(ValueId id) const;
   bool unpacks_into_targets(std::span<const ValueId> items, size_t i) const;
+  uint32_t stored_at_once(std::span<const ValueId> items, size_t i) const;
   size_t next_use(std::span<const ValueId> items, size_t i, ValueId value);
   bool augmented_load(std::span<const ValueId> items, size_t i);
   void use_once(const std::vector<ValueId>& bases);

@@ -7,7 +7,9 @@ namespace pellucid::verify {
 namespace {
 
 bool is_object(const Values& values, Value value) {
-  return values.is(value, Kind::Unknown) || values.is(value, Kind::Maybe);
+  // What holds only what the frame holds anyhow keeps nothing alive.
+  const bool is_of_frame = values[value].y == 1;
+  return values.is(value, Kind::Maybe) || (values.is(value, Kind::Unknown) && !is_of_frame);
 }
 
 }  // namespace

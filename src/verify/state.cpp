@@ -130,6 +130,14 @@ void forget(State& state, Value value) {
   std::erase_if(state.heap, [&](const Container& container) { return container.self == value; });
 }
 
+// A tuple of the cells that the frame starts with, as functions are made of. Nobody can put
+// anything into it.
+bool is_closure(const Values& values, const Container& container) {
+  return container.shape == Container::kTuple &&
+         std::all_of(container.items.begin(), container.items.end(),
+                     [&](Value item) { return values.is(item, Kind::Cell); });
+}
+
 }  // namespace
 
 void replace(Values& values, State& state, Value from, Value to) {
@@ -185,7 +193,9 @@ bool unify(Values& values, State& state, Value x, Value y, CodePairs& pairs) {
       for (size_t i = 0; i < in_a->items.size(); ++i) {
         todo.emplace_back(in_a->items[i], in_b->items[i]);
       }
-      one = values.fresh(Kind::Unknown, values[a].hint);
+      const bool of_frame = is_closure(values, *in_a) && is_closure(values, *in_b);
+      one = of_frame ? values.fresh_of_frame(values[a].hint)
+                     : values.fresh(Kind::Unknown, values[a].hint);
     } else {
       // What a tuple of constants holds are constants: there is nothing more to unify.
       one = in_a != nullptr ? b : a;

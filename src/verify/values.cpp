@@ -59,6 +59,11 @@ Value Values::fresh_some(Name hint) {
   return Value(nodes_.size() - 1);
 }
 
+Value Values::fresh_of_frame(Name hint) {
+  nodes_.push_back({Kind::Unknown, 0, 1, hint});
+  return Value(nodes_.size() - 1);
+}
+
 Value Values::constant(Side side, ConstId id) {
   const Const& value = module(side)[id];
   if (value.kind == ConstKind::Code) {

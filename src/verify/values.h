@@ -32,7 +32,7 @@ enum class Kind : uint8_t {
   Code,     // x: its CodeId, y: its Side
   Cell,     // x: Name of the variable; the cell that the frame starts with
   Special,  // x: an op without inputs that always pushes the same object, y: its operand
-  Unknown,  // an object; x = 1: it is not None
+  Unknown,  // an object; x = 1: it is not None; y = 1: it holds what the frame holds anyhow
   Bool,     // True or False
   Maybe,    // an object or none
   Not,      // x: a boolean value; the other one
@@ -92,6 +92,8 @@ class Values {
   Value fresh(Kind kind, Name hint = Name());
   // A new object that is known not to be None.
   Value fresh_some(Name hint);
+  // A new object that holds nothing but what the frame holds as long as it lives.
+  Value fresh_of_frame(Name hint);
 
   bool is(Value value, Kind kind) const { return (*this)[value].kind == kind; }
   bool is_object(Value value) const { return !is(value, Kind::Null) && !is(value, Kind::Maybe); }

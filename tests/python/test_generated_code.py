@@ -32,6 +32,7 @@ def verdict(before, after, facts=FACTS):
     return status, codes[0][2]
 
 
+CELLS = "((lambda: a).__closure__[0], (lambda: b).__closure__[0])"
 SAME = {
     "a temporary is the value that it holds": (
         "tmp_1 = g(a)\nreturn resume(tmp_1)",
@@ -52,6 +53,10 @@ SAME = {
     "what an argument keeps is not released by us": (
         "tmp_1 = a.parts\ntmp_2 = tmp_1['x'].parts\ng(tmp_2['y'])\ndel tmp_1, tmp_2\nreturn k()",
         "one = a.parts\ntwo = one['x'].parts\ng(two['y'])\nreturn k()",
+    ),
+    "a tuple of the frame's cells keeps nothing": (
+        f"tmp_1 = {CELLS}\nh(tmp_1)\ndel tmp_1\nreturn k()",
+        f"value = {CELLS}\nh(value)\nreturn k()",
     ),
     "a steady name is loaded anywhere": (
         "tmp_1 = resume\nh(a)\nreturn tmp_1(b)",
@@ -92,6 +97,7 @@ ONLY_LIFETIMES = (
     "what is left at the end goes with the frame",
     "what an argument keeps is not released by us",
     "an empty list may be made earlier",
+    "a tuple of the frame's cells keeps nothing",
 )
 OTHER = {
     "a dictionary that a loop gives away may change": (
@@ -137,6 +143,16 @@ OTHER = {
     "nor what a value keeps that is gone": (
         "tmp_1 = g(a)\ntmp_2 = tmp_1.parts\ndel tmp_1\nh(tmp_2)\ndel tmp_2\nreturn k()",
         "value = g(a).parts\nh(value)\nreturn k()",
+        "still held",
+    ),
+    "nor a list of cells, which may be given more": (
+        f"tmp_1 = [*{CELLS}]\nh(tmp_1)\ndel tmp_1\nreturn k()",
+        f"value = [*{CELLS}]\nh(value)\nreturn k()",
+        "still held",
+    ),
+    "nor a tuple of a cell and something else": (
+        f"tmp_1 = {CELLS[:-1]}, g(a))\nh(tmp_1)\ndel tmp_1\nreturn k()",
+        f"value = {CELLS[:-1]}, g(a))\nh(value)\nreturn k()",
         "still held",
     ),
     "a list keeps what is in it": (
@@ -570,3 +586,23 @@ def test_time_for_frames_of_thousands_of_locals_grows_with_their_size():
     small, large = times_of(300), times_of(7200)
     ratios = [more / less for less, more in zip(small, large)]
     assert max(ratios) <= 72, f"24 times the size: {ratios} times the time"
+
+
+def without(code, argument):
+    """The code without storing a local and loading it again: the value stays on the stack."""
+    made = bytearray(code.co_code)
+    for found in dis.get_instructions(code):
+        if found.opname.startswith(("STORE_FAST", "LOAD_FAST")) and argument in str(found.argval):
+            made[found.offset : found.offset + 2] = bytes([dis.opmap["NOP"], 0])
+    return code.replace(co_code=bytes(made))
+
+
+def test_of_an_unpacking_the_first_elements_are_stored_where_they_are():
+    code = code_of("one, two, three = g(a)\nreturn three")
+    found = decompile_ex(without(code, "three"))
+    assert found.verdict.status == "equivalent", found.verdict.reason
+    assert found.source.strip().split("\n") == [
+        "def f(a, b):",
+        "    one, two, temp_1 = g(a)",
+        "    return temp_1",
+    ]

@@ -58,7 +58,9 @@ def observed(dynamo: Any) -> Callable[[], Dict[str, Any]]:
 
     def read() -> Dict[str, Any]:
         metrics = dynamo.utils.get_compilation_metrics()
-        compiles = [(m.co_name, m.cache_size) for m in metrics if m.co_name is not None]
+        # Older releases tell of backward passes in records of another kind.
+        of_frames = [m for m in metrics if getattr(m, "co_name", None) is not None]
+        compiles = [(m.co_name, m.cache_size) for m in of_frames]
         counters = dynamo.utils.counters
         return {
             "graph breaks": dict(counters["graph_break"]),

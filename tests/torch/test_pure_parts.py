@@ -247,6 +247,20 @@ def test_a_name_in_use_is_given_to_nothing_else():
     assert shown[1:3] == ["    len_result_2 = len()", "    value_2 = -len_result_2"]
 
 
+def test_iterators_and_cells_are_called_so():
+    source = """def f(a):
+    result_1 = ___module_iter_c3(___module_range_c3(0, 2))
+    temp_2 = (lambda: i).__closure__[0], (lambda: k).__closure__[0]
+    temp_3 = ___module_sorted_c5(a)
+    return g(result_1, temp_2, temp_3)"""
+    shown = local_names.named(source, [], {}).split("\n")
+    assert [line.split(" = ")[0].strip() for line in shown[1:4]] == [
+        "iterator",
+        "cells",
+        "sorted_result",
+    ]
+
+
 def test_four_times_as_many_locals_are_named_in_about_four_times_the_time():
     def spent(count):
         lines = [f"    tmp_{n} = a.weight\n    f(tmp_{n})" for n in range(count)]

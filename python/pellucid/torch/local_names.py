@@ -28,7 +28,9 @@ _LONGEST = 40
 _HOLDERS = ("_modules", "_parameters", "_buffers")
 # Dynamo's reading of a tensor's property, and of which dimension.
 _PROPERTY = re.compile(r"call_(size|stride|storage_offset)\Z")
-_CALLED = {"record_pregraph_bytecode_enter": "profiler_mark"}
+_CALLED = {"iter": "iterator", "record_pregraph_bytecode_enter": "profiler_mark"}
+# A global of Dynamo's own that holds a function of some module.
+_OF_MODULE = re.compile(r"___module_(\w+)_c\d+\Z")
 
 
 def named(source: str, temporaries: Collection[str], parameters: Parameters) -> str:
@@ -179,7 +181,7 @@ class _Said:
         if isinstance(value, ast.Dict):
             return "mapping"
         if isinstance(value, (ast.List, ast.Tuple)):
-            return "items"
+            return "cells" if value.elts and all(map(_is_cell, value.elts)) else "items"
         return "condition" if isinstance(value, ast.Compare) else "value"
 
     def _in_module(self, node: ast.expr) -> str:
@@ -218,6 +220,7 @@ class _Said:
         if isinstance(node, ast.Attribute):
             return node.attr.strip("_")
         name = node.id if isinstance(node, ast.Name) else ""
+        name = _OF_MODULE.sub(r"\1", name)
         if name in self._wanted:
             name = self.names.get(name, "")
             name = name[: -len("_before")] if name.endswith("_before") else name
@@ -266,6 +269,15 @@ def _text_of_key(item: ast.Subscript) -> str:
 
 def _is_constant(node: ast.stmt | ast.expr) -> bool:
     return isinstance(getattr(node, "value", None), ast.Constant)
+
+
+def _is_cell(value: ast.expr) -> bool:
+    """Whether this is how a cell is written: ``(lambda: x).__closure__[0]``."""
+    return (
+        isinstance(value, ast.Subscript)
+        and isinstance(value.value, ast.Attribute)
+        and value.value.attr == "__closure__"
+    )
 
 
 def _is_graph(value: ast.expr) -> bool:
