@@ -185,6 +185,30 @@ bool Machine::load_for_test(State& state, Point& point) const {
   return true;
 }
 
+// Goes back to the front of a test of a local that has not happened yet, where the other side stands
+// at a join: what is loaded there depends on the way, and is told from the local itself.
+void Machine::unload_test(State& state, Point& point) const {
+  Values& values = *context_->values;
+  std::vector<Value>& stack = state[side_].stack;
+  for (uint32_t back = 1; back <= 2 && back <= point.at && back <= stack.size(); ++back) {
+    const Point before{point.block, point.at - back, false};
+    if (back == 2) {
+      const Op between = graph_->instrs[block(point).first + point.at - 1].op;
+      if (between != Op::LoadConst && between != Op::Copy) return;
+    }
+    if (!is_test_of_local(before)) continue;
+    const uint32_t at = slot(instr(before));
+    const Value value = state[side_].locals[at];
+    const bool is_special =
+        values.is(value, Kind::Const) && context_->frame->owners[at] == Frame::kShared;
+    const Value loaded = is_special ? values.special(Op::LoadFast, values[value].x) : value;
+    if (stack[stack.size() - back] != loaded) return;
+    stack.resize(stack.size() - back);
+    point = before;
+    return;
+  }
+}
+
 // `(lambda: x).__closure__[0]` is how source text names the cell of x: a function is made, asked
 // for its closure, which nobody can replace, and dropped.
 bool Machine::take_cell(State& state, Point& point) const {

@@ -70,6 +70,8 @@ class Machine {
   Stop advance(State& state, Point& point, bool stop_at_joins);
   // What it stands before; only after Stop::Effect.
   Effect effect(const State& state, const Point& point) const;
+  // After advance, if the other side has stopped at a join.
+  void unload_test(State& state, Point& point) const;
   // Executes it with these results; `way` chooses among the successors of a two-way exit.
   void finish(State& state, Point& point, const std::vector<Value>& results, size_t way) const;
   // The condition after Stop::Fork.

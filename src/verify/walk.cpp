@@ -81,7 +81,10 @@ void Walk::follow(Path path) {
     fail(path, "a call that stands apart has no counterpart");
     return;
   }
-  if (at_a == Stop::Join) return arrive(std::move(path));
+  if (at_a == Stop::Join) {
+    if (at_b != Stop::Join) b_.unload_test(path.state, path.b);
+    return arrive(std::move(path));
+  }
   if (at_a == Stop::Fork && at_b == Stop::Fork) return fork(path);
   if (at_a != Stop::Effect || at_b != Stop::Effect) {
     const auto what = [&](Stop stop, const Machine& machine, const Point& point) -> std::string {
