@@ -185,8 +185,8 @@ bool Machine::load_for_test(State& state, Point& point) const {
   return true;
 }
 
-// Goes back to the front of a test of a local that has not happened yet, where the other side stands
-// at a join: what is loaded there depends on the way, and is told from the local itself.
+// Goes back to the front of a test of a local that has not happened yet, where the other side
+// stands at a join: what is loaded there depends on the way, and is told from the local itself.
 void Machine::unload_test(State& state, Point& point) const {
   Values& values = *context_->values;
   std::vector<Value>& stack = state[side_].stack;

@@ -85,7 +85,7 @@ void Walk::follow(Path path) {
     if (at_b != Stop::Join) b_.unload_test(path.state, path.b);
     return arrive(std::move(path));
   }
-  if (at_a == Stop::Fork && at_b == Stop::Fork) return fork(path);
+  if (at_a == Stop::Fork && at_b == Stop::Fork) return fork(std::move(path));
   if (at_a != Stop::Effect || at_b != Stop::Effect) {
     const auto what = [&](Stop stop, const Machine& machine, const Point& point) -> std::string {
       if (stop == Stop::Spin) return "a loop without effects";
@@ -110,9 +110,26 @@ void Walk::follow(Path path) {
   if (!difference_) go_on(std::move(path), a, b);
 }
 
-void Walk::fork(const Path& path) {
-  const Value in_a = a_.condition(path.state, path.a);
-  const Value in_b = b_.condition(path.state, path.b);
+// `x is [...]`: what both sides have made there is one object from here on, if it holds the same.
+void Walk::unify_identities(State& state, Value in_a, Value in_b) {
+  if (values_.is(in_a, Kind::Not)) in_a = Value(values_[in_a].x);
+  if (values_.is(in_b, Kind::Not)) in_b = Value(values_[in_b].x);
+  if (!values_.is(in_a, Kind::Is) || !values_.is(in_b, Kind::Is)) return;
+  const verify::Node a = values_[in_a], b = values_[in_b];
+  if (!unify(values_, state, Value(a.x), Value(b.x), pairs_)) return;
+  // One object may stand on both sides of the test.
+  if (a.x == a.y || b.x == b.y) return;
+  unify(values_, state, Value(a.y), Value(b.y), pairs_);
+}
+
+void Walk::fork(Path path) {
+  Value in_a = a_.condition(path.state, path.a);
+  Value in_b = b_.condition(path.state, path.b);
+  if (in_a != in_b && in_a != values_.negation(in_b)) {
+    unify_identities(path.state, in_a, in_b);
+    in_a = a_.condition(path.state, path.a);
+    in_b = b_.condition(path.state, path.b);
+  }
   if (in_a != in_b && in_a != values_.negation(in_b)) {
     fail(path, "branch on " + values_.describe(in_a) + " / " + values_.describe(in_b));
     return;

@@ -74,7 +74,8 @@ class Walk {
 
   void follow(Path path);
   void arrive(Path path);
-  void fork(const Path& path);
+  void fork(Path path);
+  void unify_identities(State& state, Value in_a, Value in_b);
   bool stands_apart(const Effect& effect) const;
   void keep_apart(Path path, Side side, const Effect& effect);
   bool may_be_passed(const Effect& effect) const;

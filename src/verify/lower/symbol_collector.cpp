@@ -302,10 +302,14 @@ class Collector {
     ScopeId outer = scope;
     if (!tree_.items(def.type_params).empty()) {
       outer = type_parameters(node, scope, def.type_params);
-      if (!tree_.items(args.defaults).empty()) note(outer, text(".defaults"), kParameter);
-      for (NodeId item : tree_.items(args.kw_defaults)) {
-        if (item.valid()) note(outer, text(".kwdefaults"), kParameter);
+      // Compilers (3.12+) note the first of them always, and take it for whichever comes first.
+      const auto keywords = tree_.items(args.kw_defaults);
+      const bool has_keywords =
+          std::any_of(keywords.begin(), keywords.end(), [](NodeId item) { return item.valid(); });
+      if (!tree_.items(args.defaults).empty() || has_keywords) {
+        note(outer, text(".defaults"), kParameter);
       }
+      if (has_keywords) note(outer, text(".kwdefaults"), kParameter);
     }
     for (ListId names : {args.posonlyargs, args.args, args.kwonlyargs}) {
       for (NodeId arg : tree_.items(names)) annotation(tree_.as<ast::arg>(arg).annotation, outer);

@@ -73,6 +73,8 @@ void Compiler::generic_function(NodeId node, uint32_t flags) {
     if (flags & flag) header.varnames.push_back(text(name));
   }
   header.argcount = static_cast<uint32_t>(header.varnames.size());
+  // CPython calls the first argument so, whichever it is.
+  if (header.argcount > 0) header.varnames[0] = text(".defaults");
   const CodeId code = hidden_code(node, def.name, header, [&] {
     type_parameters(def.type_params);
     for (Symbol name : header.varnames) this->name(name, Use::Load);
