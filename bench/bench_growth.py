@@ -4,11 +4,16 @@ For each family of `growth_programs` and each size, with `--verify` and without,
 least of several runs less that of an empty module; the memory is the peak of a process of its own.
 An exponent is the slope of the least-squares line through the logarithms of the larger sizes. The
 bar is 1.1.
+
+With `--instructions` valgrind counts the instructions of the three largest sizes in place of the
+time: slower, and the same on a machine that has other work to do.
 """
 
 import argparse
 import math
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -29,6 +34,23 @@ def seconds(command: Sequence[str]) -> float:
     _, _, usage = os.wait4(process.pid, 0)
     process.returncode = 0
     return usage.ru_utime + usage.ru_stime
+
+
+def instructions(command: Sequence[str]) -> int:
+    """Return how many instructions a command takes."""
+    valgrind = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
+    done = subprocess.run(
+        [*valgrind, *command],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        check=True,
+    )
+    found = re.search(r"I +refs: +([\d,]+)", done.stderr)
+    if found is None:
+        raise ValueError(f"valgrind counts nothing: {done.stderr[-200:]}")
+    return int(found[1].replace(",", ""))
 
 
 def peak(command: Sequence[str], path: str, folder: Path) -> Optional[int]:
@@ -84,6 +106,19 @@ def measure(command: Sequence[str], path: str, empty: str, runs: int) -> float:
     return max((least - seconds([*command, empty])) / copies, 1e-7)
 
 
+class Cost:
+    """What a file costs, less what an empty one does: seconds, or instructions."""
+
+    def __init__(self, command: Sequence[str], empty: str, runs: int, counts: bool) -> None:
+        self._command, self._empty, self._runs = command, empty, runs
+        self._base = instructions([*command, empty]) if counts else None
+
+    def of(self, path: str) -> float:
+        if self._base is None:
+            return measure(self._command, path, self._empty, self._runs)
+        return float(max(instructions([*self._command, path]) - self._base, 1))
+
+
 def main() -> int:
     """Print a line a family; return 1 if one grows faster than the bar."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -91,7 +126,14 @@ def main() -> int:
     parser.add_argument("--binary", default=str(ROOT / "build" / "make" / "pellucid"))
     parser.add_argument("--python", default=sys.executable, help="the interpreter that compiles")
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--instructions", action="store_true", help="count them, with valgrind")
+    parser.add_argument("--most", type=int, default=100000, help="leave out larger sizes")
     arguments = parser.parse_args()
+    counts = arguments.instructions
+    if counts and shutil.which("valgrind") is None:
+        print("growth    skipped: no valgrind to count instructions with")
+        return 0
+    kind, unit, scale = ("instructions", "M", 1e-6) if counts else ("time", "ms", 1e3)
     asked = [arguments.python, "-c", "import sys; print(sys.version_info[1])"]
     minor = int(subprocess.run(asked, stdout=subprocess.PIPE, check=True).stdout)
     over: List[str] = []
@@ -102,31 +144,37 @@ def main() -> int:
         # One job: a second one would not wait behind the first file for its memory to be read.
         plain = [arguments.binary, "decompile", "--jobs", "1"]
         base = peak(plain, str(empty), folder)
+        costs = [
+            (command, Cost(command, str(empty), arguments.runs, counts))
+            for command in (plain, [*plain, "--verify"])
+        ]
         for family in arguments.families or FAMILIES:
             if FAMILIES[family].since > minor:
                 continue
+            sizes = [n for n in FAMILIES[family].sizes if n <= arguments.most]
             wanted = {
                 folder / f"{family}.{n}.pyc": FAMILIES[family].source(n)
-                for n in FAMILIES[family].sizes
+                for n in sizes[-3 if counts else 0 :]
             }
             paths = compile_sources(arguments.python, wanted)
-            for command in (plain, [*plain, "--verify"]):
-                times, sizes = [], []
+            for command, cost in costs:
+                times, memory = [], []
                 for path in paths:
                     n = int(path.name.split(".")[-2])
-                    times.append((n, measure(command, str(path), str(empty), arguments.runs)))
+                    times.append((n, cost.of(str(path))))
                     used = peak(command, str(path), folder)
                     if used is not None and base is not None and used - base >= FLOOR_KIB:
-                        sizes.append((n, used - base))
+                        memory.append((n, used - base))
                 if len(times) < 2:
                     continue
                 grows = slope(times[-3:])
-                fills = slope(sizes[-3:]) if len(sizes) > 1 else float("nan")
+                fills = slope(memory[-3:]) if len(memory) > 1 else float("nan")
                 name = family if command is plain else f"{family} verified"
                 if grows > BAR or fills > BAR:
                     over.append(name)
-                spent = " ".join(f"{n}:{t * 1e3:.2f}" for n, t in times)
-                print(f"{name:24} time n^{grows:.2f}  memory n^{fills:.2f}  ms {spent}", flush=True)
+                spent = " ".join(f"{n}:{t * scale:.2f}" for n, t in times)
+                line = f"{name:24} {kind} n^{grows:.2f}  memory n^{fills:.2f}  {unit} {spent}"
+                print(line, flush=True)
             for path in paths:
                 path.unlink()
     print(f"growth    {len(over)} of the families above n^{BAR}: {', '.join(over) or 'none'}")
