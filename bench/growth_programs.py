@@ -213,6 +213,14 @@ FAMILIES: Dict[str, Family] = {
     "if-continue": Family(
         ROW, inside("for x in a:", each=("    if x == {i}: continue", "    g(x)"))
     ),
+    "if-continue-in-with": Family(
+        ROW,
+        inside(
+            "for x in a:", "    with x:", each=("        if x == {i}: continue", "        g(x)")
+        ),
+    ),
+    "if-return-in-with": Family(ROW, inside("with a:", each=("    if b[{i}]: return", "    g(x)"))),
+    "try-as-return": Family(ROW, row("try: g({i})", "except E as e: return")),
     "if-break": Family(
         ROW, inside("while True:", each=("    if x == {i}: break", "    g(x)"), tail=["return a"])
     ),

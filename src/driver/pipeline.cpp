@@ -215,7 +215,8 @@ ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& 
     bodies[code.index()] =
         !body.ok() ? marker_body(tree, body.error())
         : form == Form::Usual
-            ? polish::run(tree, *body, {.makes_f_strings_of_percent = module.version.minor >= 11})
+            ? polish::run(tree, *body, (module[code].flags & object::kOptimized) != 0,
+                          {.makes_f_strings_of_percent = module.version.minor >= 11})
             : *body;
     // Compilers keep nothing in names of their own; generators care how long they do.
     if (body.ok() && !facts.empty()) {

@@ -4,10 +4,12 @@
 
 namespace pellucid::polish {
 
-ast::ListId run(ast::Tree& tree, ast::ListId body, const Compiler& compiler) {
+ast::ListId run(ast::Tree& tree, ast::ListId body, bool is_function, const Compiler& compiler) {
   Statements statements(tree.items(body).begin(), tree.items(body).end());
   // Jumps first: a statement without one may be all that a body holds.
   drop_tail_jumps(tree, statements);
+  // Before anything walks what is nested without need.
+  flatten_rows(tree, statements, is_function);
   // Needs bodies of one statement.
   join_try(tree, statements);
   join_with(tree, statements);

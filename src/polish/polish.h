@@ -14,6 +14,6 @@ struct Compiler {
 };
 
 // Polishes the statements of one body.
-ast::ListId run(ast::Tree& tree, ast::ListId body, const Compiler& compiler);
+ast::ListId run(ast::Tree& tree, ast::ListId body, bool is_function, const Compiler& compiler);
 
 }  // namespace pellucid::polish

@@ -23,4 +23,8 @@ void percent_formats(ast::Tree& tree, Statements& body);
 // `continue` where a loop's body ends, `return` where a function's does  ->  nothing
 void drop_tail_jumps(ast::Tree& tree, Statements& body);
 
+// `if a: (b; if c: (d; if e: ...))` where the body of a loop or a function ends  ->
+// `if not a: continue`, b, `if not c: continue`, ...
+void flatten_rows(ast::Tree& tree, Statements& body, bool is_function);
+
 }  // namespace pellucid::polish
