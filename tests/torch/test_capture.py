@@ -12,7 +12,7 @@ import pytest
 from pellucid.torch import hooks, prepare_debug
 from pellucid.torch import rewrite as rewriting
 from pellucid.torch.compat import Capability
-from pellucid.torch.events import Break, Frame, Problem, Recompile, Started, Verdict
+from pellucid.torch.events import Break, Frame, Graph, Problem, Recompile, Started, Verdict
 from pellucid.torch.session import Session
 from support import PROGRAMS, run_env, torch_version
 
@@ -207,6 +207,29 @@ def test_a_version_that_torch_has_given_up_is_told_as_one(torch, dynamo, tmp_pat
     if torch_version() >= (2, 13):  # which notices that the object is gone
         (full,) = tmp_path.glob("full_code_for_torch_dynamo_resume*.py")
         assert f"{resumed.file}: torch holds it no longer" in full.read_text()
+
+
+def test_functions_that_a_frame_makes_are_the_programs_own(several, torch, tmp_path, observed):
+    def makes(x):
+        y = x + 1
+
+        def inner(z):
+            return z * y
+
+        torch._dynamo.graph_break()
+        return inner, lambda z: z - y, [w * 2 for w in (y, x)]
+
+    codes = [code for code in makes.__code__.co_consts if hasattr(code, "co_code")]
+    with prepare_debug(tmp_path) as session:
+        inner, subtract, doubled = torch.compile(makes, backend="eager")(torch.ones(2))
+    assert any(frame.swapped for frame in session.of(Frame))
+    for function in (inner, subtract):
+        assert any(function.__code__ is code for code in codes)
+    assert inner(2).tolist() == [4.0, 4.0] and doubled[0].tolist() == [4.0, 4.0]
+    # Old torch knows a resume function by its code object.
+    assert not [n for n, _ in observed()["compiles"] if n.count("torch_dynamo_resume_in") > 1]
+    for graph in session.of(Graph):
+        assert str(tmp_path) not in graph.text
 
 
 def test_empty_capture_says_why(torch, dynamo, tmp_path):

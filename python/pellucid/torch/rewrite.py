@@ -53,6 +53,7 @@ class Rewriting:
         if not same_instructions(proven, made):
             raise ValueError("the file does not compile to the code that was proven")
         made = _with_names(made, {shown: real for real, shown in self.names.items()})
+        made = with_functions_of(made, self.code)
         require_interface(made, self.code)
         return made
 
@@ -157,6 +158,48 @@ def _same(a: object, b: object) -> bool:
 
 def _typed(value: object) -> tuple[type, str]:
     return type(value), repr(value)
+
+
+def with_functions_of(made: CodeType, original: CodeType) -> CodeType:
+    """Give ``made`` the very code objects that ``original`` makes its functions of.
+
+    They are the program's, whose files and lines they have, and old torch knows a resume function
+    by its code object; those in ``made`` mean the same, but are others.  A code object for which it
+    cannot be told which one it is stays as it is.
+
+    >>> def outer():
+    ...     return lambda: 1
+    >>> compiled = compile("def outer():\\n return lambda: 1", "other.py", "exec").co_consts[0]
+    >>> (inner,) = [const for const in outer.__code__.co_consts if isinstance(const, CodeType)]
+    >>> any(const is inner for const in with_functions_of(compiled, outer.__code__).co_consts)
+    True
+    """
+    theirs, ours = _by_interface(original), _by_interface(made)
+
+    def known(const: object) -> object:
+        if not isinstance(const, CodeType):
+            return const
+        interface = _interface(const)
+        candidates = theirs.get(interface, [])
+        if len(candidates) > 1 or len(ours[interface]) > 1:
+            candidates = [code for code in candidates if same_instructions(code, const)]
+        return candidates[0] if len(candidates) == 1 else const
+
+    return made.replace(co_consts=tuple(map(known, made.co_consts)))
+
+
+def _by_interface(code: CodeType) -> dict[tuple[object, ...], list[CodeType]]:
+    found: dict[tuple[object, ...], list[CodeType]] = {}
+    for const in code.co_consts:
+        if isinstance(const, CodeType):
+            found.setdefault(_interface(const), []).append(const)
+    return found
+
+
+def _interface(code: CodeType) -> tuple[object, ...]:
+    """What has to be the same of two code objects of which the same instructions make functions."""
+    names = ("co_name", "co_freevars", "co_argcount", "co_posonlyargcount", "co_kwonlyargcount")
+    return (*(getattr(code, name) for name in names), code.co_flags & 0x2C)
 
 
 def require_interface(made: CodeType, original: CodeType) -> None:
