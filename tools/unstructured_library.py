@@ -7,6 +7,10 @@ original.
 
     python tools/unstructured_library.py --python python3.11 --binary build/pellucid \
         --out build/without-structure test_json test_heapq
+
+Modules that compare the library's own text fail by their nature: test_doctest (a line of a
+traceback), test_pyclbr (names that only the text has), test_inspect (the source of classes, where
+those of frozen modules have the lines of the original).
 """
 
 import argparse
