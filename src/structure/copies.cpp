@@ -102,4 +102,18 @@ bool strip_copies(Graph& g, HandlerId handler, std::span<const BlockId> region) 
   return true;
 }
 
+bool are_arms_of_choice(const Graph& g, BlockId x, BlockId y) {
+  if (g.ways_into(x).size() != 1 || g.ways_into(y).size() != 1) return false;
+  const BlockId from = g.ways_into(x)[0].from;
+  if (from != g.ways_into(y)[0].from || g[from].exit != ExitKind::Branch) return false;
+  const int32_t line = g[from].exit_line;
+  // What only returns a constant may be the end of the body.
+  const auto starts_there = [&](const ir::Block& arm) {
+    if (arm.items.empty() || g[arm.items[0]].line != line) return false;
+    const bool only_returns = arm.exit == ExitKind::Return && arm.items.size() == 1;
+    return !only_returns || g[arm.items[0]].op != Op::LoadConst;
+  };
+  return line != bytecode::kNoLine && starts_there(g[x]) && starts_there(g[y]);
+}
+
 }  // namespace pellucid::structure

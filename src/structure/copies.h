@@ -30,4 +30,8 @@ uint32_t lost_jump(const Graph& graph, BlockId block);
 // flow::Graph::keeps_empty) is a statement.
 bool only_markers(const Graph& graph, const ir::Block& block);
 
+// Whether two blocks are the arms of one test, on its line: `x if c else y` or a part of it, even
+// if both arms say the same. Of a statement only one arm is on the line of its test.
+bool are_arms_of_choice(const Graph& graph, BlockId x, BlockId y);
+
 }  // namespace pellucid::structure

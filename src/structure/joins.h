@@ -12,20 +12,12 @@
 
 namespace pellucid::structure {
 
-// Drops parameters that are only popped, where every value that they stand for is used elsewhere:
-// the right side of a comparison that ended a chain.
-void drop_popped_params(Graph& graph);
-
 // Joins endings with at least `shortest` items in common. Returns the blocks that were made.
 std::vector<BlockId> join_endings(Graph& graph, size_t shortest);
 
 // The same for endings of handlers, and for others where the value does not leave the function:
 // what the body of a `finally` may end with, and its copies.
 std::vector<BlockId> join_statements(Graph& graph);
-
-// Once endings are joined: a value from another block that is dropped is nothing in the text, but
-// for a constant.
-void forget_carried(Graph& graph);
 
 // The other way, for those that several values still lead to. The blocks made last come last.
 void split_endings(Graph& graph, const std::vector<BlockId>& joins);

@@ -1,6 +1,7 @@
 #include "structure/recover.h"
 
 #include "structure/conditions.h"
+#include "structure/drops.h"
 #include "structure/emit.h"
 #include "structure/handlers.h"
 #include "structure/headers.h"

@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "structure/copies.h"
+
 namespace pellucid::structure {
 namespace {
 
@@ -89,6 +91,7 @@ class Tails {
       starts_[id] = begin;
       return;
     }
+    if (begin == 0 && are_arms_of_choice(g_, known->second, id)) return;
     // The first one seen is cut off only now that there is a second one.
     const BlockId tail = cut(known->second);
     known->second = tail;
