@@ -2,6 +2,7 @@
 
 #include <array>
 #include <optional>
+#include <unordered_set>
 
 #include "structure/choices.h"
 #include "structure/inlined.h"
@@ -12,7 +13,13 @@ namespace {
 
 class Conditions : private Choices {
  public:
-  Conditions(Graph& graph, object::ConstId none) : Choices(graph), none_(none) {}
+  Conditions(Graph& graph, object::ConstId none) : Choices(graph), none_(none) {
+    for (const BlockId id : g_.order()) {
+      if (g_[id].exit != ExitKind::Branch) continue;
+      const ValueId pivot = pivot_of(g_.resolve(g_[id].operands[0]));
+      if (pivot.valid()) pivots_.insert(pivot);
+    }
+  }
 
   void run() {
     for (const BlockId id : g_.order()) spell_out_none_test(id);
@@ -135,10 +142,17 @@ class Conditions : private Choices {
   // before it can be the start of anything else.
   bool awaits_chain(BlockId id) const {
     const ValueId test = g_.resolve(g_[id].operands[0]);
-    if (!is_comparison(test) || g_.ways_into(id).size() != 1) return false;
+    if (!is_comparison(test)) return false;
+    if (g_.ways_into(id).size() != 1) return compares_after_choice(id, test);
     const Way way = g_.ways_into(id)[0];
     if (g_[way.from].exit != ExitKind::Branch || way.edge != 0) return false;
     return continues_chain(test, pivot_of(g_.resolve(g_[way.from].operands[0])));
+  }
+
+  // `a < b < (c or d)`: what the link compares with is chosen first, and will be part of it.
+  bool compares_after_choice(BlockId id, ValueId test) const {
+    if (g_[id].params.empty()) return false;
+    return pivots_.contains(g_.resolve(g_.f.operands(test)[0]));
   }
 
   bool pair(BlockId a) {
@@ -394,6 +408,7 @@ class Conditions : private Choices {
   }
 
   object::ConstId none_;
+  std::unordered_set<ValueId> pivots_;  // right sides of comparisons that are compared once more
 };
 
 }  // namespace
