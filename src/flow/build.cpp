@@ -26,6 +26,15 @@ std::optional<Error> find_excess(const bytecode::Stream& stream) {
   return std::nullopt;
 }
 
+Folds folds_of(object::Version version) {
+  using object::Version;
+  Folds folds;
+  // 3.14 makes constants of tuples only behind that.
+  folds.choices = version >= Version{3, 10} && version < Version{3, 14};
+  folds.drops = version >= Version{3, 12};
+  return folds;
+}
+
 }  // namespace
 
 Result<Graph> build(const object::Module& module, const bytecode::Stream& stream, bool keep_ends) {
@@ -36,6 +45,7 @@ Result<Graph> build(const object::Module& module, const bytecode::Stream& stream
     // Code that never runs need not be valid.
     if (draft.ok() && (draft->keeps_ends || draft->keeps_empty)) {
       Graph graph = assemble(std::move(*draft));
+      graph.folds = folds_of(module[stream.code].version);
 #ifdef PELLUCID_CHECKS
       check(module, graph);
 #endif
@@ -46,6 +56,7 @@ Result<Graph> build(const object::Module& module, const bytecode::Stream& stream
                                             : draft_from_exception_table(module, stream));
   Graph graph = assemble(std::move(draft));
   read_inlined_locals(graph);
+  graph.folds = folds_of(module[stream.code].version);
   if (module[stream.code].version == object::Version{3, 12}) mark_annotations(graph);
   // From here on nothing depends on the version.
 #ifdef PELLUCID_CHECKS

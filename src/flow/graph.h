@@ -95,6 +95,12 @@ struct Handler {
                            // ones only (3.11+, where PushExcInfo follows)
 };
 
+// What the compiler of the code has seen through.
+struct Folds {
+  bool choices = false;  // `v and x`, `v or x`, where the operand v is a constant
+  bool drops = false;    // a constant that is loaded and dropped where it was loaded
+};
+
 struct Graph {
   object::CodeId code;
   std::vector<Instr> instrs;
@@ -109,6 +115,7 @@ struct Graph {
   // 3.8-3.10, if build() was asked to: a PopExcept with a = 0 and b = kEmptyBody stands where a
   // `try` has a body of which no code was made, so that its handler is not forgotten.
   bool keeps_empty = false;
+  Folds folds;
 
   const Block& operator[](BlockId id) const { return blocks[id.index()]; }
   const Handler& operator[](HandlerId id) const { return handlers[id.index()]; }

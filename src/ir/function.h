@@ -123,8 +123,9 @@ struct Function {
   std::vector<Block> blocks;
   std::vector<flow::Handler> handlers;
   bool wraps_stop_iteration = false;
-  bool keeps_ends = false;    // as in flow::Graph
-  bool keeps_empty = false;   // as in flow::Graph
+  bool keeps_ends = false;   // as in flow::Graph
+  bool keeps_empty = false;  // as in flow::Graph
+  flow::Folds folds;
   bool is_generated = false;  // no compiler made it (generated.h)
 
   Value& operator[](ValueId id) { return values[id.index()]; }

@@ -115,6 +115,12 @@ enum CodeFlag : uint32_t {
   kMethod = 0x8000000,        // 3.14+
 };
 
+// How many of the locals are parameters; they come first.
+inline size_t parameter_count(const Code& code) {
+  return code.argcount + code.kwonlyargcount + ((code.flags & kVarArgs) != 0) +
+         ((code.flags & kVarKeywords) != 0);
+}
+
 struct Module {
   Version version;
   StringPool strings;
@@ -145,6 +151,9 @@ void derive_localsplus(Code& code);
 // apart: by type and value, -0.0 from 0.0, NaN equal to itself. Code constants are equal only if
 // they are the same id of the same module.
 bool same_constant(const Module& a, ConstId x, const Module& b, ConstId y);
+
+// Whether a condition holds that is this constant.
+bool is_true(const Module& module, const Const& value);
 
 // Deterministic text of a module: every code object with every field. For goldens and people.
 std::string dump(const Module& module);

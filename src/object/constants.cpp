@@ -143,6 +143,38 @@ Module new_module(Version version) {
   return module;
 }
 
+bool is_true(const Module& module, const Const& value) {
+  switch (value.kind) {
+    case ConstKind::None:
+    case ConstKind::False:
+      return false;
+    case ConstKind::Int:
+      return value.integer != 0;
+    case ConstKind::Float:
+      return value.real != 0;
+    case ConstKind::Complex:
+      return value.real != 0 || value.imag != 0;
+    case ConstKind::Str:
+    case ConstKind::Bytes:
+      return !module.text(value.text).empty();
+    case ConstKind::Tuple:
+    case ConstKind::List:
+    case ConstKind::Set:
+    case ConstKind::FrozenSet:
+    case ConstKind::Dict:
+      return !value.items.empty();
+    case ConstKind::True:
+    case ConstKind::Ellipsis:
+    case ConstKind::StopIteration:
+    case ConstKind::BigInt:
+    case ConstKind::Slice:
+    case ConstKind::Code:
+    case ConstKind::Opaque:
+      return true;
+  }
+  return true;
+}
+
 bool same_constant(const Module& a, ConstId x, const Module& b, ConstId y) {
   return Comparer(a, b).same(x, y);
 }

@@ -20,6 +20,16 @@ NodeId captured_in_comprehension(ast::Tree& tree, Symbol name) {
   return tree.add(ast::ListComp{capture(tree, name), generators});
 }
 
+// A cell that was a local first, without being an argument: an inlined comprehension binds the name
+// for itself as well.
+bool is_hidden_too(const object::Code& code, Symbol name) {
+  for (size_t i = 0; i < code.localsplus.size(); ++i) {
+    if (code.localsplus[i] != name) continue;
+    return code.localspluskinds[i] == object::LocalKind::CellLocal && i >= parameter_count(code);
+  }
+  return false;
+}
+
 }  // namespace
 
 NodeId capture(ast::Tree& tree, Symbol name) {
@@ -56,6 +66,16 @@ NodeId tested_condition(ast::Tree& tree, NodeId test) {
                   at);
 }
 
+NodeId tested_operand(ast::Tree& tree, NodeId operand) {
+  const Const* value = constant_of(tree, operand);
+  if (!value || value->kind == ConstKind::Opaque) return operand;
+  const auto op =
+      object::is_true(tree.module(), *value) ? ast::BoolOperator::Or : ast::BoolOperator::And;
+  const ast::Where at = tree.where(operand);
+  const NodeId again = tree.add(tree.as<ast::Constant>(operand), at);
+  return tree.add(ast::BoolOp{static_cast<uint32_t>(op), tree.list({operand, again})}, at);
+}
+
 NodeId dead_annotation(ast::Tree& tree, uint32_t simple) {
   const NodeId target = name_node(tree, "_", {});
   return tree.add(ast::AnnAssign{target, none_node(tree, {}), NodeId(), simple});
@@ -77,6 +97,10 @@ Nodes dead_code(ast::Tree& tree, object::CodeId code, const Symbols& symbols) {
     const bool is_own = has_locals || tree.text(symbol) == "__class__";
     const NodeId use = is_own ? capture(tree, symbol) : captured_in_comprehension(tree, symbol);
     dead.push_back(tree.add(ast::Expr{use}));
+    if (has_locals && is_hidden_too(tree.module()[code], symbol)) {
+      const ListId generators = tree.list({empty_generator(tree, symbol)});
+      dead.push_back(tree.add(ast::Expr{tree.add(ast::ListComp{none_node(tree, {}), generators})}));
+    }
   }
   if (symbols.lacks_class_dict) {
     const NodeId alias =

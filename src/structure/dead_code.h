@@ -27,6 +27,10 @@ ast::NodeId always_statement(ast::Tree& tree, ast::NodeId statement);
 // becomes `True and constant`.
 ast::NodeId tested_condition(ast::Tree& tree, ast::NodeId test);
 
+// An operand of `and` and `or` that is tested at run time. A constant alone would not be: what
+// `v and v`, or `v or v` if it is true, comes to is known as well, and is tested all the same.
+ast::NodeId tested_operand(ast::Tree& tree, ast::NodeId operand);
+
 // An annotation that is never reached; `simple` as of AnnAssign.
 ast::NodeId dead_annotation(ast::Tree& tree, uint32_t simple);
 

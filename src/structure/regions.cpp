@@ -51,8 +51,14 @@ void Statements::region(ValueId id) {
         c_.tree.set(first, guarded);
         return push(id, first, false);
       }
-      add(first);
-      for (const Part& p : region.parts) add(part(p, {}));
+      const auto add_tested = [&](NodeId node) {
+        add(node);
+        if (c_.graph.f.folds.choices) values.back() = tested_operand(c_.tree, values.back());
+      };
+      add_tested(first);
+      for (const Part& p : region.parts) {
+        &p == &region.parts.back() ? add(part(p, {})) : add_tested(part(p, {}));
+      }
       const ast::BoolOp operation{op, c_.tree.list(values), region.is_tested_again ? 1u : 0u};
       return push(id, c_.tree.add(operation, at), false);
     }

@@ -172,15 +172,6 @@ bool is_future_import(const ast::Tree& tree, NodeId statement) {
 
 }  // namespace
 
-namespace {
-
-size_t parameter_count(const Code& code) {
-  return code.argcount + code.kwonlyargcount + ((code.flags & object::kVarArgs) != 0) +
-         ((code.flags & object::kVarKeywords) != 0);
-}
-
-}  // namespace
-
 Scopes::Scopes(ast::Tree& tree) : tree_(tree), parent_(tree.module().codes.size()) {
   const object::Module& module = tree.module();
   for (size_t i = 0; i < module.codes.size(); ++i) {

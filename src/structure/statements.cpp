@@ -230,7 +230,7 @@ NodeId Statements::annotated(NodeId node, ast::Where at) {
 
 // A constant that is loaded and dropped. As a statement of its own it would not even be loaded: a
 // string stays one in an f-string, anything else as what a condition always comes to. Compilers
-// that see through these (3.12+) still leave what `v or v` comes to.
+// that see through these still leave what `v or v` comes to.
 void Statements::dropped_constant(ValueId id) {
   const NodeId constant = take(id);
   const ast::Where at = where(id);
@@ -238,7 +238,7 @@ void Statements::dropped_constant(ValueId id) {
   if (c_.graph.f.is_generated || what.kind == object::ConstKind::Opaque) return;
   NodeId node;
   const bool is_text = what.kind == object::ConstKind::Str && !c_.tree.text(what.text).empty();
-  if (c_.tree.module().version.minor >= 12) {
+  if (c_.graph.f.folds.drops) {
     const auto op = static_cast<uint32_t>(ast::BoolOperator::Or);
     node = c_.tree.add(ast::BoolOp{op, c_.tree.list({constant, remake(id)})}, at);
   } else if (is_text) {
