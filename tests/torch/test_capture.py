@@ -209,7 +209,7 @@ def test_a_version_that_torch_has_given_up_is_told_as_one(torch, dynamo, tmp_pat
         assert f"{resumed.file}: torch holds it no longer" in full.read_text()
 
 
-def test_functions_that_a_frame_makes_are_the_programs_own(several, torch, tmp_path, observed):
+def test_functions_that_a_frame_makes_are_the_programs_own(torch, dynamo, tmp_path):
     def makes(x):
         y = x + 1
 
@@ -226,7 +226,12 @@ def test_functions_that_a_frame_makes_are_the_programs_own(several, torch, tmp_p
     for function in (inner, subtract):
         assert any(function.__code__ is code for code in codes)
     assert inner(2).tolist() == [4.0, 4.0] and doubled[0].tolist() == [4.0, 4.0]
-    # Old torch knows a resume function by its code object.
+
+
+def test_old_torch_knows_its_resume_functions_by_their_code(several, torch, tmp_path, observed):
+    with prepare_debug(tmp_path) as session:
+        step = torch.compile(several.counts_on_both_sides(), backend="eager")
+        assert step(torch.ones(2)).tolist() == [3.0, 3.0]
     assert not [n for n, _ in observed()["compiles"] if n.count("torch_dynamo_resume_in") > 1]
     for graph in session.of(Graph):
         assert str(tmp_path) not in graph.text

@@ -46,3 +46,22 @@ def counts():
         return x + calls
 
     return step, lambda: calls
+
+
+def counts_on_both_sides():
+    n = torch.zeros(1)
+
+    def step(x):
+        nonlocal n
+        n = n + 1
+        broken()
+        x = x + n
+        broken()
+        return x + n
+
+    return step
+
+
+@torch._dynamo.disable
+def broken():
+    pass
