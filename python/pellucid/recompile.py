@@ -293,13 +293,16 @@ class _Unit(NamedTuple):
     caches: int
 
 
-def _caches(op: int) -> int:
+def _cache_entries(op: int) -> int:
     entries: Any = getattr(opcode, "_inline_cache_entries", None)
     if entries is None:
         return 0
     if isinstance(entries, dict):  # 3.13: by name
         return int(entries.get(dis.opname[op], 0))
     return int(entries[op])
+
+
+_CACHES = [_cache_entries(op) for op in range(256)]
 
 
 def _units(code: Sequence[int]) -> Iterator[_Unit]:
@@ -310,7 +313,7 @@ def _units(code: Sequence[int]) -> Iterator[_Unit]:
         if op == dis.EXTENDED_ARG:
             at += 2
             continue
-        caches = _caches(op)
+        caches = _CACHES[op]
         yield _Unit(start, at, op, arg, caches)
         at += 2 + 2 * caches
         start, arg = at, 0

@@ -51,7 +51,7 @@ def global_names(sources: Iterable[str]) -> list[str]:
 _STRING = r"(?<!\w)[bBrRuUfF]{0,2}(?:'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\")"
 _NAME = r"(?<![\w.])([^\W\d]\w*)(?!\w)(?!\s*=(?!=))"
 _WORD = re.compile(rf"{_STRING}|#[^\n]*|{_NAME}")
-_STORED = re.compile(r"([^\W\d]\w*) = ")
+_STORED = re.compile(r"^([^\W\d]\w*) = ", re.MULTILINE)
 _BINDS = re.compile(r"\b(?:for|lambda)\b")
 _KEY = re.compile(r"\bG\[('(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\")\]")
 
@@ -68,20 +68,16 @@ def names_of_guards(lines: Iterable[str]) -> tuple[set[str], set[str]]:
     (['EQUALS', 'G', 'cls'], {'m'})
     """
     used: set[str] = set()
-    stored: set[str] = set()
-    keys: set[str] = set()
+    simple: list[str] = []
     for line in lines:
         if _may_bind(line) and _BINDS.search(line):
             used |= names_in(ast.parse(line))  # a binding of its own: rare
         else:
-            used.update(_WORD.findall(line))
-        bound = _STORED.match(line)
-        if bound:
-            stored.add(bound[1])
-        if "G[" in line:
-            keys.update(_KEY.findall(line))
-    used -= {"", *stored, *keyword.kwlist}
-    return used, {str(ast.literal_eval(key)) for key in keys}
+            simple.append(line)
+    text = "\n".join(simple)
+    used.update(_WORD.findall(text))
+    used -= {"", *_STORED.findall(text), *keyword.kwlist}
+    return used, {str(ast.literal_eval(key)) for key in _KEY.findall(text)}
 
 
 def _may_bind(line: str) -> bool:

@@ -95,7 +95,12 @@ def split(text: str) -> tuple[str, str]:
     >>> split("L['k'] == '#'      # x * k  # a.py:9 in f")
     ("L['k'] == '#'", 'x * k  # a.py:9 in f')
     """
-    for found in _STRING_OR_COMMENT.finditer(text) if "#" in text else ():
+    before, mark, after = text.partition("#")
+    if not mark:
+        return text.strip(), ""
+    if "\\" not in before and '"' not in before and before.count("'") % 2 == 0:
+        return before.strip(), after.strip()  # all strings in front of it have ended
+    for found in _STRING_OR_COMMENT.finditer(text):
         if found[0] == "#":
             return text[: found.start()].strip(), text[found.end() :].strip()
     return text.strip(), ""

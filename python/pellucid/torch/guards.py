@@ -31,7 +31,7 @@ from .names import as_comment, identifier, scrub
 # for from the end on: sources are long, and there is one for every value.
 _LAST_NAME = re.compile(r".*(?<!\w)([^\W\d]\w*)\W*(?:\['?(\d+)'?\])?\W*\Z", re.DOTALL)
 _MODULE = re.compile(r"__import_(\w+)\Z")
-_ADDRESS = re.compile(r"\d{9,}")
+_ADDRESS = re.compile(r"[0-9][0-9]{8,}")  # the first digit is looked for quickly
 _OVERLAPS = re.compile(r"overlapping=\[(.*)\], non_overlapping=\[(.*)\]\)", re.DOTALL)
 _TAKEN = frozenset([*dir(builtins), *keyword.kwlist, *dir(guard_checks), "torch", "L", "G"])
 
@@ -234,15 +234,20 @@ class _Writer:
         return self._unique("key" if manager.access == "key" else name)
 
     def _unique(self, name: str) -> str:
-        theirs = type(getattr(self._names.get("torch"), name, None)).__module__ == "torch"
-        taken = theirs or name in _TAKEN or name in self._names or name.startswith("kept_")
-        name = f"{name}_" if taken else name
-        self._variables[name] += 1
-        number = self._variables[name]
-        if number == 1:
-            return name
         # A numbered name may be another value's own.
-        return self._unique(f"{name}_{number}")
+        while True:
+            number = self._variables.get(name, 0) + 1
+            if number == 1 and self._is_taken(name):
+                name = f"{name}_"
+                continue
+            self._variables[name] = number
+            if number == 1:
+                return name
+            name = f"{name}_{number}"
+
+    def _is_taken(self, name: str) -> bool:
+        theirs = type(getattr(self._names.get("torch"), name, None)).__module__ == "torch"
+        return theirs or name in _TAKEN or name in self._names or name.startswith("kept_")
 
 
 # Each value has several guards, and each line of the user's many.

@@ -290,12 +290,17 @@ def _is_graph(value: ast.expr) -> bool:
 
 def _replaced(source: str, names: Iterable[ast.Name], chosen: Mapping[str, str]) -> str:
     lines = [line.encode() for line in source.split("\n")]
-    for node in sorted(names, key=lambda node: (node.lineno, node.col_offset), reverse=True):
-        if node.id not in chosen:
-            continue
-        line = lines[node.lineno - 1]
-        end = node.col_offset + len(node.id.encode())
-        if line[node.col_offset : end] != node.id.encode():
-            return source  # a name within an f-string, of which old Pythons know no place
-        lines[node.lineno - 1] = line[: node.col_offset] + chosen[node.id].encode() + line[end:]
-    return "\n".join(line.decode() for line in lines)
+    places: dict[int, list[tuple[int, str]]] = {}
+    for node in names:
+        if node.id in chosen:
+            places.setdefault(node.lineno - 1, []).append((node.col_offset, node.id))
+    for number, found in places.items():
+        line, parts, end = lines[number], [], 0
+        for start, name in sorted(found):
+            old = name.encode()
+            if line[start : start + len(old)] != old:
+                return source  # a name within an f-string, of which old Pythons know no place
+            parts += [line[end:start], chosen[name].encode()]
+            end = start + len(old)
+        lines[number] = b"".join([*parts, line[end:]])
+    return b"\n".join(lines).decode()

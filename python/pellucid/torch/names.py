@@ -18,8 +18,9 @@ _ID_IN_NAME = re.compile(r"_\d{9,}(?=_|\Z)")
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,16}\b")
 _ID_IN_TEXT = re.compile(r"(?<![\w.])\d{12,16}(?![\w.])")
 _ID_INSIDE_NAME = re.compile(r"(?<=_)\d{12,16}(?=_|\b)")
-# What all that `scrub` looks for has: most text has none of it.
-_TO_SCRUB = re.compile(r"\d{12}|0x[0-9a-fA-F]{6}|_[0-9a-f]{8}_")
+# What all that `scrub` looks for has, and most text has not; the first alone is found quickly.
+_MANY_DIGITS = re.compile(r"[0-9a-fA-F][0-9a-fA-F][0-9a-fA-F]{4}")
+_TO_SCRUB = re.compile(r"[0-9]{12}|0x[0-9a-fA-F]{6}|_[0-9a-f]{8}_")
 _RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_(\d+)\Z")
 _NOT_IDENTIFIER = re.compile(r"\W+", re.ASCII)
 
@@ -128,7 +129,7 @@ def scrub(text: str) -> str:
     >>> scrub("G['__optimizer_140147109550320_c0']")
     "G['__optimizer_…_c0']"
     """
-    if _TO_SCRUB.search(text) is None:
+    if _MANY_DIGITS.search(text) is None or _TO_SCRUB.search(text) is None:
         return text
     text = _ID_INSIDE_NAME.sub("…", _UUID.sub("", text))
     return _ID_IN_TEXT.sub("id…", _ADDRESS.sub("0x…", text))
