@@ -74,22 +74,27 @@ class BodyEnds {
     const NodeId value = tree_.as<ast::Return>(statement).value;
     return is_class_ || !value.valid() || is_none(tree_, value);
   }
-  // Whether every way through a list ends the body (or raises).
-  bool ends(ListId list) const {
+  // How every way through a list ends: one at least by a return that cannot be written, all by
+  // raising, or some way goes on.
+  enum class Ends : uint8_t { Returns, Raises, GoesOn };
+  Ends ends(ListId list) const {
+    Ends found = Ends::Raises;
     std::vector<ListId> todo = {list};
     while (!todo.empty()) {
       const auto items = tree_.items(todo.back());
       todo.pop_back();
-      if (items.empty()) return false;
+      if (items.empty()) return Ends::GoesOn;
       if (tree_.is(items.back(), Kind::If)) {
         const auto branch = tree_.as<ast::If>(items.back());
         todo.push_back(branch.body);
         todo.push_back(branch.orelse);
-      } else if (!is_end(items.back()) && !tree_.is(items.back(), Kind::Raise)) {
-        return false;
+      } else if (is_end(items.back())) {
+        found = Ends::Returns;
+      } else if (!tree_.is(items.back(), Kind::Raise)) {
+        return Ends::GoesOn;
       }
     }
-    return true;
+    return found;
   }
 
   // Takes from the end what the compiler put there.
@@ -154,8 +159,10 @@ class BodyEnds {
       if (nest_in_else_of_loop(items, i)) return;
       if (!tree_.is(items[i], Kind::If)) continue;
       auto branch = tree_.as<ast::If>(items[i]);
-      const bool then_ends = ends(branch.body);
-      if (then_ends == ends(branch.orelse)) continue;
+      const Ends then = ends(branch.body), otherwise = ends(branch.orelse);
+      const bool then_ends = then != Ends::GoesOn;
+      if (then_ends == (otherwise != Ends::GoesOn)) continue;
+      if ((then_ends ? then : otherwise) == Ends::Raises) continue;
       Statements other = to_vector(tree_, then_ends ? branch.orelse : branch.body);
       other.insert(other.end(), items.begin() + static_cast<std::ptrdiff_t>(i) + 1, items.end());
       (then_ends ? branch.orelse : branch.body) = tree_.list(other);
@@ -171,9 +178,9 @@ class BodyEnds {
     if (handlers.empty() || !tree_.items(statement.finalbody).empty()) return false;
     bool returns = false;
     for (const NodeId handler : handlers) {
-      const ListId body = tree_.as<ast::ExceptHandler>(handler).body;
-      if (!ends(body)) return false;
-      returns |= !tree_.is(tree_.items(body).back(), Kind::Raise);
+      const Ends end = ends(tree_.as<ast::ExceptHandler>(handler).body);
+      if (end == Ends::GoesOn) return false;
+      returns |= end == Ends::Returns;
     }
     if (!returns) return false;
     Statements other = to_vector(tree_, statement.orelse);
