@@ -205,10 +205,12 @@ class Tails {
     const bool raises_again = block.exit == ExitKind::Raise && block.operands.empty();
     if (begin == 0 && !block.params.empty()) return std::nullopt;
     std::unordered_map<ValueId, uint32_t> inside;
+    // The compiler books these on any line; not what leaves a loop together with its iterator.
+    const bool is_of_any_line = (is_implicit_return(id) && begin + 1 >= block.items.size()) ||
+                                block.exit == ExitKind::Reraise;
     std::vector<uint32_t> key{block.handler.value, static_cast<uint32_t>(block.exit),
-                              is_implicit_return(id) || block.exit == ExitKind::Reraise
-                                  ? 0xfffffffeu  // the compiler books these on any line
-                                  : static_cast<uint32_t>(block.exit_line)};
+                              is_of_any_line ? 0xfffffffeu
+                                             : static_cast<uint32_t>(block.exit_line)};
     const auto add_operand = [&](ValueId operand) {
       operand = g_.resolve(operand);
       const auto known = inside.find(operand);
