@@ -216,7 +216,8 @@ ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& 
         !body.ok() ? marker_body(tree, body.error())
         : form == Form::Usual
             ? polish::run(tree, *body, (module[code].flags & object::kOptimized) != 0,
-                          {.makes_f_strings_of_percent = module.version.minor >= 11})
+                          {.makes_f_strings_of_percent = module.version.minor >= 11,
+                           .copies_exits = module.version.minor >= 10})
             : *body;
     // Compilers keep nothing in names of their own; generators care how long they do.
     if (body.ok() && !facts.empty()) {

@@ -277,6 +277,7 @@ class Assembler {
       block.depth = from.depth;
       block.exc_depth = from.exc_depth;
       block.offset = draft_.offsets[from.at];
+      block.loop_end = draft_.loop_ends[from.at];
       graph.instrs.insert(graph.instrs.end(), from.instrs.begin(), from.instrs.end());
       graph.blocks.push_back(block);
     }

@@ -35,6 +35,41 @@ Folds folds_of(object::Version version) {
   return folds;
 }
 
+// Where code begins that was moved behind everything else (3.11+): handlers, and what only they
+// lead to.
+size_t find_moved(const bytecode::Stream& stream, const Draft& draft) {
+  size_t moved = stream.instrs.size();
+  for (const Handler& handler : draft.handlers) {
+    const size_t at = draft.blocks[handler.entry.index()].at;
+    if (handler.pushes < 6) moved = std::min(moved, at);
+  }
+  // Those of empty bodies protect nothing.
+  for (size_t i = 0; i < moved; ++i) {
+    if (stream.instrs[i].op == Op::PushExcInfo) moved = i;
+  }
+  return moved;
+}
+
+// Where loops end: behind the last jump back to each instruction. A jump back from moved code says
+// nothing of where that was written. Where the handler of an `async for` was moved, so was all that
+// stood behind that loop: then no place says anything.
+std::vector<uint32_t> find_loop_ends(const bytecode::Stream& stream, const Draft& draft) {
+  const size_t moved = find_moved(stream, draft);
+  std::vector<uint32_t> ends(stream.instrs.size(), 0);
+  for (size_t i = 0; i < stream.instrs.size(); ++i) {
+    const Instr& instr = stream.instrs[i];
+    if (instr.op == Op::EndAsyncFor && i >= moved) return std::vector<uint32_t>(ends.size(), 0);
+    if (bytecode::operand_of(instr.op) != bytecode::Operand::Target || instr.a > i) continue;
+    if (i < moved || instr.a >= moved) ends[instr.a] = instr.offset + 1;
+  }
+  return ends;
+}
+
+Graph finish(const bytecode::Stream& stream, Draft draft) {
+  draft.loop_ends = find_loop_ends(stream, draft);
+  return assemble(std::move(draft));
+}
+
 }  // namespace
 
 Result<Graph> build(const object::Module& module, const bytecode::Stream& stream, bool keep_ends) {
@@ -44,7 +79,7 @@ Result<Graph> build(const object::Module& module, const bytecode::Stream& stream
     Result<Draft> draft = draft_from_block_stack(module, stream, true);
     // Code that never runs need not be valid.
     if (draft.ok() && (draft->keeps_ends || draft->keeps_empty)) {
-      Graph graph = assemble(std::move(*draft));
+      Graph graph = finish(stream, std::move(*draft));
       graph.folds = folds_of(module[stream.code].version);
 #ifdef PELLUCID_CHECKS
       check(module, graph);
@@ -54,7 +89,7 @@ Result<Graph> build(const object::Module& module, const bytecode::Stream& stream
   }
   PELLUCID_TRY(Draft draft, has_block_stack ? draft_from_block_stack(module, stream)
                                             : draft_from_exception_table(module, stream));
-  Graph graph = assemble(std::move(draft));
+  Graph graph = finish(stream, std::move(draft));
   read_inlined_locals(graph);
   graph.folds = folds_of(module[stream.code].version);
   if (module[stream.code].version == object::Version{3, 12}) mark_annotations(graph);

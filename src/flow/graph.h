@@ -78,6 +78,8 @@ struct Block {
   uint32_t depth = 0;      // stack slots at entry
   uint32_t exc_depth = 0;  // exceptions being handled at entry (PUSH_EXC_INFO less POP_EXCEPT)
   uint32_t offset = 0;     // byte offset where it starts
+  uint32_t loop_end = 0;   // of the target of jumps back: where the last one of them ends, be it in
+                           // code that never runs; what lies before it was written into the loop
 };
 
 struct Handler {

@@ -107,6 +107,7 @@ struct Block {
   HandlerId handler;
   uint32_t exc_depth = 0;
   uint32_t offset = 0;
+  uint32_t loop_end = 0;  // as in flow::Block
   uint32_t exit_offset = 0;
   int32_t exit_line = bytecode::kNoLine;
   std::vector<ValueId> entry_stack;

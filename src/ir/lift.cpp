@@ -105,6 +105,7 @@ class Lifter {
     block.handler = source.handler;
     block.exc_depth = source.exc_depth;
     block.offset = source.offset;
+    block.loop_end = source.loop_end;
     while (block.drops < source.count && graph_.instrs[source.first + block.drops].op == Op::Pop) {
       ++block.drops;
     }

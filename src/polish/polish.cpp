@@ -6,8 +6,10 @@ namespace pellucid::polish {
 
 ast::ListId run(ast::Tree& tree, ast::ListId body, bool is_function, const Compiler& compiler) {
   Statements statements(tree.items(body).begin(), tree.items(body).end());
-  // Jumps first: a statement without one may be all that a body holds.
-  drop_tail_jumps(tree, statements);
+  // While the jumps are there that it looks for.
+  chain_elif(tree, statements);
+  // Before what looks for bodies of one statement.
+  drop_tail_jumps(tree, statements, compiler.copies_exits);
   // Before anything walks what is nested without need.
   flatten_rows(tree, statements, is_function);
   // Needs bodies of one statement.

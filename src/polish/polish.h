@@ -11,6 +11,7 @@ namespace pellucid::polish {
 // What the compiler that made the code does to what it compiles.
 struct Compiler {
   bool makes_f_strings_of_percent = false;  // 3.11+
+  bool copies_exits = false;  // 3.10+: falling off the end compiles to a `return` there
 };
 
 // Polishes the statements of one body.

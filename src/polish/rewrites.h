@@ -20,8 +20,11 @@ void negate_comparisons(ast::Tree& tree, Statements& body);
 // `f'{a!s}: {b!r}'`  ->  `'%s: %r' % (a, b)`, for compilers that make the same of both
 void percent_formats(ast::Tree& tree, Statements& body);
 
+// `else: if a: return b` and `return c` behind it  ->  `elif a: return b else: return c`
+void chain_elif(ast::Tree& tree, Statements& body);
+
 // `continue` where a loop's body ends, `return` where a function's does  ->  nothing
-void drop_tail_jumps(ast::Tree& tree, Statements& body);
+void drop_tail_jumps(ast::Tree& tree, Statements& body, bool copies_exits);
 
 // `if a: (b; if c: (d; if e: ...))` where the body of a loop or a function ends  ->
 // `if not a: continue`, b, `if not c: continue`, ...

@@ -6,7 +6,7 @@
 
 namespace pellucid::structure {
 
-Graph::Graph(ir::Function function) : f(std::move(function)) {
+Graph::Graph(ir::Function function) : f(std::move(function)), spans_(f) {
   handlers.resize(f.handlers.size());
   for (size_t i = 0; i < handlers.size(); ++i) {
     handlers[i].outer = f.blocks[f.handlers[i].entry.index()].handler;
@@ -182,6 +182,8 @@ bool Graph::merge_into_predecessor(BlockId id) {
   ir::Block& first = f.blocks[from.index()];
   ir::Block& second = f.blocks[id.index()];
   if (from == id || first.exit != ExitKind::Goto || first.handler != second.handler) return false;
+  const uint32_t end_of_loop = spans_.end_around(first.offset);
+  if (end_of_loop != 0 && second.offset >= end_of_loop) return false;
   bind(second.params, first.next[0].args);
   first.items.insert(first.items.end(), second.items.begin(), second.items.end());
   second.items = {};

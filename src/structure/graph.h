@@ -13,10 +13,12 @@
 #include <iterator>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "ir/function.h"
+#include "structure/loop_spans.h"
 
 namespace pellucid::structure {
 
@@ -207,7 +209,8 @@ class Graph {
   // Counts the uses of all values anew, after code that used some has gone.
   void recount_uses();
 
-  // Appends a block that a single way leads to, and that shares the handler, to its predecessor.
+  // Appends a block that a single way leads to, and that shares the handler, to its predecessor;
+  // not what stands behind a loop to what was written into it.
   bool merge_into_predecessor(BlockId id);
 
   // Jumps over blocks without items that only go on and are not kept.
@@ -219,6 +222,9 @@ class Graph {
     if (kept_.size() <= id.index()) kept_.resize(id.index() + 1);
     kept_[id.index()] = 1;
   }
+  // Loops of which the test was found twice, in front of the body and behind it: written as tests.
+  void note_tested(BlockId header) { tested_.insert(header); }
+  bool is_tested(BlockId header) const { return tested_.contains(header); }
   void keep_none() { kept_.clear(); }
   bool is_kept(BlockId id) const { return id.index() < kept_.size() && kept_[id.index()] != 0; }
 
@@ -229,10 +235,12 @@ class Graph {
   std::vector<std::vector<Way>> ways_;
   std::vector<uint8_t> reachable_;
   std::vector<uint8_t> kept_;
+  std::unordered_set<BlockId> tested_;
   std::unordered_map<ValueId, BlockId> clause_ends_;
   std::vector<uint8_t> is_clause_end_;
   std::vector<BlockId> order_;
   std::vector<ValueId> alias_;
+  LoopSpans spans_;
   std::vector<uint32_t> entered_;  // by block: handlers that begin here and count their exception
 };
 

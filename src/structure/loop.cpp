@@ -118,6 +118,17 @@ uint32_t Emitter::code_offset(BlockId block) const {
   return graph_[block].offset;
 }
 
+// Behind the last code that was written into the loop, as far as the bytecode says it; else behind
+// the last that comes back.
+uint32_t Emitter::end_of_loop(const Loop& loop) const {
+  uint32_t said = 0, seen = 0;
+  for (const BlockId member : loop.blocks) {
+    said = std::max(said, graph_[member].loop_end);
+    seen = std::max(seen, graph_[member].exit_offset + 1);
+  }
+  return said != 0 ? said : seen;
+}
+
 // Whether that is where an `assert` fails: a part of that statement, wherever it is laid out.
 bool Emitter::is_failed_assert(BlockId block) const {
   const ir::Block& b = graph_[block];
@@ -133,10 +144,7 @@ std::vector<BlockId> Emitter::left_to(const Loop& loop, BlockId exhausted,
                                       const Scope& scope) const {
   // What comes next to a loop at the end of another one is that one's header, in front of both.
   const bool is_behind = exhausted.valid() && graph_[exhausted].offset > graph_[loop.header].offset;
-  uint32_t end = is_behind ? graph_[exhausted].offset : 0;
-  if (!is_behind) {
-    for (const BlockId member : loop.blocks) end = std::max(end, graph_[member].exit_offset + 1);
-  }
+  const uint32_t end = is_behind ? graph_[exhausted].offset : end_of_loop(loop);
   std::vector<BlockId> found;
   std::unordered_set<BlockId> seen;
   std::vector<BlockId> todo;
@@ -240,7 +248,11 @@ BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) 
   if (b.exit == ExitKind::Branch && !asserts && b.params.empty() && !tests_case(block)) {
     const bool in0 = analysis_.contains(loop, b.next[0].to);
     const bool in1 = analysis_.contains(loop, b.next[1].to);
-    if (in0 != in1 && b.next[0].args.empty() && b.next[1].args.empty()) {
+    // Where the other side was written into the loop, the test was, too: an `if`.
+    const BlockId out_of = b.next[in0 ? 1 : 0].to;
+    const bool is_inside = !graph_.is_tested(block) && graph_[out_of].offset > b.exit_offset &&
+                           graph_[out_of].offset < end_of_loop(loop) && !only_returns(out_of);
+    if (in0 != in1 && !is_inside && b.next[0].args.empty() && b.next[1].args.empty()) {
       Statements trial(context_);
       trial.run(b.items);
       if (trial.list().empty()) {

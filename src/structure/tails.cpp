@@ -33,6 +33,13 @@ class Tails {
     }
     for (size_t length = kLongestCopy + 1; length-- > 0;) merge_reraises(length);
     g_.recompute();
+    // A block that was copied is one with what came before it in all places but one at most.
+    for (const BlockId id : std::vector<BlockId>(g_.order())) {
+      if (g_[id].exit != ExitKind::Return || g_[id].next[0].to.valid()) continue;
+      const size_t begin = start_of_statement(id);
+      if (begin > start_of_tail(id) && g_[id].items.size() - begin <= kLongestCopy) merge(id, begin);
+    }
+    g_.recompute();
     // The statement before the end of the body may have been copied with it.
     std::unordered_set<BlockId> ends;
     for (const auto& [key, tail] : tails_) ends.insert(tail);
@@ -140,6 +147,21 @@ class Tails {
     const auto& items = g_[id].items;
     size_t begin = items.size();
     while (begin > 0 && g_[items[begin - 1]].line == g_[id].exit_line) --begin;
+    return begin;
+  }
+
+  // Where the last line of the block starts, with all that it computes.
+  size_t start_of_statement(BlockId id) const {
+    const auto& items = g_[id].items;
+    size_t begin = start_of_line(id);
+    const auto include = [&](std::span<const ValueId> operands) {
+      for (const ValueId operand : operands) {
+        const auto at = std::find(items.begin(), items.end(), g_.resolve(operand));
+        begin = std::min(begin, static_cast<size_t>(at - items.begin()));
+      }
+    };
+    include(g_[id].operands);
+    for (size_t i = items.size(); i-- > begin;) include(g_.f.operands(items[i]));
     return begin;
   }
 

@@ -1,0 +1,68 @@
+// What follows an `if` that never goes on is its `else`, where it stands in an `else` already: one
+// level less. Where only an exception is raised, it is a check in front of what follows.
+#include "polish/rewrites.h"
+
+namespace pellucid::polish {
+
+using ast::Kind;
+using ast::NodeId;
+
+namespace {
+
+// Whether the list ends in a jump, or in an `if` of which both arms do.
+bool never_goes_on(const ast::Tree& tree, ast::ListId list) {
+  std::vector<ast::ListId> todo{list};
+  while (!todo.empty()) {
+    const auto items = tree.items(todo.back());
+    todo.pop_back();
+    if (items.empty()) return false;
+    const Kind last = tree.kind(items.back());
+    if (last == Kind::If) {
+      const auto branch = tree.as<ast::If>(items.back());
+      todo.insert(todo.end(), {branch.body, branch.orelse});
+    } else if (last != Kind::Return && last != Kind::Raise && last != Kind::Continue &&
+               last != Kind::Break) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool only_raises(const ast::Tree& tree, ast::ListId list) {
+  const auto items = tree.items(list);
+  return items.size() == 1 && tree.is(items[0], Kind::Raise);
+}
+
+}  // namespace
+
+void chain_elif(ast::Tree& tree, Statements& body) {
+  std::vector<NodeId> todo;
+  const auto note = [&](const Statements& items) {
+    for (const NodeId item : items) {
+      if (tree.is(item, Kind::If)) todo.push_back(item);
+    }
+  };
+  note(body);
+  for (const Place place : nested_lists(tree, body)) note(items_at(tree, place));
+  while (!todo.empty()) {
+    auto outer = tree.as<ast::If>(todo.back());
+    const NodeId owner = todo.back();
+    todo.pop_back();
+    const auto items = tree.items(outer.orelse);
+    if (items.size() < 2 || !tree.is(items[0], Kind::If)) continue;
+    const NodeId first = items[0];
+    auto inner = tree.as<ast::If>(first);
+    if (!tree.items(inner.orelse).empty() || only_raises(tree, inner.body) ||
+        !never_goes_on(tree, inner.body)) {
+      continue;
+    }
+    const Statements rest(items.begin() + 1, items.end());
+    inner.orelse = tree.list(rest);
+    tree.set(first, inner);
+    outer.orelse = tree.list({first});
+    tree.set(owner, outer);
+    todo.push_back(first);
+  }
+}
+
+}  // namespace pellucid::polish
