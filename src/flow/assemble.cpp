@@ -277,16 +277,34 @@ class Assembler {
       block.depth = from.depth;
       block.exc_depth = from.exc_depth;
       block.offset = draft_.offsets[from.at];
-      block.loop_end = draft_.loop_ends[from.at];
       graph.instrs.insert(graph.instrs.end(), from.instrs.begin(), from.instrs.end());
       graph.blocks.push_back(block);
     }
+    say_where_loops_end(graph, order);
     for (Handler& handler : graph.handlers) {
       const Block& entry = graph[handler.entry];
       handler.begins = handler.pushes == 6 ||
                        (entry.count > 0 && graph.instrs[entry.first].op == Op::PushExcInfo);
     }
     return graph;
+  }
+
+  // Of the blocks that start at one place, the outermost one that a loop goes back to heads the
+  // loop that all jumps back to that place are said of.
+  void say_where_loops_end(Graph& graph, const std::vector<BlockId>& order) {
+    std::vector<bool> heads(graph.blocks.size());
+    for (size_t i = 0; i < graph.blocks.size(); ++i) {
+      for (const BlockId next : graph.blocks[i].exit.next) {
+        if (next.valid() && next.index() <= i) heads[next.index()] = true;
+      }
+    }
+    uint32_t said = ~0u;
+    for (size_t i = 0; i < graph.blocks.size(); ++i) {
+      const uint32_t start = at(order[i]).at;
+      if (!heads[i] || start == said) continue;
+      graph.blocks[i].loop_end = draft_.loop_ends[start];
+      said = start;
+    }
   }
 
   Draft draft_;

@@ -29,9 +29,9 @@ struct DraftBlock {
 
 struct Draft {
   object::CodeId code;
-  std::vector<DraftBlock> blocks;  // the first one is the entry
-  std::vector<Handler> handlers;   // entry: an index of `blocks`
-  std::vector<uint32_t> offsets;   // in bytes, of every instruction of the stream
+  std::vector<DraftBlock> blocks;   // the first one is the entry
+  std::vector<Handler> handlers;    // entry: an index of `blocks`
+  std::vector<uint32_t> offsets;    // in bytes, of every instruction of the stream
   std::vector<uint32_t> loop_ends;  // of every instruction, as Block::loop_end
   bool wraps_stop_iteration = false;
   bool keeps_ends = false;

@@ -106,9 +106,8 @@ bool returns_value(const ast::Tree& tree, const Statements& body) {
     });
   };
   const std::vector<Place> places = nested_lists(tree, body);
-  return returns(body) || std::any_of(places.begin(), places.end(), [&](Place place) {
-           return returns(items_at(tree, place));
-         });
+  return returns(body) || std::any_of(places.begin(), places.end(),
+                                      [&](Place place) { return returns(items_at(tree, place)); });
 }
 
 }  // namespace

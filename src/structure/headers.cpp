@@ -1,5 +1,7 @@
 #include "structure/headers.h"
 
+#include <utility>
+
 #include "structure/analysis.h"
 
 namespace pellucid::structure {
@@ -23,6 +25,8 @@ void put_in_front(Graph& graph, BlockId header, HandlerId region) {
   empty.offset = graph[header].offset;
   empty.exit_offset = empty.offset;
   empty.exit_line = graph[header].exit_line;
+  // What is said of the end is said of the outer loop, if there are two.
+  empty.loop_end = std::exchange(graph[header].loop_end, 0);
   empty.next[0].to = header;
   graph.f.blocks.push_back(std::move(empty));
   const BlockId fresh(graph.size() - 1);

@@ -37,7 +37,8 @@ class Tails {
     for (const BlockId id : std::vector<BlockId>(g_.order())) {
       if (g_[id].exit != ExitKind::Return || g_[id].next[0].to.valid()) continue;
       const size_t begin = start_of_statement(id);
-      if (begin > start_of_tail(id) && g_[id].items.size() - begin <= kLongestCopy) merge(id, begin);
+      if (begin > start_of_tail(id) && g_[id].items.size() - begin <= kLongestCopy)
+        merge(id, begin);
     }
     g_.recompute();
     // The statement before the end of the body may have been copied with it.
@@ -230,9 +231,9 @@ class Tails {
     // The compiler books these on any line; not what leaves a loop together with its iterator.
     const bool is_of_any_line = (is_implicit_return(id) && begin + 1 >= block.items.size()) ||
                                 block.exit == ExitKind::Reraise;
-    std::vector<uint32_t> key{block.handler.value, static_cast<uint32_t>(block.exit),
-                              is_of_any_line ? 0xfffffffeu
-                                             : static_cast<uint32_t>(block.exit_line)};
+    std::vector<uint32_t> key{
+        block.handler.value, static_cast<uint32_t>(block.exit),
+        is_of_any_line ? 0xfffffffeu : static_cast<uint32_t>(block.exit_line)};
     const auto add_operand = [&](ValueId operand) {
       operand = g_.resolve(operand);
       const auto known = inside.find(operand);

@@ -1,3 +1,4 @@
+# reads otherwise: 3.10
 def differences(expected, actual):
     while True:
         try:
