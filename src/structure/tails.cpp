@@ -36,9 +36,8 @@ class Tails {
     // A block that was copied is one with what came before it in all places but one at most.
     for (const BlockId id : std::vector<BlockId>(g_.order())) {
       if (g_[id].exit != ExitKind::Return || g_[id].next[0].to.valid()) continue;
-      const size_t begin = start_of_statement(id);
-      if (begin > start_of_tail(id) && g_[id].items.size() - begin <= kLongestCopy)
-        merge(id, begin);
+      const std::optional<size_t> begin = start_of_statement(id);
+      if (begin && *begin > start_of_tail(id)) merge(id, *begin);
     }
     g_.recompute();
     // The statement before the end of the body may have been copied with it.
@@ -151,19 +150,22 @@ class Tails {
     return begin;
   }
 
-  // Where the last line of the block starts, with all that it computes.
-  size_t start_of_statement(BlockId id) const {
+  // Where the last line of the block starts, with all that it computes; nothing if that is more
+  // than compilers copy.
+  std::optional<size_t> start_of_statement(BlockId id) const {
     const auto& items = g_[id].items;
-    size_t begin = start_of_line(id);
+    const size_t most = std::min(items.size(), kLongestCopy);
+    const auto first = items.end() - static_cast<ptrdiff_t>(most);
+    auto begin = items.begin() + static_cast<ptrdiff_t>(start_of_line(id));
+    if (begin < first) return std::nullopt;
     const auto include = [&](std::span<const ValueId> operands) {
       for (const ValueId operand : operands) {
-        const auto at = std::find(items.begin(), items.end(), g_.resolve(operand));
-        begin = std::min(begin, static_cast<size_t>(at - items.begin()));
+        begin = std::min(begin, std::find(first, items.end(), g_.resolve(operand)));
       }
     };
     include(g_[id].operands);
-    for (size_t i = items.size(); i-- > begin;) include(g_.f.operands(items[i]));
-    return begin;
+    for (auto item = items.end(); item-- > begin;) include(g_.f.operands(*item));
+    return static_cast<size_t>(begin - items.begin());
   }
 
   // Whether the compiler has put the block at the end of each jump to it: it has their lines then.
