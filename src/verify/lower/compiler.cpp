@@ -205,6 +205,11 @@ void Compiler::name(Symbol id, Use use) {
     return entry != nullptr && entry->binding == Binding::Free ? deref() : global();
   }
   const Entry* entry = here.find(name);
+  // 3.12 takes it for the variable of another comprehension in the same body, if that comes first.
+  const bool is_lifted = !inlined.empty() && entry != nullptr && (entry->use & kLifted) != 0;
+  if (!since(13) && is_lifted && here.bound_inside.contains(name)) {
+    give_up("a name that one inlined comprehension binds and another one does not");
+  }
   const Binding binding = entry == nullptr ? Binding::GlobalImplicit : entry->binding;
   const auto from_class_dictionary = [&](Op op) {
     emit().op(Op::LoadDeref, text("__classdict__").value);

@@ -65,7 +65,10 @@ class Resolver {
       if (scopes_[i].is_inlined) order_names(ScopeId(i), inside[i]);
       for (ScopeId inner : inside[i]) {
         const std::vector<Kept> kept = at(inner).kept;
+        scopes_[i].bound_inside.insert(at(inner).bound_inside.begin(),
+                                       at(inner).bound_inside.end());
         for (const Kept& one : kept) {
+          scopes_[i].bound_inside.insert(one.name);
           const auto is_it = [&](const Kept& other) { return other.name == one.name; };
           std::vector<Kept>& own = scopes_[i].kept;
           if (!scopes_[i].is_inlined || scopes_[i].find(one.name) != nullptr ||
@@ -76,7 +79,9 @@ class Resolver {
         }
         const std::vector<Entry> entries = at(inner).entries;
         for (const Entry& entry : entries) {
-          if (!at(inner).binds(entry.name)) add(ScopeId(i), entry.name, kUsed);
+          if (at(inner).binds(entry.name)) continue;
+          const bool is_new = scopes_[i].find(entry.name) == nullptr;
+          add(ScopeId(i), entry.name, is_new ? kUsed | kLifted : kUsed);
         }
       }
     }

@@ -10,6 +10,7 @@
 
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -38,6 +39,7 @@ enum Use : uint16_t {
   kUsed = 16,
   kHandedOn = 32,  // free in a scope in it
   kAnnotated = 64,
+  kLifted = 128,  // only inlined comprehensions in it use it
 };
 
 struct Entry {
@@ -65,9 +67,10 @@ struct Scope {
   bool in_class = false;          // an annotation scope that sees the names of the class around it
   bool is_nested = false;         // in a function
   bool needs_class_cell = false;  // of a class: a method says `super` or `__class__`
-  bool needs_class_dictionary = false;  // of a class: an annotation scope looks into it
-  std::vector<Kept> kept;               // of an inlined comprehension and those in it
-  std::vector<Symbol> order;            // the names of both, as the compiler meets them
+  bool needs_class_dictionary = false;      // of a class: an annotation scope looks into it
+  std::vector<Kept> kept;                   // of an inlined comprehension and those in it
+  std::vector<Symbol> order;                // the names of both, as the compiler meets them
+  std::unordered_set<Symbol> bound_inside;  // variables of inlined comprehensions in it
   std::vector<Entry> entries;
   std::unordered_map<Symbol, uint32_t> index;
 
