@@ -120,8 +120,22 @@ class Assembler {
       }
     }
     for (size_t i = 0; i < draft_.blocks.size(); ++i)
-      if (reached_[i]) thread_exit(draft_.blocks[i].exit);
+      if (reached_[i]) {
+        turn_jump_back(draft_.blocks[i]);
+        thread_exit(draft_.blocks[i].exit);
+      }
     entry_ = instead_[entry_.index()];
+  }
+
+  // Where nothing jumps back on a condition (3.12+), a jump over a jump back of the same line does.
+  void turn_jump_back(DraftBlock& block) {
+    Exit& exit = block.exit;
+    if (exit.kind != ExitKind::Branch) return;
+    const DraftBlock& near = at(exit.next[1 - exit.jump]);
+    const bool jumps_back = is_empty(near) && !near.exit.falls &&
+                            at(near.exit.next[0]).at <= block.at &&
+                            near.exit.instr.line == exit.instr.line;
+    if (jumps_back) exit.jump = static_cast<uint8_t>(1 - exit.jump);
   }
 
   void thread_exit(Exit& exit) {

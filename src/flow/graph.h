@@ -65,7 +65,7 @@ struct Exit {
   ExitKind kind = ExitKind::Goto;
   std::array<BlockId, 2> next;  // invalid where unused
   uint8_t jump = 0;    // of a two-way exit: which of `next` the bytecode jumps to (the other
-                       // is laid out right behind)
+                       // is laid out right behind); back, by two jumps, where it takes two
   Instr instr;         // the instruction itself (Goto by falling through: the last one)
   bool falls = false;  // Goto only: there is no jump instruction
 };

@@ -131,15 +131,27 @@ void skip_rest(ast::Tree& tree, NodeId statement, End end) {
   tree.set(statement, attempt);
 }
 
+// A `try` that more than a statement depends on: in a loop the round ends where it fails.
+bool is_guard(const ast::Tree& tree, NodeId statement) {
+  if (!is_try(tree, statement) || tree.items(rest_in(tree, statement)).size() < 2) return false;
+  const auto handlers = tree.items(tree.as<ast::Try>(statement).handlers);
+  return std::none_of(handlers.begin(), handlers.end(), [&](NodeId handler) {
+    return tree.as<ast::ExceptHandler>(handler).name.valid();
+  });
+}
+
 void flatten(ast::Tree& tree, Statements& items, const List& here) {
   if (here.end == End::Other || items.empty()) return;
   const Kind owner = here.place.owner.valid() ? tree.kind(here.place.owner) : Kind::Module;
-  if (!is_row(tree, items.back(), owner == Kind::For || owner == Kind::While)) return;
+  const bool is_of_loop = owner == Kind::For || owner == Kind::While;
+  bool in_row = false;
   for (;;) {
     const NodeId statement = items.back();
     const auto list = tree.items(rest_in(tree, statement));
     const Statements rest(list.begin(), list.end());
     if (rest.empty()) return;
+    in_row = in_row || is_row(tree, statement, is_of_loop);
+    if (!in_row && !(is_of_loop && is_guard(tree, statement))) return;
     // The last `if` of a row holds what it is about.
     const bool is_last = tree.items(rest_in(tree, rest.back())).empty();
     if (is_last && tree.is(statement, Kind::If)) return;

@@ -217,6 +217,7 @@ bool Emitter::emit(BlockId block, const Scope& scope, Statements& out) {
   } guard{++depth_};
   if (depth_ > kDeepest) fail("nesting beyond the limit", block);
   bool jumps = false;  // a jump statement has left a region on the way here
+  fell_from_ = {};
   while (block.valid()) {
     if (block == scope.follow &&
         !(jumps && (is_jump_target(block, scope) || only_returns(block)))) {
@@ -251,6 +252,7 @@ bool Emitter::emit(BlockId block, const Scope& scope, Statements& out) {
             });
         if (!loop_first) {
           block = protected_region(enter, block, scope, out);
+          fell_from_ = {};
           continue;
         }
       } else if (!cannot_raise(block)) {
@@ -260,6 +262,7 @@ bool Emitter::emit(BlockId block, const Scope& scope, Statements& out) {
     if (is_loop) {
       block =
           b.exit == ExitKind::ForIter ? for_loop(block, scope, out) : while_loop(block, scope, out);
+      fell_from_ = {};
       continue;
     }
     out.run(b.items);
@@ -268,12 +271,14 @@ bool Emitter::emit(BlockId block, const Scope& scope, Statements& out) {
     switch (graph_[block].exit) {
       case ExitKind::Goto:
         out.pass(graph_[block].next[0]);
+        fell_from_ = block;
         block = graph_[block].next[0].to;
         break;
       case ExitKind::Branch: {
         bool falls = false;
         block = branch(block, scope, out, falls);
         context_.here = {};
+        fell_from_ = {};
         if (!block.valid()) return falls;
         break;
       }
@@ -407,6 +412,19 @@ BlockId Emitter::meeting_point(BlockId block, const Scope& scope) const {
   return best;
 }
 
+// Whether the arm that is laid out first, and was emitted last, goes back by a statement of its own
+// to where the loop's next round starts.
+bool Emitter::ends_in_continue(BlockId block, uint8_t near, const Scope& scope) const {
+  if (!scope.loop || scope.follow != scope.loop->header) return false;
+  // Out of a region it compiles to other code than what falls off its end.
+  if (scope.handler != graph_[scope.loop->header].handler) return false;
+  // A jump is all that it is.
+  if (graph_[block].next[near].to == scope.follow) return true;
+  if (!fell_from_.valid() || graph_[fell_from_].items.empty()) return false;
+  const ir::Block& last = graph_[fell_from_];
+  return last.exit_line > graph_[last.items.back()].line;
+}
+
 // An `if`. Returns the block where the sequence goes on, or an invalid one: then `falls` says
 // whether control falls through to the follow of the scope.
 BlockId Emitter::branch(BlockId block, const Scope& scope, Statements& out, bool& falls) {
@@ -441,7 +459,13 @@ BlockId Emitter::branch(BlockId block, const Scope& scope, Statements& out, bool
     return tree_.list(statements.take_list());
   };
   bool then_falls = false, else_falls = false;
-  const ListId body = arm(near, inner, then_falls);
+  ListId body = arm(near, inner, then_falls);
+  if (then_falls && else_block != inner.follow && ends_in_continue(block, near, inner)) {
+    std::vector<NodeId> items(tree_.items(body).begin(), tree_.items(body).end());
+    items.push_back(tree_.add(ast::Continue{}));
+    body = tree_.list(items);
+    then_falls = false;
+  }
   if (!then_falls && else_block != inner.follow && b.next[b.jump].args.empty()) {
     // The rest needs no `else`.
     out.append(if_statement(test, body, {}, at));

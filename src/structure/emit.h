@@ -48,6 +48,7 @@ class Emitter {
   bool is_next_case(BlockId block) const;
   ast::NodeId next_case(BlockId block);
   BlockId meeting_point(BlockId block, const Scope& scope) const;
+  bool ends_in_continue(BlockId block, uint8_t near, const Scope& scope) const;
   void leave(BlockId block, Statements& out);
   ast::NodeId lost_statement(BlockId block, const Scope& scope);
   ast::NodeId constant(object::ConstKind kind, ast::Where at);
@@ -135,6 +136,7 @@ class Emitter {
   std::unordered_map<ast::NodeId, ast::NodeId> assertions_;
   size_t budget_ = 0;  // blocks that may still be emitted, repetitions included
   size_t depth_ = 0;
+  BlockId fell_from_;  // the block that control fell from to where the last list goes on, if it did
 };
 
 }  // namespace pellucid::structure
