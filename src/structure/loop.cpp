@@ -1,5 +1,6 @@
 // Loops: where they end, what `break` and `else` are.
 #include <algorithm>
+#include <tuple>
 #include <unordered_set>
 
 #include "structure/copies.h"
@@ -283,10 +284,11 @@ BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) 
       const auto is_outside = [&](BlockId id) {
         return !graph_.within(graph_[id].handler, b.handler);
       };
-      const bool is_better = !best.valid() || (is_outside(target) == is_outside(best)
-                                                   ? code_offset(target) < code_offset(best)
-                                                   : is_outside(target));
-      if (is_better) best = target;
+      // What raises fits anywhere; what goes on from there does not.
+      const auto rank = [&](BlockId id) {
+        return std::tuple(!is_outside(id), graph_[id].exit == ExitKind::Raise, code_offset(id));
+      };
+      if (!best.valid() || rank(target) < rank(best)) best = target;
     }
     if (!best.valid()) best = forced_out(loop, scope);
     if (best.valid()) follow = best;
