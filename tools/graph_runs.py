@@ -88,10 +88,12 @@ def _chain(error: Optional[BaseException]) -> List[str]:
 def run_isolated(seed: int, first: types.CodeType, second: Any) -> str:
     """Compare both in a child process; where that is killed, see whether the original is, too."""
     verdict = _in_child(seed, first, second)
-    if not verdict.startswith("killed"):
+    if not verdict.startswith(("killed", "endless")):
         return verdict
     alone = _in_child(seed, first, types.FunctionType(first, {"__builtins__": __builtins__}))
-    return "invalid" if alone.startswith("killed") else verdict
+    if alone.startswith("killed"):
+        return "invalid"
+    return verdict if alone == verdict or verdict != "endless" else "differs: it never ends"
 
 
 def _in_child(seed: int, first: types.CodeType, second: Any) -> str:

@@ -305,28 +305,22 @@ BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) 
     test = constant(object::ConstKind::True, exit_where(block));
     Statements statements(context_);
     // The header's own work is the start of the body.
-    HandlerId handler = scope.handler;
-    Scope body_scope{block, &open, handler, scope.handled};
-    if (b.handler != handler && graph_.within(b.handler, handler)) {
-      HandlerId enter = b.handler;
-      while (graph_.handlers[enter.index()].outer != handler) {
-        enter = graph_.handlers[enter.index()].outer;
-      }
-      const BlockId next = protected_region(enter, block, body_scope, statements);
+    const Scope body_scope{block, &open, scope.handler, scope.handled};
+    // What is protected there would begin with the jump back to it.
+    if (b.handler != scope.handler && graph_.within(b.handler, scope.handler)) {
+      fail("a loop that starts within a region", block);
+    }
+    statements.run(b.items);
+    if (b.exit == ExitKind::Branch) {
+      bool falls = false;
+      const BlockId next = branch(block, body_scope, statements, falls);
+      context_.here = {};
       if (next.valid()) emit(next, body_scope, statements);
+    } else if (b.exit == ExitKind::Goto) {
+      statements.pass(b.next[0]);
+      emit(b.next[0].to, body_scope, statements);
     } else {
-      statements.run(b.items);
-      if (b.exit == ExitKind::Branch) {
-        bool falls = false;
-        const BlockId next = branch(block, body_scope, statements, falls);
-        context_.here = {};
-        if (next.valid()) emit(next, body_scope, statements);
-      } else if (b.exit == ExitKind::Goto) {
-        statements.pass(b.next[0]);
-        emit(b.next[0].to, body_scope, statements);
-      } else {
-        fail("a loop of unknown form", block);
-      }
+      fail("a loop of unknown form", block);
     }
     body = tree_.list(statements.take_list());
   }
