@@ -88,6 +88,13 @@ def sources(root: Path, sample: Optional[int], seed: int) -> List[Path]:
     return found
 
 
+def compiled(python: Path, root: Path, files: List[Path], base: Path) -> str:
+    """Compile `files` of `root` to `.pyc` files below `base`; return the release that did so."""
+    command = [str(python), "-I", "-c", _COMPILE, str(base), str(root)]
+    names = "\n".join(map(str, files)).encode()
+    return subprocess.check_output(command, input=names).decode().strip()
+
+
 def verdict_on(path: Path, base: Path, out: Optional[Path], judge: Optional[str]) -> Verdicts:
     """Decompile one file and say what came of it."""
     name = str(path.relative_to(base))
@@ -118,11 +125,9 @@ def measured(
     python, judge = oracle.interpreter(version), oracle.judge_from_environment()
     assert python is not None
     root = standard_library(python)
-    names = "\n".join(map(str, sources(root, sample, seed))).encode()
     with tempfile.TemporaryDirectory() as folder:
         base = Path(folder)
-        command = [str(python), "-I", "-c", _COMPILE, folder, str(root)]
-        release = subprocess.check_output(command, input=names).decode().strip()
+        release = compiled(python, root, sources(root, sample, seed), base)
         files = sorted(base.rglob("*.pyc"))
         keep = out / version if out else None
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -1,6 +1,7 @@
 #include "bytecode/lines.h"
 
 #include <algorithm>
+#include <span>
 
 #include "bytecode/stream.h"
 #include "bytecode/varint.h"
@@ -58,37 +59,68 @@ Result<Lines> read_linetable(const object::Code& code) {
   return lines;
 }
 
+// What an entry of a 3.11+ table says of the code units that it holds for.
+struct Location {
+  size_t begin = 0;  // code units
+  size_t end = 0;
+  int32_t line = kNoLine;
+  object::Columns columns;
+};
+
+uint16_t column(uint32_t number) {
+  return static_cast<uint16_t>(std::min<uint32_t>(number, object::kNoColumn));
+}
+
 // 3.11+ (Objects/locations.md): entries of a kind and a length in code units, then what the kind
-// needs. Only the start line is kept.
-Result<Lines> read_locations(const object::Code& code) {
+// needs. Calls say(Location) for each; false where the table is cut off.
+template <typename Say>
+bool each_location(const object::Code& code, Say say) {
   enum Kind { kShortEnd = 10, kOneLineEnd = 13, kNoColumns = 13, kLong = 14, kNoLocation = 15 };
-  const std::vector<uint8_t>& table = code.linetable;
-  Lines lines(code.bytecode.size() / 2, kNoLine);
+  const std::span<const uint8_t> table = code.linetable;
   int32_t line = code.firstlineno;
   size_t unit = 0;
   size_t at = 0;
   while (at < table.size()) {
     const uint8_t head = table[at++];
     const int kind = head >> 3 & 15;
-    const size_t length = (head & 7) + 1u;
-    bool complete = true;
+    Location found{unit, unit + (head & 7) + 1u, kNoLine, {}};
+    unit = found.end;
     if (kind == kLong || kind == kNoColumns) {
       int64_t delta = 0;
-      complete = read_signed_varint(table, at, delta);
+      if (!read_signed_varint(table, at, delta)) return false;
       line = plus(line, delta);
-      uint32_t ignored = 0;
-      for (int i = 0; complete && kind == kLong && i < 3; ++i)
-        complete = read_varint(table, at, ignored);
-    } else if (kind < kShortEnd) {
-      at += 1;
+      if (kind == kLong) {
+        uint32_t lines = 0, begin = 0, end = 0;  // columns are one more, 0: unknown
+        if (!read_varint(table, at, lines) || !read_varint(table, at, begin) ||
+            !read_varint(table, at, end)) {
+          return false;
+        }
+        found.columns.begin = column(begin - 1);
+        if (lines == 0) found.columns.end = column(end - 1);
+      }
     } else if (kind < kOneLineEnd) {
-      line = plus(line, kind - kShortEnd);
-      at += 2;
+      const bool is_short = kind < kShortEnd;
+      if (at + (is_short ? 1 : 2) > table.size()) return false;
+      const uint8_t first = table[at++];
+      if (is_short) {
+        found.columns.begin = column(static_cast<uint32_t>(kind * 8 + (first >> 4 & 7)));
+        found.columns.end = column(found.columns.begin + (first & 15u));
+      } else {
+        line = plus(line, kind - kShortEnd);
+        found.columns = {column(first), column(table[at++])};
+      }
     }
-    if (!complete || at > table.size()) return cut_off(table);
-    fill(lines, unit, unit + length, kind == kNoLocation ? kNoLine : line);
-    unit += length;
+    if (kind != kNoLocation) found.line = line;
+    say(found);
   }
+  return true;
+}
+
+Result<Lines> read_locations(const object::Code& code) {
+  Lines lines(code.bytecode.size() / 2, kNoLine);
+  const bool complete = each_location(
+      code, [&](const Location& found) { fill(lines, found.begin, found.end, found.line); });
+  if (!complete) return cut_off(code.linetable);
   return lines;
 }
 
@@ -98,6 +130,20 @@ Result<std::vector<int32_t>> lines_of_units(const object::Code& code) {
   if (code.version.minor <= 9) return read_lnotab(code);
   if (code.version.minor == 10) return read_linetable(code);
   return read_locations(code);
+}
+
+std::vector<object::Columns> columns_of_units(const object::Code& code) {
+  std::vector<object::Columns> columns;
+  if (code.version.minor < 11) return columns;
+  columns.resize(code.bytecode.size() / 2);
+  bool any = false;
+  const bool complete = each_location(code, [&](const Location& found) {
+    any = any || found.columns.begin != object::kNoColumn;
+    const size_t end = std::min(found.end, columns.size());
+    for (size_t unit = found.begin; unit < end; ++unit) columns[unit] = found.columns;
+  });
+  if (!any || !complete) columns.clear();
+  return columns;
 }
 
 }  // namespace pellucid::bytecode

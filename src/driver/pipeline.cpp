@@ -6,6 +6,7 @@
 #include "ast/tree.h"
 #include "base/check.h"
 #include "bytecode/decode.h"
+#include "bytecode/lines.h"
 #include "flow/build.h"
 #include "flow/inlined_locals.h"
 #include "flow/lazy_values.h"
@@ -176,6 +177,13 @@ void tell_of_surroundings(const object::Module& module, const std::vector<object
   }
 }
 
+polish::Body kind_of(structure::ScopeKind scope) {
+  using structure::ScopeKind;
+  if (scope == ScopeKind::Function) return polish::Body::Function;
+  const bool is_block = scope == ScopeKind::Module || scope == ScopeKind::Class;
+  return is_block ? polish::Body::Block : polish::Body::Expression;
+}
+
 // The statements of every code object below `root`: structured, else a loop over a state with a
 // diagnostic that says why, else (a bug of ours) a marker.
 ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& tree,
@@ -212,12 +220,14 @@ ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& 
       }
       if (!body.ok()) note(body.error(), true);
     }
+    const std::vector<object::Columns> columns = bytecode::columns_of_units(module[code]);
     bodies[code.index()] =
         !body.ok() ? marker_body(tree, body.error())
         : form == Form::Usual
-            ? polish::run(tree, *body, (module[code].flags & object::kOptimized) != 0,
+            ? polish::run(tree, *body, kind_of(scopes.scope_of(code)),
                           {.makes_f_strings_of_percent = module.version.minor >= 11,
-                           .copies_exits = module.version.minor >= 10})
+                           .copies_exits = module.version.minor >= 10},
+                          {columns, module[code].firstlineno})
             : *body;
     // Compilers keep nothing in names of their own; generators care how long they do.
     if (body.ok() && !facts.empty()) {

@@ -1,5 +1,6 @@
 // What follows an `if` that never goes on is its `else`, where it stands in an `else` already: one
 // level less. Where only an exception is raised, it is a check in front of what follows.
+#include "polish/ends.h"
 #include "polish/rewrites.h"
 
 namespace pellucid::polish {
@@ -8,25 +9,6 @@ using ast::Kind;
 using ast::NodeId;
 
 namespace {
-
-// Whether the list ends in a jump, or in an `if` of which both arms do.
-bool never_goes_on(const ast::Tree& tree, ast::ListId list) {
-  std::vector<ast::ListId> todo{list};
-  while (!todo.empty()) {
-    const auto items = tree.items(todo.back());
-    todo.pop_back();
-    if (items.empty()) return false;
-    const Kind last = tree.kind(items.back());
-    if (last == Kind::If) {
-      const auto branch = tree.as<ast::If>(items.back());
-      todo.insert(todo.end(), {branch.body, branch.orelse});
-    } else if (last != Kind::Return && last != Kind::Raise && last != Kind::Continue &&
-               last != Kind::Break) {
-      return false;
-    }
-  }
-  return true;
-}
 
 bool only_raises(const ast::Tree& tree, ast::ListId list) {
   const auto items = tree.items(list);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "polish/ends.h"
 #include "polish/rewrites.h"
 
 namespace pellucid::polish {
@@ -22,12 +23,13 @@ bool is_jump(const ast::Tree& tree, NodeId statement, Kind jump) {
 
 class TailJumps {
  public:
-  TailJumps(ast::Tree& tree, Kind jump, bool enters_all)
-      : tree_(tree), jump_(jump), enters_all_(enters_all) {}
+  TailJumps(ast::Tree& tree, const Starts& starts, Kind jump, bool enters_all)
+      : tree_(tree), starts_(starts), jump_(jump), enters_all_(enters_all) {}
 
-  // Takes jumps from the end of a list and of the lists in the statement that ends it.
-  void drop(Statements& items) {
-    clip(items);
+  // Takes jumps from the end of a list and of the lists in the statement that ends it. `owner`: the
+  // statement whose list it is, if any.
+  void drop(Statements& items, NodeId owner) {
+    clip(items, owner);
     if (!items.empty()) todo_.push_back(items.back());
     while (!todo_.empty()) {
       const NodeId statement = todo_.back();
@@ -42,8 +44,28 @@ class TailJumps {
   }
 
  private:
-  void clip(Statements& list) const {
-    while (list.size() > 1 && is_jump(tree_, list.back(), jump_)) list.pop_back();
+  using Written = Starts::Jump;
+
+  // What says where control goes anyway is left out but where it was written.
+  void clip(Statements& list, NodeId owner) {
+    while (!list.empty() && is_jump(tree_, list.back(), jump_)) {
+      const NodeId last = list.back();
+      const NodeId before = list.size() > 1 ? list[list.size() - 2] : owner;
+      const Written written = starts_.jump(last, before);
+      if (written == Written::Pass) return tree_.set(last, ast::Pass{});
+      if (written == Written::Ellipsis) return tree_.set(last, ast::Expr{ellipsis()});
+      const bool is_there = jump_ == Kind::Continue
+                                ? written == Written::Continue
+                                : written == Written::Return || written == Written::ReturnNone;
+      if (is_there || list.size() == 1) return;
+      list.pop_back();
+    }
+  }
+
+  NodeId ellipsis() {
+    object::Const value;
+    value.kind = object::ConstKind::Ellipsis;
+    return tree_.add(ast::Constant{tree_.module().add(value)});
   }
 
   void enter(NodeId statement) {
@@ -51,10 +73,13 @@ class TailJumps {
     if (kind == Kind::If) {
       enter(statement, "body");
       enter(statement, "orelse");
+      drop_unwritten_arm(statement);
     } else if (!enters_all_) {
       return;
     } else if (kind == Kind::With) {
       enter(statement, "body");
+    } else if (kind == Kind::For || kind == Kind::While) {
+      write_breaks(statement);
     } else if (kind == Kind::Match) {
       enter_clauses(statement, "cases");
     } else if (kind == Kind::Try) {
@@ -62,6 +87,34 @@ class TailJumps {
       enter(statement, has_else ? "orelse" : "body");
       enter_clauses(statement, "handlers");
     }
+  }
+
+  // `return` where a `break` was written, which leads to the end of the function.
+  void write_breaks(NodeId loop) {
+    if (jump_ != Kind::Return || !starts_.known()) return;
+    if (!items_at(tree_, {loop, field_of(loop, "orelse")}).empty()) return;
+    std::vector<List> lists;
+    add_lists(tree_, loop, End::Other, lists);
+    for (size_t k = 0; k < lists.size(); ++k) {
+      const Statements items = items_at(tree_, lists[k].place);
+      for (size_t i = 0; i < items.size(); ++i) {
+        const Kind kind = tree_.kind(items[i]);
+        if (kind != Kind::For && kind != Kind::While) add_lists(tree_, items[i], End::Other, lists);
+        if (!is_jump(tree_, items[i], Kind::Return)) continue;
+        const NodeId before = i > 0 ? items[i - 1] : lists[k].place.owner;
+        if (starts_.jump(items[i], before) == Written::Break) tree_.set(items[i], ast::Break{});
+      }
+    }
+  }
+
+  // `else: return` that nobody wrote.
+  void drop_unwritten_arm(NodeId statement) {
+    auto branch = tree_.as<ast::If>(statement);
+    const auto arm = tree_.items(branch.orelse);
+    if (arm.size() != 1 || !is_jump(tree_, arm[0], jump_)) return;
+    if (starts_.jump(arm[0], statement) != Written::None) return;
+    branch.orelse = {};
+    tree_.set(statement, branch);
   }
 
   size_t field_of(NodeId owner, std::string_view name) const {
@@ -76,7 +129,7 @@ class TailJumps {
     Statements list = items_at(tree_, place);
     if (list.empty()) return;
     const size_t before = list.size();
-    clip(list);
+    clip(list, owner);
     if (list.size() != before) {
       tree_.set_slot(place.owner, place.field, tree_.list(list).value);
     }
@@ -87,11 +140,13 @@ class TailJumps {
     for (const NodeId clause : items_at(tree_, {statement, field_of(statement, name)})) {
       enter(clause, "body");
       const Statements body = items_at(tree_, {clause, field_of(clause, "body")});
-      if (body.size() == 1 && is_jump(tree_, body[0], jump_)) bare_.push_back(body[0]);
+      if (body.size() != 1 || !is_jump(tree_, body[0], jump_)) continue;
+      if (starts_.jump(body[0], clause) <= Written::None) bare_.push_back(body[0]);
     }
   }
 
   ast::Tree& tree_;
+  const Starts& starts_;
   Kind jump_;
   bool enters_all_;
   std::vector<NodeId> todo_;
@@ -110,23 +165,47 @@ bool returns_value(const ast::Tree& tree, const Statements& body) {
                                       [&](Place place) { return returns(items_at(tree, place)); });
 }
 
+// `return` where `return None` was written.
+void write_nones(ast::Tree& tree, const Statements& body, const Starts& starts) {
+  const auto look_at = [&](const Statements& items, NodeId owner) {
+    for (size_t i = 0; i < items.size(); ++i) {
+      if (!is_jump(tree, items[i], Kind::Return)) continue;
+      const NodeId before = i > 0 ? items[i - 1] : owner;
+      if (starts.jump(items[i], before) != Starts::Jump::ReturnNone) continue;
+      object::Const none;
+      none.kind = object::ConstKind::None;
+      tree.set(items[i], ast::Return{tree.add(ast::Constant{tree.module().add(none)})});
+    }
+  };
+  look_at(body, NodeId());
+  for (const Place place : nested_lists(tree, body)) look_at(items_at(tree, place), place.owner);
+}
+
 }  // namespace
 
-void drop_tail_jumps(ast::Tree& tree, Statements& body, bool copies_exits) {
+void drop_tail_jumps(ast::Tree& tree, Statements& body, Body kind, bool copies_exits,
+                     const Starts& starts) {
   for (const Place place : nested_lists(tree, body)) {
-    const Kind kind = tree.kind(place.owner);
-    if ((kind != Kind::For && kind != Kind::While) ||
-        std::string_view(ast::fields_of(kind)[place.field].name) != "body") {
+    const Kind owner = tree.kind(place.owner);
+    if ((owner != Kind::For && owner != Kind::While) ||
+        std::string_view(ast::fields_of(owner)[place.field].name) != "body") {
       continue;
     }
     Statements items = items_at(tree, place);
     const size_t before = items.size();
-    TailJumps(tree, Kind::Continue, false).drop(items);
+    TailJumps(tree, starts, Kind::Continue, false).drop(items, place.owner);
     if (items.size() != before) tree.set_slot(place.owner, place.field, tree.list(items).value);
   }
-  TailJumps returns(tree, Kind::Return, copies_exits);
-  returns.drop(body);
-  if (!returns_value(tree, body)) returns.pass_instead();
+  if (kind != Body::Block) {
+    TailJumps returns(tree, starts, Kind::Return, copies_exits);
+    returns.drop(body, NodeId());
+    if (!returns_value(tree, body)) returns.pass_instead();
+  }
+  if (kind == Body::Function && body.size() == 1 && is_jump(tree, body[0], Kind::Return) &&
+      starts.jump(body[0], NodeId()) <= Starts::Jump::None) {
+    tree.set(body[0], ast::Pass{});
+  }
+  if (starts.known()) write_nones(tree, body, starts);
 }
 
 }  // namespace pellucid::polish

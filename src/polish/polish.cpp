@@ -4,12 +4,23 @@
 
 namespace pellucid::polish {
 
-ast::ListId run(ast::Tree& tree, ast::ListId body, bool is_function, const Compiler& compiler) {
+ast::ListId run(ast::Tree& tree, ast::ListId body, Body kind, const Compiler& compiler,
+                const Source& source) {
   Statements statements(tree.items(body).begin(), tree.items(body).end());
+  const bool is_function = kind != Body::Block;
+  // What becomes an expression stays as it is read.
+  const auto columns =
+      kind == Body::Expression ? std::span<const object::Columns>() : source.columns;
+  const Starts starts(tree, statements, columns, source.first_line);
   // While the jumps are there that it looks for.
   chain_elif(tree, statements);
+  // What is copied hides where the arms of an `if` end.
+  join_ends(tree, statements);
+  end_try(tree, statements, starts);
+  // Instead of what is a guess where nothing is known; it leaves jumps where control goes anyway.
+  lay_out(tree, statements, is_function, starts);
   // Before what looks for bodies of one statement.
-  drop_tail_jumps(tree, statements, compiler.copies_exits);
+  drop_tail_jumps(tree, statements, kind, compiler.copies_exits, starts);
   // Before anything walks what is nested without need.
   flatten_rows(tree, statements, is_function);
   // Needs bodies of one statement.
@@ -19,6 +30,8 @@ ast::ListId run(ast::Tree& tree, ast::ListId body, bool is_function, const Compi
   join_lines(tree, statements);
   // Expressions last: which of them stay is known.
   negate_comparisons(tree, statements);
+  // Counts the words of what is written by now.
+  join_negations(tree, statements, starts);
   if (compiler.makes_f_strings_of_percent) percent_formats(tree, statements);
   return tree.list(statements);
 }

@@ -4,7 +4,10 @@
 // every line says why it stands there.
 #pragma once
 
+#include <span>
+
 #include "ast/tree.h"
+#include "object/columns.h"
 
 namespace pellucid::polish {
 
@@ -14,7 +17,18 @@ struct Compiler {
   bool copies_exits = false;  // 3.10+: falling off the end compiles to a `return` there
 };
 
+// What becomes of a body: the statements of a module or class, of a function, or those from which
+// an expression is made afterwards (lambdas, comprehensions).
+enum class Body : uint8_t { Block, Function, Expression };
+
+// Where the source of a code object stands.
+struct Source {
+  std::span<const object::Columns> columns;  // of each code unit; none before 3.11
+  int32_t first_line = -1;
+};
+
 // Polishes the statements of one body.
-ast::ListId run(ast::Tree& tree, ast::ListId body, bool is_function, const Compiler& compiler);
+ast::ListId run(ast::Tree& tree, ast::ListId body, Body kind, const Compiler& compiler,
+                const Source& source);
 
 }  // namespace pellucid::polish

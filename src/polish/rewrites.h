@@ -2,6 +2,8 @@
 #pragma once
 
 #include "polish/lists.h"
+#include "polish/polish.h"
+#include "polish/starts.h"
 
 namespace pellucid::polish {
 
@@ -23,8 +25,21 @@ void percent_formats(ast::Tree& tree, Statements& body);
 // `else: if a: return b` and `return c` behind it  ->  `elif a: return b else: return c`
 void chain_elif(ast::Tree& tree, Statements& body);
 
+// `if a: b; x else: c; x`, where x is of one line  ->  `if a: b else: c` and x behind it
+void join_ends(ast::Tree& tree, Statements& body);
+
+// `try: a; return 1 except: b`, where the `return` was written behind b  ->  `else: return 1`
+void end_try(ast::Tree& tree, Statements& body, const Starts& starts);
+
+// `not a or not b`  ->  `not (a and b)`, as the columns say
+void join_negations(ast::Tree& tree, const Statements& body, const Starts& starts);
+
+// What is in an `else` and what behind it, `if a and b` and `if a: if b`, as the columns say.
+void lay_out(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts);
+
 // `continue` where a loop's body ends, `return` where a function's does  ->  nothing
-void drop_tail_jumps(ast::Tree& tree, Statements& body, bool copies_exits);
+void drop_tail_jumps(ast::Tree& tree, Statements& body, Body kind, bool copies_exits,
+                     const Starts& starts);
 
 // `if a: (b; if c: (d; if e: ...))` where the body of a loop or a function ends  ->
 // `if not a: continue`, b, `if not c: continue`, ...

@@ -225,11 +225,11 @@ bool Emitter::emit(BlockId block, const Scope& scope, Statements& out) {
       return true;
     }
     if (scope.loop && block == scope.loop->header) {
-      out.append(tree_.add(ast::Continue{}));
+      out.append(tree_.add(ast::Continue{}, jump_where()));
       return false;
     }
     if (scope.loop && block == scope.loop->follow) {
-      out.append(tree_.add(ast::Break{}));
+      out.append(tree_.add(ast::Break{}, jump_where()));
       return false;
     }
     context_.here = block;

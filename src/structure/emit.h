@@ -123,6 +123,12 @@ class Emitter {
     return {graph_[block].exit_line, graph_[block].exit_offset};
   }
 
+  // Where the jump stands by which control came here, if a block ends with one.
+  ast::Where jump_where() const {
+    const bool is_known = fell_from_.valid() && graph_[fell_from_].exit_line >= 0;
+    return is_known ? exit_where(fell_from_) : ast::Where();
+  }
+
   Graph& graph_;
   ast::Tree& tree_;
   FunctionContext context_;

@@ -39,12 +39,6 @@ NodeId stored_in(const ast::Tree& tree, NodeId statement, std::string_view name)
   return targets.size() == 1 && is_name(tree, targets[0], name) ? assign.value : NodeId();
 }
 
-bool returns_none(const ast::Tree& tree, NodeId statement) {
-  if (!tree.is(statement, Kind::Return)) return false;
-  const NodeId value = tree.as<ast::Return>(statement).value;
-  return !value.valid() || is_none(tree, value);
-}
-
 bool is_const(const ast::Tree& tree, NodeId node, ConstKind kind) {
   const Const* constant = constant_of(tree, node);
   return constant && constant->kind == kind;
@@ -272,7 +266,6 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
   if (scope == ScopeKind::Function) {
     const NodeId docstring = becomes_function ? NodeId() : function_docstring(tree_, function.code);
     if (docstring.valid()) front.push_back(docstring);
-    if (!statements.empty() && returns_none(tree_, statements.back())) statements.pop_back();
   } else {
     strip_tail_returns(tree_, statements, scope == ScopeKind::Class);
     const bool is_lazy = tree_.module().version.minor >= 14;

@@ -26,6 +26,8 @@ class Scopes {
  public:
   explicit Scopes(ast::Tree& tree);
 
+  ScopeKind scope_of(object::CodeId code) const;
+
   // The finished body of function.code; never empty where Python wants a statement. Where whoever
   // runs it sees to its cells and free variables, it need not mention those that nothing uses.
   ast::ListId finish_body(ast::ListId body, const ir::Function& function,
@@ -41,7 +43,6 @@ class Scopes {
  private:
   using NamesByCode = std::unordered_map<object::CodeId, std::vector<Symbol>>;
 
-  ScopeKind scope_of(object::CodeId code) const;
   bool is_bound_outside(object::CodeId code, Symbol name) const;
 
   ast::Tree& tree_;

@@ -1,0 +1,16 @@
+// object: where in its line the source of an instruction stands (3.11+, PEP 657).
+#pragma once
+
+#include <cstdint>
+
+namespace pellucid::object {
+
+inline constexpr uint16_t kNoColumn = 0xffff;
+
+// Columns count bytes of UTF-8 from 0.
+struct Columns {
+  uint16_t begin = kNoColumn;
+  uint16_t end = kNoColumn;  // one past the last; kNoColumn where that is on another line
+};
+
+}  // namespace pellucid::object

@@ -1,0 +1,150 @@
+#include "polish/ends.h"
+
+#include <string_view>
+
+namespace pellucid::polish {
+
+using ast::Kind;
+using ast::ListId;
+using ast::NodeId;
+
+namespace {
+
+constexpr auto kNot = static_cast<uint32_t>(ast::UnaryOperator::Not);
+constexpr auto kIs = static_cast<uint32_t>(ast::CmpOperator::Is);
+
+void end_by_jump(ast::Tree& tree, NodeId handler, End end) {
+  auto clause = tree.as<ast::ExceptHandler>(handler);
+  if (never_goes_on(tree, clause.body)) return;
+  const auto list = tree.items(clause.body);
+  Statements body(list.begin(), list.end());
+  const ast::Where at = tree.where(body.empty() ? handler : body.back());
+  if (!body.empty() && tree.is(body.back(), Kind::Pass)) body.pop_back();
+  body.push_back(jump(tree, end, at));
+  clause.body = tree.list(body);
+  tree.set(handler, clause);
+}
+
+// `not test`, pushed through so many levels of `and` and `or`.
+NodeId opposite(ast::Tree& tree, NodeId test, size_t levels) {
+  if (tree.is(test, Kind::UnaryOp)) {
+    const auto negation = tree.as<ast::UnaryOp>(test);
+    if (negation.op == kNot) return negation.operand;
+  }
+  if (tree.is(test, Kind::Compare)) {
+    auto compare = tree.as<ast::Compare>(test);
+    const auto ops = tree.numbers(compare.ops);
+    if (ops.size() == 1 && ops[0] >= kIs) {
+      // Is, IsNot, In, NotIn: neighbours negate each other.
+      const uint32_t op = kIs + ((ops[0] - kIs) ^ 1u);
+      compare.ops = tree.numbers(std::span<const uint32_t>(&op, 1));
+      return tree.add(compare, tree.where(test));
+    }
+  }
+  if (tree.is(test, Kind::BoolOp) && levels > 0) {
+    auto both = tree.as<ast::BoolOp>(test);
+    if (both.is_tested_again) return tree.add(ast::UnaryOp{kNot, test}, tree.where(test));
+    const bool is_and = both.op == static_cast<uint32_t>(ast::BoolOperator::And);
+    both.op = static_cast<uint32_t>(is_and ? ast::BoolOperator::Or : ast::BoolOperator::And);
+    const auto list = tree.items(both.values);
+    Statements values(list.begin(), list.end());
+    for (NodeId& value : values) value = opposite(tree, value, levels - 1);
+    both.values = tree.list(values);
+    return tree.add(both, tree.where(test));
+  }
+  return tree.add(ast::UnaryOp{kNot, test}, tree.where(test));
+}
+
+bool holds_lists(Kind kind) {
+  return kind == Kind::If || kind == Kind::For || kind == Kind::While || kind == Kind::With ||
+         kind == Kind::Try || kind == Kind::Match || kind == Kind::ExceptHandler ||
+         kind == Kind::match_case;
+}
+
+}  // namespace
+
+NodeId jump(ast::Tree& tree, End end, ast::Where at) {
+  return end == End::Continue ? tree.add(ast::Continue{}, at) : tree.add(ast::Return{}, at);
+}
+
+void add_lists(const ast::Tree& tree, NodeId statement, End end, std::vector<List>& lists) {
+  const Kind kind = tree.kind(statement);
+  if (!holds_lists(kind)) return;
+  const auto fields = ast::fields_of(kind);
+  const bool has_else =
+      kind == Kind::Try && !tree.items(tree.as<ast::Try>(statement).orelse).empty();
+  for (size_t field = 0; field < fields.size(); ++field) {
+    if (fields[field].type != ast::FieldType::List) continue;
+    const std::string_view name = fields[field].name;
+    if (name == "handlers" || name == "cases") {
+      for (const NodeId part : tree.items(ListId(tree.slot(statement, field)))) {
+        add_lists(tree, part, end, lists);
+      }
+      continue;
+    }
+    if (name != "body" && name != "orelse" && name != "finalbody") continue;
+    const bool is_loop = kind == Kind::For || kind == Kind::While;
+    End inside = end;
+    if (is_loop && name == "body") inside = End::Continue;
+    if (name == "finalbody" || (has_else && name == "body")) inside = End::Other;
+    lists.push_back({{statement, field}, inside});
+  }
+}
+
+bool never_goes_on(const ast::Tree& tree, ListId list) {
+  std::vector<ListId> todo{list};
+  while (!todo.empty()) {
+    const auto items = tree.items(todo.back());
+    todo.pop_back();
+    if (items.empty()) return false;
+    const Kind last = tree.kind(items.back());
+    if (last == Kind::If) {
+      const auto branch = tree.as<ast::If>(items.back());
+      todo.insert(todo.end(), {branch.body, branch.orelse});
+    } else if (is_try_without_finally(tree, items.back())) {
+      const auto attempt = tree.as<ast::Try>(items.back());
+      const bool has_else = !tree.items(attempt.orelse).empty();
+      todo.push_back(has_else ? attempt.orelse : attempt.body);
+      for (const NodeId handler : tree.items(attempt.handlers)) {
+        todo.push_back(tree.as<ast::ExceptHandler>(handler).body);
+      }
+    } else if (last != Kind::Return && last != Kind::Raise && last != Kind::Continue &&
+               last != Kind::Break) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool is_try_without_finally(const ast::Tree& tree, NodeId statement) {
+  if (!tree.is(statement, Kind::Try)) return false;
+  const auto attempt = tree.as<ast::Try>(statement);
+  return !tree.items(attempt.handlers).empty() && tree.items(attempt.finalbody).empty();
+}
+
+ListId rest_in(const ast::Tree& tree, NodeId statement) {
+  if (is_try_without_finally(tree, statement)) return tree.as<ast::Try>(statement).orelse;
+  if (!tree.is(statement, Kind::If)) return {};
+  const auto branch = tree.as<ast::If>(statement);
+  return tree.items(branch.orelse).empty() ? branch.body : ListId();
+}
+
+void skip_rest(ast::Tree& tree, NodeId statement, End end) {
+  if (tree.is(statement, Kind::If)) {
+    auto branch = tree.as<ast::If>(statement);
+    branch.test = opposite(tree, branch.test);
+    branch.body = tree.list({jump(tree, end, tree.where(statement))});
+    return tree.set(statement, branch);
+  }
+  auto attempt = tree.as<ast::Try>(statement);
+  const auto clauses = tree.items(attempt.handlers);
+  for (const NodeId handler : Statements(clauses.begin(), clauses.end())) {
+    end_by_jump(tree, handler, end);
+  }
+  attempt.orelse = {};
+  tree.set(statement, attempt);
+}
+
+NodeId opposite(ast::Tree& tree, NodeId test) { return opposite(tree, test, 4); }
+
+}  // namespace pellucid::polish

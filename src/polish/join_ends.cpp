@@ -1,0 +1,47 @@
+// Compilers copy a short end of a function or a loop to each place that leads there. Where both
+// arms of an `if` end with one statement of one line, it stood behind them.
+#include "polish/rewrites.h"
+
+namespace pellucid::polish {
+
+using ast::Kind;
+using ast::NodeId;
+
+namespace {
+
+bool is_one(const ast::Tree& tree, NodeId a, NodeId b) {
+  const int32_t line = tree.where(a).line;
+  return line >= 0 && line == tree.where(b).line && tree.kind(a) == tree.kind(b) &&
+         ast::same(tree, a, b);
+}
+
+}  // namespace
+
+void join_ends(ast::Tree& tree, Statements& body) {
+  for_each_list(tree, body, [&](Statements& items) {
+    for (size_t i = 0; i < items.size(); ++i) {
+      if (!tree.is(items[i], Kind::If)) continue;
+      auto branch = tree.as<ast::If>(items[i]);
+      auto then = tree.items(branch.body);
+      auto otherwise = tree.items(branch.orelse);
+      size_t count = 0;
+      while (count + 1 < then.size() && count + 1 < otherwise.size() &&
+             is_one(tree, then[then.size() - 1 - count], otherwise[otherwise.size() - 1 - count]) &&
+             tree.where(then[then.size() - 1 - count]).line != tree.where(items[i]).line) {
+        ++count;
+      }
+      if (count == 0) continue;
+      const Statements joined(then.end() - static_cast<std::ptrdiff_t>(count), then.end());
+      const Statements first(then.begin(), then.end() - static_cast<std::ptrdiff_t>(count));
+      const Statements second(otherwise.begin(),
+                              otherwise.end() - static_cast<std::ptrdiff_t>(count));
+      branch.body = tree.list(first);
+      branch.orelse = tree.list(second);
+      tree.set(items[i], branch);
+      items.insert(items.begin() + static_cast<std::ptrdiff_t>(i) + 1, joined.begin(),
+                   joined.end());
+    }
+  });
+}
+
+}  // namespace pellucid::polish

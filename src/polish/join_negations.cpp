@@ -1,0 +1,87 @@
+// `not a or not b` jumps as `not (a and b)` does. From 3.11 on the columns between the operands say
+// which word was written there.
+#include "polish/ends.h"
+#include "polish/rewrites.h"
+
+namespace pellucid::polish {
+
+using ast::Kind;
+using ast::NodeId;
+
+namespace {
+
+constexpr int32_t kAnd = 5;  // columns of ` and `
+constexpr int32_t kOr = 4;
+constexpr int32_t kNot = 4;  // of `not `
+
+bool is_not(const ast::Tree& tree, NodeId node) {
+  return tree.is(node, Kind::UnaryOp) &&
+         tree.as<ast::UnaryOp>(node).op == static_cast<uint32_t>(ast::UnaryOperator::Not);
+}
+
+// Whether negating it is writing the opposite comparison.
+bool has_opposite(const ast::Tree& tree, NodeId node) {
+  if (!tree.is(node, Kind::Compare)) return false;
+  const auto ops = tree.numbers(tree.as<ast::Compare>(node).ops);
+  return ops.size() == 1 && ops[0] >= static_cast<uint32_t>(ast::CmpOperator::Is);
+}
+
+// What is tested for its truth: only jumps follow from it.
+std::vector<NodeId> tests(const ast::Tree& tree, const Statements& body) {
+  std::vector<NodeId> found;
+  for (const NodeId node : all_nodes(tree, body)) {
+    switch (tree.kind(node)) {
+      case Kind::If:
+        found.push_back(tree.as<ast::If>(node).test);
+        break;
+      case Kind::While:
+        found.push_back(tree.as<ast::While>(node).test);
+        break;
+      case Kind::Assert:
+        found.push_back(tree.as<ast::Assert>(node).test);
+        break;
+      case Kind::IfExp:
+        found.push_back(tree.as<ast::IfExp>(node).test);
+        break;
+      case Kind::comprehension:
+        for (const NodeId test : tree.items(tree.as<ast::comprehension>(node).ifs)) {
+          found.push_back(test);
+        }
+        break;
+      default:
+        break;
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+void join_negations(ast::Tree& tree, const Statements& body, const Starts& starts) {
+  if (!starts.known()) return;
+  std::vector<NodeId> todo = tests(tree, body);
+  while (!todo.empty()) {
+    const NodeId node = todo.back();
+    todo.pop_back();
+    if (is_not(tree, node)) todo.push_back(tree.as<ast::UnaryOp>(node).operand);
+    if (!tree.is(node, Kind::BoolOp)) continue;
+    const auto both = tree.as<ast::BoolOp>(node);
+    if (both.is_tested_again) continue;
+    const auto values = tree.items(both.values);
+    todo.insert(todo.end(), values.begin(), values.end());
+    const bool is_or = both.op == static_cast<uint32_t>(ast::BoolOperator::Or);
+    size_t as_it_is = 0, as_negated = 0;
+    for (size_t i = 1; i < values.size(); ++i) {
+      const int32_t gap = starts.gap(values[i - 1], values[i]);
+      const int32_t prefix = is_not(tree, values[i]) ? kNot : 0;
+      const int32_t opposite_prefix = has_opposite(tree, values[i]) ? 0 : kNot - prefix;
+      as_it_is += gap == (is_or ? kOr : kAnd) + prefix ? 1 : 0;
+      as_negated += gap == (is_or ? kAnd : kOr) + opposite_prefix ? 1 : 0;
+    }
+    if (as_negated == 0 || as_it_is > 0) continue;
+    tree.set(node, ast::UnaryOp{static_cast<uint32_t>(ast::UnaryOperator::Not),
+                                opposite(tree, tree.copy(node))});
+  }
+}
+
+}  // namespace pellucid::polish

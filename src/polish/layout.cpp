@@ -1,0 +1,294 @@
+// The same control flow can be written in several ways: what follows an `if` that never goes on is
+// in its `else` or behind it; the rest of a loop's body is in an `if` or behind `if not ...:
+// continue`; `if a: if b:` is `if a and b:`. From 3.11 on the columns of the statements say which
+// of them was written: they are read as Python reads indentation, and the lists of statements are
+// arranged by them. What has no column stays where it is.
+#include <algorithm>
+#include <cstdlib>
+
+#include "polish/ends.h"
+#include "polish/rewrites.h"
+#include "polish/starts.h"
+
+namespace pellucid::polish {
+
+using ast::Kind;
+using ast::ListId;
+using ast::NodeId;
+
+namespace {
+
+constexpr int32_t kUnknown = Starts::kUnknown;
+constexpr int32_t kElif = 2;  // the test of an `elif` is that much further right than an `if`'s
+constexpr int32_t kParenthesis = 1;  // what counting back from a test may be off by
+
+struct Block {
+  List list;
+  int32_t column = kUnknown;  // in which its statements start
+};
+
+class Layout {
+ public:
+  Layout(ast::Tree& tree, const Starts& starts) : tree_(tree), starts_(starts) {}
+
+  void run(Statements& body, bool is_function) {
+    std::vector<Block> todo{{{Place{}, is_function ? End::Return : End::Other}, kUnknown}};
+    while (!todo.empty()) {
+      const Block block = todo.back();
+      todo.pop_back();
+      const bool is_body = !block.list.place.owner.valid();
+      const Statements before = is_body ? body : items_at(tree_, block.list.place);
+      if (before.empty()) continue;
+      const int32_t column = block.column != kUnknown ? block.column : column_of(before);
+      Statements items = nested(flat(before, block.list.end, column), column);
+      if (block.list.end != End::Other) drop_unwritten_jump(items.back(), block.list.end);
+      for (const NodeId item : items) split_condition(item, column);
+      add_blocks(items, block.list.end, column, todo);
+      if (items == before) continue;
+      if (is_body) {
+        body = items;
+      } else {
+        tree_.set_slot(block.list.place.owner, block.list.place.field, tree_.list(items).value);
+      }
+    }
+  }
+
+ private:
+  // An open `else` (or the list itself) whose statements are being collected.
+  struct Open {
+    NodeId owner;
+    int32_t column = kUnknown;
+    bool is_elif = false;
+    Statements items;
+  };
+
+  int32_t column_of(const Statements& items) const {
+    for (const NodeId item : items) {
+      const int32_t start = starts_.of(item);
+      if (start != kUnknown) return start;
+    }
+    return kUnknown;
+  }
+
+  // Whether a list whose owner's statements start in `column` starts there too, and so was not
+  // written within it.
+  bool is_outside(ListId list, int32_t column) const {
+    const auto items = tree_.items(list);
+    if (items.empty() || column == kUnknown) return false;
+    const int32_t start = starts_.of(items[0]);
+    return start != kUnknown && start <= column + kParenthesis;
+  }
+
+  bool handlers_never_go_on(const ast::Try& attempt) const {
+    const auto handlers = tree_.items(attempt.handlers);
+    return std::all_of(handlers.begin(), handlers.end(), [&](NodeId handler) {
+      return never_goes_on(tree_, tree_.as<ast::ExceptHandler>(handler).body);
+    });
+  }
+
+  // Falling off the end of a clause that binds a name is other code than leaving it by a jump.
+  bool handlers_may_jump(const ast::Try& attempt) const {
+    const auto handlers = tree_.items(attempt.handlers);
+    return std::all_of(handlers.begin(), handlers.end(), [&](NodeId handler) {
+      const auto clause = tree_.as<ast::ExceptHandler>(handler);
+      return !clause.name.valid() || never_goes_on(tree_, clause.body);
+    });
+  }
+
+  // The list with everything moved behind its owner that was written there.
+  Statements flat(const Statements& items, End end, int32_t column) {
+    Statements made;
+    Statements todo(items.rbegin(), items.rend());
+    while (!todo.empty()) {
+      const NodeId statement = todo.back();
+      todo.pop_back();
+      made.push_back(statement);
+      const ListId moved = take_outside(statement, todo.empty() ? end : End::Other, column);
+      const auto behind = tree_.items(moved);
+      todo.insert(todo.end(), behind.rbegin(), behind.rend());
+    }
+    return made;
+  }
+
+  // Takes from a statement what was written behind it.
+  ListId take_outside(NodeId statement, End end, int32_t column) {
+    if (tree_.is(statement, Kind::If)) {
+      auto branch = tree_.as<ast::If>(statement);
+      const ListId orelse = branch.orelse;
+      const bool goes_on = !never_goes_on(tree_, branch.body);
+      if (is_outside(orelse, column) && (!goes_on || end != End::Other)) {
+        if (goes_on) branch.body = tree_.append(branch.body, jump(tree_, end, {}));
+        branch.orelse = {};
+        tree_.set(statement, branch);
+        return orelse;
+      }
+    } else if (is_try_without_finally(tree_, statement)) {
+      auto attempt = tree_.as<ast::Try>(statement);
+      const ListId orelse = attempt.orelse;
+      if (is_outside(orelse, column) && handlers_never_go_on(attempt)) {
+        attempt.orelse = {};
+        tree_.set(statement, attempt);
+        return orelse;
+      }
+      if (!handlers_may_jump(attempt)) return {};
+    } else {
+      return {};
+    }
+    const ListId rest = rest_in(tree_, statement);
+    if (end == End::Other || !is_outside(rest, column)) return {};
+    skip_rest(tree_, statement, end);
+    return rest;
+  }
+
+  bool takes_else(NodeId statement) const {
+    if (tree_.is(statement, Kind::If)) {
+      const auto branch = tree_.as<ast::If>(statement);
+      return tree_.items(branch.orelse).empty() && never_goes_on(tree_, branch.body);
+    }
+    if (!is_try_without_finally(tree_, statement)) return false;
+    const auto attempt = tree_.as<ast::Try>(statement);
+    return tree_.items(attempt.orelse).empty() && !never_goes_on(tree_, attempt.body) &&
+           handlers_never_go_on(attempt);
+  }
+
+  void set_else(NodeId owner, const Statements& items) {
+    if (tree_.is(owner, Kind::If)) {
+      auto branch = tree_.as<ast::If>(owner);
+      branch.orelse = tree_.list(items);
+      tree_.set(owner, branch);
+    } else {
+      auto attempt = tree_.as<ast::Try>(owner);
+      attempt.orelse = tree_.list(items);
+      tree_.set(owner, attempt);
+    }
+  }
+
+  bool is_elif(NodeId statement, int32_t start, int32_t column) const {
+    return tree_.is(statement, Kind::If) && start - column >= kElif &&
+           start - column <= kElif + kParenthesis;
+  }
+
+  // The list with everything moved into an `else` that was written in one.
+  Statements nested(const Statements& items, int32_t column) {
+    std::vector<Open> open{{NodeId(), column, false, {}}};
+    const auto close = [&] {
+      set_else(open.back().owner, open.back().items);
+      open.pop_back();
+    };
+    const auto ends = [&](const Open& last, int32_t start) {
+      if (last.is_elif) return start == kUnknown || start < last.column + kElif;
+      return start != kUnknown && start + kParenthesis < last.column;
+    };
+    for (const NodeId item : items) {
+      const int32_t start = starts_.of(item);
+      while (open.size() > 1 && ends(open.back(), start)) close();
+      const int32_t around = open.back().column;
+      Statements& before = open.back().items;
+      const bool is_known = start != kUnknown && around != kUnknown && !before.empty();
+      if (!is_known || start < around + kElif || !takes_else(before.back())) {
+        before.push_back(item);
+        continue;
+      }
+      const bool chained = tree_.is(before.back(), Kind::If) && is_elif(item, start, around);
+      open.push_back({before.back(), chained ? around : start, chained, {item}});
+    }
+    while (open.size() > 1) close();
+    return std::move(open.back().items);
+  }
+
+  // `if a: continue` with an `else` that ends the list, whose jump is only the reading's: the
+  // other arm is what was written.
+  void drop_unwritten_jump(NodeId statement, End end) {
+    if (!tree_.is(statement, Kind::If)) return;
+    auto branch = tree_.as<ast::If>(statement);
+    const auto body = tree_.items(branch.body);
+    if (body.size() != 1 || tree_.items(branch.orelse).empty()) return;
+    const bool says_nothing =
+        end == End::Continue
+            ? tree_.is(body[0], Kind::Continue)
+            : tree_.is(body[0], Kind::Return) && !tree_.as<ast::Return>(body[0]).value.valid();
+    if (!says_nothing || starts_.jump(body[0], statement) > Starts::Jump::None) return;
+    branch.test = opposite(tree_, branch.test);
+    branch.body = branch.orelse;
+    branch.orelse = {};
+    tree_.set(statement, branch);
+  }
+
+  // `if a and b: c` -> `if a: if b: c`, where b stands on a line of its own, as far from the `if`
+  // as c from b.
+  void split_condition(NodeId statement, int32_t column) {
+    if (!tree_.is(statement, Kind::If) || column == kUnknown) return;
+    auto branch = tree_.as<ast::If>(statement);
+    const auto body = tree_.items(branch.body);
+    if (!tree_.items(branch.orelse).empty() || !tree_.is(branch.test, Kind::BoolOp)) return;
+    const auto both = tree_.as<ast::BoolOp>(branch.test);
+    if (both.op != static_cast<uint32_t>(ast::BoolOperator::And) || both.is_tested_again) return;
+    const auto list = tree_.items(both.values);
+    const Statements values(list.begin(), list.end());
+    const std::vector<size_t> levels = written_levels(values, column, starts_.of(body[0]));
+    size_t end = values.size();
+    for (const size_t level : levels) {
+      const NodeId test = conjunction(std::span(values).subspan(level, end - level));
+      const NodeId inner = tree_.add(ast::If{test, branch.body, {}}, tree_.where(values[level]));
+      branch.body = tree_.list({inner});
+      end = level;
+    }
+    if (levels.empty()) return;
+    branch.test = conjunction(std::span(values).first(end));
+    tree_.set(statement, branch);
+  }
+
+  // Which values start an `if` of their own, inner ones first: all are one step apart.
+  std::vector<size_t> written_levels(const Statements& values, int32_t column,
+                                     int32_t inside) const {
+    std::vector<size_t> levels;
+    int32_t step = kUnknown;
+    const auto is_step = [&](int32_t distance) {
+      return step == kUnknown ? distance >= kElif : std::abs(distance - step) <= 2 * kParenthesis;
+    };
+    if (inside == kUnknown) return levels;
+    for (size_t i = values.size(); i-- > 1;) {
+      const int32_t start = starts_.of_test(values[i]);
+      if (start == kUnknown || !is_step(inside - start) ||
+          starts_.line_of(values[i]) <= starts_.line_of(values[i - 1])) {
+        continue;
+      }
+      step = inside - start;
+      inside = start;
+      levels.push_back(i);
+    }
+    if (!is_step(inside - column)) levels.clear();
+    return levels;
+  }
+
+  NodeId conjunction(std::span<const NodeId> values) {
+    if (values.size() == 1) return values[0];
+    const auto op = static_cast<uint32_t>(ast::BoolOperator::And);
+    return tree_.add(ast::BoolOp{op, tree_.list(values), 0}, tree_.where(values[0]));
+  }
+
+  void add_blocks(const Statements& items, End end, int32_t column, std::vector<Block>& todo) {
+    std::vector<List> lists;
+    for (const NodeId item : items) {
+      lists.clear();
+      add_lists(tree_, item, item == items.back() ? end : End::Other, lists);
+      for (const List& list : lists) {
+        const Statements inside = items_at(tree_, list.place);
+        const bool chained = tree_.is(item, Kind::If) && inside.size() == 1 && column != kUnknown &&
+                             is_elif(inside[0], starts_.of(inside[0]), column);
+        todo.push_back({list, chained ? column : kUnknown});
+      }
+    }
+  }
+
+  ast::Tree& tree_;
+  const Starts& starts_;
+};
+
+}  // namespace
+
+void lay_out(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts) {
+  if (starts.known()) Layout(tree, starts).run(body, is_function);
+}
+
+}  // namespace pellucid::polish

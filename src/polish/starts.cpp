@@ -1,0 +1,306 @@
+#include "polish/starts.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace pellucid::polish {
+
+using ast::Kind;
+using ast::NodeId;
+
+namespace {
+
+constexpr int32_t kStep = 4;  // what most indent by
+constexpr auto kNot = static_cast<uint32_t>(ast::UnaryOperator::Not);
+
+constexpr int32_t width_of(std::string_view keyword) {
+  return static_cast<int32_t>(keyword.size());
+}
+
+bool is_not(const ast::Tree& tree, NodeId node) {
+  return tree.is(node, Kind::UnaryOp) && tree.as<ast::UnaryOp>(node).op == kNot;
+}
+
+bool is_bare_jump(const ast::Tree& tree, NodeId node) {
+  const Kind kind = tree.kind(node);
+  if (kind == Kind::Return) return !tree.as<ast::Return>(node).value.valid();
+  return kind == Kind::Break || kind == Kind::Continue || kind == Kind::Pass;
+}
+
+// The part of an expression that is written first; invalid: it starts with a word or a bracket.
+NodeId first_part(const ast::Tree& tree, NodeId node) {
+  switch (tree.kind(node)) {
+    case Kind::BoolOp:
+      return tree.items(tree.as<ast::BoolOp>(node).values)[0];
+    case Kind::NamedExpr:
+      return tree.as<ast::NamedExpr>(node).target;
+    case Kind::BinOp:
+      return tree.as<ast::BinOp>(node).left;
+    case Kind::IfExp:
+      return tree.as<ast::IfExp>(node).body;
+    case Kind::Compare:
+      return tree.as<ast::Compare>(node).left;
+    case Kind::Call:
+      return tree.as<ast::Call>(node).func;
+    case Kind::Attribute:
+      return tree.as<ast::Attribute>(node).value;
+    case Kind::Subscript:
+      return tree.as<ast::Subscript>(node).value;
+    case Kind::Tuple: {
+      const auto elements = tree.items(tree.as<ast::Tuple>(node).elts);
+      return elements.empty() ? NodeId() : elements[0];
+    }
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+Starts::Starts(const ast::Tree& tree, const Statements& body,
+               std::span<const object::Columns> columns, int32_t first_line)
+    : tree_(tree), columns_(columns), first_line_(first_line) {
+  if (columns_.empty()) return;
+  for (const NodeId node : all_nodes(tree, body)) {
+    if (!is_bare_jump(tree, node)) lines_.push_back(tree.where(node).line);
+  }
+  std::sort(lines_.begin(), lines_.end());
+}
+
+object::Columns Starts::own(NodeId node) const {
+  const size_t unit = tree_.where(node).offset / 2;
+  return unit < columns_.size() ? columns_[unit] : object::Columns();
+}
+
+Starts::At Starts::at(NodeId node) const {
+  const uint16_t begin = own(node).begin;
+  if (begin == object::kNoColumn) return {};
+  return {tree_.where(node).line, begin};
+}
+
+// The least place along the parts that are written first. A jump that tests an operand has the
+// place of more than that.
+Starts::At Starts::leftmost(NodeId expression) const {
+  At least;
+  int32_t nots = 0;
+  for (NodeId node = expression; node.valid(); node = first_part(tree_, node)) {
+    bool negated = false;
+    while (is_not(tree_, node)) {
+      node = tree_.as<ast::UnaryOp>(node).operand;
+      negated = !negated;
+    }
+    if (tree_.is(node, Kind::Compare) ? is_negated_outside(node, negated) : negated) {
+      nots += width_of("not ");
+    }
+    if (tree_.is(node, Kind::BoolOp) || tree_.is(node, Kind::IfExp)) continue;
+    const At here = at(node);
+    if (here.column == kUnknown) continue;
+    if (least.column == kUnknown || here.line < least.line ||
+        (here.line == least.line && here.column < least.column)) {
+      least = here;
+    }
+  }
+  if (least.column != kUnknown) least.column -= nots;
+  return least;
+}
+
+// Whether a `not` stands in front of a comparison, of which compilers make the opposite comparison:
+// `not (a in b)`. What is between the operands tells.
+bool Starts::is_negated_outside(NodeId comparison, bool negated) const {
+  const auto compare = tree_.as<ast::Compare>(comparison);
+  const auto ops = tree_.numbers(compare.ops);
+  const auto op = static_cast<ast::CmpOperator>(ops[0]);
+  const bool is_positive = op == ast::CmpOperator::Is || op == ast::CmpOperator::In;
+  const bool is_negative = op == ast::CmpOperator::IsNot || op == ast::CmpOperator::NotIn;
+  if (ops.size() != 1 || (!is_positive && !is_negative)) return negated;
+  if (is_negative == negated) return false;
+  const NodeId right = tree_.items(compare.comparators)[0];
+  const int32_t end = own(compare.left).end;
+  return end != object::kNoColumn && own(right).begin - end == width_of(" in ");
+}
+
+NodeId Starts::without_not(NodeId node) const {
+  while (is_not(tree_, node)) node = tree_.as<ast::UnaryOp>(node).operand;
+  return node;
+}
+
+int32_t Starts::gap(NodeId before, NodeId behind) const {
+  before = without_not(before);
+  behind = without_not(behind);
+  if (tree_.is(before, Kind::BoolOp) || tree_.is(behind, Kind::BoolOp)) return kUnknown;
+  const uint16_t end = own(before).end;
+  const At start = leftmost(behind);
+  if (end == object::kNoColumn || start.column == kUnknown) return kUnknown;
+  return tree_.where(before).line == start.line ? start.column - end : kUnknown;
+}
+
+// Names that one instruction stores (3.13+) all have the place of one of them.
+Starts::At Starts::leftmost_target(NodeId target) const {
+  if (!tree_.is(target, Kind::Tuple) && !tree_.is(target, Kind::List)) return leftmost(target);
+  const auto elements =
+      tree_.items(tree_.is(target, Kind::Tuple) ? tree_.as<ast::Tuple>(target).elts
+                                                : tree_.as<ast::List>(target).elts);
+  At least;
+  for (const NodeId element : elements) {
+    const At here = leftmost(element);
+    if (here.column == least.column) return {};
+    if (least.column == kUnknown || here.column < least.column) least = here;
+  }
+  return least;
+}
+
+int32_t Starts::behind(NodeId expression, int32_t keyword) const {
+  const int32_t column = leftmost(expression).column;
+  return column >= keyword ? column - keyword : kUnknown;
+}
+
+int32_t Starts::of_test(NodeId test) const { return behind(test, width_of("if ")); }
+
+int32_t Starts::width(NodeId statement) const {
+  const object::Columns found = own(statement);
+  const bool known = found.begin != object::kNoColumn && found.end != object::kNoColumn;
+  return known ? found.end - found.begin : 0;
+}
+
+// What the compiler adds has the place of something in front of it. On one line with others a jump
+// is only written behind the test that leads to it.
+Starts::Jump Starts::jump(NodeId statement, NodeId before) const {
+  const At here = at(statement);
+  if (here.column == kUnknown) return Jump::Unknown;
+  if (std::binary_search(lines_.begin(), lines_.end(), here.line)) {
+    const bool is_test = tree_.is(before, Kind::If) && tree_.where(before).line == here.line;
+    const auto in_front = is_test ? own(before) : object::Columns();
+    if (in_front.end == object::kNoColumn || here.column < in_front.end) return Jump::None;
+  }
+  const int32_t wide = width(statement);
+  if (wide == width_of("return")) return Jump::Return;
+  if (wide == width_of("continue")) return Jump::Continue;
+  if (wide == width_of("break")) return Jump::Break;
+  if (wide == width_of("...")) return Jump::Ellipsis;
+  if (wide != width_of("pass")) return Jump::None;
+  // Of `return None` the place of the constant is noted. It is as much further right as no steps
+  // of four columns are; in a function of one line this says nothing.
+  const bool is_constant = here.column % kStep == width_of("return ") % kStep;
+  return is_constant && here.line != first_line_ ? Jump::ReturnNone : Jump::Pass;
+}
+
+// Of `return 1` the compiler notes the place of the constant, of `return f()` that of the whole.
+int32_t Starts::of_return(NodeId statement) const {
+  const NodeId value = tree_.as<ast::Return>(statement).value;
+  const At whole = at(statement);
+  if (!value.valid()) {
+    switch (jump(statement, NodeId())) {
+      case Jump::Return:
+      case Jump::Pass:
+      case Jump::Break:
+        return whole.column;
+      case Jump::ReturnNone:
+        return whole.column - width_of("return ");
+      default:
+        return kUnknown;
+    }
+  }
+  const At first = leftmost(value);
+  if (first.column == kUnknown) return kUnknown;
+  if (whole.line == first.line && whole.column < first.column) return whole.column;
+  // A return that leaves a `with` has the place of that; a value in brackets may start on a line of
+  // its own.
+  const int32_t column = first.column - width_of("return ");
+  return column >= 0 && (whole.line == first.line || column % kStep == 0) ? column : kUnknown;
+}
+
+// Only its `except` clauses have instructions, for what they name; without any, what is tried
+// stands a step further right.
+int32_t Starts::of_try(NodeId statement) const {
+  for (const NodeId handler : tree_.items(tree_.as<ast::Try>(statement).handlers)) {
+    const NodeId type = tree_.as<ast::ExceptHandler>(handler).type;
+    if (!type.valid()) continue;
+    const bool is_star = tree_.as<ast::Try>(statement).is_star != 0;
+    return behind(type, is_star ? width_of("except* ") : width_of("except "));
+  }
+  const int32_t inside = of_simple(tree_.as<ast::Try>(statement).body);
+  return inside >= kStep ? inside - kStep : kUnknown;
+}
+
+// Where the first statement of a list starts, if it holds no others.
+int32_t Starts::of_simple(ast::ListId list) const {
+  const auto items = tree_.items(list);
+  if (items.empty()) return kUnknown;
+  switch (tree_.kind(items[0])) {
+    case Kind::Expr:
+    case Kind::Assign:
+    case Kind::AugAssign:
+    case Kind::AnnAssign:
+    case Kind::Delete:
+    case Kind::Return:
+    case Kind::Raise:
+    case Kind::Import:
+    case Kind::ImportFrom:
+      return of(items[0]);
+    default:
+      return kUnknown;
+  }
+}
+
+// A test may stand in parentheses: what follows from it stands a step further right than the `if`.
+int32_t Starts::of_branch(NodeId test, ast::ListId body, int32_t keyword) const {
+  const int32_t column = behind(test, keyword);
+  const int32_t inside = of_simple(body);
+  const bool is_one_off = column > 0 && inside > column && (inside - column) % kStep == kStep - 1;
+  return is_one_off ? column - 1 : column;
+}
+
+int32_t Starts::of(NodeId statement) const {
+  if (columns_.empty()) return kUnknown;
+  switch (tree_.kind(statement)) {
+    case Kind::Expr:
+      return leftmost(tree_.as<ast::Expr>(statement).value).column;
+    case Kind::Assign:
+      return leftmost_target(tree_.items(tree_.as<ast::Assign>(statement).targets)[0]).column;
+    case Kind::AugAssign:
+      return leftmost(tree_.as<ast::AugAssign>(statement).target).column;
+    case Kind::AnnAssign:
+      return leftmost(tree_.as<ast::AnnAssign>(statement).target).column;
+    case Kind::Delete:
+      return behind(tree_.items(tree_.as<ast::Delete>(statement).targets)[0], width_of("del "));
+    case Kind::Return:
+      return of_return(statement);
+    case Kind::Assert:
+      return behind(tree_.as<ast::Assert>(statement).test, width_of("assert "));
+    case Kind::If:
+      return of_branch(tree_.as<ast::If>(statement).test, tree_.as<ast::If>(statement).body,
+                       width_of("if "));
+    case Kind::While:
+      return of_branch(tree_.as<ast::While>(statement).test, tree_.as<ast::While>(statement).body,
+                       width_of("while "));
+    case Kind::For: {
+      const auto loop = tree_.as<ast::For>(statement);
+      return behind(loop.target, loop.is_async ? width_of("async for ") : width_of("for "));
+    }
+    case Kind::With: {
+      const auto with = tree_.as<ast::With>(statement);
+      const auto first = tree_.as<ast::withitem>(tree_.items(with.items)[0]).context_expr;
+      return behind(first, with.is_async ? width_of("async with ") : width_of("with "));
+    }
+    case Kind::Match:
+      return behind(tree_.as<ast::Match>(statement).subject, width_of("match "));
+    case Kind::Try:
+      return of_try(statement);
+    case Kind::FunctionDef:
+    case Kind::ClassDef:
+    case Kind::Raise:
+    case Kind::Import:
+    case Kind::ImportFrom:
+      return at(statement).column;
+    case Kind::Pass:
+      return width(statement) == width_of("pass") ? at(statement).column : kUnknown;
+    case Kind::Break:
+      return width(statement) == width_of("break") ? at(statement).column : kUnknown;
+    case Kind::Continue:
+      return width(statement) == width_of("continue") ? at(statement).column : kUnknown;
+    default:
+      return kUnknown;
+  }
+}
+
+}  // namespace pellucid::polish

@@ -1,0 +1,75 @@
+// polish: the columns in which the statements of one body start, as far as the bytecode tells.
+//
+// From 3.11 on instructions know the columns of the expression or statement that they come from.
+// What has no instruction of its own, such as the `if` in front of a test, is counted back from
+// what has one. That may be off by a parenthesis, or by a `not` that only our reading has: columns
+// may decide how a text reads, never what it means.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "ast/tree.h"
+#include "object/columns.h"
+#include "polish/lists.h"
+
+namespace pellucid::polish {
+
+class Starts {
+ public:
+  static constexpr int32_t kUnknown = -1;
+
+  // `columns` of each code unit of the body's code, which starts on `first_line`; empty: nothing is
+  // known.
+  Starts(const ast::Tree& tree, const Statements& body, std::span<const object::Columns> columns,
+         int32_t first_line);
+
+  // The column in which a statement starts; of an `elif` it is two less than where its test's `if`
+  // would stand: the column of the `if` two to the right of the `elif`.
+  int32_t of(ast::NodeId statement) const;
+
+  // The column in which an expression starts, as if its test stood behind `if `.
+  int32_t of_test(ast::NodeId test) const;
+
+  // What was written where control leaves by this jump. A `pass` in front of the end of a function
+  // leaves nothing but its place in the `return` that the compiler adds there.
+  enum class Jump : uint8_t { Unknown, None, Return, ReturnNone, Pass, Ellipsis, Break, Continue };
+  // `before`: the statement in front of the jump, or the one in which it is all that is done;
+  // invalid: there is none.
+  Jump jump(ast::NodeId statement, ast::NodeId before) const;
+
+  // How many columns there are between two operands, a `not` in front of the second one among them;
+  // kUnknown where they are on different lines.
+  int32_t gap(ast::NodeId before, ast::NodeId behind) const;
+
+  bool known() const { return !columns_.empty(); }
+
+  // The line in which an expression starts.
+  int32_t line_of(ast::NodeId expression) const { return leftmost(expression).line; }
+
+ private:
+  struct At {
+    int32_t line = -1;
+    int32_t column = kUnknown;
+  };
+
+  object::Columns own(ast::NodeId node) const;
+  At at(ast::NodeId node) const;
+  At leftmost(ast::NodeId expression) const;
+  At leftmost_target(ast::NodeId target) const;
+  ast::NodeId without_not(ast::NodeId node) const;
+  bool is_negated_outside(ast::NodeId comparison, bool negated) const;
+  int32_t width(ast::NodeId statement) const;
+  int32_t behind(ast::NodeId expression, int32_t keyword) const;
+  int32_t of_return(ast::NodeId statement) const;
+  int32_t of_simple(ast::ListId list) const;
+  int32_t of_branch(ast::NodeId test, ast::ListId body, int32_t keyword) const;
+  int32_t of_try(ast::NodeId statement) const;
+
+  const ast::Tree& tree_;
+  std::span<const object::Columns> columns_;
+  int32_t first_line_;
+  std::vector<int32_t> lines_;  // on which there is more than a jump, in order
+};
+
+}  // namespace pellucid::polish

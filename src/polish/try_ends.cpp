@@ -1,0 +1,117 @@
+// What a `try` ends with is in its `else`, or behind it, where its line is behind that of a
+// handler: leaving by a jump or by a value that is there cannot raise, so nothing protects it
+// either way.
+#include <algorithm>
+#include <cstdint>
+
+#include "polish/ends.h"
+#include "polish/rewrites.h"
+
+namespace pellucid::polish {
+
+using ast::Kind;
+using ast::NodeId;
+
+namespace {
+
+// A jump that raises nothing. The line of a `break` is only its own where its columns are, too.
+bool is_quiet_jump(const ast::Tree& tree, const Starts& starts, NodeId statement) {
+  const Kind kind = tree.kind(statement);
+  using Written = Starts::Jump;
+  if (kind == Kind::Break) return starts.jump(statement, NodeId()) == Written::Break;
+  if (kind == Kind::Continue) return starts.jump(statement, NodeId()) == Written::Continue;
+  if (kind != Kind::Return) return false;
+  const NodeId value = tree.as<ast::Return>(statement).value;
+  return !value.valid() || tree.is(value, Kind::Constant) || tree.is(value, Kind::Name);
+}
+
+// The first line of a handler that is known; -1: none is.
+int32_t line_of(const ast::Tree& tree, NodeId handler) {
+  const auto clause = tree.as<ast::ExceptHandler>(handler);
+  if (clause.type.valid() && tree.where(clause.type).line >= 0) return tree.where(clause.type).line;
+  const auto body = tree.items(clause.body);
+  return body.empty() ? -1 : tree.where(body[0]).line;
+}
+
+// The line of a statement that leaves; that of what is returned, for in front of the `return`
+// itself the `finally` around it may have been copied.
+int32_t line_of_jump(const ast::Tree& tree, NodeId jump) {
+  if (!tree.is(jump, Kind::Return)) return tree.where(jump).line;
+  const NodeId value = tree.as<ast::Return>(jump).value;
+  return tree.where(value.valid() ? value : jump).line;
+}
+
+class TryEnds {
+ public:
+  TryEnds(ast::Tree& tree, const Starts& starts) : tree_(tree), starts_(starts) {}
+
+  void run(Statements& body) {
+    rewrite(body, INT32_MAX);
+    while (!todo_.empty()) {
+      const Inside inside = todo_.back();
+      todo_.pop_back();
+      Statements items = items_at(tree_, inside.place);
+      const size_t before = items.size();
+      rewrite(items, inside.limit);
+      if (items.size() == before) continue;
+      tree_.set_slot(inside.place.owner, inside.place.field, tree_.list(items).value);
+    }
+  }
+
+ private:
+  struct Inside {
+    Place place;
+    int32_t limit;  // a line in front of which it ends: the first `finally` around it
+  };
+
+  void rewrite(Statements& items, int32_t limit) {
+    for (size_t i = 0; i < items.size(); ++i) {
+      if (is_try_without_finally(tree_, items[i])) take_end(items, i, limit);
+      add_inside(items[i], limit);
+    }
+  }
+
+  void take_end(Statements& items, size_t i, int32_t limit) {
+    auto attempt = tree_.as<ast::Try>(items[i]);
+    const auto inside = tree_.items(attempt.body);
+    const auto handlers = tree_.items(attempt.handlers);
+    if (inside.size() < 2 || !tree_.items(attempt.orelse).empty()) return;
+    const NodeId last = inside.back();
+    const int32_t handled = line_of(tree_, handlers[0]);
+    const int32_t line = line_of_jump(tree_, last);
+    if (handled < 0 || line <= handled || line >= limit || !is_quiet_jump(tree_, starts_, last))
+      return;
+    const bool handlers_go_on = !std::all_of(handlers.begin(), handlers.end(), [&](NodeId one) {
+      return never_goes_on(tree_, tree_.as<ast::ExceptHandler>(one).body);
+    });
+    const Statements rest(inside.begin(), inside.end() - 1);
+    attempt.body = tree_.list(rest);
+    if (handlers_go_on) attempt.orelse = tree_.list({last});
+    tree_.set(items[i], attempt);
+    if (!handlers_go_on) items.insert(items.begin() + static_cast<std::ptrdiff_t>(i) + 1, last);
+  }
+
+  void add_inside(NodeId statement, int32_t limit) {
+    if (tree_.is(statement, Kind::Try)) {
+      const auto last = tree_.items(tree_.as<ast::Try>(statement).finalbody);
+      if (!last.empty() && tree_.where(last[0]).line >= 0) {
+        limit = std::min(limit, tree_.where(last[0]).line);
+      }
+    }
+    std::vector<List> lists;
+    add_lists(tree_, statement, End::Other, lists);
+    for (const List& list : lists) todo_.push_back({list.place, limit});
+  }
+
+  ast::Tree& tree_;
+  const Starts& starts_;
+  std::vector<Inside> todo_;
+};
+
+}  // namespace
+
+void end_try(ast::Tree& tree, Statements& body, const Starts& starts) {
+  TryEnds(tree, starts).run(body);
+}
+
+}  // namespace pellucid::polish
