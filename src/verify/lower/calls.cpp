@@ -11,22 +11,11 @@ constexpr size_t kMostOnStack = 30;
 
 }  // namespace
 
-void Compiler::call_expression(NodeId node) {
-  const auto call = tree_.as<ast::Call>(node);
-  const auto args = tree_.items(call.args);
+// Whether the method is looked up for the call alone.
+bool Compiler::is_method_call(const ast::Call& call) const {
   const auto keywords = tree_.items(call.keywords);
-  const bool is_method = tree_.is(call.func, Kind::Attribute) && !are_large(args, keywords, 0) &&
-                         (keywords.empty() || since(11));
-  if (!is_method) {
-    expression(call.func);
-    return arguments(args, keywords);
-  }
-  const auto method = tree_.as<ast::Attribute>(call.func);
-  if (!super_attribute(method.value, method.attr, Op::LoadMethod)) {
-    expression(method.value);
-    emit().op(Op::LoadMethod, mangled(method.attr).value);
-  }
-  plain_arguments(args, keywords, {}, 0, 2);
+  return tree_.is(call.func, Kind::Attribute) && !are_large(tree_.items(call.args), keywords, 0) &&
+         (keywords.empty() || since(11));
 }
 
 // Whether they are handed over in a tuple and a dictionary.

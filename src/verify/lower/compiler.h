@@ -3,9 +3,9 @@
 // A Unit is a code object under construction. Units nest as the code objects do; finally bodies are
 // compiled once for each way out, as CPython does, but the functions in them only once.
 //
-// Private to verify/lower. The files: names, expressions, calls, displays, conditions, strings,
-// comprehensions, statements, assignments, loops, leave (unwinding), try, with, match, functions,
-// classes, type_parameters.
+// Private to verify/lower. The files: names, expressions, leaning, calls, displays,
+// conditions, strings, comprehensions, statements, assignments, loops, leave (unwinding), try,
+// with, match, functions, classes, type_parameters.
 #pragma once
 
 #include <functional>
@@ -119,10 +119,7 @@ class Compiler {
   void expression_in(NodeId node);
   void expressions(std::span<const NodeId> nodes);
   void expression_or_none(NodeId node);
-  void binary(NodeId node);
   void unary(const ast::UnaryOp& node);
-  void attribute(const ast::Attribute& node);
-  void subscript(const ast::Subscript& node);
   void slice(const ast::Slice& node);
   void yield(NodeId value);
   void boolean(const ast::BoolOp& node);
@@ -146,7 +143,17 @@ class Compiler {
   void format_specification(NodeId node);
   void formatted_value(const ast::FormattedValue& node);
 
-  void call_expression(NodeId node);
+  // What is done to the value that is evaluated first of an operator, attribute, subscript or call.
+  struct Applied {
+    enum How : uint8_t { kNode, kMethod, kMethodCall };
+    NodeId node;
+    How how;
+  };
+  void leaning(NodeId node);
+  NodeId first_part(NodeId node, std::vector<Applied>& rest);
+  void apply(const Applied& next);
+
+  bool is_method_call(const ast::Call& call) const;
   bool super_attribute(NodeId value, Symbol attr, Op load);
   bool are_large(std::span<const NodeId> args, std::span<const NodeId> keywords,
                  size_t injected) const;

@@ -32,7 +32,10 @@ void Compiler::expression_in(NodeId node) {
       return assign(named.target);
     }
     case Kind::BinOp:
-      return binary(node);
+    case Kind::Call:
+    case Kind::Attribute:
+    case Kind::Subscript:
+      return leaning(node);
     case Kind::UnaryOp:
       if (const auto constant = constant_of(node)) return load(*constant);
       return unary(tree_.as<ast::UnaryOp>(node));
@@ -66,16 +69,10 @@ void Compiler::expression_in(NodeId node) {
       return emit().op(Op::YieldFrom);
     case Kind::Compare:
       return comparison(node);
-    case Kind::Call:
-      return call_expression(node);
     case Kind::FormattedValue:
       return formatted_value(tree_.as<ast::FormattedValue>(node));
     case Kind::JoinedStr:
       return joined_string(tree_.as<ast::JoinedStr>(node));
-    case Kind::Attribute:
-      return attribute(tree_.as<ast::Attribute>(node));
-    case Kind::Subscript:
-      return subscript(tree_.as<ast::Subscript>(node));
     case Kind::Slice:
       return slice(tree_.as<ast::Slice>(node));
     default:  // NOLINT: no expressions
@@ -95,41 +92,9 @@ void Compiler::expression_or_none(NodeId node) {
   }
 }
 
-// A chain of operators leans to the left, as long as the program likes.
-void Compiler::binary(NodeId node) {
-  std::vector<NodeId> spine;
-  while (tree_.is(node, Kind::BinOp)) {
-    spine.push_back(node);
-    node = tree_.as<ast::BinOp>(node).left;
-  }
-  size_t left = spine.size();
-  if (percent_format(tree_.as<ast::BinOp>(spine.back()))) {
-    --left;
-  } else {
-    expression(node);
-  }
-  for (size_t i = left; i-- > 0;) {
-    const auto operation = tree_.as<ast::BinOp>(spine[i]);
-    expression(operation.right);
-    emit().op(Op::Binary, operation.op);
-  }
-}
-
 void Compiler::unary(const ast::UnaryOp& node) {
   expression(node.operand);
   emit().op(Op::Unary, node.op);
-}
-
-void Compiler::attribute(const ast::Attribute& node) {
-  if (super_attribute(node.value, node.attr, Op::LoadAttr)) return;
-  expression(node.value);
-  emit().op(Op::LoadAttr, mangled(node.attr).value);
-}
-
-void Compiler::subscript(const ast::Subscript& node) {
-  expression(node.value);
-  expression(node.slice);
-  emit().op(Op::Subscr);
 }
 
 void Compiler::slice(const ast::Slice& node) {
