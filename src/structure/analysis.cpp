@@ -32,7 +32,7 @@ class Lists {
 Lists predecessors(const Graph& graph) {
   return Lists(graph.size(), [&](const auto& add) {
     for (const BlockId id : graph.order()) {
-      for (const Way& way : graph.ways_into(id)) add(id, way.from);
+      for (const Way way : graph.ways_into(id)) add(id, way.from);
       const HandlerId handler = graph[id].handler;
       if (handler.valid()) add(graph.f.handlers[handler.index()].entry, id);
     }
@@ -176,7 +176,7 @@ Analysis analyse(const Graph& graph) {
   for (const BlockId id : order) {
     Loop loop;
     loop.header = id;
-    for (const Way& way : graph.ways_into(id)) {
+    for (const Way way : graph.ways_into(id)) {
       if (out.dominates(id, way.from)) {
         loop.back_edges.push_back(way);
       } else if (out.number[way.from.index()] >= out.number[id.index()]) {

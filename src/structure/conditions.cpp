@@ -68,7 +68,7 @@ class Conditions : private Choices {
 
   bool ends_chain_with_not_none(BlockId id) const {
     if (!g_[id].items.empty() || g_.ways_into(id).size() != 1) return false;
-    const Way way = g_.ways_into(id)[0];
+    const Way way = g_.ways_into(id).front();
     const ir::Block& from = g_[way.from];
     return from.exit == ExitKind::Branch && way.edge == 0 && from.next[1].to == g_[id].next[0].to &&
            pivot_of(g_.resolve(from.operands[0])) == g_.resolve(g_[id].operands[0]);
@@ -144,7 +144,7 @@ class Conditions : private Choices {
     const ValueId test = g_.resolve(g_[id].operands[0]);
     if (!is_comparison(test)) return false;
     if (g_.ways_into(id).size() != 1) return compares_after_choice(id, test);
-    const Way way = g_.ways_into(id)[0];
+    const Way way = g_.ways_into(id).front();
     if (g_[way.from].exit != ExitKind::Branch || way.edge != 0) return false;
     return continues_chain(test, pivot_of(g_.resolve(g_[way.from].operands[0])));
   }

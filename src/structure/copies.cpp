@@ -104,8 +104,8 @@ bool strip_copies(Graph& g, HandlerId handler, std::span<const BlockId> region) 
 
 bool are_arms_of_choice(const Graph& g, BlockId x, BlockId y) {
   if (g.ways_into(x).size() != 1 || g.ways_into(y).size() != 1) return false;
-  const BlockId from = g.ways_into(x)[0].from;
-  if (from != g.ways_into(y)[0].from || g[from].exit != ExitKind::Branch) return false;
+  const BlockId from = g.ways_into(x).front().from;
+  if (from != g.ways_into(y).front().from || g[from].exit != ExitKind::Branch) return false;
   const int32_t line = g[from].exit_line;
   // What only returns a constant may be the end of the body.
   const auto starts_there = [&](const ir::Block& arm) {

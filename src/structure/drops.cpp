@@ -64,7 +64,7 @@ bool only_dropped(const Graph& g, const Drops& drops, ValueId param) {
     const auto& params = g[owner->second].params;
     const auto place = std::find(params.begin(), params.end(), todo[i]);
     if (place == params.end()) return false;
-    for (const Way& way : g.ways_into(owner->second)) {
+    for (const Way way : g.ways_into(owner->second)) {
       const auto& args = g[way.from].next[way.edge].args;
       PELLUCID_CHECK(args.size() == params.size());
       const ValueId arg = g.resolve(args[static_cast<size_t>(place - params.begin())]);
@@ -95,7 +95,7 @@ void drop_popped_params(Graph& g) {
         if (!only_dropped(g, drops, param)) continue;
         if (pop != block.items.end()) block.items.erase(pop);
         block.params.erase(block.params.begin() + static_cast<ptrdiff_t>(p));
-        for (const Way& way : g.ways_into(id)) {
+        for (const Way way : g.ways_into(id)) {
           auto& args = g[way.from].next[way.edge].args;
           --g[g.resolve(args[p])].uses;
           args.erase(args.begin() + static_cast<ptrdiff_t>(p));

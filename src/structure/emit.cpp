@@ -198,7 +198,7 @@ bool Emitter::is_dead_end(BlockId block) const {
       tree_.module()[value.constant()].kind != object::ConstKind::None) {
     return false;
   }
-  const auto& ways = graph_.ways_into(block);
+  const auto ways = graph_.ways_into(block);
   return !ways.empty() && std::all_of(ways.begin(), ways.end(), [&](const Way& way) {
     const ExitKind exit = graph_[way.from].exit;
     return exit == ExitKind::Reraise || exit == ExitKind::Raise || exit == ExitKind::Return;
@@ -401,7 +401,7 @@ BlockId Emitter::meeting_point(BlockId block, const Scope& scope) const {
   BlockId best;
   for (const BlockId child : analysis_.children(block)) {
     size_t forward = 0;
-    for (const Way& way : graph_.ways_into(child)) {
+    for (const Way way : graph_.ways_into(child)) {
       if (analysis_.number[way.from.index()] < analysis_.number[child.index()]) ++forward;
     }
     if (forward < 2 || !graph_.within(graph_[child].handler, scope.handler)) continue;

@@ -36,7 +36,7 @@ bool Graph::within(HandlerId inner, HandlerId outer) const {
 
 void Graph::recompute() {
   const size_t count = f.blocks.size();
-  ways_.assign(count, {});
+  ways_.clear(count);
   reachable_.assign(count, 0);
   order_.clear();
   struct Frame {
@@ -70,7 +70,7 @@ void Graph::recompute() {
   for (const BlockId id : order_) {
     for (uint8_t k = 0; k < 2; ++k) {
       const BlockId to = f.blocks[id.index()].next[k].to;
-      if (to.valid()) ways_[to.index()].push_back({id, k});
+      if (to.valid()) ways_.set({id, k}, to);
     }
   }
 }
@@ -122,21 +122,9 @@ BlockId Graph::split(BlockId id, size_t index) {
 
 void Graph::redirect(BlockId from, uint8_t k, BlockId to, std::vector<ValueId> args) {
   ir::Edge& edge = f.blocks[from.index()].next[k];
-  if (edge.to.valid() && edge.to.index() < ways_.size()) {
-    auto& ways = ways_[edge.to.index()];
-    for (size_t i = ways.size(); i-- > 0;) {
-      if (ways[i].from == from && ways[i].edge == k) {
-        ways.erase(ways.begin() + static_cast<ptrdiff_t>(i));
-        break;
-      }
-    }
-  }
   edge.to = to;
   edge.args = std::move(args);
-  if (to.valid()) {
-    if (to.index() >= ways_.size()) ways_.resize(f.blocks.size());
-    ways_[to.index()].push_back({from, k});
-  }
+  ways_.set({from, k}, to);
 }
 
 void Graph::take_exit(BlockId into, BlockId from) {
@@ -178,7 +166,7 @@ BlockId Graph::clause_end(ValueId exception) const {
 bool Graph::merge_into_predecessor(BlockId id) {
   if (id == entry() || ways_into(id).size() != 1) return false;
   if (id.index() < is_clause_end_.size() && is_clause_end_[id.index()] != 0) return false;
-  const BlockId from = ways_into(id)[0].from;
+  const BlockId from = ways_into(id).front().from;
   ir::Block& first = f.blocks[from.index()];
   ir::Block& second = f.blocks[id.index()];
   if (from == id || first.exit != ExitKind::Goto || first.handler != second.handler) return false;
@@ -223,7 +211,8 @@ void Graph::recount_uses() {
 // What an empty block chooses is chosen where it leads to, if that is used there without being
 // handed on: nobody else comes there.
 void Graph::hand_params_on() {
-  for (const BlockId id : std::vector<BlockId>(order_)) {
+  bool changed = false;
+  for (const BlockId id : order_) {
     ir::Block& block = f.blocks[id.index()];
     if (block.params.empty() || !block.items.empty() || block.exit != ExitKind::Goto) continue;
     const ir::Edge next = block.next[0];
@@ -234,14 +223,31 @@ void Graph::hand_params_on() {
     if (ways_into(next.to).size() != 1) continue;
     rest.params = std::move(block.params);
     block.params.clear();
-    for (const Way& way : std::vector<Way>(ways_into(id)))
-      f.blocks[way.from.index()].next[way.edge].to = next.to;
-    recompute();
+    redirect(id, 0, {});
+    for (const Way way : ways_into(id).copy()) {
+      redirect(way.from, way.edge, next.to,
+               std::move(f.blocks[way.from.index()].next[way.edge].args));
+    }
+    changed = true;
   }
+  if (changed) recompute();
 }
 
 void Graph::thread_empty_blocks() {
   hand_params_on();
+  // By block: whether one that lies behind it, outside of a region, leads there.
+  std::unordered_map<BlockId, std::pair<HandlerId, bool>> known;
+  const auto repeats = [&](BlockId target, HandlerId region) {
+    const auto [it, is_new] = known.try_emplace(target, region, false);
+    if (!is_new && it->second.first == region) return it->second.second;
+    const auto ways = ways_into(target);
+    const bool found = std::any_of(ways.begin(), ways.end(), [&](const Way way) {
+      const ir::Block& from = f.blocks[way.from.index()];
+      return from.offset > f.blocks[target.index()].offset && !within(from.handler, region);
+    });
+    it->second = {region, found};
+    return found;
+  };
   for (const BlockId id : order_) {
     for (uint8_t k = 0; k < 2; ++k) {
       ir::Edge& edge = f.blocks[id.index()].next[k];
@@ -256,13 +262,8 @@ void Graph::thread_empty_blocks() {
         // they lead. Where a block stack protects (six values pushed), a jump into a body is none.
         const BlockId head = target.next[0].to;
         const HandlerId behind = f.blocks[head.index()].handler;
-        const auto& ways = ways_into(edge.to);
-        const bool repeats = std::any_of(ways.begin(), ways.end(), [&](const Way& way) {
-          const ir::Block& from = f.blocks[way.from.index()];
-          return from.offset > target.offset && !within(from.handler, behind);
-        });
         if (behind != target.handler && within(behind, target.handler) &&
-            (ways_into(head).size() == 1 || repeats ||
+            (ways_into(head).size() == 1 || repeats(edge.to, behind) ||
              (f.handlers[behind.index()].pushes == 6 && target.offset <= f[id].offset))) {
           break;
         }
@@ -272,8 +273,7 @@ void Graph::thread_empty_blocks() {
             if (arg == target.params[p]) arg = edge.args[p];
           }
         }
-        const BlockId to = target.next[0].to;
-        edge.to = to;
+        edge.to = head;
         edge.args = std::move(args);
       }
     }

@@ -19,6 +19,7 @@
 
 #include "ir/function.h"
 #include "structure/loop_spans.h"
+#include "structure/ways.h"
 
 namespace pellucid::structure {
 
@@ -140,11 +141,6 @@ struct HandlerInfo {
   BlockId swallowed;   // With: where control goes on after __exit__ returned true
 };
 
-struct Way {
-  BlockId from;
-  uint8_t edge = 0;
-};
-
 class Graph {
  public:
   explicit Graph(ir::Function function);
@@ -167,7 +163,7 @@ class Graph {
 
   // Ways into each block along normal edges, from blocks that are reachable. recompute() after
   // edits.
-  const std::vector<Way>& ways_into(BlockId id) const { return ways_[id.index()]; }
+  Ways::Into ways_into(BlockId id) const { return ways_.into(id); }
   bool reachable(BlockId id) const { return reachable_[id.index()] != 0; }
   void recompute();
 
@@ -232,7 +228,7 @@ class Graph {
   size_t known_ways() const { return ways_.size(); }
 
  private:
-  std::vector<std::vector<Way>> ways_;
+  Ways ways_;
   std::vector<uint8_t> reachable_;
   std::vector<uint8_t> kept_;
   std::unordered_set<BlockId> tested_;

@@ -267,7 +267,7 @@ class Handlers {
 
   // Says of the exception that was named in front of a clause where the clause goes on.
   void note_end(BlockId clause, BlockId end) {
-    for (const Way& way : g_.ways_into(clause)) {
+    for (const Way way : g_.ways_into(clause)) {
       const auto& items = g_[way.from].items;
       if (items.empty() || !stores_name(g_[items.back()])) continue;
       const ValueId named = g_.resolve(g_.f.operands(items.back())[0]);

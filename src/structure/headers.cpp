@@ -32,7 +32,7 @@ void put_in_front(Graph& graph, BlockId header, HandlerId region) {
   const BlockId fresh(graph.size() - 1);
   const HandlerId inside = graph[header].handler;
   const bool on_block_stack = graph.f.handlers[inside.index()].pushes == 6;
-  for (const Way& way : std::vector<Way>(graph.ways_into(header))) {
+  for (const Way way : graph.ways_into(header).copy()) {
     // To protect takes an instruction there: what comes back without it is a loop in the body.
     if (on_block_stack && graph.within(graph[way.from].handler, inside)) continue;
     graph.redirect(way.from, way.edge, fresh);

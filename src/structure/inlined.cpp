@@ -39,7 +39,7 @@ void add_hidden(const Graph& g, BlockId block, size_t made, Region& region) {
       names.insert(names.begin(), local.symbol());
     }
     if (g.ways_into(block).size() != 1) return;
-    block = g.ways_into(block)[0].from;
+    block = g.ways_into(block).front().from;
     if (g[block].exit != ExitKind::Goto) return;
     left = g[block].items.size();
     if (left == 0) return;
@@ -63,9 +63,9 @@ ValueId left_empty(const Graph& g, BlockId block, ValueId iterator) {
 
 // By both ways, it may be: `if x or True`.
 bool comes_from_one(const Graph& g, BlockId block) {
-  const auto& ways = g.ways_into(block);
+  const auto ways = g.ways_into(block);
   return ways.size() == 1 ||
-         (ways.size() == 2 && ways[0].from == ways[1].from && g[block].params.empty());
+         (ways.size() == 2 && ways.front().from == ways.back().from && g[block].params.empty());
 }
 
 // An asynchronous loop is left by a block that held nothing but the end of its handler.

@@ -389,7 +389,7 @@ void copy_ending(Graph& g, BlockId join, const Way& way) {
 void forward_single_values(Graph& g) {
   for (const BlockId id : g.order()) {
     if (g[id].params.empty() || g.ways_into(id).size() != 1) continue;
-    const Way way = g.ways_into(id)[0];
+    const Way way = g.ways_into(id).front();
     auto& args = g[way.from].next[way.edge].args;
     g.bind(g[id].params, args);
     args.clear();
@@ -412,7 +412,7 @@ void split_endings(Graph& g, const std::vector<BlockId>& joins) {
     const BlockId join = joins[i];
     if (!g.reachable(join) || g[join].params.size() != 1 || g.ways_into(join).size() < 2) continue;
     if (g[join].exit != ExitKind::Return && g[join].exit != ExitKind::Raise) continue;
-    for (const Way& way : std::vector<Way>(g.ways_into(join))) copy_ending(g, join, way);
+    for (const Way way : g.ways_into(join).copy()) copy_ending(g, join, way);
   }
   g.recompute();
 }

@@ -31,9 +31,9 @@ void Machine::choose_heads() {
     }
   }
   for (const BlockId id : graph_.order()) {
-    const auto& ways = graph_.ways_into(id);
+    const auto ways = graph_.ways_into(id);
     if (ways.size() != 1 || is_entry[id.index()] || id == graph_.entry()) continue;
-    const BlockId from = ways[0].from;
+    const BlockId from = ways.front().from;
     const bool forks = graph_[from].next[1].to.valid();
     depth[id.index()] = is_head_[from.index()] ? 0 : depth[from.index()];
     if (forks) ++depth[id.index()];
@@ -44,7 +44,7 @@ void Machine::choose_heads() {
     bool fits = same && depth[id.index()] <= kDeepestArm;
     if (fits && outside) {
       BlockId at = from;
-      while (!is_head_[at.index()]) at = graph_.ways_into(at)[0].from;
+      while (!is_head_[at.index()]) at = graph_.ways_into(at).front().from;
       fits = at != graph_.entry();
     }
     if (fits) is_head_[id.index()] = 0;

@@ -280,9 +280,9 @@ namespace {
 bool succeeds(const Graph& graph, Way way) {
   for (size_t steps = 0; steps < graph.size(); ++steps) {
     const ir::Block& empty = graph[way.from];
-    const auto& ways = graph.ways_into(way.from);
+    const auto ways = graph.ways_into(way.from);
     if (empty.exit != ExitKind::Goto || !empty.items.empty() || ways.size() != 1) break;
-    way = ways[0];
+    way = ways.front();
   }
   const ir::Block& from = graph[way.from];
   if (from.exit == ExitKind::Branch) return way.edge == 0;
@@ -334,8 +334,8 @@ void keep_alternatives(Graph& graph) {
       return tested.count(value) > 0 && std::count(here.begin(), here.end(), value) >
                                             std::count(there.begin(), there.end(), value);
     });
-    const auto& ways = graph.ways_into(id);
-    const auto matched = [&](const Way& way) { return succeeds(graph, way); };
+    const auto ways = graph.ways_into(id);
+    const auto matched = [&](const Way way) { return succeeds(graph, way); };
     if (drops && std::any_of(ways.begin(), ways.end(), matched)) graph.keep(id);
   }
 }

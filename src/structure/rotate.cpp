@@ -66,10 +66,10 @@ class Rotation {
   }
 
   std::vector<Way> ways_through_empty(BlockId id) const {
-    std::vector<Way> ways = g_.ways_into(id);
+    std::vector<Way> ways = g_.ways_into(id).copy();
     for (size_t i = 0; i < ways.size() && ways.size() <= g_.size(); ++i) {
       if (!is_empty(ways[i].from)) continue;
-      const std::vector<Way>& before = g_.ways_into(ways[i].from);
+      const auto before = g_.ways_into(ways[i].from);
       ways.insert(ways.end(), before.begin(), before.end());
     }
     return ways;

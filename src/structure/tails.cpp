@@ -172,7 +172,7 @@ class Tails {
   // A statement of the source on the line of a test comes right behind it: `if c: return`. Right
   // behind the test at the end of a loop comes what the loop is followed by.
   bool is_copy(BlockId id) const {
-    const auto& ways = g_.ways_into(id);
+    const auto ways = g_.ways_into(id);
     return !ways.empty() && std::all_of(ways.begin(), ways.end(), [&](const Way& way) {
       const ir::Block& from = g_[way.from];
       if (from.exit == ExitKind::ForIter) return from.exit_line == g_[id].exit_line;
@@ -283,7 +283,7 @@ class Tails {
   }
 
   void replace(BlockId copy, BlockId tail) {
-    for (const Way& way : std::vector<Way>(g_.ways_into(copy))) {
+    for (const Way way : g_.ways_into(copy).copy()) {
       g_.redirect(way.from, way.edge, tail);
     }
   }
@@ -311,7 +311,7 @@ void join_ways_out(Graph& g) {
           return value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.a == 0 &&
                  value.b == 0;
         });
-    const auto& ways = g.ways_into(id);
+    const auto ways = g.ways_into(id);
     const bool is_failure = std::all_of(ways.begin(), ways.end(), [&](const Way& way) {
       return g[way.from].exit == ExitKind::Branch;
     });
@@ -319,7 +319,7 @@ void join_ways_out(Graph& g) {
     const auto [first, fresh] =
         known.try_emplace({block.handler.value, next.to.value, block.exc_depth}, id);
     if (fresh) continue;
-    for (const Way& way : std::vector<Way>(g.ways_into(id))) {
+    for (const Way way : g.ways_into(id).copy()) {
       g.redirect(way.from, way.edge, first->second);
     }
   }
