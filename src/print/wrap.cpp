@@ -9,6 +9,10 @@ namespace pellucid::print {
 namespace {
 
 constexpr size_t kIndent = 4;
+// Where indentation takes most of a line, this much text still fits behind it.
+constexpr size_t kLeastText = 40;
+
+size_t most_columns(size_t indent) { return std::max(kMaxColumns, indent + kLeastText); }
 
 size_t columns(std::string_view text) {
   size_t count = 0;
@@ -18,10 +22,11 @@ size_t columns(std::string_view text) {
 
 bool opens(const Mark& mark) { return mark.what == Mark::Open || mark.what == Mark::OpenLine; }
 
+// `text` is the line without its indentation; it starts at `start` of what the marks count.
 class Wrapper {
  public:
-  Wrapper(std::string line, size_t indent, const std::vector<Mark>& marks, size_t start)
-      : line_(std::move(line)), indent_(indent), marks_(marks), start_(start) {
+  Wrapper(std::string text, size_t indent, const std::vector<Mark>& marks, size_t start)
+      : line_(std::move(text)), indent_(indent), marks_(marks), start_(start), column_(indent) {
     match();
   }
 
@@ -102,16 +107,18 @@ class Wrapper {
     // An empty pair of brackets cannot be broken.
     if (position(close) == position(i)) return true;
     const size_t end = close + 1 < marks_.size() ? position(close + 1) : line_.size();
-    if (end - position(i) > 4 * kMaxColumns) return false;
-    const size_t line_start = out_.rfind('\n') + 1;
+    const size_t most = most_columns(column_);
+    if (end - position(i) > 4 * most) return false;
     const std::string_view rest = std::string_view(line_).substr(position(i), end - position(i));
-    return columns(std::string_view(out_).substr(line_start)) + columns(rest) <= kMaxColumns;
+    return column_ + columns(std::string_view(out_).substr(text_)) + columns(rest) <= most;
   }
 
   void new_line() {
     while (out_.ends_with(' ')) out_.pop_back();
     out_ += '\n';
-    out_.append(indent_ + kIndent * levels_, ' ');
+    column_ = indent_ + kIndent * levels_;
+    out_.append(column_, ' ');
+    text_ = out_.size();
   }
 
   std::string line_;
@@ -124,6 +131,8 @@ class Wrapper {
   size_t levels_ = 0;             // how many of them do
   std::string out_;
   size_t done_ = 0;
+  size_t column_;    // where the text of the last line of `out_` starts
+  size_t text_ = 0;  // the same, as a place in `out_`
 };
 
 }  // namespace
@@ -132,14 +141,16 @@ void wrap_line(std::string& out, size_t start, size_t indent, const std::vector<
   const std::string_view line = std::string_view(out).substr(start);
   const bool must = std::any_of(marks.begin(), marks.end(),
                                 [](const Mark& mark) { return mark.what == Mark::OpenLine; });
-  if (marks.empty() || (line.size() <= kMaxColumns && !must)) return;
+  const size_t most = most_columns(indent);
+  if (marks.empty() || (line.size() <= most && !must)) return;
   // Of lines in deep nests most is indentation: nobody need look at it.
   const std::string_view text = line.substr(std::min(indent, line.size()));
-  if (indent + columns(text) <= kMaxColumns && !must) return;
+  if (indent + columns(text) <= most && !must) return;
   // A literal that spans lines keeps them.
   if (text.find('\n') != std::string_view::npos) return;
-  std::string wrapped = Wrapper(std::string(line), indent, marks, start).run();
-  out.resize(start);
+  const size_t text_start = out.size() - text.size();
+  const std::string wrapped = Wrapper(std::string(text), indent, marks, text_start).run();
+  out.resize(text_start);
   out += wrapped;
 }
 

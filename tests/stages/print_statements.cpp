@@ -101,6 +101,21 @@ TEST("print: long lines are broken in brackets only") {
 )");
 }
 
+TEST("print: behind an indentation that takes most of the line, short texts stay whole") {
+  TreeMaker t;
+  const auto call = [&](size_t arguments) {
+    std::vector<NodeId> args;
+    for (size_t i = 0; i < arguments; ++i) args.push_back(t.name("argument"));
+    return t.statement(t.tree.add(ast::Call{t.name("f"), t.tree.list(args), {}}));
+  };
+  NodeId last = t.tree.add(ast::If{t.name("x"), t.tree.list({call(3), call(4)}), {}});
+  for (size_t i = 0; i < 40; ++i) last = t.tree.add(ast::If{t.name("x"), t.tree.list({last}), {}});
+  const std::string text = t.print(last), indent(size_t{4} * 41, ' ');
+  const std::string broken = indent + "    argument,\n";
+  EXPECT(text.ends_with(indent + "f(argument, argument, argument)\n" + indent + "f(\n" + broken +
+                        broken + broken + broken + indent + ")\n"));
+}
+
 TEST("print: syntax that is newer than the version is reported") {
   TreeMaker t;
   ast::Match node;
