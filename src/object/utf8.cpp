@@ -1,5 +1,6 @@
 #include "object/utf8.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace pellucid::object {
@@ -35,6 +36,8 @@ bool is_utf8_with_surrogates(std::string_view text) {
 }
 
 std::string utf8_of_latin1(std::string_view bytes) {
+  const auto is_ascii = [](char c) { return static_cast<uint8_t>(c) < 0x80; };
+  if (std::all_of(bytes.begin(), bytes.end(), is_ascii)) return std::string(bytes);
   std::string text;
   text.reserve(bytes.size());
   for (const char c : bytes) {

@@ -48,7 +48,9 @@ std::vector<Place> nested_lists(const ast::Tree& tree, const Statements& body) {
   return lists;
 }
 
-std::vector<NodeId> all_nodes(const ast::Tree& tree, const Statements& body) {
+namespace {
+
+std::vector<NodeId> nodes_below(const ast::Tree& tree, const Statements& body, bool in_lambdas) {
   std::vector<NodeId> nodes = body;
   for (size_t n = 0; n < nodes.size(); ++n) {
     const NodeId node = nodes[n];
@@ -56,10 +58,11 @@ std::vector<NodeId> all_nodes(const ast::Tree& tree, const Statements& body) {
     const auto fields = ast::fields_of(kind);
     for (size_t i = 0; i < fields.size(); ++i) {
       const uint32_t slot = tree.slot(node, i);
+      const bool is_code = is_definition(kind) || (kind == Kind::Lambda && !in_lambdas);
+      if (is_code && std::string_view(fields[i].name) == "body") continue;
       if (fields[i].type == FieldType::Node) {
         if (NodeId(slot).valid()) nodes.push_back(NodeId(slot));
       } else if (fields[i].type == FieldType::List) {
-        if (is_definition(kind) && std::string_view(fields[i].name) == "body") continue;
         for (const NodeId item : tree.items(ListId(slot))) {
           if (item.valid()) nodes.push_back(item);
         }
@@ -67,6 +70,16 @@ std::vector<NodeId> all_nodes(const ast::Tree& tree, const Statements& body) {
     }
   }
   return nodes;
+}
+
+}  // namespace
+
+std::vector<NodeId> all_nodes(const ast::Tree& tree, const Statements& body) {
+  return nodes_below(tree, body, true);
+}
+
+std::vector<NodeId> own_nodes(const ast::Tree& tree, const Statements& body) {
+  return nodes_below(tree, body, false);
 }
 
 }  // namespace pellucid::polish

@@ -22,6 +22,8 @@ std::vector<Place> nested_lists(const ast::Tree& tree, const Statements& body);
 
 // Every node below the statements of `body` and the statements themselves, parents first.
 std::vector<ast::NodeId> all_nodes(const ast::Tree& tree, const Statements& body);
+// Those that no lambda has finished before.
+std::vector<ast::NodeId> own_nodes(const ast::Tree& tree, const Statements& body);
 
 Statements items_at(const ast::Tree& tree, Place place);
 

@@ -44,7 +44,7 @@ Percent percent_of(const ast::Tree& tree, NodeId joined) {
 }  // namespace
 
 void percent_formats(ast::Tree& tree, Statements& body) {
-  const std::vector<NodeId> nodes = all_nodes(tree, body);
+  const std::vector<NodeId> nodes = own_nodes(tree, body);
   std::unordered_set<NodeId> specs;
   for (const NodeId id : nodes) {
     if (tree.is(id, Kind::FormattedValue)) {

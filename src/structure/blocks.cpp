@@ -68,16 +68,18 @@ class Normaliser {
   void enter(const Task& task) {
     const Kind kind = tree_.kind(task.node);
     const auto fields = ast::fields_of(kind);
-    const bool is_definition = kind == Kind::FunctionDef || kind == Kind::ClassDef;
+    // Bodies of their own were put in order before.
+    const bool is_code =
+        kind == Kind::FunctionDef || kind == Kind::ClassDef || kind == Kind::Lambda;
     for (size_t i = 0; i < fields.size(); ++i) {
       const uint32_t slot = tree_.slot(task.node, i);
       if (slot == NodeId::kInvalid) continue;
+      if (is_code && std::string_view(fields[i].name) == "body") continue;
       if (fields[i].type == ast::FieldType::Node) {
         const bool is_subscript =
             kind == Kind::Subscript && std::string_view(fields[i].name) == "slice";
         todo_.push_back({NodeId(slot), is_subscript});
       } else if (fields[i].type == ast::FieldType::List) {
-        if (is_definition && std::string_view(fields[i].name) == "body") continue;
         push_all(ListId(slot), kind == Kind::Tuple && task.is_subscript);
       }
     }
