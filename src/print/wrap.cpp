@@ -107,10 +107,10 @@ class Wrapper {
     // An empty pair of brackets cannot be broken.
     if (position(close) == position(i)) return true;
     const size_t end = close + 1 < marks_.size() ? position(close + 1) : line_.size();
-    const size_t most = most_columns(column_);
-    if (end - position(i) > 4 * most) return false;
+    const size_t room = most_columns(column_) - column_;
+    if (end - position(i) > 4 * room) return false;
     const std::string_view rest = std::string_view(line_).substr(position(i), end - position(i));
-    return column_ + columns(std::string_view(out_).substr(text_)) + columns(rest) <= most;
+    return columns(std::string_view(out_).substr(text_)) + columns(rest) <= room;
   }
 
   void new_line() {

@@ -25,7 +25,7 @@ std::optional<Difference> Walk::run() {
   arrive(std::move(start));
   while (!queue_.empty() && !difference_) {
     const auto next = queue_.begin();
-    from_ = next->second;
+    from_ = next->back();
     queue_.erase(next);
     Node& node = nodes_[from_];
     node.queued = false;
@@ -253,10 +253,38 @@ void Walk::arrive(Path path) {
   } else if (!merge(values_, nodes_[to].state, std::move(state), pairs_)) {
     return;
   }
-  Node& node = nodes_[to];
-  if (node.queued) return;
+  enqueue(to);
+}
+
+// Blocks are looked at in the order of the bytecode, so that a join has heard from all that leads
+// there. What comes back to a loop from within is looked at as soon, but only once: where loops
+// nest, each new one in the first walk down would climb back to the outermost. Later it waits for
+// the end of its loop.
+void Walk::enqueue(uint32_t index) {
+  Node& node = nodes_[index];
+  const Point at = node.key.a;
+  Turn turn{at.block.value, 0, at.at, index};
+  if (nodes_[from_].key.a.block >= at.block && node.rounds++ > 0) {
+    // Of two loops with one end the inner one comes first.
+    turn = {std::max(at.block.value, loop_ends_[at.block.index()]), ~at.block.value, at.at, index};
+  }
+  if (node.queued) {
+    if (node.turn <= turn) return;
+    queue_.erase(node.turn);
+  }
   node.queued = true;
-  queue_.insert({{node.key.a.block.value, node.key.a.at}, to});
+  node.turn = turn;
+  queue_.insert(turn);
+}
+
+std::vector<uint32_t> Walk::loop_ends(const flow::Graph& graph) {
+  std::vector<uint32_t> ends(graph.blocks.size(), 0);
+  for (uint32_t from = 0; from < ends.size(); ++from) {
+    for (const BlockId to : graph.blocks[from].exit.next) {
+      if (to.valid()) ends[to.index()] = std::max(ends[to.index()], from);
+    }
+  }
+  return ends;
 }
 
 // Whether B stands still on some way around a loop of A that has no effects.

@@ -12,6 +12,7 @@
 // that two silent loops must not wait for each other: `silent_cycle` looks for those at the end.
 #pragma once
 
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -40,7 +41,8 @@ class Walk {
         a_(a),
         b_(b),
         moved_(moved),
-        of_one_side_(context.frame->of_one_side()) {}
+        of_one_side_(context.frame->of_one_side()),
+        loop_ends_(loop_ends(a.graph())) {}
 
   // The first place where the proof stops, if it does.
   std::optional<Difference> run();
@@ -55,10 +57,15 @@ class Walk {
     friend auto operator<=>(const Key&, const Key&) = default;
   };
 
+  // When a node is looked at again: the least first.
+  using Turn = std::array<uint32_t, 4>;
+
   struct Node {
     Key key;
     State state;
     bool queued = false;
+    uint32_t rounds = 0;  // how often it was reached from within its own loop
+    Turn turn{};          // while it is queued
   };
 
   struct Path {
@@ -72,8 +79,10 @@ class Walk {
     Side leader = Side::A;
   };
 
+  static std::vector<uint32_t> loop_ends(const flow::Graph& graph);
   void follow(Path path);
   void arrive(Path path);
+  void enqueue(uint32_t node);
   void fork(Path path);
   void unify_identities(State& state, Value in_a, Value in_b);
   bool stands_apart(const Effect& effect) const;
@@ -101,8 +110,9 @@ class Walk {
   std::vector<Node> nodes_;
   std::map<Key, uint32_t> index_;
   std::map<std::pair<Point, Point>, uint32_t> variants_;
-  std::set<std::pair<std::pair<uint32_t, uint32_t>, uint32_t>> queue_;  // (A's block, at), node
-  std::vector<std::pair<uint32_t, uint32_t>> quiet_edges_;              // where B did not move
+  std::vector<uint32_t> loop_ends_;  // by block of A: the last that leads back to it
+  std::set<Turn> queue_;
+  std::vector<std::pair<uint32_t, uint32_t>> quiet_edges_;  // where B did not move
   std::vector<Path> todo_;
   uint32_t from_ = 0;
   size_t full_heap_ = 0;

@@ -30,6 +30,10 @@ SMALL_OF = {**dict.fromkeys(NESTED, 400), "comparisons": 8000}
 MOST = 8.0
 MOST_COUNTED = 5.0
 
+# Compilers allow few levels: too few for a clock, and for more than what each of them adds.
+NESTS = [("nest-if", []), ("nest-for", ["--verify"]), ("nest-lambda", [])]
+MOST_NESTED = 4.8
+
 # Those whose size may be anything, and that are linear so far.
 ROWS = ["statements", "calls", "imports", "if", "if-else", "elif", "ternary", "and-value",
         "chain", "for", "while", "while-true", "loop-in-loop", "if-continue", "try-in-loop",
@@ -63,6 +67,22 @@ def test_the_proof_of_four_times_the_program_takes_about_as_much_longer(
     family: str, tmp_path: Path
 ) -> None:
     compare_sizes(family, ["--verify"], tmp_path)
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="needs valgrind")
+@pytest.mark.parametrize(("family", "options"), NESTS)
+def test_four_times_the_depth_takes_about_four_times_as_many_instructions(
+    family: str, options: Sequence[str], tmp_path: Path
+) -> None:
+    python = str(need("python3.11"))
+    command = [str(need("native")), "decompile", "--jobs", "1", *options]
+    most = FAMILIES[family].sizes[-1]
+    sources = {tmp_path / f"{n}.pyc": FAMILIES[family].source(n) for n in (most // 4, most)}
+    sources[tmp_path / "empty.pyc"] = ""
+    paths = compile_sources(python, sources)
+    assert len(paths) == 3
+    few, many, none = (instructions([*command, str(path)]) for path in paths)
+    assert (many - none) / (few - none) <= MOST_NESTED
 
 
 @pytest.mark.parametrize("family", FAMILIES)
