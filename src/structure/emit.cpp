@@ -23,6 +23,7 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
     if (info.kind == HandlerKind::ExceptStar) star_ends.insert(info.exit);
   }
   // What comes after an except clause is no part of it.
+  size_t blocks = graph.size();
   for (const BlockId id : std::vector<BlockId>(graph.order())) {
     for (size_t i = graph[id].items.size(); i-- > 0;) {
       const ir::Value& value = graph[graph[id].items[i]];
@@ -39,7 +40,8 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
       if (is_star || jumps || !only_returns(id, i + 1)) graph.split(id, i + 1);
     }
   }
-  graph.recompute();
+  if (graph.size() != blocks) graph.recompute();
+  blocks = graph.size();
   // The end of a `for` loop by `break` is where its iterator is dropped.
   for (const BlockId id : std::vector<BlockId>(graph.order())) {
     BlockId block = id;
@@ -73,7 +75,7 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
       if (fills) context_.accumulators.insert(graph.resolve(graph.f.operands(value)[0]));
     }
   }
-  graph.recompute();
+  if (graph.size() != blocks) graph.recompute();
   analysis_ = analyse(graph);
   protection_.emplace(graph);
   for (const auto& [iterator, targets] : breaks_) {

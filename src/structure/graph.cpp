@@ -248,6 +248,7 @@ void Graph::thread_empty_blocks() {
     it->second = {region, found};
     return found;
   };
+  bool changed = false;
   for (const BlockId id : order_) {
     for (uint8_t k = 0; k < 2; ++k) {
       ir::Edge& edge = f.blocks[id.index()].next[k];
@@ -275,10 +276,11 @@ void Graph::thread_empty_blocks() {
         }
         edge.to = head;
         edge.args = std::move(args);
+        changed = true;
       }
     }
   }
-  recompute();
+  if (changed) recompute();
 }
 
 bool is_statement(const ir::Value& value) {

@@ -59,11 +59,12 @@ class Handlers {
     }
     if (aliased_) g_.apply_aliases();
     g_.recompute();
+    const size_t blocks = g_.size();
     for (size_t i = 0; i < g_.handlers.size(); ++i) {
       const HandlerId id(i);
       if (info(id).kind == HandlerKind::Finally && g_.reachable(entry_of(id))) join_ends(id);
     }
-    g_.recompute();
+    if (g_.size() != blocks) g_.recompute();
   }
 
  private:

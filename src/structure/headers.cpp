@@ -42,19 +42,21 @@ void put_in_front(Graph& graph, BlockId header, HandlerId region) {
 }  // namespace
 
 void place_loop_headers(Graph& graph) {
+  const size_t before = graph.size();
   for (const BlockId id : std::vector<BlockId>(graph.order())) {
     if (graph[id].exit == ExitKind::ForIter && graph[id].params.empty() &&
         !graph[id].items.empty() && graph.ways_into(id).size() > 1) {
       graph.split(id, graph[id].items.size());
     }
   }
-  graph.recompute();
+  if (graph.size() != before) graph.recompute();
+  const size_t blocks = graph.size();
   for (const Loop& loop : analyse(graph).loops) {
     if (!graph[loop.header].params.empty()) continue;
     const HandlerId region = region_of(graph, loop);
     if (region != graph[loop.header].handler) put_in_front(graph, loop.header, region);
   }
-  graph.recompute();
+  if (graph.size() != blocks) graph.recompute();
 }
 
 }  // namespace pellucid::structure

@@ -35,7 +35,7 @@ class Endings {
     for (std::vector<BlockId>& left : groups(shortest)) {
       while (left.size() > 1) cluster(left, shortest);
     }
-    g_.recompute();
+    if (!made_.empty()) g_.recompute();
     return std::move(made_);
   }
 
@@ -408,6 +408,7 @@ std::vector<BlockId> join_statements(Graph& graph) {
 }
 
 void split_endings(Graph& g, const std::vector<BlockId>& joins) {
+  if (joins.empty()) return;
   for (size_t i = joins.size(); i-- > 0;) {
     const BlockId join = joins[i];
     if (!g.reachable(join) || g[join].params.size() != 1 || g.ways_into(join).size() < 2) continue;

@@ -14,7 +14,6 @@ using ast::NodeId;
 
 namespace {
 
-constexpr uint32_t kNoArm = ~0u;
 constexpr uint32_t kFinished = ~0u;
 // More states than this are found by halving.
 constexpr uint32_t kChain = 6;

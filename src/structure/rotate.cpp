@@ -28,6 +28,7 @@ class Rotation {
 
   void run() {
     const Analysis analysis = analyse(g_);
+    bool changed = false;
     for (const BlockId body : std::vector<BlockId>(g_.order())) {
       const std::vector<Way> ways = ways_through_empty(body);
       if (ways.size() < 2) continue;
@@ -39,11 +40,13 @@ class Rotation {
       for (const Way& bottom : ways) {
         if (!analysis.dominates(body, bottom.from)) continue;
         for (const Way& top : tops) {
-          if (undo(top, bottom)) break;
+          if (!undo(top, bottom)) continue;
+          changed = true;
+          break;
         }
       }
     }
-    g_.recompute();
+    if (changed) g_.recompute();
     g_.thread_empty_blocks();
   }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "structure/copies.h"
 
@@ -31,15 +32,15 @@ class Tails {
       if (g_[id].next[0].to.valid()) continue;
       merge(id, returns_out_of_loop(id) ? start_of_line(id) : start_of_tail(id));
     }
-    for (size_t length = kLongestCopy + 1; length-- > 0;) merge_reraises(length);
-    g_.recompute();
+    merge_reraises();
+    look_again();
     // A block that was copied is one with what came before it in all places but one at most.
     for (const BlockId id : std::vector<BlockId>(g_.order())) {
       if (g_[id].exit != ExitKind::Return || g_[id].next[0].to.valid()) continue;
       const std::optional<size_t> begin = start_of_statement(id);
       if (begin && *begin > start_of_tail(id)) merge(id, *begin);
     }
-    g_.recompute();
+    look_again();
     // The statement before the end of the body may have been copied with it.
     std::unordered_set<BlockId> ends;
     for (const auto& [key, tail] : tails_) ends.insert(tail);
@@ -50,20 +51,40 @@ class Tails {
       if (g_[id].exit == ExitKind::Goto && ends.count(g_[id].next[0].to) > 0)
         merge(id, start_of_tail(id));
     }
-    g_.recompute();
+    look_again();
   }
 
  private:
-  // The end of a finally body raises again what it was entered with: copied with the last `length`
-  // items to each place that leads there, it becomes one again.
-  void merge_reraises(size_t length) {
-    std::map<std::vector<uint32_t>, std::vector<BlockId>> same;
-    for (const BlockId id : g_.order()) {
-      const ir::Block& block = g_[id];
-      if (block.exit != ExitKind::Reraise || block.operands.empty() || block.next[0].to.valid() ||
-          block.items.size() < length) {
-        continue;
+  // Most functions have nothing to merge.
+  void look_again() {
+    if (std::exchange(has_merged_, false)) g_.recompute();
+  }
+
+  // The end of a finally body raises again what it was entered with: copied with the last items to
+  // each place that leads there, it becomes one again.
+  void merge_reraises() {
+    look_again();
+    for (size_t length = kLongestCopy + 1; length-- > 0;) {
+      std::vector<BlockId> ends;
+      for (const BlockId id : g_.order()) {
+        const ir::Block& block = g_[id];
+        if (block.exit == ExitKind::Reraise && !block.operands.empty() &&
+            !block.next[0].to.valid()) {
+          ends.push_back(id);
+        }
       }
+      if (ends.size() < 2) return;
+      merge_reraises(ends, length);
+      look_again();
+    }
+  }
+
+  // Those that have the last `length` items in common.
+  void merge_reraises(const std::vector<BlockId>& ends, size_t length) {
+    std::map<std::vector<uint32_t>, std::vector<BlockId>> same;
+    for (const BlockId id : ends) {
+      const ir::Block& block = g_[id];
+      if (block.items.size() < length) continue;
       const size_t begin = block.items.size() - length;
       if (begin == 0 && !block.params.empty()) continue;
       std::optional<std::vector<uint32_t>> key = key_of(id, begin);
@@ -71,6 +92,7 @@ class Tails {
     }
     for (const auto& [key, blocks] : same) {
       if (blocks.size() < 2) continue;
+      has_merged_ = true;
       BlockId tail;
       for (const BlockId id : blocks) {
         const size_t begin = g_[id].items.size() - length;
@@ -84,7 +106,6 @@ class Tails {
         g_[copy].next = {};
       }
     }
-    g_.recompute();
   }
 
   // Lets the ending of `id` be that of an equal one, if one has been seen.
@@ -99,6 +120,7 @@ class Tails {
       return;
     }
     if (begin == 0 && are_arms_of_choice(g_, known->second, id)) return;
+    has_merged_ = true;
     // The first one seen is cut off only now that there is a second one.
     const BlockId tail = cut(known->second);
     known->second = tail;
@@ -293,13 +315,14 @@ class Tails {
   std::map<std::vector<uint32_t>, BlockId> tails_;
   std::unordered_map<BlockId, size_t> starts_;
   std::unordered_set<int32_t> ends_;  // lines of implicit returns
+  bool has_merged_ = true;            // what leads where may have changed before, too
 };
 
 // Blocks that only say that a region was left, on the way to one place, are one block where only
 // tests lead: compilers copied what stood in them, and the steps of a condition have to fail to one
 // place. The ends of two regions, to which their statements lead, stay two.
 void join_ways_out(Graph& g) {
-  g.recompute();
+  bool changed = false;
   std::map<std::array<uint32_t, 3>, BlockId> known;
   for (const BlockId id : std::vector<BlockId>(g.order())) {
     const ir::Block& block = g[id];
@@ -322,8 +345,9 @@ void join_ways_out(Graph& g) {
     for (const Way way : g.ways_into(id).copy()) {
       g.redirect(way.from, way.edge, first->second);
     }
+    changed = true;
   }
-  g.recompute();
+  if (changed) g.recompute();
 }
 
 bool leaves_clause(const ir::Value& value) {
@@ -339,6 +363,7 @@ void join_clause_ends(Graph& g) {
   };
   std::map<std::array<uint32_t, 4>, BlockId> whole;
   std::vector<std::pair<std::array<uint32_t, 4>, End>> copies;
+  bool changed = false;
   for (const BlockId id : g.order()) {
     const ir::Block& block = g[id];
     const ir::Edge& next = block.next[0];
@@ -364,8 +389,9 @@ void join_clause_ends(Graph& g) {
     if (end == whole.end()) continue;
     g[copy.block].items.resize(copy.begin);
     g.redirect(copy.block, 0, end->second);
+    changed = true;
   }
-  g.recompute();
+  if (changed) g.recompute();
 }
 
 }  // namespace
