@@ -58,10 +58,16 @@ class TrivialPhis {
   TrivialPhis(Function& f, const Ways& ways) : f_(f), ways_(ways), forwards_(f) {}
 
   void remove(const std::vector<Kept>& kept) {
+    // Both ways in turn: behind a choice a parameter waits for what stands in front of it, and that
+    // of a loop for those of the loops in it.
     bool changed = true;
-    while (changed) {
+    for (size_t round = 0; changed; ++round) {
       changed = false;
-      for (size_t b = 0; b < f_.blocks.size(); ++b) changed = remove_params(BlockId(b)) || changed;
+      const size_t count = f_.blocks.size();
+      for (size_t i = 0; i < count; ++i) {
+        const size_t b = round % 2 == 0 ? i : count - 1 - i;
+        changed = remove_params(BlockId(b)) || changed;
+      }
       for (const Kept& one : kept) {
         if (forwards_.resolve(one.phi) != one.phi) continue;
         const ValueId only = only_kept(one);

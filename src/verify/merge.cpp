@@ -209,9 +209,12 @@ class Weakening {
 
   // Structures are at most three deep: not, is, value.
   Value value(Value o, Value n) {
+    // What both have stays what it is, but for containers: those are as many as there are pairs.
+    const Kind kind = values_[o].kind;
+    if (o == n && kind != Kind::Fresh && !is_structured(kind)) return o;
     const auto [it, is_new] = memo_.try_emplace({o, n}, Value());
     if (is_new) it->second = make(o, n);
-    return memo_[{o, n}];
+    return it->second;
   }
 
   Value make(Value o, Value n) {
@@ -225,7 +228,6 @@ class Weakening {
         return values_.identity(first, value((*operands)[1].first, (*operands)[1].second));
       }
     }
-    // What both have stays what it is: parts of the locals that both share are not even looked at.
     if (o == n && x.kind != Kind::Fresh) return o;
     if (x.kind == Kind::Fresh && y.kind == Kind::Fresh) {
       const Value merged = values_.fresh(Kind::Fresh, x.hint);
