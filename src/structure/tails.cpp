@@ -186,7 +186,7 @@ class Tails {
       }
     };
     include(g_[id].operands);
-    for (auto item = items.end(); item-- > begin;) include(g_.f.operands(*item));
+    for (auto item = items.end(); item > begin;) include(g_.f.operands(*--item));
     return static_cast<size_t>(begin - items.begin());
   }
 
