@@ -10,6 +10,13 @@ using ast::Kind;
 using ast::ListId;
 using ast::NodeId;
 
+namespace {
+
+// Of the packages around a module: no path is as long.
+constexpr uint32_t kMostDots = 1000;
+
+}  // namespace
+
 void Statements::simple(NodeId id, uint32_t depth) {
   switch (tree_.kind(id)) {
     case Kind::Return: {
@@ -150,7 +157,11 @@ void Statements::assertion(NodeId id) {
 void Statements::import_from(NodeId id) {
   const auto node = tree_.as<ast::ImportFrom>(id);
   out_ += "from ";
-  out_.append(node.level, '.');
+  if (node.level <= kMostDots) {
+    out_.append(node.level, '.');
+  } else {
+    expressions_.problem("an import from so many packages further out that nobody can write it");
+  }
   if (node.module.valid()) word(node.module);
   out_ += " import ";
   aliases(node.names);

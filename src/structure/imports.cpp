@@ -8,6 +8,17 @@ namespace pellucid::structure {
 
 using ast::NodeId;
 
+namespace {
+
+// What is none is more than anybody can write.
+uint32_t level_of(const object::Const& constant) {
+  const bool fits = constant.kind == object::ConstKind::Int && constant.integer >= 0 &&
+                    constant.integer <= UINT32_MAX;
+  return fits ? static_cast<uint32_t>(constant.integer) : UINT32_MAX;
+}
+
+}  // namespace
+
 bool Statements::import(std::span<const ValueId> items, size_t i) {
   Graph& g = c_.graph;
   const ValueId id = items[i];
@@ -24,11 +35,9 @@ bool Statements::import(std::span<const ValueId> items, size_t i) {
   const ValueId module = g.resolve(operands(id)[0]);
   const ir::Value& source = g[module];
   if (source.op != Op::ImportName) return false;
-  const object::Const& level = c_.tree.module()[g[g.resolve(operands(module)[0])].constant()];
+  const uint32_t level = level_of(c_.tree.module()[g[g.resolve(operands(module)[0])].constant()]);
   const NodeId star = c_.tree.add(ast::alias{c_.tree.intern("*"), {}}, where(id));
-  append(c_.tree.add(
-      ast::ImportFrom{source.symbol(), c_.tree.list({star}), static_cast<uint32_t>(level.integer)},
-      where(module)));
+  append(c_.tree.add(ast::ImportFrom{source.symbol(), c_.tree.list({star}), level}, where(module)));
   return true;
 }
 
@@ -61,7 +70,7 @@ bool Statements::stored_import(ValueId id, Symbol stored) {
   const Symbol member = value.symbol();
   aliases.push_back(c_.tree.add(ast::alias{member, member == stored ? Symbol() : stored}, at));
   if (aliases.size() == members.items.size()) {
-    const auto level = static_cast<uint32_t>(constant(0).integer);
+    const uint32_t level = level_of(constant(0));
     append(c_.tree.add(ast::ImportFrom{source.symbol(), c_.tree.list(aliases), level}, at));
   }
   return true;

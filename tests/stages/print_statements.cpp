@@ -116,6 +116,15 @@ TEST("print: behind an indentation that takes most of the line, short texts stay
                         broken + broken + broken + indent + ")\n"));
 }
 
+TEST("print: an import from more packages further out than there can be is reported") {
+  TreeMaker t;
+  const NodeId star = t.tree.add(ast::alias{t.tree.intern("*"), {}});
+  const NodeId near = t.tree.add(ast::ImportFrom{t.tree.intern("x"), t.tree.list({star}), 2});
+  EXPECT_EQ(t.print(near), "from ..x import *\n");
+  const NodeId far = t.tree.add(ast::ImportFrom{t.tree.intern("x"), t.tree.list({star}), ~0u});
+  EXPECT_EQ(t.source(far).problems.size(), 1u);
+}
+
 TEST("print: syntax that is newer than the version is reported") {
   TreeMaker t;
   ast::Match node;
