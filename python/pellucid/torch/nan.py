@@ -162,12 +162,18 @@ def _located(session: Session, finding: NonFinite) -> NonFinite:
     if not finding.file:
         return finding
     made = re.compile(rf"^\s*{re.escape(finding.node)}(?:: \".*?\")? = ")
+    places = [] if finding.place is None else [f"{finding.place} in "]
+    number = 0
     with contextlib.suppress(OSError):
-        text = session.path(finding.file).read_text(encoding="utf-8")
-        for number, line in enumerate(text.split("\n"), 1):
+        text, told = session.path(finding.file).read_text(encoding="utf-8"), ""
+        for count, line in enumerate(text.split("\n"), 1):
+            told = line if line.lstrip().startswith("# File: ") else told
             if made.match(line):
-                return replace(finding, line=number)
-    return finding
+                # A graph inside the graph may have a value of the same name.
+                if finding.operation in line and any(place in told for place in places):
+                    return replace(finding, line=count)
+                number = number or count
+    return replace(finding, line=number)
 
 
 # -- results ---------------------------------------------------------------------------------------

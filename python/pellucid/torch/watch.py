@@ -26,6 +26,7 @@ from .session import Session
 _MOST_FINDINGS = 100
 _NAN, _INF = 1, 2
 _USER_LINE = re.compile(r'File "([^"]+)", line (\d+), in ([^\n]*)\n?\s*([^\n]*)')
+_RUN_GRAPHS = frozenset(["cond", "while_loop", "map_impl"])
 # Their results are not computed: whatever lies in memory.
 _UNINITIALIZED = re.compile(r"(?:^|\.)(?:new_)?empty(?:_|\.|$)")
 
@@ -180,10 +181,20 @@ def _held(graph: Any) -> Iterator[tuple[Input, Any]]:
 
 
 class _Run(torch.fx.Interpreter):
-    """One run of one graph."""
+    """One run of one graph, or of one that an operation of such a graph runs (``given``)."""
 
-    def __init__(self, watch: Watch, graph: Any, key: CompileKey, stage: str, file: str) -> None:
+    def __init__(
+        self,
+        watch: Watch,
+        graph: Any,
+        key: CompileKey,
+        stage: str,
+        file: str,
+        given: Origins | None = None,
+    ) -> None:
         super().__init__(graph)
+        self._given = given
+        self.left = _NOWHERE
         self._watch, self._key, self._stage, self._file = watch, key, stage, file
         self._states: dict[Any, int] = {}
         self._from: dict[Any, Origins] = {}
@@ -198,7 +209,9 @@ class _Run(torch.fx.Interpreter):
         state = _state(result)
         if state:
             self._states[n] = state
-            if n.op in ("placeholder", "get_attr"):
+            if n.op == "placeholder" and self._given is not None:
+                self._from[n] = self._given
+            elif n.op in ("placeholder", "get_attr"):
                 given = Input(n.name, n.name)
                 self._from[n] = self._watch.entered(self._key, given, result, state, self._file)
         return result
@@ -209,11 +222,38 @@ class _Run(torch.fx.Interpreter):
         before = None
         if not any(self._states.get(n) for n in node.all_input_nodes) and _writes(target):
             before = _describe(node, self.env)
-        result = super().call_function(target, args, kwargs)
+        inside = _NOWHERE
+        if str(target) in _RUN_GRAPHS:
+            result, inside = self._call_with_graphs(target, args, kwargs)
+        else:
+            result = super().call_function(target, args, kwargs)
         state = _state(result)
         if state:
-            self._from[node] = self._judge(node, target, state, result, before)
+            self._from[node] = inside or self._judge(node, target, state, result, before)
         return result
+
+    def _call_with_graphs(self, target: Any, args: Any, kwargs: Any) -> tuple[Any, Origins]:
+        """Call an operation that runs graphs, and look at these as well."""
+        given = _NOWHERE.union(*(self._from.get(n, _NOWHERE) for n in self._node.all_input_nodes))
+        runs: list[_Run] = []
+
+        def watched(graph: Any) -> Any:
+            if not isinstance(graph, torch.fx.GraphModule):
+                return graph
+
+            def run(*values: Any) -> Any:
+                runs.append(_Run(self._watch, graph, self._key, self._stage, self._file, given))
+                return runs[-1].run(*values)
+
+            return hooks.invisible(run)
+
+        try:
+            result = super().call_function(target, tuple(map(watched, args)), kwargs)
+        except Exception:
+            if runs:
+                raise
+            result = super().call_function(target, args, kwargs)  # this torch wants graphs
+        return result, _NOWHERE.union(*(run.left for run in runs))
 
     def _judge(
         self,
@@ -250,16 +290,19 @@ class _Run(torch.fx.Interpreter):
 
     def _output(self, node: Any, results: Any) -> Any:
         returned = node.args[0]
-        returned = returned if isinstance(returned, (list, tuple)) else [returned]
+        several = isinstance(returned, (list, tuple))
         left = _NOWHERE
-        for source, value in zip(returned, results):
+        for source, value in zip(*((returned, results) if several else ([returned], [results]))):
             if isinstance(source, torch.fx.Node) and self._states.get(source):
                 origins = self._from.get(source, _NOWHERE)
-                self._watch.origin(value, origins)
                 left |= origins
+                if self._given is not None:
+                    continue
+                self._watch.origin(value, origins)
                 if self._stage == "backward":
                     self._watch.reach(origins)
-        if self._stage != "backward":
+        self.left = left
+        if self._stage != "backward" and self._given is None:
             self._watch.leave(self._key, left)
         return results
 
