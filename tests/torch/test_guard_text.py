@@ -2,6 +2,7 @@
 
 import pytest
 from pellucid.torch import guard_checks, guards
+from pellucid.torch.full_code_names import names_of_guards
 from pellucid.torch.guard_tree import read_tree
 
 
@@ -205,6 +206,54 @@ def test_no_address_gets_into_the_file_and_the_name_is_kept():
     assert made.kept.name(0, "shown") == name
     del root
     assert made.kept.name(0, "shown") == "shown", "nothing is kept once torch lets go of the tree"
+
+
+def test_no_address_gets_into_an_expression_of_torchs():
+    name = "_140147109550320_c0"
+    expression = f"G['torch'].Tensor is G[{name!r}].Tensor"
+    root = at_x(leaf("LAMBDA_GUARD", expression))
+    made = guards.translate(root, "0_0", {})
+    assert made.body[-1] == (
+        "yield LAMBDA_GUARD(G['torch'].Tensor is G[kept_0_0.name(0, '_c0')].Tensor)"
+    )
+    assert made.kept.name(0, "shown") == name
+    assert names_of_guards(made.forms)[1] == {"torch", "_c0"}, "so that the file binds the name"
+
+
+def test_a_leaf_of_many_values_is_asked_once_and_worded_once():
+    asked = []
+    text = "check_no_aliasing(L['x'], L['y'])"
+    shared = leaf("NO_TENSOR_ALIASING", text)
+    words = type(shared).verbose_code_parts
+    type(shared).verbose_code_parts = lambda self: asked.append(1) or words(self)
+    root = Manager(
+        children=[
+            (
+                f"FrameLocalsGuardAccessor(key={n!r}, framelocals_idx=0)",
+                Manager(f"L[{n!r}]", [shared]),
+            )
+            for n in ("x", "y")
+        ]
+    )
+    made = guards.translate(root, "0_0", {})
+    assert len(asked) == 1
+    assert [guard.text for guard in made.guards] == [text, "check_no_aliasing(…, L['y'], …)"]
+
+
+def test_lines_that_differ_in_names_and_numbers_have_one_form():
+    root = Manager(
+        children=[
+            (
+                f"FrameLocalsGuardAccessor(key={n!r}, framelocals_idx=0)",
+                Manager(f"L[{n!r}]", [leaf("TYPE_MATCH", f"___check_type_id(L[{n!r}], {k})")]),
+            )
+            for k, n in enumerate(("x", "other"), 140147109550320)
+        ]
+    )
+    made = guards.translate(root, "0_0", {})
+    assert len([line for line in made.body if "TYPE_MATCH" in line]) == 2
+    assert len([form for form in made.forms if "TYPE_MATCH" in form]) == 1
+    assert names_of_guards(made.forms)[0] - {"L"} == {"TYPE_MATCH", "VALUES", "kept_0_0"}
 
 
 def test_what_cannot_be_reached_is_said():

@@ -2,15 +2,18 @@
 
 import dis
 import doctest
+import gc
 import importlib
 import logging
 import time
 
 import pytest
 from pellucid.torch import compat, local_names, names
+from pellucid.torch.capture import collector_at_rest
 from pellucid.torch.dump import is_python, valid
 from pellucid.torch.events import Break, CacheUse, CompileKey, Place
 from pellucid.torch.full_code import _signature, full_code_text
+from pellucid.torch.full_code_names import names_of
 from pellucid.torch.index import index_text
 from pellucid.torch.rewrite import disassembly, rewrite, same_instructions
 from pellucid.torch.session import Session, write_atomic
@@ -321,3 +324,38 @@ def test_the_index_tells_the_caches_by_what_they_had(tmp_path):
         "- fx graph cache: miss (0/0, 2/0)",
         "- fx graph cache: hit (1/0)",
     ]
+
+
+def test_a_name_that_a_function_imports_is_none_of_the_files():
+    source = "def f(x):\n from a import b\n try:\n  return b(c)\n except E as e:\n  return e"
+    assert names_of(source).used == {"c", "E"}
+    assert names_of(source).bound == {"f"}
+
+
+def test_the_collector_rests_only_while_a_capture_ends():
+    for was_on in (True, False):
+        (gc.enable if was_on else gc.disable)()
+        try:
+            with collector_at_rest():
+                assert not gc.isenabled()
+            assert gc.isenabled() == was_on
+        finally:
+            gc.enable()
+
+
+def test_code_of_a_file_keeps_its_lines_when_it_is_moved_there():
+    def original(a):
+        return a + 1
+
+    made = rewrite(original.__code__, "x", original.__code__)
+    text = f"# one\n# two\n\n{made.source}"
+    code = made.compile(text, "there.py")
+    lines = {line for _, line in dis.findlinestarts(code) if line is not None}
+    assert code.co_filename == "there.py"
+    assert {text.split("\n")[line - 1].strip() for line in lines} <= {
+        "def original(a):",
+        "return a + 1",
+    }
+    assert 5 in lines
+    with pytest.raises(ValueError, match="proven"):
+        made.compile(text.replace("+ 1", "+ 2"), "there.py")

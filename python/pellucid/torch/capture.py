@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import gc
 import multiprocessing.util
 import os
 import re
 import threading
 from types import CodeType
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 from . import graph_files, graph_hooks, guard_state, hooks
 from .directories import child_number
@@ -187,6 +188,22 @@ CAPTURE = Capture()
 # -- the end of a capture --------------------------------------------------------------------------
 
 
+@contextlib.contextmanager
+def collector_at_rest() -> Iterator[None]:
+    """Keep Python from looking for garbage in the whole program because of what we allocate.
+
+    The program's own garbage is collected when it would be without us.  Where the collector is off
+    already, for another thread of ours perhaps, it stays so.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
 def at_exit(action: Callable[[], None]) -> None:
     """Do something when this process ends, also where that is a child of ``multiprocessing``."""
     atexit.register(action)
@@ -198,15 +215,16 @@ def finish(session: Session) -> None:
     """Close a capture and write what is known only at its end; a second call does nothing."""
     if not CAPTURE.close(session):
         return
-    with session.guard("closing the capture"):
-        refresh_caches(session)
-        add_compiled_before(session)
-    for row in (*hooks.missing(), *guard_state.missing()):
-        if row.of_captures:
-            session.problem("this torch", f"no {row.name}: {row.lost}")
-    _add_what_is_not_traced(session)
-    write_summary(session)
-    session.close()
+    with collector_at_rest():
+        with session.guard("closing the capture"):
+            refresh_caches(session)
+            add_compiled_before(session)
+        for row in (*hooks.missing(), *guard_state.missing()):
+            if row.of_captures:
+                session.problem("this torch", f"no {row.name}: {row.lost}")
+        _add_what_is_not_traced(session)
+        write_summary(session)
+        session.close()
 
 
 def _add_what_is_not_traced(session: Session) -> None:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import re
 import warnings
+from types import CodeType
 from typing import Mapping, Sequence
 
 from .closures import wrap
@@ -66,29 +67,46 @@ def is_python(text: str) -> bool:
     >>> is_python("x = 1"), is_python("x ="), is_python("nul \\0")
     (True, False, False)
     """
-    # A file is written again when it is known whether it runs; only its first comment is new then.
-    body = _HEAD.sub("", text, count=1)
-    key = hashlib.sha1(body.encode("utf-8", "surrogatepass")).digest()
-    found = _checked.get(key)
-    if found is None:
-        if len(_checked) > 200:
-            _checked.clear()
-        found = _checked[key] = _compiles(body)
-    return found
+    return compiled(text) is not None
 
 
 _HEAD = re.compile(r"\A(?:#[^\n\x0c\r]*\n)+")
-_checked: dict[bytes, bool] = {}
+_checked: dict[bytes, CodeType | None] = {}
 
 
-def _compiles(text: str) -> bool:
+def compiled(text: str) -> CodeType | None:
+    """The code of a module with this text, in no file; None when it does not compile."""
+    # A file is written again when it is known whether it runs; only its first comment is new then.
+    head = _HEAD.match(text)
+    body = text if head is None else "\n" * head[0].count("\n") + text[head.end() :]
+    key = hashlib.sha1(body.encode("utf-8", "surrogatepass")).digest()
+    if key not in _checked:
+        if len(_checked) > 200:
+            _checked.clear()
+        _checked[key] = _compile(body)
+    return _checked.get(key)
+
+
+def _compile(text: str) -> CodeType | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            compile(text, "<dump>", "exec", dont_inherit=True)
+            code: CodeType = compile(text, "<dump>", "exec", dont_inherit=True)
+            return code
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
+        return None
+
+
+def without_imports(text: str) -> str:
+    """A file without its lines that import.
+
+    CPython compiles a method call on an imported name in another way; the text that torch itself
+    compiles has no import, it finds ``torch`` in its globals.
+    """
+    return _IMPORT.sub("", text)
+
+
+_IMPORT = re.compile(r"^(?:import|from) .*$", re.MULTILINE)
 
 
 def valid(text: str) -> str:
@@ -138,7 +156,8 @@ def transformed_text(
     if running or bytecode:
         which = ", which runs:" if running else ":"
         lines += ["", f"# Dynamo's bytecode{which}", as_comment(disassembly(rewriting.code))]
-    return valid("\n".join(lines) + "\n")
+    text = "\n".join(lines) + "\n"
+    return text if rewriting.verdict.proven else valid(text)  # what is proven has been compiled
 
 
 def _standing_alone(rewriting: Rewriting) -> str:
@@ -209,11 +228,14 @@ def graph_text(graph: Graph, runs: bool = False) -> str:
     """Make the file of a graph or of generated code."""
     what = STAGES.get(graph.stage, graph.stage)
     head = f"compile [{graph.key}] · {what}"
+    # Both heads have as many lines, so that what is compiled of one is good for the other.
+    kind = "program" if graph.is_program else "graph"
     if runs:
-        kind = "program" if graph.is_program else "graph"
         head += (
             f"\nWhen torch runs this {kind} as Python it runs from this file: breakpoints are hit."
         )
+    else:
+        head += f"\nFor reading: torch does not run this {kind} from this file."
 
     body = graph.text.strip("\n")
     if graph.is_program:
@@ -226,7 +248,7 @@ def graph_text(graph: Graph, runs: bool = False) -> str:
         tree = f"\n\n{as_comment(module_tree(modules))}\n" if modules else ""
         printed = scrub(with_modules(body, modules))
         whole = f"{top}{printed}\n{tree}{main_text(body, needs)}"
-        if is_python(whole):
+        if is_python(without_imports(whole)):
             return whole
     return valid(f"{top}{scrub(body)}\n")
 

@@ -246,6 +246,8 @@ class CacheEntry:
     """The guards as lines of a generator's body; one guard for each ``yield`` that may fail."""
     kept: Any = field(default=None, repr=False, compare=False, metadata=IN_FILE)
     """What the body's numbers stand for in this process: a ``guard_objects.Kept``."""
+    forms: tuple[str, ...] = field(default=(), metadata=IN_FILE)
+    """Each form of a line of the body once, for who asks what is in all of them."""
 
 
 @dataclass(frozen=True)

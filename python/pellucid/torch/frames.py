@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import CodeType
 
 from . import hooks
@@ -24,7 +23,14 @@ def write_frame(
     """Write one transformed version; return the code that may run in its place."""
     function, place = session.function(original), place_of(original)
     key = session.key(compile_id)
-    rewriting = rewrite(transformed, key.slug, original, hooks.resume_parameters(original))
+    graphs = [g.text for g in session.of(Graph) if g.key == key and g.stage == "captured"]
+    rewriting = rewrite(
+        transformed,
+        key.slug,
+        original,
+        hooks.resume_parameters(original),
+        lambda source: annotate(source, original, graphs),
+    )
     name = session.claim(transformed_name(key, original.co_name), (key, function))
     replacement, running = None, ""
     if not swap:
@@ -33,9 +39,6 @@ def write_frame(
         running = "there is no source"
     elif not rewriting.verdict.proven:
         running = "nothing runs in place of Dynamo's code without proof"
-    graphs = [g.text for g in session.of(Graph) if g.key == key and g.stage == "captured"]
-    if rewriting.source is not None:
-        rewriting = replace(rewriting, source=annotate(rewriting.source, original, graphs))
     text = _text(session, key, place, rewriting, running)
     if not running:
         try:

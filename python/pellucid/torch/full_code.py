@@ -22,7 +22,7 @@ from . import guard_checks
 from .closures import wrap
 from .dump import frame_status, is_python, recompile_lines, valid
 from .events import CacheEntry, CompileKey, Frame, Place, Recompile
-from .full_code_names import defined_in, global_names, names_of_guards
+from .full_code_names import global_names, names_bound, names_of, names_of_guards
 from .names import as_comment, definable, identifier, label
 from .rewrite import rewrite
 
@@ -67,14 +67,29 @@ def full_code_text(
     elif not entries:
         head.append("torch holds no cache entry of it now, so there are no guards to show.")
     free = () if code is None else code.co_freevars
-    shown = [(_guards(entry), _version(frames[entry.key], name, free)) for entry in versions]
-    functions = [function for _, function in shown]
+    guards = [_guards(entry) for entry in versions]
+    functions = [_version(frames[entry.key], name, free) for entry in versions]
     if code is not None:
         functions += [_original(code, name), _dispatch(code, name, versions)]
-    parts = [as_comment("\n".join(head)), _imports(versions, functions, bind)]
-    parts += [part for pair in shown for part in pair]
-    parts += functions[len(shown) :]
-    return valid("\n\n\n".join(part.strip("\n") for part in parts) + "\n")
+    imports = _imports(versions, functions, bind)
+    parts = [as_comment("\n".join(head)), imports]
+    parts += [part for pair in zip(guards, functions) for part in pair]
+    parts += functions[len(guards) :]
+    text = "\n\n\n".join(part.strip("\n") for part in parts) + "\n"
+    # What is Python part by part is as a whole.  The guards of a large model are most of the file;
+    # of their lines those of one form are Python if one of them is.
+    return text if is_python(imports) and all(map(_are_python, versions)) else valid(text)
+
+
+def _are_python(entry: CacheEntry) -> bool:
+    forms = "".join(f"    {line}\n" for line in _forms(entry))
+    return is_python(f"def guards(L, G):\n{forms}    yield True\n")
+
+
+def _forms(entry: CacheEntry) -> Iterable[str]:
+    if entry.forms:
+        return entry.forms
+    return (line for part in entry.body for line in part.split("\n"))
 
 
 def _guards(entry: CacheEntry) -> str:
@@ -100,12 +115,13 @@ def _imports(
     bind: Callable[[Iterable[str]], list[str]],
 ) -> str:
     """Import what the guards and functions of a file call, and no more."""
-    used, keys = names_of_guards(line for entry in entries for line in entry.body)
+    used, keys = names_of_guards(form for entry in entries for form in _forms(entry))
+    used -= names_bound(line for entry in entries for line in entry.body)
     used -= {"L", "G", *dir(builtins)}
     used = {name for name in used if not name.startswith("kept_")}
     ours = {"Guards", "objects", *used & set(dir(guard_checks))} if entries else set()
     theirs = sorted(used - ours - {"torch"})
-    defined = {name for function in functions for name in defined_in(function)}
+    defined = {name for function in functions for name in names_of(function).bound}
     for entry in entries:
         defined |= {f"kept_{entry.key.slug}", f"guards_{entry.key.slug}"}
     wanted = {*global_names(functions), *keys, *used & {"torch"}}
@@ -132,7 +148,7 @@ def _version(frame: Frame, name: str, free: Sequence[str]) -> str:
     target = f"__transformed_code_{frame.key.slug}_for_{name}"
     note = f"# {frame.file}: {frame_status(frame)}\n"
     if frame.source is not None:
-        text = _renamed(frame.source, target, free)
+        text = _renamed(frame.source, target, free, frame.verdict.proven)
         if text is not None:
             return note + text
     return note + _stub(target, f"no source: {' '.join(frame.verdict.reason.split())}")
@@ -151,9 +167,11 @@ def _original(code: CodeType, name: str) -> str:
     return note + (_stub(target, "no source") if text is None else text)
 
 
-def _renamed(source: str, target: str, free: Sequence[str]) -> str | None:
+def _renamed(source: str, target: str, free: Sequence[str], compiles: bool = False) -> str | None:
     """The function under another name; None when that is no Python."""
     text, found = _DEF.subn(rf"\g<1>{target}", source.strip("\n"), count=1)
+    if found and compiles and "nonlocal " not in text:
+        return text
     if found and free and not is_python(text):
         text = f"{wrap(text, free, '_closure', target)}\n\n\n{target} = _closure()"
     return text if found and is_python(text) else None

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import keyword
 import os
 import re
 import sysconfig
 from types import CodeType, FunctionType, ModuleType
-from typing import Any, Callable, Iterable, Mapping
+from typing import Any, Callable, Iterable, Mapping, NamedTuple
 
 from .guard_values import names_in, walk
 from .names import as_comment
@@ -28,6 +29,49 @@ _INSTALLED = tuple(
 FindFile = Callable[[CodeType], "tuple[str, str] | None"]
 
 
+class Names(NamedTuple):
+    """What a source binds at its top level, and what it uses and nowhere binds."""
+
+    bound: frozenset[str]
+    used: frozenset[str]
+
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_NO_NAMES = Names(frozenset(), frozenset())
+
+
+@functools.lru_cache(maxsize=256)
+def names_of(source: str) -> Names:
+    """The names of a source; a source that is no Python has none.
+
+    >>> found = names_of("def f(a):\\n    from b import c\\n    return g(a) + len(c.d)")
+    >>> sorted(found.bound), sorted(found.used)
+    (['f'], ['g', 'len'])
+    """
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError):
+        return _NO_NAMES
+    used: set[str] = set()
+    bound: set[str] = set()
+    for node in walk(tree):
+        if isinstance(node, ast.Name):
+            (used if isinstance(node.ctx, ast.Load) else bound).add(node.id)
+        elif isinstance(node, ast.arg):
+            bound.add(node.arg)
+        elif isinstance(node, ast.alias):
+            bound.add(node.asname or node.name.partition(".")[0])
+        elif isinstance(node, (ast.ExceptHandler, ast.ClassDef, *_FUNCTIONS)):
+            bound.add(node.name or "")
+    return Names(frozenset(_bound(tree.body)), frozenset(used - bound))
+
+
+def _bound(body: Iterable[ast.stmt]) -> set[str]:
+    found = {node.name for node in body if isinstance(node, _FUNCTIONS)}
+    targets = [target for node in body if isinstance(node, ast.Assign) for target in node.targets]
+    return found | {target.id for target in targets if isinstance(target, ast.Name)}
+
+
 def global_names(sources: Iterable[str]) -> list[str]:
     """The names that sources use and nowhere bind, sorted; ``G['name']`` is one as well.
 
@@ -36,28 +80,26 @@ def global_names(sources: Iterable[str]) -> list[str]:
     """
     found: set[str] = set()
     for source in sources:
-        try:
-            tree = ast.parse(source)
-        except (SyntaxError, ValueError, RecursionError):
-            continue
-        found |= names_in(tree) - _defined(tree.body)
+        found |= names_of(source).used
         if "G[" in source:
-            found |= {key for node in walk(tree) for key in _key_of_globals(node)}
-    return sorted(found - set(dir(builtins)) - {"L", "G", "VALUES"})
+            found |= _keys_of_globals(source)
+    return sorted(found - _BUILTINS - {"L", "G", "VALUES"})
 
+
+_BUILTINS = frozenset(dir(builtins))
 
 # What generated lines hold: strings and comments to skip, names that are no attribute and no
 # keyword of a call.
-_STRING = r"(?<!\w)[bBrRuUfF]{0,2}(?:'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\")"
-_NAME = r"(?<![\w.])([^\W\d]\w*)(?!\w)(?!\s*=(?!=))"
-_WORD = re.compile(rf"{_STRING}|#[^\n]*|{_NAME}")
+_QUOTED = r"(?:'[^'\\\n]*(?:\\.[^'\\\n]*)*'|\"[^\"\\\n]*(?:\\.[^\"\\\n]*)*\")"
+_NAME = r"([^\W\d]\w*)(?!\w)(?!\s*=(?!=))"
+_WORD = re.compile(rf"[bBrRuUfF]{{0,2}}{_QUOTED}|#[^\n]*|\.\w+|{_NAME}|\w+")
 _STORED = re.compile(r"^([^\W\d]\w*) = ", re.MULTILINE)
 _BINDS = re.compile(r"\b(?:for|lambda)\b")
-_KEY = re.compile(r"\bG\[('(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\")\]")
+_KEY = re.compile(rf"\bG\[(?:kept_\w+\.name\(\d+, )?({_QUOTED})\)?\]")
 
 
 def names_of_guards(lines: Iterable[str]) -> tuple[set[str], set[str]]:
-    """The names that the lines of a guard function use and do not bind, and the keys of ``G``.
+    """The names that the lines of a guard function use, and the keys of ``G``.
 
     There are thousands of such lines in a large model, each a statement of a simple form, so they
     are scanned and not parsed.
@@ -76,38 +118,25 @@ def names_of_guards(lines: Iterable[str]) -> tuple[set[str], set[str]]:
             simple.append(line)
     text = "\n".join(simple)
     used.update(_WORD.findall(text))
-    used -= {"", *_STORED.findall(text), *keyword.kwlist}
-    return used, {str(ast.literal_eval(key)) for key in _KEY.findall(text)}
+    used -= {"", "_", *_STORED.findall(text), *keyword.kwlist}
+    return used, _keys_of_globals(text)
+
+
+def names_bound(lines: Iterable[str]) -> set[str]:
+    """The names to which the lines of a guard function assign.
+
+    >>> sorted(names_bound(["x = L['x']", "yield NONE_MATCH(x)"]))
+    ['x']
+    """
+    return {*_STORED.findall("\n".join(lines))}
+
+
+def _keys_of_globals(text: str) -> set[str]:
+    return {str(ast.literal_eval(key)) for key in {*_KEY.findall(text)}}
 
 
 def _may_bind(line: str) -> bool:
     return (" for " in line or "lambda" in line) and not line.startswith("#")
-
-
-def defined_in(source: str) -> set[str]:
-    """The names that a source binds at its top level."""
-    try:
-        body = ast.parse(source).body
-    except (SyntaxError, ValueError, RecursionError):
-        return set()
-    return _defined(body)
-
-
-def _defined(body: Iterable[ast.stmt]) -> set[str]:
-    found = {
-        node.name for node in body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-    }
-    targets = [target for node in body if isinstance(node, ast.Assign) for target in node.targets]
-    return found | {target.id for target in targets if isinstance(target, ast.Name)}
-
-
-def _key_of_globals(node: ast.AST) -> Iterable[str]:
-    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
-        key = node.slice
-        key = getattr(key, "value", key)  # before Python 3.9 there is an Index between
-        key = getattr(key, "value", key)
-        if node.value.id == "G" and isinstance(key, str):
-            yield key
 
 
 def bindings(

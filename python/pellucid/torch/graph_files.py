@@ -8,21 +8,17 @@ same function.  So nothing but file and lines can differ, and that is checked, n
 
 from __future__ import annotations
 
-import re
 import sys
-import warnings
 import weakref
 from dataclasses import replace
 from types import CodeType
 from typing import Any
 
 from . import graph_hooks, hooks
-from .dump import graph_text, named_class
+from .dump import compiled, graph_text, named_class, without_imports
 from .events import Graph, GraphRun
 from .rewrite import same_instructions
 from .session import Session
-
-_IMPORT = re.compile(r"^(?:import|from) .*$", re.MULTILINE)
 
 
 def follow(session: Session, event: Graph, graph: Any) -> None:
@@ -99,7 +95,8 @@ def run_program(session: Session, event: Graph, path: str) -> bool:
     if not functions:
         return False
     text = graph_text(event, runs=True)
-    mine = _all_code(compile(text, str(session.path(event.file)), "exec", dont_inherit=True))
+    module = compiled(text)
+    mine = [] if module is None else _all_code(_in_file(module, str(session.path(event.file))))
     swapped = 0
     for function in functions:
         code = next((c for c in mine if same_instructions(c, function.__code__)), None)
@@ -132,18 +129,18 @@ def _named_as(code: CodeType, other: CodeType) -> CodeType:
 
 def _forward_code(text: str, filename: str) -> CodeType | None:
     """The code of the outermost ``forward`` in a printed graph."""
-    # CPython compiles a method call on an imported name in another way; torch's own string has no
-    # import, it finds `torch` in its globals.
-    text = _IMPORT.sub("", text)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            module = compile(text, filename, "exec", dont_inherit=True)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    module = compiled(without_imports(text))
+    if module is None:
         return None
     scopes = [module, *(c for c in module.co_consts if isinstance(c, CodeType))]
     for scope in scopes:
         for const in scope.co_consts:
             if isinstance(const, CodeType) and const.co_name == "forward":
-                return const
+                return _in_file(const, filename)
     return None
+
+
+def _in_file(code: CodeType, filename: str) -> CodeType:
+    """The same code, of another file."""
+    consts = (_in_file(c, filename) if isinstance(c, CodeType) else c for c in code.co_consts)
+    return code.replace(co_filename=filename, co_consts=tuple(consts))

@@ -61,7 +61,7 @@ def _key(parent: Manager, child: Manager, names: Mapping[str, Any], name: Name) 
         text = text.partition("key=")[2].rpartition(", framelocals_idx=")[0]
     # Older releases print a string without its quotes; then the source has it.
     tail = child.source[len(parent.source) + 1 : -1]
-    if tail == text and _PLAIN_STRING.match(text):
+    if _PLAIN_STRING.match(text) and (tail == text or child.source.endswith(f".{text[1:-1]}")):
         return name(text[1:-1])
     shown = literal(tail, names, lambda value: text in (str(value), repr(value)))
     shown = literal(text, names, lambda _: True) if shown is None else shown

@@ -74,9 +74,15 @@ class DictKeys:
 class Kept:
     """What one cache entry's guards need; see the module."""
 
-    def __init__(self, owner: Any = None, items: Sequence[Any] = ()) -> None:
-        """Keep numbers, names, and leaf guards (as ``Leaf.handle``) while ``owner`` lives."""
+    def __init__(
+        self, owner: Any = None, items: Sequence[Any] = (), shown: Mapping[str, str] | None = None
+    ) -> None:
+        """Keep numbers, names, and leaf guards (as ``Leaf.handle``) while ``owner`` lives.
+
+        ``shown`` has the names that differ from run to run by those that the file shows instead.
+        """
         self._items: list[Any] = list(items)
+        self._shown = dict(shown or {})
         self._reference = _nothing if owner is None else weakref.ref(owner, self._drop)
         self._code: Callable[[], Any] = _nothing
         self._original: Callable[[], Any] = _nothing
@@ -120,7 +126,8 @@ class Kept:
         scope = dict(self.globals({}))
         code = self._code()
         names = code.co_names if isinstance(code, CodeType) else ()
-        shown = stable_globals(names, (), slug)
+        shown = {real: name for name, real in self._shown.items()}
+        shown.update(stable_globals(names, (), slug))
         return {**scope, **{shown[name]: scope[name] for name in shown if name in scope}}
 
     def transformed(self, shown: Callable[..., Any]) -> Callable[..., Any]:

@@ -46,7 +46,8 @@ class Manager:
 
 def read_tree(root: Any) -> tuple[Manager, list[Leaf]]:
     """Read a root guard manager: its tree, and the leaf guards that come after the tree."""
-    top = _manager(root, "", "")
+    known: dict[int, Leaf] = {}
+    top = _manager(root, "", "", known)
     pending = [(root, top)]
     while pending:
         theirs, ours = pending.pop()
@@ -54,7 +55,7 @@ def read_tree(root: Any) -> tuple[Manager, list[Leaf]]:
         accessors = getattr(theirs, "get_accessors", _NO_CHILDREN)()
         for accessor, child in zip(accessors, theirs.get_child_managers()):
             access, key = _access(accessor)
-            ours.children.append(_manager(child, access, key))
+            ours.children.append(_manager(child, access, key, known))
             pending.append((child, ours.children[-1]))
         pairs = getattr(theirs, "get_key_value_managers", None)
         if pairs is None:
@@ -64,28 +65,32 @@ def read_tree(root: Any) -> tuple[Manager, list[Leaf]]:
         for number, pair in numbered:
             for access, child in zip(("key", "value"), pair):
                 if child is not None:
-                    ours.children.append(_manager(child, access, str(number)))
+                    ours.children.append(_manager(child, access, str(number), known))
                     pending.append((child, ours.children[-1]))
-    return top, _leaves(getattr(root, "get_epilogue_lambda_guards", _NO_CHILDREN)())
+    epilogue = getattr(root, "get_epilogue_lambda_guards", _NO_CHILDREN)()
+    return top, [_leaf(handle, known) for handle in epilogue]
 
 
-def _manager(theirs: Any, access: str, key: str) -> Manager:
+def _manager(theirs: Any, access: str, key: str, known: dict[int, Leaf]) -> Manager:
     tell = getattr(theirs, "get_type_of_guarded_value", None)
-    known = None if tell is None or not access else tell()
+    kind = None if tell is None or not access else tell()
     return Manager(
         source=str(theirs.get_source()) if access else "L",
         access=access,
         key=key,
-        type=known if isinstance(known, type) else None,
-        leaves=_leaves(theirs.get_leaf_guards()),
+        type=kind if isinstance(kind, type) else None,
+        leaves=[_leaf(handle, known) for handle in theirs.get_leaf_guards()],
     )
 
 
-def _leaves(handles: list[Any]) -> list[Leaf]:
-    return [
-        Leaf(type(handle).__name__, tuple(map(str, handle.verbose_code_parts())), handle)
-        for handle in handles
-    ]
+def _leaf(handle: Any, known: dict[int, Leaf]) -> Leaf:
+    # One leaf may belong to the managers of many values, and its wording names all of them.  What
+    # is known here holds the handle, so that no other one has its id.
+    found = known.get(id(handle))
+    if found is None:
+        parts = tuple(map(str, handle.verbose_code_parts()))
+        found = known[id(handle)] = Leaf(type(handle).__name__, parts, handle)
+    return found
 
 
 def _access(accessor: Any) -> tuple[str, str]:

@@ -104,7 +104,8 @@ def literal(text: str, names: Mapping[str, Any], accept: Callable[[Any], Any]) -
         return None
     shown, code = found
     try:
-        value = eval(code, {**names, "__builtins__": _builtins()})
+        scope = {**names, "__builtins__": _builtins()} if code.co_names else {}
+        value = eval(code, scope)
         return shown if accept(value) else None
     except Exception:  # a text that only looks like a value
         return None

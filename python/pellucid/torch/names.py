@@ -98,7 +98,7 @@ def stable_globals(names: Iterable[str], taken: Iterable[str], tag: str) -> dict
         elif _IMPORT.match(name):
             wanted = _module(name)
         elif name.startswith("__"):
-            wanted = _ID_IN_NAME.sub("", _UUID.sub("", name))
+            wanted = without_ids(name)
         else:
             continue
         if wanted == name:
@@ -110,6 +110,15 @@ def stable_globals(names: Iterable[str], taken: Iterable[str], tag: str) -> dict
         used.add(candidate)
         result[name] = candidate
     return result
+
+
+def without_ids(name: str) -> str:
+    """A name without what differs from run to run.
+
+    >>> without_ids("__optimizer_140147109550320_c0"), without_ids("_140147109550320_c0")
+    ('__optimizer_c0', '_c0')
+    """
+    return _ID_IN_NAME.sub("", _UUID.sub("", name))
 
 
 def _module(name: str) -> str:

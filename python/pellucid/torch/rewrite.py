@@ -13,7 +13,7 @@ import io
 import warnings
 from dataclasses import dataclass, field
 from types import CodeType
-from typing import Any, Iterator, Mapping
+from typing import Any, Callable, Iterator, Mapping
 
 from .closures import unwrap
 from .events import Verdict
@@ -49,8 +49,12 @@ class Rewriting:
         result = self._result
         with _no_warnings():
             proven = result.compile()
-            made = stand_in(unwrap(text), self.shown, filename, result.renamed, result.globals)
-        if not same_instructions(proven, made):
+            first = _first_line(text, result.source)
+            if first is not None:
+                made = _moved(proven, filename, first)
+            else:
+                made = stand_in(unwrap(text), self.shown, filename, result.renamed, result.globals)
+        if first is None and not same_instructions(proven, made):
             raise ValueError("the file does not compile to the code that was proven")
         made = _with_names(made, {shown: real for real, shown in self.names.items()})
         made = with_functions_of(made, self.code)
@@ -63,12 +67,14 @@ def rewrite(
     tag: str,
     original: CodeType | None = None,
     parameters: Parameters | None = None,
+    comment: Callable[[str], str] = str,
 ) -> Rewriting:
     """Decompile a transformed frame; ``tag`` is the slug of its compile.  Raises nothing.
 
     With ``original``, of which Dynamo made it, the source is what a person would write: it builds
     on what is known of Dynamo's code (:mod:`.generated`).  ``parameters`` are those of the resume
-    functions, by the offset where they go on.
+    functions, by the offset where they go on.  ``comment`` puts comments into the source; what is
+    proven is the source that has them.
     """
     try:
         # Importing here keeps the engine out of a process that never compiles anything.
@@ -83,16 +89,43 @@ def rewrite(
                 result = decompile_ex(
                     shown,
                     facts=known,
-                    reword=lambda text: named(text, known["temporaries"], parameters or {}),
+                    reword=lambda text: comment(
+                        named(text, known["temporaries"], parameters or {})
+                    ),
                 )
             # Where the proof falls short of that, every step as it stands in the bytecode.
             if result is None or not result.verdict.at_least("equivalent"):
-                result = decompile_ex(shown)
+                result = decompile_ex(shown, reword=comment)
             verdict = Verdict(result.verdict.status, scrub(_reason(result)))
         return Rewriting(code, result.source, verdict, names, shown, result)
     except Exception as error:
         reason = str(error).strip() or "no message"
         return Rewriting(code, None, Verdict("failed", scrub(f"{type(error).__name__}: {reason}")))
+
+
+def _first_line(text: str, source: str) -> int | None:
+    """Behind how many lines of a file a source stands, if there are but comments before it.
+
+    >>> _first_line("# a\\n\\nx = 1\\n", "x = 1\\n"), _first_line("y\\nx = 1", "x = 1")
+    (2, None)
+    """
+    blank = len(source) - len(source.lstrip("\n"))
+    before, found, after = text.partition(source.strip("\n"))
+    lines = before.split("\n")
+    alone = found and not after.strip("\n") and not lines[-1]
+    if not alone or any(line and not line.startswith("#") for line in lines):
+        return None
+    return len(lines) - 1 - blank
+
+
+def _moved(code: CodeType, filename: str, lines: int) -> CodeType:
+    """The same code, in another file and that many lines further down."""
+    consts = (_moved(c, filename, lines) if isinstance(c, CodeType) else c for c in code.co_consts)
+    return code.replace(
+        co_filename=filename,
+        co_firstlineno=code.co_firstlineno + lines,
+        co_consts=tuple(consts),
+    )
 
 
 @contextlib.contextmanager

@@ -41,7 +41,7 @@ def _entries(session: Session, function: int, code: CodeType) -> list[CacheEntry
         names = guard_state.names()
         made = guards.translate(raw.guard_manager, key.slug, names, guard_state.type_name)
         kept = made.kept.runs(raw.code, code)
-        result.append(CacheEntry(key, made.guards, made.body, kept))
+        result.append(CacheEntry(key, made.guards, made.body, kept, made.forms))
     return result
 
 
