@@ -32,8 +32,10 @@ _LAZY: Dict[str, str] = {
     "uninstall": "pellucid.torch",
     # Modules, and the class, that programs written for depyf reach through it.
     "Decompiler": "pellucid.decompiler",
+    "code_transform": "",
     "explain": "",
     "optimization": "",
+    "utils": "",
 }
 
 __all__ = [

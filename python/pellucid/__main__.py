@@ -4,7 +4,7 @@ import argparse
 import os
 import re
 import sys
-from typing import List, Optional, Tuple
+from typing import List, NoReturn, Optional, Tuple
 
 from pellucid import _core, batch
 from pellucid._version import __version__
@@ -181,6 +181,7 @@ def _add_torch(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     add.add_argument("--out", metavar="DIR", help="where the capture goes")
     add.add_argument("-m", dest="module", action="store_true", help="run a module by its name")
     add.add_argument("script", metavar="SCRIPT")
+    add.error = _wrong_run  # type: ignore[method-assign]
     add.add_argument("arguments", nargs=argparse.REMAINDER, metavar="argument")
     add.set_defaults(command=_run)
 
@@ -239,6 +240,13 @@ def _needs_torch() -> Optional[str]:
     if importlib.util.find_spec("torch") is None:
         return "pellucid: PyTorch is not installed; try: pip install 'pellucid[torch]'"
     return None
+
+
+def _wrong_run(message: str) -> NoReturn:
+    if "SCRIPT" in message:
+        message = "run what? give a script, or -m and a module, and --out DIR"
+    print(f"pellucid: run: {message}", file=sys.stderr)
+    sys.exit(2)
 
 
 def _run(arguments: argparse.Namespace) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 from types import CodeType
 from typing import Any
@@ -13,6 +14,7 @@ __all__ = [
     "collect_all_code_objects",
     "decompile_ensure",
     "get_code_owner",
+    "get_function_signature",
     "safe_create_directory",
 ]
 
@@ -59,6 +61,24 @@ def get_code_owner(fn: Any) -> Any:
             fn = call
         else:
             return fn
+
+
+def get_function_signature(code_obj: CodeType, overwite_fn_name: str | None = None) -> str:
+    """Return the head of a function with these arguments, without defaults.
+
+    >>> get_function_signature((lambda a, *b, **c: 0).__code__, "f")
+    'def f(a, *b, **c):\\n'
+    """
+    count = code_obj.co_argcount + code_obj.co_kwonlyargcount
+    stars = [
+        star
+        for star, flag in (("*", inspect.CO_VARARGS), ("**", inspect.CO_VARKEYWORDS))
+        if code_obj.co_flags & flag
+    ]
+    names = [name.replace(".", "comp_arg_") for name in code_obj.co_varnames]
+    names = [*names[:count], *(star + name for star, name in zip(stars, names[count:]))]
+    name = code_obj.co_name if overwite_fn_name is None else overwite_fn_name
+    return f"def {name}({', '.join(names)}):\n"
 
 
 def decompile_ensure(fn: Any, overwite_fn_name: str | None = None) -> str:

@@ -180,3 +180,35 @@ def test_debug_reads_answers_that_are_waiting(torch, tmp_path):
         assert ("'an answer'" in done.stdout) == asked
         assert (f"> {tmp_path / 'program.py'}" in done.stdout) == asked
         assert done.stdout.endswith("done\n")
+
+
+def test_fix_irregular_code_makes_a_function_with_the_names_of_another():
+    def outer(free):
+        def original(a, *, b=1):
+            cell = a
+            local = b
+            return lambda: (cell, free, local)
+
+        return original
+
+    old = outer(1).__code__
+    text = depyf.code_transform.fix_irregular_code(old, "def original(a, *, b):\n    return a\n")
+    found = depyf.utils.collect_all_code_objects(compile(text, "x", "exec"))
+    (made,) = [code for code in found if code.co_name == "original"]
+    assert {*old.co_varnames} <= {*made.co_varnames}
+    assert {*old.co_cellvars} <= {*made.co_cellvars}
+    plain = "def scale(a, b):\n    return a * b\n"
+    assert depyf.code_transform.fix_irregular_code(scale.__code__, plain) == plain
+    assert (
+        depyf.code_transform.remove_indentation(depyf.code_transform.add_indentation(plain, 2), 2)
+        == plain
+    )
+
+
+def test_the_head_of_a_function_is_told():
+    def several(a, *rest, b, **more):
+        pass
+
+    assert depyf.utils.get_function_signature(several.__code__, "f") == (
+        "def f(a, b, *rest, **more):\n"
+    )

@@ -11,7 +11,7 @@ import pytest
 from pellucid.torch import compat, local_names, names
 from pellucid.torch.capture import collector_at_rest
 from pellucid.torch.dump import is_python, valid
-from pellucid.torch.events import Break, CacheUse, CompileKey, Place
+from pellucid.torch.events import Break, CacheUse, CompileKey, Frame, Place, Verdict
 from pellucid.torch.full_code import _signature, full_code_text
 from pellucid.torch.full_code_names import names_of
 from pellucid.torch.index import index_text
@@ -359,3 +359,20 @@ def test_code_of_a_file_keeps_its_lines_when_it_is_moved_there():
     assert 5 in lines
     with pytest.raises(ValueError, match="proven"):
         made.compile(text.replace("+ 1", "+ 2"), "there.py")
+
+
+def test_functions_of_one_name_have_headings_of_their_own(tmp_path):
+    session = Session(tmp_path)
+    full = {}
+    for number, name in enumerate(("forward", "forward", "other")):
+        key = CompileKey(f"{number}/0")
+        place = Place("m.py", 3, name)
+        frame = Frame(key, number, place, "", Verdict("equivalent"), f"{number}.py", True)
+        session.record(frame)
+        full[f"full_code_for_{name}_{number}.py"] = [frame]
+    lines = index_text(session, full).splitlines()
+    assert [line for line in lines if line.startswith("## ")][:3] == [
+        "## `forward`, frame 0",
+        "## `forward`, frame 1",
+        "## `other`",
+    ]

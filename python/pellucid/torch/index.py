@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from typing import Mapping, Sequence
 
 from .dump import STAGES, frame_status, recompile_lines
@@ -81,10 +82,14 @@ def _functions(session: Session, full: Mapping[str, Sequence[Frame]]) -> str:
         graphs.setdefault(graph.key, {})[graph.file] = graph
     runs = {graph.file for graph in session.running_graphs()}
     lines: list[str] = []
+    names = Counter(label(versions[0].place.function) for versions in full.values())
     for file, versions in full.items():
         place = versions[0].place
+        name = label(place.function)
+        # Every module has a `forward`; the frame's number is in the names of its files as well.
+        which = f", frame {versions[0].key.frame}" if names[name] > 1 else ""
         lines += [
-            f"## {_code(label(place.function))}\n",
+            f"## {_code(name)}{which}\n",
             f"`{os.path.basename(place.file)}:{place.line}` · full code: {_link(file)}\n",
             "| compile | transformed code | verdict |",
             "| --- | --- | --- |",

@@ -81,6 +81,9 @@ def _show(error: BaseException) -> None:
     trace = error.__traceback__
     while trace is not None and _is_ours(trace):
         trace = trace.tb_next
+    if trace is None and isinstance(error, ImportError):  # there is nothing to run, runpy says
+        print(f"pellucid: {error}", file=sys.stderr)
+        return
     if trace is None and not isinstance(error, SyntaxError):
         trace = error.__traceback__
     sys.excepthook(type(error), error.with_traceback(trace), trace)
