@@ -376,3 +376,17 @@ def test_functions_of_one_name_have_headings_of_their_own(tmp_path):
         "## `forward`, frame 1",
         "## `other`",
     ]
+
+
+def test_a_break_that_comes_again_is_explained_once(tmp_path):
+    session = Session(tmp_path)
+    text = "Graph break in user code at m.py:3\nGraph Break Reason: Branching\n"
+    text += "\nUser code traceback:\n"
+    for compile_id, way in (("0/0", "line 1"), ("0/1", "line 2")):
+        session.record(Break(CompileKey(compile_id), f"{text}  {way}"))
+    session.record(Break(CompileKey("1/0"), text.replace("m.py:3", "m.py:9")))
+    lines = index_text(session, {}).splitlines()
+    assert [line for line in lines if line.startswith("**")] == [
+        "**[0/0], [0/1]** Branching — Graph break in user code at m.py:3",
+        "**[1/0]** Branching — Graph break in user code at m.py:9",
+    ]

@@ -184,6 +184,9 @@ class CacheUse:
     reason: str = ""
 
 
+_ANOTHER = re.compile(r"\*\*\* While handling this graph break, another [^*]*\*\*\*")
+
+
 @dataclass(frozen=True)
 class Skipped:
     """A frame that torch looked at and left as it is."""
@@ -199,8 +202,14 @@ class Skipped:
         """The reason in one line.
 
         What torch explains at length stands whole where the graph breaks are told.
+
+        >>> one, other = "A branch\\n  Explanation: it is.\\n\\n", "A loop\\n  Explanation: it is."
+        >>> again = "*** While handling this graph break, another graph break occurred: ***\\n\\n"
+        >>> Skipped(CompileKey("0/0"), None, "", one + again + other).brief
+        'A branch; while that was handled: A loop'
         """
-        return scrub(" ".join(self.reason.partition("Explanation:")[0].split()))
+        reasons = (text.partition("Explanation:")[0] for text in _ANOTHER.split(self.reason))
+        return scrub("; while that was handled: ".join(" ".join(r.split()) for r in reasons))
 
 
 @dataclass(frozen=True)

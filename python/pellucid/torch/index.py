@@ -115,11 +115,18 @@ def _breaks(session: Session) -> str:
     events = session.of(Break)
     if not events:
         return ""
-    lines = ["## Graph breaks\n"]
+    # A function that is compiled again breaks at the same place again; only the way there differs.
+    alike: dict[str, list[Break]] = {}
     for event in events:
-        lines += [f"**[{event.key}]** {event.title}\n", "```text", scrub(event.explanation)]
-        lines += ["```", ""]
+        alike.setdefault(event.explanation.partition(_WAY_THERE)[0], []).append(event)
+    lines = ["## Graph breaks\n"]
+    for first, *rest in alike.values():
+        keys = ", ".join(dict.fromkeys(f"[{event.key}]" for event in (first, *rest)))
+        lines += [f"**{keys}** {first.title}\n", "```text", scrub(first.explanation), "```", ""]
     return "\n".join(lines)
+
+
+_WAY_THERE = "User code traceback:"
 
 
 def _recompiles(session: Session) -> str:

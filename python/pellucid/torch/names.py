@@ -145,7 +145,10 @@ def scrub(text: str) -> str:
 
 
 _GETATTR = re.compile(r"getattr\(([^(),]*), '(\w+)'\)")
-_IN_MODULE = re.compile(r"\._(?:modules|parameters|buffers)\['(\w+)'\]")
+_IN_MODULE = re.compile(
+    r"\.(?:__dict__\['_(?:modules|parameters|buffers)'\]|_(?:modules|parameters|buffers))"
+    r"\['(\w+)'\]"
+)
 _SCOPE = re.compile(r"^[LG]\['(\w+)'\]")
 
 
@@ -154,6 +157,8 @@ def as_written(source: str) -> str:
 
     >>> as_written("L['self']._modules['layers']._modules['2']._parameters['weight']")
     'self.layers.2.weight'
+    >>> as_written("L['self'].__dict__['_modules']['ff'].0")
+    'self.ff.0'
     >>> as_written("getattr(getattr(L['self'].blocks, '0').rest, '1')"), as_written("L['k']['a']")
     ('self.blocks.0.rest.1', "k['a']")
     """
