@@ -5,10 +5,14 @@
 #include "structure/ops.h"
 
 namespace pellucid::structure {
-namespace {}  // namespace
 
-PatternReader::PatternReader(Graph& graph, const object::Module& module, ValueId subject)
-    : g_(graph), module_(module), subject_(subject), known_(graph.known_ways()) {
+PatternReader::PatternReader(Graph& graph, const object::Module& module, ValueId subject,
+                             bool alternatives)
+    : g_(graph),
+      module_(module),
+      subject_(subject),
+      may_meet_(alternatives),
+      known_(graph.known_ways()) {
   root_ = node(subject);
 }
 
@@ -96,6 +100,11 @@ void PatternReader::pass(const ir::Edge& edge) {
 bool PatternReader::go_on() {
   const ir::Block& block = g_[at_.block];
   if (block.exit != ExitKind::Goto || at_.index < block.items.size()) return false;
+  never_ = open_.empty() && is_next_case(skip(block.next[0]).block);
+  if (never_) {
+    at_ = {fail_.block, 0};
+    return false;
+  }
   const BlockId to = block.next[0].to;
   if (open_.empty() && !is_join_of_subject(to) && !g_.is_kept(to)) return false;
   const ir::Edge edge = block.next[0];
@@ -116,13 +125,20 @@ bool PatternReader::continues_with(BlockId block, ValueId value) const {
 
 // Behind the tests of an alternative the subject is still on the stack, as it is where they fail.
 bool PatternReader::is_join_of_subject(BlockId block) const {
-  if (!fail_.block.valid() || ways_into(block) < 2) return false;
+  if (!may_meet_ || !fail_.block.valid() || ways_into(block) < 2) return false;
   const auto holds = [&](BlockId id) {
     const auto& stack = g_[id].entry_stack;
     return std::any_of(stack.begin(), stack.end(),
                        [&](ValueId each) { return g_.resolve(each) == subject_; });
   };
   return holds(block) && (fail_.block == block || continues_with(fail_.block, subject_));
+}
+
+// Whether alternatives of the subject meet in front of the case behind them: a guard that is
+// constant and false, whose body is gone, stands between. No alternative has the stack so low.
+bool PatternReader::is_next_case(BlockId block) const {
+  const bool is_lower = met_at_ == 0 || depth_at(block) < met_at_;
+  return fail_.block == block && is_lower && continues_with(block, subject_);
 }
 
 bool PatternReader::meets_others() {
@@ -300,6 +316,7 @@ void PatternReader::finish_alternatives() {
   typed_ = true;
   if (all.subs.size() < 2) failed_ = true;
   hand_on(all);
+  if (all.value == subject_) met_at_ = all.depth;
   at_ = {all.join, 0};
   resumed_ = all.join;
   Target fail = std::move(fail_);

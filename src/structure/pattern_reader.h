@@ -29,7 +29,9 @@ class PatternReader {
     size_t index = 0;
   };
 
-  PatternReader(Graph& graph, const object::Module& module, ValueId subject);
+  // Without `alternatives` of the subject, what cases share is the end of their bodies.
+  PatternReader(Graph& graph, const object::Module& module, ValueId subject,
+                bool alternatives = true);
 
   // Reads from `start`. False: no pattern starts there.
   bool read(Place start);
@@ -79,6 +81,7 @@ class PatternReader {
   bool go_on();
   bool meets_others();
   bool is_join_of_subject(BlockId block) const;
+  bool is_next_case(BlockId block) const;
   void open(ValueId value, Target fail);
   void close_alternative();
   void join_at(BlockId join);
@@ -138,6 +141,7 @@ class PatternReader {
   Graph& g_;
   const object::Module& module_;
   ValueId subject_;
+  bool may_meet_;
   size_t known_;  // blocks whose ways in are known
   PatternId root_;
   Place at_;
@@ -154,6 +158,7 @@ class PatternReader {
   std::unordered_map<ValueId, std::deque<Captures>> queued_;  // of values that alternatives bind
   std::unordered_map<ValueId, bool> keys_;                    // of mappings
   ValueId rest_map_;
+  size_t met_at_ = 0;  // how high the stack is where alternatives of the subject meet
   size_t captured_ = 0;
   bool never_ = false;  // its guard is constant and false
   bool failed_ = false;

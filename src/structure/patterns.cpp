@@ -99,7 +99,7 @@ class Matches {
     const auto names_subject = [&](ValueId item) {
       return stores_name(g_[item]) && g_.resolve(g_.f.operands(item)[0]) == subject;
     };
-    if (made != items.end() && tested_by(g_, id) == subject) {
+    if (tested_by(g_, id) == subject) {
       for (; start.index < items.size() && names_subject(items[start.index]); ++start.index)
         ++named;
     }
@@ -107,8 +107,9 @@ class Matches {
     std::vector<BlockId> read;
     bool typed = false;
     for (size_t steps = 0; steps <= g_.size(); ++steps) {
-      PatternReader one(g_, module_, subject);
-      if (!one.read(start) && !one.is_empty()) break;
+      const std::optional<PatternReader> found = read_case(start, subject);
+      if (!found) break;
+      const PatternReader& one = *found;
       // A name alone, or `_`, takes everything, if its guard does.
       // Not where the value is made anew, in another round of a loop.
       const bool is_case = cases.empty() || holds(start.block, subject);
@@ -144,6 +145,18 @@ class Matches {
     const auto fills = fills_.find(subject);
     g_[subject].uses = 1 + named + (fills == fills_.end() ? 0 : fills->second);
     return true;
+  }
+
+  // The case that starts there; nothing: none does. What looks like alternatives may be cases whose
+  // bodies end alike.
+  std::optional<PatternReader> read_case(Place start, ValueId subject) {
+    const size_t before = g_.patterns.size();
+    for (const bool alternatives : {true, false}) {
+      g_.patterns.resize(before);
+      std::optional<PatternReader> one(std::in_place, g_, module_, subject, alternatives);
+      if (one->read(start) || one->is_empty()) return one;
+    }
+    return std::nullopt;
   }
 
   // `case _ if guard:` in front of a last `case _:` is the last case that tests anything: it drops
