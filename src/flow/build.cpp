@@ -32,6 +32,7 @@ Folds folds_of(object::Version version) {
   // 3.14 makes constants of tuples only behind that.
   folds.choices = version >= Version{3, 10} && version < Version{3, 14};
   folds.drops = version >= Version{3, 12};
+  folds.keys = version < Version{3, 14};
   return folds;
 }
 

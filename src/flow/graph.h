@@ -101,6 +101,7 @@ struct Handler {
 struct Folds {
   bool choices = false;  // `v and x`, `v or x`, where the operand v is a constant
   bool drops = false;    // a constant that is loaded and dropped where it was loaded
+  bool keys = false;     // the keys of a dict display, where all are constants
 };
 
 struct Graph {

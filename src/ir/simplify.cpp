@@ -52,6 +52,11 @@ class Simplifier {
   }
 
   bool is_program_generated() const {
+    // Lists that a comprehension fills which is part of the code around it (3.12+).
+    std::unordered_set<ValueId> filled;
+    for (const Value& value : f_.values) {
+      if (is_op(value, Op::ListAppend) && value.a > 1) filled.insert(f_.operands(value)[0]);
+    }
     return std::any_of(f_.blocks.begin(), f_.blocks.end(), [&](const Block& block) {
       return std::any_of(block.items.begin(), block.items.end(), [&](ValueId id) {
         const Value& value = f_[id];
@@ -59,8 +64,8 @@ class Simplifier {
         // `del [a, b][i]` may be written, but a list of which more is wanted is a local then;
         // `f(*[a, b])` is written now and then.
         if (!is_op(value, Op::DeleteSubscr)) return false;
-        const Value& list = f_[f_.operands(value)[0]];
-        return is_op(list, Op::BuildList) && list.uses > 1;
+        const ValueId list = f_.operands(value)[0];
+        return is_op(f_[list], Op::BuildList) && f_[list].uses > 1 && !filled.contains(list);
       });
     });
   }

@@ -93,15 +93,19 @@ Nodes dead_code(ast::Tree& tree, object::CodeId code, const Symbols& symbols) {
   // Names of modules and classes are no locals, which alone can be cells: but those of their
   // comprehensions are, wherever these are no functions.
   const bool has_locals = (tree.module()[code].flags & object::kOptimized) != 0;
+  const auto comprehension = [&](Symbol symbol) {
+    const ListId generators = tree.list({empty_generator(tree, symbol)});
+    return tree.add(ast::Expr{tree.add(ast::ListComp{none_node(tree, {}), generators})});
+  };
   for (const Symbol symbol : symbols.unused_cells) {
     const bool is_own = has_locals || tree.text(symbol) == "__class__";
     const NodeId use = is_own ? capture(tree, symbol) : captured_in_comprehension(tree, symbol);
     dead.push_back(tree.add(ast::Expr{use}));
     if (has_locals && is_hidden_too(tree.module()[code], symbol)) {
-      const ListId generators = tree.list({empty_generator(tree, symbol)});
-      dead.push_back(tree.add(ast::Expr{tree.add(ast::ListComp{none_node(tree, {}), generators})}));
+      dead.push_back(comprehension(symbol));
     }
   }
+  for (const Symbol symbol : symbols.hidden_cells) dead.push_back(comprehension(symbol));
   if (symbols.lacks_class_dict) {
     const NodeId alias =
         tree.add(ast::TypeAlias{name_node(tree, "_", {}), tree.list({}), none_node(tree, {})});

@@ -95,7 +95,51 @@ bool continues_dict(const ir::Function& function, const ast::Tree& tree, const i
   return plain_pairs(function, before) == kDictChunk;
 }
 
+// `c if True else c`.
+NodeId chosen(ast::Tree& tree, NodeId constant, ast::Where at) {
+  Const always;
+  always.kind = ConstKind::True;
+  const NodeId test = tree.add(ast::Constant{tree.module().add(always)}, at);
+  const NodeId same = tree.add(tree.as<ast::Constant>(constant), at);
+  return tree.add(ast::IfExp{test, constant, same}, at);
+}
+
 }  // namespace
+
+// A constant that compilers fold into what it stands in, if it is written as one.
+bool Expressions::is_plain_constant(const ir::Value& value, NodeId node) const {
+  const Const* constant = constant_of(tree_, node);
+  return constant && constant->kind != ConstKind::Opaque && constant->kind != ConstKind::Code &&
+         is_op(value, Op::LoadConst);
+}
+
+// The same constant as something that is computed: a string is an f-string, anything else what a
+// condition always comes to.
+NodeId Expressions::computed(NodeId constant, ast::Where at) {
+  if (constant_of(tree_, constant)->kind == ConstKind::Str) {
+    return tree_.add(ast::JoinedStr{tree_.list({constant})}, at);
+  }
+  return chosen(tree_, constant, at);
+}
+
+// The keys of a dict display. Compilers make one constant of keys that all are; these were loaded
+// one by one.
+std::vector<NodeId> Expressions::keys_apart(const ir::Value& value, Nodes operands) {
+  std::vector<NodeId> keys;
+  size_t text = 0, constants = 0;
+  for (size_t i = 0; i + 1 < operands.size(); i += 2) {
+    keys.push_back(operands[i]);
+    if (!is_plain_constant(operand(value, i), operands[i])) continue;
+    const bool is_text = constant_of(tree_, operands[i])->kind == ConstKind::Str;
+    if (is_text && text == 0) text = keys.size();
+    ++constants;
+  }
+  if (!function_.folds.keys || function_.is_generated) return keys;
+  if (keys.size() < 2 || constants < keys.size()) return keys;
+  NodeId& key = keys[text == 0 ? 0 : text - 1];
+  key = computed(key, where(value));
+  return keys;
+}
 
 // Compilers make one constant of a display of constants. This one was built when it ran, for one of
 // its elements was computed, as `1 or 2` is: written as what always comes to it.
@@ -104,20 +148,11 @@ std::vector<NodeId> Expressions::keep_apart(const ir::Value& value, Nodes operan
   const bool is_tuple = is_op(value, Op::BuildTuple);
   if (nodes.size() < (is_tuple ? 1 : kFoldedConstants) || function_.is_generated) return nodes;
   for (size_t i = 0; i < nodes.size(); ++i) {
-    const Const* constant = constant_of(tree_, nodes[i]);
-    const bool is_plain = constant && constant->kind != ConstKind::Opaque &&
-                          constant->kind != ConstKind::Code &&
-                          is_op(operand(value, i), Op::LoadConst);
-    if (!is_plain) return nodes;
+    if (!is_plain_constant(operand(value, i), nodes[i])) return nodes;
   }
   // 3.8 builds lists and sets of any size; what is extended later is built as far as the star.
   if (!is_tuple && (module().version.minor < 9 || is_extended(value))) return nodes;
-  Const always;
-  always.kind = ConstKind::True;
-  const ast::Where at = where(value);
-  const NodeId test = tree_.add(ast::Constant{tree_.module().add(always)}, at);
-  const NodeId same = tree_.add(tree_.as<ast::Constant>(nodes[0]), at);
-  nodes[0] = tree_.add(ast::IfExp{test, nodes[0], same}, at);
+  nodes[0] = chosen(tree_, nodes[0], where(value));
   return nodes;
 }
 
@@ -141,8 +176,9 @@ NodeId Expressions::display(const ir::Value& value, Nodes operands) {
       return tree_.add(ast::Set{tree_.list(keep_apart(value, operands))}, at);
     case Op::BuildMap: {
       const NodeId dict = tree_.add(ast::Dict{}, at);
-      for (size_t i = 0; i + 1 < operands.size(); i += 2) {
-        append_pair(tree_, dict, operands[i], operands[i + 1]);
+      const std::vector<NodeId> keys = keys_apart(value, operands);
+      for (size_t i = 0; i < keys.size(); ++i) {
+        append_pair(tree_, dict, keys[i], operands[2 * i + 1]);
       }
       return dict;
     }

@@ -111,6 +111,21 @@ bool would_be_formatted(const ast::Tree& tree, NodeId left, size_t count) {
   return values == count;
 }
 
+// Whether compilers would put a constant in the place of an operation on strings: one that was left
+// to be done was written with an f-string.
+bool would_be_folded(const ast::Tree& tree, NodeId left, uint32_t op, NodeId right) {
+  constexpr size_t kLongest = 4096;  // CPython's MAX_STR_SIZE
+  const Const *first = constant_of(tree, left), *second = constant_of(tree, right);
+  const bool are_texts = first->kind == ConstKind::Str && second->kind == ConstKind::Str;
+  if (op == static_cast<uint32_t>(ast::Operator::Add)) return are_texts;
+  if (op != static_cast<uint32_t>(ast::Operator::Mult) || are_texts) return false;
+  if (first->kind != ConstKind::Str) std::swap(first, second);
+  if (first->kind != ConstKind::Str || second->kind != ConstKind::Int) return false;
+  const int64_t times = second->integer;
+  const size_t size = std::max<size_t>(tree.text(first->text).size(), 1);
+  return times >= 0 && static_cast<uint64_t>(times) <= kLongest / size;
+}
+
 }  // namespace
 
 NodeId Expressions::make(const ir::Value& value, Nodes operands) {
@@ -212,7 +227,14 @@ NodeId Expressions::operation(const ir::Value& value, Nodes operands) {
           would_be_formatted(tree_, left, operand(value, 1).a)) {
         left = tree_.add(ast::JoinedStr{tree_.list({left})}, at);
       }
-      return tree_.add(ast::BinOp{left, value.a, operands[1]}, at);
+      NodeId right = operands[1];
+      const bool are_plain =
+          is_plain_constant(operand(value, 0), left) && is_plain_constant(operand(value, 1), right);
+      if (are_plain && would_be_folded(tree_, left, value.a, right)) {
+        NodeId& text = constant_of(tree_, left)->kind == ConstKind::Str ? left : right;
+        text = computed(text, at);
+      }
+      return tree_.add(ast::BinOp{left, value.a, right}, at);
     }
     case Op::Compare:
       return compare(tree_, operands[0], static_cast<ast::CmpOperator>(value.a), operands[1], at);
@@ -286,11 +308,15 @@ NodeId negated(ast::Tree& tree, NodeId node) {
     const auto unary = tree.as<ast::UnaryOp>(node);
     if (unary.op == op_not) return unary.operand;
   }
-  if (tree.is(node, ast::Kind::BoolOp)) {
+  const auto is_folded = [&](NodeId value) { return tree.is(value, ast::Kind::Constant); };
+  const auto items = tree.is(node, ast::Kind::BoolOp)
+                         ? tree.items(tree.as<ast::BoolOp>(node).values)
+                         : std::span<const NodeId>();
+  // A constant that is tested is no longer one that is loaded when it is negated.
+  if (!items.empty() && std::none_of(items.begin(), items.end(), is_folded)) {
     // De Morgan: what jumps do anyway.
     auto both = tree.as<ast::BoolOp>(node);
     both.op ^= 1u;
-    const auto items = tree.items(both.values);
     std::vector<NodeId> values(items.begin(), items.end());
     for (NodeId& value : values) value = negated(tree, value);
     both.values = tree.list(values);

@@ -61,6 +61,9 @@ class Expressions {
   // displays.cpp
   ast::NodeId display(const ir::Value& value, Nodes operands);
   std::vector<ast::NodeId> keep_apart(const ir::Value& value, Nodes operands);
+  bool is_plain_constant(const ir::Value& value, ast::NodeId node) const;
+  ast::NodeId computed(ast::NodeId constant, ast::Where at);
+  std::vector<ast::NodeId> keys_apart(const ir::Value& value, Nodes operands);
   bool is_extended(const ir::Value& value) const;
   ast::NodeId extended(const ir::Value& value, Nodes operands);
   ast::NodeId updated(const ir::Value& value, Nodes operands);

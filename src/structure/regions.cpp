@@ -215,6 +215,7 @@ bool Statements::is_read_as_global(const Region& region, Symbol name) const {
 // this stands beside it, else in its place and in further generators.
 void Statements::mention_dead_names(const Region& region, NodeId comprehension, bool is_reached) {
   const std::unordered_set<Symbol> hidden(region.hidden.begin(), region.hidden.end());
+  const std::unordered_set<Symbol> cells(region.cells.begin(), region.cells.end());
   const InlinedNames::Names names = c_.inlined_names.of(comprehension);
   std::vector<NodeId> mentions, generators;
   if (!is_reached) {
@@ -226,9 +227,21 @@ void Statements::mention_dead_names(const Region& region, NodeId comprehension, 
   }
   const bool in_class = std::any_of(region.hidden.begin(), region.hidden.end(),
                                     [&](Symbol name) { return c_.tree.text(name) == ".0"; });
-  for (const Symbol name : region.hidden) {
-    if (names.bound.contains(name) || names.assigned.contains(name)) continue;
-    if (c_.tree.text(name) == ".0") continue;
+  // What only a comprehension in it binds is no cell of this one.
+  const auto is_bound = [&](Symbol name) {
+    const bool is_only_inside = !is_reached && cells.contains(name) &&
+                                !names.direct.contains(name) && !names.handed.contains(name);
+    return names.assigned.contains(name) || (names.bound.contains(name) && !is_only_inside);
+  };
+  size_t later = 0;  // up to the last of those that are bound here in dead code
+  for (size_t i = 0; i < region.hidden.size(); ++i) {
+    if (!is_reached && !in_class && !is_bound(region.hidden[i])) later = i;
+  }
+  for (size_t i = 0; i < region.hidden.size(); ++i) {
+    const Symbol name = region.hidden[i];
+    // What a comprehension in it binds comes behind all that this one does.
+    const bool comes_first = i < later && !names.direct.contains(name);
+    if ((is_bound(name) && !comes_first) || c_.tree.text(name) == ".0") continue;
     if (in_class) {
       // Whether it was bound or only mentioned is all the same there.
       const bool is_said = names.handed.contains(name) ||

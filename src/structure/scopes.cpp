@@ -277,6 +277,7 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
   if (!mentions_unused) {
     symbols.unused_free.clear();
     symbols.unused_cells.clear();
+    symbols.late_cells.clear();
     symbols.unbound_cells.clear();
   }
   Statements dead = dead_code(tree_, function.code, symbols);
@@ -307,6 +308,11 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
   if (!dead.empty()) front.push_back(dead_statement(tree_, dead));
   front.insert(front.end(), statements.begin() + static_cast<std::ptrdiff_t>(first),
                statements.end());
+  Symbols late;
+  late.unused_cells = symbols.late_cells;
+  if (const Statements last = dead_code(tree_, function.code, late); !last.empty()) {
+    front.push_back(dead_statement(tree_, last));
+  }
   if (front.empty() && scope != ScopeKind::Module) front.push_back(tree_.add(ast::Pass{}));
   return tree_.list(front);
 }

@@ -31,6 +31,7 @@ struct Uses {
   Names outer_global_loads;  // not by an inlined comprehension
   Names global_bindings;
   Names name_uses;  // by LOAD_NAME, STORE_NAME, DELETE_NAME
+  Names lookups;    // by an inlined comprehension, by name or as a global
   bool mentions_super = false;
   bool yields = false;
   bool awaits = false;
@@ -155,6 +156,8 @@ Uses uses_of(const object::Module& module, const ir::Function& function) {
       if (value.op == Op::StoreDeref) uses.hidden_cells.insert(value.symbol());
       continue;
     }
+    const bool looks_up = value.op == Op::LoadName || value.op == Op::LoadGlobal;
+    if (looks_up && hidden.surround(value)) uses.lookups.insert(value.symbol());
     if (value.op == Op::LoadGlobal && value.b != 1 && !hidden.surround(value)) {
       uses.outer_global_loads.insert(value.symbol());
     }
@@ -250,6 +253,13 @@ Symbols symbols_of(const object::Module& module, const ir::Function& function, S
     if (module.text(name) == "__classdict__")
       symbols.lacks_class_dict = !defines_function(module, function);
   }
+  // The first of several comprehensions settles what a name is that the code around them does not
+  // mention: a cell that comes first would be read as one. They stay together, in their order.
+  const auto is_looked_up = [&](Symbol name) { return uses.lookups.contains(name); };
+  if (scope <= ScopeKind::Class &&
+      std::any_of(symbols.unused_cells.begin(), symbols.unused_cells.end(), is_looked_up)) {
+    symbols.late_cells.swap(symbols.unused_cells);
+  }
   if (scope == ScopeKind::Function || scope == ScopeKind::Lambda ||
       scope == ScopeKind::Comprehension) {
     const size_t args = code.argcount + code.kwonlyargcount +
@@ -268,6 +278,13 @@ Symbols symbols_of(const object::Module& module, const ir::Function& function, S
       if (bound.contains(name) || !can_be_mentioned(module.text(name))) continue;
       const bool is_mentioned = uses.cell_mentions.contains(name);
       (is_mentioned ? symbols.unbound_locals : symbols.unbound_cells).push_back(name);
+    }
+    for (size_t i = args; i < code.localsplus.size(); ++i) {
+      const Symbol name = code.localsplus[i];
+      const bool was_local = code.localspluskinds[i] == object::LocalKind::CellLocal;
+      if (was_local && captured.contains(name) && !uses.hidden.contains(name)) {
+        symbols.hidden_cells.push_back(name);
+      }
     }
     const bool is_generator = (code.flags & (object::kGenerator | object::kAsyncGenerator)) != 0;
     const bool is_async = (code.flags & (object::kCoroutine | object::kAsyncGenerator)) != 0;

@@ -17,6 +17,8 @@ struct Symbols {
   std::vector<Symbol> unbound_locals;  // local, though nothing that is left binds them
   std::vector<Symbol> unused_free;     // free, though nothing that is left mentions them
   std::vector<Symbol> unused_cells;    // cells, though nothing that is left captures them
+  std::vector<Symbol> late_cells;      // instead, where a comprehension has looked one up before
+  std::vector<Symbol> hidden_cells;    // used, and a local of a comprehension that is not left
   std::vector<Symbol> unbound_cells;   // of these, what nothing that is left even mentions
   bool lacks_yield = false;            // a generator, though nothing that is left yields
   bool lacks_await = false;            // an asynchronous comprehension of which nothing left is
