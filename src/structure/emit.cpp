@@ -37,7 +37,7 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
           i + 1 < items.size() ? graph[items[i + 1]].offset : graph[id].exit_offset;
       const bool jumps = graph.f.keeps_ends && (next < value.offset || next > value.offset + 4) &&
                          (i + 1 == items.size() || graph[items[i + 1]].op != Op::PopExcept);
-      if (is_star || jumps || !only_returns(id, i + 1)) graph.split(id, i + 1);
+      if (is_star || jumps || !may_return() || !only_returns(id, i + 1)) graph.split(id, i + 1);
     }
   }
   if (graph.size() != blocks) graph.recompute();
@@ -181,6 +181,11 @@ void Emitter::check_handled(BlockId block, const Scope& scope) const {
 
 bool Emitter::only_returns(BlockId block, size_t from) const {
   return graph_[block].exit == ExitKind::Return && cannot_raise(block, from);
+}
+
+// Whether a `return` can be written: not in a module or a class, where the end comes by itself.
+bool Emitter::may_return() const {
+  return (tree_.module()[graph_.f.code].flags & object::kOptimized) != 0;
 }
 
 bool Emitter::left_by_jump(BlockId block) const { return has_mark(graph_, block, kLeftByJump); }

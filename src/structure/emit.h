@@ -111,6 +111,7 @@ class Emitter {
   bool only_returns(BlockId block, size_t from = 0) const;
   bool cannot_raise(BlockId block, size_t from = 0) const;
   // Whether a jump statement has left a region in front of the block (ir::Function::keeps_ends).
+  bool may_return() const;
   bool left_by_jump(BlockId block) const;
   bool ends_clause(BlockId block) const;
   // Whether it stands for the end of a finally body that has none.

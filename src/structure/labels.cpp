@@ -8,6 +8,7 @@
 
 #include "structure/dead_code.h"
 #include "structure/emit.h"
+#include "structure/ops.h"
 
 namespace pellucid::structure {
 
@@ -34,7 +35,11 @@ BlockId Emitter::label_of(HandlerId handler, const Scope& scope) const {
       }
       if (!follow.valid() && unnamed.size() < 2) unnamed.clear();
       const BlockId left = left_by_finally(handler, scope);
-      if (left.valid()) add(left);
+      if (left.valid() && (may_return() || is_jump_target(left, scope))) {
+        add(left);
+      } else if (left.valid()) {
+        unnamed.push_back(left);
+      }
       break;
     }
     case HandlerKind::Except: {
@@ -74,6 +79,12 @@ BlockId Emitter::label_of(HandlerId handler, const Scope& scope) const {
 BlockId Emitter::left_by_finally(HandlerId handler, const Scope& scope) const {
   const BlockId entry = graph_.f.handlers[handler.index()].entry;
   const uint32_t outside = graph_[entry].exc_depth - 1;
+  const bool never_raises = !graph_.f.keeps_ends && !graph_.handlers[handler.index()].end.valid();
+  const auto ends_handling = [&](BlockId id) {
+    const auto& items = graph_[id].items;
+    return !items.empty() && is_op(graph_[items.back()], Op::PopExcept) &&
+           graph_[items.back()].a > 0;
+  };
   std::unordered_set<BlockId> seen{entry};
   std::vector<BlockId> todo{entry};
   while (!todo.empty()) {
@@ -85,8 +96,13 @@ BlockId Emitter::left_by_finally(HandlerId handler, const Scope& scope) const {
       if (target.valid()) return target;
     }
     for (const ir::Edge& edge : block.next) {
-      const bool is_inside =
-          edge.to.valid() && (graph_[edge.to].exc_depth > outside || left_by_jump(edge.to));
+      if (!edge.to.valid()) continue;
+      const bool is_inside = graph_[edge.to].exc_depth > outside || left_by_jump(edge.to);
+      // Without marks (3.9+), where nothing is raised again it is a jump statement.
+      if (!is_inside && never_raises && ends_handling(id)) {
+        const BlockId target = landing(edge.to, scope);
+        if (target.valid()) return target;
+      }
       if (is_inside && seen.insert(edge.to).second) todo.push_back(edge.to);
     }
   }

@@ -290,7 +290,9 @@ BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) 
       };
       if (!best.valid() || rank(target) < rank(best)) best = target;
     }
-    if (!best.valid()) best = forced_out(loop, scope);
+    // What lies in front of where the test leads is in the loop, in an `else` if nowhere else.
+    const bool is_behind = tested && graph_[exhausted].offset > b.offset;
+    if (!best.valid() && !is_behind) best = forced_out(loop, scope);
     if (best.valid()) follow = best;
   }
   OpenLoop open{block, follow, scope.loop};

@@ -85,7 +85,12 @@ bool SameCode::drops_outer_value(const Place& place) {
   // What the copy itself has brought here by the edge that led to this block is its own.
   const auto& params = g_[c.block].params;
   for (size_t p = 0; p < params.size() && p < place.args.size(); ++p) {
-    if (params[p] == operand && copied_.count(g_.resolve(place.args[p])) > 0) return false;
+    ValueId brought = g_.resolve(place.args[p]);
+    // A part of what it has computed is no item of its own.
+    while (g_[brought].kind == ValueKind::Element && g_[brought].count > 0) {
+      brought = g_.resolve(g_.f.operands(brought)[0]);
+    }
+    if (params[p] == operand && copied_.count(brought) > 0) return false;
   }
   const ValueKind kind = g_[operand].kind;
   if (kind != ValueKind::Instr && kind != ValueKind::Phi) return false;

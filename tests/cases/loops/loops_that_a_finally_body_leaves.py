@@ -1,0 +1,17 @@
+# reads otherwise: 3.9 3.10 3.11 3.12 3.13 3.14
+# Nothing comes round: what is left of the loop is where its `break` leads.
+while a:
+    try:
+        b
+    except:
+        pass
+    finally:
+        c
+        break
+d
+while a:
+    try:
+        b
+    finally:
+        c
+        break
