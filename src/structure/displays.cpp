@@ -95,6 +95,14 @@ bool continues_dict(const ir::Function& function, const ast::Tree& tree, const i
   return plain_pairs(function, before) == kDictChunk;
 }
 
+bool has_string_keys(const ast::Tree& tree, NodeId dict) {
+  const auto keys = tree.items(tree.as<ast::Dict>(dict).keys);
+  return std::all_of(keys.begin(), keys.end(), [&](NodeId key) {
+    const Const* constant = key.valid() ? constant_of(tree, key) : nullptr;
+    return constant && constant->kind == ConstKind::Str;
+  });
+}
+
 // `c if True else c`.
 NodeId chosen(ast::Tree& tree, NodeId constant, ast::Where at) {
   Const always;
@@ -242,7 +250,8 @@ NodeId Expressions::extended(const ir::Value& value, Nodes operands) {
     if (value.op == Op::MapAdd) {
       append_pair(tree_, display, operands[1], operands[2]);
     } else if (continues_dict(function_, tree_, container, display, operand(value, 1),
-                              operands[1])) {
+                              operands[1]) &&
+               (value.op != Op::DictMerge || has_string_keys(tree_, operands[1]))) {
       append_pairs(tree_, display, operands[1]);
     } else {
       append_pair(tree_, display, NodeId(), operands[1]);
@@ -285,18 +294,6 @@ NodeId Expressions::extended(const ir::Value& value, Nodes operands) {
   append(tree_, display, starred(tree_, as_iterable(tree_, operands[1])));
   return display;
 }
-
-namespace {
-
-bool has_string_keys(const ast::Tree& tree, NodeId dict) {
-  const auto keys = tree.items(tree.as<ast::Dict>(dict).keys);
-  return std::all_of(keys.begin(), keys.end(), [&](NodeId key) {
-    const Const* constant = key.valid() ? constant_of(tree, key) : nullptr;
-    return constant && constant->kind == ConstKind::Str;
-  });
-}
-
-}  // namespace
 
 // BUILD_*_UNPACK of 3.8. A part that was built as a tuple (set, dict) on the spot was written as
 // plain elements, unless its neighbour was so too or no star would be left.

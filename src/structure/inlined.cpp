@@ -146,7 +146,14 @@ bool fold_inlined_comprehension(Graph& g, BlockId block) {
   Region region;
   add_hidden(g, block, static_cast<size_t>(made - items.begin()), region);
   items.erase(made);
-  std::erase_if(g[after].items, [&](ValueId item) { return restores(g, item); });
+  for (const BlockId behind : {after, behind_markers(g, after)}) {
+    std::erase_if(g[behind].items, [&](ValueId item) { return restores(g, item); });
+  }
+  // The end of an asynchronous loop's handler stands in front of what the value is part of.
+  auto& rest = g[after].items;
+  if (!rest.empty() && is_op(g[rest[0]], Op::PopExcept) && g[rest[0]].a == 0) {
+    rest.erase(rest.begin());
+  }
 
   region.kind = RegionKind::Comprehension;
   region.steps = steps;

@@ -52,8 +52,9 @@ class Matches {
   // that has failed: the subject of a first case that is a name or `_` with a guard.
   ValueId left_in(BlockId id) const {
     const ir::Block& block = g_[id];
-    if (block.exit != ExitKind::Branch) return {};
-    for (const ir::Edge& edge : block.next) {
+    const BlockId guard = end_of_guard(id);
+    if (!guard.valid()) return {};
+    for (const ir::Edge& edge : g_[guard].next) {
       if (!edge.to.valid() || g_[edge.to].entry_stack.empty()) continue;
       const ValueId top = g_.resolve(g_[edge.to].entry_stack.back());
       const bool made = std::find(block.items.begin(), block.items.end(), top) != block.items.end();
@@ -65,6 +66,8 @@ class Matches {
                            [&](ValueId each) { return g_.resolve(each) == top; });
       };
       if (!made || std::any_of(block.items.begin(), block.items.end(), looks_at)) continue;
+      const auto& last = g_[guard].items;
+      if (guard != id && std::any_of(last.begin(), last.end(), looks_at)) continue;
       if (behind_guard(id, top).valid()) return top;
     }
     return {};
@@ -196,9 +199,30 @@ class Matches {
     return found;
   }
 
+  // The block that tests a guard which begins in this one: behind the comprehensions in it that are
+  // part of the code around them (3.12+). Invalid: it is none.
+  BlockId end_of_guard(BlockId id) const {
+    for (size_t steps = 0; steps <= g_.size(); ++steps) {
+      const ir::Block& block = g_[id];
+      if (block.exit == ExitKind::Branch) return id;
+      if (block.exit != ExitKind::Goto || !block.next[0].args.empty()) return {};
+      const BlockId next = block.next[0].to;
+      const bool is_loop = g_[next].exit == ExitKind::ForIter && g_[next].items.empty();
+      if (!is_loop && g_.ways_into(next).size() != 1) return {};
+      const bool hides = std::any_of(block.items.begin(), block.items.end(), [&](ValueId item) {
+        return is_op(g_[item], Op::LoadFastAndClear) || is_op(g_[item], Op::BuildList) ||
+               is_op(g_[item], Op::BuildSet) || is_op(g_[item], Op::BuildMap);
+      });
+      if (is_loop && !hides) return {};
+      id = is_loop ? g_[next].next[1].to : next;
+    }
+    return {};
+  }
+
   // Where a guard leads that fails, which is the next case; invalid: nothing tells.
-  BlockId behind_guard(BlockId guard, ValueId subject) const {
-    if (g_[guard].exit != ExitKind::Branch) return {};
+  BlockId behind_guard(BlockId start, ValueId subject) const {
+    const BlockId guard = end_of_guard(start);
+    if (!guard.valid()) return {};
     const std::vector<BlockId> held = while_held(guard, subject);
     const auto names = [&](ValueId item) {
       return stores_name(g_[item]) && g_.resolve(g_.f.operands(item)[0]) == subject;

@@ -150,7 +150,7 @@ class Tails {
   // Behind the last place where control left a region or a loop, or where a body ended by itself.
   size_t start_of_tail(BlockId id) const {
     const auto& items = g_[id].items;
-    if (is_implicit_return(id)) return items.size() - 1;
+    if (is_implicit_return(id)) return items.size() - size_of_end(id);
     size_t needed = items.size();  // a returned value may be computed before the handler is left
     if (g_[id].exit == ExitKind::Return) {
       const ValueId result = g_.resolve(g_[id].operands[0]);
@@ -220,13 +220,30 @@ class Tails {
            module_[g_[last].constant()].kind == object::ConstKind::None;
   }
 
+  // How many items the end of a body consists of that returns None: in a class there is more that
+  // compilers write there (3.13+).
+  size_t size_of_end(BlockId id) const {
+    const auto& items = g_[id].items;
+    size_t begin = items.size() - 1;
+    const auto stores = [&](ValueId item) {
+      if (!is_op(item, Op::StoreName)) return false;
+      const std::string_view name = module_.text(g_[item].symbol());
+      return name == "__static_attributes__" || name == "__classdictcell__";
+    };
+    while (begin >= 2 && stores(items[begin - 1]) &&
+           g_.resolve(g_.f.operands(items[begin - 1])[0]) == items[begin - 2]) {
+      begin -= 2;
+    }
+    return items.size() - begin;
+  }
+
   // `return None` on the line of what is done before it.
   bool ends_by_itself(BlockId id) const {
     const ir::Block& block = g_[id];
     if (block.exit_line == bytecode::kNoLine) return true;
-    if (block.items.size() == 1) return is_copy(id);
+    size_t before = block.items.size() - size_of_end(id);
+    if (before == 0) return is_copy(id);
     // Leaving an except clause is booked on the line of the return.
-    size_t before = block.items.size() - 1;
     while (before > 0 && is_op(block.items[before - 1], Op::PopExcept) &&
            !is_marker(block.items[before - 1])) {
       --before;
@@ -240,9 +257,9 @@ class Tails {
     // Where nothing else comes to the end of the body, somebody has written that loops are left so.
     if (ends_.empty() && returns_out_of_loop(id)) return false;
     const ir::Block& block = g_[id];
-    if (ends_by_itself(id)) return true;
-    const bool alone =
-        block.items.size() == 1 || is_op(block.items[block.items.size() - 2], Op::PopExcept);
+    if (size_of_end(id) > 1 || ends_by_itself(id)) return true;
+    const size_t before = block.items.size() - size_of_end(id);
+    const bool alone = before == 0 || is_op(block.items[before - 1], Op::PopExcept);
     return alone && ends_.count(block.exit_line) > 0;
   }
 
@@ -253,8 +270,9 @@ class Tails {
     if (begin == 0 && !block.params.empty()) return std::nullopt;
     std::unordered_map<ValueId, uint32_t> inside;
     // The compiler books these on any line; not what leaves a loop together with its iterator.
-    const bool is_of_any_line = (is_implicit_return(id) && begin + 1 >= block.items.size()) ||
-                                block.exit == ExitKind::Reraise;
+    const bool is_of_any_line =
+        (is_implicit_return(id) && begin + size_of_end(id) >= block.items.size()) ||
+        block.exit == ExitKind::Reraise;
     std::vector<uint32_t> key{
         block.handler.value, static_cast<uint32_t>(block.exit),
         is_of_any_line ? 0xfffffffeu : static_cast<uint32_t>(block.exit_line)};
