@@ -33,6 +33,7 @@ Folds folds_of(object::Version version) {
   folds.choices = version >= Version{3, 10} && version < Version{3, 14};
   folds.drops = version >= Version{3, 12};
   folds.keys = version < Version{3, 14};
+  folds.swaps = version >= Version{3, 13};
   return folds;
 }
 

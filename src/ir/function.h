@@ -63,6 +63,9 @@ enum class Dropped : uint32_t {
   Annotated = 8,  // is what an annotation says of something other than a name, or the latter
 };
 
+// The `a` of a Pop that compilers would have put in front of others, but for its line.
+inline constexpr uint32_t kDroppedApart = 1;
+
 struct Value {
   ValueKind kind = ValueKind::Instr;
   Op op = Op::Pop;

@@ -118,6 +118,10 @@ void drop_at_last(Graph& g) {
   for (const BlockId id : g.order()) {
     auto& items = g[id].items;
     for (size_t i = 1; i < items.size(); ++i) {
+      const bool is_late = is_op(g[items[i]], Op::Pop) && restores(g, items[i - 1]);
+      if (is_late && g.f.folds.swaps && g[items[i]].line != g[items[i - 1]].line) {
+        g[items[i]].a = ir::kDroppedApart;
+      }
       const bool is_early = is_op(g[items[i - 1]], Op::Pop) && restores(g, items[i]);
       if (is_early) std::swap(items[i - 1], items[i]);
     }

@@ -157,7 +157,12 @@ void Statements::step(std::span<const ValueId> items, size_t i) {
       }
       if (find(what) == pending_.size() && !c_.materialized.count(what)) return;
       if (c_.materialized.count(what)) return;
-      const NodeId node = take(what);
+      NodeId node = take(what);
+      if (value.a == ir::kDroppedApart) {
+        // What a choice comes to is dropped on no line.
+        const NodeId always = constant_node(c_.tree, object::ConstKind::True, where(what));
+        node = c_.tree.add(ast::IfExp{always, node, none_node(c_.tree, where(what))}, where(what));
+      }
       if (drops(value, ir::Dropped::Annotated)) return append(annotated(node, where(what)));
       return append(c_.tree.add(ast::Expr{node}, where(what)));
     }
