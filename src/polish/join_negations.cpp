@@ -27,9 +27,9 @@ bool has_opposite(const ast::Tree& tree, NodeId node) {
 }
 
 // What is tested for its truth: only jumps follow from it.
-std::vector<NodeId> tests(const ast::Tree& tree, const Statements& body) {
+std::vector<NodeId> tests(const ast::Tree& tree, const std::vector<NodeId>& nodes) {
   std::vector<NodeId> found;
-  for (const NodeId node : all_nodes(tree, body)) {
+  for (const NodeId node : nodes) {
     switch (tree.kind(node)) {
       case Kind::If:
         found.push_back(tree.as<ast::If>(node).test);
@@ -57,9 +57,9 @@ std::vector<NodeId> tests(const ast::Tree& tree, const Statements& body) {
 
 }  // namespace
 
-void join_negations(ast::Tree& tree, const Statements& body, const Starts& starts) {
+void join_negations(ast::Tree& tree, const std::vector<NodeId>& nodes, const Starts& starts) {
   if (!starts.known()) return;
-  std::vector<NodeId> todo = tests(tree, body);
+  std::vector<NodeId> todo = tests(tree, nodes);
   while (!todo.empty()) {
     const NodeId node = todo.back();
     todo.pop_back();

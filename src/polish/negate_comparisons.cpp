@@ -34,8 +34,7 @@ std::optional<CmpOperator> opposite(CmpOperator op) {
 
 }  // namespace
 
-void negate_comparisons(ast::Tree& tree, Statements& body) {
-  const std::vector<ast::NodeId> nodes = own_nodes(tree, body);
+void negate_comparisons(ast::Tree& tree, const std::vector<ast::NodeId>& nodes) {
   for (size_t i = nodes.size(); i-- > 0;) {
     if (!tree.is(nodes[i], Kind::UnaryOp)) continue;
     const auto unary = tree.as<ast::UnaryOp>(nodes[i]);

@@ -29,9 +29,10 @@ ast::ListId run(ast::Tree& tree, ast::ListId body, Body kind, const Compiler& co
   // Statements of one line that stand side by side only now.
   join_lines(tree, statements);
   // Expressions last: which of them stay is known.
-  negate_comparisons(tree, statements);
+  const std::vector<ast::NodeId> nodes = all_nodes(tree, statements);
+  negate_comparisons(tree, nodes);
   // Counts the words of what is written by now.
-  join_negations(tree, statements, starts);
+  join_negations(tree, nodes, starts);
   if (compiler.makes_f_strings_of_percent) percent_formats(tree, statements);
   return tree.list(statements);
 }

@@ -1,4 +1,5 @@
-// polish: the rewrites, one a file. Each takes the statements of one body and compiles to the same.
+// polish: the rewrites, one a file. Each takes the statements or all nodes of one body, which
+// compile to the same afterwards.
 #pragma once
 
 #include "polish/lists.h"
@@ -17,7 +18,7 @@ void join_with(ast::Tree& tree, Statements& body);
 void join_lines(ast::Tree& tree, Statements& body);
 
 // `not a is b`, `not a in b`  ->  `a is not b`, `a not in b`
-void negate_comparisons(ast::Tree& tree, Statements& body);
+void negate_comparisons(ast::Tree& tree, const std::vector<ast::NodeId>& nodes);
 
 // `f'{a!s}: {b!r}'`  ->  `'%s: %r' % (a, b)`, for compilers that make the same of both
 void percent_formats(ast::Tree& tree, Statements& body);
@@ -32,7 +33,7 @@ void join_ends(ast::Tree& tree, Statements& body);
 void end_try(ast::Tree& tree, Statements& body, const Starts& starts);
 
 // `not a or not b`  ->  `not (a and b)`, as the columns say
-void join_negations(ast::Tree& tree, const Statements& body, const Starts& starts);
+void join_negations(ast::Tree& tree, const std::vector<ast::NodeId>& nodes, const Starts& starts);
 
 // What is in an `else` and what behind it, `if a and b` and `if a: if b`, as the columns say.
 void lay_out(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts);

@@ -57,14 +57,15 @@ NodeId first_part(const ast::Tree& tree, NodeId node) {
 
 }  // namespace
 
-Starts::Starts(const ast::Tree& tree, const Statements& body,
-               std::span<const object::Columns> columns, int32_t first_line)
-    : tree_(tree), columns_(columns), first_line_(first_line) {
-  if (columns_.empty()) return;
-  for (const NodeId node : all_nodes(tree, body)) {
-    if (!is_bare_jump(tree, node)) lines_.push_back(tree.where(node).line);
+bool Starts::has_more_than_jumps(int32_t line) const {
+  if (lines_.empty()) {
+    for (const NodeId node : all_nodes(tree_, body_)) {
+      if (!is_bare_jump(tree_, node)) lines_.push_back(tree_.where(node).line);
+    }
+    lines_.push_back(-1);
+    std::sort(lines_.begin(), lines_.end());
   }
-  std::sort(lines_.begin(), lines_.end());
+  return std::binary_search(lines_.begin(), lines_.end(), line);
 }
 
 object::Columns Starts::own(NodeId node) const {
@@ -167,12 +168,13 @@ int32_t Starts::width(NodeId statement) const {
 Starts::Jump Starts::jump(NodeId statement, NodeId before) const {
   const At here = at(statement);
   if (here.column == kUnknown) return Jump::Unknown;
-  if (std::binary_search(lines_.begin(), lines_.end(), here.line)) {
+  const int32_t wide = width(statement);
+  if (wide < width_of("...") || wide > width_of("continue")) return Jump::None;
+  if (has_more_than_jumps(here.line)) {
     const bool is_test = tree_.is(before, Kind::If) && tree_.where(before).line == here.line;
     const auto in_front = is_test ? own(before) : object::Columns();
     if (in_front.end == object::kNoColumn || here.column < in_front.end) return Jump::None;
   }
-  const int32_t wide = width(statement);
   if (wide == width_of("return")) return Jump::Return;
   if (wide == width_of("continue")) return Jump::Continue;
   if (wide == width_of("break")) return Jump::Break;

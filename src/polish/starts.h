@@ -22,7 +22,8 @@ class Starts {
   // `columns` of each code unit of the body's code, which starts on `first_line`; empty: nothing is
   // known.
   Starts(const ast::Tree& tree, const Statements& body, std::span<const object::Columns> columns,
-         int32_t first_line);
+         int32_t first_line)
+      : tree_(tree), body_(body), columns_(columns), first_line_(first_line) {}
 
   // The column in which a statement starts; of an `elif` it is two less than where its test's `if`
   // would stand: the column of the `if` two to the right of the `elif`.
@@ -53,6 +54,7 @@ class Starts {
     int32_t column = kUnknown;
   };
 
+  bool has_more_than_jumps(int32_t line) const;
   object::Columns own(ast::NodeId node) const;
   At at(ast::NodeId node) const;
   At leftmost(ast::NodeId expression) const;
@@ -67,9 +69,10 @@ class Starts {
   int32_t of_try(ast::NodeId statement) const;
 
   const ast::Tree& tree_;
+  Statements body_;
   std::span<const object::Columns> columns_;
   int32_t first_line_;
-  std::vector<int32_t> lines_;  // on which there is more than a jump, in order
+  mutable std::vector<int32_t> lines_;  // on which there is more than a jump, in order; when asked
 };
 
 }  // namespace pellucid::polish
