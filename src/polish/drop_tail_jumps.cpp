@@ -165,13 +165,15 @@ bool returns_value(const ast::Tree& tree, const Statements& body) {
                                       [&](Place place) { return returns(items_at(tree, place)); });
 }
 
-// `return` where `return None` was written.
+// `return` where `return None` was written; where nothing tells, as PEP 8 has it: beside others that
+// return a value.
 void write_nones(ast::Tree& tree, const Statements& body, const Starts& starts) {
+  if (!starts.known() && !returns_value(tree, body)) return;
   const auto look_at = [&](const Statements& items, NodeId owner) {
     for (size_t i = 0; i < items.size(); ++i) {
       if (!is_jump(tree, items[i], Kind::Return)) continue;
       const NodeId before = i > 0 ? items[i - 1] : owner;
-      if (starts.jump(items[i], before) != Starts::Jump::ReturnNone) continue;
+      if (starts.known() && starts.jump(items[i], before) != Starts::Jump::ReturnNone) continue;
       object::Const none;
       none.kind = object::ConstKind::None;
       tree.set(items[i], ast::Return{tree.add(ast::Constant{tree.module().add(none)})});
@@ -205,7 +207,7 @@ void drop_tail_jumps(ast::Tree& tree, Statements& body, Body kind, bool copies_e
       starts.jump(body[0], NodeId()) <= Starts::Jump::None) {
     tree.set(body[0], ast::Pass{});
   }
-  if (starts.known()) write_nones(tree, body, starts);
+  if (kind == Body::Function) write_nones(tree, body, starts);
 }
 
 }  // namespace pellucid::polish

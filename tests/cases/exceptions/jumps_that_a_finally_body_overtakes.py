@@ -53,7 +53,7 @@ def returns_in_vain():
 
 def returns_nothing_in_vain():
     try:
-        return
+        return None
     finally:
         return 3
 

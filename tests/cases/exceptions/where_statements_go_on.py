@@ -3,10 +3,10 @@ def clauses_that_all_leave(self, path):
     try:
         f = open(path)
     except TypeError:
-        return
+        return None
     except OSError as e:
         if e.errno == 1:
-            return
+            return None
         raise
     else:
         return f
@@ -51,7 +51,7 @@ def returns_nothing_from_with(a):
         for x in f:
             if x:
                 return x.y
-        return
+        return None
 
 
 def breaks_to_the_end(a, names):

@@ -26,7 +26,7 @@ def starred(x):
 
 def in_conditions(x):
     if (yield):
-        return
+        return None
     while (yield x):
         x += 1
     return x if (yield) else None

@@ -3,14 +3,14 @@ def stride(items, negative, size):
     for offset, count in items:
         if count != 1:
             if negative:
-                return
+                return None
             if step is None:
                 step = size
             if step != size:
-                return
+                return None
             end = offset + (count - 1) * size
         else:
             end = offset
         if step != end:
-            return
+            return None
     return step
