@@ -165,8 +165,8 @@ bool returns_value(const ast::Tree& tree, const Statements& body) {
                                       [&](Place place) { return returns(items_at(tree, place)); });
 }
 
-// `return` where `return None` was written; where nothing tells, as PEP 8 has it: beside others that
-// return a value.
+// `return` where `return None` was written; where nothing tells, as PEP 8 has it: beside others
+// that return a value.
 void write_nones(ast::Tree& tree, const Statements& body, const Starts& starts) {
   if (!starts.known() && !returns_value(tree, body)) return;
   const auto look_at = [&](const Statements& items, NodeId owner) {

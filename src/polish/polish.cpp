@@ -29,7 +29,7 @@ ast::ListId run(ast::Tree& tree, ast::ListId body, Body kind, const Compiler& co
   // Statements of one line that stand side by side only now.
   join_lines(tree, statements);
   // Expressions last: which of them stay is known.
-  const std::vector<ast::NodeId> nodes = all_nodes(tree, statements);
+  const std::vector<ast::NodeId> nodes = own_nodes(tree, statements);
   negate_comparisons(tree, nodes);
   // Counts the words of what is written by now.
   join_negations(tree, nodes, starts);

@@ -59,7 +59,7 @@ NodeId first_part(const ast::Tree& tree, NodeId node) {
 
 bool Starts::has_more_than_jumps(int32_t line) const {
   if (lines_.empty()) {
-    for (const NodeId node : all_nodes(tree_, body_)) {
+    for (const NodeId node : own_nodes(tree_, body_)) {
       if (!is_bare_jump(tree_, node)) lines_.push_back(tree_.where(node).line);
     }
     lines_.push_back(-1);
@@ -69,6 +69,8 @@ bool Starts::has_more_than_jumps(int32_t line) const {
 }
 
 object::Columns Starts::own(NodeId node) const {
+  // What belongs to a body that was finished before stands at other offsets.
+  if (tree_.where(node).code.valid()) return {};
   const size_t unit = tree_.where(node).offset / 2;
   return unit < columns_.size() ? columns_[unit] : object::Columns();
 }

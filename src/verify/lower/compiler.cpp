@@ -120,8 +120,8 @@ void Compiler::describe(const Unit& unit) {
   if (scope.is_function()) {
     code.flags |= object::kOptimized | object::kNewLocals;
     if (scope.is_nested) code.flags |= object::kNested;
-    const bool is_method =
-        scope.kind == ScopeKind::Function && symbols_[scope.parent].kind == ScopeKind::Class;
+    const bool is_method = scope.kind != ScopeKind::Annotation && scope.parent.valid() &&
+                           symbols_[scope.parent].kind == ScopeKind::Class;
     if (since(14) && is_method) code.flags |= object::kMethod;
     if (scope.is_generator) {
       code.flags |= scope.is_coroutine ? object::kAsyncGenerator : object::kGenerator;

@@ -121,6 +121,7 @@ class Compiler {
   void expression_or_none(NodeId node);
   void unary(const ast::UnaryOp& node);
   void slice(const ast::Slice& node);
+  bool is_literal(ast::NodeId node) const;
   void yield(NodeId value);
   void boolean(const ast::BoolOp& node);
   void conditional(const ast::IfExp& node);

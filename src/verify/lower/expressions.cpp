@@ -1,4 +1,6 @@
 // Expressions, except those with files of their own.
+#include <cmath>
+
 #include "base/check.h"
 #include "verify/lower/compiler.h"
 
@@ -97,14 +99,40 @@ void Compiler::unary(const ast::UnaryOp& node) {
   emit().op(Op::Unary, node.op);
 }
 
+// Whether a node is one token, which a number with a sign is not.
+bool Compiler::is_literal(NodeId node) const {
+  if (!tree_.is(node, Kind::Constant)) return false;
+  const object::Const& value = out_.module[tree_.as<ast::Constant>(node).value];
+  switch (value.kind) {
+    case object::ConstKind::Int:
+      return value.integer >= 0;
+    case object::ConstKind::BigInt:
+      return !out_.module.text(value.text).starts_with('-');
+    case object::ConstKind::Float:
+      return !std::signbit(value.real);
+    case object::ConstKind::Complex:
+      return !std::signbit(value.imag) && value.real == 0 && !std::signbit(value.real);
+    case object::ConstKind::None:
+    case object::ConstKind::False:
+    case object::ConstKind::True:
+    case object::ConstKind::Ellipsis:
+    case object::ConstKind::Str:
+    case object::ConstKind::Bytes:
+      return true;
+    default:
+      return false;
+  }
+}
+
 void Compiler::slice(const ast::Slice& node) {
-  // 3.14 makes constants of slices.
+  // 3.14 makes constants of slices whose bounds are literals, before it computes anything: not of
+  // `[:-1]`.
   if (since(14)) {
     object::Const folded;
     folded.kind = object::ConstKind::Slice;
     for (NodeId part : {node.lower, node.upper, node.step}) {
-      const auto constant = part.valid() ? constant_of(part) : std::optional<ConstId>(none_);
-      if (constant) folded.items.push_back(*constant);
+      if (part.valid() && !is_literal(part)) continue;
+      folded.items.push_back(part.valid() ? tree_.as<ast::Constant>(part).value : none_);
     }
     if (folded.items.size() == 3) return load(out_.module.add(std::move(folded)));
   }
