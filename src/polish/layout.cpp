@@ -20,6 +20,7 @@ namespace {
 
 constexpr int32_t kUnknown = Starts::kUnknown;
 constexpr int32_t kElif = 2;  // the test of an `elif` is that much further right than an `if`'s
+constexpr int32_t kDeepest = 120;    // no statement starts further right that a person writes
 constexpr int32_t kParenthesis = 1;  // what counting back from a test may be off by
 
 struct Block {
@@ -185,7 +186,8 @@ class Layout {
       const int32_t around = open.back().column;
       Statements& before = open.back().items;
       const bool is_known = start != kUnknown && around != kUnknown && !before.empty();
-      if (!is_known || start < around + kElif || !takes_else(before.back())) {
+      const bool is_within = is_known && start >= around + kElif && start <= kDeepest;
+      if (!is_within || !takes_else(before.back())) {
         before.push_back(item);
         continue;
       }
@@ -246,7 +248,7 @@ class Layout {
     const auto is_step = [&](int32_t distance) {
       return step == kUnknown ? distance >= kElif : std::abs(distance - step) <= 2 * kParenthesis;
     };
-    if (inside == kUnknown) return levels;
+    if (inside == kUnknown || inside > kDeepest) return levels;
     for (size_t i = values.size(); i-- > 1;) {
       const int32_t start = starts_.of_test(values[i]);
       if (start == kUnknown || !is_step(inside - start) ||

@@ -1,0 +1,64 @@
+"""Columns decide how a text reads, never what it means (3.11+).
+
+`compile` takes any columns that a syntax tree says, so that every case can be compiled with columns
+that nobody wrote: what is decompiled must mean the same all the same.
+"""
+
+import ast
+import importlib.util
+import marshal
+import random
+import sys
+from types import CodeType
+
+import pytest
+from needs import ROOT
+from pellucid import Decompilation, decompile_pyc
+
+CASES = ROOT / "tests" / "cases"
+TOPICS = ["branches", "loops", "exceptions", "functions", "comparisons", "operators", "walrus"]
+NAMES = sorted(str(p.relative_to(CASES)) for topic in TOPICS for p in (CASES / topic).glob("*.py"))
+
+pytestmark = pytest.mark.skipif(
+    sys.version_info < (3, 11), reason="code objects have no columns before 3.11"
+)
+
+
+def decompiled(code: CodeType) -> Decompilation:
+    return decompile_pyc(importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
+
+
+def parsed(text: str) -> ast.Module:
+    try:
+        return ast.parse(text)
+    except SyntaxError:
+        pytest.skip("newer syntax than this Python's")
+
+
+def move(tree: ast.AST, column: "random.Random | None", step: int = 0) -> None:
+    """Give every node another column: a random one, or one further right with every node."""
+    for i, node in enumerate(ast.walk(tree)):
+        if hasattr(node, "col_offset"):
+            to = column.choice(range(0, 40, 2)) if column else i * step
+            node.col_offset, node.end_col_offset = to, to + random.Random(i).choice([3, 4, 5, 6, 8])
+            node.end_lineno = node.lineno
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("seed", range(3))
+def test_columns_that_nobody_wrote_change_no_meaning(name: str, seed: int) -> None:
+    tree = parsed((CASES / name).read_text())
+    # What is not proven with its own columns is not the matter here.
+    before = decompiled(compile(tree, name, "exec")).verdict.status
+    move(tree, random.Random(f"{name} {seed}"))
+    found = decompiled(compile(tree, name, "exec"))
+    assert (found.verdict.status == "unproven") <= (before == "unproven"), found.verdict.reason
+
+
+def test_a_row_that_moves_right_does_not_nest_as_deep_as_it_is_long() -> None:
+    rows = "".join(f"    if x == {i}:\n        return {i}\n    x({i})\n" for i in range(400))
+    tree = ast.parse(f"def f(x):\n{rows}")
+    move(tree, None, step=4)
+    found = decompiled(compile(tree, "rows.py", "exec"))
+    assert found.verdict.status != "unproven"
+    compile(found.source, "rows.py", "exec")
