@@ -55,6 +55,7 @@ class Emitter {
   ast::NodeId if_statement(ast::NodeId test, ast::ListId body, ast::ListId orelse, ast::Where at);
 
   // loop.cpp
+  bool changes_in_loop(BlockId header, ValueId parameter) const;
   BlockId for_loop(BlockId block, const Scope& scope, Statements& out);
   bool returns_from_outer(BlockId block) const;
   bool returns_from_before(BlockId block) const;

@@ -44,6 +44,20 @@ bool Emitter::returns_from_before(BlockId block) const {
   return std::find(b.items.begin(), b.items.end(), value) == b.items.end();
 }
 
+// Whether a round hands another value than `parameter` to the header in its place.
+bool Emitter::changes_in_loop(BlockId header, ValueId parameter) const {
+  const auto& params = graph_[header].params;
+  const auto at = std::find(params.begin(), params.end(), parameter);
+  if (at == params.end()) return false;
+  const auto place = static_cast<size_t>(at - params.begin());
+  for (const Way& way : graph_.ways_into(header)) {
+    if (analysis_.number[way.from.index()] < analysis_.number[header.index()]) continue;
+    const auto& args = graph_[way.from].next[way.edge].args;
+    if (graph_.resolve(args[place]) != parameter) return true;
+  }
+  return false;
+}
+
 // The follow of a `for` loop: where its breaks lead, else where exhaustion does.
 BlockId Emitter::for_loop(BlockId block, const Scope& scope, Statements& out) {
   const ir::Block b = graph_[block];
@@ -54,6 +68,8 @@ BlockId Emitter::for_loop(BlockId block, const Scope& scope, Statements& out) {
   out.run(b.items);
   const ValueId iterator = graph_.resolve(b.operands[0]);
   const ValueId item = graph_.resolve(b.operands[1]);
+  if (changes_in_loop(block, iterator))
+    fail("a for loop that goes on with another iterator", block);
   const NodeId iterable = out.take(iterator);
   out.settle();
   const BlockId exhausted = skip_markers(b.next[1].to, scope);
