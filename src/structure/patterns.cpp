@@ -199,10 +199,14 @@ class Matches {
     return found;
   }
 
+  // A guard has no more blocks than this: some four comprehensions. Any block may be asked whether
+  // it starts one, so that a row of them must not be followed to its end.
+  static constexpr size_t kGuardBlocks = 16;
+
   // The block that tests a guard which begins in this one: behind the comprehensions in it that are
   // part of the code around them (3.12+). Invalid: it is none.
   BlockId end_of_guard(BlockId id) const {
-    for (size_t steps = 0; steps <= g_.size(); ++steps) {
+    for (size_t steps = 0; steps < kGuardBlocks; ++steps) {
       const ir::Block& block = g_[id];
       if (block.exit == ExitKind::Branch) return id;
       if (block.exit != ExitKind::Goto || !block.next[0].args.empty()) return {};
