@@ -25,11 +25,11 @@ class Starts {
          int32_t first_line)
       : tree_(tree), body_(body), columns_(columns), first_line_(first_line) {}
 
-  // The column in which a statement starts; of an `elif` it is two less than where its test's `if`
-  // would stand: the column of the `if` two to the right of the `elif`.
+  // The column in which a statement starts. What is an `elif` seems to start two columns further
+  // right than it does: its test is taken to stand behind an `if`.
   int32_t of(ast::NodeId statement) const;
 
-  // The column in which an expression starts, as if its test stood behind `if `.
+  // The column in which an `if` with this test would start.
   int32_t of_test(ast::NodeId test) const;
 
   // What was written where control leaves by this jump. A `pass` in front of the end of a function
