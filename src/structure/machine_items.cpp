@@ -350,6 +350,7 @@ void Machine::end_async_for(BlockId block, Statements& code) {
     return;
   }
   // The exception is on top of the stack that the block began with.
+  if (b.params.empty()) fail("an end of an asynchronous loop that nothing is raised to", block);
   const Symbol exception = variable(b.params.size() - 1);
   Statements other(context_);
   raise_as_it_is(make_.name(exception), other);
