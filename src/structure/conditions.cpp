@@ -77,6 +77,7 @@ class Conditions : private Choices {
   bool reduce(BlockId id) {
     if (g_[id].exit == ExitKind::Goto) {
       const BlockId next = g_[id].next[0].to;
+      if (!next.valid()) return false;
       return (next != id && is_short(next, id) && g_.merge_into_predecessor(next)) ||
              fold_inlined_comprehension(g_, id);
     }

@@ -211,6 +211,7 @@ class Matches {
       if (block.exit == ExitKind::Branch) return id;
       if (block.exit != ExitKind::Goto || !block.next[0].args.empty()) return {};
       const BlockId next = block.next[0].to;
+      if (!next.valid()) return {};
       const bool is_loop = g_[next].exit == ExitKind::ForIter && g_[next].items.empty();
       if (!is_loop && g_.ways_into(next).size() != 1) return {};
       const bool hides = std::any_of(block.items.begin(), block.items.end(), [&](ValueId item) {
@@ -219,6 +220,7 @@ class Matches {
       });
       if (is_loop && !hides) return {};
       id = is_loop ? g_[next].next[1].to : next;
+      if (!id.valid()) return {};  // a loop that nothing ends
     }
     return {};
   }
