@@ -1,5 +1,7 @@
 #include "polish/ends.h"
 
+#include "polish/negations.h"
+
 #include <string_view>
 
 namespace pellucid::polish {
@@ -9,9 +11,6 @@ using ast::ListId;
 using ast::NodeId;
 
 namespace {
-
-constexpr auto kNot = static_cast<uint32_t>(ast::UnaryOperator::Not);
-constexpr auto kIs = static_cast<uint32_t>(ast::CmpOperator::Is);
 
 void end_by_jump(ast::Tree& tree, NodeId handler, End end) {
   auto clause = tree.as<ast::ExceptHandler>(handler);
@@ -23,36 +22,6 @@ void end_by_jump(ast::Tree& tree, NodeId handler, End end) {
   body.push_back(jump(tree, end, at));
   clause.body = tree.list(body);
   tree.set(handler, clause);
-}
-
-// `not test`, pushed through so many levels of `and` and `or`.
-NodeId opposite(ast::Tree& tree, NodeId test, size_t levels) {
-  if (tree.is(test, Kind::UnaryOp)) {
-    const auto negation = tree.as<ast::UnaryOp>(test);
-    if (negation.op == kNot) return negation.operand;
-  }
-  if (tree.is(test, Kind::Compare)) {
-    auto compare = tree.as<ast::Compare>(test);
-    const auto ops = tree.numbers(compare.ops);
-    if (ops.size() == 1 && ops[0] >= kIs) {
-      // Is, IsNot, In, NotIn: neighbours negate each other.
-      const uint32_t op = kIs + ((ops[0] - kIs) ^ 1u);
-      compare.ops = tree.numbers(std::span<const uint32_t>(&op, 1));
-      return tree.add(compare, tree.where(test));
-    }
-  }
-  if (tree.is(test, Kind::BoolOp) && levels > 0) {
-    auto both = tree.as<ast::BoolOp>(test);
-    if (both.is_tested_again) return tree.add(ast::UnaryOp{kNot, test}, tree.where(test));
-    const bool is_and = both.op == static_cast<uint32_t>(ast::BoolOperator::And);
-    both.op = static_cast<uint32_t>(is_and ? ast::BoolOperator::Or : ast::BoolOperator::And);
-    const auto list = tree.items(both.values);
-    Statements values(list.begin(), list.end());
-    for (NodeId& value : values) value = opposite(tree, value, levels - 1);
-    both.values = tree.list(values);
-    return tree.add(both, tree.where(test));
-  }
-  return tree.add(ast::UnaryOp{kNot, test}, tree.where(test));
 }
 
 bool holds_lists(Kind kind) {
@@ -144,7 +113,5 @@ void skip_rest(ast::Tree& tree, NodeId statement, End end) {
   attempt.orelse = {};
   tree.set(statement, attempt);
 }
-
-NodeId opposite(ast::Tree& tree, NodeId test) { return opposite(tree, test, 4); }
 
 }  // namespace pellucid::polish

@@ -33,7 +33,4 @@ ast::NodeId jump(ast::Tree& tree, End end, ast::Where at);
 // `if not a: continue`, `except E: return`.
 void skip_rest(ast::Tree& tree, ast::NodeId statement, End end);
 
-// `not test`, pushed through a few levels of `and` and `or`.
-ast::NodeId opposite(ast::Tree& tree, ast::NodeId test);
-
 }  // namespace pellucid::polish

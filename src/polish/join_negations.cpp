@@ -1,6 +1,7 @@
 // `not a or not b` jumps as `not (a and b)` does. From 3.11 on the columns between the operands say
 // which word was written there.
-#include "polish/ends.h"
+#include "polish/keywords.h"
+#include "polish/negations.h"
 #include "polish/rewrites.h"
 
 namespace pellucid::polish {
@@ -9,22 +10,6 @@ using ast::Kind;
 using ast::NodeId;
 
 namespace {
-
-constexpr int32_t kAnd = 5;  // columns of ` and `
-constexpr int32_t kOr = 4;
-constexpr int32_t kNot = 4;  // of `not `
-
-bool is_not(const ast::Tree& tree, NodeId node) {
-  return tree.is(node, Kind::UnaryOp) &&
-         tree.as<ast::UnaryOp>(node).op == static_cast<uint32_t>(ast::UnaryOperator::Not);
-}
-
-// Whether negating it is writing the opposite comparison.
-bool has_opposite(const ast::Tree& tree, NodeId node) {
-  if (!tree.is(node, Kind::Compare)) return false;
-  const auto ops = tree.numbers(tree.as<ast::Compare>(node).ops);
-  return ops.size() == 1 && ops[0] >= static_cast<uint32_t>(ast::CmpOperator::Is);
-}
 
 // What is tested for its truth: only jumps follow from it.
 std::vector<NodeId> tests(const ast::Tree& tree, const std::vector<NodeId>& nodes) {
@@ -73,10 +58,11 @@ void join_negations(ast::Tree& tree, const std::vector<NodeId>& nodes, const Sta
     size_t as_it_is = 0, as_negated = 0;
     for (size_t i = 1; i < values.size(); ++i) {
       const int32_t gap = starts.gap(values[i - 1], values[i]);
-      const int32_t prefix = is_not(tree, values[i]) ? kNot : 0;
-      const int32_t opposite_prefix = has_opposite(tree, values[i]) ? 0 : kNot - prefix;
-      as_it_is += gap == (is_or ? kOr : kAnd) + prefix ? 1 : 0;
-      as_negated += gap == (is_or ? kAnd : kOr) + opposite_prefix ? 1 : 0;
+      const int32_t prefix = is_not(tree, values[i]) ? width_of("not ") : 0;
+      const int32_t opposite_prefix =
+          opposite_operator(tree, values[i]) ? 0 : width_of("not ") - prefix;
+      as_it_is += gap == width_of(is_or ? " or " : " and ") + prefix ? 1 : 0;
+      as_negated += gap == width_of(is_or ? " and " : " or ") + opposite_prefix ? 1 : 0;
     }
     if (as_negated == 0 || as_it_is > 0) continue;
     tree.set(node, ast::UnaryOp{static_cast<uint32_t>(ast::UnaryOperator::Not),

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "polish/ends.h"
+#include "polish/negations.h"
 #include "polish/rewrites.h"
 #include "polish/starts.h"
 

@@ -22,7 +22,7 @@ ast::ListId run(ast::Tree& tree, ast::ListId body, Body kind, const Compiler& co
   // Before what looks for bodies of one statement.
   drop_tail_jumps(tree, statements, kind, compiler.copies_exits, starts);
   // Before anything walks what is nested without need.
-  flatten_rows(tree, statements, is_function);
+  flatten_rows(tree, statements, is_function, starts);
   // Needs bodies of one statement.
   join_try(tree, statements);
   join_with(tree, statements);

@@ -44,6 +44,6 @@ void drop_tail_jumps(ast::Tree& tree, Statements& body, Body kind, bool copies_e
 
 // `if a: (b; if c: (d; if e: ...))` where the body of a loop or a function ends  ->
 // `if not a: continue`, b, `if not c: continue`, ...
-void flatten_rows(ast::Tree& tree, Statements& body, bool is_function);
+void flatten_rows(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts);
 
 }  // namespace pellucid::polish

@@ -47,7 +47,8 @@ bool is_row(const ast::Tree& tree, NodeId statement, bool is_of_loop) {
   return true;
 }
 
-// A `try` that more than a statement depends on: in a loop the round ends where it fails.
+// A guess for where no columns tell: a `try` that more than a statement depends on. In a loop the
+// round ends where it fails.
 bool is_guard(const ast::Tree& tree, NodeId statement) {
   if (!is_try_without_finally(tree, statement) || tree.items(rest_in(tree, statement)).size() < 2)
     return false;
@@ -57,7 +58,7 @@ bool is_guard(const ast::Tree& tree, NodeId statement) {
   });
 }
 
-void flatten(ast::Tree& tree, Statements& items, const List& here) {
+void flatten(ast::Tree& tree, Statements& items, const List& here, const Starts& starts) {
   if (here.end == End::Other || items.empty()) return;
   const Kind owner = here.place.owner.valid() ? tree.kind(here.place.owner) : Kind::Module;
   const bool is_of_loop = owner == Kind::For || owner == Kind::While;
@@ -68,7 +69,7 @@ void flatten(ast::Tree& tree, Statements& items, const List& here) {
     const Statements rest(list.begin(), list.end());
     if (rest.empty()) return;
     in_row = in_row || is_row(tree, statement, is_of_loop);
-    if (!in_row && !(is_of_loop && is_guard(tree, statement))) return;
+    if (!in_row && !(is_of_loop && !starts.known() && is_guard(tree, statement))) return;
     // The last `if` of a row holds what it is about.
     const bool is_last = tree.items(rest_in(tree, rest.back())).empty();
     if (is_last && tree.is(statement, Kind::If)) return;
@@ -79,7 +80,7 @@ void flatten(ast::Tree& tree, Statements& items, const List& here) {
 
 }  // namespace
 
-void flatten_rows(ast::Tree& tree, Statements& body, bool is_function) {
+void flatten_rows(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts) {
   std::vector<List> todo{{Place{}, is_function ? End::Return : End::Other}};
   while (!todo.empty()) {
     const List here = todo.back();
@@ -87,7 +88,7 @@ void flatten_rows(ast::Tree& tree, Statements& body, bool is_function) {
     const bool is_body = !here.place.owner.valid();
     Statements items = is_body ? body : items_at(tree, here.place);
     const size_t before = items.size();
-    flatten(tree, items, here);
+    flatten(tree, items, here, starts);
     for (size_t i = 0; i < items.size(); ++i) {
       add_lists(tree, items[i], i + 1 == items.size() ? here.end : End::Other, todo);
     }

@@ -1,7 +1,9 @@
 #include "polish/starts.h"
 
 #include <algorithm>
-#include <string_view>
+
+#include "polish/keywords.h"
+#include "polish/negations.h"
 
 namespace pellucid::polish {
 
@@ -11,15 +13,6 @@ using ast::NodeId;
 namespace {
 
 constexpr int32_t kStep = 4;  // what most indent by
-constexpr auto kNot = static_cast<uint32_t>(ast::UnaryOperator::Not);
-
-constexpr int32_t width_of(std::string_view keyword) {
-  return static_cast<int32_t>(keyword.size());
-}
-
-bool is_not(const ast::Tree& tree, NodeId node) {
-  return tree.is(node, Kind::UnaryOp) && tree.as<ast::UnaryOp>(node).op == kNot;
-}
 
 bool is_bare_jump(const ast::Tree& tree, NodeId node) {
   const Kind kind = tree.kind(node);
