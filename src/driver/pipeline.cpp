@@ -226,7 +226,8 @@ ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& 
         : form == Form::Usual
             ? polish::run(tree, *body, kind_of(scopes.scope_of(code)),
                           {.makes_f_strings_of_percent = module.version.minor >= 11,
-                           .copies_exits = module.version.minor >= 10},
+                           .copies_exits = module.version.minor >= 10,
+                           .looks_into_walrus = module.version.minor >= 10},
                           {columns, module[code].firstlineno})
             : *body;
     // Compilers keep nothing in names of their own; generators care how long they do.

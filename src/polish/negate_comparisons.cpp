@@ -1,12 +1,33 @@
 // The compiler itself makes `a is not b` of `not a is b`.
+#include <unordered_set>
+
 #include "polish/negations.h"
 #include "polish/rewrites.h"
 
 namespace pellucid::polish {
 
-void negate_comparisons(ast::Tree& tree, const std::vector<ast::NodeId>& nodes) {
+namespace {
+
+std::unordered_set<ast::NodeId> nodes_in_walruses(const ast::Tree& tree,
+                                                  const std::vector<ast::NodeId>& nodes) {
+  std::vector<ast::NodeId> values;
+  for (const ast::NodeId node : nodes) {
+    if (tree.is(node, ast::Kind::NamedExpr)) {
+      values.push_back(tree.as<ast::NamedExpr>(node).value);
+    }
+  }
+  const std::vector<ast::NodeId> below = all_nodes(tree, values);
+  return {below.begin(), below.end()};
+}
+
+}  // namespace
+
+void negate_comparisons(ast::Tree& tree, const std::vector<ast::NodeId>& nodes,
+                        bool looks_into_walrus) {
+  std::unordered_set<ast::NodeId> stay;
+  if (!looks_into_walrus) stay = nodes_in_walruses(tree, nodes);
   for (size_t i = nodes.size(); i-- > 0;) {
-    if (!is_not(tree, nodes[i])) continue;
+    if (!is_not(tree, nodes[i]) || stay.count(nodes[i])) continue;
     const ast::NodeId operand = tree.as<ast::UnaryOp>(nodes[i]).operand;
     const auto op = opposite_operator(tree, operand);
     if (!op) continue;

@@ -30,7 +30,7 @@ ast::ListId run(ast::Tree& tree, ast::ListId body, Body kind, const Compiler& co
   join_lines(tree, statements);
   // Expressions last: which of them stay is known.
   const std::vector<ast::NodeId> nodes = own_nodes(tree, statements);
-  negate_comparisons(tree, nodes);
+  negate_comparisons(tree, nodes, compiler.looks_into_walrus);
   // Counts the words of what is written by now.
   join_negations(tree, nodes, starts);
   if (compiler.makes_f_strings_of_percent) percent_formats(tree, statements);

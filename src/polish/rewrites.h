@@ -17,8 +17,9 @@ void join_with(ast::Tree& tree, Statements& body);
 // `del a` and `del b`, `import a` and `import b` of one line  ->  `del a, b`, `import a, b`
 void join_lines(ast::Tree& tree, Statements& body);
 
-// `not a is b`, `not a in b`  ->  `a is not b`, `a not in b`
-void negate_comparisons(ast::Tree& tree, const std::vector<ast::NodeId>& nodes);
+// `not a is b`, `not a in b`  ->  `a is not b`, `a not in b`, wherever the compiler does the same
+void negate_comparisons(ast::Tree& tree, const std::vector<ast::NodeId>& nodes,
+                        bool looks_into_walrus);
 
 // `f'{a!s}: {b!r}'`  ->  `'%s: %r' % (a, b)`, for compilers that make the same of both
 void percent_formats(ast::Tree& tree, Statements& body);

@@ -195,6 +195,7 @@ struct Pending {
   std::vector<NodeId> statements;
   NodeId owner;  // the IfExp that waits for it
   bool is_else = false;
+  bool ends_here = true;  // whether the body ends where the statements do
 };
 
 }  // namespace
@@ -279,10 +280,13 @@ NodeId returned_expression(ast::Tree& tree, ListId body) {
   while (!todo.empty()) {
     Pending task = std::move(todo.back());
     todo.pop_back();
-    if (task.statements.empty()) return NodeId();
-    const NodeId first = task.statements[0];
+    const NodeId first = task.statements.empty() ? NodeId() : task.statements[0];
     NodeId made;
-    if (tree.is(first, Kind::Return)) {
+    if (!first.valid()) {
+      // A body of several blocks ends without a word where it returns None.
+      if (!task.ends_here) return NodeId();
+      made = none_node(tree, {});
+    } else if (tree.is(first, Kind::Return)) {
       made = tree.as<ast::Return>(first).value;
       if (!made.valid()) made = none_node(tree, tree.where(first));
     } else if (tree.is(first, Kind::If)) {
@@ -291,14 +295,15 @@ NodeId returned_expression(ast::Tree& tree, ListId body) {
       const auto rest = std::span<const NodeId>(task.statements).subspan(1);
       Pending then{{}, NodeId(), false};
       Pending otherwise{{}, NodeId(), true};
-      for (const NodeId item : tree.items(branch.body)) then.statements.push_back(item);
-      for (const NodeId item : tree.items(branch.orelse)) otherwise.statements.push_back(item);
-      // Where both ways say the same, only one of them was left: `a if c else a`.
-      const auto says_nothing = [&](const Pending& side) {
-        return std::all_of(side.statements.begin(), side.statements.end(),
-                           [&](NodeId item) { return tree.is(item, Kind::Pass); });
+      const auto add = [&](Pending& side, ListId list) {
+        for (const NodeId item : tree.items(list)) {
+          if (!tree.is(item, Kind::Pass)) side.statements.push_back(item);
+        }
       };
-      if (says_nothing(then) && says_nothing(otherwise)) {
+      add(then, branch.body);
+      add(otherwise, branch.orelse);
+      // Where both ways say the same, only one of them was left: `a if c else a`.
+      if (then.statements.empty() && otherwise.statements.empty()) {
         const ListId copied =
             ast::clone(tree, tree.list(std::vector<NodeId>(rest.begin(), rest.end())));
         then.statements.assign(tree.items(copied).begin(), tree.items(copied).end());
@@ -309,12 +314,11 @@ NodeId returned_expression(ast::Tree& tree, ListId body) {
         return !side.statements.empty() && (tree.is(side.statements.back(), Kind::Return) ||
                                             tree.is(side.statements.back(), Kind::If));
       };
-      if (!ends(then)) return NodeId();
-      if (!ends(otherwise)) {
-        otherwise.statements.insert(otherwise.statements.end(), rest.begin(), rest.end());
-      } else if (!rest.empty()) {
-        return NodeId();
-      }
+      if (ends(then) == ends(otherwise) && !rest.empty()) return NodeId();
+      Pending& goes_on = ends(then) ? otherwise : then;
+      then.ends_here = otherwise.ends_here = task.ends_here && rest.empty();
+      goes_on.ends_here = task.ends_here;
+      goes_on.statements.insert(goes_on.statements.end(), rest.begin(), rest.end());
       made = tree.add(ast::IfExp{branch.test, NodeId(), NodeId()}, tree.where(first));
       then.owner = otherwise.owner = made;
       todo.push_back(std::move(then));

@@ -72,9 +72,17 @@ bool strip_copies(Graph& g, HandlerId handler, std::span<const BlockId> region) 
       g[rest].handler = g.handlers[handler.index()].outer;
     }
   }
-  // A bridge stands for each copy, with its parameters.
+  // A bridge stands for each copy, with its parameters; one for all that never end and that no jump
+  // led to, for there a `finally` body leaves by itself, whichever way came to it.
   std::map<BlockId, BlockId> bridges;
+  BlockId overtaken;
   for (auto& [start, copy] : copies) {
+    const bool never_ends = !copy.end && !copy.dropped.valid();
+    const bool is_overtaken = never_ends && lost_jump(g, start) == 0 && g[start].params.empty();
+    if (is_overtaken && overtaken.valid()) {
+      bridges[start] = overtaken;
+      continue;
+    }
     ir::Block bridge;
     bridge.handler = g.handlers[handler.index()].outer;
     bridge.items.push_back(marker(g));
@@ -94,6 +102,7 @@ bool strip_copies(Graph& g, HandlerId handler, std::span<const BlockId> region) 
     }
     g.f.blocks.push_back(std::move(bridge));
     bridges[start] = BlockId(g.f.blocks.size() - 1);
+    if (is_overtaken) overtaken = bridges[start];
   }
   for (const Way& way : exits) {
     ir::Edge& edge = g[way.from].next[way.edge];

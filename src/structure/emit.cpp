@@ -423,7 +423,8 @@ BlockId Emitter::meeting_point(BlockId block, const Scope& scope) const {
 // Whether the arm that is laid out first, and was emitted last, goes back by a statement of its own
 // to where the loop's next round starts.
 bool Emitter::ends_in_continue(BlockId block, uint8_t near, const Scope& scope) const {
-  if (!scope.loop || scope.follow != scope.loop->header) return false;
+  // A loop that never comes round has no header.
+  if (!scope.loop || !scope.follow.valid() || scope.follow != scope.loop->header) return false;
   // Out of a region it compiles to other code than what falls off its end.
   if (scope.handler != graph_[scope.loop->header].handler) return false;
   // A jump is all that it is.

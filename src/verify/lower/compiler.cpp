@@ -75,7 +75,7 @@ CodeId Compiler::compile_unit(ScopeId scope, Symbol name, object::Code header,
   out_.problems.emplace_back();
   qualnames_.push_back(unit.qualname);
   units_.push_back(&unit);
-  const uint32_t nesting = nesting_;
+  const uint32_t nesting = nesting_, walruses = walruses_;
   try {
     body();
     if (unit.emit.live()) {
@@ -89,6 +89,7 @@ CodeId Compiler::compile_unit(ScopeId scope, Symbol name, object::Code header,
     out_.problems[id.index()] = std::string("relowering: ") + bug.what();
   }
   nesting_ = nesting;
+  walruses_ = walruses;
   units_.pop_back();
   describe(unit);
   return id;

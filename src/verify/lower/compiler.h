@@ -89,6 +89,8 @@ class Compiler {
   Unit& unit() { return *units_.back(); }
   const Scope& scope() const { return symbols_[units_.back()->scope]; }
   bool since(int minor) const { return minor_ >= minor; }
+  // Up to 3.9 the optimiser of the syntax tree does not look into the value of a walrus.
+  bool folds() const { return since(10) || walruses_ == 0; }
 
   // -- constants and small steps -----------------------------------------------------------------
   Symbol text(std::string_view text) { return out_.module.strings.intern(text); }
@@ -254,6 +256,7 @@ class Compiler {
   Lowered& out_;
   Symbols& symbols_;
   int minor_;
+  uint32_t walruses_ = 0;  // that what is being compiled is a value of
   std::vector<Unit*> units_;
   std::unordered_map<ScopeId, CodeId> codes_;  // compiled already
   std::unordered_map<std::string, ConstId> strings_;

@@ -14,6 +14,7 @@ constexpr size_t kMostOnStack = 30;
 }  // namespace
 
 void Compiler::iterated(NodeId node) {
+  if (!folds()) return expression(node);
   if (tree_.is(node, Kind::List)) {
     const auto elements = tree_.items(tree_.as<ast::List>(node).elts);
     const auto is_starred = [&](NodeId element) { return tree_.is(element, Kind::Starred); };

@@ -29,7 +29,9 @@ void Compiler::expression_in(NodeId node) {
       return boolean(tree_.as<ast::BoolOp>(node));
     case Kind::NamedExpr: {
       const auto named = tree_.as<ast::NamedExpr>(node);
+      ++walruses_;
       expression(named.value);
+      --walruses_;
       emit().op(Op::Copy, 1);
       return assign(named.target);
     }
@@ -161,7 +163,7 @@ std::optional<ConstId> Compiler::constant_of(NodeId node) {
   }
   if (tree_.is(node, Kind::UnaryOp)) {
     const auto operation = tree_.as<ast::UnaryOp>(node);
-    if (!tree_.is(operation.operand, Kind::Constant)) return std::nullopt;
+    if (!folds() || !tree_.is(operation.operand, Kind::Constant)) return std::nullopt;
     object::Const value = out_.module[tree_.as<ast::Constant>(operation.operand).value];
     if (operation.op != static_cast<uint32_t>(ast::UnaryOperator::USub)) return std::nullopt;
     if (value.kind == object::ConstKind::Int && value.integer > INT64_MIN) {

@@ -1,0 +1,16 @@
+# reads otherwise: 3.10 3.11 3.12 3.13 3.14
+"""Up to 3.9 compilers fold no constants in the value of a walrus."""
+
+
+def f(a, b):
+    if (n := a - b.shape[-1]) > 0:
+        return [x for x in a if (y := x[-1])]
+    return (m := (1, 2)), (j := 'ab'), (i := lambda: -1), (h := not a), (g := a in b[-2:])
+
+
+def outside(a):
+    return a[-1], -2
+
+
+def lists(a):
+    return (b := a in [1, 2]), (c := [x for x in [3, a]])

@@ -1,0 +1,8 @@
+# reads otherwise: 3.10 3.11 3.12 3.13 3.14
+"""Up to 3.9 compilers do not look into the value of a walrus: `not a in b` stays what it is."""
+
+
+def f(a, b):
+    if (c := not a in b):
+        return c
+    return (d := not a is b), a not in b, (e := a is not b)
