@@ -22,7 +22,7 @@ OUT = ROOT / "build" / "matrix"
 
 
 class Pair(NamedTuple):
-    """A Python with a release of torch, the newest for it where there is no reason against."""
+    """A Python with a release of torch, as tests/torch/requirements.txt promises."""
 
     python: str
     torch: str
@@ -31,14 +31,12 @@ class Pair(NamedTuple):
         return f"{self.python}+{self.torch}"
 
 
-# What is promised: the oldest and the newest torch, and the newest torch for each Python.
+REQUIREMENTS = ROOT / "tests" / "torch" / "requirements.txt"
 PAIRS = [
-    Pair("3.8", "2.4.1"),
-    Pair("3.9", "2.8.0"),
-    Pair("3.10", "2.14.1"),
-    Pair("3.11", "2.13.0"),
-    Pair("3.12", "2.15.0"),
-    Pair("3.13", "2.15.0"),
+    Pair(python, torch)
+    for torch, python in re.findall(
+        r'^torch==(\S+); python_version == "(\S+)"$', REQUIREMENTS.read_text(), re.MULTILINE
+    )
 ]
 _REQUIRED = """
 import importlib.metadata, re
@@ -58,7 +56,7 @@ def install(pair: Pair, core: Path) -> Optional[Path]:
     if not stamp.exists():
         log = OUT / f"{pair.python}.log"
         pip = [str(python), "-m", "pip", "install", "--quiet"]
-        hosts.run(log, *pip, "--no-deps", f"torch=={pair.torch}")
+        hosts.run(log, *pip, "--no-deps", "-r", str(REQUIREMENTS))
         listed = subprocess.run([str(python), "-c", _REQUIRED], stdout=subprocess.PIPE, check=True)
         hosts.run(log, *pip, "numpy", "setuptools", *listed.stdout.decode().splitlines())
         libraries = next((OUT / pair.python).glob("lib/python*/site-packages/torch/lib"))
