@@ -28,7 +28,11 @@ Compiler::Compiler(const Tree& tree, Lowered& out, Symbols& symbols)
 void Compiler::run(NodeId root) {
   object::Code header;
   out_.module.root = compile_unit(symbols_.scope_of(root), text("<module>"), header, [&] {
+    // The function of the annotations is made first.
+    const Label annotations = emit().reserve();
+    make_conditional_set();
     body_with_docstring(tree_.as<ast::Module>(root).body, false);
+    emit().write_at(annotations, [&] { lazy_annotations(); });
   });
 }
 
@@ -113,10 +117,14 @@ void Compiler::describe(const Unit& unit) {
   };
   if (scope.needs_class_cell) add_missing(code.cellvars, text("__class__"));
   if (scope.needs_class_dictionary) add_missing(code.cellvars, text("__classdict__"));
+  if (scope.needs_conditional_set) {
+    add_missing(code.cellvars, text("__conditional_annotations__"));
+  }
   for (Symbol name : unit.extra_locals) add_missing(code.varnames, name);
   for (Symbol name : unit.extra_cells) add_missing(code.cellvars, name);
   std::sort(code.freevars.begin(), code.freevars.end(),
             [&](Symbol a, Symbol b) { return out_.module.text(a) < out_.module.text(b); });
+  for (Symbol name : unit.late_free) add_missing(code.freevars, name);
   if (scope.is_function()) {
     code.flags |= object::kOptimized | object::kNewLocals;
     if (scope.is_nested) code.flags |= object::kNested;

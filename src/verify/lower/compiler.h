@@ -69,6 +69,16 @@ struct Unit {
   std::string qualname;
   Symbol first_argument;
   bool first_is_docstring = false;  // the first constant, if it is a text
+  // Annotated variables of a module or class, for its `__annotate__` (3.14). The index stands for
+  // one that need not be reached; -1: it is.
+  struct Annotated {
+    NodeId node;
+    int64_t index;
+  };
+  std::vector<Annotated> annotated;
+  int64_t next_index = 0;
+  uint32_t conditional = 0;       // statements around that may not come to what is in them
+  std::vector<Symbol> late_free;  // free variables that the compiler meets after all others
 };
 
 class Compiler {
@@ -197,8 +207,14 @@ class Compiler {
   bool assign_in_parallel(const ast::Assign& node);
   void assign_elements(std::span<const NodeId> targets);
   void augmented(const ast::AugAssign& node);
-  void annotated(const ast::AnnAssign& node);
+  void annotated(NodeId node);
   void annotation(NodeId node);
+  void lazily_annotated(NodeId node);
+  // A function that makes something of annotations when asked, in a format that it checks (3.14).
+  CodeId lazy_code(ScopeId scope, Symbol name, const char* argument,
+                   const std::function<void()>& body);
+  void lazy_annotations();
+  void make_conditional_set();
   void erase(NodeId target);
   void note_attribute(const ast::Attribute& target);
 
@@ -232,7 +248,10 @@ class Compiler {
   void lambda(NodeId node);
   CodeId function_code(NodeId node);
   uint32_t function_defaults(const ast::arguments& args);
-  bool function_annotations(const ast::arguments& args, NodeId returns);
+  // The flag of what it leaves on the stack for a function; 0: nothing.
+  uint32_t function_annotations(NodeId node);
+  uint32_t annotation_pairs(const ast::arguments& args, NodeId returns,
+                            std::vector<ConstId>& names);
   // Its defaults and the like, as `flags` says, are on the stack.
   void make_function(CodeId code, uint32_t flags);
   // The node may be absent: no arguments.

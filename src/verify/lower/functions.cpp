@@ -56,40 +56,6 @@ uint32_t Compiler::function_defaults(const ast::arguments& args) {
   return flags;
 }
 
-bool Compiler::function_annotations(const ast::arguments& args, NodeId returns) {
-  std::vector<ConstId> names;
-  const auto one = [&](Symbol name, NodeId node) {
-    if (!node.valid()) return;
-    if (since(14)) give_up("annotations of 3.14 not supported");
-    names.push_back(string_constant(out_.module.text(mangled(name))));
-    if (since(10)) load(names.back());
-    if (tree_.is(node, Kind::Starred) && !symbols_.has_future_annotations()) {
-      expression(tree_.as<ast::Starred>(node).value);
-      emit().op(Op::UnpackSequence, 1);
-      return;
-    }
-    annotation(node);
-  };
-  const auto argument = [&](NodeId node) {
-    if (node.valid()) one(tree_.as<ast::arg>(node).arg, tree_.as<ast::arg>(node).annotation);
-  };
-  for (NodeId arg : tree_.items(args.args)) argument(arg);
-  for (NodeId arg : tree_.items(args.posonlyargs)) argument(arg);
-  argument(args.vararg);
-  for (NodeId arg : tree_.items(args.kwonlyargs)) argument(arg);
-  argument(args.kwarg);
-  one(text("return"), returns);
-  if (names.empty()) return false;
-  const auto count = static_cast<uint32_t>(names.size());
-  if (since(10)) {
-    emit().op(Op::BuildTuple, 2 * count);
-  } else {
-    load(tuple_constant(names));
-    emit().op(Op::BuildConstKeyMap, count);
-  }
-  return true;
-}
-
 void Compiler::make_function(CodeId code, uint32_t flags) {
   const std::vector<Symbol> free = out_.module[code].freevars;
   if (!free.empty()) {
@@ -147,7 +113,7 @@ void Compiler::function(NodeId node) {
   if (!tree_.items(def.type_params).empty()) {
     generic_function(node, flags);
   } else {
-    if (function_annotations(args, def.returns)) flags |= bytecode::kAnnotations;
+    flags |= function_annotations(node);
     make_function(function_code(node), flags);
   }
   for (size_t i = 0; i < decorators.size(); ++i) call(1);
@@ -174,7 +140,9 @@ CodeId Compiler::class_code(NodeId node) {
       emit().op(Op::LoadLocals);
       emit().op(Op::StoreDeref, text("__classdict__").value);
     }
+    make_conditional_set();
     body_with_docstring(def.body, false);
+    lazy_annotations();
     if (since(13)) {
       std::vector<ConstId> names;
       for (const std::string& name : unit().attributes) names.push_back(string_constant(name));

@@ -54,13 +54,14 @@ class Collector {
     NodeId node;
     ScopeId scope;
     bool stores;
+    bool is_conditional;  // in a statement that may not come to it
   };
 
   Scope& at(ScopeId id) { return symbols_.scopes_[id.index()]; }
   Symbol text(const char* name) { return symbols_.module_.strings.intern(name); }
 
   void push(NodeId node, ScopeId scope, bool stores = false) {
-    if (node.valid()) todo_.push_back({node, scope, stores});
+    if (node.valid()) todo_.push_back({node, scope, stores, is_conditional_});
   }
   void list(ListId items, ScopeId scope, bool stores = false) {
     for (NodeId item : tree_.items(items)) push(item, scope, stores);
@@ -117,6 +118,7 @@ class Collector {
   void visit(const Todo& todo) {
     const NodeId node = todo.node;
     const ScopeId scope = todo.scope;
+    is_conditional_ = todo.is_conditional || is_conditional(tree_.kind(node));
     switch (tree_.kind(node)) {
       case Kind::Name:
         return name(tree_.as<ast::Name>(node).id, todo);
@@ -202,6 +204,11 @@ class Collector {
     }
   }
 
+  static bool is_conditional(Kind kind) {
+    return kind == Kind::If || kind == Kind::While || kind == Kind::For || kind == Kind::With ||
+           kind == Kind::Match || kind == Kind::Try;
+  }
+
   void children(NodeId node, ScopeId scope) {
     const auto fields = ast::fields_of(tree_.kind(node));
     for (size_t i = 0; i < fields.size(); ++i) {
@@ -215,6 +222,7 @@ class Collector {
   }
 
   void name(Symbol id, const Todo& todo) {
+    if (at(todo.scope).is_unevaluated) return;
     note(todo.scope, id, todo.stores ? kBound : kUsed);
     const Scope& scope = at(todo.scope);
     if (todo.stores || !scope.is_function() || tree_.text(id) != "super") return;
@@ -245,12 +253,39 @@ class Collector {
     } else {
       push(assign.target, scope, true);
     }
-    annotation(assign.annotation, scope);
+    if (minor_ < 14) {
+      annotation(assign.annotation, scope);
+    } else {
+      lazy_annotation(assign.annotation, scope);
+    }
     push(assign.value, scope);
   }
 
   void annotation(NodeId node, ScopeId scope) {
     if (!symbols_.future_annotations_) push(node, scope);
+  }
+
+  // 3.14 puts the annotations of a module's or class's variables into one function. It asks a set
+  // which of them were reached: any of a module, and those of a class that need not be.
+  void lazy_annotation(NodeId node, ScopeId scope) {
+    const ScopeKind kind = at(scope).kind;
+    const bool is_function = at(scope).is_function();
+    const bool asks = kind == ScopeKind::Module || (kind == ScopeKind::Class && is_conditional_);
+    if (asks && !at(scope).needs_conditional_set) {
+      at(scope).needs_conditional_set = true;
+      note(scope, text("__conditional_annotations__"), kUsed);
+    }
+    if (symbols_.future_annotations_) return;
+    const Role role = is_function ? Role::LocalAnnotations : Role::Annotations;
+    const auto known = symbols_.by_node_.find(Symbols::key_of(at(scope).node, role));
+    ScopeId inner;
+    if (known != symbols_.by_node_.end()) {
+      inner = known->second;
+    } else {
+      inner = annotation_scope(at(scope).node, role, scope, kind == ScopeKind::Class);
+      at(inner).is_unevaluated = is_function;
+    }
+    push(node, inner);
   }
 
   // The target belongs to the function (or module) around all comprehensions.
@@ -311,17 +346,22 @@ class Collector {
       }
       if (has_keywords) note(outer, text(".kwdefaults"), kParameter);
     }
+    ScopeId annotations = outer;
+    if (minor_ >= 14) {
+      // It is there and sees the class, even where there are no annotations.
+      const bool in_class = at(scope).kind == ScopeKind::Class && !symbols_.future_annotations_;
+      annotations = annotation_scope(node, Role::Annotations, outer, in_class);
+    }
     for (ListId names : {args.posonlyargs, args.args, args.kwonlyargs}) {
-      for (NodeId arg : tree_.items(names)) annotation(tree_.as<ast::arg>(arg).annotation, outer);
+      for (NodeId arg : tree_.items(names)) {
+        annotation(tree_.as<ast::arg>(arg).annotation, annotations);
+      }
     }
     for (NodeId arg : {args.vararg, args.kwarg}) {
-      if (arg.valid()) annotation(tree_.as<ast::arg>(arg).annotation, outer);
+      if (arg.valid()) annotation(tree_.as<ast::arg>(arg).annotation, annotations);
     }
-    annotation(def.returns, outer);
-    // 3.14 has a place for annotations that sees the class, even where there are none.
-    if (minor_ >= 14 && at(scope).kind == ScopeKind::Class) {
-      at(scope).needs_class_dictionary = true;
-    }
+    annotation(def.returns, annotations);
+    is_conditional_ = false;
     const ScopeId inner = open(ScopeKind::Function, outer, node, Role::Body);
     at(inner).is_coroutine = def.is_async != 0;
     parameters(args, inner);
@@ -354,6 +394,7 @@ class Collector {
       push(tree_.as<ast::keyword>(keyword).value, outer);
     }
     const ScopeId inner = open(ScopeKind::Class, outer, node, Role::Body);
+    is_conditional_ = false;
     at(inner).class_name = def.name;
     if (is_generic) {
       note(inner, text(".type_params"), kUsed);
@@ -366,6 +407,8 @@ class Collector {
     const ScopeId id = open(ScopeKind::Annotation, parent, node, role);
     at(id).in_class = in_class;
     if (in_class) note(id, text("__classdict__"), kUsed);
+    // The format in which they are wanted.
+    if (minor_ >= 14 && role != Role::TypeParameters) note(id, text(".format"), kParameter);
     return id;
   }
 
@@ -427,6 +470,7 @@ class Collector {
   const Tree& tree_;
   int minor_;
   bool has_new_flags_ = true;
+  bool is_conditional_ = false;  // what is pushed
   std::vector<Todo> todo_;
 };
 
