@@ -153,6 +153,9 @@ class Compiler {
   bool percent_format(const ast::BinOp& node);
   void format_specification(NodeId node);
   void formatted_value(const ast::FormattedValue& node);
+  uint32_t conversion_of(uint32_t letter) const;
+  void template_string(const ast::TemplateStr& node);
+  void interpolation(const ast::Interpolation& node);
 
   // What is done to the value that is evaluated first of an operator, attribute, subscript or call.
   struct Applied {

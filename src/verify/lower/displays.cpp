@@ -198,11 +198,12 @@ void Compiler::dictionary_38(std::span<const NodeId> keys, std::span<const NodeI
   if (parts > 1 || unpacks) emit().op(Op::BuildMapUnpack, parts);
 }
 
+uint32_t Compiler::conversion_of(uint32_t letter) const {
+  return letter == 's' ? 1 : letter == 'r' ? 2 : letter == 'a' ? 3 : 0;
+}
+
 void Compiler::formatted_value(const ast::FormattedValue& node) {
-  const uint32_t conversion = node.conversion == 's'   ? 1
-                              : node.conversion == 'r' ? 2
-                              : node.conversion == 'a' ? 3
-                                                       : 0;
+  const uint32_t conversion = conversion_of(node.conversion);
   expression(node.value);
   if (since(13) && conversion != 0) emit().op(Op::Convert, conversion);
   if (node.format_spec.valid()) format_specification(node.format_spec);

@@ -210,7 +210,7 @@ void Compiler::import(const ast::Import& node) {
     const std::string dotted(tree_.text(alias.name));
     load_number(0);
     load_none();
-    emit().op(Op::ImportName, alias.name.value);
+    emit().op(Op::ImportName, mangled(alias.name).value);
     const size_t dot = dotted.find('.');
     if (!alias.asname.valid()) {
       store_name(dotted.substr(0, dot));
@@ -234,11 +234,11 @@ void Compiler::import_from(const ast::ImportFrom& node) {
   }
   load_number(node.level);
   load(tuple_constant(names));
-  emit().op(Op::ImportName, node.module.valid() ? node.module.value : text("").value);
+  emit().op(Op::ImportName, node.module.valid() ? mangled(node.module).value : text("").value);
   for (NodeId part : tree_.items(node.names)) {
     const auto alias = tree_.as<ast::alias>(part);
     if (tree_.text(alias.name) == "*") return emit().op(Op::ImportStar);
-    emit().op(Op::ImportFrom, alias.name.value);
+    emit().op(Op::ImportFrom, mangled(alias.name).value);
     name(alias.asname.valid() ? alias.asname : alias.name, Use::Store);
   }
   emit().op(Op::Pop);
