@@ -53,7 +53,7 @@ std::string Compiler::qualname_of(ScopeId scope, Symbol name) const {
   if (around.kind == ScopeKind::Module) return own;
   const ScopeKind kind = symbols_[scope].kind;
   if (kind == ScopeKind::Function || kind == ScopeKind::Class) {
-    const Entry* entry = around.find(symbols_.mangle(name, around.class_name));
+    const Entry* entry = around.find(symbols_.mangle(name, parent->scope));
     if (entry != nullptr && entry->binding == Binding::GlobalExplicit) return own;
   }
   const bool has_locals =
@@ -191,8 +191,6 @@ void Compiler::await(uint32_t kind) {
 
 // -- names -------------------------------------------------------------------------------------
 
-Symbol Compiler::class_name() const { return symbols_[units_.back()->scope].class_name; }
-
 void Compiler::name(Symbol id, Use use) {
   const Symbol name = mangled(id);
   const auto write = [&](Op load, Op store, Op erase) {
@@ -229,6 +227,7 @@ void Compiler::name(Symbol id, Use use) {
     case Binding::Local:
       return here.is_function() ? fast() : by_name();
     case Binding::Cell:
+      if (sees_class) return from_class_dictionary(Op::LoadFromDictOrDeref);
       return deref();
     case Binding::Free:
       if (sees_class) return from_class_dictionary(Op::LoadFromDictOrDeref);

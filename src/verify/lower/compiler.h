@@ -120,8 +120,7 @@ class Compiler {
   void name(Symbol id, Use use);
   void load_name(std::string_view name) { this->name(text(name), Use::Load); }
   void store_name(std::string_view name) { this->name(text(name), Use::Store); }
-  Symbol mangled(Symbol id) { return symbols_.mangle(id, class_name()); }
-  Symbol class_name() const;
+  Symbol mangled(Symbol id) { return symbols_.mangle(id, units_.back()->scope); }
   void load_closure(Symbol name);
 
   // -- expressions -----------------------------------------------------------------------------
@@ -144,6 +143,7 @@ class Compiler {
 
   enum class Display : uint8_t { Tuple, List, Set };
   void sequence(Display display, std::span<const NodeId> elements, uint32_t pushed = 0);
+  void drop_equal(std::vector<ConstId>& items) const;
   void unpacked_38(Display display, std::span<const NodeId> elements);
   void dictionary(const ast::Dict& node);
   void dictionary_part(std::span<const NodeId> keys, std::span<const NodeId> values);
@@ -259,7 +259,7 @@ class Compiler {
   void make_function(CodeId code, uint32_t flags);
   // The node may be absent: no arguments.
   ast::arguments arguments_of(NodeId node) const;
-  object::Code header_of(const ast::arguments& args, Symbol class_name);
+  object::Code header_of(const ast::arguments& args);
   void class_definition(NodeId node);
   CodeId class_code(NodeId node);
   void class_arguments(const ast::ClassDef& def, const std::vector<Symbol>& injected);

@@ -9,10 +9,10 @@ ast::arguments Compiler::arguments_of(NodeId node) const {
   return node.valid() ? tree_.as<ast::arguments>(node) : ast::arguments();
 }
 
-object::Code Compiler::header_of(const ast::arguments& args, Symbol class_name) {
+object::Code Compiler::header_of(const ast::arguments& args) {
   object::Code header;
   const auto add = [&](NodeId arg) {
-    header.varnames.push_back(symbols_.mangle(tree_.as<ast::arg>(arg).arg, class_name));
+    header.varnames.push_back(mangled(tree_.as<ast::arg>(arg).arg));
   };
   for (ListId names : {args.posonlyargs, args.args, args.kwonlyargs}) {
     for (NodeId arg : tree_.items(names)) add(arg);
@@ -85,18 +85,17 @@ void Compiler::lambda(NodeId node) {
   const auto lambda = tree_.as<ast::Lambda>(node);
   const auto args = arguments_of(lambda.args);
   const uint32_t flags = function_defaults(args);
-  const CodeId code =
-      compile_unit(symbols_.scope_of(node), text("<lambda>"), header_of(args, class_name()), [&] {
-        expression(lambda.body);
-        emit().give_back();
-      });
+  const CodeId code = compile_unit(symbols_.scope_of(node), text("<lambda>"), header_of(args), [&] {
+    expression(lambda.body);
+    emit().give_back();
+  });
   make_function(code, flags);
 }
 
 CodeId Compiler::function_code(NodeId node) {
   const auto def = tree_.as<ast::FunctionDef>(node);
   const auto args = arguments_of(def.args);
-  return compile_unit(symbols_.scope_of(node), def.name, header_of(args, class_name()), [&] {
+  return compile_unit(symbols_.scope_of(node), def.name, header_of(args), [&] {
     const uint32_t nesting = nesting_;
     nesting_ = 0;
     body_with_docstring(def.body, true);

@@ -75,6 +75,7 @@ class Collector {
     scope.node = node;
     if (parent.valid()) {
       scope.class_name = at(parent).class_name;
+      if (kind != ScopeKind::Class) scope.mangling = at(parent).mangling;
       scope.is_nested = at(parent).is_nested || at(parent).is_function();
     }
     symbols_.scopes_.push_back(std::move(scope));
@@ -84,7 +85,7 @@ class Collector {
 
   void note(ScopeId scope, Symbol name, uint16_t use) {
     Scope& here = at(scope);
-    const Symbol mangled = symbols_.mangle(name, here.class_name);
+    const Symbol mangled = symbols_.mangle(name, scope);
     const auto [it, is_new] =
         here.index.try_emplace(mangled, static_cast<uint32_t>(here.entries.size()));
     if (is_new) here.entries.push_back({mangled, 0, Binding::GlobalImplicit, false});
@@ -234,7 +235,7 @@ class Collector {
       const Symbol id = tree_.as<ast::Name>(name).id;
       note(scope, id, use);
       // What anybody declares global is stored as a global at module level too.
-      if (use == kGlobal) note_global(symbols_.mangle(id, at(scope).class_name));
+      if (use == kGlobal) note_global(symbols_.mangle(id, scope));
     }
   }
 
@@ -297,12 +298,12 @@ class Collector {
     while (at(owner).kind == ScopeKind::Comprehension) owner = at(owner).parent;
     if (owner == scope) return bind(scope, target);
     const Scope& outer = at(owner);
-    const Entry* known = outer.find(symbols_.mangle(target, outer.class_name));
+    const Entry* known = outer.find(symbols_.mangle(target, owner));
     // At module level such a name is as good as declared global.
     const bool is_global =
         outer.kind == ScopeKind::Module || (known != nullptr && (known->use & kGlobal));
     note(owner, target, is_global ? kGlobal : kBound);
-    if (is_global) note_global(symbols_.mangle(target, outer.class_name));
+    if (is_global) note_global(symbols_.mangle(target, owner));
     for (ScopeId inner = scope; inner != owner; inner = at(inner).parent) {
       note(inner, target, kBound | (is_global ? kGlobal : kNonlocal));
     }
@@ -384,8 +385,7 @@ class Collector {
     ScopeId outer = scope;
     const bool is_generic = !tree_.items(def.type_params).empty();
     if (is_generic) {
-      outer = type_parameters(node, scope, def.type_params);
-      at(outer).class_name = def.name;
+      outer = type_parameters(node, scope, def.type_params, def.name);
       note(outer, text(".type_params"), kBound | kUsed);
       note(outer, text(".generic_base"), kBound | kUsed);
     }
@@ -412,9 +412,17 @@ class Collector {
     return id;
   }
 
-  ScopeId type_parameters(NodeId node, ScopeId scope, ListId parameters) {
+  // `class_name` is absent for those of functions and aliases.
+  ScopeId type_parameters(NodeId node, ScopeId scope, ListId parameters, Symbol class_name = {}) {
     const bool in_class = at(scope).kind == ScopeKind::Class;
     const ScopeId outer = annotation_scope(node, Role::TypeParameters, scope, in_class);
+    if (class_name.valid()) {
+      at(outer).class_name = class_name;
+      if (minor_ >= 13) at(outer).mangling = outer;
+    }
+    for (NodeId parameter : tree_.items(parameters)) {
+      at(outer).type_parameters.insert(Symbol(tree_.slot(parameter, 0)));
+    }
     for (NodeId parameter : tree_.items(parameters)) {
       note(outer, Symbol(tree_.slot(parameter, 0)), kBound);
       NodeId bound;

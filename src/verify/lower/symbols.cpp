@@ -200,8 +200,11 @@ ScopeId Symbols::scope_of(NodeId node, Role role) const {
   return it->second;
 }
 
-Symbol Symbols::mangle(Symbol name, Symbol class_name) const {
+Symbol Symbols::mangle(Symbol name, ScopeId scope) const {
+  const Symbol class_name = scopes_[scope.index()].class_name;
   if (!class_name.valid()) return name;
+  const ScopeId only = scopes_[scope.index()].mangling;
+  if (only.valid() && !scopes_[only.index()].type_parameters.contains(name)) return name;
   const std::string_view text = module_.text(name);
   if (!text.starts_with("__") || text.ends_with("__") || text.find('.') != std::string_view::npos) {
     return name;

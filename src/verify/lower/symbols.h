@@ -59,8 +59,11 @@ struct Scope {
   ScopeKind kind = ScopeKind::Module;
   ScopeId parent;
   NodeId node;
-  Symbol class_name;          // of the innermost class around, for mangling
-  bool is_generator = false;  // it yields, or it is a generator expression
+  Symbol class_name;  // of the innermost class around, for mangling
+  // The scope of the type parameters of a class, within which only their names are mangled (3.13).
+  ScopeId mangling;
+  std::unordered_set<Symbol> type_parameters;  // of such a scope
+  bool is_generator = false;                   // it yields, or it is a generator expression
   bool is_coroutine = false;
   bool is_generator_expression = false;
   bool is_inlined = false;        // a comprehension that 3.12+ puts into what holds it
@@ -100,7 +103,7 @@ class Symbols {
 
   const Scope& operator[](ScopeId id) const { return scopes_[id.index()]; }
   ScopeId scope_of(NodeId node, Role role = Role::Body) const;
-  Symbol mangle(Symbol name, Symbol class_name) const;
+  Symbol mangle(Symbol name, ScopeId scope) const;
   bool has_future_annotations() const { return future_annotations_; }
   uint32_t future_flags() const { return future_flags_; }
 
