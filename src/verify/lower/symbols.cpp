@@ -170,7 +170,9 @@ class Resolver {
     const Symbol name = at(id).entries[which].name;
     for (ScopeId p = at(id).parent; p != owner; p = at(p).parent) {
       Entry& passing = add(p, name, kHandedOn);
-      if (!at(p).binds(name)) passing.binding = Binding::Free;
+      // A name of the class around an annotation scope stays that to the scope itself.
+      const bool is_resolved = at(p).in_class && (passing.use & kUsed);
+      if (!at(p).binds(name) && !is_resolved) passing.binding = Binding::Free;
     }
     if (at(owner).kind == ScopeKind::Class) return;
     at(owner).find(name)->cell = true;
