@@ -5,7 +5,7 @@
 //
 // Private to verify/lower. The files: names, expressions, leaning, calls, displays,
 // conditions, strings, comprehensions, statements, assignments, loops, leave (unwinding), try,
-// with, match, functions, classes, type_parameters.
+// with, match, functions, classes, type_parameters, annotations, templates.
 #pragma once
 
 #include <functional>
