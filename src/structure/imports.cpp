@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "structure/names.h"
 #include "structure/statements.h"
 
 namespace pellucid::structure {
@@ -15,6 +16,12 @@ uint32_t level_of(const object::Const& constant) {
   const bool fits = constant.kind == object::ConstKind::Int && constant.integer >= 0 &&
                     constant.integer <= UINT32_MAX;
   return fits ? static_cast<uint32_t>(constant.integer) : UINT32_MAX;
+}
+
+// Whether `name` is what some class makes of its private name `written`.
+bool is_mangled(std::string_view name, std::string_view written) {
+  return is_private(written) && name.size() > written.size() + 1 && name[0] == '_' &&
+         name.ends_with(written);
 }
 
 }  // namespace
@@ -59,16 +66,26 @@ bool Statements::stored_import(ValueId id, Symbol stored) {
   const ast::Where at = where(module);
   if (members.kind != object::ConstKind::Tuple) {
     const std::string_view full = objects.text(source.symbol());
-    const bool plain =
-        value.op == Op::ImportName && full.substr(0, full.find('.')) == objects.text(stored);
+    const std::string_view head = full.substr(0, full.find('.'));
+    const bool plain = value.op == Op::ImportName &&
+                       (head == objects.text(stored) || is_mangled(objects.text(stored), head));
     const NodeId alias = c_.tree.add(ast::alias{source.symbol(), plain ? Symbol() : stored}, at);
     protect(stored);
     append(c_.tree.add(ast::Import{c_.tree.list({alias})}, at));
     return true;
   }
   std::vector<NodeId>& aliases = imports_[module];
-  const Symbol member = value.symbol();
-  aliases.push_back(c_.tree.add(ast::alias{member, member == stored ? Symbol() : stored}, at));
+  Symbol member = value.symbol();
+  const Symbol asname = member == stored ? Symbol() : stored;
+  // The constant has the name as it was written.
+  if (aliases.size() < members.items.size()) {
+    const object::Const& written = objects[members.items[aliases.size()]];
+    if (written.kind == object::ConstKind::Str &&
+        is_mangled(objects.text(member), objects.text(written.text))) {
+      member = written.text;
+    }
+  }
+  aliases.push_back(c_.tree.add(ast::alias{member, asname}, at));
   if (aliases.size() == members.items.size()) {
     const uint32_t level = level_of(constant(0));
     append(c_.tree.add(ast::ImportFrom{source.symbol(), c_.tree.list(aliases), level}, at));

@@ -20,11 +20,12 @@ bool is_private(std::string_view name) {
 
 namespace {
 
-// Names that the compiler takes as they are: of keywords in calls and patterns, of modules.
-bool is_mangled_field(Kind kind, const ast::FieldInfo& field) {
+// Names that the compiler takes as they are: of keywords in calls and patterns. Those of modules it
+// mangles, and those of their members, which are constants too, so that both forms are known.
+bool is_mangled_field(Kind kind, const ast::FieldInfo& field, bool in_import) {
   if (field.type != ast::FieldType::Name) return false;
-  return kind != Kind::keyword && kind != Kind::alias && kind != Kind::ImportFrom &&
-         kind != Kind::Comment;
+  if (kind == Kind::alias) return in_import || std::string_view(field.name) == "asname";
+  return kind != Kind::keyword && kind != Kind::Comment;
 }
 
 }  // namespace
@@ -33,9 +34,14 @@ void demangle(ast::Tree& tree, std::string_view class_name, ast::ListId body) {
   const size_t letters = class_name.find_first_not_of('_');
   if (letters == class_name.npos) return;
   const std::string prefix = "_" + std::string(class_name.substr(letters));
-  std::vector<NodeId> todo(tree.items(body).begin(), tree.items(body).end());
+  struct Todo {
+    NodeId node;
+    bool in_import;
+  };
+  std::vector<Todo> todo;
+  for (const NodeId statement : tree.items(body)) todo.push_back({statement, false});
   while (!todo.empty()) {
-    const NodeId node = todo.back();
+    const auto [node, in_import] = todo.back();
     todo.pop_back();
     const Kind kind = tree.kind(node);
     const auto fields = ast::fields_of(kind);
@@ -43,19 +49,19 @@ void demangle(ast::Tree& tree, std::string_view class_name, ast::ListId body) {
       const uint32_t slot = tree.slot(node, i);
       const std::string_view field = fields[i].name;
       if (slot == Symbol::kInvalid) continue;
-      if (is_mangled_field(kind, fields[i])) {
+      if (is_mangled_field(kind, fields[i], in_import)) {
         const std::string_view name = tree.text(Symbol(slot));
         if (name.starts_with(prefix) && is_private(name.substr(prefix.size()))) {
           const std::string short_name(name.substr(prefix.size()));
           tree.set_slot(node, i, tree.intern(short_name).value);
         }
       } else if (fields[i].type == ast::FieldType::Node) {
-        todo.push_back(NodeId(slot));
+        todo.push_back({NodeId(slot), false});
       } else if (fields[i].type == ast::FieldType::List) {
         if (kind == Kind::ClassDef && field == "body") continue;
         if (kind == Kind::MatchClass && field == "kwd_attrs") continue;
         for (const NodeId item : tree.items(ast::ListId(slot))) {
-          if (item.valid()) todo.push_back(item);
+          if (item.valid()) todo.push_back({item, kind == Kind::Import});
         }
       }
     }

@@ -103,14 +103,6 @@ NodeId names_statement(ast::Tree& tree, const std::vector<Symbol>& names, bool i
   return is_global ? tree.add(ast::Global{list}) : tree.add(ast::Nonlocal{list});
 }
 
-// Whether the body (3.14) has a cell for the set of the annotations that were reached.
-bool has_conditional_set(const object::Module& module, CodeId code) {
-  const auto& cells = module[code].cellvars;
-  return std::any_of(cells.begin(), cells.end(), [&](Symbol cell) {
-    return module.text(cell) == "__conditional_annotations__";
-  });
-}
-
 // The names that the statements of a module declare `global` themselves, and those that a walrus in
 // one of its comprehensions binds, which is as much: not those of code that nothing leads to.
 std::unordered_set<Symbol> declared_in(const ast::Tree& tree, const Statements& body) {
@@ -284,7 +276,7 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
   if (symbols.sets_up_annotations && !fold_annotations(tree_, statements, function.code)) {
     // Only dead code has an annotation; SETUP_ANNOTATIONS must come back all the same.
     dead.push_back(dead_annotation(tree_, 1));
-  } else if (has_conditional_set(tree_.module(), function.code) &&
+  } else if (symbols.keeps_reached_set &&
              !has_annotation(tree_, statements, scope == ScopeKind::Class)) {
     // The same for the set of 3.14, where no annotation left needs it.
     dead.push_back(dead_annotation(tree_, 0));

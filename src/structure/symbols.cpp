@@ -231,7 +231,9 @@ Symbols symbols_of(const object::Module& module, const ir::Function& function, S
   }
   symbols.globals = sorted(module, globals);
   for (const Symbol name : sorted(module, uses.cell_bindings)) {
-    if (free.contains(name)) symbols.nonlocals.push_back(name);
+    // A class in a class has two sets of annotations that were reached: its own one is bound.
+    const bool is_set = module.text(name) == "__conditional_annotations__";
+    if (free.contains(name) && !is_set) symbols.nonlocals.push_back(name);
   }
   if (scope != ScopeKind::Class && scope != ScopeKind::Module) {
     for (const Symbol name : sorted(module, uses.global_loads)) {
@@ -252,6 +254,7 @@ Symbols symbols_of(const object::Module& module, const ir::Function& function, S
     if (can_be_mentioned(module.text(name))) symbols.unused_cells.push_back(name);
     if (module.text(name) == "__classdict__")
       symbols.lacks_class_dict = !defines_function(module, function);
+    if (module.text(name) == "__conditional_annotations__") symbols.keeps_reached_set = true;
   }
   // The first of several comprehensions settles what a name is that the code around them does not
   // mention: a cell that comes first would be read as one. They stay together, in their order.

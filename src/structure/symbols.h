@@ -24,6 +24,9 @@ struct Symbols {
   bool lacks_await = false;            // an asynchronous comprehension of which nothing left is
   bool sets_up_annotations = false;
   bool lacks_class_dict = false;  // a class with the cell of its dict, though nothing left asks it
+  // It has a cell for the set of the annotations that were reached (3.14), which nothing in it
+  // takes over.
+  bool keeps_reached_set = false;
 
   void declare_global(Symbol name) { add(globals, name); }
   void declare_nonlocal(Symbol name) { add(nonlocals, name); }

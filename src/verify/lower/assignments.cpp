@@ -143,52 +143,6 @@ void Compiler::augmented(const ast::AugAssign& node) {
   }
 }
 
-// An annotation as a value: under `from __future__ import annotations`, its text.
-void Compiler::annotation(NodeId node) {
-  if (!symbols_.has_future_annotations()) return expression(node);
-  if (tree_.is(node, Kind::Name)) return load_text(tree_.text(tree_.as<ast::Name>(node).id));
-  if (tree_.is(node, Kind::Constant)) return load(tree_.as<ast::Constant>(node).value);
-  give_up("annotation as text not supported");
-}
-
-void Compiler::annotated(const ast::AnnAssign& node) {
-  if (node.value.valid()) {
-    expression(node.value);
-    assign(node.target);
-  }
-  const bool in_function = scope().is_function();
-  if (since(14)) {
-    if (!in_function) give_up("annotations of 3.14 not supported");
-    return;
-  }
-  switch (tree_.kind(node.target)) {
-    case Kind::Name:
-      if (!node.simple) break;
-      if (in_function) return;
-      annotation(node.annotation);
-      load_name("__annotations__");
-      load_text(out_.module.text(mangled(tree_.as<ast::Name>(node.target).id)));
-      return emit().op(Op::StoreSubscr);
-    case Kind::Attribute:
-      if (node.value.valid()) break;
-      expression(tree_.as<ast::Attribute>(node.target).value);
-      emit().op(Op::Pop);
-      break;
-    case Kind::Subscript:
-      if (node.value.valid()) break;
-      expression(tree_.as<ast::Subscript>(node.target).value);
-      emit().op(Op::Pop);
-      expression(tree_.as<ast::Subscript>(node.target).slice);
-      emit().op(Op::Pop);
-      break;
-    default:  // NOLINT: no targets
-      give_up("annotated assignment to this not supported");
-  }
-  if (in_function || symbols_.has_future_annotations()) return;
-  expression(node.annotation);
-  emit().op(Op::Pop);
-}
-
 // 3.13 lists what the methods of a class set on `self`.
 void Compiler::note_attribute(const ast::Attribute& target) {
   if (!tree_.is(target.value, Kind::Name)) return;

@@ -43,6 +43,7 @@ bool Compiler::super_attribute(NodeId value, Symbol attr, Op load) {
   if (here == nullptr || here->binding != Binding::GlobalImplicit || !scope().is_function()) {
     return false;
   }
+  if (tree_.text(attr) == "__class__") return false;
   // A module that says `super` itself may bind it to something else.
   if (symbols_[ScopeId(0u)].find(super) != nullptr) return false;
   const auto args = tree_.items(call.args);

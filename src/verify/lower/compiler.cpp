@@ -28,7 +28,11 @@ Compiler::Compiler(const Tree& tree, Lowered& out, Symbols& symbols)
 void Compiler::run(NodeId root) {
   object::Code header;
   out_.module.root = compile_unit(symbols_.scope_of(root), text("<module>"), header, [&] {
+    // The function of the annotations is made first.
+    const Label annotations = emit().reserve();
+    make_conditional_set();
     body_with_docstring(tree_.as<ast::Module>(root).body, false);
+    emit().write_at(annotations, [&] { lazy_annotations(); });
   });
 }
 
@@ -49,7 +53,7 @@ std::string Compiler::qualname_of(ScopeId scope, Symbol name) const {
   if (around.kind == ScopeKind::Module) return own;
   const ScopeKind kind = symbols_[scope].kind;
   if (kind == ScopeKind::Function || kind == ScopeKind::Class) {
-    const Entry* entry = around.find(symbols_.mangle(name, around.class_name));
+    const Entry* entry = around.find(symbols_.mangle(name, parent->scope));
     if (entry != nullptr && entry->binding == Binding::GlobalExplicit) return own;
   }
   const bool has_locals =
@@ -114,10 +118,14 @@ void Compiler::describe(const Unit& unit) {
   };
   if (scope.needs_class_cell) add_missing(code.cellvars, text("__class__"));
   if (scope.needs_class_dictionary) add_missing(code.cellvars, text("__classdict__"));
+  if (scope.needs_conditional_set) {
+    add_missing(code.cellvars, text("__conditional_annotations__"));
+  }
   for (Symbol name : unit.extra_locals) add_missing(code.varnames, name);
   for (Symbol name : unit.extra_cells) add_missing(code.cellvars, name);
   std::sort(code.freevars.begin(), code.freevars.end(),
             [&](Symbol a, Symbol b) { return out_.module.text(a) < out_.module.text(b); });
+  for (Symbol name : unit.late_free) add_missing(code.freevars, name);
   if (scope.is_function()) {
     code.flags |= object::kOptimized | object::kNewLocals;
     if (scope.is_nested) code.flags |= object::kNested;
@@ -184,8 +192,6 @@ void Compiler::await(uint32_t kind) {
 
 // -- names -------------------------------------------------------------------------------------
 
-Symbol Compiler::class_name() const { return symbols_[units_.back()->scope].class_name; }
-
 void Compiler::name(Symbol id, Use use) {
   const Symbol name = mangled(id);
   const auto write = [&](Op load, Op store, Op erase) {
@@ -222,6 +228,7 @@ void Compiler::name(Symbol id, Use use) {
     case Binding::Local:
       return here.is_function() ? fast() : by_name();
     case Binding::Cell:
+      if (sees_class) return from_class_dictionary(Op::LoadFromDictOrDeref);
       return deref();
     case Binding::Free:
       if (sees_class) return from_class_dictionary(Op::LoadFromDictOrDeref);

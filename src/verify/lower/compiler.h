@@ -5,7 +5,7 @@
 //
 // Private to verify/lower. The files: names, expressions, leaning, calls, displays,
 // conditions, strings, comprehensions, statements, assignments, loops, leave (unwinding), try,
-// with, match, functions, classes, type_parameters.
+// with, match, functions, classes, type_parameters, annotations, templates.
 #pragma once
 
 #include <functional>
@@ -69,6 +69,16 @@ struct Unit {
   std::string qualname;
   Symbol first_argument;
   bool first_is_docstring = false;  // the first constant, if it is a text
+  // Annotated variables of a module or class, for its `__annotate__` (3.14). The index stands for
+  // one that need not be reached; -1: it is.
+  struct Annotated {
+    NodeId node;
+    int64_t index;
+  };
+  std::vector<Annotated> annotated;
+  int64_t next_index = 0;
+  uint32_t conditional = 0;       // statements around that may not come to what is in them
+  std::vector<Symbol> late_free;  // free variables that the compiler meets after all others
 };
 
 class Compiler {
@@ -112,8 +122,7 @@ class Compiler {
   void name(Symbol id, Use use);
   void load_name(std::string_view name) { this->name(text(name), Use::Load); }
   void store_name(std::string_view name) { this->name(text(name), Use::Store); }
-  Symbol mangled(Symbol id) { return symbols_.mangle(id, class_name()); }
-  Symbol class_name() const;
+  Symbol mangled(Symbol id) { return symbols_.mangle(id, units_.back()->scope); }
   void load_closure(Symbol name);
 
   // -- expressions -----------------------------------------------------------------------------
@@ -136,6 +145,7 @@ class Compiler {
 
   enum class Display : uint8_t { Tuple, List, Set };
   void sequence(Display display, std::span<const NodeId> elements, uint32_t pushed = 0);
+  void drop_equal(std::vector<ConstId>& items) const;
   void unpacked_38(Display display, std::span<const NodeId> elements);
   void dictionary(const ast::Dict& node);
   void dictionary_part(std::span<const NodeId> keys, std::span<const NodeId> values);
@@ -145,6 +155,9 @@ class Compiler {
   bool percent_format(const ast::BinOp& node);
   void format_specification(NodeId node);
   void formatted_value(const ast::FormattedValue& node);
+  uint32_t conversion_of(uint32_t letter) const;
+  void template_string(const ast::TemplateStr& node);
+  void interpolation(const ast::Interpolation& node);
 
   // What is done to the value that is evaluated first of an operator, attribute, subscript or call.
   struct Applied {
@@ -199,8 +212,14 @@ class Compiler {
   bool assign_in_parallel(const ast::Assign& node);
   void assign_elements(std::span<const NodeId> targets);
   void augmented(const ast::AugAssign& node);
-  void annotated(const ast::AnnAssign& node);
+  void annotated(NodeId node);
   void annotation(NodeId node);
+  void lazily_annotated(NodeId node);
+  // A function that makes something of annotations when asked, in a format that it checks (3.14).
+  CodeId lazy_code(ScopeId scope, Symbol name, const char* argument,
+                   const std::function<void()>& body);
+  void lazy_annotations();
+  void make_conditional_set();
   void erase(NodeId target);
   void note_attribute(const ast::Attribute& target);
 
@@ -234,12 +253,15 @@ class Compiler {
   void lambda(NodeId node);
   CodeId function_code(NodeId node);
   uint32_t function_defaults(const ast::arguments& args);
-  bool function_annotations(const ast::arguments& args, NodeId returns);
+  // The flag of what it leaves on the stack for a function; 0: nothing.
+  uint32_t function_annotations(NodeId node);
+  uint32_t annotation_pairs(const ast::arguments& args, NodeId returns,
+                            std::vector<ConstId>& names);
   // Its defaults and the like, as `flags` says, are on the stack.
   void make_function(CodeId code, uint32_t flags);
   // The node may be absent: no arguments.
   ast::arguments arguments_of(NodeId node) const;
-  object::Code header_of(const ast::arguments& args, Symbol class_name);
+  object::Code header_of(const ast::arguments& args);
   void class_definition(NodeId node);
   CodeId class_code(NodeId node);
   void class_arguments(const ast::ClassDef& def, const std::vector<Symbol>& injected);

@@ -1,6 +1,8 @@
 // Displays and f-strings. Large ones are built item by item (3.10+), so that the stack stays small;
 // constant ones come out of constants.
 #include <algorithm>
+#include <cmath>
+#include <unordered_set>
 
 #include "verify/lower/compiler.h"
 
@@ -11,7 +13,51 @@ namespace {
 // CPython's STACK_USE_GUIDELINE.
 constexpr size_t kMostOnStack = 30;
 
+// The same text for what Python sees the same in, as far as this is easily told.
+std::string sameness(const object::Module& module, ConstId id) {
+  constexpr double kExact = 9007199254740992;  // 2 ** 53
+  const object::Const& value = module[id];
+  const auto of_number = [&](double number) {
+    const bool is_exact = std::abs(number) < kExact;
+    return is_exact ? "number " + std::to_string(number + 0.0)
+                    : "constant " + std::to_string(id.value);
+  };
+  switch (value.kind) {
+    case object::ConstKind::False:
+      return of_number(0);
+    case object::ConstKind::True:
+      return of_number(1);
+    case object::ConstKind::Int:
+      return of_number(static_cast<double>(value.integer));
+    case object::ConstKind::Float:
+      if (value.real == std::floor(value.real)) return of_number(value.real);
+      break;
+    case object::ConstKind::Str:
+      return "text " + std::string(module.text(value.text));
+    case object::ConstKind::Bytes:
+      return "bytes " + std::string(module.text(value.text));
+    case object::ConstKind::Tuple:
+      if (value.items.empty()) return "tuple";
+      break;
+    case object::ConstKind::None:
+      return "None";
+    default:  // NOLINT: told apart, so that at worst nothing is proven
+      break;
+  }
+  return "constant " + std::to_string(id.value);
+}
+
 }  // namespace
+
+// Of equal constants a set that is a constant has the first only.
+void Compiler::drop_equal(std::vector<ConstId>& items) const {
+  std::vector<ConstId> kept;
+  std::unordered_set<std::string> known;
+  for (const ConstId item : items) {
+    if (known.insert(sameness(out_.module, item)).second) kept.push_back(item);
+  }
+  items = std::move(kept);
+}
 
 void Compiler::iterated(NodeId node) {
   if (!folds()) return expression(node);
@@ -36,7 +82,10 @@ void Compiler::iterated(NodeId node) {
     for (NodeId element : elements) {
       if (const auto constant = constant_of(element)) frozen.items.push_back(*constant);
     }
-    if (frozen.items.size() == elements.size()) return load(out_.module.add(std::move(frozen)));
+    if (frozen.items.size() == elements.size()) {
+      drop_equal(frozen.items);
+      return load(out_.module.add(std::move(frozen)));
+    }
   }
   expression(node);
 }
@@ -46,7 +95,9 @@ void Compiler::sequence(Display display, std::span<const NodeId> elements, uint3
   const Op build = display == Display::Set ? Op::BuildSet : Op::BuildList;
   const Op append = display == Display::Set ? Op::SetAdd : Op::ListAppend;
   const Op extend = display == Display::Set ? Op::SetUpdate : Op::ListExtend;
-  if (elements.size() > 2 && display != Display::Tuple) {
+  const bool big = since(10) && elements.size() + pushed > kMostOnStack;
+  // 3.14 looks for constants only when what builds the display has been written.
+  if (elements.size() > 2 && display != Display::Tuple && !(since(14) && big)) {
     object::Const folded;
     folded.kind = display == Display::Set ? object::ConstKind::FrozenSet : object::ConstKind::Tuple;
     for (NodeId element : elements) {
@@ -55,12 +106,12 @@ void Compiler::sequence(Display display, std::span<const NodeId> elements, uint3
       folded.items.push_back(*constant);
     }
     if (folded.items.size() == elements.size()) {
+      if (display == Display::Set) drop_equal(folded.items);
       emit().op(build, pushed);
       load(out_.module.add(std::move(folded)));
       return emit().op(extend, 1);
     }
   }
-  const bool big = since(10) && elements.size() + pushed > kMostOnStack;
   const bool starred = std::any_of(elements.begin(), elements.end(), [&](NodeId element) {
     return tree_.is(element, Kind::Starred);
   });
@@ -199,11 +250,12 @@ void Compiler::dictionary_38(std::span<const NodeId> keys, std::span<const NodeI
   if (parts > 1 || unpacks) emit().op(Op::BuildMapUnpack, parts);
 }
 
+uint32_t Compiler::conversion_of(uint32_t letter) const {
+  return letter == 's' ? 1 : letter == 'r' ? 2 : letter == 'a' ? 3 : 0;
+}
+
 void Compiler::formatted_value(const ast::FormattedValue& node) {
-  const uint32_t conversion = node.conversion == 's'   ? 1
-                              : node.conversion == 'r' ? 2
-                              : node.conversion == 'a' ? 3
-                                                       : 0;
+  const uint32_t conversion = conversion_of(node.conversion);
   expression(node.value);
   if (since(13) && conversion != 0) emit().op(Op::Convert, conversion);
   if (node.format_spec.valid()) format_specification(node.format_spec);

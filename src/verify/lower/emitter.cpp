@@ -283,6 +283,31 @@ void Emitter::place_handler(Label entry) {
   live_ = true;
 }
 
+Label Emitter::reserve() {
+  const Label reserved = label();
+  place(reserved);
+  place(label());
+  return reserved;
+}
+
+void Emitter::write_at(Label reserved, const std::function<void()>& write) {
+  const Label current = current_;
+  const Place place = here();
+  const bool live = live_;
+  current_ = reserved;
+  depth_ = now().depth;
+  exceptions_ = now().exceptions;
+  regions_.clear();
+  live_ = true;
+  write();
+  PELLUCID_CHECK(current_ == reserved && depth_ == now().depth);
+  current_ = current;
+  depth_ = place.depth;
+  exceptions_ = place.exceptions;
+  regions_ = place.regions;
+  live_ = live;
+}
+
 void Emitter::back_to(const Place& place) {
   PELLUCID_CHECK(!live_);
   depth_ = place.depth;

@@ -5,6 +5,7 @@
 // behind a jump goes to a block that nothing leads to, and finish() leaves it out.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "flow/graph.h"
@@ -50,6 +51,10 @@ class Emitter {
   void unprotect();
   // Starts the handler: the stack is as at protect(), with the exception on it.
   void place_handler(Label entry);
+
+  // A place in the code of straight instructions that are known later only.
+  Label reserve();
+  void write_at(Label reserved, const std::function<void()>& write);
 
   // Unwinding on the way out of statements ends in a jump; behind it everything is as before.
   struct Place {

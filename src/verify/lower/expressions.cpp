@@ -77,6 +77,8 @@ void Compiler::expression_in(NodeId node) {
       return formatted_value(tree_.as<ast::FormattedValue>(node));
     case Kind::JoinedStr:
       return joined_string(tree_.as<ast::JoinedStr>(node));
+    case Kind::TemplateStr:
+      return template_string(tree_.as<ast::TemplateStr>(node));
     case Kind::Slice:
       return slice(tree_.as<ast::Slice>(node));
     default:  // NOLINT: no expressions

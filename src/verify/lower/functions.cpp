@@ -9,10 +9,10 @@ ast::arguments Compiler::arguments_of(NodeId node) const {
   return node.valid() ? tree_.as<ast::arguments>(node) : ast::arguments();
 }
 
-object::Code Compiler::header_of(const ast::arguments& args, Symbol class_name) {
+object::Code Compiler::header_of(const ast::arguments& args) {
   object::Code header;
   const auto add = [&](NodeId arg) {
-    header.varnames.push_back(symbols_.mangle(tree_.as<ast::arg>(arg).arg, class_name));
+    header.varnames.push_back(mangled(tree_.as<ast::arg>(arg).arg));
   };
   for (ListId names : {args.posonlyargs, args.args, args.kwonlyargs}) {
     for (NodeId arg : tree_.items(names)) add(arg);
@@ -56,40 +56,6 @@ uint32_t Compiler::function_defaults(const ast::arguments& args) {
   return flags;
 }
 
-bool Compiler::function_annotations(const ast::arguments& args, NodeId returns) {
-  std::vector<ConstId> names;
-  const auto one = [&](Symbol name, NodeId node) {
-    if (!node.valid()) return;
-    if (since(14)) give_up("annotations of 3.14 not supported");
-    names.push_back(string_constant(out_.module.text(mangled(name))));
-    if (since(10)) load(names.back());
-    if (tree_.is(node, Kind::Starred) && !symbols_.has_future_annotations()) {
-      expression(tree_.as<ast::Starred>(node).value);
-      emit().op(Op::UnpackSequence, 1);
-      return;
-    }
-    annotation(node);
-  };
-  const auto argument = [&](NodeId node) {
-    if (node.valid()) one(tree_.as<ast::arg>(node).arg, tree_.as<ast::arg>(node).annotation);
-  };
-  for (NodeId arg : tree_.items(args.args)) argument(arg);
-  for (NodeId arg : tree_.items(args.posonlyargs)) argument(arg);
-  argument(args.vararg);
-  for (NodeId arg : tree_.items(args.kwonlyargs)) argument(arg);
-  argument(args.kwarg);
-  one(text("return"), returns);
-  if (names.empty()) return false;
-  const auto count = static_cast<uint32_t>(names.size());
-  if (since(10)) {
-    emit().op(Op::BuildTuple, 2 * count);
-  } else {
-    load(tuple_constant(names));
-    emit().op(Op::BuildConstKeyMap, count);
-  }
-  return true;
-}
-
 void Compiler::make_function(CodeId code, uint32_t flags) {
   const std::vector<Symbol> free = out_.module[code].freevars;
   if (!free.empty()) {
@@ -119,18 +85,17 @@ void Compiler::lambda(NodeId node) {
   const auto lambda = tree_.as<ast::Lambda>(node);
   const auto args = arguments_of(lambda.args);
   const uint32_t flags = function_defaults(args);
-  const CodeId code =
-      compile_unit(symbols_.scope_of(node), text("<lambda>"), header_of(args, class_name()), [&] {
-        expression(lambda.body);
-        emit().give_back();
-      });
+  const CodeId code = compile_unit(symbols_.scope_of(node), text("<lambda>"), header_of(args), [&] {
+    expression(lambda.body);
+    emit().give_back();
+  });
   make_function(code, flags);
 }
 
 CodeId Compiler::function_code(NodeId node) {
   const auto def = tree_.as<ast::FunctionDef>(node);
   const auto args = arguments_of(def.args);
-  return compile_unit(symbols_.scope_of(node), def.name, header_of(args, class_name()), [&] {
+  return compile_unit(symbols_.scope_of(node), def.name, header_of(args), [&] {
     const uint32_t nesting = nesting_;
     nesting_ = 0;
     body_with_docstring(def.body, true);
@@ -147,7 +112,7 @@ void Compiler::function(NodeId node) {
   if (!tree_.items(def.type_params).empty()) {
     generic_function(node, flags);
   } else {
-    if (function_annotations(args, def.returns)) flags |= bytecode::kAnnotations;
+    flags |= function_annotations(node);
     make_function(function_code(node), flags);
   }
   for (size_t i = 0; i < decorators.size(); ++i) call(1);
@@ -174,7 +139,9 @@ CodeId Compiler::class_code(NodeId node) {
       emit().op(Op::LoadLocals);
       emit().op(Op::StoreDeref, text("__classdict__").value);
     }
+    make_conditional_set();
     body_with_docstring(def.body, false);
+    lazy_annotations();
     if (since(13)) {
       std::vector<ConstId> names;
       for (const std::string& name : unit().attributes) names.push_back(string_constant(name));

@@ -7,6 +7,12 @@ namespace {
 
 constexpr uint32_t kDeepest = 1500;
 
+// An annotation in it need not be reached.
+bool is_conditional_block(Kind kind) {
+  return kind == Kind::If || kind == Kind::While || kind == Kind::For || kind == Kind::With ||
+         kind == Kind::Match || kind == Kind::Try;
+}
+
 }  // namespace
 
 void Compiler::statements(ListId list) {
@@ -16,6 +22,8 @@ void Compiler::statements(ListId list) {
 void Compiler::statement(NodeId node) {
   if (++nesting_ > kDeepest) give_up("statements are nested too deep");
   if (tree_.where(node).offset != 0xffffffffu) emit().at(tree_.where(node).offset);
+  const bool is_conditional = is_conditional_block(tree_.kind(node));
+  if (is_conditional) ++unit().conditional;
   switch (tree_.kind(node)) {
     case Kind::FunctionDef:
       function(node);
@@ -47,7 +55,7 @@ void Compiler::statement(NodeId node) {
       augmented(tree_.as<ast::AugAssign>(node));
       break;
     case Kind::AnnAssign:
-      annotated(tree_.as<ast::AnnAssign>(node));
+      annotated(node);
       break;
     case Kind::For: {
       const auto loop = tree_.as<ast::For>(node);
@@ -101,6 +109,7 @@ void Compiler::statement(NodeId node) {
     default:  // NOLINT: no statements
       give_up(std::string(ast::name_of(tree_.kind(node))) + " not supported");
   }
+  if (is_conditional) --unit().conditional;
   --nesting_;
 }
 
@@ -201,7 +210,7 @@ void Compiler::import(const ast::Import& node) {
     const std::string dotted(tree_.text(alias.name));
     load_number(0);
     load_none();
-    emit().op(Op::ImportName, alias.name.value);
+    emit().op(Op::ImportName, mangled(alias.name).value);
     const size_t dot = dotted.find('.');
     if (!alias.asname.valid()) {
       store_name(dotted.substr(0, dot));
@@ -225,11 +234,11 @@ void Compiler::import_from(const ast::ImportFrom& node) {
   }
   load_number(node.level);
   load(tuple_constant(names));
-  emit().op(Op::ImportName, node.module.valid() ? node.module.value : text("").value);
+  emit().op(Op::ImportName, node.module.valid() ? mangled(node.module).value : text("").value);
   for (NodeId part : tree_.items(node.names)) {
     const auto alias = tree_.as<ast::alias>(part);
     if (tree_.text(alias.name) == "*") return emit().op(Op::ImportStar);
-    emit().op(Op::ImportFrom, alias.name.value);
+    emit().op(Op::ImportFrom, mangled(alias.name).value);
     name(alias.asname.valid() ? alias.asname : alias.name, Use::Store);
   }
   emit().op(Op::Pop);
@@ -237,7 +246,8 @@ void Compiler::import_from(const ast::ImportFrom& node) {
 
 void Compiler::body_with_docstring(ListId body, bool is_function) {
   const auto list = tree_.items(body);
-  if (!is_function && has_annotations(body) && !since(14)) emit().op(Op::SetupAnnotations);
+  const bool is_eager = !since(14) || symbols_.has_future_annotations();
+  if (!is_function && is_eager && has_annotations(body)) emit().op(Op::SetupAnnotations);
   size_t first = 0;
   if (!list.empty() && tree_.is(list[0], Kind::Expr)) {
     const NodeId value = tree_.as<ast::Expr>(list[0]).value;

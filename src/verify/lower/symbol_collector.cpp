@@ -54,13 +54,14 @@ class Collector {
     NodeId node;
     ScopeId scope;
     bool stores;
+    bool is_conditional;  // in a statement that may not come to it
   };
 
   Scope& at(ScopeId id) { return symbols_.scopes_[id.index()]; }
   Symbol text(const char* name) { return symbols_.module_.strings.intern(name); }
 
   void push(NodeId node, ScopeId scope, bool stores = false) {
-    if (node.valid()) todo_.push_back({node, scope, stores});
+    if (node.valid()) todo_.push_back({node, scope, stores, is_conditional_});
   }
   void list(ListId items, ScopeId scope, bool stores = false) {
     for (NodeId item : tree_.items(items)) push(item, scope, stores);
@@ -74,6 +75,7 @@ class Collector {
     scope.node = node;
     if (parent.valid()) {
       scope.class_name = at(parent).class_name;
+      if (kind != ScopeKind::Class) scope.mangling = at(parent).mangling;
       scope.is_nested = at(parent).is_nested || at(parent).is_function();
     }
     symbols_.scopes_.push_back(std::move(scope));
@@ -83,7 +85,7 @@ class Collector {
 
   void note(ScopeId scope, Symbol name, uint16_t use) {
     Scope& here = at(scope);
-    const Symbol mangled = symbols_.mangle(name, here.class_name);
+    const Symbol mangled = symbols_.mangle(name, scope);
     const auto [it, is_new] =
         here.index.try_emplace(mangled, static_cast<uint32_t>(here.entries.size()));
     if (is_new) here.entries.push_back({mangled, 0, Binding::GlobalImplicit, false});
@@ -117,6 +119,7 @@ class Collector {
   void visit(const Todo& todo) {
     const NodeId node = todo.node;
     const ScopeId scope = todo.scope;
+    is_conditional_ = todo.is_conditional || is_conditional(tree_.kind(node));
     switch (tree_.kind(node)) {
       case Kind::Name:
         return name(tree_.as<ast::Name>(node).id, todo);
@@ -202,6 +205,11 @@ class Collector {
     }
   }
 
+  static bool is_conditional(Kind kind) {
+    return kind == Kind::If || kind == Kind::While || kind == Kind::For || kind == Kind::With ||
+           kind == Kind::Match || kind == Kind::Try;
+  }
+
   void children(NodeId node, ScopeId scope) {
     const auto fields = ast::fields_of(tree_.kind(node));
     for (size_t i = 0; i < fields.size(); ++i) {
@@ -215,6 +223,7 @@ class Collector {
   }
 
   void name(Symbol id, const Todo& todo) {
+    if (at(todo.scope).is_unevaluated) return;
     note(todo.scope, id, todo.stores ? kBound : kUsed);
     const Scope& scope = at(todo.scope);
     if (todo.stores || !scope.is_function() || tree_.text(id) != "super") return;
@@ -226,7 +235,7 @@ class Collector {
       const Symbol id = tree_.as<ast::Name>(name).id;
       note(scope, id, use);
       // What anybody declares global is stored as a global at module level too.
-      if (use == kGlobal) note_global(symbols_.mangle(id, at(scope).class_name));
+      if (use == kGlobal) note_global(symbols_.mangle(id, scope));
     }
   }
 
@@ -245,12 +254,39 @@ class Collector {
     } else {
       push(assign.target, scope, true);
     }
-    annotation(assign.annotation, scope);
+    if (minor_ < 14) {
+      annotation(assign.annotation, scope);
+    } else {
+      lazy_annotation(assign.annotation, scope);
+    }
     push(assign.value, scope);
   }
 
   void annotation(NodeId node, ScopeId scope) {
     if (!symbols_.future_annotations_) push(node, scope);
+  }
+
+  // 3.14 puts the annotations of a module's or class's variables into one function. It asks a set
+  // which of them were reached: any of a module, and those of a class that need not be.
+  void lazy_annotation(NodeId node, ScopeId scope) {
+    const ScopeKind kind = at(scope).kind;
+    const bool is_function = at(scope).is_function();
+    const bool asks = kind == ScopeKind::Module || (kind == ScopeKind::Class && is_conditional_);
+    if (asks && !at(scope).needs_conditional_set) {
+      at(scope).needs_conditional_set = true;
+      note(scope, text("__conditional_annotations__"), kUsed);
+    }
+    if (symbols_.future_annotations_) return;
+    const Role role = is_function ? Role::LocalAnnotations : Role::Annotations;
+    const auto known = symbols_.by_node_.find(Symbols::key_of(at(scope).node, role));
+    ScopeId inner;
+    if (known != symbols_.by_node_.end()) {
+      inner = known->second;
+    } else {
+      inner = annotation_scope(at(scope).node, role, scope, kind == ScopeKind::Class);
+      at(inner).is_unevaluated = is_function;
+    }
+    push(node, inner);
   }
 
   // The target belongs to the function (or module) around all comprehensions.
@@ -262,12 +298,12 @@ class Collector {
     while (at(owner).kind == ScopeKind::Comprehension) owner = at(owner).parent;
     if (owner == scope) return bind(scope, target);
     const Scope& outer = at(owner);
-    const Entry* known = outer.find(symbols_.mangle(target, outer.class_name));
+    const Entry* known = outer.find(symbols_.mangle(target, owner));
     // At module level such a name is as good as declared global.
     const bool is_global =
         outer.kind == ScopeKind::Module || (known != nullptr && (known->use & kGlobal));
     note(owner, target, is_global ? kGlobal : kBound);
-    if (is_global) note_global(symbols_.mangle(target, outer.class_name));
+    if (is_global) note_global(symbols_.mangle(target, owner));
     for (ScopeId inner = scope; inner != owner; inner = at(inner).parent) {
       note(inner, target, kBound | (is_global ? kGlobal : kNonlocal));
     }
@@ -311,17 +347,22 @@ class Collector {
       }
       if (has_keywords) note(outer, text(".kwdefaults"), kParameter);
     }
+    ScopeId annotations = outer;
+    if (minor_ >= 14) {
+      // It is there and sees the class, even where there are no annotations.
+      const bool in_class = at(scope).kind == ScopeKind::Class && !symbols_.future_annotations_;
+      annotations = annotation_scope(node, Role::Annotations, outer, in_class);
+    }
     for (ListId names : {args.posonlyargs, args.args, args.kwonlyargs}) {
-      for (NodeId arg : tree_.items(names)) annotation(tree_.as<ast::arg>(arg).annotation, outer);
+      for (NodeId arg : tree_.items(names)) {
+        annotation(tree_.as<ast::arg>(arg).annotation, annotations);
+      }
     }
     for (NodeId arg : {args.vararg, args.kwarg}) {
-      if (arg.valid()) annotation(tree_.as<ast::arg>(arg).annotation, outer);
+      if (arg.valid()) annotation(tree_.as<ast::arg>(arg).annotation, annotations);
     }
-    annotation(def.returns, outer);
-    // 3.14 has a place for annotations that sees the class, even where there are none.
-    if (minor_ >= 14 && at(scope).kind == ScopeKind::Class) {
-      at(scope).needs_class_dictionary = true;
-    }
+    annotation(def.returns, annotations);
+    is_conditional_ = false;
     const ScopeId inner = open(ScopeKind::Function, outer, node, Role::Body);
     at(inner).is_coroutine = def.is_async != 0;
     parameters(args, inner);
@@ -344,8 +385,7 @@ class Collector {
     ScopeId outer = scope;
     const bool is_generic = !tree_.items(def.type_params).empty();
     if (is_generic) {
-      outer = type_parameters(node, scope, def.type_params);
-      at(outer).class_name = def.name;
+      outer = type_parameters(node, scope, def.type_params, def.name);
       note(outer, text(".type_params"), kBound | kUsed);
       note(outer, text(".generic_base"), kBound | kUsed);
     }
@@ -354,6 +394,7 @@ class Collector {
       push(tree_.as<ast::keyword>(keyword).value, outer);
     }
     const ScopeId inner = open(ScopeKind::Class, outer, node, Role::Body);
+    is_conditional_ = false;
     at(inner).class_name = def.name;
     if (is_generic) {
       note(inner, text(".type_params"), kUsed);
@@ -366,12 +407,22 @@ class Collector {
     const ScopeId id = open(ScopeKind::Annotation, parent, node, role);
     at(id).in_class = in_class;
     if (in_class) note(id, text("__classdict__"), kUsed);
+    // The format in which they are wanted.
+    if (minor_ >= 14 && role != Role::TypeParameters) note(id, text(".format"), kParameter);
     return id;
   }
 
-  ScopeId type_parameters(NodeId node, ScopeId scope, ListId parameters) {
+  // `class_name` is absent for those of functions and aliases.
+  ScopeId type_parameters(NodeId node, ScopeId scope, ListId parameters, Symbol class_name = {}) {
     const bool in_class = at(scope).kind == ScopeKind::Class;
     const ScopeId outer = annotation_scope(node, Role::TypeParameters, scope, in_class);
+    if (class_name.valid()) {
+      at(outer).class_name = class_name;
+      if (minor_ >= 13) at(outer).mangling = outer;
+    }
+    for (NodeId parameter : tree_.items(parameters)) {
+      at(outer).type_parameters.insert(Symbol(tree_.slot(parameter, 0)));
+    }
     for (NodeId parameter : tree_.items(parameters)) {
       note(outer, Symbol(tree_.slot(parameter, 0)), kBound);
       NodeId bound;
@@ -427,6 +478,7 @@ class Collector {
   const Tree& tree_;
   int minor_;
   bool has_new_flags_ = true;
+  bool is_conditional_ = false;  // what is pushed
   std::vector<Todo> todo_;
 };
 

@@ -12,11 +12,15 @@ namespace pellucid::verify::lower {
 // Says what each name of each scope resolves to. Outer scopes stand before inner ones.
 class Resolver {
  public:
-  explicit Resolver(Symbols& symbols) : symbols_(symbols), scopes_(symbols.scopes_) {}
+  explicit Resolver(Symbols& symbols)
+      : symbols_(symbols),
+        scopes_(symbols.scopes_),
+        is_lazy_(symbols.module_.version.minor >= 14) {}
 
   void run() {
     class_ = symbols_.module_.strings.intern("__class__");
     class_dictionary_ = symbols_.module_.strings.intern("__classdict__");
+    conditional_set_ = symbols_.module_.strings.intern("__conditional_annotations__");
     spread_coroutines();
     lift_out_of_inlined();
     for (uint32_t i = 0; i < scopes_.size(); ++i) {
@@ -135,8 +139,16 @@ class Resolver {
       const Scope& outer = at(p);
       if (outer.kind == ScopeKind::Module) break;
       if (outer.kind == ScopeKind::Class) {
-        if (entry.name != class_ && entry.name != class_dictionary_) continue;
-        (entry.name == class_ ? at(p).needs_class_cell : at(p).needs_class_dictionary) = true;
+        // A class in a class that keeps such a set takes over that of the outer one, too (3.14).
+        if (entry.name == class_) {
+          at(p).needs_class_cell = true;
+        } else if (entry.name == class_dictionary_) {
+          at(p).needs_class_dictionary = true;
+        } else if (entry.name == conditional_set_ && is_lazy_) {
+          at(p).needs_conditional_set = true;
+        } else {
+          continue;
+        }
         capture(id, which, p);
         return;
       }
@@ -158,7 +170,9 @@ class Resolver {
     const Symbol name = at(id).entries[which].name;
     for (ScopeId p = at(id).parent; p != owner; p = at(p).parent) {
       Entry& passing = add(p, name, kHandedOn);
-      if (!at(p).binds(name)) passing.binding = Binding::Free;
+      // A name of the class around an annotation scope stays that to the scope itself.
+      const bool is_resolved = at(p).in_class && (passing.use & kUsed);
+      if (!at(p).binds(name) && !is_resolved) passing.binding = Binding::Free;
     }
     if (at(owner).kind == ScopeKind::Class) return;
     at(owner).find(name)->cell = true;
@@ -173,7 +187,8 @@ class Resolver {
 
   Symbols& symbols_;
   std::vector<Scope>& scopes_;
-  Symbol class_, class_dictionary_;
+  Symbol class_, class_dictionary_, conditional_set_;
+  bool is_lazy_;
 };
 
 Symbols::Symbols(const ast::Tree& tree, object::Module& module, NodeId root) : module_(module) {
@@ -187,8 +202,11 @@ ScopeId Symbols::scope_of(NodeId node, Role role) const {
   return it->second;
 }
 
-Symbol Symbols::mangle(Symbol name, Symbol class_name) const {
+Symbol Symbols::mangle(Symbol name, ScopeId scope) const {
+  const Symbol class_name = scopes_[scope.index()].class_name;
   if (!class_name.valid()) return name;
+  const ScopeId only = scopes_[scope.index()].mangling;
+  if (only.valid() && !scopes_[only.index()].type_parameters.contains(name)) return name;
   const std::string_view text = module_.text(name);
   if (!text.starts_with("__") || text.ends_with("__") || text.find('.') != std::string_view::npos) {
     return name;

@@ -59,15 +59,20 @@ struct Scope {
   ScopeKind kind = ScopeKind::Module;
   ScopeId parent;
   NodeId node;
-  Symbol class_name;          // of the innermost class around, for mangling
-  bool is_generator = false;  // it yields, or it is a generator expression
+  Symbol class_name;  // of the innermost class around, for mangling
+  // The scope of the type parameters of a class, within which only their names are mangled (3.13).
+  ScopeId mangling;
+  std::unordered_set<Symbol> type_parameters;  // of such a scope
+  bool is_generator = false;                   // it yields, or it is a generator expression
   bool is_coroutine = false;
   bool is_generator_expression = false;
   bool is_inlined = false;        // a comprehension that 3.12+ puts into what holds it
   bool in_class = false;          // an annotation scope that sees the names of the class around it
+  bool is_unevaluated = false;    // of the annotations of a function's variables (3.14)
   bool is_nested = false;         // in a function
   bool needs_class_cell = false;  // of a class: a method says `super` or `__class__`
   bool needs_class_dictionary = false;      // of a class: an annotation scope looks into it
+  bool needs_conditional_set = false;       // which annotations were reached is kept (3.14)
   std::vector<Kept> kept;                   // of an inlined comprehension and those in it
   std::vector<Symbol> order;                // the names of both, as the compiler meets them
   std::unordered_set<Symbol> bound_inside;  // variables of inlined comprehensions in it
@@ -87,8 +92,10 @@ struct Scope {
   bool is_function() const { return kind != ScopeKind::Module && kind != ScopeKind::Class; }
 };
 
-// What a node makes a scope for: a generic function makes two.
-enum class Role : uint8_t { Body, TypeParameters, Bound, Default };
+// What a node makes a scope for: a generic function makes three. `Annotations` are those of the
+// parameters of a function, or of the variables of a module or class; `LocalAnnotations` those of
+// the variables of a function, which nothing evaluates.
+enum class Role : uint8_t { Body, TypeParameters, Bound, Default, Annotations, LocalAnnotations };
 
 class Symbols {
  public:
@@ -96,7 +103,7 @@ class Symbols {
 
   const Scope& operator[](ScopeId id) const { return scopes_[id.index()]; }
   ScopeId scope_of(NodeId node, Role role = Role::Body) const;
-  Symbol mangle(Symbol name, Symbol class_name) const;
+  Symbol mangle(Symbol name, ScopeId scope) const;
   bool has_future_annotations() const { return future_annotations_; }
   uint32_t future_flags() const { return future_flags_; }
 
@@ -105,7 +112,7 @@ class Symbols {
   friend class Resolver;
 
   static uint64_t key_of(ast::NodeId node, Role role) {
-    return (static_cast<uint64_t>(node.value) << 2) | static_cast<uint64_t>(role);
+    return (static_cast<uint64_t>(node.value) << 3) | static_cast<uint64_t>(role);
   }
   void collect(const ast::Tree& tree, ast::NodeId root);
 

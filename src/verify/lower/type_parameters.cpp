@@ -6,10 +6,9 @@
 namespace pellucid::verify::lower {
 
 void Compiler::deferred(NodeId value, ScopeId scope, Symbol name) {
-  if (since(14)) give_up("annotation scopes of 3.14 not supported");
-  const CodeId code = compile_unit(scope, name, object::Code(), [&] {
+  const auto body = [&] {
     // The value of an alias has None there.
-    unit().first_is_docstring = !tree_.is(symbols_[scope].node, Kind::TypeAlias);
+    unit().first_is_docstring = !since(14) && !tree_.is(symbols_[scope].node, Kind::TypeAlias);
     if (tree_.is(value, Kind::Starred)) {
       expression(tree_.as<ast::Starred>(value).value);
       emit().op(Op::UnpackSequence, 1);
@@ -17,8 +16,14 @@ void Compiler::deferred(NodeId value, ScopeId scope, Symbol name) {
       expression(value);
     }
     emit().give_back();
-  });
-  make_function(code, 0);
+  };
+  if (!since(14)) return make_function(compile_unit(scope, name, object::Code(), body), 0);
+  // The format is 1, values, unless another one is asked for.
+  object::Const one;
+  one.kind = object::ConstKind::Int;
+  one.integer = 1;
+  load(tuple_constant({out_.module.add(std::move(one))}));
+  make_function(lazy_code(scope, name, ".format", body), bytecode::kDefaults);
 }
 
 // Binds each, and leaves the tuple of them on the stack.
@@ -78,11 +83,8 @@ void Compiler::generic_function(NodeId node, uint32_t flags) {
   const CodeId code = hidden_code(node, def.name, header, [&] {
     type_parameters(def.type_params);
     for (Symbol name : header.varnames) this->name(name, Use::Load);
-    uint32_t inner = flags;
-    if (function_annotations(arguments_of(def.args), def.returns)) {
-      inner |= bytecode::kAnnotations;
-    }
-    make_function(function_code(node), inner);
+    const uint32_t annotations = function_annotations(node);
+    make_function(function_code(node), flags | annotations);
     emit().op(Op::Swap, 2);
     emit().op(Op::Intrinsic2, bytecode::kSetFunctionTypeParams);
   });
