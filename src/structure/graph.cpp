@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "structure/not_structured.h"
 
 namespace pellucid::structure {
 
@@ -143,6 +144,10 @@ void Graph::take_exit(BlockId into, BlockId from) {
 }
 
 void Graph::bind(const std::vector<ValueId>& params, const std::vector<ValueId>& args) {
+  if (params.size() != args.size()) {
+    throw NotStructured("a way that brings other values than are taken",
+                        params.empty() ? 0 : f[params[0]].offset);
+  }
   for (size_t p = 0; p < params.size(); ++p) {
     ir::Value& argument = f[resolve(args[p])];
     // Passing it was one use.
@@ -267,6 +272,9 @@ void Graph::thread_empty_blocks() {
             (ways_into(head).size() == 1 || repeats(edge.to, behind) ||
              (f.handlers[behind.index()].pushes == 6 && target.offset <= f[id].offset))) {
           break;
+        }
+        if (edge.args.size() != target.params.size()) {
+          throw NotStructured("a way that brings other values than are taken", target.offset);
         }
         std::vector<ValueId> args = target.next[0].args;
         for (ValueId& arg : args) {
