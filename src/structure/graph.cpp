@@ -128,6 +128,11 @@ void Graph::redirect(BlockId from, uint8_t k, BlockId to, std::vector<ValueId> a
   ways_.set({from, k}, to);
 }
 
+bool Graph::ends_here_only(BlockId id) const {
+  const auto& next = f.blocks[id.index()].next;
+  return !next[0].to.valid() && !next[1].to.valid() && ways_into(id).size() <= 1;
+}
+
 void Graph::take_exit(BlockId into, BlockId from) {
   ir::Block& source = f.blocks[from.index()];
   std::array<ir::Edge, 2> next = source.next;
