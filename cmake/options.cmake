@@ -37,3 +37,8 @@ if(PELLUCID_SANITIZE)
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address,undefined)
 endif()
+
+if(PELLUCID_BUILD_FUZZ AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  # Global as well: libFuzzer is guided by the branches of what it calls, which are the layers'.
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <span>
 
 #include "driver/pipeline.h"
@@ -13,7 +14,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!module.ok()) return 0;
   object::check(*module);
   const Result<driver::Output> output = driver::decompile(*module, module->root);
-  // Whatever the bytes were, a failed check is our bug.
+  // Whatever the bytes were, a failed check is our bug, also where it costs one function only.
   if (!output.ok() && output.error().code == ErrorCode::Internal) __builtin_trap();
+  if (!output.ok()) return 0;
+  for (const driver::Diagnostic& diagnostic : output->diagnostics) {
+    if (!diagnostic.message.starts_with("check failed")) continue;
+    std::fprintf(stderr, "%s\n", diagnostic.message.c_str());
+    __builtin_trap();
+  }
   return 0;
 }

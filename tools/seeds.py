@@ -1,5 +1,10 @@
-"""Write small `.pyc` files of every CPython found into a folder, as seeds for the fuzzers."""
+"""Write small `.pyc` files of every CPython into a folder, as seeds for the fuzzers.
 
+The smallest compiled cases of each version (`tests/cases/pyc`), which need no interpreter, are
+seeds as they are; the sources below are compiled by every CPython found.
+"""
+
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +20,9 @@ SEEDS = {
     "calls": "def f(*a, k=1, **b):\n return g(*a, 1, x=2, **b)[1:2](not a, f'{a!r:>{k}}')\n",
 }
 
+CASES = Path(__file__).resolve().parent.parent / "tests" / "cases" / "pyc"
+LARGEST = 1500  # bytes: a fuzzer changes small inputs more often, and to more effect
+
 _COMPILE = """
 import py_compile, sys
 py_compile.compile(sys.argv[1], sys.argv[2], doraise=True)
@@ -22,7 +30,7 @@ py_compile.compile(sys.argv[1], sys.argv[2], doraise=True)
 
 
 def main(folder: Path) -> int:
-    """Compile every seed with every interpreter."""
+    """Copy the small cases; compile every seed with every interpreter."""
     # By path, so that fuzzing needs no built extension.
     from importlib.util import module_from_spec, spec_from_file_location
 
@@ -33,6 +41,9 @@ def main(folder: Path) -> int:
     spec.loader.exec_module(interpreters)
 
     folder.mkdir(parents=True, exist_ok=True)
+    for case in CASES.rglob("*.pyc"):
+        if case.stat().st_size <= LARGEST:
+            shutil.copyfile(case, folder / "-".join(case.relative_to(CASES).parts))
     for name, text in SEEDS.items():
         source = folder / f"{name}.txt"
         source.write_text(text)

@@ -67,6 +67,8 @@ class Translator {
 
   // -- emitting -------------------------------------------------------------------------------
   bool emit(Op op, uint32_t a = 0, uint32_t b = 0) {
+    // The top is the first: CPython gives 0 no meaning, and reads behind its stack.
+    if (a == 0 && operand_of(op) == Operand::Depth) return fail("no such place on the stack");
     const RawInstr& instr = raw_[at_];
     out_.instrs.push_back({op, a, b, static_cast<uint32_t>(at_), instr.offset, instr.line});
     return true;

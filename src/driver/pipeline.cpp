@@ -1,8 +1,10 @@
 #include "driver/pipeline.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
+#include "ast/misfits.h"
 #include "ast/tree.h"
 #include "base/check.h"
 #include "bytecode/decode.h"
@@ -26,6 +28,12 @@
 
 namespace pellucid::driver {
 namespace {
+
+// Code objects that a bug of ours leaves without a text, and how it shows.
+using Broken = std::unordered_map<object::CodeId, Error>;
+
+// Past so many of them in one file the whole is given up.
+constexpr size_t kMostBroken = 8;
 
 // Every code object below `root`, nested ones before those that hold them.
 std::vector<object::CodeId> innermost_first(const object::Module& module, object::CodeId root) {
@@ -75,11 +83,32 @@ bool forget_finally(ir::Function& function) {
   return was_said;
 }
 
+// The body, or why no text can say it.
+Result<ast::ListId> expressible(const object::Module& module, object::CodeId code,
+                                const ast::Tree& tree, ast::Misfits& misfits,
+                                Result<ast::ListId> body) {
+  // What is read where it is used is looked at there.
+  const std::string_view name = module.text(module[code].name);
+  const bool is_hidden = name.starts_with('<') && name != "<module>";
+  if (!body.ok() || is_hidden || is_read_by_shape(module, code)) return body;
+  const ast::NodeId misfit = misfits.find(*body);
+  if (!misfit.valid()) return body;
+  const uint32_t offset = tree.where(misfit).offset;
+  return Error{
+      ErrorCode::Unsupported, offset == ast::Where{}.offset ? 0 : offset,
+      std::string("a definition or a part of one within a ") + ast::name_of(tree.kind(misfit))};
+}
+
 // The body that statements of Python's own say, or what stands in the way.
 Result<ast::ListId> structured_body(object::Module& module, object::CodeId code, ast::Tree& tree,
                                     structure::Scopes& scopes,
                                     const std::vector<ast::ListId>& bodies, bool only_if_straight,
-                                    bool joins_copies, const object::Facts& facts) {
+                                    bool joins_copies, const object::Facts& facts,
+                                    ast::Misfits& misfits) {
+  const auto finished = [&](ast::ListId body, const ir::Function& function) {
+    return expressible(module, code, tree, misfits,
+                       scopes.finish_body(body, function, facts.empty()));
+  };
   try {
     PELLUCID_TRY(ir::Function full, to_ir(module, code, true, facts));
     if (only_if_straight && full.blocks.size() > 1 && !is_read_by_shape(module, code)) {
@@ -92,13 +121,13 @@ Result<ast::ListId> structured_body(object::Module& module, object::CodeId code,
         tree.restore();
         body = structure::recover(full, tree, bodies, joins_copies);
       }
-      if (body.ok()) return scopes.finish_body(*body, full, facts.empty());
+      if (body.ok()) return finished(*body, full);
       tree.restore();
       PELLUCID_TRY(full, to_ir(module, code, false, facts));
     }
     forget_finally(full);
     PELLUCID_TRY(const ast::ListId body, structure::recover(full, tree, bodies, joins_copies));
-    return scopes.finish_body(body, full, facts.empty());
+    return finished(body, full);
   } catch (const structure::NotStructured& reason) {
     return Error{ErrorCode::Unsupported, reason.offset, reason.what()};
   } catch (const InternalError& bug) {
@@ -108,8 +137,8 @@ Result<ast::ListId> structured_body(object::Module& module, object::CodeId code,
 
 // The same as a loop over a state: for any control flow.
 Result<ast::ListId> unstructured_body(object::Module& module, object::CodeId code, ast::Tree& tree,
-                                      structure::Scopes& scopes,
-                                      const std::vector<ast::ListId>& bodies, const Error& reason) {
+                                      structure::Scopes& scopes, std::vector<ast::ListId>& bodies,
+                                      const Error& reason, ast::Misfits& misfits) {
   try {
     PELLUCID_TRY(const bytecode::Stream stream, bytecode::decode(module, code));
     PELLUCID_TRY(const flow::Graph graph, flow::build(module, stream, false));
@@ -117,7 +146,7 @@ Result<ast::ListId> unstructured_body(object::Module& module, object::CodeId cod
     PELLUCID_TRY(const ast::ListId body,
                  structure::unstructured(function, tree, bodies, reason.message,
                                          static_cast<uint32_t>(reason.offset)));
-    return scopes.finish_body(body, function);
+    return expressible(module, code, tree, misfits, scopes.finish_body(body, function));
   } catch (const InternalError& bug) {
     return Error{ErrorCode::Internal, 0, bug.what()};
   }
@@ -126,7 +155,7 @@ Result<ast::ListId> unstructured_body(object::Module& module, object::CodeId cod
 // What a loop over a state calls is a function: writes the comprehensions of `code` as such.
 void make_comprehensions_functions(object::Module& module, object::CodeId code, ast::Tree& tree,
                                    structure::Scopes& scopes, std::vector<ast::ListId>& bodies,
-                                   const Error& reason) {
+                                   const Error& reason, ast::Misfits& misfits) {
   // Those directly inside, and those inside of these: outer ones first.
   std::vector<object::CodeId> order{code};
   for (size_t i = 0; i < order.size(); ++i) {
@@ -140,7 +169,7 @@ void make_comprehensions_functions(object::Module& module, object::CodeId code, 
   for (size_t i = order.size(); --i > 0;) {
     ast::ListId& body = bodies[order[i].index()];
     if (structure::is_unstructured(tree, body)) continue;
-    const auto loop = unstructured_body(module, order[i], tree, scopes, bodies, reason);
+    const auto loop = unstructured_body(module, order[i], tree, scopes, bodies, reason, misfits);
     if (loop.ok()) body = *loop;
   }
 }
@@ -184,12 +213,34 @@ polish::Body kind_of(structure::ScopeKind scope) {
   return is_block ? polish::Body::Block : polish::Body::Expression;
 }
 
+// The body as a person would write it.
+Result<ast::ListId> polished_body(ast::Tree& tree, object::CodeId code, ast::ListId body,
+                                  polish::Body kind, Form form, const object::Facts& facts) {
+  const object::Module& module = tree.module();
+  try {
+    if (form == Form::Usual) {
+      const std::vector<object::Columns> columns = bytecode::columns_of_units(module[code]);
+      body = polish::run(tree, body, kind,
+                         {.makes_f_strings_of_percent = module.version.minor >= 11,
+                          .copies_exits = module.version.minor >= 10,
+                          .looks_into_walrus = module.version.minor >= 10},
+                         {columns, module[code].firstlineno});
+    }
+    // Compilers keep nothing in names of their own; generators care how long they do.
+    if (!facts.empty()) body = polish::release_temporaries(tree, body, code, facts);
+    return body;
+  } catch (const InternalError& bug) {
+    return Error{ErrorCode::Internal, 0, bug.what()};
+  }
+}
+
 // The statements of every code object below `root`: structured, else a loop over a state with a
 // diagnostic that says why, else (a bug of ours) a marker.
 ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& tree,
-                        const Options& options, const Forms& forms,
+                        const Options& options, const Forms& forms, const Broken& broken,
                         std::vector<Diagnostic>& diagnostics) {
   structure::Scopes scopes(tree);
+  ast::Misfits misfits(tree);
   std::vector<ast::ListId> bodies(module.codes.size());
   const std::vector<object::CodeId> order = innermost_first(module, root);
   tell_of_surroundings(module, order, scopes);
@@ -203,37 +254,33 @@ ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& 
     const object::Facts facts = code == root ? options.facts : object::Facts();
     // A try that fails may leave the bodies that it read as expressions half rewritten.
     tree.remember();
-    Result<ast::ListId> body =
-        structured_body(module, code, tree, scopes, bodies, is_forced, form == Form::Usual, facts);
+    Result<ast::ListId> body = structured_body(module, code, tree, scopes, bodies, is_forced,
+                                               form == Form::Usual, facts, misfits);
     if (!body.ok()) {
       Error reason = body.error();
       if (form == Form::Unstructured)
         reason.message = "what was written with structure is unproven";
       tree.restore();
-      make_comprehensions_functions(module, code, tree, scopes, bodies, reason);
-      body = unstructured_body(module, code, tree, scopes, bodies, reason);
+      make_comprehensions_functions(module, code, tree, scopes, bodies, reason, misfits);
+      body = unstructured_body(module, code, tree, scopes, bodies, reason, misfits);
       if (!options.force_unstructured) {
         note(reason, false);
       } else if (!body.ok()) {
         tree.restore();
-        body = structured_body(module, code, tree, scopes, bodies, false, true, facts);
+        body = structured_body(module, code, tree, scopes, bodies, false, true, facts, misfits);
       }
       if (!body.ok()) note(body.error(), true);
     }
-    const std::vector<object::Columns> columns = bytecode::columns_of_units(module[code]);
-    bodies[code.index()] =
-        !body.ok() ? marker_body(tree, body.error())
-        : form == Form::Usual
-            ? polish::run(tree, *body, kind_of(scopes.scope_of(code)),
-                          {.makes_f_strings_of_percent = module.version.minor >= 11,
-                           .copies_exits = module.version.minor >= 10,
-                           .looks_into_walrus = module.version.minor >= 10},
-                          {columns, module[code].firstlineno})
-            : *body;
-    // Compilers keep nothing in names of their own; generators care how long they do.
-    if (body.ok() && !facts.empty()) {
-      bodies[code.index()] = polish::release_temporaries(tree, bodies[code.index()], code, facts);
+    if (body.ok()) {
+      body = polished_body(tree, code, *body, kind_of(scopes.scope_of(code)), form, facts);
+      const auto bug = broken.find(code);
+      if (bug != broken.end()) body = bug->second;
+      if (!body.ok()) {
+        note(body.error(), true);
+        tree.restore();
+      }
     }
+    bodies[code.index()] = body.ok() ? *body : marker_body(tree, body.error());
     tree.mark_code(first, code);
   }
   const bool is_function = (module[root].flags & object::kOptimized) != 0;
@@ -247,11 +294,19 @@ ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& 
 
 // One decompilation, in these forms; with its verdict where that was asked for.
 Output written(object::Module& module, object::CodeId root, const Options& options,
-               const Forms& forms) {
+               const Forms& forms, Broken broken = {}) {
   Output out;
   ast::Tree tree(module);
-  const ast::NodeId top = recover_all(module, root, tree, options, forms, out.diagnostics);
+  const ast::NodeId top = recover_all(module, root, tree, options, forms, broken, out.diagnostics);
   const print::Source source = print::to_source(tree, top, {module.version, options.keep_lines, 0});
+  if (source.failure) {
+    // Once more without the one code object.
+    const ast::Where& where = source.failure->where;
+    const bool is_one = where.code.valid() && broken.size() < kMostBroken;
+    const Error bug{ErrorCode::Internal, where.offset, source.failure->message};
+    if (!broken.emplace(is_one ? where.code : root, bug).second) throw InternalError(bug.message);
+    return written(module, root, options, forms, std::move(broken));
+  }
   out.source = source.text;
   for (const print::LineEntry& entry : source.map) {
     const object::CodeId code = entry.where.code.valid() ? entry.where.code : root;
@@ -335,7 +390,7 @@ verify::Verdict compare_with_tree(const object::Module& original, object::Module
                                   const verify::Options& options) {
   ast::Tree tree(module);
   std::vector<Diagnostic> diagnostics;
-  const ast::NodeId top = recover_all(module, module.root, tree, {}, {}, diagnostics);
+  const ast::NodeId top = recover_all(module, module.root, tree, {}, {}, {}, diagnostics);
   return verify::compare(original, original.root, verify::relower(tree, top), options);
 }
 
@@ -345,7 +400,7 @@ Result<std::string> dump_stage(object::Module& module, object::CodeId root,
   if (stage == "ast") {
     ast::Tree tree(module);
     std::vector<Diagnostic> diagnostics;
-    return ast::dump(tree, recover_all(module, root, tree, {}, {}, diagnostics));
+    return ast::dump(tree, recover_all(module, root, tree, {}, {}, {}, diagnostics));
   }
   for (const object::CodeId code : innermost_first(module, root)) {
     PELLUCID_TRY(const bytecode::Stream stream, bytecode::decode(module, code));

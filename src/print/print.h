@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,8 @@ struct Source {
   std::string text;            // UTF-8 (lone surrogates only inside escapes), ends with a newline
   std::vector<LineEntry> map;  // in the order of the text
   std::vector<Problem> problems;
+  // A check that failed, a bug of ours: the text ends in the middle of that statement.
+  std::optional<Problem> failure;
 };
 
 // Prints a Module, a statement or an expression.

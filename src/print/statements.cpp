@@ -30,6 +30,15 @@ Statements::Statements(const ast::Tree& tree, const Style& style)
       expressions_(tree.module(), &tree, style.version, source_.text) {}
 
 Source Statements::run(NodeId root) {
+  try {
+    print(root);
+  } catch (const InternalError& bug) {
+    source_.failure = Problem{where_, bug.what()};
+  }
+  return std::move(source_);
+}
+
+void Statements::print(NodeId root) {
   const auto category = ast::category_of(tree_.kind(root));
   if (category == ast::Category::Mod) {
     const ListId list = tree_.as<ast::Module>(root).body;
@@ -48,7 +57,6 @@ Source Statements::run(NodeId root) {
   }
   run_steps();
   settle_pass();
-  return std::move(source_);
 }
 
 void Statements::run_steps() {

@@ -32,6 +32,7 @@ class Statements {
     bool is_inline = false;  // Body: behind its header, on the same line
   };
 
+  void print(ast::NodeId root);
   void run_steps();
   void step(const Step& step);
   void next_in_body(Step step);

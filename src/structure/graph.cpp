@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "structure/not_structured.h"
 
 namespace pellucid::structure {
 
@@ -127,6 +128,11 @@ void Graph::redirect(BlockId from, uint8_t k, BlockId to, std::vector<ValueId> a
   ways_.set({from, k}, to);
 }
 
+bool Graph::ends_here_only(BlockId id) const {
+  const auto& next = f.blocks[id.index()].next;
+  return !next[0].to.valid() && !next[1].to.valid() && ways_into(id).size() <= 1;
+}
+
 void Graph::take_exit(BlockId into, BlockId from) {
   ir::Block& source = f.blocks[from.index()];
   std::array<ir::Edge, 2> next = source.next;
@@ -143,6 +149,10 @@ void Graph::take_exit(BlockId into, BlockId from) {
 }
 
 void Graph::bind(const std::vector<ValueId>& params, const std::vector<ValueId>& args) {
+  if (params.size() != args.size()) {
+    throw NotStructured("a way that brings other values than are taken",
+                        params.empty() ? 0 : f[params[0]].offset);
+  }
   for (size_t p = 0; p < params.size(); ++p) {
     ir::Value& argument = f[resolve(args[p])];
     // Passing it was one use.
@@ -267,6 +277,9 @@ void Graph::thread_empty_blocks() {
             (ways_into(head).size() == 1 || repeats(edge.to, behind) ||
              (f.handlers[behind.index()].pushes == 6 && target.offset <= f[id].offset))) {
           break;
+        }
+        if (edge.args.size() != target.params.size()) {
+          throw NotStructured("a way that brings other values than are taken", target.offset);
         }
         std::vector<ValueId> args = target.next[0].args;
         for (ValueId& arg : args) {

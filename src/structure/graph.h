@@ -185,6 +185,13 @@ class Graph {
   // Sends an edge elsewhere (an invalid `to` removes it).
   void redirect(BlockId from, uint8_t edge, BlockId to, std::vector<ValueId> args = {});
 
+  // Whether one way at most leads to the block, and none leads on.
+  bool ends_here_only(BlockId id) const;
+
+  // Nothing leads to the block any more, and none leads on: it cannot be reached from here on, but
+  // stands in order() until recompute().
+  void forget(BlockId id) { reachable_[id.index()] = 0; }
+
   // Gives `into` the exit of `from`, which is dead then.
   void take_exit(BlockId into, BlockId from);
 

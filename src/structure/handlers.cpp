@@ -43,6 +43,7 @@ class Handlers {
     });
     // The graph is walked anew once a level: what regions that lie side by side have changed is of
     // no concern to each other.
+    for (const flow::Handler& handler : g_.f.handlers) entries_.insert(handler.entry);
     uint32_t level = ~0u;
     bool stale = false;
     for (const HandlerId id : order) {
@@ -51,11 +52,13 @@ class Handlers {
       level = info(id).depth;
       if (!g_.reachable(entry_of(id)) || info(id).kind != HandlerKind::Unknown) continue;
       const size_t before = g_.size();
+      needs_walk_ = true;
       fold(id);
       for (size_t i = before; i < g_.size(); ++i) enter(BlockId(i));
       // Clauses stay as they are; everything else has changed the graph.
       const HandlerKind kind = info(id).kind;
-      stale = stale || (kind != HandlerKind::Except && kind != HandlerKind::ExceptStar);
+      const bool is_left = kind == HandlerKind::Except || kind == HandlerKind::ExceptStar;
+      stale = stale || (!is_left && needs_walk_);
     }
     if (aliased_) g_.apply_aliases();
     g_.recompute();
@@ -160,8 +163,12 @@ class Handlers {
       return;
     }
     info(id).swallowed = entry_of(id);
+    // What raises the exception again has no way out that others would have to be told of.
+    const BlockId again = entry.next[1].to;
+    needs_walk_ = !again.valid() || !g_.ends_here_only(again) || entries_.count(again) > 0;
     entry.items.clear();
-    entry.next[1] = {};
+    g_.redirect(entry_of(id), 1, {});
+    if (!needs_walk_) g_.forget(again);
     entry.exit = ExitKind::Goto;
     entry.operands.clear();
     remove_exit_calls(exit);
@@ -283,7 +290,7 @@ class Handlers {
     if (!end.valid()) return;
     BlockId last;
     for (const BlockId block : g_.order()) {
-      if (!g_.within(g_[block].handler, id)) continue;
+      if (!g_.reachable(block) || !g_.within(g_[block].handler, id)) continue;
       if (!last.valid()) note_end(block, end);
       for (const ir::Edge& edge : g_[block].next) {
         if (edge.to == end) return;
@@ -453,6 +460,8 @@ class Handlers {
   std::unordered_set<Symbol> caught_;                             // names of exceptions
   std::unordered_map<ValueId, std::vector<BlockId>> exit_calls_;  // exit functions -> their calls
   bool aliased_ = false;
+  bool needs_walk_ = true;               // what was folded last has changed what can be reached
+  std::unordered_set<BlockId> entries_;  // of handlers
   std::unordered_set<ValueId> matched_;  // exceptions whose type some clause asks for
 };
 

@@ -24,8 +24,7 @@ bool is_class_or_module(const object::Code& code) { return (code.flags & object:
 
 }  // namespace
 
-Machine::Machine(Graph& graph, ast::Tree& tree, Expressions& expressions,
-                 std::vector<ListId>& bodies)
+Machine::Machine(Graph& graph, ast::Tree& tree, Expressions& expressions, Replaced& bodies)
     : graph_(graph),
       tree_(tree),
       expressions_(expressions),
@@ -353,16 +352,16 @@ Symbol unstructured_parameter(ast::Tree& tree, Symbol name) {
 }
 
 Result<ListId> unstructured(const ir::Function& function, ast::Tree& tree,
-                            const std::vector<ListId>& bodies, const std::string& reason,
+                            std::vector<ListId>& bodies, const std::string& reason,
                             uint32_t offset) {
+  Replaced replaced(bodies);
   try {
     ir::Function renamed = function;
     rename_hidden_locals(renamed, tree);
     free_borrowed_cells(renamed, tree);
     Graph graph(std::move(renamed));
-    std::vector<ListId> own = bodies;
-    Expressions expressions(graph.f, tree, own);
-    return Machine(graph, tree, expressions, own).run(reason, offset);
+    Expressions expressions(graph.f, tree, bodies);
+    return Machine(graph, tree, expressions, replaced).run(reason, offset);
   } catch (const NoBody& problem) {
     return Error{ErrorCode::Unsupported, problem.offset, problem.what()};
   } catch (const NotStructured& problem) {

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "structure/code_maker.h"
@@ -18,10 +19,29 @@ class NoBody : public std::runtime_error {
   uint32_t offset;
 };
 
+// The bodies of nested functions, of which a few are other ones for as long as this lives.
+class Replaced {
+ public:
+  explicit Replaced(std::vector<ast::ListId>& bodies) : bodies_(bodies) {}
+  Replaced(const Replaced&) = delete;
+  Replaced& operator=(const Replaced&) = delete;
+  ~Replaced() {
+    for (size_t i = before_.size(); i-- > 0;) bodies_[before_[i].first] = before_[i].second;
+  }
+
+  ast::ListId operator[](size_t index) const { return bodies_[index]; }
+  void replace(size_t index, ast::ListId body) {
+    before_.emplace_back(index, std::exchange(bodies_[index], body));
+  }
+
+ private:
+  std::vector<ast::ListId>& bodies_;
+  std::vector<std::pair<size_t, ast::ListId>> before_;
+};
+
 class Machine {
  public:
-  Machine(Graph& graph, ast::Tree& tree, Expressions& expressions,
-          std::vector<ast::ListId>& bodies);
+  Machine(Graph& graph, ast::Tree& tree, Expressions& expressions, Replaced& bodies);
 
   ast::ListId run(const std::string& reason, uint32_t offset);
 
@@ -126,7 +146,7 @@ class Machine {
   Graph& graph_;
   ast::Tree& tree_;
   Expressions& expressions_;
-  std::vector<ast::ListId>& bodies_;  // as `expressions` reads them
+  Replaced& bodies_;  // as `expressions` reads them
   FunctionContext context_;
   CodeMaker make_;
   Slots slots_;

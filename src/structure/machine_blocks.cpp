@@ -55,7 +55,7 @@ Machine::Nodes Machine::statements_of(BlockId id) {
   } catch (const NotStructured&) {
     // The neat form does not fit.
   }
-  for (const auto& [index, body] : saved) bodies_[index] = body;
+  for (const auto& [index, body] : saved) bodies_.replace(index, body);
   try {
     Statements code(context_);
     plain(id, code);

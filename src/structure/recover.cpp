@@ -21,12 +21,21 @@ object::ConstId none_of(object::Module& module) {
   return module.add({});
 }
 
+// No statement gives up control but `await`, `yield` and `yield from`.
+void refuse_sends(const Graph& graph) {
+  for (const BlockId id : graph.order()) {
+    if (graph[id].exit != ExitKind::Send) continue;
+    throw NotStructured("a SEND that is no part of `await` or `yield from`", graph[id].exit_offset);
+  }
+}
+
 }  // namespace
 
 Result<ast::ListId> recover(const ir::Function& function, ast::Tree& tree,
                             const std::vector<ast::ListId>& bodies, bool joins_copies) {
   try {
     Graph graph(function);
+    refuse_sends(graph);
     keep_alternatives(graph);
     drop_at_last(graph);
     // Stack shuffling leaves blocks without items.

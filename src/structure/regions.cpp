@@ -78,6 +78,9 @@ void Statements::region(ValueId id) {
       for (const Part& p : region.parts) {
         const ValueId pivot = c_.graph.resolve(c_.graph.f.operands(p.result)[0]);
         const NodeId next = part(p, pivot);
+        if (!c_.tree.is(next, ast::Kind::Compare)) {
+          throw NotStructured("a comparison chain that is none", value.offset);
+        }
         const ast::Compare link = c_.tree.as<ast::Compare>(next);
         ops.push_back(c_.tree.numbers(link.ops)[0]);
         comparators.push_back(c_.tree.items(link.comparators)[0]);
@@ -192,6 +195,10 @@ NodeId Statements::comprehension_of(Op container, NodeId elt, const std::vector<
   const ast::ListId list = c_.tree.list(generators);
   if (container == Op::BuildList) return c_.tree.add(ast::ListComp{elt, list}, at);
   if (container == Op::BuildSet) return c_.tree.add(ast::SetComp{elt, list}, at);
+  const bool is_tuple = c_.tree.is(elt, ast::Kind::Tuple);
+  if (!is_tuple || c_.tree.items(c_.tree.as<ast::Tuple>(elt).elts).size() != 2) {
+    throw NotStructured("a dict comprehension without a pair", at.offset);
+  }
   const ast::Tuple pair = c_.tree.as<ast::Tuple>(elt);
   const std::vector<NodeId> both(c_.tree.items(pair.elts).begin(), c_.tree.items(pair.elts).end());
   return c_.tree.add(ast::DictComp{both[0], both[1], list}, at);

@@ -42,7 +42,7 @@ namespace pellucid::structure {
 
 // `function` is of ir::lift_slots. `reason` and `offset` say what stood in the way of structure.
 Result<ast::ListId> unstructured(const ir::Function& function, ast::Tree& tree,
-                                 const std::vector<ast::ListId>& bodies, const std::string& reason,
+                                 std::vector<ast::ListId>& bodies, const std::string& reason,
                                  uint32_t offset);
 
 // Whether a body is one of those.

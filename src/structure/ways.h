@@ -60,7 +60,10 @@ class Ways {
   // The ways into one block, for as long as none is added or removed.
   class Into {
    public:
-    Into(const Ways& ways, flow::BlockId block) : ways_(&ways), list_(ways.lists_[block.index()]) {}
+    Into(const Ways& ways, flow::BlockId block) : ways_(&ways) {
+      // What was made since, and is led to by nothing yet, has no list.
+      if (block.index() < ways.lists_.size()) list_ = ways.lists_[block.index()];
+    }
     size_t size() const { return list_.count; }
     bool empty() const { return list_.count == 0; }
     Way front() const { return way_of(list_.first); }

@@ -69,6 +69,14 @@ def test_the_proof_of_four_times_the_program_takes_about_as_much_longer(
     compare_sizes(family, ["--verify"], tmp_path)
 
 
+# What is copied for each function costs little beside the function, but not for long.
+@pytest.mark.parametrize("family", ["functions-inside"])
+def test_loops_over_a_state_take_four_times_as_long_for_four_times_as_many(
+    family: str, tmp_path: Path
+) -> None:
+    compare_sizes(family, ["--unstructured"], tmp_path)
+
+
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="needs valgrind")
 @pytest.mark.parametrize(("family", "options"), NESTS)
 def test_four_times_the_depth_takes_about_four_times_as_many_instructions(

@@ -138,5 +138,17 @@ TEST("print: syntax that is newer than the version is reported") {
   EXPECT_EQ(source.problems[0].message, std::string("match needs Python 3.10"));
 }
 
+TEST("print: a check that fails says in which code object") {
+  TreeMaker t;
+  const NodeId no_expression = t.statement(pass(t));
+  t.tree.set_where(no_expression, {7, 20, object::CodeId(3u)});
+  const NodeId root = t.tree.add(ast::Module{t.tree.list({pass(t), no_expression})});
+  const Source source = to_source(t.tree, root, t.style);
+  REQUIRE(source.failure.has_value());
+  EXPECT_EQ(source.failure->where.code.value, 3u);
+  EXPECT_EQ(source.failure->where.offset, 20u);
+  EXPECT(source.failure->message.starts_with("check failed: "));
+}
+
 }  // namespace
 }  // namespace pellucid::print
