@@ -169,8 +169,9 @@ bool Machine::execute(State& state, const Instr& instr) {
     case Op::ListToTuple:
     case Op::UnpackSequence:
     case Op::DeleteSubscr:
-    case Op::Call:
       return execute_on_fresh(values, state, side_, instr, Name());
+    case Op::Call:
+      return call_nothing(state, instr) || execute_on_fresh(values, state, side_, instr, Name());
     case Op::BuildMap:
     case Op::BuildConstKeyMap:
     case Op::MapAdd:

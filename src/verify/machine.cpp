@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "object/known.h"
 
 namespace pellucid::verify {
 
@@ -295,6 +296,27 @@ bool Machine::load_steady(State& state, const Instr& instr) const {
   stack.back() = *value;
   // A call takes whichever of both slots is not NULL.
   if (instr.op == Op::LoadMethod) stack.insert(stack.end() - 1, values.null());
+  return true;
+}
+
+// `(lambda: None)()` of generated code, by a constant that nobody changes.
+bool Machine::call_nothing(State& state, const Instr& instr) const {
+  Values& values = *context_->values;
+  std::vector<Value>& stack = state[side_].stack;
+  if (!context_->assumed.any() || instr.a != 0 || stack.size() < instr.b) return false;
+  const auto first = stack.end() - static_cast<ptrdiff_t>(instr.b);
+  const auto callee =
+      std::find_if(first, stack.end(), [&](Value value) { return !values.is(value, Kind::Null); });
+  const bool is_alone = std::count_if(first, stack.end(), [&](Value value) {
+                          return !values.is(value, Kind::Null);
+                        }) == 1;
+  const Constant* constant = is_alone ? values.as_constant(*callee) : nullptr;
+  if (constant == nullptr || constant->kind != object::ConstKind::Opaque ||
+      constant->integer != static_cast<int64_t>(object::Known::ReturnsNone)) {
+    return false;
+  }
+  stack.erase(first, stack.end());
+  stack.push_back(values.none());
   return true;
 }
 

@@ -1,0 +1,17 @@
+"""Functions for whose frames Dynamo writes what has no effect."""
+
+import torch
+
+
+def breaks(x):
+    torch._dynamo.graph_break()
+    return x + 1
+
+
+def lists(x):
+    """Breaks inside of a comprehension while the callee lies on the stack, with a NULL (3.12+)."""
+    return added(x, more=[breaks(x) for _ in range(2)])
+
+
+def added(x, more):
+    return x + more[0] + more[1]
