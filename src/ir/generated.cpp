@@ -8,6 +8,7 @@
 
 #include "ir/temporaries.h"
 #include "ir/threads.h"
+#include "ir/write_backs.h"
 #include "object/known.h"
 
 namespace pellucid::ir {
@@ -27,6 +28,7 @@ class Generated {
     drop_constant_parameters(f_);
     promote();
     mark_steady();
+    drop_write_backs(module_, [this](ValueId id) { return is_call_of(id, facts_.makers); }, f_);
     for (Block& block : f_.blocks) hoist_constants(block);
     count_uses(f_);
     if (thread_branches(module_, rules(), f_)) {

@@ -30,6 +30,8 @@ struct Facts {
   std::vector<std::string> graphs;
   // Steady functions that return an object, never None.
   std::vector<std::string> objects;
+  // Steady functions that make a function of what they are given, and show it to nobody.
+  std::vector<std::string> makers;
 
   // Attributes whose value their object keeps for as long as it lives itself, and with "[]" behind
   // the name the value's items too: who refers to these longer keeps nothing alive.

@@ -32,3 +32,16 @@ def test_no_frame_shows_how_a_null_is_taken_from_the_stack(idle, torch, tmp_path
     for frame in frames:
         assert "_const_lambda" not in frame.source
         assert not idle_lines(frame.source)
+
+
+def test_no_frame_stores_an_argument_where_it_is(idle, torch, tmp_path):
+    from model_run import idle_lines
+
+    frames = frames_of(torch, tmp_path, idle.argument_in_a_cell, torch.ones(2), 3)
+    assert [idle_lines(frame.source) for frame in frames] == [[]] * len(frames)
+    assert "n = n" not in frames[0].source
+
+
+def test_a_frame_stores_what_was_changed(idle, torch, tmp_path):
+    frames = frames_of(torch, tmp_path, idle.changed_in_a_cell, torch.ones(2), 3)
+    assert "n = 4" in frames[0].source
