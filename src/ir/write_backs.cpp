@@ -185,6 +185,39 @@ class WriteBacks {
 
 }  // namespace
 
+void drop_stores_in_locals(const object::Module& module, Function& f) {
+  const auto is_op = [&](ValueId id, Op op) {
+    return f[id].kind == ValueKind::Instr && f[id].op == op;
+  };
+  // Loading what is unbound would raise.
+  const object::Code& code = module[f.code];
+  const auto first = code.varnames.begin();
+  Names bound(first, first + static_cast<ptrdiff_t>(object::parameter_count(code)));
+  for (const Value& value : f.values) {
+    const bool unbinds = value.kind == ValueKind::Instr &&
+                         (value.op == Op::DeleteFast || value.op == Op::LoadFastAndClear);
+    if (unbinds) bound.erase(value.symbol());
+  }
+  count_uses(f);
+  for (Block& block : f.blocks) {
+    std::set<ValueId> current, gone;  // loads of what is in its local still
+    for (const ValueId item : block.items) {
+      const Symbol name = f[item].symbol();
+      if (is_op(item, Op::LoadFast) && bound.count(name)) current.insert(item);
+      if (!is_op(item, Op::StoreFast)) continue;
+      const ValueId stored = f.operands(item)[0];
+      if (current.count(stored) && f[stored].symbol() == name) {
+        gone.insert(item);
+        if (f[stored].uses == 1) gone.insert(stored);
+      } else {
+        std::erase_if(current, [&](ValueId load) { return f[load].symbol() == name; });
+      }
+    }
+    std::erase_if(block.items, [&](ValueId item) { return gone.count(item) > 0; });
+  }
+  count_uses(f);
+}
+
 void drop_write_backs(const object::Module& module, const std::function<bool(ValueId)>& is_maker,
                       Function& function) {
   WriteBacks(module, is_maker, function).run();

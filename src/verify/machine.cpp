@@ -337,6 +337,9 @@ std::optional<Value> Machine::constant_behind(const Instr& instr) const {
 void Machine::store(State& state, const Instr& instr, Value value) {
   const uint32_t at = slot(instr);
   Half& half = state[side_];
+  // What is in it already: nothing is released, and nothing changes.
+  const bool is_there = half.locals[at] == value && context_->values->is_object(value);
+  if (is_there && context_->assumed.any()) return;
   half.locals.set(*context_->values, at, value);
   if (context_->frame->owners[at] == Frame::kShared) half.stores.push_back(at);
 }

@@ -86,6 +86,39 @@ def test_what_others_may_have_changed_is_stored_again(where):
     assert "a = a" in found.source
 
 
+LOCALS = {
+    "at once": ("", "return g(a)"),
+    "behind a call": ("tmp_1 = a\ng(b)\na = tmp_1\n", "return g(a)"),
+    "of two that cross": ("tmp_1 = a\nb = b\na = tmp_1\n", "return g(a, b)"),
+}
+
+
+@pytest.mark.parametrize("where", LOCALS)
+def test_a_local_that_is_stored_where_it_is_is_not_shown(where):
+    before, after = LOCALS[where]
+    short = "g(b)\n" if "g(b)" in before else ""
+    assert proof(before + BACK + after, short + after) == ("equivalent", "")
+    found = decompile_ex(code_of(before + BACK + after), facts=FACTS)
+    assert found.verdict.at_least("equivalent"), found.verdict.reason
+    assert "a = " not in found.source
+    assert "b = " not in found.source
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "tmp_1 = a\na = g(b)\na = tmp_1\nreturn g(a)",
+        "del b\na = b\nreturn g(a)",
+        "a = b\nreturn g(a)",
+        "tmp_1 = a\nif b:\n    a = g(b)\na = tmp_1\nreturn k(a)",
+    ],
+)
+def test_a_local_that_changed_is_stored(body):
+    found = decompile_ex(code_of(body), facts=FACTS)
+    assert found.verdict.at_least("equivalent"), found.verdict.reason
+    assert "a = " in found.source
+
+
 def test_another_value_is_no_write_back():
     before = f"tmp_1 = a\na = g(b)\n{INNER}k(inner)\n"
     for stored in ("tmp_1", "b", "g(a)"):
