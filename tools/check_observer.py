@@ -1,11 +1,12 @@
 """Check that a capture changes nothing: every case with and without `prepare_debug`, compared.
 
-`python tools/check_observer.py CASES.py [--backend eager] [--only TEXT]`, in an environment with
-torch. CASES.py defines `CASES`: name -> (style, make), where make() gives a function and the
-argument tuples to call it with. Compared are results bit for bit, exceptions, what the arguments
-are afterwards, torch's own counts (graph breaks, frames, graphs, compiles and recompiles), and
-every graph that the backend is given. Each run has a process of its own; a case that differs from
-itself without pellucid is told apart by a third run. The exit status is 1 if a case differs.
+`python tools/check_observer.py CASES.py [--backend eager] [--only TEXT] [--sample N --seed S]`, in
+an environment with torch; `--sample` takes so many of the cases. CASES.py defines `CASES`: name ->
+(style, make), where make() gives a function and the argument tuples to call it with. Compared are
+results bit for bit, exceptions, what the arguments are afterwards, torch's own counts (graph
+breaks, frames, graphs, compiles and recompiles), and every graph that the backend is given, with
+AOTAutograd's or Inductor's own. Each run has a process of its own; a case that differs from itself
+without pellucid is told apart by a third run. The exit status is 1 if a case differs.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import importlib.util
 import logging
 import os
 import pickle
+import random
 import sys
 import tempfile
 import time
@@ -90,13 +92,34 @@ def _recording(backend: str, graphs: List[str]) -> Callable[..., Any]:
 
     if backend == "eager":
         return take
-    whole = aot_autograd(fw_compiler=take_boxed, bw_compiler=take_boxed)
+    if backend == "inductor":
+        whole = _inductor(graphs)
+    else:
+        whole = aot_autograd(fw_compiler=take_boxed, bw_compiler=take_boxed)
 
     def both(graph: Any, inputs: Any) -> Any:
         graphs.append(_scrubbed(graph.print_readable(print_output=False)))
         return whole(graph, inputs)
 
     return both
+
+
+def _inductor(graphs: List[str]) -> Callable[..., Any]:
+    """Inductor, which tells of each graph that it compiles."""
+    import torch._inductor.config
+    from torch._inductor.compile_fx import compile_fx, compile_fx_inner
+
+    # What one run has compiled the next one would find; kernels of the same text may be shared.
+    torch._inductor.config.fx_graph_cache = False
+
+    def inner(graph: Any, inputs: Any, **settings: Any) -> Any:
+        graphs.append(_scrubbed(graph.print_readable(print_output=False)))
+        return compile_fx_inner(graph, inputs, **settings)
+
+    def whole(graph: Any, inputs: Any) -> Any:
+        return compile_fx(graph, inputs, inner_compile=inner)
+
+    return whole
 
 
 def _scrubbed(text: str) -> str:
@@ -171,8 +194,10 @@ def main() -> int:
     """Check every case; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("cases", type=Path)
-    parser.add_argument("--backend", choices=("eager", "aot_eager"), default="eager")
+    parser.add_argument("--backend", choices=("eager", "aot_eager", "inductor"), default="eager")
     parser.add_argument("--only", default="")
+    parser.add_argument("--sample", type=int, default=0, help="how many of the cases; 0: all")
+    parser.add_argument("--seed", type=int, default=0, help="which of them")
     parser.add_argument("--limit", type=int, default=120, help="seconds for each run")
     options = parser.parse_args()
     import torch
@@ -184,6 +209,9 @@ def main() -> int:
     start = time.time()
     tally = Tally()
     chosen = [name for name in cases if options.only in name]
+    if 0 < options.sample < len(chosen):
+        drawn = set(random.Random(options.seed).sample(chosen, options.sample))
+        chosen = [name for name in chosen if name in drawn]
     for name in chosen:
         case = cases[name][1]
         alone = partial(in_a_fork, partial(observe, case, False, options.backend), options.limit)

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import List, NamedTuple, Optional
+from typing import Counter, List, NamedTuple, Optional
 
 import hollow
 import hosts
@@ -69,23 +69,62 @@ def install(pair: Pair, core: Path) -> Optional[Path]:
 def test(pair: Pair, python: Path, arguments: List[str]) -> bool:
     """Run the tests of the PyTorch side on a pair; say how it went."""
     started = time.monotonic()
-    done = subprocess.run(
-        [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        cwd=ROOT,
-        env={**os.environ, "PELLUCID_HOST": pair.python},
-        check=False,
-    )
-    text = done.stdout.decode(errors="replace")
-    (OUT / f"{pair}.txt").write_text(text)
+    command = [str(python), "-u", "-m", "pytest", "-v", "-p", "no:cacheprovider", *arguments]
+    lines = []
+    # Each line is kept as it comes: a run that is cut short has told how far it got.
+    with (OUT / f"{pair}.txt").open("w", encoding="utf-8", errors="replace") as log:
+        process = subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            cwd=ROOT,
+            env={**os.environ, "PELLUCID_HOST": pair.python},
+            encoding="utf-8",
+            errors="replace",
+        )
+        assert process.stdout is not None
+        files = Files(pair)
+        for line in process.stdout:
+            log.write(line)
+            log.flush()
+            lines.append(line.rstrip("\n"))
+            files.add(lines[-1])
+        files.end()
+        process.wait()
+    text = "\n".join(lines)
     found = re.findall(r"^=* ?(\d+ (?:passed|failed|skipped|error).*?) ?=*$", text, re.MULTILINE)
-    summary = found[-1] if found else f"pytest ended with {done.returncode}"
+    summary = found[-1] if found else f"pytest ended with {process.returncode}"
     print(f"{pair!s:14} {summary} ({time.monotonic() - started:.0f} s)", flush=True)
-    for line in text.splitlines():
+    for line in lines:
         if line.startswith(("FAILED", "ERROR")):
             print(f"{'':14} {line}", flush=True)
-    return done.returncode == 0
+    return process.returncode == 0
+
+
+class Files:
+    """Says of each file of tests how it went, when pytest goes on to the next."""
+
+    def __init__(self, pair: Pair) -> None:
+        self._pair = pair
+        self._file = ""
+        self._counts: Counter[str] = Counter()
+
+    def add(self, line: str) -> None:
+        """Take a line of `pytest -v`; what a test itself prints may stand around its outcome."""
+        begins = re.match(r"(\S+\.py)::", line)
+        if begins and begins.group(1) != self._file:
+            self.end()
+            self._file = begins.group(1)
+        outcome = re.search(r"\b(PASSED|FAILED|SKIPPED|ERROR|XFAIL|XPASS)\b.*\[ *\d+%\]$", line)
+        if outcome:
+            self._counts[outcome.group(1).lower()] += 1
+
+    def end(self) -> None:
+        """Say how the file went that ends here."""
+        if self._counts:
+            said = ", ".join(f"{count} {outcome}" for outcome, count in self._counts.items())
+            print(f"{self._pair!s:14} {Path(self._file).name}: {said}", flush=True)
+        self._counts.clear()
 
 
 def main() -> int:

@@ -180,9 +180,11 @@ def _under_pellucid(
 
 
 def idle_lines(source: str) -> List[int]:
-    """The lines of a function whose statements do nothing: a bare value, a local that none reads.
+    """The lines of a function whose statements do nothing.
 
-    A local that is deleted is taken for read: it may be there to end a lifetime.
+    They are a bare value, a call of Dynamo's function that does nothing, a name that is bound to
+    what it is, and a local that none reads. A local that is deleted is taken for read: it may be
+    there to end a lifetime.
     """
     try:
         functions = [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.FunctionDef)]
@@ -199,11 +201,26 @@ def idle_lines(source: str) -> List[int]:
                 node.value, (ast.Name, ast.List, ast.Dict)
             ):
                 found.add(node.lineno)
+            if isinstance(node, ast.Expr) and _calls_nothing(node.value):
+                found.add(node.lineno)
             if isinstance(node, ast.Assign) and isinstance(node.value, (ast.Name, ast.Constant)):
                 targets = [t.id if isinstance(t, ast.Name) else "" for t in node.targets]
+                if isinstance(node.value, ast.Name) and node.value.id in targets:
+                    found.add(node.lineno)
                 if read.isdisjoint(targets) and "" not in targets:
                     found.add(node.lineno)
     return sorted(found)
+
+
+def _calls_nothing(value: ast.expr) -> bool:
+    """Whether this is how Dynamo takes a NULL from the stack: `(lambda: None)()`."""
+    return (
+        isinstance(value, ast.Call)
+        and isinstance(value.func, ast.Name)
+        and value.func.id.startswith("_const_lambda")
+        and not value.args
+        and not value.keywords
+    )
 
 
 _SHARED = (ast.Global, ast.Nonlocal)

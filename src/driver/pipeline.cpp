@@ -15,6 +15,7 @@
 #include "ir/generated.h"
 #include "ir/lift.h"
 #include "ir/simplify.h"
+#include "ir/write_backs.h"
 #include "polish/polish.h"
 #include "polish/release.h"
 #include "print/print.h"
@@ -64,6 +65,7 @@ Result<ir::Function> to_ir(object::Module& module, object::CodeId code, bool kee
   // What a generator's own names, and lists that it keeps its values in, stand for.
   if (!facts.empty()) ir::settle_generated(module, facts, function);
   ir::simplify(module, function, !facts.empty());
+  if (!facts.empty()) ir::drop_stores_in_locals(module, function);
   if (!facts.empty()) ir::mark_displays(function);
   return function;
 }

@@ -8,6 +8,8 @@
 
 #include "ir/temporaries.h"
 #include "ir/threads.h"
+#include "ir/write_backs.h"
+#include "object/known.h"
 
 namespace pellucid::ir {
 
@@ -22,9 +24,11 @@ class Generated {
 
   void run() {
     f_.is_generated = true;
+    drop_calls_of_nothing();
     drop_constant_parameters(f_);
     promote();
     mark_steady();
+    drop_write_backs(module_, [this](ValueId id) { return is_call_of(id, facts_.makers); }, f_);
     for (Block& block : f_.blocks) hoist_constants(block);
     count_uses(f_);
     if (thread_branches(module_, rules(), f_)) {
@@ -50,6 +54,31 @@ class Generated {
                                   names_.count(f_[id].symbol()) > 0;
               return is_own || may_be_passed(id);
             }};
+  }
+
+  // A function that only returns None is called for a NULL that lies below it.
+  void drop_calls_of_nothing() {
+    const auto is_call = [&](ValueId id) {
+      if (!is_op(id, Op::Call) || f_.operands(id).size() != 1) return false;
+      const ValueId callee = f_.operands(id)[0];
+      if (!is_op(callee, Op::LoadConst)) return false;
+      const object::Const& constant = module_[f_[callee].constant()];
+      return constant.kind == object::ConstKind::Opaque &&
+             constant.integer == static_cast<int64_t>(object::Known::ReturnsNone);
+    };
+    count_uses(f_);
+    for (Block& block : f_.blocks) {
+      std::set<ValueId> gone;
+      for (const ValueId item : block.items) {
+        if (!is_op(item, Op::Pop) || !is_call(f_.operands(item)[0])) continue;
+        const ValueId call = f_.operands(item)[0];
+        const ValueId callee = f_.operands(call)[0];
+        if (f_[call].uses > 1) continue;
+        gone.insert({item, call});
+        if (f_[callee].uses == 1) gone.insert(callee);
+      }
+      std::erase_if(block.items, [&](ValueId item) { return gone.count(item) > 0; });
+    }
   }
 
   void promote() {

@@ -4,6 +4,8 @@
 //   steady       names are marked: loading one costs nothing and may happen where it is wanted
 //   apart        calls move in front of the loads that they may pass, next to one another; so do
 //                tests of what is known where control comes from (threads.h)
+//   makers       of functions, and who has these: arguments are not stored back where they are
+//                (write_backs.h)
 //   graphs       the items of a result are taken where the result is, several at once
 //
 // Nothing else moves. A temporary that a join or a handler gives several values stays a local.

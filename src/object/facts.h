@@ -3,7 +3,8 @@
 // A decompiler cannot know that `tmp_3` is a name that no person chose, or that nobody ever binds
 // `__compiled_fn_1` anew. Who had the code generated does. The facts hold for the root code object
 // alone; without any, code is taken as it is. They are assumptions of the proof: `verify` uses them
-// as they are, and finds on its own what follows.
+// as they are, and finds on its own what follows. One goes without saying where there are any: what
+// a generator put among the constants to call stays what it is (known.h).
 #pragma once
 
 #include <algorithm>
@@ -29,6 +30,8 @@ struct Facts {
   std::vector<std::string> graphs;
   // Steady functions that return an object, never None.
   std::vector<std::string> objects;
+  // Steady functions that make a function of what they are given, and show it to nobody.
+  std::vector<std::string> makers;
 
   // Attributes whose value their object keeps for as long as it lives itself, and with "[]" behind
   // the name the value's items too: who refers to these longer keeps nothing alive.

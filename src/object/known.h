@@ -5,6 +5,10 @@
 
 namespace pellucid::object {
 
-enum class Known : int64_t { Nothing, Iter };  // Iter: the built-in function `iter`
+enum class Known : int64_t {
+  Nothing,
+  Iter,         // the built-in function `iter`
+  ReturnsNone,  // a function whose code is that of `lambda: None`, now at least (facts.h)
+};
 
 }  // namespace pellucid::object

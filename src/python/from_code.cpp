@@ -101,6 +101,23 @@ bool is_builtin_iter(nb::handle object) {
   return text_of("__name__") == "iter" && text_of("__module__") == "builtins";
 }
 
+// Whether calling it, without arguments, gives None and does nothing. Dynamo calls such a function
+// to take a NULL from the stack, for which there is no instruction.
+bool returns_none(nb::handle object) {
+  if (!PyFunction_Check(object.ptr())) return false;
+  nb::object scope = nb::dict();
+  nb::object nothing =
+      nb::steal(PyRun_String("(lambda: None).__code__", Py_eval_input, scope.ptr(), scope.ptr()));
+  if (!nothing.is_valid()) throw nb::python_error();
+  nb::object code = nb::borrow(PyFunction_GetCode(object.ptr()));
+  for (const char* attribute : {"co_argcount", "co_kwonlyargcount", "co_code", "co_consts"}) {
+    if (!code.attr(attribute).equal(nothing.attr(attribute))) return false;
+  }
+  constexpr uint32_t kinds = object::kVarArgs | object::kVarKeywords | object::kGenerator |
+                             object::kCoroutine | object::kAsyncGenerator;
+  return (number(code, "co_flags") & kinds) == 0;
+}
+
 // A live code object shows the index space of its fast locals only through its parts.
 void fill_localsplus(Code& code) {
   object::derive_localsplus(code);
@@ -240,6 +257,7 @@ class Converter {
     made.kind = ConstKind::Opaque;
     made.text = intern(names_.name_of(value));
     if (is_builtin_iter(value)) made.integer = static_cast<int64_t>(object::Known::Iter);
+    if (returns_none(value)) made.integer = static_cast<int64_t>(object::Known::ReturnsNone);
     return module_.add(std::move(made));
   }
 

@@ -143,6 +143,8 @@ object::Facts facts_of(nb::handle given) {
       facts.graphs = names;
     } else if (kind == "objects") {
       facts.objects = names;
+    } else if (kind == "makers") {
+      facts.makers = names;
     } else if (kind == "owned") {
       facts.owned = names;
     } else {

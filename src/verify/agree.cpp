@@ -50,6 +50,8 @@ bool Walk::settle_locals(Path& path, bool at_effect) {
     if (std::find(later.begin(), later.end(), slot) != later.end()) continue;
     const Value x = state[Side::A].locals[slot];
     const Value y = state[Side::B].locals[slot];
+    // What is in a container is known only until both sides' are one.
+    if (values_.is(x, Kind::Fresh) || values_.is(y, Kind::Fresh)) lose_behind(state, {x, y});
     if (!unify(values_, state, x, y, pairs_)) {
       return fail(path, "the local " + name(slot) + " is " + values_.describe(x) + " / " +
                             values_.describe(y));

@@ -14,6 +14,7 @@ Assumed::Assumed(Values& values, const object::Facts& facts, int64_t most)
   number(facts.reads, reads_);
   number(facts.graphs, graphs_);
   number(facts.objects, givers_);
+  number(facts.makers, makers_);
 }
 
 std::optional<Value> Assumed::global(Values& values, Name name) const {

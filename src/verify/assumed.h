@@ -7,6 +7,7 @@
 
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -44,6 +45,16 @@ class Assumed {
   int64_t most() const { return most_; }
 
   Lifetimes& lifetimes() { return lifetimes_; }
+  // Of a function that makes functions.
+  bool is_maker(const Values& values, Value callee) const {
+    return is_one(values, callee, makers_);
+  }
+  // The cells that a function refers to which was made of these, by slot.
+  void made(Value function, const std::vector<uint32_t>& cells) { of_[function.value] = cells; }
+  const std::vector<uint32_t>* cells_of(Value function) const {
+    const auto it = of_.find(function.value);
+    return it == of_.end() ? nullptr : &it->second;
+  }
   bool is_read(const Values& values, Value callee) const { return is_one(values, callee, reads_); }
 
  private:
@@ -52,7 +63,8 @@ class Assumed {
 
   bool any_ = false;
   int64_t most_ = -1;
-  Names steady_, apart_, reads_, graphs_, givers_;
+  Names steady_, apart_, reads_, graphs_, givers_, makers_;
+  std::unordered_map<uint32_t, std::vector<uint32_t>> of_;
   std::unordered_set<uint32_t> outputs_;
   std::map<std::pair<uint32_t, int64_t>, Value> items_;
   Lifetimes lifetimes_;

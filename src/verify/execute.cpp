@@ -88,8 +88,22 @@ bool Machine::execute(State& state, const Instr& instr) {
       store(state, instr, values.null());
       return true;
     case Op::LoadClosure:
+      if (OwnCell* cell = own_cell(state, instr)) cell->is_taken = true;
       stack.push_back(half.locals[slot(instr)]);
       return true;
+    case Op::LoadDeref:
+      if (const OwnCell* cell = own_cell(state, instr)) {
+        stack.push_back(cell->content);
+        return true;
+      }
+      return false;
+    case Op::StoreDeref: {
+      // What is in it already.
+      const OwnCell* cell = own_cell(state, instr);
+      if (cell == nullptr || peek(stack, 1) != cell->content) return false;
+      pop(stack);
+      return true;
+    }
     case Op::StoreFast: {
       const Value value = pop(stack);
       // A local that the other side lacks may only hold a container that it lacks too.
@@ -169,8 +183,9 @@ bool Machine::execute(State& state, const Instr& instr) {
     case Op::ListToTuple:
     case Op::UnpackSequence:
     case Op::DeleteSubscr:
-    case Op::Call:
       return execute_on_fresh(values, state, side_, instr, Name());
+    case Op::Call:
+      return call_nothing(state, instr) || execute_on_fresh(values, state, side_, instr, Name());
     case Op::BuildMap:
     case Op::BuildConstKeyMap:
     case Op::MapAdd:
@@ -191,8 +206,6 @@ bool Machine::execute(State& state, const Instr& instr) {
     case Op::DeleteName:
     case Op::StoreGlobal:
     case Op::DeleteGlobal:
-    case Op::LoadDeref:
-    case Op::StoreDeref:
     case Op::DeleteDeref:
     case Op::MakeCell:
     case Op::LoadClassDeref:

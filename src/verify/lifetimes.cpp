@@ -99,6 +99,7 @@ void Lifetimes::find_indirect(const State& state, Value callee) {
     if (of_a_.has(container.self.value)) todo_.push_back(container.self);
   }
   closure(state, todo_, found_, [](Value) {});
+  for (const OwnCell& cell : state.cells) found_.insert(cell.content.value);
   for (auto it = objects_.find(callee.value); it != objects_.end();
        it = objects_.find(it->second.value)) {
     if (is_found(it->second.value)) break;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "object/known.h"
 
 namespace pellucid::verify {
 
@@ -298,6 +299,27 @@ bool Machine::load_steady(State& state, const Instr& instr) const {
   return true;
 }
 
+// `(lambda: None)()` of generated code, by a constant that nobody changes.
+bool Machine::call_nothing(State& state, const Instr& instr) const {
+  Values& values = *context_->values;
+  std::vector<Value>& stack = state[side_].stack;
+  if (!context_->assumed.any() || instr.a != 0 || stack.size() < instr.b) return false;
+  const auto first = stack.end() - static_cast<ptrdiff_t>(instr.b);
+  const auto callee =
+      std::find_if(first, stack.end(), [&](Value value) { return !values.is(value, Kind::Null); });
+  const bool is_alone = std::count_if(first, stack.end(), [&](Value value) {
+                          return !values.is(value, Kind::Null);
+                        }) == 1;
+  const Constant* constant = is_alone ? values.as_constant(*callee) : nullptr;
+  if (constant == nullptr || constant->kind != object::ConstKind::Opaque ||
+      constant->integer != static_cast<int64_t>(object::Known::ReturnsNone)) {
+    return false;
+  }
+  stack.erase(first, stack.end());
+  stack.push_back(values.none());
+  return true;
+}
+
 Value Machine::condition(const State& state, const Point& point) const {
   Values& values = *context_->values;
   const Value value = state[side_].stack.back();
@@ -315,6 +337,9 @@ std::optional<Value> Machine::constant_behind(const Instr& instr) const {
 void Machine::store(State& state, const Instr& instr, Value value) {
   const uint32_t at = slot(instr);
   Half& half = state[side_];
+  // What is in it already: nothing is released, and nothing changes.
+  const bool is_there = half.locals[at] == value && context_->values->is_object(value);
+  if (is_there && context_->assumed.any()) return;
   half.locals.set(*context_->values, at, value);
   if (context_->frame->owners[at] == Frame::kShared) half.stores.push_back(at);
 }

@@ -31,6 +31,10 @@ std::vector<Pair> slots_of(const State& known, const State& next) {
     pairs.emplace_back(known.half[side].tested, next.half[side].tested);
     pairs.emplace_back(known.half[side].truth, next.half[side].truth);
   }
+  // Both have the same cells: see merge.
+  for (size_t i = 0; i < known.cells.size(); ++i) {
+    pairs.emplace_back(known.cells[i].content, next.cells[i].content);
+  }
   return pairs;
 }
 
@@ -193,6 +197,10 @@ class Weakening {
       out.half[side].tested = value(known_.half[side].tested, next_.half[side].tested);
       out.half[side].truth = value(known_.half[side].truth, next_.half[side].truth);
     }
+    for (size_t i = 0; i < known_.cells.size(); ++i) {
+      const auto [slot, content, is_taken] = known_.cells[i];
+      out.cells.push_back({slot, value(content, next_.cells[i].content), is_taken});
+    }
     for (size_t i = 0; i < fresh_.size(); ++i) {
       const auto [merged, o, n] = fresh_[i];
       const Container* x = known_.container(o);
@@ -251,10 +259,18 @@ class Weakening {
   std::vector<Merged> fresh_;
 };
 
+// Drops the cells of which only one state knows what is in them; whether `known` had such.
+bool keep_common_cells(State& known, State& next) {
+  const size_t before = known.cells.size();
+  std::erase_if(known.cells, [&](const OwnCell& cell) { return !next.own_cell(cell.slot); });
+  std::erase_if(next.cells, [&](const OwnCell& cell) { return !known.own_cell(cell.slot); });
+  return known.cells.size() != before;
+}
+
 }  // namespace
 
 bool merge(Values& values, State& known, State next, CodePairs& pairs) {
-  bool changed = false;
+  bool changed = keep_common_cells(known, next);
   while (give_up_one(values, known, next, pairs, changed)) {
   }
   for (size_t side = 0; side < 2; ++side) {

@@ -42,6 +42,13 @@ const Container* State::container(Value value) const {
   return const_cast<State*>(this)->container(value);
 }
 
+OwnCell* State::own_cell(uint32_t slot) {
+  for (OwnCell& cell : cells) {
+    if (cell.slot == slot) return &cell;
+  }
+  return nullptr;
+}
+
 namespace {
 
 Value substitute(Values& values, Value in, Value from, Value to) {
@@ -130,15 +137,13 @@ void forget(State& state, Value value) {
   std::erase_if(state.heap, [&](const Container& container) { return container.self == value; });
 }
 
-// A tuple of the cells that the frame starts with, as functions are made of. Nobody can put
-// anything into it.
+}  // namespace
+
 bool is_closure(const Values& values, const Container& container) {
   return container.shape == Container::kTuple &&
          std::all_of(container.items.begin(), container.items.end(),
                      [&](Value item) { return values.is(item, Kind::Cell); });
 }
-
-}  // namespace
 
 void replace(Values& values, State& state, Value from, Value to) {
   const auto now = [&](Value value) { return substitute(values, value, from, to); };
@@ -153,6 +158,7 @@ void replace(Values& values, State& state, Value from, Value to) {
   for (Container& container : state.heap) {
     for (Value& value : container.items) value = now(value);
   }
+  for (OwnCell& cell : state.cells) cell.content = now(cell.content);
 }
 
 void give_up(Values& values, State& state, Value from) {

@@ -54,15 +54,29 @@ struct Container {
   std::vector<Value> items;
 };
 
+// The cell of an argument of generated code, which nobody but this frame has and which still holds
+// what the frame was called with (cells.cpp).
+struct OwnCell {
+  uint32_t slot = 0;  // of the Frame
+  Value content;
+  bool is_taken = false;  // something in this frame may refer to it
+};
+
 struct State {
   Half half[2];
   std::vector<Container> heap;  // in the order of allocation
+  std::vector<OwnCell> cells;   // in the order of their slots
 
   Half& operator[](Side side) { return half[index(side)]; }
   const Half& operator[](Side side) const { return half[index(side)]; }
   Container* container(Value value);
   const Container* container(Value value) const;
+  OwnCell* own_cell(uint32_t slot);
 };
+
+// Whether it is a tuple of cells that the frame starts with, as functions are made of. Nobody can
+// put anything into it.
+bool is_closure(const Values& values, const Container& container);
 
 // Everywhere in `state`, `from` turns out to be `to`.
 void replace(Values& values, State& state, Value from, Value to);

@@ -19,6 +19,7 @@ std::optional<Difference> Walk::run() {
   Path start;
   a_.enter(start.state);
   b_.enter(start.state);
+  own_cells(start.state);
   start.a = {BlockId(0u), 0, true};
   start.b = {BlockId(0u), 0, true};
   start.b_moved = true;
@@ -103,11 +104,13 @@ void Walk::follow(Path path) {
     return;
   }
   // While containers are still known: once an effect has hold of one, nobody knows what is in it.
-  if (!same_lifetimes(path, a) || !compare_effects(path, a, b)) return;
+  if (!same_lifetimes(path, a)) return;
+  const std::vector<uint32_t> cells = hand_over(path.state, a, b);
+  if (!compare_effects(path, a, b)) return;
   path.quiet = false;
   for (Half& half : path.state.half) half.tested = half.truth = Value();
   if (a.raises) raise(path, a, b);
-  if (!difference_) go_on(std::move(path), a, b);
+  if (!difference_) go_on(std::move(path), a, b, cells);
 }
 
 // `x is [...]`: what both sides have made there is one object from here on, if it holds the same.
@@ -123,6 +126,7 @@ void Walk::unify_identities(State& state, Value in_a, Value in_b) {
 }
 
 void Walk::fork(Path path) {
+  lose_taken(path.state);
   Value in_a = a_.condition(path.state, path.a);
   Value in_b = b_.condition(path.state, path.b);
   if (in_a != in_b && in_a != values_.negation(in_b)) {
@@ -177,7 +181,7 @@ void Walk::raise(const Path& path, const Effect& a, const Effect& b) {
   arrive(std::move(handled));
 }
 
-void Walk::go_on(Path path, const Effect& a, const Effect& b) {
+void Walk::go_on(Path path, const Effect& a, const Effect& b, const std::vector<uint32_t>& cells) {
   std::vector<Value> results;
   for (uint32_t i = 0; i < a.results; ++i) {
     const bool named = bytecode::operand_of(a.op) == bytecode::Operand::Name ||
@@ -196,6 +200,14 @@ void Walk::go_on(Path path, const Effect& a, const Effect& b) {
     if (a.op == Op::Call && assumed.is_graph(values_, a.inputs[0])) assumed.returned(results[0]);
     if (a.op == Op::LoadAttr) assumed.lifetimes().loaded(results[0], a.inputs[0], Name(a.a));
     if (a.op == Op::Subscr) assumed.lifetimes().taken(results[0], a.inputs[0]);
+  }
+  if (!cells.empty()) {
+    // The tuple of cells that a function was made of is an object like it from here on.
+    for (const Value value : a.inputs) {
+      const verify::Node& node = values_[value];
+      if (node.kind == Kind::Unknown && node.y == 1) context_.assumed.made(value, cells);
+    }
+    for (const Value value : results) context_.assumed.made(value, cells);
   }
   if (a.always) return;
   if (a.op == Op::LoadFast || a.op == Op::DeleteFast) {
@@ -228,6 +240,7 @@ void Walk::go_on(Path path, const Effect& a, const Effect& b) {
 
 void Walk::arrive(Path path) {
   State& state = path.state;
+  lose_taken(state);
   settle_heap(values_, state, pairs_, Settle::kButDictionaries);
   if (!settle_locals(path, false)) return;
   Key key;

@@ -88,10 +88,16 @@ class Walk {
   bool stands_apart(const Effect& effect) const;
   void keep_apart(Path path, Side side, const Effect& effect);
   bool may_be_passed(const Effect& effect) const;
+  void own_cells(State& state) const;
+  std::vector<uint32_t> cells_behind(const State& state, std::vector<Value> values) const;
+  bool makes_function(const State& state, const Effect& effect) const;
+  std::vector<uint32_t> hand_over(State& state, const Effect& a, const Effect& b) const;
+  void lose_behind(State& state, std::vector<Value> values) const;
+  void lose_taken(State& state) const;
   bool same_lifetimes(const Path& path, const Effect& effect);
   bool compare_effects(Path& path, Effect& a, Effect& b);
   void raise(const Path& path, const Effect& a, const Effect& b);
-  void go_on(Path path, const Effect& a, const Effect& b);
+  void go_on(Path path, const Effect& a, const Effect& b, const std::vector<uint32_t>& cells);
   std::optional<Name> kept_longer(const State& state) const;
   bool settle_locals(Path& path, bool at_effect);
   bool same_qualname(const Effect& a, Value x, Value y, size_t input) const;

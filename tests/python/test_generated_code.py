@@ -4,6 +4,7 @@ import dis
 import sys
 import time
 import types
+import warnings
 
 import pytest
 from pellucid import _core, decompile_ex
@@ -498,6 +499,50 @@ def test_another_set_is_not(text):
     status, _ = _core.compare_codes(
         with_set_of((3, "a", None, (1, 2))), code_of(f"return resume({text})")
     )
+    assert status == "unproven"
+
+
+def with_constant(body, value):
+    """The code of `body`, with `value` where that has the text "@"."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)  # a text is called
+        code = code_of(body)
+    return code.replace(co_consts=tuple(value if c == "@" else c for c in code.co_consts))
+
+
+POPS_NULL = 'tmp_1 = g(a)\n"@"()\nreturn resume(tmp_1, b)'
+
+
+def test_a_call_of_what_does_nothing_is_not_shown():
+    found = decompile_ex(with_constant(POPS_NULL, lambda: None), facts=FACTS)
+    assert found.verdict.status == "equivalent", found.verdict.reason
+    assert "return resume(g(a), b)" in found.source
+    assert "_const" not in found.source
+
+
+def test_what_such_a_call_gives_is_none():
+    code = with_constant('return resume("@"(), b)', lambda: None)
+    status, codes = _core.compare_codes(code, code_of("return resume(None, b)"), facts=FACTS)
+    assert status == "equivalent", codes[0][2]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda: 1, lambda: dis, lambda *_: None, lambda _=1: None, lambda: (yield), lambda: print(1)],
+)
+def test_a_call_of_another_function_is(function):
+    code = with_constant(POPS_NULL, function)
+    found = decompile_ex(code, facts=FACTS)
+    assert found.verdict.status == "equivalent", found.verdict.reason
+    assert "_const_lambda()" in found.source
+    status, _ = _core.compare_codes(code, code_of("return resume(g(a), b)"), facts=FACTS)
+    assert status == "unproven"
+
+
+def test_without_facts_every_call_is_shown():
+    code = with_constant(POPS_NULL, lambda: None)
+    assert "_const_lambda()" in decompile_ex(code).source
+    status, _ = _core.compare_codes(code, code_of("tmp_1 = g(a)\nreturn resume(tmp_1, b)"))
     assert status == "unproven"
 
 

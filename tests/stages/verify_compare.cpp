@@ -2,6 +2,7 @@
 #include "verify/compare.h"
 
 #include "bytecode_assembler.h"
+#include "object/known.h"
 #include "object/pyc.h"
 #include "samples.h"
 #include "testing.h"
@@ -99,6 +100,40 @@ TEST("a list that nobody sees is what it holds") {
                           .op("RETURN_VALUE");
   EXPECT_EQ(verdict(a, b), "equivalent");
   EXPECT_EQ(verdict(b, a), "equivalent");
+}
+
+// What Dynamo does to take a NULL from the stack.
+TEST("a call of what returns None is no effect in generated code") {
+  const auto popped = [](object::Known known) {
+    Result<object::Module> module = code()
+                                        .op("PUSH_NULL")
+                                        .op("LOAD_CONST", 0)
+                                        .op("CALL", 0)
+                                        .op("POP_TOP")
+                                        .op("LOAD_NAME", 0)
+                                        .op("RETURN_VALUE")
+                                        .read();
+    object::Const function;
+    function.kind = object::ConstKind::Opaque;
+    function.integer = static_cast<int64_t>(known);
+    function.text = module->strings.intern("_const_lambda");
+    const object::ConstId id = module->add(std::move(function));
+    module->codes[module->root.index()].consts[0] = id;
+    return module;
+  };
+  const Result<object::Module> without = code().op("LOAD_NAME", 0).op("RETURN_VALUE").read();
+  object::Facts facts;
+  const auto verdict = [&](object::Known known) {
+    const Result<object::Module> module = popped(known);
+    Options options;
+    options.facts = facts;
+    return std::string(
+        name_of(compare(*module, module->root, *without, without->root, options).status));
+  };
+  EXPECT_EQ(verdict(object::Known::ReturnsNone), "unproven");
+  facts.steady.push_back("graph");
+  EXPECT_EQ(verdict(object::Known::ReturnsNone), "equivalent");
+  EXPECT_EQ(verdict(object::Known::Nothing), "unproven");
 }
 
 TEST("a loop that does nothing is not the end") {

@@ -60,6 +60,8 @@ def test_all_that_a_model_draws_from_is_seeded(torch: Any) -> None:
         ("def f(a):\n    []\n    b = a\n    return a", [2, 3]),
         ("def f(a):\n    global b\n    b = a\n    c = a\n    del c", []),
         ("def f(a):\n    b = g(a)", []),  # what it keeps alive is no matter of its text
+        ("def f(a):\n    a = a\n    b = a\n    return b", [2]),
+        ("def f(a):\n    _const_lambda()\n    _const_lambda(a)\n    b = _const_lambda()", [2]),
         ("not python", []),
     ],
 )

@@ -30,6 +30,8 @@ _SETATTR = ("object", "__setattr__")
 # Where a module keeps what it is made of: the dictionaries, and the modules in one of them. Its
 # tensors are not among these: they may be replaced while the code runs, and are big.
 _OWNED = ("_modules", "_parameters", "_buffers")
+# What makes a function that refers to cells of the frame.
+_MAKERS = ("_create_nested_fn",)
 # What reads a property of a tensor, for a graph's argument.
 _READS = ("call_size", "call_stride", "call_storage_offset")
 
@@ -65,6 +67,7 @@ def facts(original: CodeType, code: CodeType, shown: Mapping[str, str] | None = 
         "apart": [name for name in own if name.rpartition(".")[2] in _MARKS],
         "reads": [name for name in own if name.rpartition(".")[2] in _READS],
         "objects": [name for name in own if name.rpartition(".")[2] == _MARKS[0]],
+        "makers": [name for name in own if name.rpartition(".")[2] in _MAKERS],
         "owned": [name for name in _OWNED if name in names] + ["_modules[]"],
         "graphs": [seen[name] for name in names if _GRAPH.match(name)],
     }
