@@ -210,8 +210,14 @@ ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& 
       if (form == Form::Unstructured)
         reason.message = "what was written with structure is unproven";
       tree.restore();
-      make_comprehensions_functions(module, code, tree, scopes, bodies, reason);
+      // Comprehensions stay what they are, wherever they can be called as such.
+      tree.remember();
       body = unstructured_body(module, code, tree, scopes, bodies, reason);
+      if (!body.ok()) {
+        tree.restore();
+        make_comprehensions_functions(module, code, tree, scopes, bodies, reason);
+        body = unstructured_body(module, code, tree, scopes, bodies, reason);
+      }
       if (!options.force_unstructured) {
         note(reason, false);
       } else if (!body.ok()) {
