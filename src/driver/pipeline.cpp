@@ -230,10 +230,12 @@ ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& 
     bodies[code.index()] =
         !body.ok() ? marker_body(tree, body.error())
         : form == Form::Usual
-            ? polish::run(tree, *body, kind_of(scopes.scope_of(code)),
-                          {.makes_f_strings_of_percent = module.version.minor >= 11,
-                           .copies_exits = module.version.minor >= 10},
-                          {columns, module[code].firstlineno})
+            ? polish::run(
+                  tree, *body, kind_of(scopes.scope_of(code)),
+                  {.makes_f_strings_of_percent = module.version.minor >= 11,
+                   .leaves_dropped = module.version.minor == 12 || module.version.minor == 13,
+                   .copies_exits = module.version.minor >= 10},
+                  {columns, module[code].firstlineno})
             : *body;
     // Compilers keep nothing in names of their own; generators care how long they do.
     if (body.ok() && !facts.empty()) {

@@ -199,10 +199,9 @@ void Statements::settle_loads_below(std::span<const ValueId> ids, size_t at) {
   if (assignment == nullptr || !are_names(assignment->targets)) return;
   for (size_t i = 0; i < at; ++i) {
     Entry& entry = pending_[i];
-    const bool is_loaded =
-        std::any_of(assignment->targets.begin(), assignment->targets.end(), [&](NodeId target) {
-          return is_load_of(entry, c_.tree.as<ast::Name>(target).id);
-        });
+    const bool is_loaded = std::any_of(
+        assignment->targets.begin(), assignment->targets.end(),
+        [&](NodeId target) { return is_load_of(entry, c_.tree.as<ast::Name>(target).id); });
     if (!is_loaded || entry.uses_left != 1 || entry.adopted) continue;
     if (std::find(ids.begin(), ids.end(), entry.value) != ids.end()) continue;
     entry.node = remake(entry.value);
