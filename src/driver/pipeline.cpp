@@ -222,11 +222,13 @@ Result<ast::ListId> polished_body(ast::Tree& tree, object::CodeId code, ast::Lis
   try {
     if (form == Form::Usual) {
       const std::vector<object::Columns> columns = bytecode::columns_of_units(module[code]);
-      body = polish::run(tree, body, kind,
-                         {.makes_f_strings_of_percent = module.version.minor >= 11,
-                          .copies_exits = module.version.minor >= 10,
-                          .looks_into_walrus = module.version.minor >= 10},
-                         {columns, module[code].firstlineno});
+      body =
+          polish::run(tree, body, kind,
+                      {.makes_f_strings_of_percent = module.version.minor >= 11,
+                       .leaves_dropped = module.version.minor == 12 || module.version.minor == 13,
+                       .copies_exits = module.version.minor >= 10,
+                       .looks_into_walrus = module.version.minor >= 10},
+                      {columns, module[code].firstlineno});
     }
     // Compilers keep nothing in names of their own; generators care how long they do.
     if (!facts.empty()) body = polish::release_temporaries(tree, body, code, facts);
@@ -263,8 +265,14 @@ ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& 
       if (form == Form::Unstructured)
         reason.message = "what was written with structure is unproven";
       tree.restore();
-      make_comprehensions_functions(module, code, tree, scopes, bodies, reason, misfits);
+      // Comprehensions stay what they are, wherever they can be called as such.
+      tree.remember();
       body = unstructured_body(module, code, tree, scopes, bodies, reason, misfits);
+      if (!body.ok()) {
+        tree.restore();
+        make_comprehensions_functions(module, code, tree, scopes, bodies, reason, misfits);
+        body = unstructured_body(module, code, tree, scopes, bodies, reason, misfits);
+      }
       if (!options.force_unstructured) {
         note(reason, false);
       } else if (!body.ok()) {

@@ -39,6 +39,10 @@ void join_negations(ast::Tree& tree, const std::vector<ast::NodeId>& nodes, cons
 // What is in an `else` and what behind it, `if a and b` and `if a: if b`, as the columns say.
 void lay_out(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts);
 
+// `0 if a else 0` where a body ends, and compilers left constants that are dropped: lines of `pass`
+// behind it
+void keep_dropped_constants(ast::Tree& tree, Statements& body);
+
 // `continue` where a loop's body ends, `return` where a function's does  ->  nothing
 void drop_tail_jumps(ast::Tree& tree, Statements& body, Body kind, bool copies_exits,
                      const Starts& starts);

@@ -177,7 +177,57 @@ void Statements::assign(ValueId value, NodeId target, ast::Where at) {
   }
   node = hoist_literals(node);
   if (c_.tree.is(target, ast::Kind::Name)) protect(c_.tree.as<ast::Name>(target).id);
+  const bool is_named = targets.size() > 1 && !c_.graph.f.is_generated &&
+                        (is_annotation(target) || is_left_unfolded(node));
+  if (is_named && are_names({targets.begin(), targets.end() - 1})) {
+    // `x: (y := v)`; and compilers see through no `(y := v)` up to 3.9.
+    for (size_t i = 0; i + 1 < targets.size(); ++i) {
+      node = c_.tree.add(ast::NamedExpr{targets[i], node}, at);
+    }
+    targets = {target};
+  }
   append(c_.tree.add(ast::Assign{c_.tree.list(targets), node}, at));
+}
+
+// Whether the target is where the annotation of a name goes.
+bool Statements::is_annotation(NodeId target) const {
+  if (!c_.tree.is(target, ast::Kind::Subscript)) return false;
+  const NodeId dict = c_.tree.as<ast::Subscript>(target).value;
+  return c_.tree.is(dict, ast::Kind::Name) &&
+         c_.tree.text(c_.tree.as<ast::Name>(dict).id) == "__annotations__";
+}
+
+// Whether what compilers make a constant of is left in it: an empty tuple, a negative number.
+bool Statements::is_left_unfolded(NodeId root) const {
+  std::vector<NodeId> todo{root};
+  while (!todo.empty()) {
+    const NodeId node = todo.back();
+    todo.pop_back();
+    const ast::Kind kind = c_.tree.kind(node);
+    if (kind == ast::Kind::Lambda) continue;
+    if (kind == ast::Kind::Tuple && c_.tree.items(c_.tree.as<ast::Tuple>(node).elts).empty()) {
+      return true;
+    }
+    if (kind == ast::Kind::UnaryOp) {
+      const auto unary = c_.tree.as<ast::UnaryOp>(node);
+      if (unary.op == static_cast<uint32_t>(ast::UnaryOperator::USub) &&
+          is_constant(c_.tree, unary.operand, object::ConstKind::Int)) {
+        return true;
+      }
+    }
+    const auto fields = ast::fields_of(kind);
+    for (size_t i = 0; i < fields.size(); ++i) {
+      const uint32_t slot = c_.tree.slot(node, i);
+      if (fields[i].type == ast::FieldType::Node && slot != NodeId::kInvalid) {
+        todo.push_back(NodeId(slot));
+      } else if (fields[i].type == ast::FieldType::List) {
+        for (const NodeId item : c_.tree.items(ast::ListId(slot))) {
+          if (item.valid()) todo.push_back(item);
+        }
+      }
+    }
+  }
+  return false;
 }
 
 // Whether they store to locals, to each once: nobody sees in which order.

@@ -90,6 +90,9 @@ Nodes dead_code(ast::Tree& tree, object::CodeId code, const Symbols& symbols) {
     }
   }
   for (const Symbol symbol : symbols.unused_free) dead.push_back(tree.add(ast::Expr{name(symbol)}));
+  for (const Symbol symbol : symbols.passed_on) {
+    dead.push_back(tree.add(ast::Expr{capture(tree, symbol)}));
+  }
   // Names of modules and classes are no locals, which alone can be cells: but those of their
   // comprehensions are, wherever these are no functions.
   const bool has_locals = (tree.module()[code].flags & object::kOptimized) != 0;

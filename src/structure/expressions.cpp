@@ -253,7 +253,7 @@ NodeId Expressions::operation(const ir::Value& value, Nodes operands) {
       return tree_.add(ast::Call{name_node(tree_, "iter", at), tree_.list(operands), {}}, at);
     case Op::GetAwaitable:
       // The call of a comprehension that awaits is awaited without anybody writing so.
-      if (is_op(operand(value, 0), Op::Call)) {
+      if (is_op(operand(value, 0), Op::Call) && calls_coroutine(operand(value, 0))) {
         const ast::Kind kind = tree_.kind(operands[0]);
         if (kind == ast::Kind::ListComp || kind == ast::Kind::SetComp ||
             kind == ast::Kind::DictComp) {
@@ -277,6 +277,21 @@ NodeId Expressions::operation(const ir::Value& value, Nodes operands) {
     default:
       return NodeId();
   }
+}
+
+// Whether what is called is a function that is made for the call, and is a coroutine.
+bool Expressions::calls_coroutine(const ir::Value& call) const {
+  const ir::Value* function = &operand(call, 0);
+  if (is_op(*function, Op::SetFunctionAttribute)) function = &operand(*function, 1);
+  if (!is_op(*function, Op::MakeFunction)) return false;
+  for (size_t i = 0; i < function->count; ++i) {
+    const ir::Value& part = operand(*function, i);
+    if (!is_op(part, Op::LoadConst)) continue;
+    const Const& constant = module()[part.constant()];
+    if (constant.kind != ConstKind::Code) continue;
+    return (module()[constant.code].flags & object::kCoroutine) != 0;
+  }
+  return false;
 }
 
 NodeId as_iterable(ast::Tree& tree, NodeId node) {

@@ -58,6 +58,8 @@ class Expressions {
   ast::NodeId call_ex(const ir::Value& value, Nodes operands);
   ast::NodeId call_of(const ir::Value& value, ast::NodeId callee, std::vector<ast::NodeId> args,
                       std::vector<ast::NodeId> keywords);
+  bool calls_coroutine(const ir::Value& call) const;
+
   // displays.cpp
   ast::NodeId display(const ir::Value& value, Nodes operands);
   std::vector<ast::NodeId> keep_apart(const ir::Value& value, Nodes operands);

@@ -108,7 +108,9 @@ class Machine {
   void add_to_container(ValueId id, Statements& code);
   bool is_left_out(ValueId id) const;
   bool needs_definition(ValueId id) const;
-  void remake_class_functions(BlockId id, Statements& code);
+  void remake_functions(BlockId id, Statements& code, bool preloads);
+  ast::NodeId made_for_a_call(ValueId function);
+  bool is_iterated_by_comprehension(const std::vector<ValueId>& all, size_t i) const;
   bool is_passed_on(const std::vector<ValueId>& all, size_t i) const;
   size_t function(BlockId block, size_t index, Statements& code);
   Symbol define(ast::NodeId literal, Statements& code);

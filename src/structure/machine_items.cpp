@@ -18,7 +18,7 @@ void Machine::items(BlockId id, Statements& code) {
   const auto flush = [&](size_t end) {
     if (begin < end) code.run(std::span(all).subspan(begin, end - begin));
   };
-  remake_class_functions(id, code);
+  remake_functions(id, code, true);
   for (size_t i = 0; i < all.size();) {
     if (!is_special(all, i)) {
       ++i;
@@ -31,8 +31,9 @@ void Machine::items(BlockId id, Statements& code) {
   flush(all.size());
 }
 
-// The function of a class body that other blocks have made: here, where the class is.
-void Machine::remake_class_functions(BlockId id, Statements& code) {
+// The function of a class body or a comprehension that other blocks have made: here, where it is
+// called.
+void Machine::remake_functions(BlockId id, Statements& code, bool preloads) {
   std::vector<ValueId> made;
   for (const ValueId item : graph_[id].items) {
     if (!is_op(item, Op::Call) && !is_op(item, Op::CallKw) && !is_op(item, Op::CallEx)) continue;
@@ -40,37 +41,46 @@ void Machine::remake_class_functions(BlockId id, Statements& code) {
       const ValueId function = graph_.resolve(operand);
       const auto& own = graph_[id].items;
       if (std::find(own.begin(), own.end(), function) != own.end()) continue;
-      if (!is_class_function(graph_, tree_.module(), function)) continue;
+      if (!is_made_for_a_call(graph_, tree_.module(), function)) continue;
       if (std::find(made.begin(), made.end(), function) == made.end()) made.push_back(function);
     }
   }
   for (const ValueId function : made) {
-    ValueId bare = function;
-    if (is_op(function, Op::SetFunctionAttribute)) bare = operands(function)[1];
-    ir::Value value = graph_[bare];
-    value.a = 0;  // free variables say what the closure holds
-    const auto all = operands(bare);
-    Nodes constants;
-    for (const ValueId operand : all) {
-      if (is_op(operand, Op::LoadConst))
-        constants.push_back(expressions_.make(graph_[operand], {}));
-    }
-    value.first += static_cast<uint32_t>(all.size() - constants.size());
-    value.count = static_cast<uint32_t>(constants.size());
-    const NodeId literal = expressions_.make(value, constants);
+    if (!preloads && !needs_definition(function)) continue;
+    const NodeId literal = made_for_a_call(function);
     if (!literal.valid()) fail("the body of a class that is made elsewhere", id);
-    code.preload(function, literal);
+    if (needs_definition(function)) {
+      context_.materialized[function] = define(literal, code);
+    } else {
+      code.preload(function, literal);
+    }
   }
 }
 
-// Whether the function of a class body is for another block to make again.
+// The literal of a function that is made for one call.
+NodeId Machine::made_for_a_call(ValueId function) {
+  ValueId bare = function;
+  if (is_op(function, Op::SetFunctionAttribute)) bare = operands(function)[1];
+  ir::Value value = graph_[bare];
+  value.a = 0;  // free variables say what the closure holds
+  const auto all = operands(bare);
+  Nodes constants;
+  for (const ValueId operand : all) {
+    if (is_op(operand, Op::LoadConst)) constants.push_back(expressions_.make(graph_[operand], {}));
+  }
+  value.first += static_cast<uint32_t>(all.size() - constants.size());
+  value.count = static_cast<uint32_t>(constants.size());
+  return expressions_.make(value, constants);
+}
+
+// Whether a function that is made for one call is for another block to make again.
 bool Machine::is_passed_on(const std::vector<ValueId>& all, size_t i) const {
   ValueId id = all[i];
   if (is_op(id, Op::MakeFunction) && i + 1 < all.size() &&
       is_op(all[i + 1], Op::SetFunctionAttribute) && operands(all[i + 1])[1] == id) {
     id = all[++i];
   }
-  if (!is_class_function(graph_, tree_.module(), id)) return false;
+  if (!is_made_for_a_call(graph_, tree_.module(), id)) return false;
   return std::none_of(all.begin(), all.end(), [&](ValueId item) {
     const auto used = operands(item);
     return std::find(used.begin(), used.end(), id) != used.end();
@@ -86,6 +96,7 @@ bool Machine::is_left_out(ValueId id) const {
 
 // A function without a name of Python's, whose body is no expression.
 bool Machine::needs_definition(ValueId id) const {
+  if (is_op(id, Op::SetFunctionAttribute)) id = operands(id)[1];
   for (const ValueId operand : operands(id)) {
     if (!is_op(operand, Op::LoadConst)) continue;
     const object::Const& constant = tree_.module()[graph_[operand].constant()];
@@ -94,6 +105,16 @@ bool Machine::needs_definition(ValueId id) const {
     return is_unstructured(tree_, bodies_[constant.code.index()]);
   }
   return false;
+}
+
+// Whether the iterator is for a comprehension that is called with it right away, which makes it by
+// itself.
+bool Machine::is_iterated_by_comprehension(const std::vector<ValueId>& all, size_t i) const {
+  if (i + 1 >= all.size() || !is_op(all[i + 1], Op::Call)) return false;
+  const auto parts = operands(all[i + 1]);
+  if (parts.size() != 2 || parts[1] != all[i]) return false;
+  const ValueId function = graph_.resolve(parts[0]);
+  return is_made_for_a_call(graph_, tree_.module(), function) && !needs_definition(function);
 }
 
 bool Machine::is_special(const std::vector<ValueId>& all, size_t i) const {
@@ -114,6 +135,7 @@ bool Machine::is_special(const std::vector<ValueId>& all, size_t i) const {
     case Op::CleanupThrow:
     case Op::GetIter:
     case Op::GetAiter:
+      return !is_iterated_by_comprehension(all, i);
     case Op::GetAnext:
     case Op::GetLen:
     case Op::MatchMapping:

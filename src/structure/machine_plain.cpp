@@ -18,8 +18,15 @@ void Machine::plain(BlockId id, Statements& code) {
     if (elements == elements_.end()) continue;
     for (const ValueId element : elements->second) context_.materialized.erase(element);
   }
+  remake_functions(id, code, false);
   for (size_t i = 0; i < all.size();) {
     const bool is_function = is_op(all[i], Op::MakeFunction);
+    // A comprehension makes its iterator by itself.
+    if ((is_op(all[i], Op::GetIter) || is_op(all[i], Op::GetAiter)) &&
+        is_iterated_by_comprehension(all, i)) {
+      ++i;
+      continue;
+    }
     if (is_special(all, i) && !is_function) {
       i = special(id, i, code);
       continue;
@@ -36,6 +43,10 @@ NodeId Machine::operand(ValueId id) {
   id = graph_.resolve(id);
   const auto known = context_.materialized.find(id);
   if (known != context_.materialized.end()) return make_.name(known->second);
+  if (is_made_for_a_call(graph_, tree_.module(), id) && !needs_definition(id)) {
+    return made_for_a_call(id);
+  }
+  if (is_op(id, Op::GetIter) || is_op(id, Op::GetAiter)) return operand(operands(id)[0]);
   const ir::Value value = graph_[id];
   const NodeId node =
       value.kind == ValueKind::Instr && value.count == 0 ? expressions_.make(value, {}) : NodeId();
@@ -122,13 +133,27 @@ void Machine::plain_item(ValueId id, Statements& code) {
     case Op::ImportFrom:
       return plain_import(id, code);
     case Op::MakeFunction: {
-      if (is_class_function(graph_, tree_.module(), id)) {
-        throw NotStructured("the body of a class, apart from it", value.offset);
-      }
+      // Made where it is called.
+      if (is_made_for_a_call(graph_, tree_.module(), id) && !needs_definition(id)) return;
       context_.materialized[id] = plain_function(id, code);
       return;
     }
+    case Op::BuildTuple: {
+      // The cells of a closure, which may be empty yet.
+      const auto cells = operands(id);
+      if (!cells.empty() && std::all_of(cells.begin(), cells.end(), [&](ValueId cell) {
+            return is_op(cell, Op::LoadClosure);
+          })) {
+        return;
+      }
+      break;
+    }
     case Op::SetFunctionAttribute: {
+      if (value.a == bytecode::kClosure) {
+        if (is_made_for_a_call(graph_, tree_.module(), id) && !needs_definition(id)) return;
+        context_.materialized[id] = tree_.as<ast::Name>(operand(operands(id)[1])).id;
+        return;
+      }
       const Nodes nodes = operand_nodes(id);
       set_attribute(nodes[1], value.a, nodes[0], code);
       context_.materialized[id] = tree_.as<ast::Name>(nodes[1]).id;
@@ -256,7 +281,9 @@ Symbol Machine::plain_function(ValueId id, Statements& code) {
   for (const uint32_t flag :
        {bytecode::kDefaults, bytecode::kKwDefaults, bytecode::kAnnotations, bytecode::kClosure}) {
     if ((value.a & flag) == 0) continue;
-    set_attribute(make_.name(name), flag, operand(all[next++]), code);
+    const ValueId part = all[next++];
+    // Free variables say what the closure holds.
+    if (flag != bytecode::kClosure) set_attribute(make_.name(name), flag, operand(part), code);
   }
   return name;
 }
@@ -286,7 +313,7 @@ void Machine::set_attribute(NodeId function, uint32_t flag, NodeId value, Statem
           make_.call(make_.builtin("dict"), {make_.call(make_.builtin("zip"), {half(0), half(1)})});
     }
   }
-  if (!attribute) return;  // the closure: free variables say what it holds
+  if (!attribute) return;
   code.append(make_.assign(make_.attribute(function, attribute), value));
 }
 

@@ -192,6 +192,23 @@ bool Statements::is_assigned_above(size_t index) const {
   return false;
 }
 
+// Before `(local := v)` takes its place in an expression: what was loaded from the local below it,
+// and is taken by what the expression will be part of, is from now on a value of its place.
+void Statements::settle_loads_below(std::span<const ValueId> ids, size_t at) {
+  const Assignment* assignment = assignment_of(pending_[at].value);
+  if (assignment == nullptr || !are_names(assignment->targets)) return;
+  for (size_t i = 0; i < at; ++i) {
+    Entry& entry = pending_[i];
+    const bool is_loaded = std::any_of(
+        assignment->targets.begin(), assignment->targets.end(),
+        [&](NodeId target) { return is_load_of(entry, c_.tree.as<ast::Name>(target).id); });
+    if (!is_loaded || entry.uses_left != 1 || entry.adopted) continue;
+    if (std::find(ids.begin(), ids.end(), entry.value) != ids.end()) continue;
+    entry.node = remake(entry.value);
+    entry.reloadable = false;
+  }
+}
+
 // Whether `(local := v)` cannot stand among `ids` where `v` does: a load from below it is not taken
 // before it, or one from above it is.
 bool Statements::reads_out_of_order(std::span<const ValueId> ids, size_t at) const {
@@ -263,6 +280,7 @@ std::vector<NodeId> Statements::take_all(std::span<const ValueId> ids) {
     const size_t at = find(id, place);
     if (at == pending_.size()) continue;
     place = at + 1;
+    settle_loads_below(ids, at);
     const Entry& entry = pending_[at];
     if ((entry.reloadable && assignment_of(id) == nullptr) || is_movable(entry)) continue;
     if (!hard.empty() && at <= hard.back()) spill = true;

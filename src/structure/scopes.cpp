@@ -266,8 +266,15 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
     fold_docstring_store(tree_, statements);
     place_lazy_annotations(tree_, statements, annotations);
   }
+  // What a function around a class binds is looked up by name only if the class binds it, too.
+  for (const Symbol name : symbols.looked_up) {
+    const auto& declared = symbols.globals;
+    if (std::find(declared.begin(), declared.end(), name) != declared.end()) continue;
+    if (is_bound_outside(function.code, name)) symbols.unbound_locals.push_back(name);
+  }
   if (!mentions_unused) {
     symbols.unused_free.clear();
+    symbols.passed_on.clear();
     symbols.unused_cells.clear();
     symbols.late_cells.clear();
     symbols.unbound_cells.clear();

@@ -1,5 +1,7 @@
 #include "structure/slots.h"
 
+#include "structure/names.h"
+
 namespace pellucid::structure {
 
 namespace {
@@ -14,7 +16,7 @@ bool only_pushes(const Graph& graph, BlockId block) {
   return graph[block].items.size() == 1 && is_push(graph, graph[block].items[0]);
 }
 
-bool is_class_function(const Graph& graph, const object::Module& module, ValueId id) {
+bool is_made_for_a_call(const Graph& graph, const object::Module& module, ValueId id) {
   const ir::Value* value = &graph[id];
   if (value->kind != ValueKind::Instr) return false;
   if (value->op == Op::SetFunctionAttribute && value->a == bytecode::kClosure) {
@@ -28,7 +30,8 @@ bool is_class_function(const Graph& graph, const object::Module& module, ValueId
     if (code.kind != ValueKind::Instr || code.op != Op::LoadConst) continue;
     const object::Const& constant = module[code.constant()];
     if (constant.kind != object::ConstKind::Code) continue;
-    return (module[constant.code].flags & object::kOptimized) == 0;
+    const object::Code& body = module[constant.code];
+    return (body.flags & object::kOptimized) == 0 || is_comprehension_name(module.text(body.name));
   }
   return false;
 }
@@ -108,7 +111,7 @@ Slot Slots::of(ValueId id) const {
     }
     case ValueKind::Instr:
       if (value.op == Op::LoadConst || value.op == Op::LoadBuildClass ||
-          is_class_function(graph_, module_, id)) {
+          is_made_for_a_call(graph_, module_, id)) {
         return {SlotKind::Static, 0, id};
       }
       return {value.op == Op::LoadFastAndClear ? SlotKind::Boxed : SlotKind::Value, 0, {}};

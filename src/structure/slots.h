@@ -47,9 +47,9 @@ class Slots {
   std::vector<std::pair<BlockId, uint32_t>> param_;  // by value: where it is a parameter
 };
 
-// Whether the value is the function of a class body, without defaults: it is only good for
-// __build_class__, and nobody sees when it is made.
-bool is_class_function(const Graph& graph, const object::Module& module, ValueId id);
+// Whether the value is the function of a class body or of a comprehension, without defaults: it is
+// only good for the one call that it is made for, and nobody sees when it is made.
+bool is_made_for_a_call(const Graph& graph, const object::Module& module, ValueId id);
 
 // How many exceptions are being handled by the code that catches for this handler.
 inline uint32_t level_of(const flow::Handler& handler) {

@@ -30,8 +30,10 @@ struct Uses {
   Names global_loads;
   Names outer_global_loads;  // not by an inlined comprehension
   Names global_bindings;
-  Names name_uses;  // by LOAD_NAME, STORE_NAME, DELETE_NAME
-  Names lookups;    // by an inlined comprehension, by name or as a global
+  Names name_uses;         // by LOAD_NAME, STORE_NAME, DELETE_NAME
+  Names name_bindings;     // by STORE_NAME, DELETE_NAME
+  Names outer_name_loads;  // by LOAD_NAME, but not by an inlined comprehension
+  Names lookups;           // by an inlined comprehension, by name or as a global
   bool mentions_super = false;
   bool yields = false;
   bool awaits = false;
@@ -74,9 +76,11 @@ void add_use(const object::Module& module, const ir::Function& function, const i
     case Op::LoadSuper:
       uses.mentions_super = true;
       break;
-    case Op::LoadName:
     case Op::StoreName:
     case Op::DeleteName:
+      uses.name_bindings.insert(value.symbol());
+      [[fallthrough]];
+    case Op::LoadName:
       uses.name_uses.insert(value.symbol());
       break;
     case Op::StoreGlobal:
@@ -158,6 +162,9 @@ Uses uses_of(const object::Module& module, const ir::Function& function) {
     }
     const bool looks_up = value.op == Op::LoadName || value.op == Op::LoadGlobal;
     if (looks_up && hidden.surround(value)) uses.lookups.insert(value.symbol());
+    if (value.op == Op::LoadName && !hidden.surround(value)) {
+      uses.outer_name_loads.insert(value.symbol());
+    }
     if (value.op == Op::LoadGlobal && value.b != 1 && !hidden.surround(value)) {
       uses.outer_global_loads.insert(value.symbol());
     }
@@ -245,7 +252,14 @@ Symbols symbols_of(const object::Module& module, const ir::Function& function, S
     const std::string_view text = module.text(name);
     if (uses.cell_mentions.contains(name) || !can_be_mentioned(text)) continue;
     if (text == "__class__" && uses.mentions_super) continue;
-    symbols.unused_free.push_back(name);
+    // What a class binds, or looks up by name, is free only for what is nested in it.
+    const bool is_own = scope == ScopeKind::Class && uses.name_uses.contains(name);
+    (is_own ? symbols.passed_on : symbols.unused_free).push_back(name);
+  }
+  if (scope == ScopeKind::Class) {
+    for (const Symbol name : sorted(module, uses.outer_name_loads)) {
+      if (!uses.name_bindings.contains(name)) symbols.looked_up.push_back(name);
+    }
   }
   const Names captured =
       scope == ScopeKind::Class ? free_of_nested(module, function) : uses.captured;

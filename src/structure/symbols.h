@@ -16,6 +16,8 @@ struct Symbols {
   std::vector<Symbol> global_reads;    // read as globals in a function
   std::vector<Symbol> unbound_locals;  // local, though nothing that is left binds them
   std::vector<Symbol> unused_free;     // free, though nothing that is left mentions them
+  std::vector<Symbol> passed_on;       // of these, what a class has under the name itself
+  std::vector<Symbol> looked_up;       // by name in a class, though nothing that is left binds them
   std::vector<Symbol> unused_cells;    // cells, though nothing that is left captures them
   std::vector<Symbol> late_cells;      // instead, where a comprehension has looked one up before
   std::vector<Symbol> hidden_cells;    // used, and a local of a comprehension that is not left

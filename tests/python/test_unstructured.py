@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from needs import ROOT, VERSIONS, missing, need
+from pellucid import decompile_pyc
 
 PROGRAMS = sorted((Path(__file__).parent / "unstructured").glob("*.py"))
 
@@ -47,6 +48,12 @@ def test_random_graphs_behave_when_forced(options: "list[str]") -> None:
     done = subprocess.run(command, capture_output=True, timeout=300)
     assert done.stdout, done.stderr.decode()
     assert json.loads(done.stdout)["failures"] == []
+
+
+def test_a_comprehension_in_it_stays_one() -> None:
+    pyc = ROOT / "tests" / "regress" / "comprehension_in_a_body_without_structure.pyc"
+    source = decompile_pyc(pyc.read_bytes()).source
+    assert "x = [i for i in d]" in source, source
 
 
 # What each was: code behind a handler that never handles, an exception that a join passes on, a
