@@ -66,6 +66,7 @@ uint32_t reach_of(const Instr& instr) {
     case Op::MatchSequence:
     case Op::ForIter:
       return 1;
+    case Op::CopyDictWithoutKeys:
     case Op::MatchKeys:
     case Op::Send:
       return 2;
