@@ -146,8 +146,8 @@ Result<ast::ListId> unstructured_body(object::Module& module, object::CodeId cod
     PELLUCID_TRY(const flow::Graph graph, flow::build(module, stream, false));
     PELLUCID_TRY(const ir::Function function, ir::lift_slots(graph));
     PELLUCID_TRY(const ast::ListId body,
-                 structure::unstructured(function, tree, bodies, reason.message,
-                                         static_cast<uint32_t>(reason.offset)));
+                 structure::unstructured(function, tree, bodies, scopes.bound_names(),
+                                         reason.message, static_cast<uint32_t>(reason.offset)));
     return expressible(module, code, tree, misfits, scopes.finish_body(body, function));
   } catch (const InternalError& bug) {
     return Error{ErrorCode::Internal, 0, bug.what()};

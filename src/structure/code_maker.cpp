@@ -30,23 +30,8 @@ NodeId CodeMaker::text(std::string_view value) {
   return constant(made);
 }
 
-// Whether some scope of the module may bind the name, so that it need not mean the builtin.
-bool CodeMaker::is_rebound(std::string_view builtin) const {
-  const Symbol symbol = tree_.module().strings.find(builtin);
-  if (!symbol.valid()) return false;
-  const auto has = [&](const std::vector<Symbol>& names) {
-    return std::find(names.begin(), names.end(), symbol) != names.end();
-  };
-  return std::any_of(tree_.module().codes.begin(), tree_.module().codes.end(),
-                     [&](const object::Code& code) {
-                       const bool is_body = (code.flags & object::kOptimized) == 0;
-                       return has(code.varnames) || has(code.cellvars) || has(code.freevars) ||
-                              (is_body && has(code.names));
-                     });
-}
-
 NodeId CodeMaker::builtin(std::string_view what) {
-  if (!is_rebound(what)) return name(tree_.intern(what));
+  if (!bound_.has(what)) return name(tree_.intern(what));
   const NodeId builtins = call(name(tree_.intern("__import__")), {text("builtins")});
   return attribute(builtins, what);
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ast/tree.h"
+#include "structure/bound_names.h"
 
 namespace pellucid::structure {
 
@@ -12,7 +13,7 @@ class CodeMaker {
  public:
   using Nodes = std::vector<ast::NodeId>;
 
-  explicit CodeMaker(ast::Tree& tree) : tree_(tree) {}
+  CodeMaker(ast::Tree& tree, BoundNames& bound) : tree_(tree), bound_(bound) {}
 
   ast::Where at;  // where what is made comes from
 
@@ -64,9 +65,9 @@ class CodeMaker {
   ast::NodeId constant(object::Const value) {
     return tree_.add(ast::Constant{tree_.module().add(std::move(value))}, at);
   }
-  bool is_rebound(std::string_view builtin) const;
 
   ast::Tree& tree_;
+  BoundNames& bound_;
 };
 
 }  // namespace pellucid::structure

@@ -24,13 +24,14 @@ bool is_class_or_module(const object::Code& code) { return (code.flags & object:
 
 }  // namespace
 
-Machine::Machine(Graph& graph, ast::Tree& tree, Expressions& expressions, Replaced& bodies)
+Machine::Machine(Graph& graph, ast::Tree& tree, Expressions& expressions, Replaced& bodies,
+                 BoundNames& bound)
     : graph_(graph),
       tree_(tree),
       expressions_(expressions),
       bodies_(bodies),
       context_{graph, tree, expressions},
-      make_(tree),
+      make_(tree, bound),
       slots_(graph, tree.module()),
       suffix_("_" + std::to_string(graph.f.code.value)) {
   const object::Module& module = tree.module();
@@ -352,8 +353,8 @@ Symbol unstructured_parameter(ast::Tree& tree, Symbol name) {
 }
 
 Result<ListId> unstructured(const ir::Function& function, ast::Tree& tree,
-                            std::vector<ListId>& bodies, const std::string& reason,
-                            uint32_t offset) {
+                            std::vector<ListId>& bodies, BoundNames& bound,
+                            const std::string& reason, uint32_t offset) {
   Replaced replaced(bodies);
   try {
     ir::Function renamed = function;
@@ -361,7 +362,7 @@ Result<ListId> unstructured(const ir::Function& function, ast::Tree& tree,
     free_borrowed_cells(renamed, tree);
     Graph graph(std::move(renamed));
     Expressions expressions(graph.f, tree, bodies);
-    return Machine(graph, tree, expressions, replaced).run(reason, offset);
+    return Machine(graph, tree, expressions, replaced, bound).run(reason, offset);
   } catch (const NoBody& problem) {
     return Error{ErrorCode::Unsupported, problem.offset, problem.what()};
   } catch (const NotStructured& problem) {

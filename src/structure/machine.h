@@ -41,7 +41,8 @@ class Replaced {
 
 class Machine {
  public:
-  Machine(Graph& graph, ast::Tree& tree, Expressions& expressions, Replaced& bodies);
+  Machine(Graph& graph, ast::Tree& tree, Expressions& expressions, Replaced& bodies,
+          BoundNames& bound);
 
   ast::ListId run(const std::string& reason, uint32_t offset);
 

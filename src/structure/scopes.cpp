@@ -158,7 +158,8 @@ bool is_future_import(const ast::Tree& tree, NodeId statement) {
 
 }  // namespace
 
-Scopes::Scopes(ast::Tree& tree) : tree_(tree), parent_(tree.module().codes.size()) {
+Scopes::Scopes(ast::Tree& tree)
+    : tree_(tree), bound_names_(tree.module()), parent_(tree.module().codes.size()) {
   const object::Module& module = tree.module();
   for (size_t i = 0; i < module.codes.size(); ++i) {
     for (const object::ConstId id : module.codes[i].consts) {

@@ -18,6 +18,7 @@
 
 #include "ast/tree.h"
 #include "ir/function.h"
+#include "structure/bound_names.h"
 #include "structure/symbols.h"
 
 namespace pellucid::structure {
@@ -37,6 +38,8 @@ class Scopes {
   // takes them from it.
   void hide(object::CodeId code, std::vector<Symbol> names) { hidden_[code] = std::move(names); }
 
+  BoundNames& bound_names() { return bound_names_; }
+
   // `code` holds one expression, which is evaluated later: it can declare no more than a lambda.
   void set_lazy(object::CodeId code) { lazy_.insert(code); }
 
@@ -46,6 +49,7 @@ class Scopes {
   bool is_bound_outside(object::CodeId code, Symbol name) const;
 
   ast::Tree& tree_;
+  BoundNames bound_names_;
   std::unordered_map<object::CodeId, std::vector<Symbol>> hidden_;
   std::unordered_set<object::CodeId> lazy_;
   std::vector<object::CodeId> parent_;  // by CodeId; invalid: none

@@ -37,13 +37,15 @@
 #include "ast/tree.h"
 #include "base/result.h"
 #include "ir/function.h"
+#include "structure/bound_names.h"
 
 namespace pellucid::structure {
 
-// `function` is of ir::lift_slots. `reason` and `offset` say what stood in the way of structure.
+// `function` is of ir::lift_slots; `bound`: the names of its module. `reason` and `offset` say what
+// stood in the way of structure.
 Result<ast::ListId> unstructured(const ir::Function& function, ast::Tree& tree,
-                                 std::vector<ast::ListId>& bodies, const std::string& reason,
-                                 uint32_t offset);
+                                 std::vector<ast::ListId>& bodies, BoundNames& bound,
+                                 const std::string& reason, uint32_t offset);
 
 // Whether a body is one of those.
 bool is_unstructured(const ast::Tree& tree, ast::ListId body);
