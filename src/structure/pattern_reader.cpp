@@ -320,6 +320,11 @@ void PatternReader::finish_alternatives() {
   at_ = {all.join, 0};
   resumed_ = all.join;
   Target fail = std::move(fail_);
+  // The next case has the subject lower on the stack: these are cases whose bodies end alike.
+  if (all.value == subject_ && continues_with(fail.block, subject_) &&
+      depth_at(fail.block) >= all.depth) {
+    failed_ = true;
+  }
   fail_ = std::move(all.outer_fail);
   if (fail.block.valid()) fails_to(std::move(fail));
 }

@@ -320,25 +320,36 @@ class Matches {
 namespace {
 
 // Whether a pattern has matched so far where the edge leads: no way on which a test has failed.
+// What drops parts that no name is given to is the same for all tests that led to it.
 bool succeeds(const Graph& graph, Way way) {
-  for (size_t steps = 0; steps < graph.size(); ++steps) {
-    const ir::Block& empty = graph[way.from];
-    const auto ways = graph.ways_into(way.from);
-    if (empty.exit != ExitKind::Goto || !empty.items.empty() || ways.size() != 1) break;
-    way = ways.front();
-  }
-  const ir::Block& from = graph[way.from];
-  if (from.exit == ExitKind::Branch) return way.edge == 0;
-  if (from.exit != ExitKind::BranchNone) {
-    return std::any_of(from.items.begin(), from.items.end(), [&](ValueId item) {
-      return graph[item].kind != ValueKind::Instr || graph[item].op != Op::Pop;
+  std::vector<Way> todo{way};
+  std::unordered_set<BlockId> seen;
+  while (!todo.empty()) {
+    const Way last = todo.back();
+    todo.pop_back();
+    const ir::Block& from = graph[last.from];
+    if (from.exit == ExitKind::Branch) {
+      if (last.edge != 0) return false;
+      continue;
+    }
+    if (from.exit == ExitKind::BranchNone) {
+      const ValueId tested = graph.resolve(from.operands[0]);
+      const bool takes_apart =
+          graph[tested].kind == ValueKind::Instr &&
+          (graph[tested].op == Op::MatchClass || graph[tested].op == Op::MatchKeys);
+      if (last.edge != (takes_apart ? 1 : 0)) return false;
+      continue;
+    }
+    const bool only_drops = std::all_of(from.items.begin(), from.items.end(), [&](ValueId item) {
+      return graph[item].kind == ValueKind::Instr && graph[item].op == Op::Pop;
     });
+    if (!only_drops) continue;
+    const auto ways = graph.ways_into(last.from);
+    if (ways.size() == 0) return false;
+    if (!seen.insert(last.from).second) continue;
+    for (const Way before : ways) todo.push_back(before);
   }
-  ValueId tested = graph.resolve(from.operands[0]);
-  const bool takes_apart =
-      graph[tested].kind == ValueKind::Instr &&
-      (graph[tested].op == Op::MatchClass || graph[tested].op == Op::MatchKeys);
-  return way.edge == (takes_apart ? 1 : 0);
+  return true;
 }
 
 // `_` alone, as the last of alternatives, copies what nothing is called after.
