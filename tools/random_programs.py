@@ -2,6 +2,7 @@
 
 `random_programs.py --programs 2000` shares 2,000 seeds among the versions; `--minimize N` shrinks
 the first program of each of the N commonest failures, and `--save DIR` keeps what it found there.
+`--plain` takes programs of the kind that people write instead (plain_programs.py).
 """
 
 import argparse
@@ -15,19 +16,19 @@ from typing import Dict, Iterator, List, NamedTuple, Tuple
 import oracle
 from oracle import Failure
 
-# Runs under each version, whose syntax it writes: argv is the folder of pysource-codegen, the first
-# seed, their number and the size. A program that does not compile (the generator's business) is
-# left out, and so is one that the compiler itself takes for an error.
+# Runs under each version, whose syntax it writes: argv is the folder of the generator, the first
+# seed, their number, the size and the generator's name. A program that does not compile (the
+# generator's business) is left out, and so is one that the compiler itself takes for an error.
 _GENERATE = """
-import struct, sys, warnings
+import importlib, struct, sys, warnings
 warnings.simplefilter("ignore")
 sys.path.append(sys.argv[1])
 sys.setrecursionlimit(10000)
-import pysource_codegen
+generator = importlib.import_module(sys.argv[5])
 first, count, size = map(int, sys.argv[2:5])
 for seed in range(first, first + count):
     try:
-        text = pysource_codegen.generate(seed, node_limit=size, depth_limit=8)
+        text = generator.generate(seed, node_limit=size, depth_limit=8)
         compile(text, "sample.py", "exec", dont_inherit=True)
         data = text.encode()
     except Exception:
@@ -46,11 +47,15 @@ class Failed(NamedTuple):
     failure: Failure
 
 
-def programs(version: str, first: int, count: int, size: int) -> Iterator[Tuple[int, str]]:
+def programs(
+    version: str, first: int, count: int, size: int, is_plain: bool
+) -> Iterator[Tuple[int, str]]:
     """Yield (seed, text)."""
-    command = [str(oracle.interpreter(version)), "-c", _GENERATE, oracle.site_packages()]
+    folder = str(Path(__file__).parent) if is_plain else oracle.site_packages()
+    name = "plain_programs" if is_plain else "pysource_codegen"
+    command = [str(oracle.interpreter(version)), "-c", _GENERATE, folder]
     process = subprocess.Popen(
-        [*command, str(first), str(count), str(size)],
+        [*command, str(first), str(count), str(size), name],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     )
@@ -72,6 +77,7 @@ def main() -> int:
     parser.add_argument("--programs", type=int, default=600, help="over all versions together")
     parser.add_argument("--seed", type=int, default=0, help="the first one")
     parser.add_argument("--size", type=int, default=400, help="of a program, in nodes")
+    parser.add_argument("--plain", action="store_true", help="programs as people write them")
     parser.add_argument("--minimize", type=int, default=0, metavar="N")
     parser.add_argument("--save", type=Path, metavar="DIR")
     arguments = parser.parse_args()
@@ -81,7 +87,9 @@ def main() -> int:
     for version in versions:
         share = arguments.programs // len(versions)
         count, bad = 0, []
-        for seed, source in programs(version, arguments.seed, share, arguments.size):
+        for seed, source in programs(
+            version, arguments.seed, share, arguments.size, arguments.plain
+        ):
             count += 1
             failure = oracle.failure_of(oracle.pyc_of(source, version), judge)
             if failure is not None:
