@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "ir/function.h"
 #include "structure/loop_spans.h"
 #include "structure/ways.h"
@@ -154,8 +155,15 @@ class Graph {
   void note_clause_end(ValueId exception, BlockId end);
   BlockId clause_end(ValueId exception) const;
 
-  ir::Block& operator[](BlockId id) { return f.blocks[id.index()]; }
-  const ir::Block& operator[](BlockId id) const { return f.blocks[id.index()]; }
+  // Nowhere is no block: a mistake about that costs the structure of one function, no more.
+  ir::Block& operator[](BlockId id) {
+    PELLUCID_CHECK(id.index() < f.blocks.size());
+    return f.blocks[id.index()];
+  }
+  const ir::Block& operator[](BlockId id) const {
+    PELLUCID_CHECK(id.index() < f.blocks.size());
+    return f.blocks[id.index()];
+  }
   ir::Value& operator[](ValueId id) { return f.values[id.index()]; }
   const ir::Value& operator[](ValueId id) const { return f.values[id.index()]; }
   size_t size() const { return f.blocks.size(); }
@@ -164,7 +172,10 @@ class Graph {
   // Ways into each block along normal edges, from blocks that are reachable. recompute() after
   // edits.
   Ways::Into ways_into(BlockId id) const { return ways_.into(id); }
-  bool reachable(BlockId id) const { return reachable_[id.index()] != 0; }
+  bool reachable(BlockId id) const {
+    PELLUCID_CHECK(id.index() < reachable_.size());
+    return reachable_[id.index()] != 0;
+  }
   void recompute();
 
   // Blocks reachable from the entry, by normal and handler edges, in reverse postorder.

@@ -164,8 +164,13 @@ class Matches {
 
   // `case _ if guard:` in front of a last `case _:` is the last case that tests anything: it drops
   // the subject, which the cases before it have kept, and then looks at the guard.
+  // The copy of a loop's test behind the last match in it stands on a line further up.
   bool is_guard_before_default(BlockId id, ValueId subject) const {
-    return g_[id].exit == ExitKind::Branch && g_[id].drops > 0 && holds(id, subject);
+    const ir::Block& block = g_[id];
+    const bool is_further_up =
+        block.exit_line != bytecode::kNoLine && block.exit_line < g_[subject].line;
+    return block.exit == ExitKind::Branch && block.drops > 0 && !is_further_up &&
+           holds(id, subject);
   }
 
   // The last case of all has the subject to itself. One that is dropped only now was kept for a

@@ -291,7 +291,7 @@ BlockId Emitter::said_end(BlockId entry, const Scope& scope) const {
     const BlockId end = graph_.clause_end(graph_.resolve(id));
     if (!end.valid()) continue;
     const BlockId place = skip_markers(end, scope);
-    return graph_.reachable(place) ? place : BlockId();
+    return place.valid() && graph_.reachable(place) ? place : BlockId();
   }
   return {};
 }
