@@ -23,9 +23,6 @@ class Conditions : private Choices {
 
   void run() {
     for (const BlockId id : g_.order()) spell_out_none_test(id);
-    for (const BlockId id : g_.order()) {
-      while (take_back_thread(id)) g_.recompute();
-    }
     bool changed = true;
     while (changed) {
       changed = false;
@@ -186,37 +183,6 @@ class Conditions : private Choices {
         g_.take_exit(a, b);
         g_[a].operands[0] = whole;
         replace_args(a, second, whole);
-        return true;
-      }
-    }
-    return false;
-  }
-
-  // Whether the block goes on at `p`, on some way.
-  bool leads_to(BlockId id, BlockId p) const {
-    if (g_[id].exit != ExitKind::Branch && g_[id].exit != ExitKind::Goto) return false;
-    return g_[id].next[0].to == p || g_[id].next[1].to == p;
-  }
-
-  // `(x if c else a or b) or d`: what `a` comes to is tested again where both arms meet, as
-  // compilers know: they led it past that test. Leads it there again, so that the arms can meet.
-  bool take_back_thread(BlockId p) {
-    if (!g_.reachable(p) || g_[p].exit != ExitKind::Branch || !g_[p].items.empty()) return false;
-    if (g_[p].params.size() != 1 || g_.ways_into(p).size() < 2) return false;
-    const ValueId param = g_.resolve(g_[p].params[0]);
-    if (g_.resolve(g_[p].operands[0]) != param) return false;
-    for (uint8_t k = 0; k < 2; ++k) {
-      const ir::Edge known = g_[p].next[k];
-      for (const Way& way : g_.ways_into(known.to)) {
-        const BlockId q = way.from;
-        if (q == p || way.edge != k || g_[q].exit != ExitKind::Branch) continue;
-        const BlockId other = g_[q].next[1 - k].to;
-        if (!owns(q, other) || !leads_to(other, p)) continue;
-        const ValueId test = g_.resolve(g_[q].operands[0]);
-        const auto kept = agree(known, g_[q].next[k], param, test);
-        if (!kept || *kept > 1 || g_[p].handler != g_[q].handler) continue;
-        if (*kept == 0) ++g_[test].uses;
-        g_.redirect(q, k, p, {test});
         return true;
       }
     }
