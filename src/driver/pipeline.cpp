@@ -227,7 +227,7 @@ Result<ast::ListId> polished_body(ast::Tree& tree, object::CodeId code, ast::Lis
                       {.makes_f_strings_of_percent = module.version.minor >= 11,
                        .leaves_dropped = module.version.minor == 12 || module.version.minor == 13,
                        .copies_exits = module.version.minor >= 10,
-                       .looks_into_walrus = module.version.minor >= 10},
+                       .looks_into_walrus = flow::folds_of(module.version).walruses},
                       {columns, module[code].firstlineno});
     }
     // Compilers keep nothing in names of their own; generators care how long they do.

@@ -26,17 +26,6 @@ std::optional<Error> find_excess(const bytecode::Stream& stream) {
   return std::nullopt;
 }
 
-Folds folds_of(object::Version version) {
-  using object::Version;
-  Folds folds;
-  // 3.14 makes constants of tuples only behind that.
-  folds.choices = version >= Version{3, 10} && version < Version{3, 14};
-  folds.drops = version >= Version{3, 12};
-  folds.keys = version < Version{3, 14};
-  folds.swaps = version >= Version{3, 13};
-  return folds;
-}
-
 // Where code begins that was moved behind everything else (3.11+): handlers, and what only they
 // lead to.
 size_t find_moved(const bytecode::Stream& stream, const Draft& draft) {
@@ -73,6 +62,18 @@ Graph finish(const bytecode::Stream& stream, Draft draft) {
 }
 
 }  // namespace
+
+Folds folds_of(object::Version version) {
+  using object::Version;
+  Folds folds;
+  // 3.14 makes constants of tuples only behind that.
+  folds.choices = version >= Version{3, 10} && version < Version{3, 14};
+  folds.drops = version >= Version{3, 12};
+  folds.keys = version < Version{3, 14};
+  folds.swaps = version >= Version{3, 13};
+  folds.walruses = version >= Version{3, 10};
+  return folds;
+}
 
 Result<Graph> build(const object::Module& module, const bytecode::Stream& stream, bool keep_ends) {
   if (auto error = find_excess(stream)) return *error;

@@ -99,11 +99,14 @@ struct Handler {
 
 // What the compiler of the code has seen through.
 struct Folds {
-  bool choices = false;  // `v and x`, `v or x`, where the operand v is a constant
-  bool drops = false;    // a constant that is loaded and dropped where it was loaded
-  bool keys = false;     // the keys of a dict display, where all are constants
-  bool swaps = false;    // what a comprehension puts back, and the drop of its result behind it
+  bool choices = false;   // `v and x`, `v or x`, where the operand v is a constant
+  bool drops = false;     // a constant that is loaded and dropped where it was loaded
+  bool keys = false;      // the keys of a dict display, where all are constants
+  bool swaps = false;     // what a comprehension puts back, and the drop of its result behind it
+  bool walruses = false;  // the value of a walrus
 };
+
+Folds folds_of(object::Version version);
 
 struct Graph {
   object::CodeId code;

@@ -16,7 +16,7 @@ struct Compiler {
   bool makes_f_strings_of_percent = false;  // 3.11+
   bool leaves_dropped = false;              // 3.12, 3.13: see keep_dropped_constants
   bool copies_exits = false;       // 3.10+: falling off the end compiles to a `return` there
-  bool looks_into_walrus = false;  // 3.10+: its optimiser sees the value of a walrus, too
+  bool looks_into_walrus = false;  // 3.10+: it folds the value of a walrus, too
 };
 
 // What becomes of a body: the statements of a module or class, of a function, or those from which

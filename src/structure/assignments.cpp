@@ -177,10 +177,11 @@ void Statements::assign(ValueId value, NodeId target, ast::Where at) {
   }
   node = hoist_literals(node);
   if (c_.tree.is(target, ast::Kind::Name)) protect(c_.tree.as<ast::Name>(target).id);
-  const bool is_named = targets.size() > 1 && !c_.graph.f.is_generated &&
-                        (is_annotation(target) || is_left_unfolded(node));
+  const bool is_named =
+      targets.size() > 1 && !c_.graph.f.is_generated &&
+      (is_annotation(target) || (!c_.graph.f.folds.walruses && is_left_unfolded(node)));
   if (is_named && are_names({targets.begin(), targets.end() - 1})) {
-    // `x: (y := v)`; and compilers see through no `(y := v)` up to 3.9.
+    // `x: (y := v)`, or what a compiler would have folded outside of a walrus.
     for (size_t i = 0; i + 1 < targets.size(); ++i) {
       node = c_.tree.add(ast::NamedExpr{targets[i], node}, at);
     }
