@@ -1,4 +1,5 @@
-// Any bytes, as a .pyc: read, decompile, and show every stage. Nothing may crash, hang or leak.
+// Any bytes, as a .pyc: read and decompile in some form, which the length of the input chooses,
+// with proof and search or without. Nothing may crash, hang or leak.
 
 #include <cstddef>
 #include <cstdint>
@@ -8,12 +9,25 @@
 #include "driver/pipeline.h"
 #include "object/pyc.h"
 
+namespace {
+
+pellucid::driver::Options options_for(size_t size) {
+  pellucid::driver::Options options;
+  options.verify = size % 2 == 1;
+  options.search = options.verify;
+  options.keep_lines = size % 4 >= 2;
+  options.force_unstructured = size % 5 == 0;
+  return options;
+}
+
+}  // namespace
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace pellucid;
   Result<object::Module> module = object::read_pyc(std::span(data, size));
   if (!module.ok()) return 0;
   object::check(*module);
-  const Result<driver::Output> output = driver::decompile(*module, module->root);
+  const Result<driver::Output> output = driver::decompile(*module, module->root, options_for(size));
   // Whatever the bytes were, a failed check is our bug, also where it costs one function only.
   if (!output.ok() && output.error().code == ErrorCode::Internal) __builtin_trap();
   if (!output.ok()) return 0;

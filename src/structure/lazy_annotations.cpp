@@ -4,7 +4,8 @@
 // An annotation that is not sure to be reached has an index: where it is reached, the index is put
 // into the set `__conditional_annotations__`, which `__annotate__` asks. All annotations of a
 // module are of this kind. Those at the top of a class body leave no trace there but their places
-// in the dict; those in dead code have an index that nothing adds.
+// in the dict; those in dead code have an index that nothing adds. Each copy of a `finally` body
+// has indices, and entries in the dict, of its own.
 #include <algorithm>
 #include <string>
 #include <unordered_map>
@@ -136,15 +137,50 @@ class Reader {
   bool has_check_ = false;
 };
 
+// The indices that are reached in the list and in the blocks of its statements.
+std::unordered_set<int64_t> reached_in(ast::Tree& tree, std::vector<NodeId> body) {
+  std::unordered_set<int64_t> reached;
+  rewrite_blocks(tree, body, [&](const std::vector<NodeId>& items) {
+    for (const NodeId item : items) reached.insert(reached_index(tree, item));
+  });
+  return reached;
+}
+
+// The entries but those of copies of `finally` bodies: of one body, the last copy is left.
+std::vector<LazyAnnotation> without_copies(ast::Tree& tree, std::vector<NodeId> body,
+                                           std::vector<LazyAnnotation> entries) {
+  std::unordered_set<int64_t> in_finally;
+  rewrite_blocks(tree, body, [&](const std::vector<NodeId>& items) {
+    for (const NodeId item : items) {
+      if (!tree.is(item, Kind::Try)) continue;
+      const auto list = tree.items(tree.as<ast::Try>(item).finalbody);
+      in_finally.merge(reached_in(tree, {list.begin(), list.end()}));
+    }
+  });
+  std::unordered_map<Symbol, std::vector<NodeId>> kept;  // the annotations of a name
+  for (const LazyAnnotation& entry : entries) {
+    if (entry.index >= 0 && in_finally.contains(entry.index)) {
+      kept[entry.name].push_back(entry.annotation);
+    }
+  }
+  if (kept.empty()) return entries;
+  const std::unordered_set<int64_t> reached = reached_in(tree, body);
+  std::erase_if(entries, [&](const LazyAnnotation& entry) {
+    if (entry.index < 0 || reached.contains(entry.index)) return false;
+    const auto same = kept.find(entry.name);
+    return same != kept.end() &&
+           std::any_of(same->second.begin(), same->second.end(),
+                       [&](NodeId each) { return ast::same(tree, each, entry.annotation); });
+  });
+  return entries;
+}
+
 // Gives every annotation its place, in the order of the dict.
 class Placer {
  public:
   Placer(ast::Tree& tree, std::vector<NodeId>& body, const std::vector<LazyAnnotation>& entries)
       : tree_(tree), body_(body), entries_(entries), leads_(entries.size()) {
-    std::unordered_set<int64_t> reached;
-    rewrite_blocks(tree_, body_, [&](const std::vector<NodeId>& items) {
-      for (const NodeId item : items) reached.insert(reached_index(tree_, item));
-    });
+    const std::unordered_set<int64_t> reached = reached_in(tree_, body_);
     for (size_t i = 0; i < entries.size(); ++i) {
       is_reached_.push_back(entries[i].index >= 0 && reached.contains(entries[i].index));
       if (entries[i].index >= 0) position_.emplace(entries[i].index, i);
@@ -292,7 +328,9 @@ std::vector<LazyAnnotation> take_lazy_annotations(ast::Tree& tree, std::vector<N
 
 void place_lazy_annotations(ast::Tree& tree, std::vector<NodeId>& body,
                             const std::vector<LazyAnnotation>& annotations) {
-  if (!annotations.empty()) Placer(tree, body, annotations).run();
+  if (annotations.empty()) return;
+  const std::vector<LazyAnnotation> entries = without_copies(tree, body, annotations);
+  Placer(tree, body, entries).run();
 }
 
 bool has_annotation(ast::Tree& tree, std::vector<NodeId> body, bool conditional) {

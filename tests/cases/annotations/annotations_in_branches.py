@@ -1,5 +1,4 @@
 """Annotations where not every statement runs."""
-# open: 3.14
 import sys
 if sys.platform == 'linux':
     system: str = 'linux'
