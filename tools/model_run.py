@@ -64,10 +64,14 @@ def examine(name: str, mode: str, arguments: argparse.Namespace) -> Iterator[Rec
 
 
 def _seed(seed: int) -> None:
-    """Seed all that a model draws from: some mask inputs by NumPy, or drop whole layers."""
+    """Seed all that a model draws from: some mask inputs by NumPy, or drop whole layers.
+
+    Reformer asks the system for the seed of each layer, and would differ from run to run.
+    """
     import torch
 
     torch.manual_seed(seed)
+    torch.seed = lambda: seed
     random.seed(seed)
     with contextlib.suppress(ImportError):
         import numpy

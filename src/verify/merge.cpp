@@ -1,4 +1,5 @@
 // merge: the join of two states at one pair of points.
+#include <algorithm>
 #include <map>
 #include <unordered_map>
 
@@ -259,6 +260,24 @@ class Weakening {
   std::vector<Merged> fresh_;
 };
 
+// Whether what was tested is still at hand.
+bool keeps_tested(const Half& half) {
+  return half.tested.valid() && std::ranges::find(half.stack, half.tested) != half.stack.end();
+}
+
+// What is true or false by itself needs no test: where it lies in the place of a value that the
+// other state has tested, with the same answer, it counts as tested, too.
+void share_test(const Values& values, const Half& tested, Half& other) {
+  const std::optional<bool> truth = values.truth(tested.truth);
+  if (!truth || !keeps_tested(tested) || keeps_tested(other)) return;
+  for (size_t i = 0; i < other.stack.size(); ++i) {
+    if (tested.stack[i] != tested.tested || values.truth(other.stack[i]) != truth) continue;
+    other.tested = other.stack[i];
+    other.truth = values.boolean(*truth);
+    return;
+  }
+}
+
 // Drops the cells of which only one state knows what is in them; whether `known` had such.
 bool keep_common_cells(State& known, State& next) {
   const size_t before = known.cells.size();
@@ -274,8 +293,11 @@ bool merge(Values& values, State& known, State next, CodePairs& pairs) {
   while (give_up_one(values, known, next, pairs, changed)) {
   }
   for (size_t side = 0; side < 2; ++side) {
-    if (!known.half[side].tested.valid() || next.half[side].tested.valid()) continue;
-    known.half[side].tested = known.half[side].truth = Value();
+    Half &x = known.half[side], &y = next.half[side];
+    if (x.tested.valid()) share_test(values, x, y);
+    if (y.tested.valid()) share_test(values, y, x);
+    if (!x.tested.valid() || y.tested.valid()) continue;
+    x.tested = x.truth = Value();
     changed = true;
   }
   if (covers(values, known, next)) return changed;
