@@ -1,5 +1,4 @@
 // merge: the join of two states at one pair of points.
-#include <algorithm>
 #include <map>
 #include <unordered_map>
 
@@ -260,22 +259,23 @@ class Weakening {
   std::vector<Merged> fresh_;
 };
 
-// Whether what was tested is still at hand.
-bool keeps_tested(const Half& half) {
-  return half.tested.valid() && std::ranges::find(half.stack, half.tested) != half.stack.end();
-}
-
 // What is true or false by itself needs no test: where it lies in the place of a value that the
-// other state has tested, with the same answer, it counts as tested, too.
-void share_test(const Values& values, const Half& tested, Half& other) {
+// other state has tested, with the same answer, it counts as tested, too. A test of something else
+// is forgotten for that; whether there was one.
+bool share_test(const Values& values, const Half& tested, Half& other) {
   const std::optional<bool> truth = values.truth(tested.truth);
-  if (!truth || !keeps_tested(tested) || keeps_tested(other)) return;
+  if (!truth) return false;
+  size_t place = other.stack.size();
   for (size_t i = 0; i < other.stack.size(); ++i) {
-    if (tested.stack[i] != tested.tested || values.truth(other.stack[i]) != truth) continue;
-    other.tested = other.stack[i];
-    other.truth = values.boolean(*truth);
-    return;
+    if (tested.stack[i] != tested.tested) continue;
+    if (other.stack[i] == other.tested) return false;
+    if (place == other.stack.size() && values.truth(other.stack[i]) == truth) place = i;
   }
+  if (place == other.stack.size()) return false;
+  const bool forgets = other.tested.valid();
+  other.tested = other.stack[place];
+  other.truth = values.boolean(*truth);
+  return forgets;
 }
 
 // Drops the cells of which only one state knows what is in them; whether `known` had such.
@@ -295,7 +295,7 @@ bool merge(Values& values, State& known, State next, CodePairs& pairs) {
   for (size_t side = 0; side < 2; ++side) {
     Half &x = known.half[side], &y = next.half[side];
     if (x.tested.valid()) share_test(values, x, y);
-    if (y.tested.valid()) share_test(values, y, x);
+    if (y.tested.valid() && share_test(values, y, x)) changed = true;
     if (!x.tested.valid() || y.tested.valid()) continue;
     x.tested = x.truth = Value();
     changed = true;
