@@ -33,14 +33,24 @@ void assume(Values& values, State& state, Value condition, bool truth) {
 
 Machine::Machine(Context& context, Side side, const object::Code& code, const flow::Graph& graph)
     : context_(&context), side_(side), code_(&code), graph_(&graph) {
+  // Ways meet behind empty blocks, so that a row of ends that coincide is one join, as it is on the
+  // other side. A way back is left, so that there is a join in every loop.
+  std::vector<uint32_t> met(graph.blocks.size());
+  for (uint32_t i = static_cast<uint32_t>(met.size()); i-- > 0;) {
+    const flow::Block& block = graph.blocks[i];
+    const BlockId next = block.exit.next[0];
+    const bool is_empty = block.count == 0 && block.exit.kind == ExitKind::Goto && next.valid();
+    met[i] = is_empty && next.index() > i ? met[next.index()] : i;
+  }
   std::vector<uint32_t> ways(graph.blocks.size(), 0);
-  ways[0] = 1;
-  for (const flow::Block& block : graph.blocks) {
-    for (BlockId next : block.exit.next) {
-      if (next.valid()) ++ways[next.index()];
+  ways[met[0]] = 1;
+  for (uint32_t i = 0; i < met.size(); ++i) {
+    if (met[i] != i) continue;
+    for (BlockId next : graph.blocks[i].exit.next) {
+      if (next.valid()) ++ways[met[next.index()]];
     }
   }
-  for (const flow::Handler& handler : graph.handlers) ways[handler.entry.index()] = 2;
+  for (const flow::Handler& handler : graph.handlers) ways[met[handler.entry.index()]] = 2;
   for (uint32_t count : ways) joins_.push_back(count > 1);
 }
 

@@ -63,7 +63,6 @@ class Machine {
 
   const flow::Graph& graph() const { return *graph_; }
   const object::Code& code() const { return *code_; }
-  bool is_join(BlockId block) const { return joins_[block.index()]; }
 
   // The state of this side when the function starts.
   void enter(State& state) const;

@@ -11,3 +11,11 @@ def far(a, b):
 
 def empty(a, b):
     return not a and b.name and b.size or b.others
+
+
+def ends_that_coincide(a, b):
+    return (a or b is not a.other() and (b.name or b.size)) and b
+
+
+def stored(a, b, c):
+    c[(not b and a.name and a) and a.size] = b
