@@ -15,7 +15,3 @@ def empty(a, b):
 
 def ends_that_coincide(a, b):
     return (a or b is not a.other() and (b.name or b.size)) and b
-
-
-def stored(a, b, c):
-    c[(not b and a.name and a) and a.size] = b

@@ -1,0 +1,1 @@
+c[(not b and a.name and a) and a.size] = b
