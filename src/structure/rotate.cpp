@@ -165,7 +165,9 @@ class Rotation {
     const BlockId block = test.block;
     const size_t kept = test.parts.size() - common;
     if (kept == 0) {
-      if (test.begin == 0 && g_[block].params.empty()) return block;
+      // No way leads back to where a handler catches.
+      const bool catches = g_.exceptions_at(block, 0) != g_[block].exc_depth;
+      if (test.begin == 0 && g_[block].params.empty() && !catches) return block;
       return g_.split(block, test.begin);
     }
     const BlockId fresh = g_.split(block, g_[block].items.size());
@@ -235,7 +237,8 @@ class Rotation {
             r.parts.size() != s.parts.size()) {
           return false;
         }
-        for (size_t k = 0; k < r.parts.size(); ++k) todo.push_back({&r.parts[k], &s.parts[k]});
+        // A part of a chain compares what the part before it has computed.
+        for (size_t k = r.parts.size(); k-- > 0;) todo.push_back({&r.parts[k], &s.parts[k]});
       }
       if (!same_value(p->result, q->result)) return false;
     }

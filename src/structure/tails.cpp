@@ -52,6 +52,14 @@ class Tails {
         merge(id, start_of_tail(id));
     }
     look_again();
+    // It may follow what was not copied with it: the statements of an `else`.
+    tails_.clear();
+    starts_.clear();
+    for (const BlockId id : std::vector<BlockId>(g_.order())) {
+      if (g_[id].exit != ExitKind::Goto || ends.count(g_[id].next[0].to) == 0) continue;
+      if (const std::optional<size_t> begin = start_of_statement(id)) merge(id, *begin);
+    }
+    look_again();
   }
 
  private:

@@ -1,0 +1,5 @@
+try:
+    a()
+except:
+    while b:
+        c()
