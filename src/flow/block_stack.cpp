@@ -256,6 +256,7 @@ void BlockStack::transfer(const Instr& instr, const Control& control, State stat
 }
 
 void BlockStack::ordinary(Instr instr, State& state) {
+  if (instr.op == Op::Pop && jumps_behind(at_)) instr.a = kDroppedByJump;
   if (state.hidden == 0) return emit(instr, state);
   if (instr.op == Op::Rot) return rotate(instr, state);
   if (instr.op == Op::Pop && hidden_at(state, state.depth - 1)) {

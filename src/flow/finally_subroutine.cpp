@@ -83,6 +83,11 @@ bool BlockStack::is_behind_jump(uint32_t at) const {
   return before == Op::CallFinally || before == Op::PopFinally;
 }
 
+bool BlockStack::jumps_behind(uint32_t at) const {
+  return draft_.keeps_ends && at + 1 < stream_.instrs.size() &&
+         stream_.instrs[at + 1].op == Op::Jump;
+}
+
 // A finally body is left by return, break or continue: the way in does not matter any more.
 void BlockStack::pop_finally(const Instr& instr, State& state) {
   const bool keeps_top = instr.a != 0;

@@ -117,7 +117,9 @@ struct Graph {
   // 3.8, if build() was asked to: the Reraise of a handler's end has a next[0], where its statement
   // goes on (control does not go there that way, and maybe not at all), and a PopExcept with a = 0
   // and b = 1 stands where a jump statement has left a region. Where it never does, because its
-  // finally body goes another way, b says which statement it is: kLostBreak and what follows.
+  // finally body goes another way, b says which statement it is: kLostBreak and what follows. A Pop
+  // with a jump right behind it has a = kDroppedByJump: `break` drops an iterator so, `return` goes
+  // on without a jump.
   bool keeps_ends = false;
   // 3.8-3.10, if build() was asked to: a PopExcept with a = 0 and b = kEmptyBody stands where a
   // `try` has a body of which no code was made, so that its handler is not forgotten.
@@ -132,6 +134,8 @@ inline constexpr uint32_t kEmptyBody = 3;
 inline constexpr uint32_t kLostBreak = 4;
 inline constexpr uint32_t kLostContinue = 5;
 inline constexpr uint32_t kLostReturn = 6;  // and the id of the constant
+
+inline constexpr uint32_t kDroppedByJump = 2;
 
 // The b of a Pop of what an inlined comprehension has made, where only an annotation drops it so.
 inline constexpr uint32_t kOfAnnotation = 1;

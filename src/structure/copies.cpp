@@ -39,6 +39,33 @@ uint32_t lost_jump(const Graph& graph, BlockId block) {
   return 0;
 }
 
+namespace {
+
+// The ways out of the region that only code takes which nothing reaches any more: behind a clause
+// that never comes to its end.
+std::vector<Way> ways_behind_clauses(const Graph& g, HandlerId handler) {
+  std::vector<BlockId> ends;
+  for (const auto& [exception, end] : g.clause_ends()) {
+    if (!g.reachable(end)) ends.push_back(end);
+  }
+  std::sort(ends.begin(), ends.end());
+  std::vector<Way> found;
+  for (BlockId end : ends) {
+    for (size_t steps = 0; steps <= g.size() && g.within(g[end].handler, handler); ++steps) {
+      const BlockId next = g[end].next[0].to;
+      if (g[end].exit != ExitKind::Goto || !only_markers(g, g[end])) break;
+      if (!g.within(g[next].handler, handler)) {
+        found.push_back({end, 0});
+        break;
+      }
+      end = next;
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
 bool strip_copies(Graph& g, HandlerId handler, std::span<const BlockId> region) {
   std::vector<Way> exits;
   for (const BlockId block : region) {
@@ -54,6 +81,13 @@ bool strip_copies(Graph& g, HandlerId handler, std::span<const BlockId> region) 
     std::optional<SameCode::Copy> copy = SameCode::copy(g, handler, start);
     if (!copy) return false;
     copies.emplace(start, std::move(*copy));
+  }
+  for (const Way& way : ways_behind_clauses(g, handler)) {
+    const BlockId start = g[way.from].next[way.edge].to;
+    std::optional<SameCode::Copy> copy;
+    if (!copies.count(start)) copy = SameCode::copy(g, handler, start);
+    if (copy) copies.emplace(start, std::move(*copy));
+    if (copies.count(start)) exits.push_back(way);
   }
   std::map<Cursor, BlockId> rests;
   // From the back of a block to its front, so that cutting leaves the other places valid.

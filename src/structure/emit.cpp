@@ -50,7 +50,9 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
       if (value.kind != ValueKind::Instr || value.op != Op::Pop || value.b != 1) continue;
       const ValueId iterator = graph.resolve(graph.f.operands(value)[0]);
       const BlockId rest = graph.split(block, i + 1);
-      breaks_[iterator].push_back(rest);
+      // A `return` drops it as well, which the bytecode may tell.
+      const bool returns = graph.f.keeps_ends && value.a != flow::kDroppedByJump;
+      if (!returns) breaks_[iterator].push_back(rest);
       block = rest;
       i = static_cast<size_t>(-1);
     }
@@ -78,13 +80,6 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
   if (graph.size() != blocks) graph.recompute();
   analysis_ = analyse(graph);
   protection_.emplace(graph);
-  for (const auto& [iterator, targets] : breaks_) {
-    for (const BlockId target : targets) {
-      const BlockId end = skip_markers(target, {});
-      // Only a `break` comes to the end of a clause and returns behind it.
-      if (graph.f.keeps_ends && end != target && !left_by_jump(end)) sure_breaks_.insert(end);
-    }
-  }
   for (const BlockId id : graph.order()) {
     if (!left_by_jump(id) || graph[id].exit != ExitKind::Goto) continue;
     const BlockId target = landing(graph[id].next[0].to, {});
@@ -334,7 +329,9 @@ NodeId Emitter::lost_statement(BlockId block, const Scope& scope) {
     const bool is_none = tree_.module()[value].kind == object::ConstKind::None;
     return tree_.add(ast::Return{is_none ? NodeId() : tree_.add(ast::Constant{value})});
   }
-  if (mark == 0 || !scope.loop) return {};
+  if (mark == 0) return {};
+  // A loop that never comes round has left nothing behind it; any other statement leaves so, too.
+  if (!scope.loop) return may_return() ? tree_.add(ast::Return{}) : NodeId();
   return mark == flow::kLostBreak ? tree_.add(ast::Break{}) : tree_.add(ast::Continue{});
 }
 

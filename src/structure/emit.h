@@ -137,7 +137,6 @@ class Emitter {
   Analysis analysis_;
   std::optional<Protection> protection_;
   std::unordered_map<ValueId, std::vector<BlockId>> breaks_;  // iterator -> where breaks lead
-  std::unordered_set<BlockId> sure_breaks_;  // of those, where no `return` can be what leads there
   // Where jump statements that have left a region lead to -> the blocks where they have.
   std::unordered_map<BlockId, std::vector<BlockId>> left_for_;
   // Statements that an `assert` runs when its test fails -> its message.

@@ -154,6 +154,7 @@ class Graph {
   // Such a place is not made part of the clause.
   void note_clause_end(ValueId exception, BlockId end);
   BlockId clause_end(ValueId exception) const;
+  const std::unordered_map<ValueId, BlockId>& clause_ends() const { return clause_ends_; }
 
   // Nowhere is no block: a mistake about that costs the structure of one function, no more.
   ir::Block& operator[](BlockId id) {

@@ -283,6 +283,13 @@ class Handlers {
     }
   }
 
+  // Whether the block is the clean-up of a clause that has come to its end.
+  bool clears_name_before(BlockId block, BlockId end) const {
+    const auto& items = g_[block].items;
+    return g_[block].exit == ExitKind::Goto && g_[block].next[0].to == end && items.size() == 3 &&
+           stores_name(g_[items[1]]) && deletes_name(g_[items[2]]);
+  }
+
   // The clause may go on behind the clean-up though no way through it does: what leaves it last
   // stands in front of that place then.
   void keep_end(HandlerId id) {
@@ -293,7 +300,7 @@ class Handlers {
       if (!g_.reachable(block) || !g_.within(g_[block].handler, id)) continue;
       if (!last.valid()) note_end(block, end);
       for (const ir::Edge& edge : g_[block].next) {
-        if (edge.to == end) return;
+        if (edge.to == end || (edge.to.valid() && clears_name_before(edge.to, end))) return;
       }
       if (!last.valid() || g_[block].offset >= g_[last].offset) last = block;
     }

@@ -82,7 +82,7 @@ BlockId Emitter::for_loop(BlockId block, const Scope& scope, Statements& out) {
       const BlockId target = skip_markers(left, scope);
       if (target == exhausted) same = true;
       const bool returns = only_returns(target) || returns_from_outer(target);
-      if (returns && sure_breaks_.count(target) == 0) continue;
+      if (returns && !graph_.f.keeps_ends) continue;
       if (!other.valid() || other == scope.follow) other = target;
     }
     if (!same && other.valid()) follow = other;

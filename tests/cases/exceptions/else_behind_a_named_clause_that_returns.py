@@ -1,0 +1,21 @@
+# reads otherwise: 3.9 3.10 3.11 3.12 3.13 3.14
+def with_a_statement():
+    try:
+        a()
+    except E as err:
+        return 0
+    else:
+        b()
+    finally:
+        c()
+
+
+def with_a_return():
+    try:
+        a()
+    except E as err:
+        return 0
+    else:
+        return 1
+    finally:
+        c()
