@@ -56,8 +56,10 @@ ValueId StackMachine::null() { return kNull; }
 
 void StackMachine::discard(const bytecode::Instr& instr) {
   const ValueId id = pop();
-  // A bare `except:` drops the exception before anything else; a finally body keeps it.
-  if (out_[id].kind == ValueKind::Exception && block_.items.empty()) out_[id].b = 1;
+  // A bare `except:` drops the exception before anything else; a finally body keeps it, until one
+  // of its branches leaves.
+  const bool is_entry = out_[id].offset == block_.offset;
+  if (out_[id].kind == ValueKind::Exception && block_.items.empty() && is_entry) out_[id].b = 1;
   const Value& value = out_[id];
   const uint8_t marks = used_[id.index()];
   if (marks & kIterator) {
