@@ -71,6 +71,14 @@ void StackMachine::discard(const bytecode::Instr& instr) {
     if (stores_name(last) && out_.operands(last)[0] == id) {
       return emit_drop(instr, id, Dropped::Stored);
     }
+    // `a, a = 0, v` (3.13+): what a later target overwrites.
+    const auto& items = block_.items;
+    const bool is_constant = value.kind == ValueKind::Instr && value.op == Op::LoadConst;
+    if (is_constant && !(marks & kUsed) && last.kind == ValueKind::Instr &&
+        last.op == Op::StoreFast && last.line == value.line &&
+        std::find(items.begin(), items.end(), id) != items.end()) {
+      return emit_drop(instr, id, Dropped::Overwritten);
+    }
   }
   // A constant that is dropped where it was loaded: some texts say so, as an f-string without
   // fields does.

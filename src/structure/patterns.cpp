@@ -28,10 +28,15 @@ class Matches {
     const auto look_at = [&](BlockId id) {
       if (read_.count(id) == 0) changed |= fold(id);
     };
-    // In the order of the code. A body may start with a `match` of its own, and its first case has
-    // to be found before those behind it, which go on with its subject.
-    for (size_t i = 0; i < known; ++i) {
-      if (g_.reachable(BlockId(i))) look_at(BlockId(i));
+    // In the order of the code, which that of the blocks is not any more. A body may start with a
+    // `match` of its own, and its first case has to be found before those behind it, which go on
+    // with its subject.
+    std::vector<BlockId> blocks = g_.order();
+    std::sort(blocks.begin(), blocks.end(), [&](BlockId a, BlockId b) {
+      return std::pair(g_[a].offset, a) < std::pair(g_[b].offset, b);
+    });
+    for (const BlockId id : blocks) {
+      look_at(id);
       for (; cut_off < g_.size(); ++cut_off) look_at(BlockId(cut_off));
     }
     if (changed) g_.recompute();
