@@ -61,6 +61,7 @@ enum class Dropped : uint32_t {
   Carried = 6,    // comes from the block before, where it had its effect: a statement may end here
   Copy = 7,       // a copy that was made for this: what `_` in `case _ as y` takes
   Annotated = 8,  // is what an annotation says of something other than a name, or the latter
+  Overwritten = 9,  // a constant below a value that has just been stored where it was to go
 };
 
 // The `a` of a Pop that compilers would have put in front of others, but for its line.

@@ -56,8 +56,10 @@ ValueId StackMachine::null() { return kNull; }
 
 void StackMachine::discard(const bytecode::Instr& instr) {
   const ValueId id = pop();
-  // A bare `except:` drops the exception before anything else; a finally body keeps it.
-  if (out_[id].kind == ValueKind::Exception && block_.items.empty()) out_[id].b = 1;
+  // A bare `except:` drops the exception before anything else; a finally body keeps it, until one
+  // of its branches leaves.
+  const bool is_entry = out_[id].offset == block_.offset;
+  if (out_[id].kind == ValueKind::Exception && block_.items.empty() && is_entry) out_[id].b = 1;
   const Value& value = out_[id];
   const uint8_t marks = used_[id.index()];
   if (marks & kIterator) {
@@ -68,6 +70,14 @@ void StackMachine::discard(const bytecode::Instr& instr) {
     const Value& last = out_[block_.items.back()];
     if (stores_name(last) && out_.operands(last)[0] == id) {
       return emit_drop(instr, id, Dropped::Stored);
+    }
+    // `a, a = 0, v` (3.13+): what a later target overwrites.
+    const auto& items = block_.items;
+    const bool is_constant = value.kind == ValueKind::Instr && value.op == Op::LoadConst;
+    if (is_constant && !(marks & kUsed) && last.kind == ValueKind::Instr &&
+        last.op == Op::StoreFast && last.line == value.line &&
+        std::find(items.begin(), items.end(), id) != items.end()) {
+      return emit_drop(instr, id, Dropped::Overwritten);
     }
   }
   // A constant that is dropped where it was loaded: some texts say so, as an f-string without

@@ -272,7 +272,8 @@ bool Statements::start_group(std::span<const ValueId> items, size_t i, ValueId v
     while (begin > 0 && k < items.size() && pending_[begin - 1].uses_left == 1) {
       const ir::Value& next = c_.graph[items[k]];
       // What a later target overwrites is dropped instead (3.13): `a, a = v, w`.
-      const bool overwritten = drops(next, ir::Dropped::Result);
+      const bool overwritten =
+          drops(next, ir::Dropped::Result) || drops(next, ir::Dropped::Overwritten);
       if (!overwritten && !(is_store(next) && next.op == Op::StoreFast && is_new(items[k]))) break;
       if (c_.graph.resolve(operands(items[k])[0]) != pending_[begin - 1].value) break;
       --begin;

@@ -410,7 +410,10 @@ BlockId Emitter::meeting_point(BlockId block, const Scope& scope) const {
       if (analysis_.number[way.from.index()] < analysis_.number[child.index()]) ++forward;
     }
     if (forward < 2 || !graph_.within(graph_[child].handler, scope.handler)) continue;
-    if (is_jump_target(child, scope) || is_jump_target(skip_markers(child, scope), scope)) continue;
+    const BlockId place = skip_markers(child, scope);
+    if (is_jump_target(child, scope) || is_jump_target(place, scope)) continue;
+    // One of the ends of a clause, which lead there one by one: other arms may have their own.
+    if (child != place && place == scope.follow) continue;
     if (only_returns(child) && best.valid()) continue;
     best = child;
   }

@@ -225,8 +225,8 @@ class Endings {
         });
   }
 
-  // No expression chooses between NULLs, or between what `with` statements leave by and what comes
-  // of it.
+  // No expression chooses between NULLs, between iterators of loops, or between what `with`
+  // statements leave by and what comes of it.
   bool may_differ(ValueId id) const {
     if (g_[id].kind == ValueKind::Null) return false;
     while (g_[id].kind == ValueKind::Instr && g_[id].count > 0 &&
@@ -235,7 +235,8 @@ class Endings {
     }
     const ir::Value& value = g_[id];
     return value.kind != ValueKind::Instr ||
-           (value.op != Op::BeforeWith && value.op != Op::BeforeAsyncWith);
+           (value.op != Op::BeforeWith && value.op != Op::BeforeAsyncWith &&
+            value.op != Op::GetIter && value.op != Op::GetAiter);
   }
 
   // The one value from before the ending that is another one in y; nothing if there are several.

@@ -45,6 +45,10 @@ bool PatternReader::step() {
       continues_with(fail.block, test->on)) {
     open(test->on, fail);
   }
+  if (!fail_.block.valid() && open_.empty()) {
+    held_ = held_behind(success);
+    tested_ = test->kind == Kind::Sequence || test->kind == Kind::Mapping ? 1 : 0;
+  }
   if (!apply(*test)) failed_ = true;
   if (failed_ || !fails_to(std::move(fail))) return false;
   // A guard that is constant and false: the body is gone.
@@ -94,6 +98,32 @@ void PatternReader::pass(const ir::Edge& edge) {
   at_ = {edge.to, 0};
   blocks_.push_back(edge.to);
   resumed_ = {};
+}
+
+// How often the subject lies on the stack where the edge leads.
+size_t PatternReader::held_behind(const ir::Edge& edge) const {
+  const ir::Block& to = g_[edge.to];
+  const auto is_subject = [&](ValueId id) {
+    const auto param = std::find(to.params.begin(), to.params.end(), id);
+    if (param != to.params.end()) id = edge.args[static_cast<size_t>(param - to.params.begin())];
+    return g_.resolve(id) == subject_;
+  };
+  return static_cast<size_t>(
+      std::count_if(to.entry_stack.begin(), to.entry_stack.end(), is_subject));
+}
+
+// Each name and each row of alternatives around the first test has a copy of its own there.
+bool PatternReader::keeps_subject() const {
+  if (!fail_.block.valid()) return true;
+  size_t own = tested_;
+  for (PatternId id = root_;;) {
+    const Pattern& pattern = g_.patterns[id.index()];
+    own += pattern.names.size();
+    if (pattern.kind != PatternKind::Or || pattern.subs.empty()) break;
+    ++own;
+    id = pattern.subs[0];
+  }
+  return held_ > own;
 }
 
 // Behind the last test of an alternative, to where it meets the others.

@@ -45,6 +45,9 @@ class PatternReader {
   bool ends_by_type() const { return typed_; }
   // Whether nothing there belongs to a pattern: one that takes everything, if it is a case at all.
   bool is_empty() const { return !failed_ && !fail_.block.valid() && captured_ == 0 && !typed_; }
+  // Whether the subject is still on the stack behind all that, as it is for the case after it. The
+  // last one in front of `case _:` has it to itself, as has the last of all.
+  bool keeps_subject() const;
   // How many names it binds.
   size_t names() const { return captured_; }
   // The blocks that were read, but for the first.
@@ -96,6 +99,7 @@ class PatternReader {
   bool continues_with(BlockId block, ValueId value) const;
   bool fails_to(Target target);
   void pass(const ir::Edge& edge);
+  size_t held_behind(const ir::Edge& edge) const;
   void captures();
   Captures captures_of(ValueId id);
   size_t ways_into(BlockId id) const { return id.index() < known_ ? g_.ways_into(id).size() : 1; }
@@ -158,6 +162,8 @@ class PatternReader {
   std::unordered_map<ValueId, std::deque<Captures>> queued_;  // of values that alternatives bind
   std::unordered_map<ValueId, bool> keys_;                    // of mappings
   ValueId rest_map_;
+  size_t held_ = 0;    // how often the subject lies on the stack behind the first test,
+  size_t tested_ = 0;  // and how often it would for the sake of that test alone
   size_t met_at_ = 0;  // how high the stack is where alternatives of the subject meet
   size_t captured_ = 0;
   bool never_ = false;  // its guard is constant and false

@@ -28,10 +28,15 @@ class Matches {
     const auto look_at = [&](BlockId id) {
       if (read_.count(id) == 0) changed |= fold(id);
     };
-    // In the order of the code. A body may start with a `match` of its own, and its first case has
-    // to be found before those behind it, which go on with its subject.
-    for (size_t i = 0; i < known; ++i) {
-      if (g_.reachable(BlockId(i))) look_at(BlockId(i));
+    // In the order of the code, which that of the blocks is not any more. A body may start with a
+    // `match` of its own, and its first case has to be found before those behind it, which go on
+    // with its subject.
+    std::vector<BlockId> blocks = g_.order();
+    std::sort(blocks.begin(), blocks.end(), [&](BlockId a, BlockId b) {
+      return std::pair(g_[a].offset, a) < std::pair(g_[b].offset, b);
+    });
+    for (const BlockId id : blocks) {
+      look_at(id);
       for (; cut_off < g_.size(); ++cut_off) look_at(BlockId(cut_off));
     }
     if (changed) g_.recompute();
@@ -109,6 +114,7 @@ class Matches {
     std::vector<Found> cases;
     std::vector<BlockId> read;
     bool typed = false;
+    bool goes_on = true;  // the subject is kept for one case more that looks at it
     for (size_t steps = 0; steps <= g_.size(); ++steps) {
       const std::optional<PatternReader> found = read_case(start, subject);
       if (!found) break;
@@ -120,7 +126,7 @@ class Matches {
                            : is_case          ? behind_guard(one.end().block, subject)
                                               : BlockId();
       if (one.is_empty() && !next.valid()) {
-        if (!cases.empty() && is_guard_before_default(start.block, subject)) {
+        if (!cases.empty() && goes_on && is_guard_before_default(start.block, subject)) {
           const ir::Block& guard = g_[start.block];
           cases.push_back({start, start, guard.next[guard.jump].to, one.root()});
         }
@@ -133,6 +139,7 @@ class Matches {
       // What has been tested is still at hand to be named.
       typed = typed || one.ends_by_type() || (one.fail().valid() && one.names() > 0);
       if (!next.valid()) break;
+      goes_on = one.keeps_subject();
       start = {next, 0};
     }
     // One comparison alone may be a match, but reads as well as an `if`.
@@ -164,13 +171,9 @@ class Matches {
 
   // `case _ if guard:` in front of a last `case _:` is the last case that tests anything: it drops
   // the subject, which the cases before it have kept, and then looks at the guard.
-  // The copy of a loop's test behind the last match in it stands on a line further up.
   bool is_guard_before_default(BlockId id, ValueId subject) const {
     const ir::Block& block = g_[id];
-    const bool is_further_up =
-        block.exit_line != bytecode::kNoLine && block.exit_line < g_[subject].line;
-    return block.exit == ExitKind::Branch && block.drops > 0 && !is_further_up &&
-           holds(id, subject);
+    return block.exit == ExitKind::Branch && block.drops > 0 && holds(id, subject);
   }
 
   // The last case of all has the subject to itself. One that is dropped only now was kept for a

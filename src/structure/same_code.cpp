@@ -141,10 +141,14 @@ bool SameCode::walk(Place a, Place b) {
       return std::equal(a.args.begin(), a.args.end(), b.args.begin(), b.args.end(),
                         [&](ValueId x, ValueId y) { return same_value(x, y); });
     }
-    if (!advance(a, false)) return false;
-    if (entry_.valid() && at_end(a.at) && reraises(a.at.block)) return finish(std::move(b));
+    const bool stops = advance(a, false);
+    if (stops && entry_.valid() && at_end(a.at) && reraises(a.at.block)) {
+      return finish(std::move(b));
+    }
+    // Two that go round in circles do so for ever.
+    const bool stops_too = advance(b, false);
+    if (!stops || !stops_too) return stops == stops_too;
     // Both have left for the same place, which may begin by dropping what the copy was to return.
-    if (!advance(b, false)) return false;
     if (a.at == b.at) return true;
     if (!advance(b, true)) return false;
     if (a.at == b.at) return true;

@@ -131,11 +131,16 @@ void Statements::step(std::span<const ValueId> items, size_t i) {
         if (store.valid())
           return deliver(items, i, what, name(c_.graph[store].symbol(), where(id)));
       }
-      if (drops(value, ir::Dropped::Result) && is_in_group(what)) {
+      const bool is_overwritten = drops(value, ir::Dropped::Overwritten);
+      if ((drops(value, ir::Dropped::Result) || is_overwritten) && is_in_group(what)) {
         // Dropped for the sake of the target that was stored before.
         size_t before = i;
         while (before > 0 && c_.graph[items[before]].op != Op::StoreFast) --before;
         return deliver(items, i, what, name(c_.graph[items[before]].symbol(), where(id)));
+      }
+      if (is_overwritten) {
+        take(what);
+        return;
       }
       if (drops(value, ir::Dropped::Stored) && named_statement(what, where(id))) return;
       if (drops(value, ir::Dropped::Constant)) {

@@ -30,7 +30,8 @@ std::optional<Difference> Walk::run() {
     queue_.erase(next);
     Node& node = nodes_[from_];
     node.queued = false;
-    Path path{node.state, node.key.a, node.key.b, true, false};
+    // B goes on where it stands in front of a block, as A does.
+    Path path{node.state, node.key.a, node.key.b, true, node.key.b.entering};
     pass(a_, path.state, Side::A, path.a);
     pass(b_, path.state, Side::B, path.b);
     todo_.push_back(std::move(path));
