@@ -64,6 +64,53 @@ std::vector<Way> ways_behind_clauses(const Graph& g, HandlerId handler) {
   return found;
 }
 
+// 3.8 puts a constant in the place of a value that the `try` may return, if the finally body goes
+// another way. Where there is no such value it comes to where one is dropped by a way of its own.
+void part_placeholders(Graph& g, HandlerId handler, const std::vector<Way>& exits) {
+  const flow::Handler& own = g.f.handlers[handler.index()];
+  const auto& stack = g[own.entry].entry_stack;
+  if (!own.is_finally || own.depth == 0 || stack.size() < own.depth) return;
+  const ValueId placeholder = g.resolve(stack[own.depth - 1]);
+  if (g[placeholder].kind != ValueKind::Instr || g[placeholder].op != Op::LoadConst) return;
+  const auto holds_place = [&](const ir::Edge& edge) {
+    return g.resolve(edge.args[0]) == placeholder;
+  };
+  std::map<BlockId, std::vector<Way>> shared;
+  for (const Way& way : exits) {
+    const ir::Edge& edge = g[way.from].next[way.edge];
+    if (edge.args.size() == 1) shared[edge.to].push_back(way);
+  }
+  const auto part = [&](BlockId to, const std::vector<Way>& ways, bool held) {
+    ir::Block fresh;
+    fresh.handler = g.handlers[handler.index()].outer;
+    fresh.exc_depth = g[to].exc_depth;
+    fresh.offset = fresh.exit_offset = g[to].offset;
+    fresh.next[0] = {to, {placeholder}};
+    if (!held) {
+      ir::Value phi = g[g[to].params[0]];
+      phi.uses = 1;
+      fresh.params = {g.add(phi, {})};
+      fresh.next[0].args = fresh.params;
+    }
+    const BlockId id(g.size());
+    g.f.blocks.push_back(std::move(fresh));
+    for (const Way& way : ways) {
+      ir::Edge& edge = g[way.from].next[way.edge];
+      if (holds_place(edge) != held) continue;
+      edge.to = id;
+      if (held) edge.args.clear();
+    }
+  };
+  for (const auto& [to, ways] : shared) {
+    const auto held = std::count_if(ways.begin(), ways.end(), [&](const Way& way) {
+      return holds_place(g[way.from].next[way.edge]);
+    });
+    if (static_cast<size_t>(held) == ways.size()) continue;
+    part(to, ways, false);
+    if (held > 0) part(to, ways, true);
+  }
+}
+
 }  // namespace
 
 bool strip_copies(Graph& g, HandlerId handler, std::span<const BlockId> region) {
@@ -74,6 +121,7 @@ bool strip_copies(Graph& g, HandlerId handler, std::span<const BlockId> region) 
       if (to.valid() && !g.within(g[to].handler, handler)) exits.push_back({block, k});
     }
   }
+  part_placeholders(g, handler, exits);
   std::map<BlockId, SameCode::Copy> copies;
   for (const Way& way : exits) {
     const BlockId start = g[way.from].next[way.edge].to;

@@ -185,6 +185,18 @@ bool Emitter::may_return() const {
 
 bool Emitter::left_by_jump(BlockId block) const { return has_mark(graph_, block, kLeftByJump); }
 
+bool Emitter::is_behind_jump(BlockId block) const {
+  for (const ValueId item : graph_[block].items) {
+    const ir::Value& value = graph_[item];
+    if (value.kind != ValueKind::Instr) return false;
+    if (value.op == Op::PopExcept && value.b == kLeftByJump) return true;
+    const bool does_nothing = value.op == Op::PopExcept || value.op == Op::LoadConst ||
+                              drops(value, ir::Dropped::Iterator);
+    if (!does_nothing) return false;
+  }
+  return false;
+}
+
 bool Emitter::ends_clause(BlockId block) const { return has_mark(graph_, block, kEndOfClause); }
 
 bool Emitter::never_ends(BlockId block) const {

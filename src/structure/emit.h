@@ -111,9 +111,11 @@ class Emitter {
   // Constants and markers, then a return.
   bool only_returns(BlockId block, size_t from = 0) const;
   bool cannot_raise(BlockId block, size_t from = 0) const;
-  // Whether a jump statement has left a region in front of the block (ir::Function::keeps_ends).
   bool may_return() const;
+  // Whether a jump statement has left a region in the block (ir::Function::keeps_ends), or in front
+  // of all that the block does.
   bool left_by_jump(BlockId block) const;
+  bool is_behind_jump(BlockId block) const;
   bool ends_clause(BlockId block) const;
   // Whether it stands for the end of a finally body that has none.
   bool never_ends(BlockId block) const;

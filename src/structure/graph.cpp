@@ -164,8 +164,19 @@ void Graph::bind(const std::vector<ValueId>& params, const std::vector<ValueId>&
 
 void Graph::note_clause_end(ValueId exception, BlockId end) {
   clause_ends_[exception] = end;
-  if (is_clause_end_.size() <= end.index()) is_clause_end_.resize(end.index() + 1);
-  is_clause_end_[end.index()] = 1;
+  const auto leaves = [&](ValueId item) {
+    const ir::Value& value = f.values[item.index()];
+    return value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.a > 0;
+  };
+  is_clause_end_.resize(size());
+  // What only leaves the clause ends where the statement does.
+  for (size_t steps = 0; end.valid() && steps <= size(); ++steps) {
+    is_clause_end_[end.index()] = 1;
+    const ir::Block& block = f.blocks[end.index()];
+    const bool only_leaves = std::all_of(block.items.begin(), block.items.end(), leaves);
+    if (!only_leaves || block.exit != ExitKind::Goto) break;
+    end = block.next[0].to;
+  }
 }
 
 BlockId Graph::clause_end(ValueId exception) const {

@@ -141,15 +141,12 @@ bool SameCode::walk(Place a, Place b) {
       return std::equal(a.args.begin(), a.args.end(), b.args.begin(), b.args.end(),
                         [&](ValueId x, ValueId y) { return same_value(x, y); });
     }
-    const bool stops = advance(a, false);
-    if (stops && entry_.valid() && at_end(a.at) && reraises(a.at.block)) {
-      return finish(std::move(b));
-    }
-    // Two that go round in circles do so for ever.
-    const bool stops_too = advance(b, false);
-    if (!stops || !stops_too) return stops == stops_too;
+    // Loops in which nothing happens are alike.
+    if (!advance(a, false)) return !advance(b, true);
+    if (entry_.valid() && at_end(a.at) && reraises(a.at.block)) return finish(std::move(b));
     // Both have left for the same place, which may begin by dropping what the copy was to return.
-    if (a.at == b.at) return true;
+    if (!advance(b, false)) return false;
+    if (a.at == b.at) return note_dropped(a, b);
     if (!advance(b, true)) return false;
     if (a.at == b.at) return true;
     bool seen = false;
@@ -177,6 +174,25 @@ void SameCode::meet(BlockId a, BlockId b) {
   copied_.insert(y.begin(), y.end());
   if (x.size() != y.size()) return;
   for (size_t i = 0; i < x.size(); ++i) values_[x[i]].push_back(y[i]);
+}
+
+// Where both have left for one place, 3.8 drops there what lies in the place of a returned value.
+bool SameCode::note_dropped(const Place& a, const Place& b) {
+  const auto& params = g_[b.at.block].params;
+  // What comes to the start of the copy is its parameter.
+  const auto& args = b.args.empty() ? params : b.args;
+  if (!entry_.valid() || params.size() != a.args.size() || params.size() != args.size()) {
+    return true;
+  }
+  for (size_t i = 0; i < params.size(); ++i) {
+    const ValueId x = g_.resolve(a.args[i]), y = g_.resolve(args[i]);
+    const bool returned = x != y && g_[x].kind == ValueKind::Instr && g_[x].op == Op::LoadConst &&
+                          (g_[y].kind == ValueKind::Instr || g_[y].kind == ValueKind::Phi);
+    if (!returned || copied_.count(y) > 0) continue;
+    if (dropped_.valid() && dropped_ != y) return false;
+    dropped_ = y;
+  }
+  return true;
 }
 
 // A statement of the body that protects something protects the same in the copy.

@@ -68,6 +68,7 @@ class SameCode {
   bool same_source(ValueId x, ValueId y) const;
   bool same_handlers(BlockId a, BlockId b);
   bool is_marker(const Cursor& c) const;
+  bool note_dropped(const Place& a, const Place& b);
   bool drops_outer_value(const Place& place);
   bool at_end(const Cursor& c) const { return c.index == g_[c.block].items.size(); }
   bool advance(Place& place, bool is_copy);

@@ -48,7 +48,7 @@ std::vector<BlockId> Emitter::exits_of(HandlerId handler, const Scope& scope) co
     for (const ir::Edge& edge : graph_[block].next) {
       if (!edge.to.valid() || graph_.within(graph_[edge.to].handler, handler)) continue;
       const BlockId target = landing(edge.to, scope);
-      if (!target.valid() || left_by_jump(target) || lost_jump(graph_, target) != 0) continue;
+      if (!target.valid() || is_behind_jump(target) || lost_jump(graph_, target) != 0) continue;
       if (known.insert(target).second) targets.push_back(target);
     }
   }
@@ -112,7 +112,7 @@ std::vector<Emitter::ClauseEnd> Emitter::exits_of_clauses(HandlerId handler,
       }
       ClauseEnd end{landing(to, scope), false, false, false};
       if (!end.to.valid()) return;
-      end.is_left = left_by_jump(block) || left_by_jump(to) || left_by_jump(end.to) ||
+      end.is_left = left_by_jump(block) || is_behind_jump(to) || is_behind_jump(end.to) ||
                     lost_jump(graph_, end.to) != 0;
       end.is_end = !end.is_left && (ends_clause(block) || ends_clause(to));
       for (BlockId from = block, next = to;; from = next, next = graph_[next].next[0].to) {

@@ -19,3 +19,18 @@ def with_a_return():
         return 1
     finally:
         c()
+
+
+def with_a_statement_behind_it():
+    try:
+        try:
+            a()
+        except E as err:
+            return 0
+        else:
+            b()
+        c()
+    except:
+        pass
+    finally:
+        d()
