@@ -52,6 +52,13 @@ NodeId always_statement(ast::Tree& tree, NodeId statement) {
                   at);
 }
 
+NodeId chosen_always(ast::Tree& tree, NodeId value, bool jumps) {
+  const ast::Where at = tree.where(value);
+  const NodeId test = constant_node(tree, jumps ? ConstKind::True : ConstKind::False, at);
+  const NodeId other = none_node(tree, at);
+  return tree.add(jumps ? ast::IfExp{test, value, other} : ast::IfExp{test, other, value}, at);
+}
+
 NodeId tested_condition(ast::Tree& tree, NodeId test) {
   const auto op_not = static_cast<uint32_t>(ast::UnaryOperator::Not);
   const ast::Where at = tree.where(test);

@@ -23,6 +23,10 @@ ast::NodeId dead_statement(ast::Tree& tree, std::span<const ast::NodeId> body);
 // `if True:` over a statement.
 ast::NodeId always_statement(ast::Tree& tree, ast::NodeId statement);
 
+// `value if True else None`, behind which compilers jump over nothing at all, or else
+// `None if False else value`: either way what drops the value starts a block of its own.
+ast::NodeId chosen_always(ast::Tree& tree, ast::NodeId value, bool jumps);
+
 // The condition of a statement that tests it at run time. A constant alone would not be tested: it
 // becomes `True and constant`.
 ast::NodeId tested_condition(ast::Tree& tree, ast::NodeId test);

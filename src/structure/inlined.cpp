@@ -75,6 +75,18 @@ BlockId behind_markers(const Graph& g, BlockId block) {
   return empty && g.ways_into(block).size() == 1 ? b.next[0].to : block;
 }
 
+// Whether the body returns a constant behind the first item.
+bool only_returns_behind(const Graph& g, BlockId block) {
+  size_t begin = 1;
+  if (g[block].exit == ExitKind::Goto && g[block].items.size() == 1) {
+    block = g[block].next[0].to;
+    begin = 0;
+  }
+  const auto& items = g[block].items;
+  return g[block].exit == ExitKind::Return && items.size() == begin + 1 &&
+         is_op(g[items.back()], Op::LoadConst);
+}
+
 }  // namespace
 
 bool fills_container(const ir::Value& value) {
@@ -119,12 +131,20 @@ void drop_at_last(Graph& g) {
     auto& items = g[id].items;
     for (size_t i = 1; i < items.size(); ++i) {
       const bool is_late = is_op(g[items[i]], Op::Pop) && restores(g, items[i - 1]);
-      if (is_late && g.f.folds.swaps && g[items[i]].line != g[items[i - 1]].line) {
-        g[items[i]].a = ir::kDroppedApart;
+      if (is_late && g.f.folds.swaps) {
+        const bool on_its_line = g[items[i]].line == g[items[i - 1]].line;
+        g[items[i]].a = on_its_line ? ir::kDroppedBehind : ir::kDroppedApart;
       }
       const bool is_early = is_op(g[items[i - 1]], Op::Pop) && restores(g, items[i]);
       if (is_early) std::swap(items[i - 1], items[i]);
     }
+    if (!g.f.folds.swaps || items.empty() || !restores(g, items.back())) continue;
+    const BlockId next = g[id].exit == ExitKind::Goto ? g[id].next[0].to : BlockId();
+    if (!next.valid() || g[next].params.size() != 1 || g[next].items.empty()) continue;
+    ir::Value& drop = g[g[next].items[0]];
+    const bool drops =
+        is_op(drop, Op::Pop) && g.resolve(g.f.operands(drop)[0]) == g[next].params[0];
+    if (drops && only_returns_behind(g, next)) drop.a = ir::kDroppedAtEnd;
   }
 }
 

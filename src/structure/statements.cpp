@@ -163,13 +163,19 @@ void Statements::step(std::span<const ValueId> items, size_t i) {
       if (find(what) == pending_.size() && !c_.materialized.count(what)) return;
       if (c_.materialized.count(what)) return;
       NodeId node = take(what);
-      if (value.a == ir::kDroppedApart) {
-        // What a choice comes to is dropped on no line.
-        const NodeId always = constant_node(c_.tree, object::ConstKind::True, where(what));
-        node = c_.tree.add(ast::IfExp{always, node, none_node(c_.tree, where(what))}, where(what));
+      // Behind a choice that is made at run time a block starts anyway.
+      const bool is_choice =
+          c_.tree.is(node, ast::Kind::BoolOp) || c_.tree.is(node, ast::Kind::IfExp);
+      if (value.a == ir::kDroppedApart || (value.a == ir::kDroppedBehind && !is_choice)) {
+        node = chosen_always(c_.tree, node, value.a == ir::kDroppedApart);
       }
       if (drops(value, ir::Dropped::Annotated)) return append(annotated(node, where(what)));
-      return append(c_.tree.add(ast::Expr{node}, where(what)));
+      append(c_.tree.add(ast::Expr{node}, where(what)));
+      if (value.a == ir::kDroppedAtEnd) {
+        // Each line without code makes the end longer.
+        for (int line = 0; line < 2; ++line) append(c_.tree.add(ast::Pass{}, where(what)));
+      }
+      return;
     }
     case Op::GetAwaitable:
     case Op::YieldFrom:
