@@ -66,11 +66,11 @@ enum class Dropped : uint32_t {
 
 // The `a` of a Pop that compilers would have put in front of others, but for its line, or where it
 // stands on theirs, but for a jump that was known never to be made.
-inline constexpr uint32_t kDroppedApart = 1;
-inline constexpr uint32_t kDroppedBehind = 2;
+inline constexpr uint32_t kDroppedApart = flow::kDroppedByJump + 1;
+inline constexpr uint32_t kDroppedBehind = kDroppedApart + 1;
 // What the arms of a choice come to, dropped at the end of a body that was too long to copy to
 // them.
-inline constexpr uint32_t kDroppedAtEnd = 3;
+inline constexpr uint32_t kDroppedAtEnd = kDroppedBehind + 1;
 
 struct Value {
   ValueKind kind = ValueKind::Instr;
