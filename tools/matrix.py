@@ -58,10 +58,7 @@ def install(pair: Pair, core: Path) -> Optional[Path]:
         pip = [str(python), "-m", "pip", "install", "--quiet"]
         hosts.run(log, *pip, "--no-deps", "-r", str(REQUIREMENTS))
         listed = subprocess.run([str(python), "-c", _REQUIRED], stdout=subprocess.PIPE, check=True)
-        needed = ["numpy", "setuptools", *listed.stdout.decode().splitlines()]
-        if pair.python in ("3.8", "3.9"):
-            needed.append("importlib_metadata")  # which torch.distributed imports and does not list
-        hosts.run(log, *pip, *needed)
+        hosts.run(log, *pip, "numpy", "setuptools", *listed.stdout.decode().splitlines())
         libraries = next((OUT / pair.python).glob("lib/python*/site-packages/torch/lib"))
         hollow.fill(libraries)
         hosts.run(log, str(python), "-c", "import torch")

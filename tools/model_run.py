@@ -188,8 +188,7 @@ def idle_lines(source: str) -> List[int]:
 
     They are a bare value, a call of Dynamo's function that does nothing, a name that is bound to
     what it is, and a local that none reads. A local that is deleted is taken for read: it may be
-    there to end a lifetime. What a frame defines to go on with it (old torch) is what Dynamo starts
-    from; what runs of it is a frame of its own.
+    there to end a lifetime.
     """
     try:
         functions = [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.FunctionDef)]
@@ -214,9 +213,6 @@ def idle_lines(source: str) -> List[int]:
                     found.add(node.lineno)
                 if read.isdisjoint(targets) and "" not in targets:
                     found.add(node.lineno)
-    for nested in functions[1:]:
-        if nested.name.startswith("torch_dynamo_resume_in"):
-            found -= set(range(nested.lineno, (nested.end_lineno or nested.lineno) + 1))
     return sorted(found)
 
 
