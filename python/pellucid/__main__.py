@@ -8,7 +8,7 @@ from typing import List, NoReturn, Optional, Tuple
 
 from pellucid import _core, batch
 from pellucid._version import __version__
-from pellucid.errors import DecompileError
+from pellucid.errors import DecompileError, complain
 from pellucid.inputs import Job, jobs_of, split_errors
 
 STAGES = {
@@ -201,7 +201,7 @@ def _jobs(arguments: argparse.Namespace, out: Optional[str]) -> Tuple[List[Job],
     """Return the jobs of the inputs that can be looked into, and the exit status so far."""
     inputs, bad = split_errors(arguments.inputs)
     for given, reason in bad:
-        print(f"pellucid: {given}: {reason}", file=sys.stderr)
+        complain(given, reason)
     return jobs_of(inputs, out), batch.EXIT_ERROR if bad else batch.EXIT_OK
 
 
@@ -226,10 +226,10 @@ def _dump(arguments: argparse.Namespace) -> int:
         except BrokenPipeError:
             raise
         except OSError as error:
-            print(f"pellucid: {job.name}: {(error.strerror or '').lower()}", file=sys.stderr)
+            complain(job.name, (error.strerror or "").lower())
             status = batch.EXIT_ERROR
         except DecompileError as error:
-            print(f"pellucid: {job.name}: {error}", file=sys.stderr)
+            complain(job.name, str(error))
             status = batch.EXIT_ERROR
     return status
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Iterator, NamedTuple, Optional, Sequence
 
 from pellucid.decompile import Decompilation, Verdict, decompile_pyc, prove_pyc
-from pellucid.errors import DecompileError
+from pellucid.errors import DecompileError, complain
 from pellucid.inputs import Job
 from pellucid.summary import Summary, shown_progress
 
@@ -139,11 +139,8 @@ def _results(jobs: Sequence[Job], options: Options, workers: int) -> Iterator[Re
 
 
 def _print(result: Result, alone: bool) -> None:
-    def complain(text: str) -> None:
-        print(f"pellucid: {result.job.name}: {text}", file=sys.stderr)
-
     if result.error is not None:
-        complain(result.error)
+        complain(result.job.name, result.error)
         return
     assert result.decompilation is not None
     if result.job.out is None:
@@ -151,11 +148,12 @@ def _print(result: Result, alone: bool) -> None:
         text = (header + result.decompilation.source).encode("utf-8", "surrogatepass")
         sys.stdout.buffer.write(text)
         sys.stdout.flush()
-    for diagnostic in result.decompilation.diagnostics:
-        kind = "" if diagnostic.refused else "without structure: "
-        complain(f"{diagnostic.code}: {kind}{diagnostic.message} at byte 0x{diagnostic.offset:x}")
+    name = result.job.name
+    for said in result.decompilation.diagnostics:
+        kind = "" if said.refused else "without structure: "
+        complain(name, f"{said.code}: {kind}{said.message} at byte 0x{said.offset:x}")
     if result.verdict is not None and (alone or result.verdict.status == "unproven"):
-        complain(str(result.verdict))
+        complain(name, str(result.verdict))
 
 
 def _as_json(result: Result) -> "dict[str, object]":

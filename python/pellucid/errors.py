@@ -1,4 +1,15 @@
-"""What pellucid raises."""
+"""What pellucid raises, and how it complains."""
+
+import sys
+
+
+def complain(about: str, text: str) -> None:
+    """Say one thing about one input on standard error, on one line.
+
+    Control characters, which a name of the input may have, are escaped.
+    """
+    line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in f"{about}: {text}")
+    print(f"pellucid: {line}", file=sys.stderr)
 
 
 class DecompileError(ValueError):

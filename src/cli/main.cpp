@@ -30,8 +30,24 @@ namespace {
 
 enum Status { kOk = 0, kError = 1, kUsageError = 2, kUnproven = 3 };
 
+// Control characters (a name of the input may have any) are escaped: one complaint, one line.
+std::string on_one_line(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= ' ' && byte != 0x7F) {
+      out += c;
+      continue;
+    }
+    char escape[8];
+    std::snprintf(escape, sizeof escape, "\\x%02x", static_cast<unsigned>(byte));
+    out += escape;
+  }
+  return out;
+}
+
 void complain(const std::string& name, const std::string& text) {
-  std::fprintf(stderr, "pellucid: %s: %s\n", name.c_str(), text.c_str());
+  std::fprintf(stderr, "pellucid: %s: %s\n", on_one_line(name).c_str(), on_one_line(text).c_str());
 }
 
 bool put(const std::string& text) {

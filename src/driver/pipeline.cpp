@@ -89,9 +89,10 @@ bool forget_finally(ir::Function& function) {
 Result<ast::ListId> expressible(const object::Module& module, object::CodeId code,
                                 const ast::Tree& tree, ast::Misfits& misfits,
                                 Result<ast::ListId> body) {
-  // What is read where it is used is looked at there.
+  // What is read where it is used is looked at there; a module is not, whatever it is called.
   const std::string_view name = module.text(module[code].name);
-  const bool is_hidden = name.starts_with('<') && name != "<module>";
+  const bool is_function = (module[code].flags & object::kOptimized) != 0;
+  const bool is_hidden = is_function && name.starts_with('<');
   if (!body.ok() || is_hidden || is_read_by_shape(module, code)) return body;
   const ast::NodeId misfit = misfits.find(*body);
   if (!misfit.valid()) return body;

@@ -165,3 +165,21 @@ def test_what_the_fuzzer_found_is_refused_in_every_form(name: str) -> None:
         )
         assert done.returncode in (0, 1, 3), done.stderr.decode()[-4000:]
         assert b"internal error" not in done.stderr, done.stderr.decode()[-4000:]
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_a_complaint_is_one_line_whatever_the_input_is_called(native: bool) -> None:
+    # Its module is called "<module" and a zero byte.
+    path = ROOT / "tests" / "regress" / "fuzz" / "module_of_another_name.pyc"
+    program = [str(need("native"))] if native else [sys.executable, "-m", "pellucid"]
+    done = subprocess.run(
+        [*program, "decompile", str(path)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        timeout=300,
+        check=False,
+    )
+    lines = done.stderr.decode().splitlines()
+    assert len(lines) == 4, lines
+    assert all(line.startswith(f"pellucid: {path}: <") for line in lines)
+    assert "<module\\x00: a definition or a part of one within a Call" in lines[3]
