@@ -75,7 +75,7 @@ void Statements::decorators(ListId list, uint32_t depth) {
     }
     expressions_.go_to_line(first_line(tree_, each));
     out_ += '@';
-    expression(each, kCondition);
+    expression(each, kNamedTest);
     end_line();
     begin_line(depth);
   }
@@ -203,7 +203,7 @@ void Statements::match(NodeId id, uint32_t depth) {
   const auto node = tree_.as<ast::Match>(id);
   if (before(10)) needs(10, "match");
   out_ += "match ";
-  expression(node.subject, kCondition);
+  expression(node.subject, kNamedTest);
   out_ += ':';
   end_line();
   for (const NodeId each : tree_.items(node.cases)) {

@@ -99,7 +99,7 @@ void Expressions::comprehension(NodeId id) {
     separator(" ");
     line_before(condition);
     text("if ");
-    expr(condition, at(Level::Or));
+    expr(condition, {Level::Or, Place::kBranch});
   }
 }
 

@@ -59,6 +59,15 @@ void Expressions::step(const Task& task) {
       mark(task.what == Task::Close ? Mark::Close : Mark::CloseWithComma);
       write(task.text);
       break;
+    case Task::Choice:
+      mark(Mark::Choice);
+      break;
+    case Task::Joined:
+      mark(Mark::Joined);
+      break;
+    case Task::ChoiceEnd:
+      mark(Mark::ChoiceEnd);
+      break;
     case Task::Word:
       write(module_.text(Symbol(task.id)));
       break;
@@ -174,7 +183,7 @@ void Expressions::expand_bare(NodeId id, Place place) {
   const ast::Tree& tree = *tree_;
   switch (tree.kind(id)) {
     case Kind::BoolOp:
-      boolean(id);
+      boolean(id, place);
       break;
     case Kind::NamedExpr: {
       const auto node = tree.as<ast::NamedExpr>(id);
@@ -187,18 +196,18 @@ void Expressions::expand_bare(NodeId id, Place place) {
       binary(id);
       break;
     case Kind::UnaryOp:
-      unary(id);
+      unary(id, place);
       break;
     case Kind::Lambda:
       lambda(id);
       break;
     case Kind::IfExp: {
       const auto node = tree.as<ast::IfExp>(id);
-      expr(node.body, at(Level::Or));
+      expr(node.body, {Level::Or, use_of(place)});
       text(" if ");
-      expr(node.test, at(Level::Or));
+      expr(node.test, {Level::Or, Place::kBranch});
       text(" else ");
-      expr(node.orelse, kTest);
+      expr(node.orelse, {Level::Test, use_of(place)});
       break;
     }
     case Kind::Dict:
@@ -307,21 +316,29 @@ void Expressions::expand_bare(NodeId id, Place place) {
 }
 
 // CPython 3.10 and 3.11 spare the second test of `(a and b) or c` where both operations stand on
-// one line: what was tested twice gets a line of its own.
-void Expressions::boolean(NodeId id) {
+// one line: what was tested twice gets a line of its own, and what was not begins on one line.
+void Expressions::boolean(NodeId id, Place place) {
   const auto node = tree_->as<ast::BoolOp>(id);
   const bool is_and = static_cast<ast::BoolOperator>(node.op) == ast::BoolOperator::And;
   const bool one_test_a_line = version_.minor == 10 || version_.minor == 11;
-  bool first = true;
-  for (const NodeId value : tree_->items(node.values)) {
-    if (!first) text(is_and ? " and " : " or ");
-    first = false;
-    const bool apart = one_test_a_line && !node.is_tested_again && tree_->is(value, Kind::BoolOp) &&
-                       tree_->as<ast::BoolOp>(value).is_tested_again;
+  const bool is_choice = one_test_a_line && !place.has(Place::kBranch);
+  const bool is_joined = is_choice && place.has(Place::kOperand);
+  if (is_choice) push(is_joined ? Task::Joined : Task::Choice);
+  const auto values = tree_->items(node.values);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (i > 0) text(is_and ? " and " : " or ");
+    const bool apart = one_test_a_line && !node.is_tested_again &&
+                       tree_->is(values[i], Kind::BoolOp) &&
+                       tree_->as<ast::BoolOp>(values[i]).is_tested_again;
+    const bool is_last = i + 1 == values.size();
+    uint16_t use = use_of(place);
+    if (is_choice && !is_last) use = Place::kOperand;
     if (apart) push(Task::OpenLine, 0, {}, "(");
-    expr(value, apart ? kTest : at(tighter(is_and ? Level::And : Level::Or)));
+    if (apart) expr(values[i], kTest);
+    if (!apart) expr(values[i], {tighter(is_and ? Level::And : Level::Or), use});
     if (apart) close(")");
   }
+  if (is_choice && !is_joined) push(Task::ChoiceEnd);
 }
 
 void Expressions::binary(NodeId id) {
@@ -333,11 +350,12 @@ void Expressions::binary(NodeId id) {
   expr(node.right, at(is_power ? Level::Factor : tighter(level)));
 }
 
-void Expressions::unary(NodeId id) {
+void Expressions::unary(NodeId id, Place place) {
   const auto node = tree_->as<ast::UnaryOp>(id);
   const bool is_not = static_cast<ast::UnaryOperator>(node.op) == ast::UnaryOperator::Not;
   text(kUnary[node.op]);
-  expr(node.operand, at(is_not ? Level::Not : Level::Factor));
+  const auto use = static_cast<uint16_t>(is_not ? use_of(place) & Place::kBranch : 0);
+  expr(node.operand, {is_not ? Level::Not : Level::Factor, use});
 }
 
 void Expressions::compare(NodeId id) {
@@ -372,7 +390,7 @@ void Expressions::arguments(ast::ListId args, ast::ListId keywords, bool bare_ge
   const auto named = tree_->items(keywords);
   const bool sole_generator = bare_generator && positional.size() == 1 && named.empty() &&
                               tree_->is(positional[0], Kind::GeneratorExp);
-  Place place = kCondition;
+  Place place = kNamedTest;
   if (sole_generator) place.flags |= Place::kBareGenerator;
   open("(");
   list(positional, place);

@@ -20,8 +20,17 @@ namespace pellucid::print {
 
 // A place in the text where a line may be broken (wrap.h).
 struct Mark {
-  enum What : uint8_t { Open, OpenLine, Separator, Close, CloseWithComma } what;
-  uint32_t at;  // Open, OpenLine (always broken), Separator: behind their text; Close: before it
+  enum What : uint8_t {
+    Open,
+    OpenLine,  // always broken
+    Separator,
+    Close,
+    CloseWithComma,
+    Choice,     // an `and` or `or` begins
+    Joined,     // one that has to begin on the line of the choice around it
+    ChoiceEnd,  // the choice ends
+  } what;
+  uint32_t at;  // Open, OpenLine, Separator: behind their text; the others: before it
 };
 
 class Expressions {
@@ -70,6 +79,9 @@ class Expressions {
       Separator,
       Close,
       CloseWithComma,
+      Choice,
+      Joined,
+      ChoiceEnd,
       Word,
       Line,
       Expr,
@@ -131,9 +143,9 @@ class Expressions {
   // expressions.cpp
   void expand(ast::NodeId id, Place place);
   void expand_bare(ast::NodeId id, Place place);
-  void boolean(ast::NodeId id);
+  void boolean(ast::NodeId id, Place place);
   void binary(ast::NodeId id);
-  void unary(ast::NodeId id);
+  void unary(ast::NodeId id, Place place);
   void compare(ast::NodeId id);
   void lambda(ast::NodeId id);
   void call(ast::NodeId id);

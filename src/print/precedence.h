@@ -46,17 +46,25 @@ struct Place {
     kBareGenerator = 32,  // the call's own parentheses serve the generator expression
     kMembership = 64,     // a frozenset constant may be written as a set display
     kNoNumber = 128,      // before a dot, where 1.real would be a float
+    kBranch = 512,        // what it comes to decides where control goes, and nothing else
+    kOperand = 1024,      // an operation that `and` or `or` stands for tests what it comes to
   };
   Level min = Level::Test;
   uint16_t flags = 0;
   constexpr bool has(Flag flag) const { return (flags & flag) != 0; }
 };
 
+// How what stands in the place is used: the flags of it that hold of the parts that it may be, too.
+constexpr uint16_t use_of(Place place) {
+  return place.flags & static_cast<uint16_t>(Place::kBranch | Place::kOperand);
+}
+
 constexpr Place at(Level level) { return {level, 0}; }
 constexpr Place kTest = at(Level::Test);
 constexpr Place kTopLevel = {Level::Test, Place::kTuple | Place::kYield};
 constexpr Place kBareTuple = {Level::Test, Place::kTuple};
-constexpr Place kCondition = {Level::Test, Place::kNamed};
+constexpr Place kNamedTest = {Level::Test, Place::kNamed};
+constexpr Place kCondition = {Level::Test, Place::kNamed | Place::kBranch};
 
 struct BinaryForm {
   const char* text;

@@ -148,7 +148,7 @@ void Statements::raise(NodeId id) {
 void Statements::assertion(NodeId id) {
   const auto node = tree_.as<ast::Assert>(id);
   out_ += "assert ";
-  expression(node.test, kTest);
+  expression(node.test, {Level::Test, Place::kBranch});
   if (!node.msg.valid()) return;
   out_ += ", ";
   expression(node.msg, kTest);

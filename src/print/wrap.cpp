@@ -1,5 +1,6 @@
 // From the left, each bracket whose content fits is left alone; any other gets its items on lines
-// of their own, and then the items are looked at in the same way.
+// of their own, and then the items are looked at in the same way. What has to begin on the line of
+// the choice around it keeps the brackets in front of it from that.
 #include "print/wrap.h"
 
 #include <algorithm>
@@ -38,9 +39,8 @@ class Wrapper {
         case Mark::Open:
         case Mark::OpenLine:
           copy_to(i);
-          open(i);
           // Nothing in it needs to be looked at.
-          if (!open_.back() && breaks_[partner_[i]] == breaks_[i]) {
+          if (!open(i) && breaks_[partner_[i]] == breaks_[i]) {
             i = partner_[i];
             copy_to(i);
             open_.pop_back();
@@ -55,6 +55,12 @@ class Wrapper {
           copy_to(i);
           if (!open_.empty()) close(mark.what);
           break;
+        case Mark::Choice:
+          held_until_ = std::max(held_until_, last_joined_[i]);
+          break;
+        case Mark::Joined:
+        case Mark::ChoiceEnd:
+          break;
       }
       ++i;
     }
@@ -68,23 +74,32 @@ class Wrapper {
   void match() {
     partner_.resize(marks_.size(), 0);
     breaks_.resize(marks_.size() + 1, 0);
-    std::vector<size_t> open;
+    last_joined_.resize(marks_.size(), 0);
+    std::vector<size_t> open, choices;
     for (size_t i = 0; i < marks_.size(); ++i) {
+      const Mark::What what = marks_[i].what;
+      if (what == Mark::Choice) choices.push_back(i);
+      if (what == Mark::Joined && !choices.empty()) last_joined_[choices.back()] = i;
+      if (what == Mark::ChoiceEnd && !choices.empty()) choices.pop_back();
       breaks_[i + 1] = breaks_[i] + (marks_[i].what == Mark::OpenLine ? 1 : 0);
       if (opens(marks_[i])) open.push_back(i);
-      const bool closes = marks_[i].what == Mark::Close || marks_[i].what == Mark::CloseWithComma;
+      const bool closes = what == Mark::Close || what == Mark::CloseWithComma;
       if (!closes || open.empty()) continue;
       partner_[open.back()] = i;
       open.pop_back();
     }
   }
 
-  void open(size_t i) {
-    const bool is_broken = marks_[i].what == Mark::OpenLine || !fits(i);
+  // Whether something in the bracket is to be broken.
+  bool open(size_t i) {
+    const bool must = marks_[i].what == Mark::OpenLine;
+    const bool is_full = must || !fits(i);
+    const bool is_broken = must || (is_full && i >= held_until_);
     open_.push_back(is_broken);
-    if (!is_broken) return;
+    if (!is_broken) return is_full;
     ++levels_;
     new_line();
+    return true;
   }
 
   void close(Mark::What what) {
@@ -106,7 +121,9 @@ class Wrapper {
     const size_t close = partner_[i];
     // An empty pair of brackets cannot be broken.
     if (position(close) == position(i)) return true;
-    const size_t end = close + 1 < marks_.size() ? position(close + 1) : line_.size();
+    size_t next = close + 1;
+    while (next < marks_.size() && marks_[next].what >= Mark::Choice) ++next;
+    const size_t end = next < marks_.size() ? position(next) : line_.size();
     const size_t room = most_columns(column_) - column_;
     if (end - position(i) > 4 * room) return false;
     const std::string_view rest = std::string_view(line_).substr(position(i), end - position(i));
@@ -126,9 +143,11 @@ class Wrapper {
   const std::vector<Mark>& marks_;
   size_t start_;
   std::vector<size_t> partner_;
-  std::vector<uint32_t> breaks_;  // how many brackets before the mark have to be broken
-  std::vector<bool> open_;        // the brackets around: whether their items stand on lines
-  size_t levels_ = 0;             // how many of them do
+  std::vector<uint32_t> breaks_;     // how many brackets before the mark have to be broken
+  std::vector<size_t> last_joined_;  // of a choice: the last mark that is to be on its line
+  size_t held_until_ = 0;            // no bracket is broken in front of this mark
+  std::vector<bool> open_;           // the brackets around: whether their items stand on lines
+  size_t levels_ = 0;                // how many of them do
   std::string out_;
   size_t done_ = 0;
   size_t column_;    // where the text of the last line of `out_` starts
