@@ -126,6 +126,22 @@ bool would_be_folded(const ast::Tree& tree, NodeId left, uint32_t op, NodeId rig
   return times >= 0 && static_cast<uint64_t>(times) <= kLongest / size;
 }
 
+// The same of an operation on one constant.
+bool would_be_folded(const ast::Tree& tree, uint32_t op, NodeId operand) {
+  switch (constant_of(tree, operand)->kind) {
+    case ConstKind::True:
+    case ConstKind::False:
+    case ConstKind::Int:
+    case ConstKind::BigInt:
+      return true;
+    case ConstKind::Float:
+    case ConstKind::Complex:
+      return op != static_cast<uint32_t>(ast::UnaryOperator::Invert);
+    default:
+      return op == static_cast<uint32_t>(ast::UnaryOperator::Not);
+  }
+}
+
 }  // namespace
 
 NodeId Expressions::make(const ir::Value& value, Nodes operands) {
@@ -215,11 +231,15 @@ NodeId Expressions::operation(const ir::Value& value, Nodes operands) {
       return tree_.add(ast::Subscript{operands[0], operands[1]}, at);
     case Op::BuildSlice:
       return slice(tree_, operands, at);
-    case Op::Unary:
-      if (value.a == static_cast<uint32_t>(ast::UnaryOperator::Not)) {
-        return tree_.add(ast::UnaryOp{value.a, constant_truth(tree_, operands[0])}, at);
+    case Op::Unary: {
+      NodeId whole = operands[0];
+      if (is_plain_constant(operand(value, 0), whole) && function_.folds.keys) {
+        if (would_be_folded(tree_, value.a, whole)) whole = computed(whole, at);
+      } else if (value.a == static_cast<uint32_t>(ast::UnaryOperator::Not)) {
+        whole = constant_truth(tree_, whole);
       }
-      return tree_.add(ast::UnaryOp{value.a, operands[0]}, at);
+      return tree_.add(ast::UnaryOp{value.a, whole}, at);
+    }
     case Op::Binary: {
       NodeId left = operands[0];
       const bool is_mod = value.a == static_cast<uint32_t>(ast::Operator::Mod);
