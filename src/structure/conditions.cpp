@@ -1,7 +1,9 @@
 #include "structure/conditions.h"
 
 #include <array>
+#include <map>
 #include <optional>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "structure/choices.h"
@@ -13,7 +15,7 @@ namespace {
 
 class Conditions : private Choices {
  public:
-  Conditions(Graph& graph, object::ConstId none) : Choices(graph), none_(none) {
+  Conditions(Graph& graph, object::Module& module) : Choices(graph), module_(module) {
     for (const BlockId id : g_.order()) {
       if (g_[id].exit != ExitKind::Branch) continue;
       const ValueId pivot = pivot_of(g_.resolve(g_[id].operands[0]));
@@ -44,14 +46,8 @@ class Conditions : private Choices {
   void spell_out_none_test(BlockId id) {
     if (g_[id].exit != ExitKind::BranchNone) return;
     const bool is_not = ends_chain_with_not_none(id);
-    ir::Value none;
-    none.op = Op::LoadConst;
-    none.a = none_.value;
-    none.offset = g_[id].exit_offset;
-    none.line = g_[id].exit_line;
-    none.uses = 1;
-    const ValueId constant = g_.add(none, {});
-    ir::Value test = none;
+    const ValueId constant = constant_at(id, object::ConstKind::None);
+    ir::Value test = g_[constant];
     test.op = Op::IsOp;
     test.a = is_not ? 1 : 0;
     const std::array<ValueId, 2> operands{g_[id].operands[0], constant};
@@ -64,6 +60,26 @@ class Conditions : private Choices {
     if (!is_not) return;
     std::swap(block.next[0], block.next[1]);
     block.jump ^= 1u;
+  }
+
+  // The constant, as if it stood where the block ends.
+  ValueId constant_at(BlockId id, object::ConstKind kind) {
+    auto [known, is_new] = constants_.try_emplace(kind);
+    if (is_new) {
+      for (size_t i = 0; i < module_.consts.size() && !known->second.valid(); ++i) {
+        if (module_.consts[i].kind == kind) known->second = object::ConstId(i);
+      }
+      object::Const constant;
+      constant.kind = kind;
+      if (!known->second.valid()) known->second = module_.add(constant);
+    }
+    ir::Value load;
+    load.op = Op::LoadConst;
+    load.a = known->second.value;
+    load.offset = g_[id].exit_offset;
+    load.line = g_[id].exit_line;
+    load.uses = 1;
+    return g_.add(load, {});
   }
 
   bool ends_chain_with_not_none(BlockId id) const {
@@ -95,8 +111,74 @@ class Conditions : private Choices {
       return false;  // an `except` clause
     if (awaits_chain(id)) return false;
     if (is_pattern(g_.resolve(g_[id].operands[0]))) return guard(id);
-    return pair(id) || value(id) || dropped_chain(id) || conditional_branch(id) ||
+    return either_way(id) || pair(id) || value(id) || dropped_chain(id) || conditional_branch(id) ||
            conditional_value(id) || half_returned(id) || returned_value(id);
+  }
+
+  // A test that leads to one place whatever it finds, and what is computed there on its line:
+  // compilers saw through the other operand of `t or True`. As an operand of a test it stays one;
+  // else what comes next is what such a test always chooses.
+  bool either_way(BlockId a) {
+    const BlockId b = g_[a].next[0].to;
+    if (!b.valid() || b != g_[a].next[1].to || b == a || b == g_.entry()) return false;
+    if (g_.ways_into(b).size() != 2 || g_[b].handler != g_[a].handler || !g_[b].params.empty() ||
+        g_[b].items.empty() || g_[a].exit_line == bytecode::kNoLine ||
+        g_[g_[b].items[0]].line != g_[a].exit_line)
+      return false;
+    const ValueId test = g_.resolve(g_[a].operands[0]);
+    const bool is_tested =
+        g_[b].exit == ExitKind::Branch && computes(b, g_.resolve(g_[b].operands[0]));
+    const size_t length = is_tested ? g_[b].items.size() : first_computed(b);
+    if (length == 0) return false;
+    const ValueId truth = constant_at(a, object::ConstKind::True);
+    const ValueId always = add_region(a, RegionKind::Or, test, {{{truth}, truth}}, 1);
+    const auto behind = g_[b].items.begin() + static_cast<ptrdiff_t>(length);
+    std::vector<ValueId> items(g_[b].items.begin(), behind);
+    std::vector<ValueId> rest(behind, g_[b].items.end());
+    const ValueId last = items.back();
+    const uint32_t uses = g_[last].uses;
+    // What used the value uses the choice: the part has a value of its own.
+    const ValueId own = g_.add(
+        g_[last], std::vector<ValueId>(g_.f.operands(last).begin(), g_.f.operands(last).end()));
+    items.back() = own;
+    ValueId whole;
+    if (is_tested) {
+      whole = join(a, RegionKind::And, always, {std::move(items), own}, uses);
+    } else {
+      const ValueId none = constant_at(a, object::ConstKind::None);
+      used_once(own, items);
+      whole = add_region(a, RegionKind::Conditional, always,
+                         {{std::move(items), own}, {{none}, none}}, uses);
+    }
+    g_.alias(last, whole);
+    if (pivots_.contains(last)) pivots_.insert(whole);
+    g_[a].items.insert(g_[a].items.end(), rest.begin(), rest.end());
+    for (uint8_t k = 0; k < 2; ++k) g_.redirect(a, k, {});
+    g_.take_exit(a, b);
+    return true;
+  }
+
+  // How many items at the start of the block compute one value out of nothing: as many as can be.
+  size_t first_computed(BlockId id) const {
+    const std::vector<ValueId>& items = g_[id].items;
+    std::unordered_map<ValueId, uint32_t> open;  // what is computed, and uses of it that will come
+    size_t longest = 0;
+    for (size_t i = 0; i < items.size(); ++i) {
+      const ir::Value& value = g_[items[i]];
+      if (is_statement(value) || is_pattern(items[i]) || value.kind == ValueKind::Null) break;
+      if (is_op(value, Op::LoadAssertionError)) break;  // `assert` says this, no expression
+      bool is_inside = true;
+      for (const ValueId operand : g_.f.operands(value)) {
+        if (g_[g_.resolve(operand)].kind == ValueKind::Null) continue;
+        const auto used = open.find(g_.resolve(operand));
+        is_inside = is_inside && used != open.end();
+        if (is_inside && --used->second == 0) open.erase(used);
+      }
+      if (!is_inside) break;
+      open.emplace(items[i], value.uses);
+      if (open.size() == 1 && open.contains(items[i])) longest = i + 1;
+    }
+    return longest;
   }
 
   // Blocks are looked at from the last to the first: to append a long one to each that stands in
@@ -408,12 +490,13 @@ class Conditions : private Choices {
     return true;
   }
 
-  object::ConstId none_;
+  object::Module& module_;
+  std::map<object::ConstKind, object::ConstId> constants_;
   std::unordered_set<ValueId> pivots_;  // right sides of comparisons that are compared once more
 };
 
 }  // namespace
 
-void reduce_conditions(Graph& graph, object::ConstId none) { Conditions(graph, none).run(); }
+void reduce_conditions(Graph& graph, object::Module& module) { Conditions(graph, module).run(); }
 
 }  // namespace pellucid::structure

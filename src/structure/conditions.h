@@ -8,6 +8,7 @@
 //   A ? B : J(A), B -> J      A and B as a value      (J takes the value that decided)
 //   A ? B : C, both ? T : S   B if A else C, tested
 //   A ? B : C, both -> J      B if A else C as a value
+//   A ? B : B                 (A or True) and B, tested; B if A or True else None as a value
 //
 // A comparison whose right side the next one compares again is a chain. Applied bottom-up until
 // nothing changes; every application removes a block.
@@ -18,7 +19,7 @@
 
 namespace pellucid::structure {
 
-// `none` is a constant None of the module.
-void reduce_conditions(Graph& graph, object::ConstId none);
+// Adds to the module what constants it needs and lacks.
+void reduce_conditions(Graph& graph, object::Module& module);
 
 }  // namespace pellucid::structure

@@ -121,10 +121,11 @@ bool Expressions::is_plain_constant(const ir::Value& value, NodeId node) const {
          is_op(value, Op::LoadConst);
 }
 
-// The same constant as something that is computed: a string is an f-string, anything else what a
-// condition always comes to.
+// The same constant as something that is computed: a string is an f-string (an empty one would be
+// built of nothing), anything else what a condition always comes to.
 NodeId Expressions::computed(NodeId constant, ast::Where at) {
-  if (constant_of(tree_, constant)->kind == ConstKind::Str) {
+  const Const* value = constant_of(tree_, constant);
+  if (value->kind == ConstKind::Str && !tree_.text(value->text).empty()) {
     return tree_.add(ast::JoinedStr{tree_.list({constant})}, at);
   }
   return chosen(tree_, constant, at);

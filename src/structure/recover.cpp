@@ -15,13 +15,6 @@
 namespace pellucid::structure {
 namespace {
 
-object::ConstId none_of(object::Module& module) {
-  for (size_t i = 0; i < module.consts.size(); ++i) {
-    if (module.consts[i].kind == object::ConstKind::None) return object::ConstId(i);
-  }
-  return module.add({});
-}
-
 // No statement gives up control but `await`, `yield` and `yield from`.
 void refuse_sends(const Graph& graph) {
   for (const BlockId id : graph.order()) {
@@ -60,7 +53,7 @@ Result<ast::ListId> recover(const ir::Function& function, ast::Tree& tree,
     join_all(0);
     graph.thread_empty_blocks();
     unthread_operands(graph);
-    reduce_conditions(graph, none_of(tree.module()));
+    reduce_conditions(graph, tree.module());
     split_endings(graph, joins);
     forward_single_values(graph);
     graph.thread_empty_blocks();
