@@ -129,7 +129,7 @@ class Conditions : private Choices {
     const bool is_tested =
         g_[b].exit == ExitKind::Branch && computes(b, g_.resolve(g_[b].operands[0]));
     const size_t length = is_tested ? g_[b].items.size() : first_computed(b);
-    if (length == 0) return false;
+    if (length == 0 || (!is_tested && returns_none(b))) return false;
     const ValueId truth = constant_at(a, object::ConstKind::True);
     const ValueId always = add_region(a, RegionKind::Or, test, {{{truth}, truth}}, 1);
     const auto behind = g_[b].items.begin() + static_cast<ptrdiff_t>(length);
@@ -156,6 +156,14 @@ class Conditions : private Choices {
     for (uint8_t k = 0; k < 2; ++k) g_.redirect(a, k, {});
     g_.take_exit(a, b);
     return true;
+  }
+
+  // As every body does at its end, on the line of its last statement.
+  bool returns_none(BlockId id) const {
+    const ir::Block& block = g_[id];
+    if (block.exit != ExitKind::Return || block.items.size() != 1) return false;
+    const ir::Value& value = g_[block.items[0]];
+    return is_op(value, Op::LoadConst) && module_[value.constant()].kind == object::ConstKind::None;
   }
 
   // How many items at the start of the block compute one value out of nothing: as many as can be.

@@ -232,11 +232,13 @@ NodeId Expressions::operation(const ir::Value& value, Nodes operands) {
     case Op::BuildSlice:
       return slice(tree_, operands, at);
     case Op::Unary: {
-      NodeId whole = operands[0];
-      if (is_plain_constant(operand(value, 0), whole) && function_.folds.keys) {
-        if (would_be_folded(tree_, value.a, whole)) whole = computed(whole, at);
-      } else if (value.a == static_cast<uint32_t>(ast::UnaryOperator::Not)) {
-        whole = constant_truth(tree_, whole);
+      const bool is_not = value.a == static_cast<uint32_t>(ast::UnaryOperator::Not);
+      // 3.14 may have made the constant of a test.
+      NodeId whole =
+          is_not && !function_.folds.keys ? constant_truth(tree_, operands[0]) : operands[0];
+      const bool is_plain = !function_.is_generated && is_plain_constant(operand(value, 0), whole);
+      if (is_plain && would_be_folded(tree_, value.a, whole)) {
+        whole = function_.folds.keys ? computed(whole, at) : tested_operand(tree_, whole);
       }
       return tree_.add(ast::UnaryOp{value.a, whole}, at);
     }

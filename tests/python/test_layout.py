@@ -17,6 +17,11 @@ OPERATIONS = [
     "a(b=(\n (a and\n not b) or c), c=[c])",
     "a(b=(a and not b) or c, c=[c])",
     "return (a or (\n not b and c)) and not a or (\n b)",
+    # Too long for a line of the usual length, which would be broken between them.
+    "return (not c if c else b or c) and (a or a.first_of_them or not b.second_of_them or a"
+    " and b) and (a.third_of_them and c and b != a)",
+    "a[(b.first or b or c if c and b else a.second_of_them < c[0]) and b and c] = (not a or a or b"
+    " or a.third_of_them) and a(c[0] or b, a(b.fourth_of_them, b))",
 ]
 # From 3.13 on the first of two stores to one name goes if they share a line.
 STORES = [

@@ -1,0 +1,15 @@
+# reads otherwise: 3.8 3.9 3.10 3.11 3.12 3.13 3.14
+def negative(a):
+    return -(0 and a)
+
+
+def not_empty(a):
+    return not ('' and a)
+
+
+def not_true(a):
+    return not (1 or a)
+
+
+def inverted(a):
+    return [~(5 or a), +(1.5 or a)]
