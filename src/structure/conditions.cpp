@@ -1,5 +1,6 @@
 #include "structure/conditions.h"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <optional>
@@ -126,10 +127,9 @@ class Conditions : private Choices {
         g_[g_[b].items[0]].line != g_[a].exit_line)
       return false;
     const ValueId test = g_.resolve(g_[a].operands[0]);
-    const bool is_tested =
-        g_[b].exit == ExitKind::Branch && computes(b, g_.resolve(g_[b].operands[0]));
+    const bool is_tested = decides(b);
     const size_t length = is_tested ? g_[b].items.size() : first_computed(b);
-    if (length == 0 || (!is_tested && returns_none(b))) return false;
+    if (!is_tested && !goes_into_more(b, length)) return false;
     const ValueId truth = constant_at(a, object::ConstKind::True);
     const ValueId always = add_region(a, RegionKind::Or, test, {{{truth}, truth}}, 1);
     const auto behind = g_[b].items.begin() + static_cast<ptrdiff_t>(length);
@@ -158,12 +158,30 @@ class Conditions : private Choices {
     return true;
   }
 
-  // As every body does at its end, on the line of its last statement.
-  bool returns_none(BlockId id) const {
+  // Whether the block is a test, but for one of a `for` and of a comprehension: these have a place
+  // of their own for each.
+  bool decides(BlockId id) const {
     const ir::Block& block = g_[id];
-    if (block.exit != ExitKind::Return || block.items.size() != 1) return false;
-    const ir::Value& value = g_[block.items[0]];
-    return is_op(value, Op::LoadConst) && module_[value.constant()].kind == object::ConstKind::None;
+    const auto is_for = [&](const ir::Edge& edge) {
+      return edge.to.valid() && g_[edge.to].exit == ExitKind::ForIter;
+    };
+    return block.exit == ExitKind::Branch && !is_for(block.next[0]) && !is_for(block.next[1]) &&
+           computes(id, g_.resolve(block.operands[0]));
+  }
+
+  // Whether what the first items of the block compute is an operand together with what was computed
+  // in front of the block: then no statement begins with it.
+  bool goes_into_more(BlockId id, size_t length) const {
+    const std::vector<ValueId>& items = g_[id].items;
+    if (length == 0 || length >= items.size()) return false;
+    const ir::Value& user = g_[items[length]];
+    if (stores_name(user) || fills_container(user) || is_op(user, Op::Pop)) return false;
+    const auto first = items.begin(), behind = first + static_cast<ptrdiff_t>(length);
+    const auto operands = g_.f.operands(user);
+    return std::any_of(operands.begin(), operands.end(), [&](ValueId operand) {
+      operand = g_.resolve(operand);
+      return g_[operand].kind != ValueKind::Null && std::find(first, behind, operand) == behind;
+    });
   }
 
   // How many items at the start of the block compute one value out of nothing: as many as can be.
