@@ -236,7 +236,8 @@ NodeId Expressions::operation(const ir::Value& value, Nodes operands) {
       // 3.14 may have made the constant of a test.
       NodeId whole =
           is_not && !function_.folds.keys ? constant_truth(tree_, operands[0]) : operands[0];
-      const bool is_plain = !function_.is_generated && is_plain_constant(operand(value, 0), whole);
+      const bool is_plain = function_.folds.walruses && !function_.is_generated &&
+                            is_plain_constant(operand(value, 0), whole);
       if (is_plain && would_be_folded(tree_, value.a, whole)) {
         whole = function_.folds.keys ? computed(whole, at) : tested_operand(tree_, whole);
       }

@@ -62,7 +62,9 @@ class Matches {
     for (const ir::Edge& edge : g_[guard].next) {
       if (!edge.to.valid() || g_[edge.to].entry_stack.empty()) continue;
       const ValueId top = g_.resolve(g_[edge.to].entry_stack.back());
-      const bool made = std::find(block.items.begin(), block.items.end(), top) != block.items.end();
+      const auto has = [&](const std::vector<ValueId>& values) {
+        return std::find(values.begin(), values.end(), top) != values.end();
+      };
       // In `a == b == c` the value that stays is part of the test.
       const auto looks_at = [&](ValueId item) {
         const auto operands = g_.f.operands(item);
@@ -70,7 +72,9 @@ class Matches {
                std::any_of(operands.begin(), operands.end(),
                            [&](ValueId each) { return g_.resolve(each) == top; });
       };
-      if (!made || std::any_of(block.items.begin(), block.items.end(), looks_at)) continue;
+      // It is computed here, or where several ways bring it.
+      if (!has(block.items) && !has(block.params)) continue;
+      if (std::any_of(block.items.begin(), block.items.end(), looks_at)) continue;
       const auto& last = g_[guard].items;
       if (guard != id && std::any_of(last.begin(), last.end(), looks_at)) continue;
       if (behind_guard(id, top).valid()) return top;
