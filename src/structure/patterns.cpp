@@ -111,10 +111,15 @@ class Matches {
     const auto names_subject = [&](ValueId item) {
       return stores_name(g_[item]) && g_.resolve(g_.f.operands(item)[0]) == subject;
     };
-    if (tested_by(g_, id) == subject) {
-      for (; start.index < items.size() && names_subject(items[start.index]); ++start.index)
-        ++named;
-    }
+    // Where the first case is a name as well, that has a line of its own.
+    const bool is_tested = tested_by(g_, id) == subject;
+    const auto is_walrus = [&](size_t i) {
+      return i < items.size() && names_subject(items[i]) &&
+             (is_tested || (i + 1 < items.size() && names_subject(items[i + 1]) &&
+                            g_[items[i]].line != g_[items[i + 1]].line &&
+                            g_[items[i]].line == g_[subject].line));
+    };
+    for (; is_walrus(start.index); ++start.index) ++named;
     std::vector<Found> cases;
     std::vector<BlockId> read;
     bool typed = false;
@@ -220,7 +225,12 @@ class Matches {
   BlockId end_of_guard(BlockId id) const {
     for (size_t steps = 0; steps < kGuardBlocks; ++steps) {
       const ir::Block& block = g_[id];
-      if (block.exit == ExitKind::Branch) return id;
+      if (block.exit == ExitKind::Branch) {
+        const BlockId chosen = behind_choice(id);
+        if (!chosen.valid()) return id;
+        id = chosen;
+        continue;
+      }
       if (block.exit != ExitKind::Goto || !block.next[0].args.empty()) return {};
       const BlockId next = block.next[0].to;
       if (!next.valid()) return {};
@@ -233,6 +243,28 @@ class Matches {
       if (is_loop && !hides) return {};
       id = is_loop ? g_[next].next[1].to : next;
       if (!id.valid()) return {};  // a loop that nothing ends
+    }
+    return {};
+  }
+
+  // Where the ways from a branch meet to go on with a value that they chose, as in `(a or b).c`;
+  // invalid: the branch decides where control goes.
+  BlockId behind_choice(BlockId id) const {
+    const auto earlier = [&](BlockId a, BlockId b) { return g_[a].offset < g_[b].offset; };
+    std::vector<BlockId> ahead{id};
+    for (size_t steps = 0; steps < kGuardBlocks; ++steps) {
+      const auto first = std::min_element(ahead.begin(), ahead.end(), earlier);
+      const BlockId at = *first;
+      if (ahead.size() == 1 && at != id) return g_[at].params.empty() ? BlockId() : at;
+      ahead.erase(first);
+      if (g_[at].exit != ExitKind::Branch && g_[at].exit != ExitKind::Goto) return {};
+      for (const ir::Edge& edge : g_[at].next) {
+        if (!edge.to.valid()) continue;
+        if (g_[edge.to].offset <= g_[at].offset) return {};  // another round of a loop
+        if (std::find(ahead.begin(), ahead.end(), edge.to) == ahead.end()) {
+          ahead.push_back(edge.to);
+        }
+      }
     }
     return {};
   }
