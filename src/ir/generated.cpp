@@ -30,7 +30,7 @@ class Generated {
     mark_steady();
     drop_write_backs(module_, [this](ValueId id) { return is_call_of(id, facts_.makers); }, f_);
     for (Block& block : f_.blocks) hoist_constants(block);
-    count_uses(f_);
+    drop_arguments();
     if (thread_branches(module_, rules(), f_)) {
       promote();
       mark_steady();
@@ -138,6 +138,22 @@ class Generated {
     if (!name || !Facts::has(facts_.steady, *name)) return;
     const bool is_attribute = !is_op(id, Op::LoadGlobal);
     f_[id].steady = !is_attribute || f_[f_.operands(id)[0]].steady;
+  }
+
+  // An argument that is loaded to be dropped says nothing: the function that goes on behind a call
+  // is given its result, and may have no use for it.
+  void drop_arguments() {
+    const auto is_argument = [&](ValueId id) { return is_op(id, Op::LoadFast) && f_[id].steady; };
+    for (Block& block : f_.blocks) {
+      std::erase_if(block.items, [&](ValueId item) {
+        return is_op(item, Op::Pop) && is_argument(f_.operands(item)[0]);
+      });
+    }
+    count_uses(f_);
+    for (Block& block : f_.blocks) {
+      std::erase_if(block.items,
+                    [&](ValueId item) { return is_argument(item) && f_[item].uses == 0; });
+    }
   }
 
   bool is_call_of(ValueId id, const std::vector<std::string>& names) const {
