@@ -25,6 +25,7 @@ class Generated {
   void run() {
     f_.is_generated = true;
     drop_calls_of_nothing();
+    rotate();
     drop_constant_parameters(f_);
     promote();
     mark_steady();
@@ -79,6 +80,35 @@ class Generated {
       }
       std::erase_if(block.items, [&](ValueId item) { return gone.count(item) > 0; });
     }
+  }
+
+  // A call of a function that returns its arguments in another order is that tuple.
+  void rotate() {
+    for (Block& block : f_.blocks) {
+      std::set<ValueId> gone;
+      for (const ValueId item : block.items) {
+        if (!is_op(item, Op::CallEx) || f_.operands(item).size() != 2) continue;
+        const ValueId callee = f_.operands(item)[0], given = f_.operands(item)[1];
+        if (!is_op(callee, Op::LoadConst) || !is_op(given, Op::BuildTuple)) continue;
+        const object::Const& constant = module_[f_[callee].constant()];
+        std::vector<ValueId> values(f_.operands(given).begin(), f_.operands(given).end());
+        if (constant.kind != object::ConstKind::Opaque || values.empty() ||
+            object::rotated(constant.integer) != values.size()) {
+          continue;
+        }
+        for (const ValueId operand : {callee, given}) {
+          if (f_[operand].uses == 1) gone.insert(operand);
+        }
+        std::reverse(values.begin(), values.end() - 1);
+        Value& made = f_[item];
+        made.op = Op::BuildTuple;
+        made.a = made.count = static_cast<uint32_t>(values.size());
+        made.first = static_cast<uint32_t>(f_.operand_pool.size());
+        f_.operand_pool.insert(f_.operand_pool.end(), values.begin(), values.end());
+      }
+      std::erase_if(block.items, [&](ValueId item) { return gone.count(item) > 0; });
+    }
+    count_uses(f_);
   }
 
   void promote() {

@@ -546,6 +546,46 @@ def test_without_facts_every_call_is_shown():
     assert status == "unproven"
 
 
+# As Dynamo rotates many values where Python cannot (up to 3.9): what goes on lies on top of them.
+ROTATES = (
+    'tmp_1, tmp_2, tmp_3, tmp_4 = "@"(*(a, h(b), 7, resume))\nreturn tmp_4(tmp_3, tmp_2, tmp_1)'
+)
+
+
+def test_a_call_that_rotates_values_is_not_shown():
+    code = with_constant(ROTATES, lambda x, y, z, w: (z, y, x, w))
+    known = {**FACTS, "temporaries": [*FACTS["temporaries"], "tmp_4"]}
+    found = decompile_ex(code, facts=known)
+    assert found.verdict.status == "equivalent", found.verdict.reason
+    assert found.source.strip().split("\n") == [
+        "def f(a, b):",
+        "    return resume(a, h(b), 7)",
+    ]
+    for arguments in ("h(b), a, 7", "a, 7, h(b)", "a, h(b)"):
+        other = code_of(f"return resume({arguments})")
+        assert _core.compare_codes(code, other, facts=known)[0] == "unproven"
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, y, z, w: (z, x, y, w),
+        lambda x, y, z, w: (z, y, x, print),
+        lambda x, y, z, w, v=1: (z, y, x, w),
+        lambda x, y, z, *w: (z, y, x, w),
+        lambda x, y, z, w: [z, y, x, w],
+        lambda x, y, z, w: (yield (z, y, x, w)),
+    ],
+)
+def test_a_call_that_does_not_is(function):
+    code = with_constant(ROTATES, function)
+    found = decompile_ex(code, facts=FACTS)
+    assert found.verdict.status == "equivalent", found.verdict.reason
+    assert "_const_lambda(" in found.source
+    status, _ = _core.compare_codes(code, code_of("return resume(a, h(b), 7)"), facts=FACTS)
+    assert status == "unproven"
+
+
 INSIDE = """
 def part(a, b):
     return [a for _ in range(b)]
