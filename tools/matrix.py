@@ -44,6 +44,8 @@ for line in importlib.metadata.requires("torch") or []:
     if not re.match(r"nvidia|cuda|triton", line):
         print(line)
 """
+# What torch.distributed imports below Python 3.10, where the standard library has less of it.
+_UNLISTED = 'importlib_metadata; python_version < "3.10"'
 
 
 def install(pair: Pair, core: Path) -> Optional[Path]:
@@ -58,7 +60,7 @@ def install(pair: Pair, core: Path) -> Optional[Path]:
         pip = [str(python), "-m", "pip", "install", "--quiet"]
         hosts.run(log, *pip, "--no-deps", "-r", str(REQUIREMENTS))
         listed = subprocess.run([str(python), "-c", _REQUIRED], stdout=subprocess.PIPE, check=True)
-        hosts.run(log, *pip, "numpy", "setuptools", *listed.stdout.decode().splitlines())
+        hosts.run(log, *pip, "numpy", "setuptools", _UNLISTED, *listed.stdout.decode().splitlines())
         libraries = next((OUT / pair.python).glob("lib/python*/site-packages/torch/lib"))
         hollow.fill(libraries)
         hosts.run(log, str(python), "-c", "import torch")

@@ -6,7 +6,7 @@ import importlib.util
 import inspect
 import sys
 import types
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from pellucid import _core
 from pellucid.errors import CannotStandIn, DecompileError
@@ -138,12 +138,20 @@ class Decompilation:
             _core.compare_codes(code, self._recompiled, extra_locals=True, facts=self._facts)
         )
 
+    @property
+    def completed(self) -> Sequence[str]:
+        """Name the functions inside that are program-generated too.
+
+        Like the function itself, they are given what variables the source has no use for.
+        """
+        return (self._facts or {}).get("nested", ())
+
     @functools.cached_property
     def _recompiled(self) -> types.CodeType:
         """What `compile` makes without a file name: the code that the verdict is about."""
         assert self._code is not None
         name = f"<pellucid {self._code.co_name}>"
-        return stand_in(self.source, self._code, name, self.renamed, self.globals)
+        return stand_in(self.source, self._code, name, self.renamed, self.globals, self.completed)
 
     def compile(self, filename: Optional[str] = None) -> types.CodeType:
         """Return a code object that may stand in for the original.
@@ -164,7 +172,9 @@ class Decompilation:
             return code
         if not filename:
             return self._recompiled
-        return stand_in(self.source, self._code, filename, self.renamed, self.globals)
+        return stand_in(
+            self.source, self._code, filename, self.renamed, self.globals, self.completed
+        )
 
 
 def _verdict(

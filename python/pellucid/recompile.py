@@ -13,7 +13,19 @@ import dis
 import opcode
 import sys
 from types import CodeType
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import (
+    Any,
+    Collection,
+    Dict,
+    Iterator,
+    List,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+    Union,
+)
 
 from pellucid.errors import CannotStandIn
 
@@ -26,6 +38,7 @@ _CO_OPTIMIZED = 0x1
 _CO_NESTED = 0x10
 _CO_ITERABLE_COROUTINE = 0x100
 _CO_METHOD_AND_DOCSTRING = 0xC000000  # 3.14
+_Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 _FUTURE_FLAGS = 0
 for _name in __future__.all_feature_names:
     _FUTURE_FLAGS |= getattr(__future__, _name).compiler_flag & ~_CO_NESTED
@@ -39,17 +52,19 @@ def stand_in(
     filename: str,
     renamed: Optional[Dict[str, str]] = None,
     constants: Optional[Dict[str, Any]] = None,
+    nested: Collection[str] = (),
 ) -> CodeType:
     """Return the code object of `source` that may replace `original`.
 
     `renamed` maps names in the source to the names that they stand for, `constants` the names of
-    opaque constants to their objects. Raises SyntaxError if the source does not compile and
-    CannotStandIn if no such code object can be made.
+    opaque constants to their objects. Functions inside that `nested` names have the cells and free
+    variables of the original's, those included that the source has no use for. Raises SyntaxError
+    if the source does not compile and CannotStandIn if no such code object can be made.
     """
     renamed = renamed or {}
     tree = ast.parse(source, filename)
     if original.co_flags & _CO_OPTIMIZED:
-        code = _compile_function(tree, original, filename, renamed)
+        code = _compile_function(tree, original, filename, renamed, nested)
     else:
         code = _compile(tree, filename, original)
     code = _with_original_names(code, original, renamed)
@@ -68,7 +83,11 @@ def _compile(tree: ast.Module, filename: str, original: CodeType) -> CodeType:
 
 
 def _compile_function(
-    tree: ast.Module, original: CodeType, filename: str, renamed: Dict[str, str]
+    tree: ast.Module,
+    original: CodeType,
+    filename: str,
+    renamed: Dict[str, str],
+    nested: Collection[str],
 ) -> CodeType:
     """Compile the one `def` of `tree`, inside a function that defines its free variables."""
     defs = [n for n in tree.body if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))]
@@ -83,9 +102,16 @@ def _compile_function(
     if context:
         tree.body.append(_never(context, function))
     code = _find(_compile(tree, filename, original))
-    tail = _unused_names(code, original, shown)
-    if tail:
-        function.body.append(_never(tail, function.body[-1]))
+    unused = [(function, _unused_names(code, original, shown, _SLOTS))]
+    for inner in _functions_in(function, nested):
+        ours, theirs = _named(code, inner.name, inner.lineno), _named(original, inner.name)
+        # Code objects of one name are told apart by nothing but the variables that they have.
+        if len(ours) == 1 and len({(c.co_cellvars, c.co_freevars) for c in theirs}) == 1:
+            unused.append((inner, _unused_names(ours[0], theirs[0], shown, _CELLS)))
+    for place, names in unused:
+        if names:
+            place.body.append(_never(names, place.body[-1]))
+    if any(names for _, names in unused):
         code = _find(_compile(tree, filename, original))
     return code
 
@@ -146,11 +172,40 @@ def _find(module: CodeType) -> CodeType:
     raise CannotStandIn("the compiled source has lost its function")
 
 
-def _unused_names(code: CodeType, original: CodeType, shown: Dict[str, str]) -> List[str]:
+_CELLS = ("co_cellvars", "co_freevars")
+_SLOTS = ("co_varnames", *_CELLS)
+
+
+def _functions_in(function: _Function, names: Collection[str]) -> Iterator[_Function]:
+    """Yield the functions of these names that a function itself defines."""
+    todo: List[ast.AST] = list(function.body) if names else []
+    while todo:
+        node = todo.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            if node.name in names:
+                yield node
+        elif not isinstance(node, (ast.ClassDef, ast.expr)):
+            todo += ast.iter_child_nodes(node)
+
+
+def _named(code: CodeType, name: str, line: Optional[int] = None) -> List[CodeType]:
+    """Return the code objects of this name directly inside; with a line, those that begin there."""
+    return [
+        const
+        for const in code.co_consts
+        if isinstance(const, CodeType)
+        and const.co_name == name
+        and line in (None, const.co_firstlineno)
+    ]
+
+
+def _unused_names(
+    code: CodeType, original: CodeType, shown: Dict[str, str], kinds: Sequence[str]
+) -> List[str]:
     """Return statements (as text) that make names known which the source has no use for."""
 
     def absent(kind: str) -> List[str]:
-        names = [shown.get(name, name) for name in getattr(original, kind)]
+        names = [shown.get(name, name) for name in getattr(original, kind) if kind in kinds]
         known = frozenset(getattr(code, kind))
         return [name for name in names if name not in known]
 

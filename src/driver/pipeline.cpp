@@ -256,7 +256,8 @@ ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& 
     };
     const Form form = code.index() < forms.size() ? forms[code.index()] : Form::Usual;
     const bool is_forced = options.force_unstructured || form == Form::Unstructured;
-    const object::Facts facts = code == root ? options.facts : object::Facts();
+    const bool is_generated = options.facts.hold_for(code == root, module.text(module[code].name));
+    const object::Facts facts = is_generated ? options.facts : object::Facts();
     // A try that fails may leave the bodies that it read as expressions half rewritten.
     tree.remember();
     Result<ast::ListId> body = structured_body(module, code, tree, scopes, bodies, is_forced,

@@ -28,7 +28,7 @@ struct Options {
   bool verify = false;  // lower the tree again and compare (modules only)
   bool search = false;  // then try what is not proven in other forms
   Forms forms = {};     // to begin with
-  object::Facts facts;  // what is known of the root's code, if it is program-generated
+  object::Facts facts;  // what is known of the code, if it is program-generated
 };
 
 // Where a line of the printed source comes from.

@@ -25,12 +25,13 @@ class Generated {
   void run() {
     f_.is_generated = true;
     drop_calls_of_nothing();
+    rotate();
     drop_constant_parameters(f_);
     promote();
     mark_steady();
     drop_write_backs(module_, [this](ValueId id) { return is_call_of(id, facts_.makers); }, f_);
     for (Block& block : f_.blocks) hoist_constants(block);
-    count_uses(f_);
+    drop_arguments();
     if (thread_branches(module_, rules(), f_)) {
       promote();
       mark_steady();
@@ -79,6 +80,35 @@ class Generated {
       }
       std::erase_if(block.items, [&](ValueId item) { return gone.count(item) > 0; });
     }
+  }
+
+  // A call of a function that returns its arguments in another order is that tuple.
+  void rotate() {
+    for (Block& block : f_.blocks) {
+      std::set<ValueId> gone;
+      for (const ValueId item : block.items) {
+        if (!is_op(item, Op::CallEx) || f_.operands(item).size() != 2) continue;
+        const ValueId callee = f_.operands(item)[0], given = f_.operands(item)[1];
+        if (!is_op(callee, Op::LoadConst) || !is_op(given, Op::BuildTuple)) continue;
+        const object::Const& constant = module_[f_[callee].constant()];
+        std::vector<ValueId> values(f_.operands(given).begin(), f_.operands(given).end());
+        if (constant.kind != object::ConstKind::Opaque || values.empty() ||
+            object::rotated(constant.integer) != values.size()) {
+          continue;
+        }
+        for (const ValueId operand : {callee, given}) {
+          if (f_[operand].uses == 1) gone.insert(operand);
+        }
+        std::reverse(values.begin(), values.end() - 1);
+        Value& made = f_[item];
+        made.op = Op::BuildTuple;
+        made.a = made.count = static_cast<uint32_t>(values.size());
+        made.first = static_cast<uint32_t>(f_.operand_pool.size());
+        f_.operand_pool.insert(f_.operand_pool.end(), values.begin(), values.end());
+      }
+      std::erase_if(block.items, [&](ValueId item) { return gone.count(item) > 0; });
+    }
+    count_uses(f_);
   }
 
   void promote() {
@@ -138,6 +168,22 @@ class Generated {
     if (!name || !Facts::has(facts_.steady, *name)) return;
     const bool is_attribute = !is_op(id, Op::LoadGlobal);
     f_[id].steady = !is_attribute || f_[f_.operands(id)[0]].steady;
+  }
+
+  // An argument that is loaded to be dropped says nothing: the function that goes on behind a call
+  // is given its result, and may have no use for it.
+  void drop_arguments() {
+    const auto is_argument = [&](ValueId id) { return is_op(id, Op::LoadFast) && f_[id].steady; };
+    for (Block& block : f_.blocks) {
+      std::erase_if(block.items, [&](ValueId item) {
+        return is_op(item, Op::Pop) && is_argument(f_.operands(item)[0]);
+      });
+    }
+    count_uses(f_);
+    for (Block& block : f_.blocks) {
+      std::erase_if(block.items,
+                    [&](ValueId item) { return is_argument(item) && f_[item].uses == 0; });
+    }
   }
 
   bool is_call_of(ValueId id, const std::vector<std::string>& names) const {

@@ -277,7 +277,6 @@ class Simplifier {
     const Value value = f_[item];
     for (uint32_t i = 0; i < value.count; ++i) {
       const ValueId operand = f_.operand_pool[value.first + i];
-      if (f_[operand].kind == ValueKind::Element) continue;
       const ValueId escaped = escape(state, operand, items);
       f_.operand_pool[value.first + i] = escaped;
     }

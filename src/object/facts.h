@@ -1,10 +1,11 @@
 // What the caller knows of program-generated code, and the bytecode does not say.
 //
 // A decompiler cannot know that `tmp_3` is a name that no person chose, or that nobody ever binds
-// `__compiled_fn_1` anew. Who had the code generated does. The facts hold for the root code object
-// alone; without any, code is taken as it is. They are assumptions of the proof: `verify` uses them
-// as they are, and finds on its own what follows. One goes without saying where there are any: what
-// a generator put among the constants to call stays what it is (known.h).
+// `__compiled_fn_1` anew. Who had the code generated does. The facts hold for the root code object,
+// and for those within it that they name; all other code is taken as it is. They are assumptions of
+// the proof: `verify` uses them as they are, and finds on its own what follows. One goes without
+// saying where there are any: what a generator put among the constants to call stays what it is
+// (known.h).
 #pragma once
 
 #include <algorithm>
@@ -37,7 +38,14 @@ struct Facts {
   // the name the value's items too: who refers to these longer keeps nothing alive.
   std::vector<std::string> owned;
 
+  // Code objects within the root's that the same generator made, by their names: whatever is said
+  // here of the root's is so of them.
+  std::vector<std::string> nested;
+
   bool empty() const { return temporaries.empty() && steady.empty(); }
+
+  // Whether they hold for a code object of this name.
+  bool hold_for(bool is_root, std::string_view name) const { return is_root || has(nested, name); }
 
   static bool has(const std::vector<std::string>& names, std::string_view name) {
     return std::find(names.begin(), names.end(), name) != names.end();

@@ -101,21 +101,40 @@ bool is_builtin_iter(nb::handle object) {
   return text_of("__name__") == "iter" && text_of("__module__") == "builtins";
 }
 
-// Whether calling it, without arguments, gives None and does nothing. Dynamo calls such a function
-// to take a NULL from the stack, for which there is no instruction.
-bool returns_none(nb::handle object) {
-  if (!PyFunction_Check(object.ptr())) return false;
+// Whether a function does what a lambda does that has no names but those of its arguments.
+bool does_what(nb::handle function, const std::string& lambda) {
   nb::object scope = nb::dict();
-  nb::object nothing =
-      nb::steal(PyRun_String("(lambda: None).__code__", Py_eval_input, scope.ptr(), scope.ptr()));
-  if (!nothing.is_valid()) throw nb::python_error();
-  nb::object code = nb::borrow(PyFunction_GetCode(object.ptr()));
+  const std::string text = "(" + lambda + ").__code__";
+  nb::object other = nb::steal(PyRun_String(text.c_str(), Py_eval_input, scope.ptr(), scope.ptr()));
+  if (!other.is_valid()) throw nb::python_error();
+  nb::object code = nb::borrow(PyFunction_GetCode(function.ptr()));
   for (const char* attribute : {"co_argcount", "co_kwonlyargcount", "co_code", "co_consts"}) {
-    if (!code.attr(attribute).equal(nothing.attr(attribute))) return false;
+    if (!code.attr(attribute).equal(other.attr(attribute))) return false;
   }
   constexpr uint32_t kinds = object::kVarArgs | object::kVarKeywords | object::kGenerator |
                              object::kCoroutine | object::kAsyncGenerator;
   return (number(code, "co_flags") & kinds) == 0;
+}
+
+// Whether calling it, without arguments, gives None and does nothing. Dynamo calls such a function
+// to take a NULL from the stack, for which there is no instruction.
+bool returns_none(nb::handle object) {
+  return PyFunction_Check(object.ptr()) && does_what(object, "lambda: None");
+}
+
+// Of how many arguments this is a function that returns them in the order of object/known.h; 0: of
+// none. Dynamo calls such a one where a Python has no instruction that rotates so many values.
+uint32_t rotates(nb::handle object) {
+  if (!PyFunction_Check(object.ptr())) return 0;
+  nb::object code = nb::borrow(PyFunction_GetCode(object.ptr()));
+  const uint32_t count = number(code, "co_argcount");
+  if (count < 2 || count > object::kMostRotated || number(code, "co_nlocals") != count) return 0;
+  std::string given, returned;
+  for (uint32_t i = 0; i < count; ++i) {
+    given += (i == 0 ? "v" : ", v") + std::to_string(i);
+    returned += "v" + std::to_string(i + 1 < count ? count - 2 - i : i) + ", ";
+  }
+  return does_what(object, "lambda " + given + ": (" + returned + ")") ? count : 0;
 }
 
 // A live code object shows the index space of its fast locals only through its parts.
@@ -258,6 +277,7 @@ class Converter {
     made.text = intern(names_.name_of(value));
     if (is_builtin_iter(value)) made.integer = static_cast<int64_t>(object::Known::Iter);
     if (returns_none(value)) made.integer = static_cast<int64_t>(object::Known::ReturnsNone);
+    if (const uint32_t count = rotates(value)) made.integer = object::rotates(count);
     return module_.add(std::move(made));
   }
 

@@ -147,6 +147,8 @@ object::Facts facts_of(nb::handle given) {
       facts.makers = names;
     } else if (kind == "owned") {
       facts.owned = names;
+    } else if (kind == "nested") {
+      facts.nested = names;
     } else {
       throw nb::value_error(("no facts of this kind: " + kind).c_str());
     }

@@ -127,14 +127,16 @@ class Comparison {
         for (Symbol symbol : *names) frame.add(values_.name(side, symbol), side);
       }
     }
-    if (is_root_) part_temporaries(frame, a, code_a, code_b);
+    const std::string_view name = values_.module(Side::A).text(code_a.name);
+    const bool has_facts = options_.facts.hold_for(is_root_, name);
+    if (has_facts) part_temporaries(frame, a, code_a, code_b);
     if (extra_locals(frame, a, b, verdict)) return;
     Context context;
     context.values = &values_;
     context.frame = &frame;
     context.extra_locals = options_.extra_locals;
     context.bound_globals = options_.bound_globals;
-    if (is_root_) context.assumed = Assumed(values_, options_.facts, greatest_index(a));
+    if (has_facts) context.assumed = Assumed(values_, options_.facts, greatest_index(a));
     context.limit = kLeastWork + kWorkPerInstruction * (a.instrs.size() + b.instrs.size());
     Machine machine_a(context, Side::A, code_a, a);
     Machine machine_b(context, Side::B, code_b, b);

@@ -61,8 +61,8 @@ struct Options {
   bool extra_locals = false;
   // b will run with a's opaque constants bound to globals of their names.
   bool bound_globals = false;
-  // What is assumed of the root pair (object/facts.h). With facts, b may hold nothing longer than
-  // a.
+  // What is assumed of the root pair, and of those that it names (object/facts.h). With facts, b
+  // may hold nothing longer than a.
   object::Facts facts;
   // Walk the graphs even where they are identical (for tests).
   bool thorough = false;

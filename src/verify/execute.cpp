@@ -186,6 +186,8 @@ bool Machine::execute(State& state, const Instr& instr) {
       return execute_on_fresh(values, state, side_, instr, Name());
     case Op::Call:
       return call_nothing(state, instr) || execute_on_fresh(values, state, side_, instr, Name());
+    case Op::CallEx:
+      return call_rotation(state, instr);
     case Op::BuildMap:
     case Op::BuildConstKeyMap:
     case Op::MapAdd:
@@ -237,7 +239,6 @@ bool Machine::execute(State& state, const Instr& instr) {
     case Op::MakeFunction:
     case Op::SetFunctionAttribute:
     case Op::CallKw:
-    case Op::CallEx:
     case Op::GetIter:
     case Op::GetYieldFromIter:
     case Op::GetAwaitable:

@@ -330,6 +330,35 @@ bool Machine::call_nothing(State& state, const Instr& instr) const {
   return true;
 }
 
+// `(lambda a, b, c: (b, a, c))(*(x, y, z))` of generated code, by such a constant.
+bool Machine::call_rotation(State& state, const Instr& instr) const {
+  Values& values = *context_->values;
+  std::vector<Value>& stack = state[side_].stack;
+  if (!context_->assumed.any() || (instr.a & 1) != 0 || stack.size() <= instr.b) return false;
+  // The callee is in one of two slots (3.11+), with a NULL in the other.
+  uint32_t count = 0, others = 0;
+  for (uint32_t slot = 0; slot < instr.b; ++slot) {
+    const Value value = stack[stack.size() - 2 - slot];
+    const Constant* callee = values.as_constant(value);
+    if (callee != nullptr && callee->kind == object::ConstKind::Opaque) {
+      count = object::rotated(callee->integer);
+    } else if (!values.is(value, Kind::Null)) {
+      ++others;
+    }
+  }
+  const auto given = items_of(values, state, stack.back());
+  if (count == 0 || others > 0 || !given || given->size() != count) return false;
+  stack.resize(stack.size() - 1 - instr.b);
+  for (uint32_t i = 0; i < count; ++i) {
+    stack.push_back((*given)[i + 1 < count ? count - 2 - i : i]);
+  }
+  Instr build = instr;
+  build.op = Op::BuildTuple;
+  build.a = count;
+  build.b = 0;
+  return execute_on_fresh(values, state, side_, build, Name());
+}
+
 Value Machine::condition(const State& state, const Point& point) const {
   Values& values = *context_->values;
   const Value value = state[side_].stack.back();

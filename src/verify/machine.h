@@ -96,6 +96,7 @@ class Machine {
   bool load_steady(State& state, const Instr& instr) const;
   OwnCell* own_cell(State& state, const Instr& instr) const;
   bool call_nothing(State& state, const Instr& instr) const;
+  bool call_rotation(State& state, const Instr& instr) const;
   std::optional<Stop> leave(State& state, Point& point);
   Name local(const Instr& instr) const { return context_->values->name(side_, instr.symbol()); }
   uint32_t slot(const Instr& instr) const { return context_->frame->slot(local(instr)); }

@@ -546,6 +546,46 @@ def test_without_facts_every_call_is_shown():
     assert status == "unproven"
 
 
+# As Dynamo rotates many values where Python cannot (up to 3.9): what goes on lies on top of them.
+ROTATES = (
+    'tmp_1, tmp_2, tmp_3, tmp_4 = "@"(*(a, h(b), 7, resume))\nreturn tmp_4(tmp_3, tmp_2, tmp_1)'
+)
+
+
+def test_a_call_that_rotates_values_is_not_shown():
+    code = with_constant(ROTATES, lambda x, y, z, w: (z, y, x, w))
+    known = {**FACTS, "temporaries": [*FACTS["temporaries"], "tmp_4"]}
+    found = decompile_ex(code, facts=known)
+    assert found.verdict.status == "equivalent", found.verdict.reason
+    assert found.source.strip().split("\n") == [
+        "def f(a, b):",
+        "    return resume(a, h(b), 7)",
+    ]
+    for arguments in ("h(b), a, 7", "a, 7, h(b)", "a, h(b)"):
+        other = code_of(f"return resume({arguments})")
+        assert _core.compare_codes(code, other, facts=known)[0] == "unproven"
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, y, z, w: (z, x, y, w),
+        lambda x, y, z, w: (z, y, x, print),
+        lambda x, y, z, w, v=1: (z, y, x, w),
+        lambda x, y, z, *w: (z, y, x, w),
+        lambda x, y, z, w: [z, y, x, w],
+        lambda x, y, z, w: (yield (z, y, x, w)),
+    ],
+)
+def test_a_call_that_does_not_is(function):
+    code = with_constant(ROTATES, function)
+    found = decompile_ex(code, facts=FACTS)
+    assert found.verdict.status == "equivalent", found.verdict.reason
+    assert "_const_lambda(" in found.source
+    status, _ = _core.compare_codes(code, code_of("return resume(a, h(b), 7)"), facts=FACTS)
+    assert status == "unproven"
+
+
 INSIDE = """
 def part(a, b):
     return [a for _ in range(b)]
@@ -583,6 +623,54 @@ def test_a_cell_that_nothing_mentions_is_not_in_the_text():
     assert found.verdict.status == "equivalent", found.verdict.reason
     assert found.source.strip().split("\n") == ["def f(a, b):", "    return graph(a)[0]"]
     assert found.compile().co_cellvars == ("x",)
+
+
+NESTED = {**FACTS, "nested": ["goes_on"]}
+
+
+def inside(body, called="goes_on"):
+    """The body of a function that is made within the frame, as old torch goes on with one."""
+    lines = "".join(f"    {line}\n" for line in body.split("\n"))
+    return f"tmp_1 = g(a)\ndef {called}(c):\n{lines}return {called}(tmp_1)"
+
+
+# Nothing uses the result of what came before, and `b` was used there alone.
+GOES_ON = "c\ntmp_2 = h(a)\nif False:\n    b\nreturn resume(tmp_2)"
+
+
+def test_what_is_known_holds_for_the_functions_inside_that_it_names():
+    found = decompile_ex(code_of(inside(GOES_ON)), facts=NESTED)
+    assert found.verdict.status == "equivalent", found.verdict.reason
+    assert found.source.strip().split("\n") == [
+        "def f(a, b):",
+        "    result_1 = g(a)",
+        "",
+        "    def goes_on(c):",
+        "        return resume(h(a))",
+        "",
+        "    return goes_on(result_1)",
+    ]
+    (made,) = [const for const in found.compile().co_consts if hasattr(const, "co_freevars")]
+    assert made.co_freevars == ("a", "b")
+
+
+@pytest.mark.parametrize(("facts", "called"), [(FACTS, "goes_on"), (NESTED, "another")])
+def test_other_functions_inside_are_taken_as_they_are(facts, called):
+    found = decompile_ex(code_of(inside(GOES_ON, called)), facts=facts)
+    assert found.verdict.status == "equivalent", found.verdict.reason
+    for line in ("c", "if False:", "b", "tmp_2 = h(a)"):
+        assert f"        {line}\n" in found.source
+
+
+def test_what_is_known_does_not_excuse_functions_inside():
+    before = inside("tmp_2 = h(c)\nresume(tmp_2)\ndel tmp_2\nreturn g()")
+    longer = inside("tmp_2 = h(c)\nresume(tmp_2)\nreturn g()")
+    sooner = inside("resume(h(c))\nreturn g()")
+    otherwise = inside("g()\nreturn resume(h(c))")
+    assert verdict(before, sooner, NESTED)[0] == "equivalent"
+    assert verdict(before, sooner, FACTS)[0] == "unproven"
+    assert verdict(before, longer, NESTED)[0] == "unproven"
+    assert verdict(before, otherwise, NESTED)[0] == "unproven"
 
 
 def large_frame(count):

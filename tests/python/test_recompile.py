@@ -75,6 +75,53 @@ def test_locals_cells_and_free_variables_without_a_use_are_kept() -> None:
     assert {*original.co_varnames} <= {*made.co_varnames, *made.co_cellvars}
 
 
+def make_nested() -> FunctionType:
+    def outer(a: int, b: int, c: int) -> Any:
+        if a:
+
+            def inner() -> Any:
+                return lambda: (a, b)
+        else:
+
+            def inner() -> Any:
+                return lambda: (b, a)
+
+        def other() -> Any:
+            return c
+
+        return inner, other
+
+    return outer  # type: ignore[return-value]
+
+
+def test_functions_inside_that_are_named_keep_the_variables_that_they_have_no_use_for() -> None:
+    original = make_nested().__code__
+    source = """
+def outer(a, b, c):
+    if a:
+        def inner():
+            return None
+    else:
+        def inner():
+            return lambda: a
+    def other():
+        pass
+    return inner, other
+"""
+    made = stand_in(source, original, "outer.py", nested=("inner", "other"))
+    ours, theirs = (
+        [
+            (const.co_name, const.co_freevars)
+            for const in code.co_consts
+            if hasattr(const, "co_name")
+        ]
+        for code in (made, original)
+    )
+    assert ours == theirs
+    made = stand_in(source, original, "outer.py", nested=("other",))
+    assert [c.co_freevars for c in made.co_consts if hasattr(c, "co_name")] == [(), ("a",), ("c",)]
+
+
 def test_a_function_may_name_itself() -> None:
     def f(n: int) -> int:
         return 1 if n == 0 else n * f(n - 1)

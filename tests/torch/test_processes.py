@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support import PROGRAMS, run_env
+from support import PROGRAMS, run_env, torch_version
 
 WORKERS = 4
 
@@ -95,12 +95,20 @@ def test_processes_forked_inside_a_capture_have_one_of_their_own(torch, tmp_path
 
 
 def test_eight_threads_lose_nothing(torch, tmp_path, valid_python):
-    run(["threads", tmp_path, 8])
+    counted = int(run(["threads", tmp_path, 8]))
     named, added, frames = workers_in(tmp_path)
     assert named == added == list(range(1, 9)) and frames == 16
     events = record_of(tmp_path)["events"]
     assert problems(events) == []
-    assert sum(e["event"] == "Break" for e in events) == 8
+    function = {e["key"]["id"]: e["place"]["function"] for e in events if e["event"] == "Frame"}
+    broken = sorted(function[e["key"]["id"]] for e in events if e["event"] == "Break")
+    # Older releases call a function of no file through a wrapper, which breaks as often as it does.
+    wrappers = [] if torch_version() >= (2, 13) else ["inner"] * 8
+    own = [f"work_{n}" for n in range(1, 9)]
+    assert sorted(function.values())[: len(wrappers)] == wrappers
+    assert counted == len(wrappers + own)
+    # The oldest trace no breaks; a wrapper has nothing to go on with that would show one.
+    assert broken == (own if torch_version() < (2, 5) else wrappers + own)
     assert valid_python(tmp_path) == []
     for event in events:  # what is said of a compile is said of its own frame
         if event["event"] == "Frame" and "work_" in event["place"]["function"]:

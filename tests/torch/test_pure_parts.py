@@ -298,6 +298,16 @@ def test_user_lines_are_told_where_code_resumes_and_where_a_graph_runs():
     assert annotate(inside, code, [graph]) == inside
 
 
+def test_user_lines_are_told_where_a_function_goes_on_that_the_frame_makes():
+    name = "torch_dynamo_resume_in_f_at_4"
+    # Its first jump goes where the frame was left, as it does behind Dynamo's prologue.
+    function = f"def {name}(x):\n  if x: y()\n  else: z()\n  y(x); z(x)\n  return x\n"
+    code = compile(function, "toy.py", "exec")
+    source = f"{function}a = {name}(b)\nb = another(a)"
+    assert annotate(source, code, (), code) == source.replace("(b)", "(b)  # toy.py:4")
+    assert annotate(source, code) == source
+
+
 def test_each_capability_has_a_name_of_its_own():
     names = [row.name for row in compat.TABLE]
     assert sorted(names) == sorted(set(names))

@@ -29,7 +29,7 @@ def write_frame(
         key.slug,
         original,
         hooks.resume_parameters(original),
-        lambda source: annotate(source, original, graphs),
+        lambda source: annotate(source, original, graphs, transformed),
     )
     name = session.claim(transformed_name(key, original.co_name), (key, function))
     replacement, running = None, ""

@@ -12,6 +12,8 @@ import re
 from types import CodeType
 from typing import Dict, List, Mapping
 
+from .names import is_resumed
+
 Facts = Dict[str, List[str]]
 
 # What Dynamo binds in the frame's globals before the code runs.  A clean-up takes them away when
@@ -52,7 +54,16 @@ def facts(original: CodeType, code: CodeType, shown: Mapping[str, str] | None = 
     >>> known["temporaries"], known["graphs"]
     (['tmp_1'], ['__compiled_fn_0_0'])
     """
-    chosen = {*original.co_varnames, *original.co_cellvars, *original.co_freevars} - {_PROLOGUE}
+    # Where a frame has cells, old torch has it make the function that goes on with it: that is the
+    # program's code from there on, behind what Dynamo has put in front.
+    inside = [const for const in code.co_consts if isinstance(const, CodeType)]
+    resumed = [nested for nested in inside if is_resumed(nested.co_name)]
+    chosen = {
+        name
+        for given in (original, *resumed)
+        for name in (*given.co_varnames, *given.co_cellvars, *given.co_freevars)
+    } - {_PROLOGUE}
+    locals_ = [name for made in (code, *resumed) for name in made.co_varnames]
     names = list(dict.fromkeys(code.co_names))
     seen = {name: (shown or {}).get(name, name) for name in names}
     modules = [name for name in names if _OWN_MODULE.match(name)]
@@ -62,7 +73,7 @@ def facts(original: CodeType, code: CodeType, shown: Mapping[str, str] | None = 
     if {_BUILTINS, *_SETATTR} <= {*names}:
         fixed = [f"{seen[_BUILTINS]}.object", f"{seen[_BUILTINS]}.object.__setattr__"]
     return {
-        "temporaries": [name for name in code.co_varnames if name not in chosen],
+        "temporaries": [name for name in dict.fromkeys(locals_) if name not in chosen],
         "steady": [seen[name] for name in names if _INSTALLED.match(name)] + own + fixed,
         "apart": [name for name in own if name.rpartition(".")[2] in _MARKS],
         "reads": [name for name in own if name.rpartition(".")[2] in _READS],
@@ -70,4 +81,5 @@ def facts(original: CodeType, code: CodeType, shown: Mapping[str, str] | None = 
         "makers": [name for name in own if name.rpartition(".")[2] in _MAKERS],
         "owned": [name for name in _OWNED if name in names] + ["_modules[]"],
         "graphs": [seen[name] for name in names if _GRAPH.match(name)],
+        "nested": list(dict.fromkeys(nested.co_name for nested in resumed)),
     }

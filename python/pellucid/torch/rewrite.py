@@ -53,7 +53,10 @@ class Rewriting:
             if first is not None:
                 made = _moved(proven, filename, first)
             else:
-                made = stand_in(unwrap(text), self.shown, filename, result.renamed, result.globals)
+                made = stand_in(
+                    *(unwrap(text), self.shown, filename),
+                    *(result.renamed, result.globals, result.completed),
+                )
         if first is None and not same_instructions(proven, made):
             raise ValueError("the file does not compile to the code that was proven")
         made = _with_names(made, {shown: real for real, shown in self.names.items()})
@@ -293,7 +296,12 @@ def _brief(code: CodeType) -> CodeType:
 
 
 def _all_names(code: CodeType) -> tuple[str, ...]:
-    return (*code.co_varnames, *code.co_cellvars, *code.co_freevars)
+    """All names but its globals and attributes; those of the functions inside too, which stay."""
+    names = (*code.co_varnames, *code.co_cellvars, *code.co_freevars)
+    for const in code.co_consts:
+        if isinstance(const, CodeType):
+            names += (*const.co_names, *_all_names(const))
+    return names
 
 
 def _with_names(code: CodeType, names: Mapping[str, str]) -> CodeType:

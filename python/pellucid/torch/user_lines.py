@@ -2,7 +2,8 @@
 
 Dynamo's line numbers say little, but two kinds of names say more: ``__resume_at_102_2`` goes on at
 byte 102 of the original code, and ``__compiled_fn_0_1`` runs a graph whose print names the lines
-that it computes.
+that it computes.  Where old torch makes the function that goes on within the frame, its code says
+where that is.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ import linecache
 import os
 import re
 from types import CodeType
-from typing import Any, Iterable, Iterator
+from typing import Any, Iterable, Iterator, Mapping
 
 from .guard_values import walk
+from .names import is_resumed
 
 _RESUME = re.compile(r"\b__resume_at_(\d+)_\d+\b")
+_CALLED = re.compile(r"(?<!def )\b(\w+)\(")
 _GRAPH = re.compile(r"__compiled_fn_\w+\Z")
 _MARK = re.compile(r"record_pregraph_bytecode_(?:enter|exit)\Z")
 _NODE = re.compile(r"# File: (.+?):(\d+) in ")
@@ -30,17 +33,24 @@ _LINES_SHOWN = 3
 _OF_TORCH = "PyTorch's own marks for its profiler"
 
 
-def annotate(source: str, original: CodeType, graphs: Iterable[str] = ()) -> str:
+def annotate(
+    source: str,
+    original: CodeType,
+    graphs: Iterable[str] = (),
+    transformed: CodeType | None = None,
+) -> str:
     """Tie each graph call and each resume call to the user's lines, in comments.
 
     A graph's lines, and what PyTorch does for itself, are said above the statement; where a resume
-    function goes on stands behind it.  ``graphs`` are the printed graphs of this compile.
+    function goes on stands behind it.  ``graphs`` are the printed graphs of this compile, and
+    ``transformed`` is the code that the source is of.
     """
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return source
-    lines = [_resumed(line, original) for line in source.split("\n")]
+    made = {} if transformed is None else _made_inside(transformed)
+    lines = [_resumed(line, original, made) for line in source.split("\n")]
     above = {}
     computed = _lines_of_graphs(graphs)
     for statement in _simple_statements(tree):
@@ -83,10 +93,20 @@ def _means_the_same(text: str, source: str) -> bool:
         return False
 
 
-def _resumed(line: str, original: CodeType) -> str:
+def _resumed(line: str, original: CodeType, made: Mapping[str, int | None]) -> str:
     lines = [line_at(original, int(offset)) for offset in _RESUME.findall(line)]
+    lines += [made.get(name) for name in _CALLED.findall(line)]
     places = [place(original.co_filename, number) for number in lines if number is not None]
     return f"{line}  # {' | '.join(places)}" if places else line
+
+
+def _made_inside(code: CodeType) -> dict[str, int | None]:
+    """On which line each resume function goes on that a frame makes itself; None: on several."""
+    found: dict[str, set[int | None]] = {}
+    for const in code.co_consts:
+        if isinstance(const, CodeType) and is_resumed(const.co_name):
+            found.setdefault(const.co_name, set()).add(resumed_line(const))
+    return {name: lines.pop() if len(lines) == 1 else None for name, lines in found.items()}
 
 
 def line_at(code: CodeType, offset: int) -> int | None:

@@ -72,6 +72,7 @@ def threads(directory, count):
         for worker in workers:
             worker.join()
     assert not failed, failed
+    print(sum(torch._dynamo.utils.counters["graph_break"].values()))  # as torch has counted them
 
 
 def ranks(directory):
