@@ -46,6 +46,7 @@ struct Place {
     kBareGenerator = 32,  // the call's own parentheses serve the generator expression
     kMembership = 64,     // a frozenset constant may be written as a set display
     kNoNumber = 128,      // before a dot, where 1.real would be a float
+    kTarget = 512,        // what is there is assigned to
   };
   Level min = Level::Test;
   uint16_t flags = 0;
