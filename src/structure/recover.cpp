@@ -10,6 +10,7 @@
 #include "structure/patterns.h"
 #include "structure/rotate.h"
 #include "structure/tails.h"
+#include "structure/unfold.h"
 
 namespace pellucid::structure {
 namespace {
@@ -58,6 +59,7 @@ Result<ast::ListId> recover(const ir::Function& function, ast::Tree& tree,
     fold_matches(graph, tree.module());
     join_all(0);
     graph.thread_empty_blocks();
+    unfold_tested(graph, tree.module());
     reduce_conditions(graph, none_of(tree.module()));
     split_endings(graph, joins);
     forward_single_values(graph);
