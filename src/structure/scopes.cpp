@@ -260,7 +260,15 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
       auto& free = undeclared_nonlocals_[parent];
       free.insert(free.end(), symbols.nonlocals.begin(), symbols.nonlocals.end());
     }
-    if (!is_expression) return body;
+    if (!is_expression) {
+      if (!mentions_unused || symbols.unused_cells.empty()) return body;
+      // A cell that only dead code captures: told to whoever reads the parameters.
+      Symbols cells;
+      cells.unused_cells = symbols.unused_cells;
+      Statements with_dead(tree_.items(body).begin(), tree_.items(body).end());
+      with_dead.push_back(dead_statement(tree_, dead_code(tree_, function.code, cells)));
+      return tree_.list(with_dead);
+    }
     const Statements dead =
         mentions_unused ? dead_code(tree_, function.code, symbols) : Statements();
     const NodeId text = unread_docstring(tree_, function.code, body);
