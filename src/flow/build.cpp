@@ -71,6 +71,7 @@ Folds folds_of(object::Version version) {
   folds.drops = version >= Version{3, 12};
   folds.keys = version < Version{3, 14};
   folds.swaps = version >= Version{3, 13};
+  folds.tuples = version >= Version{3, 13} && version < Version{3, 14};
   folds.walruses = version >= Version{3, 10};
   return folds;
 }

@@ -102,6 +102,7 @@ struct Folds {
   bool choices = false;   // `v and x`, `v or x`, where the operand v is a constant
   bool drops = false;     // a constant that is loaded and dropped where it was loaded
   bool keys = false;      // the keys of a dict display, where all are constants
+  bool tuples = false;    // a tuple with an f-string of nothing in it, after the tests of constants
   bool swaps = false;     // what a comprehension puts back, and the drop of its result behind it
   bool walruses = false;  // the value of a walrus
 };

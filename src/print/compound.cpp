@@ -125,7 +125,7 @@ void Statements::while_loop(NodeId id, uint32_t depth) {
 void Statements::for_loop(NodeId id, uint32_t depth) {
   const auto node = tree_.as<ast::For>(id);
   out_ += node.is_async != 0 ? "async for " : "for ";
-  expression(node.target, {Level::BitOr, Place::kTuple});
+  expression(node.target, {Level::BitOr, Place::kTuple | Place::kTarget});
   out_ += " in ";
   Place iterated = {Level::Test, Place::kTuple | Place::kMembership};
   if (before(9)) iterated.flags |= Place::kNoStar;
@@ -170,7 +170,7 @@ void Statements::with_item(NodeId id, bool is_only_one) {
   if (twice) out_ += ')';
   if (!item.optional_vars.valid()) return;
   out_ += " as ";
-  expression(item.optional_vars, at(Level::Primary));
+  expression(item.optional_vars, {Level::Primary, Place::kTarget});
 }
 
 void Statements::try_statement(NodeId id, uint32_t depth) {

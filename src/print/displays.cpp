@@ -9,11 +9,12 @@ using ast::Kind;
 using ast::NodeId;
 
 void Expressions::list(std::span<const NodeId> items, Place place, bool breakable) {
-  bool first = true;
-  for (const NodeId item : items) {
-    if (!first) comma(breakable);
-    first = false;
-    expr(item, place);
+  for (size_t i = 0; i < items.size(); ++i) {
+    const bool is_one_store = !before(13) && place.has(Place::kTarget) && i > 0 &&
+                              is_same_name(items[i - 1], items[i]) &&
+                              tree_->where(items[i - 1]).line == tree_->where(items[i]).line;
+    if (i > 0) comma(breakable && !is_one_store);
+    expr(items[i], place);
   }
 }
 
@@ -43,12 +44,16 @@ bool Expressions::has_star(std::span<const NodeId> items) const {
                      [&](NodeId item) { return tree_->is(item, Kind::Starred); });
 }
 
+bool Expressions::is_same_name(NodeId a, NodeId b) const {
+  return tree_->is(a, Kind::Name) && tree_->is(b, Kind::Name) &&
+         tree_->as<ast::Name>(a).id == tree_->as<ast::Name>(b).id;
+}
+
 // From 3.13 on the first of two stores to one name goes if both stand on one line.
 bool Expressions::stores_twice(std::span<const NodeId> items) const {
   for (size_t i = 0; i + 1 < items.size(); ++i) {
     const NodeId a = items[i], b = items[i + 1];
-    if (!tree_->is(a, Kind::Name) || !tree_->is(b, Kind::Name)) continue;
-    if (tree_->as<ast::Name>(a).id != tree_->as<ast::Name>(b).id) continue;
+    if (!is_same_name(a, b)) continue;
     const int32_t line = tree_->where(a).line;
     if (line > 0 && tree_->where(b).line > line) return true;
   }
@@ -72,7 +77,9 @@ void Expressions::tuple(NodeId id, Place place) {
   if (!bare && keeps_lines_ && !inside_) go_to_line(tree_->where(id).line);
   if (!bare) push(apart ? Task::OpenLine : Task::Open, 0, {}, "(");
   const bool slices = bare && place.has(Place::kSubscript);
-  list(items, {Level::Test, slices ? uint16_t{Place::kSlice} : uint16_t{0}}, !bare || slices);
+  const uint32_t handed_on = place.flags & Place::kTarget;
+  const uint32_t flags = slices ? handed_on | Place::kSlice : handed_on;
+  list(items, {Level::Test, static_cast<uint16_t>(flags)}, !bare || slices);
   if (items.size() == 1 && !(bare && starred)) text(",");
   if (!bare) close(")", items.size() > 1);
 }
@@ -92,7 +99,7 @@ void Expressions::comprehension(NodeId id) {
   separator(" ");
   line_before(node.target);
   text(node.is_async != 0 ? "async for " : "for ");
-  expr(node.target, {Level::BitOr, Place::kTuple});
+  expr(node.target, {Level::BitOr, Place::kTuple | Place::kTarget});
   text(" in ");
   expr(node.iter, {Level::Or, Place::kMembership});
   for (const NodeId condition : tree_->items(node.ifs)) {

@@ -224,7 +224,7 @@ void Expressions::expand_bare(NodeId id, Place place) {
     case Kind::List: {
       open("[");
       const auto items = tree.items(tree.as<ast::List>(id).elts);
-      list(items, kTest);
+      list(items, {Level::Test, static_cast<uint16_t>(place.flags & Place::kTarget)});
       close("]", !items.empty());
       break;
     }

@@ -48,6 +48,7 @@ struct Place {
     kNoNumber = 128,      // before a dot, where 1.real would be a float
     kBranch = 512,        // what it comes to decides where control goes, and nothing else
     kOperand = 1024,      // an operation that `and` or `or` stands for tests what it comes to
+    kTarget = 2048,       // what is there is assigned to
   };
   Level min = Level::Test;
   uint16_t flags = 0;

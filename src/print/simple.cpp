@@ -85,7 +85,7 @@ void Statements::simple(NodeId id, uint32_t depth) {
 void Statements::assign(NodeId id) {
   const auto node = tree_.as<ast::Assign>(id);
   for (const NodeId target : tree_.items(node.targets)) {
-    expression(target, kBareTuple);
+    expression(target, {Level::Test, Place::kTuple | Place::kTarget});
     out_ += " = ";
   }
   expression(node.value, kTopLevel);

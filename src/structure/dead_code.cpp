@@ -163,6 +163,20 @@ NodeId with_mentions(ast::Tree& tree, NodeId value, Nodes mentions) {
   return tree.add(ast::IfExp{test, value, mentions_of(tree, mentions)}, at);
 }
 
+NodeId behind_constant(ast::Tree& tree, NodeId constant, NodeId value) {
+  if (!constant.valid()) return value;
+  const bool is_true = object::is_true(tree.module(), *constant_of(tree, constant));
+  const auto op = static_cast<uint32_t>(is_true ? ast::BoolOperator::And : ast::BoolOperator::Or);
+  Nodes values{constant};
+  if (tree.is(value, Kind::BoolOp) && tree.as<ast::BoolOp>(value).op == op) {
+    const auto inner = tree.items(tree.as<ast::BoolOp>(value).values);
+    values.insert(values.end(), inner.begin(), inner.end());
+  } else {
+    values.push_back(value);
+  }
+  return tree.add(ast::BoolOp{op, tree.list(values)}, tree.where(value));
+}
+
 NodeId constant_truth(ast::Tree& tree, NodeId operand) {
   const bool is_true = is_constant(tree, operand, ConstKind::True);
   if (!is_true && !is_constant(tree, operand, ConstKind::False)) return operand;

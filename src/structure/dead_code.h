@@ -53,6 +53,10 @@ DeadParts take_dead_parts(const ast::Tree& tree, ast::ListId body,
 // `value if True else (mentions...)`.
 ast::NodeId with_mentions(ast::Tree& tree, ast::NodeId value, std::vector<ast::NodeId> mentions);
 
+// `constant or value`, or else `constant and value`: what comes to the value alone. Without a
+// constant the value itself.
+ast::NodeId behind_constant(ast::Tree& tree, ast::NodeId constant, ast::NodeId value);
+
 // Several mentions as one expression; there is at least one.
 ast::NodeId mentions_of(ast::Tree& tree, const std::vector<ast::NodeId>& mentions);
 

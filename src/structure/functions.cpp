@@ -144,6 +144,12 @@ NodeId lazy_value(ast::Tree& tree, NodeId literal) {
   if (!tree.is(literal, ast::Kind::FunctionDef)) return NodeId();
   std::vector<NodeId> statements;
   const DeadParts dead = take_dead_parts(tree, tree.as<ast::FunctionDef>(literal).body, statements);
+  NodeId text;  // that is there to be the first constant
+  if (!statements.empty() && tree.is(statements[0], ast::Kind::Expr)) {
+    text = tree.as<ast::Expr>(statements[0]).value;
+    if (!is_constant(tree, text, object::ConstKind::Str)) return NodeId();
+    statements.erase(statements.begin());
+  }
   // 3.14 refuses unknown formats first: `if .format > 2: raise NotImplementedError`.
   if (!statements.empty() && tree.is(statements[0], ast::Kind::If)) {
     const auto check = tree.as<ast::If>(statements[0]);
@@ -169,7 +175,8 @@ NodeId lazy_value(ast::Tree& tree, NodeId literal) {
     }
   }
   const NodeId value = returned_expression(tree, tree.list(statements));
-  return value.valid() ? with_mentions(tree, value, dead.mentions) : value;
+  if (!value.valid()) return value;
+  return behind_constant(tree, text, with_mentions(tree, value, dead.mentions));
 }
 
 namespace {

@@ -10,6 +10,7 @@
 #include "structure/patterns.h"
 #include "structure/rotate.h"
 #include "structure/tails.h"
+#include "structure/unfold.h"
 #include "structure/unthread.h"
 
 namespace pellucid::structure {
@@ -52,6 +53,7 @@ Result<ast::ListId> recover(const ir::Function& function, ast::Tree& tree,
     fold_matches(graph, tree.module());
     join_all(0);
     graph.thread_empty_blocks();
+    unfold_tested(graph, tree.module());
     unthread_operands(graph);
     reduce_conditions(graph, tree.module());
     split_endings(graph, joins);

@@ -225,8 +225,8 @@ void Statements::mention_dead_names(const Region& region, NodeId comprehension, 
   const std::unordered_set<Symbol> cells(region.cells.begin(), region.cells.end());
   const InlinedNames::Names names = c_.inlined_names.of(comprehension);
   std::vector<NodeId> mentions, generators;
-  if (!is_reached) {
-    for (const Symbol cell : region.cells) mentions.push_back(capture(c_.tree, cell));
+  for (const Symbol cell : region.cells) {
+    if (!is_reached || !names.handed.contains(cell)) mentions.push_back(capture(c_.tree, cell));
   }
   for (const Symbol name : names.all) {
     const bool is_lifted = names.bound.contains(name) && !names.direct.contains(name);

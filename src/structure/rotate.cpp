@@ -100,6 +100,9 @@ class Rotation {
       ++common;
     }
     if (common == 0) return false;
+    // What is tested before a test that decides nothing would lead past it into the loop.
+    const bool is_whole = common == first.parts.size() && common == second.parts.size();
+    if (!is_whole && t.next[0].to == t.next[1].to) return false;
     const BlockId header = cut(first, common);
     const BlockId end = cut(second, common);
     if (header != top.from) ends_[top.from] = header;

@@ -96,6 +96,32 @@ NodeId function_docstring(ast::Tree& tree, CodeId id) {
   return tree.add(ast::Expr{tree.add(ast::Constant{code.consts[0]})});
 }
 
+// What is evaluated for a type parameter has no docstring, but its first constant is taken for one.
+// The text that stands there and is not read was an operand that compilers look through.
+NodeId unread_docstring(ast::Tree& tree, CodeId id, ListId body) {
+  if (tree.text(tree.module()[id].name).starts_with("<")) return NodeId();
+  const NodeId docstring = function_docstring(tree, id);
+  if (!docstring.valid()) return NodeId();
+  const Symbol text = constant_of(tree, tree.as<ast::Expr>(docstring).value)->text;
+  std::vector<NodeId> todo(tree.items(body).begin(), tree.items(body).end());
+  while (!todo.empty()) {
+    const NodeId node = todo.back();
+    todo.pop_back();
+    if (!node.valid()) continue;
+    if (is_const(tree, node, ConstKind::Str) && constant_of(tree, node)->text == text) {
+      return NodeId();
+    }
+    const auto fields = ast::fields_of(tree.kind(node));
+    for (size_t i = 0; i < fields.size(); ++i) {
+      if (fields[i].type == ast::FieldType::Node) todo.push_back(NodeId(tree.slot(node, i)));
+      if (fields[i].type != ast::FieldType::List) continue;
+      const auto items = tree.items(ListId(tree.slot(node, i)));
+      todo.insert(todo.end(), items.begin(), items.end());
+    }
+  }
+  return docstring;
+}
+
 NodeId names_statement(ast::Tree& tree, const std::vector<Symbol>& names, bool is_global) {
   Statements nodes;
   for (const Symbol name : names) nodes.push_back(tree.add(ast::Name{name}));
@@ -234,12 +260,22 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
       auto& free = undeclared_nonlocals_[parent];
       free.insert(free.end(), symbols.nonlocals.begin(), symbols.nonlocals.end());
     }
-    if (!is_expression) return body;
+    if (!is_expression) {
+      if (!mentions_unused || symbols.unused_cells.empty()) return body;
+      // A cell that only dead code captures: told to whoever reads the parameters.
+      Symbols cells;
+      cells.unused_cells = symbols.unused_cells;
+      Statements with_dead(tree_.items(body).begin(), tree_.items(body).end());
+      with_dead.push_back(dead_statement(tree_, dead_code(tree_, function.code, cells)));
+      return tree_.list(with_dead);
+    }
     const Statements dead =
         mentions_unused ? dead_code(tree_, function.code, symbols) : Statements();
-    if (dead.empty()) return body;
+    const NodeId text = unread_docstring(tree_, function.code, body);
+    if (dead.empty() && !text.valid()) return body;
     Statements with_dead(tree_.items(body).begin(), tree_.items(body).end());
-    with_dead.push_back(dead_statement(tree_, dead));
+    if (text.valid()) with_dead.insert(with_dead.begin(), text);
+    if (!dead.empty()) with_dead.push_back(dead_statement(tree_, dead));
     return tree_.list(with_dead);
   }
   if (scope != ScopeKind::Module) {

@@ -5,6 +5,7 @@
 // alias are functions without parameters that are called when somebody asks.
 #include <unordered_map>
 
+#include "structure/dead_code.h"
 #include "structure/expressions.h"
 #include "structure/function_parts.h"
 
@@ -199,8 +200,9 @@ NodeId Expressions::type_parameter(const ir::Value& value, Nodes operands) {
 // What the call of a hidden function makes: its literal, with the type parameters it bound.
 NodeId Expressions::with_type_parameters(NodeId callee, Nodes args) {
   const auto hidden = tree_.as<ast::FunctionDef>(callee);
-  Bindings bindings(tree_, hidden.body);
-  const auto statements = to_vector(tree_, hidden.body);
+  std::vector<NodeId> statements;
+  const DeadParts dead = take_dead_parts(tree_, hidden.body, statements);
+  Bindings bindings(tree_, tree_.list(statements));
   if (statements.empty() || !tree_.is(statements.back(), Kind::Return)) return NodeId();
   NodeId literal = bindings.resolve(tree_.as<ast::Return>(statements.back()).value);
   std::vector<NodeId> parameter_list;  // of a function
@@ -244,6 +246,13 @@ NodeId Expressions::with_type_parameters(NodeId callee, Nodes args) {
     const bool is_generic =
         tree_.is(base, Kind::Name) && tree_.text(tree_.as<ast::Name>(base).id) == kGenericBase;
     if (!is_generic) bases.push_back(base);
+  }
+  if (!bases.empty()) {
+    bases[0] = with_mentions(tree_, bases[0], dead.mentions);
+  } else if (const auto keywords = tree_.items(def.keywords); !keywords.empty()) {
+    auto keyword = tree_.as<ast::keyword>(keywords[0]);
+    keyword.value = with_mentions(tree_, keyword.value, dead.mentions);
+    tree_.set(keywords[0], keyword);
   }
   def.bases = tree_.list(bases);
   def.type_params = tree_.list(parameters);

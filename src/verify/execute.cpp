@@ -129,11 +129,13 @@ bool Machine::execute(State& state, const Instr& instr) {
 
     case Op::IsOp: {
       // A test of a test would nest values as deep as the input likes: leave it to be an effect.
+      // None alone it never is.
       const auto nests = [&](Value value) {
         return values.is(value, Kind::Is) || values.is(value, Kind::Not) ||
                values.is(value, Kind::Method);
       };
-      if (nests(peek(stack, 1)) || nests(peek(stack, 2))) return false;
+      const bool is_known = peek(stack, 1) == values.none() || peek(stack, 2) == values.none();
+      if (!is_known && (nests(peek(stack, 1)) || nests(peek(stack, 2)))) return false;
       const Value y = pop(stack);
       const Value x = pop(stack);
       const Value same = values.identity(x, y);

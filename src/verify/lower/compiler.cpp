@@ -18,6 +18,9 @@ object::Module without_code(const object::Module& from) {
   return made;
 }
 
+constexpr const char* kShared =
+    "a name that one inlined comprehension binds and another one does not";
+
 }  // namespace
 
 Compiler::Compiler(const Tree& tree, Lowered& out, Symbols& symbols)
@@ -85,6 +88,10 @@ CodeId Compiler::compile_unit(ScopeId scope, Symbol name, object::Code header,
     if (unit.emit.live()) {
       load_none();
       unit.emit.give_back();
+    }
+    for (Symbol cell : unit.extra_cells) {
+      const auto& shared = unit.shared;
+      if (std::find(shared.begin(), shared.end(), cell) != shared.end()) give_up(kShared);
     }
     out_.graphs[id.index()] = unit.emit.finish(id);
   } catch (const NotLowered& problem) {
@@ -203,8 +210,17 @@ void Compiler::name(Symbol id, Use use) {
   const auto by_name = [&] { write(Op::LoadName, Op::StoreName, Op::DeleteName); };
   const std::vector<ScopeId>& inlined = unit().inlined;
   for (size_t i = inlined.size(); i-- > 0;) {
-    if (!symbols_[inlined[i]].binds(name)) continue;
-    return symbols_[inlined[i]].find(name)->binding == Binding::Cell ? deref() : fast();
+    const Scope& around = symbols_[inlined[i]];
+    if (around.binds(name)) {
+      return around.find(name)->binding == Binding::Cell ? deref() : fast();
+    }
+    // 3.12 takes it for the variable of a comprehension in this one, if that was the first to say
+    // it.
+    const bool is_shared =
+        !since(13) && std::any_of(around.kept.begin(), around.kept.end(), [&](const Kept& one) {
+          return one.name == name && one.scope != inlined[i];
+        });
+    if (is_shared) give_up(kShared);
   }
   const Scope& here = scope();
   if (!inlined.empty() && here.kind == ScopeKind::Class) {
@@ -212,10 +228,12 @@ void Compiler::name(Symbol id, Use use) {
     return entry != nullptr && entry->binding == Binding::Free ? deref() : global();
   }
   const Entry* entry = here.find(name);
-  // 3.12 takes it for the variable of another comprehension in the same body, if that comes first.
+  // So it does in the body of a function. In a module the variable is one only while its own
+  // comprehension runs, unless it is a cell.
   const bool is_lifted = !inlined.empty() && entry != nullptr && (entry->use & kLifted) != 0;
   if (!since(13) && is_lifted && here.bound_inside.contains(name)) {
-    give_up("a name that one inlined comprehension binds and another one does not");
+    if (here.is_function()) give_up(kShared);
+    unit().shared.push_back(name);
   }
   const Binding binding = entry == nullptr ? Binding::GlobalImplicit : entry->binding;
   const auto from_class_dictionary = [&](Op op) {

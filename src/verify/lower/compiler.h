@@ -65,6 +65,7 @@ struct Unit {
   std::vector<Enclosing> enclosing;
   std::vector<ScopeId> inlined;  // comprehensions that are being compiled, innermost last
   std::vector<Symbol> extra_locals, extra_cells;  // of inlined comprehensions
+  std::vector<Symbol> shared;        // names that some of these read and others bind (3.12)
   std::set<std::string> attributes;  // that the methods of a class set on `self` (3.13)
   std::string qualname;
   Symbol first_argument;

@@ -291,6 +291,8 @@ void Compiler::join_pieces(size_t count, const std::function<void(size_t)>& writ
     if (is_large) emit().op(Op::ListAppend, 1);
   }
   if (is_large) return emit().op(Op::Call, 1, 2);
+  // 3.13 and later load the string of no pieces, and optimise what is done with a constant.
+  if (count == 0 && since(13)) return load_text("");
   if (count != 1) emit().op(Op::BuildString, static_cast<uint32_t>(count));
 }
 

@@ -471,7 +471,8 @@ class Collector {
       if (generator != first) push(part.iter, inner);
       list(part.ifs, inner);
     }
-    for (size_t i = 0; i + 1 < fields.size(); ++i) push(NodeId(tree_.slot(node, i)), inner);
+    // The value comes before its key.
+    for (size_t i = fields.size() - 1; i-- > 0;) push(NodeId(tree_.slot(node, i)), inner);
   }
 
   Symbols& symbols_;

@@ -1,0 +1,3 @@
+first = [n for n in rows]
+second = {n for row in rows}
+third = [(n, [n for n in rows]) for row in rows]

@@ -1,0 +1,5 @@
+# python: 3.12 3.13
+class A[**P]('t' or (P for row in rows)):
+    pass
+class B[T](metaclass=0 and (lambda: T)):
+    pass
