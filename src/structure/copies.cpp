@@ -178,6 +178,7 @@ bool strip_copies(Graph& g, HandlerId handler, std::span<const BlockId> region) 
     } else if (copy.dropped.valid()) {
       bridge.exit = ExitKind::Return;
       bridge.operands = {copy.dropped};
+      if (g.f.keeps_ends) g[bridge.items[0]].b = kLeftByJump;  // only a return leaves a value there
     } else {
       bridge.exit = ExitKind::Reraise;  // as a finally body ends
       g[bridge.items[0]].b = lost_jump(g, start);
@@ -188,7 +189,9 @@ bool strip_copies(Graph& g, HandlerId handler, std::span<const BlockId> region) 
   }
   for (const Way& way : exits) {
     ir::Edge& edge = g[way.from].next[way.edge];
-    edge.to = bridges[edge.to];
+    // What lies behind several clauses was found several times.
+    const auto bridge = bridges.find(edge.to);
+    if (bridge != bridges.end()) edge.to = bridge->second;
   }
   return true;
 }

@@ -321,6 +321,7 @@ bool Emitter::emit(BlockId block, const Scope& scope, Statements& out) {
         // The end of the body comes by itself, all the more if control never comes there.
         if (!scope.follow.valid() && !scope.loop && is_dead_end(block)) return true;
         leave(block, out);
+        jumps = false;  // it has been said
         block = graph_[block].next[0].to;
         if (!block.valid()) return false;
         break;

@@ -290,6 +290,16 @@ class Handlers {
            stores_name(g_[items[1]]) && deletes_name(g_[items[2]]);
   }
 
+  // The return that lies right in front of a block, whatever bodies it has run on its way.
+  BlockId return_before(BlockId block) const {
+    BlockId found;
+    for (const BlockId id : g_.order()) {
+      if (!g_.reachable(id) || g_[id].exit_offset >= g_[block].offset) continue;
+      if (!found.valid() || g_[id].exit_offset > g_[found].exit_offset) found = id;
+    }
+    return found.valid() && g_[found].exit == ExitKind::Return ? found : BlockId();
+  }
+
   // The clause may go on behind the clean-up though no way through it does: what leaves it last
   // stands in front of that place then.
   void keep_end(HandlerId id) {
@@ -308,14 +318,19 @@ class Handlers {
       const ir::Block& block = g_[last];
       if (last == end) return;
       if (block.exit == ExitKind::Return || block.exit == ExitKind::Raise) break;
-      if (block.exit != ExitKind::Goto) return;
-      last = block.next[0].to;
+      last = block.exit == ExitKind::Goto ? block.next[0].to : return_before(entry_of(id));
     }
     if (!last.valid() || !g_[end].params.empty() || g_[last].next[0].to.valid()) return;
     // A return of a value at hand; else it is where a `break` leads to.
-    const bool leaves = g_.within(g_[last].handler, id) ||
-                        std::none_of(g_[last].items.begin(), g_[last].items.end(),
-                                     [&](ValueId item) { return may_be_behind_break(g_[item]); });
+    // What stands in front of the mark of a jump belongs to the regions that it leaves.
+    const auto& items = g_[last].items;
+    const auto mark = std::find_if(items.rbegin(), items.rend(), [&](ValueId item) {
+      return is_op(g_[item], Op::PopExcept) && g_[item].b == kLeftByJump;
+    });
+    const bool leaves =
+        g_.within(g_[last].handler, id) || std::none_of(mark.base(), items.end(), [&](ValueId item) {
+          return may_be_behind_break(g_[item]);
+        });
     if (!leaves) return;
     g_.redirect(last, 0, end);
     mark_end_of_clause(end, 0);

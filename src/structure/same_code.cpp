@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "structure/copies.h"
 #include "structure/ops.h"
 
 namespace pellucid::structure {
@@ -142,8 +143,12 @@ bool SameCode::walk(Place a, Place b) {
                         [&](ValueId x, ValueId y) { return same_value(x, y); });
     }
     // Loops in which nothing happens are alike.
+    const Cursor from = a.at;
     if (!advance(a, false)) return !advance(b, true);
-    if (entry_.valid() && at_end(a.at) && reraises(a.at.block)) return finish(std::move(b));
+    if (entry_.valid() && at_end(a.at) && reraises(a.at.block)) {
+      pass_jumps(from, b);
+      return finish(std::move(b));
+    }
     // Both have left for the same place, which may begin by dropping what the copy was to return.
     if (!advance(b, false)) return false;
     if (a.at == b.at) return note_dropped(a, b);
@@ -220,6 +225,37 @@ bool SameCode::reraises(BlockId block) const {
     return g_[g_.resolve(id)].kind == ValueKind::Exception &&
            std::find(own.begin(), own.end(), g_.resolve(id)) != own.end();
   });
+}
+
+// The last statement of a body may be left by a jump, and so is that of the copy, which bears the
+// same mark: leads `b` behind the last one that lies between `from` and the body's end.
+void SameCode::pass_jumps(Cursor from, Place& b) const {
+  const auto mark_at = [&](const Cursor& c) {
+    const ir::Value& value = g_[g_[c.block].items[c.index]];
+    const bool is_mark = value.kind == ValueKind::Instr && value.op == Op::PopExcept;
+    return is_mark && value.b == kLeftByJump ? &value : nullptr;
+  };
+  const ir::Value* last = nullptr;
+  for (size_t steps = 0; steps <= g_.size(); ++steps) {
+    for (; !at_end(from); ++from.index) {
+      if (const ir::Value* mark = mark_at(from)) last = mark;
+    }
+    if (g_[from.block].exit != ExitKind::Goto) break;
+    from = {g_[from.block].next[0].to, 0};
+  }
+  if (!last) return;
+  Place place = b;
+  for (size_t steps = 0; steps <= g_.size(); ++steps) {
+    for (; !at_end(place.at) && is_marker(place.at); ++place.at.index) {
+      const ir::Value* mark = mark_at(place.at);
+      if (!mark || mark->offset != last->offset) continue;
+      ++place.at.index;
+      b = std::move(place);
+      return;
+    }
+    if (!at_end(place.at) || g_[place.at.block].exit != ExitKind::Goto) return;
+    enter(place, g_[place.at.block].next[0]);
+  }
 }
 
 // The markers and jumps behind a copy belong to what comes next.
