@@ -312,13 +312,28 @@ class Handlers {
       for (const ir::Edge& edge : g_[block].next) {
         if (edge.to == end || (edge.to.valid() && clears_name_before(edge.to, end))) return;
       }
-      if (!last.valid() || g_[block].offset >= g_[last].offset) last = block;
+      const bool is_behind = !last.valid() || g_[block].offset > g_[last].offset ||
+                             (g_[block].offset == g_[last].offset &&
+                              g_[block].exc_depth >= g_[last].exc_depth);
+      if (is_behind) last = block;
     }
+    // What ends a finally body or a clause within is not what stands in front of the end of this.
+    if (last.valid() && g_[last].exit == ExitKind::Raise &&
+        g_.exceptions_at(last, 0) > g_.exceptions_at(end, 0)) {
+      return;
+    }
+    const uint32_t start = last.valid() ? g_[last].offset : 0;
     for (size_t steps = 0; last.valid() && steps <= g_.size(); ++steps) {
       const ir::Block& block = g_[last];
       if (last == end) return;
       if (block.exit == ExitKind::Return || block.exit == ExitKind::Raise) break;
       last = block.exit == ExitKind::Goto ? block.next[0].to : return_before(entry_of(id));
+      // Where others come to as well the clause does not come by itself, but to its own return.
+      if (!last.valid() || g_.within(g_[last].handler, id) || g_.ways_into(last).size() < 2) {
+        continue;
+      }
+      last = return_before(entry_of(id));
+      if (!last.valid() || g_[last].exit_offset < start) return;
     }
     if (!last.valid() || !g_[end].params.empty() || g_[last].next[0].to.valid()) return;
     // A return of a value at hand; else it is where a `break` leads to.

@@ -146,6 +146,9 @@ bool SameCode::walk(Place a, Place b) {
     const Cursor from = a.at;
     if (!advance(a, false)) return !advance(b, true);
     if (entry_.valid() && at_end(a.at) && reraises(a.at.block)) {
+      if (g_.within(g_[from.block].handler, outer_a_) && g_[from.block].handler != outer_a_) {
+        leave_regions(b);
+      }
       pass_jumps(from, b);
       return finish(std::move(b));
     }
@@ -225,6 +228,17 @@ bool SameCode::reraises(BlockId block) const {
     return g_[g_.resolve(id)].kind == ValueKind::Exception &&
            std::find(own.begin(), own.end(), g_.resolve(id)) != own.end();
   });
+}
+
+// Over what only says that the regions of the body's last statement have come to their end.
+void SameCode::leave_regions(Place& b) const {
+  for (size_t steps = 0; steps <= g_.size(); ++steps) {
+    const HandlerId around = g_[b.at.block].handler;
+    if (around == outer_b_ || !g_.within(around, outer_b_)) return;
+    while (!at_end(b.at) && is_marker(b.at)) ++b.at.index;
+    if (!at_end(b.at) || g_[b.at.block].exit != ExitKind::Goto) return;
+    enter(b, g_[b.at.block].next[0]);
+  }
 }
 
 // The last statement of a body may be left by a jump, and so is that of the copy, which bears the

@@ -59,6 +59,7 @@ class SameCode {
   bool exits(const Place& a, const Place& b);
   void enter(Place& place, const ir::Edge& edge) const;
   bool meets_again(const Cursor& a, const Cursor& b, bool& seen);
+  void leave_regions(Place& b) const;
   void pass_jumps(Cursor from, Place& b) const;
   bool finish(Place b);
   bool ends_agree() const;
