@@ -67,13 +67,10 @@ std::vector<Way> ways_behind_clauses(const Graph& g, HandlerId handler) {
 // 3.8 puts a constant in the place of a value that the `try` may return, if the finally body goes
 // another way. Where there is no such value it comes to where one is dropped by a way of its own.
 void part_placeholders(Graph& g, HandlerId handler, const std::vector<Way>& exits) {
-  const flow::Handler& own = g.f.handlers[handler.index()];
-  const auto& stack = g[own.entry].entry_stack;
-  if (!own.is_finally || own.depth == 0 || stack.size() < own.depth) return;
-  const ValueId placeholder = g.resolve(stack[own.depth - 1]);
-  if (g[placeholder].kind != ValueKind::Instr || g[placeholder].op != Op::LoadConst) return;
+  const ValueId held_place = placeholder(g, handler);
+  if (!held_place.valid()) return;
   const auto holds_place = [&](const ir::Edge& edge) {
-    return g.resolve(edge.args[0]) == placeholder;
+    return g.resolve(edge.args[0]) == held_place;
   };
   std::map<BlockId, std::vector<Way>> shared;
   for (const Way& way : exits) {
@@ -85,7 +82,7 @@ void part_placeholders(Graph& g, HandlerId handler, const std::vector<Way>& exit
     fresh.handler = g.handlers[handler.index()].outer;
     fresh.exc_depth = g[to].exc_depth;
     fresh.offset = fresh.exit_offset = g[to].offset;
-    fresh.next[0] = {to, {placeholder}};
+    fresh.next[0] = {to, {held_place}};
     if (!held) {
       ir::Value phi = g[g[to].params[0]];
       phi.uses = 1;
@@ -105,8 +102,7 @@ void part_placeholders(Graph& g, HandlerId handler, const std::vector<Way>& exit
     const auto held = std::count_if(ways.begin(), ways.end(), [&](const Way& way) {
       return holds_place(g[way.from].next[way.edge]);
     });
-    if (static_cast<size_t>(held) == ways.size()) continue;
-    part(to, ways, false);
+    if (static_cast<size_t>(held) < ways.size()) part(to, ways, false);
     if (held > 0) part(to, ways, true);
   }
 }

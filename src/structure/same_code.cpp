@@ -17,9 +17,18 @@ ValueId bound_to(const std::vector<std::pair<ValueId, ValueId>>& bindings, Value
 
 }  // namespace
 
+ValueId placeholder(const Graph& graph, HandlerId handler) {
+  const flow::Handler& own = graph.f.handlers[handler.index()];
+  const auto& stack = graph[own.entry].entry_stack;
+  if (!own.is_finally || own.depth == 0 || stack.size() < own.depth) return {};
+  const ValueId below = graph.resolve(stack[own.depth - 1]);
+  return is_op(graph[below], Op::LoadConst) ? below : ValueId();
+}
+
 std::optional<SameCode::Copy> SameCode::copy(const Graph& graph, HandlerId handler, BlockId start) {
   SameCode both(graph);
   both.entry_ = graph.f.handlers[handler.index()].entry;
+  both.placeholder_ = placeholder(graph, handler);
   both.outer_a_ = graph[both.entry_].handler;
   both.outer_b_ = both.outer_a_;
   both.todo_.push_back({{{both.entry_, 0}, {}}, {{start, 0}, {}}});
@@ -97,16 +106,19 @@ bool SameCode::drops_outer_value(const Place& place) {
   }
   const ValueKind kind = g_[operand].kind;
   if (kind != ValueKind::Instr && kind != ValueKind::Phi) return false;
+  if (operand == placeholder_) return true;
   if (copied_.count(operand) || (dropped_.valid() && dropped_ != operand)) return false;
   dropped_ = operand;
   return true;
 }
 
-// Over markers and plain jumps to the next item or exit. False: it goes round in a circle.
-bool SameCode::advance(Place& place, bool is_copy) {
+// Over markers and plain jumps to the next item or exit; a copy also over what it drops, up to the
+// place that the body has come to. False: it goes round in a circle.
+bool SameCode::advance(Place& place, const Cursor* original) {
   for (size_t steps = 0; steps <= g_.size(); ++steps) {
     Cursor& c = place.at;
-    while (!at_end(c) && (is_marker(c) || (is_copy && drops_outer_value(place)))) ++c.index;
+    const auto drops_own = [&] { return original && c != *original && drops_outer_value(place); };
+    while (!at_end(c) && (is_marker(c) || drops_own())) ++c.index;
     if (!at_end(c) || g_[c.block].exit != ExitKind::Goto) return true;
     enter(place, g_[c.block].next[0]);
   }
@@ -144,7 +156,7 @@ bool SameCode::walk(Place a, Place b) {
     }
     // Loops in which nothing happens are alike.
     const Cursor from = a.at;
-    if (!advance(a, false)) return !advance(b, true);
+    if (!advance(a)) return !advance(b, &a.at);
     if (entry_.valid() && at_end(a.at) && reraises(a.at.block)) {
       if (g_.within(g_[from.block].handler, outer_a_) && g_[from.block].handler != outer_a_) {
         leave_regions(b);
@@ -153,10 +165,10 @@ bool SameCode::walk(Place a, Place b) {
       return finish(std::move(b));
     }
     // Both have left for the same place, which may begin by dropping what the copy was to return.
-    if (!advance(b, false)) return false;
+    if (!advance(b)) return false;
     if (a.at == b.at) return note_dropped(a, b);
-    if (!advance(b, true)) return false;
-    if (a.at == b.at) return true;
+    if (!advance(b, &a.at)) return false;
+    if (a.at == b.at) return note_dropped(a, b);
     bool seen = false;
     if (!meets_again(a.at, b.at, seen)) return false;
     if (seen) return true;
