@@ -64,13 +64,10 @@ void BlockStack::mark_lost_jumps() {
 
 // The mark of the jump statement that leaves regions and loops from here on; 0: it is none.
 uint32_t BlockStack::lost_jump(uint32_t at) const {
-  bool drops_iterator = false;
   for (uint32_t i = at; i < stream_.instrs.size(); ++i) {
     const Instr& instr = stream_.instrs[i];
-    if (instr.op == Op::Pop) drops_iterator = true;
     if (instr.op == Op::Jump) {
-      return instr.a > i || drops_iterator || is_in_loop_within(at, instr.a) ? kLostBreak
-                                                                             : kLostContinue;
+      return instr.a > i || is_in_loop_within(at, instr.a) ? kLostBreak : kLostContinue;
     }
     if (instr.op == Op::ReturnValue) {
       const Instr& value = stream_.instrs[i - 1];

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <unordered_set>
 
 #include "structure/same_code.h"
 
@@ -40,6 +41,17 @@ uint32_t lost_jump(const Graph& graph, BlockId block) {
 }
 
 namespace {
+
+std::vector<Way> ways_out(const Graph& g, HandlerId handler, std::span<const BlockId> region) {
+  std::vector<Way> exits;
+  for (const BlockId block : region) {
+    for (uint8_t k = 0; k < 2; ++k) {
+      const BlockId to = g[block].next[k].to;
+      if (to.valid() && !g.within(g[to].handler, handler)) exits.push_back({block, k});
+    }
+  }
+  return exits;
+}
 
 // The ways out of the region that only code takes which nothing reaches any more: behind a clause
 // that never comes to its end.
@@ -109,14 +121,21 @@ void part_placeholders(Graph& g, HandlerId handler, const std::vector<Way>& exit
 
 }  // namespace
 
-bool strip_copies(Graph& g, HandlerId handler, std::span<const BlockId> region) {
-  std::vector<Way> exits;
-  for (const BlockId block : region) {
-    for (uint8_t k = 0; k < 2; ++k) {
-      const BlockId to = g[block].next[k].to;
-      if (to.valid() && !g.within(g[to].handler, handler)) exits.push_back({block, k});
-    }
+bool overtakes_value(const Graph& g, HandlerId handler, std::span<const BlockId> region) {
+  bool found = false;
+  std::unordered_set<BlockId> seen;
+  for (const Way& way : ways_out(g, handler, region)) {
+    const BlockId start = g[way.from].next[way.edge].to;
+    if (!seen.insert(start).second) continue;
+    const std::optional<SameCode::Copy> copy = SameCode::copy(g, handler, start);
+    if (!copy) return false;
+    found = found || copy->dropped.valid();
   }
+  return found;
+}
+
+bool strip_copies(Graph& g, HandlerId handler, std::span<const BlockId> region) {
+  std::vector<Way> exits = ways_out(g, handler, region);
   part_placeholders(g, handler, exits);
   std::map<BlockId, SameCode::Copy> copies;
   for (const Way& way : exits) {

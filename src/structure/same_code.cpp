@@ -40,7 +40,7 @@ std::optional<SameCode::Copy> SameCode::copy(const Graph& graph, HandlerId handl
     const std::vector<ValueId>& stack = graph[start].entry_stack;
     const ValueId top = stack.empty() ? ValueId() : graph.resolve(stack.back());
     if (stack.size() == graph.f.handlers[handler.index()].depth + 1 && top.valid() &&
-        graph[top].kind == ValueKind::Instr) {
+        (graph[top].kind == ValueKind::Instr || graph[top].kind == ValueKind::Phi)) {
       copy.dropped = top;
     }
   }
