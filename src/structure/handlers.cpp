@@ -313,9 +313,9 @@ class Handlers {
       for (const ir::Edge& edge : g_[block].next) {
         if (edge.to == end || (edge.to.valid() && clears_name_before(edge.to, end))) return;
       }
-      const bool is_behind = !last.valid() || g_[block].offset > g_[last].offset ||
-                             (g_[block].offset == g_[last].offset &&
-                              g_[block].exc_depth >= g_[last].exc_depth);
+      const bool is_behind =
+          !last.valid() || g_[block].offset > g_[last].offset ||
+          (g_[block].offset == g_[last].offset && g_[block].exc_depth >= g_[last].exc_depth);
       if (is_behind) last = block;
     }
     // What ends a finally body or a clause within is not what stands in front of the end of this.
@@ -343,10 +343,9 @@ class Handlers {
     const auto mark = std::find_if(items.rbegin(), items.rend(), [&](ValueId item) {
       return is_op(g_[item], Op::PopExcept) && g_[item].b == kLeftByJump;
     });
-    const bool leaves =
-        g_.within(g_[last].handler, id) || std::none_of(mark.base(), items.end(), [&](ValueId item) {
-          return may_be_behind_break(g_[item]);
-        });
+    const bool leaves = g_.within(g_[last].handler, id) ||
+                        std::none_of(mark.base(), items.end(),
+                                     [&](ValueId item) { return may_be_behind_break(g_[item]); });
     if (!leaves) return;
     g_.redirect(last, 0, end);
     mark_end_of_clause(end, 0);

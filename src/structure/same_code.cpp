@@ -161,7 +161,7 @@ bool SameCode::walk(Place a, Place b) {
       if (g_.within(g_[from.block].handler, outer_a_) && g_[from.block].handler != outer_a_) {
         leave_regions(b);
       }
-      pass_jumps(from, b);
+      pass_marks(from, b);
       return finish(std::move(b));
     }
     // Both have left for the same place, which may begin by dropping what the copy was to return.
@@ -181,7 +181,9 @@ bool SameCode::walk(Place a, Place b) {
     const ValueId x = g_[a.at.block].items[a.at.index], y = g_[b.at.block].items[b.at.index];
     const bool is_same =
         same_item(x, y) || (is_annotation_index(a.at) && is_annotation_index(b.at));
-    if (!is_same || !same_handlers(a.at.block, b.at.block)) return false;
+    // Where nothing can be raised it is all the same what protects it.
+    const bool is_quiet = is_op(g_[x], Op::LoadConst) || drops(g_[x], ir::Dropped::Iterator);
+    if (!is_same || !(is_quiet || same_handlers(a.at.block, b.at.block))) return false;
     values_[x].push_back(y);
     copied_.insert(y);
     ++a.at.index;
@@ -253,34 +255,38 @@ void SameCode::leave_regions(Place& b) const {
   }
 }
 
-// The last statement of a body may be left by a jump, and so is that of the copy, which bears the
-// same mark: leads `b` behind the last one that lies between `from` and the body's end.
-void SameCode::pass_jumps(Cursor from, Place& b) const {
-  const auto mark_at = [&](const Cursor& c) {
+// The last statement of a body may be left by a jump or end a clause, and so does that of the copy,
+// which says the same: leads `b` behind what corresponds to all that lies between `from` and the
+// body's end.
+void SameCode::pass_marks(Cursor from, Place& b) const {
+  const auto mark_at = [&](const Cursor& c) -> const ir::Value* {
     const ir::Value& value = g_[g_[c.block].items[c.index]];
-    const bool is_mark = value.kind == ValueKind::Instr && value.op == Op::PopExcept;
-    return is_mark && value.b == kLeftByJump ? &value : nullptr;
+    if (!is_op(value, Op::PopExcept)) return nullptr;
+    return value.a > 0 || value.b == kLeftByJump ? &value : nullptr;
   };
-  const ir::Value* last = nullptr;
+  std::vector<const ir::Value*> marks;
   for (size_t steps = 0; steps <= g_.size(); ++steps) {
     for (; !at_end(from); ++from.index) {
-      if (const ir::Value* mark = mark_at(from)) last = mark;
+      if (const ir::Value* mark = mark_at(from)) marks.push_back(mark);
     }
     if (g_[from.block].exit != ExitKind::Goto) break;
     from = {g_[from.block].next[0].to, 0};
   }
-  if (!last) return;
   Place place = b;
-  for (size_t steps = 0; steps <= g_.size(); ++steps) {
-    for (; !at_end(place.at) && is_marker(place.at); ++place.at.index) {
-      const ir::Value* mark = mark_at(place.at);
-      if (!mark || mark->offset != last->offset) continue;
-      ++place.at.index;
-      b = std::move(place);
-      return;
+  for (size_t i = 0, steps = 0; i < marks.size() && steps <= g_.size();) {
+    if (at_end(place.at)) {
+      if (g_[place.at.block].exit != ExitKind::Goto) return;
+      enter(place, g_[place.at.block].next[0]);
+      ++steps;
+      continue;
     }
-    if (!at_end(place.at) || g_[place.at.block].exit != ExitKind::Goto) return;
-    enter(place, g_[place.at.block].next[0]);
+    if (!is_marker(place.at)) return;
+    const ir::Value* mark = mark_at(place.at);
+    ++place.at.index;
+    const bool is_same = mark && (marks[i]->a > 0 ? mark->a > 0 : mark->offset == marks[i]->offset);
+    if (!is_same) continue;
+    b = place;
+    ++i;
   }
 }
 

@@ -27,8 +27,8 @@ struct CopyEnd {
   std::vector<ValueId> args;  // for the parameters of the block, if that is where the rest begins
 };
 
-// The constant that 3.8 puts below a finally body that goes another way, in the place of a value that
-// the `try` may return; invalid: there is none.
+// The constant that 3.8 puts below a finally body that goes another way, in the place of a value
+// that the `try` may return; invalid: there is none.
 ValueId placeholder(const Graph& graph, HandlerId handler);
 
 class SameCode {
@@ -64,7 +64,7 @@ class SameCode {
   void enter(Place& place, const ir::Edge& edge) const;
   bool meets_again(const Cursor& a, const Cursor& b, bool& seen);
   void leave_regions(Place& b) const;
-  void pass_jumps(Cursor from, Place& b) const;
+  void pass_marks(Cursor from, Place& b) const;
   bool finish(Place b);
   bool ends_agree() const;
   bool same_item(ValueId x, ValueId y) const;
