@@ -83,6 +83,7 @@ class BlockStack {
   bool jumps_behind(uint32_t at) const;
   void mark_lost_jumps();
   uint32_t lost_jump(uint32_t at) const;
+  bool is_in_loop_within(uint32_t at, uint32_t header) const;
   void with_cleanup_start(State& state);
   bool with_cleanup_finish(State& state);
   void swallow_exception(State& state);

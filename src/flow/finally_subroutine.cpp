@@ -66,7 +66,9 @@ void BlockStack::mark_lost_jumps() {
 uint32_t BlockStack::lost_jump(uint32_t at) const {
   for (uint32_t i = at; i < stream_.instrs.size(); ++i) {
     const Instr& instr = stream_.instrs[i];
-    if (instr.op == Op::Jump) return instr.a > i ? kLostBreak : kLostContinue;
+    if (instr.op == Op::Jump) {
+      return instr.a > i || is_in_loop_within(at, instr.a) ? kLostBreak : kLostContinue;
+    }
     if (instr.op == Op::ReturnValue) {
       const Instr& value = stream_.instrs[i - 1];
       return value.op == Op::LoadConst ? kLostReturn + value.a : 0;
@@ -74,6 +76,15 @@ uint32_t BlockStack::lost_jump(uint32_t at) const {
     if (instr.op == Op::EndFinally) return 0;
   }
   return 0;
+}
+
+// Whether a loop around `at` starts behind `header`: what jumps to the latter from there leaves it.
+bool BlockStack::is_in_loop_within(uint32_t at, uint32_t header) const {
+  for (uint32_t i = at; i < stream_.instrs.size(); ++i) {
+    const Instr& instr = stream_.instrs[i];
+    if (instr.op == Op::Jump && instr.a > header && instr.a < at) return true;
+  }
+  return false;
 }
 
 // Whether the code in front has left a region by `return`, `break` or `continue`.

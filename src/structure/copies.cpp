@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <unordered_set>
 
 #include "structure/same_code.h"
 
@@ -41,6 +42,17 @@ uint32_t lost_jump(const Graph& graph, BlockId block) {
 
 namespace {
 
+std::vector<Way> ways_out(const Graph& g, HandlerId handler, std::span<const BlockId> region) {
+  std::vector<Way> exits;
+  for (const BlockId block : region) {
+    for (uint8_t k = 0; k < 2; ++k) {
+      const BlockId to = g[block].next[k].to;
+      if (to.valid() && !g.within(g[to].handler, handler)) exits.push_back({block, k});
+    }
+  }
+  return exits;
+}
+
 // The ways out of the region that only code takes which nothing reaches any more: behind a clause
 // that never comes to its end.
 std::vector<Way> ways_behind_clauses(const Graph& g, HandlerId handler) {
@@ -67,13 +79,10 @@ std::vector<Way> ways_behind_clauses(const Graph& g, HandlerId handler) {
 // 3.8 puts a constant in the place of a value that the `try` may return, if the finally body goes
 // another way. Where there is no such value it comes to where one is dropped by a way of its own.
 void part_placeholders(Graph& g, HandlerId handler, const std::vector<Way>& exits) {
-  const flow::Handler& own = g.f.handlers[handler.index()];
-  const auto& stack = g[own.entry].entry_stack;
-  if (!own.is_finally || own.depth == 0 || stack.size() < own.depth) return;
-  const ValueId placeholder = g.resolve(stack[own.depth - 1]);
-  if (g[placeholder].kind != ValueKind::Instr || g[placeholder].op != Op::LoadConst) return;
+  const ValueId held_place = placeholder(g, handler);
+  if (!held_place.valid()) return;
   const auto holds_place = [&](const ir::Edge& edge) {
-    return g.resolve(edge.args[0]) == placeholder;
+    return g.resolve(edge.args[0]) == held_place;
   };
   std::map<BlockId, std::vector<Way>> shared;
   for (const Way& way : exits) {
@@ -85,7 +94,7 @@ void part_placeholders(Graph& g, HandlerId handler, const std::vector<Way>& exit
     fresh.handler = g.handlers[handler.index()].outer;
     fresh.exc_depth = g[to].exc_depth;
     fresh.offset = fresh.exit_offset = g[to].offset;
-    fresh.next[0] = {to, {placeholder}};
+    fresh.next[0] = {to, {held_place}};
     if (!held) {
       ir::Value phi = g[g[to].params[0]];
       phi.uses = 1;
@@ -105,22 +114,28 @@ void part_placeholders(Graph& g, HandlerId handler, const std::vector<Way>& exit
     const auto held = std::count_if(ways.begin(), ways.end(), [&](const Way& way) {
       return holds_place(g[way.from].next[way.edge]);
     });
-    if (static_cast<size_t>(held) == ways.size()) continue;
-    part(to, ways, false);
+    if (static_cast<size_t>(held) < ways.size()) part(to, ways, false);
     if (held > 0) part(to, ways, true);
   }
 }
 
 }  // namespace
 
-bool strip_copies(Graph& g, HandlerId handler, std::span<const BlockId> region) {
-  std::vector<Way> exits;
-  for (const BlockId block : region) {
-    for (uint8_t k = 0; k < 2; ++k) {
-      const BlockId to = g[block].next[k].to;
-      if (to.valid() && !g.within(g[to].handler, handler)) exits.push_back({block, k});
-    }
+bool overtakes_value(const Graph& g, HandlerId handler, std::span<const BlockId> region) {
+  bool found = false;
+  std::unordered_set<BlockId> seen;
+  for (const Way& way : ways_out(g, handler, region)) {
+    const BlockId start = g[way.from].next[way.edge].to;
+    if (!seen.insert(start).second) continue;
+    const std::optional<SameCode::Copy> copy = SameCode::copy(g, handler, start);
+    if (!copy) return false;
+    found = found || copy->dropped.valid();
   }
+  return found;
+}
+
+bool strip_copies(Graph& g, HandlerId handler, std::span<const BlockId> region) {
+  std::vector<Way> exits = ways_out(g, handler, region);
   part_placeholders(g, handler, exits);
   std::map<BlockId, SameCode::Copy> copies;
   for (const Way& way : exits) {
@@ -178,6 +193,7 @@ bool strip_copies(Graph& g, HandlerId handler, std::span<const BlockId> region) 
     } else if (copy.dropped.valid()) {
       bridge.exit = ExitKind::Return;
       bridge.operands = {copy.dropped};
+      if (g.f.keeps_ends) g[bridge.items[0]].b = kLeftByJump;  // only a return leaves a value there
     } else {
       bridge.exit = ExitKind::Reraise;  // as a finally body ends
       g[bridge.items[0]].b = lost_jump(g, start);
@@ -188,7 +204,9 @@ bool strip_copies(Graph& g, HandlerId handler, std::span<const BlockId> region) 
   }
   for (const Way& way : exits) {
     ir::Edge& edge = g[way.from].next[way.edge];
-    edge.to = bridges[edge.to];
+    // What lies behind several clauses was found several times.
+    const auto bridge = bridges.find(edge.to);
+    if (bridge != bridges.end()) edge.to = bridge->second;
   }
   return true;
 }

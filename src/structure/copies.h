@@ -12,6 +12,10 @@ namespace pellucid::structure {
 // recompute() is due afterwards.
 bool strip_copies(Graph& graph, HandlerId handler, std::span<const BlockId> region);
 
+// Whether every way out of the region runs the handler's body, and one has computed a value that
+// goes there: only a `return` does so, whose `finally` body goes another way.
+bool overtakes_value(const Graph& graph, HandlerId handler, std::span<const BlockId> region);
+
 // An item that does nothing: it marks where control left a region. Where ir::Function::keeps_ends,
 // its `b` says more: the region was left by a jump statement; the clause of an exception with a
 // name has come to its end.

@@ -78,6 +78,22 @@ bool only_dropped(const Graph& g, const Drops& drops, ValueId param) {
   return true;
 }
 
+// Where a finally body may find what is to be returned 3.8 puts a constant in its place, which what
+// leaves the statement drops: nobody has written that.
+void forget_placeholders(Graph& g) {
+  for (const BlockId id : g.order()) {
+    auto& items = g[id].items;
+    std::erase_if(items, [&](ValueId item) {
+      if (!drops(g[item], ir::Dropped::Result)) return false;
+      const ValueId held = g.resolve(g.f.operands(item)[0]);
+      if (!is_op(g[held], Op::LoadConst)) return false;
+      if (std::find(items.begin(), items.end(), held) != items.end()) return false;
+      --g[held].uses;
+      return true;
+    });
+  }
+}
+
 }  // namespace
 
 void drop_popped_params(Graph& g) {
@@ -107,6 +123,7 @@ void drop_popped_params(Graph& g) {
 }
 
 void forget_carried(Graph& g) {
+  if (g.f.keeps_ends) forget_placeholders(g);
   for (const BlockId id : g.order()) {
     std::erase_if(g[id].items, [&](ValueId item) {
       if (!drops(g[item], ir::Dropped::Carried)) return false;

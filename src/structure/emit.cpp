@@ -311,7 +311,11 @@ bool Emitter::emit(BlockId block, const Scope& scope, Statements& out) {
             skip_markers(scope.follow, scope) != block) {
           fail("a finally body that ends in the middle", block);
         }
-        const NodeId jump = lost_statement(block, scope);
+        NodeId jump = lost_statement(block, scope);
+        // Without marks (3.9+): what does not fall to where a finally body never ends has jumped.
+        const bool skips = values.empty() && !graph_.f.keeps_ends && scope.follow.valid() &&
+                           skip_markers(scope.follow, scope) != block;
+        if (!jump.valid() && skips && may_return()) jump = tree_.add(ast::Return{});
         if (!jump.valid()) return true;
         out.append(jump);
         return false;
@@ -321,6 +325,7 @@ bool Emitter::emit(BlockId block, const Scope& scope, Statements& out) {
         // The end of the body comes by itself, all the more if control never comes there.
         if (!scope.follow.valid() && !scope.loop && is_dead_end(block)) return true;
         leave(block, out);
+        jumps = false;  // it has been said
         block = graph_[block].next[0].to;
         if (!block.valid()) return false;
         break;

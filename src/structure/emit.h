@@ -77,6 +77,7 @@ class Emitter {
   int32_t first_line(ast::ListId body) const;
   ast::ListId clauses(HandlerId handler, const Scope& scope);
   BlockId landing(BlockId block, const Scope& scope) const;
+  bool jumps_behind_clauses(BlockId block, HandlerId handler) const;
   std::vector<BlockId> exits_of(HandlerId handler, const Scope& scope) const;
   struct ClauseEnd {
     BlockId to;

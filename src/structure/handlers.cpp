@@ -118,7 +118,8 @@ class Handlers {
     if (restores_locals(entry)) return dissolve(id);
     if (g_.f.handlers[id.index()].is_finally && strip_copies(g_, id, protection_.region(id))) {
       info(id).kind = HandlerKind::Finally;
-    } else if (is_matched(id) || (drops_exception(id) && !reraises(id))) {
+    } else if (is_matched(id) || (drops_exception(id) && !reraises(id) &&
+                                  !overtakes_value(g_, id, protection_.region(id)))) {
       info(id).kind = HandlerKind::Except;
     } else if (strip_copies(g_, id, protection_.region(id))) {
       info(id).kind = HandlerKind::Finally;
@@ -290,6 +291,16 @@ class Handlers {
            stores_name(g_[items[1]]) && deletes_name(g_[items[2]]);
   }
 
+  // The return that lies right in front of a block, whatever bodies it has run on its way.
+  BlockId return_before(BlockId block) const {
+    BlockId found;
+    for (const BlockId id : g_.order()) {
+      if (!g_.reachable(id) || g_[id].exit_offset >= g_[block].offset) continue;
+      if (!found.valid() || g_[id].exit_offset > g_[found].exit_offset) found = id;
+    }
+    return found.valid() && g_[found].exit == ExitKind::Return ? found : BlockId();
+  }
+
   // The clause may go on behind the clean-up though no way through it does: what leaves it last
   // stands in front of that place then.
   void keep_end(HandlerId id) {
@@ -302,19 +313,38 @@ class Handlers {
       for (const ir::Edge& edge : g_[block].next) {
         if (edge.to == end || (edge.to.valid() && clears_name_before(edge.to, end))) return;
       }
-      if (!last.valid() || g_[block].offset >= g_[last].offset) last = block;
+      const bool is_behind =
+          !last.valid() || g_[block].offset > g_[last].offset ||
+          (g_[block].offset == g_[last].offset && g_[block].exc_depth >= g_[last].exc_depth);
+      if (is_behind) last = block;
     }
+    // What ends a finally body or a clause within is not what stands in front of the end of this.
+    if (last.valid() && g_[last].exit == ExitKind::Raise &&
+        g_.exceptions_at(last, 0) > g_.exceptions_at(end, 0)) {
+      return;
+    }
+    const uint32_t start = last.valid() ? g_[last].offset : 0;
     for (size_t steps = 0; last.valid() && steps <= g_.size(); ++steps) {
       const ir::Block& block = g_[last];
       if (last == end) return;
       if (block.exit == ExitKind::Return || block.exit == ExitKind::Raise) break;
-      if (block.exit != ExitKind::Goto) return;
-      last = block.next[0].to;
+      last = block.exit == ExitKind::Goto ? block.next[0].to : return_before(entry_of(id));
+      // Where others come to as well the clause does not come by itself, but to its own return.
+      if (!last.valid() || g_.within(g_[last].handler, id) || g_.ways_into(last).size() < 2) {
+        continue;
+      }
+      last = return_before(entry_of(id));
+      if (!last.valid() || g_[last].exit_offset < start) return;
     }
     if (!last.valid() || !g_[end].params.empty() || g_[last].next[0].to.valid()) return;
     // A return of a value at hand; else it is where a `break` leads to.
+    // What stands in front of the mark of a jump belongs to the regions that it leaves.
+    const auto& items = g_[last].items;
+    const auto mark = std::find_if(items.rbegin(), items.rend(), [&](ValueId item) {
+      return is_op(g_[item], Op::PopExcept) && g_[item].b == kLeftByJump;
+    });
     const bool leaves = g_.within(g_[last].handler, id) ||
-                        std::none_of(g_[last].items.begin(), g_[last].items.end(),
+                        std::none_of(mark.base(), items.end(),
                                      [&](ValueId item) { return may_be_behind_break(g_[item]); });
     if (!leaves) return;
     g_.redirect(last, 0, end);

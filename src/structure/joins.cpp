@@ -81,7 +81,7 @@ class Endings {
   std::vector<std::vector<BlockId>> groups(size_t shortest) {
     const bool of_handlers = kind_ == Kind::Handler;
     g_.recompute();
-    std::map<std::array<uint32_t, 6>, std::vector<BlockId>> found;
+    std::map<std::array<uint32_t, 7>, std::vector<BlockId>> found;
     for (const BlockId id : g_.order()) {
       const ir::Block& block = g_[id];
       // What raises the exception of a handler again stands on no line: the statement before does.
@@ -90,8 +90,10 @@ class Endings {
       if (of_handlers ? !reraises : !ends) continue;
       const int32_t line = of_handlers ? g_[block.items.back()].line : block.exit_line;
       if (line == bytecode::kNoLine || block.next[0].to.valid()) continue;
-      std::array<uint32_t, 6> key{block.handler.value, static_cast<uint32_t>(block.exit),
+      std::array<uint32_t, 7> key{block.handler.value, static_cast<uint32_t>(block.exit),
                                   static_cast<uint32_t>(line)};
+      // What the compiler has not copied lies in one place (tails.cpp).
+      if (g_.f.keeps_ends) key[6] = block.exit_offset;
       if (shortest > 0) {
         if (block.items.empty()) continue;
         const ir::Value& last = g_[block.items.back()];

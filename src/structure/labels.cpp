@@ -31,7 +31,7 @@ BlockId Emitter::label_of(HandlerId handler, const Scope& scope) const {
     case HandlerKind::Finally: {
       const BlockId follow = end_of_finally(handler, scope);
       for (const BlockId end : ends) {
-        if (end != follow) add(end);
+        if (end != follow && !(follow.valid() && never_ends(end))) add(end);
       }
       if (!follow.valid() && unnamed.size() < 2) unnamed.clear();
       const BlockId left = left_by_finally(handler, scope);
@@ -92,8 +92,9 @@ BlockId Emitter::left_by_finally(HandlerId handler, const Scope& scope) const {
     todo.pop_back();
     const ir::Block& block = graph_[id];
     if (left_by_jump(id) && block.exit == ExitKind::Goto) {
+      // A loop of its own may be left so as well.
       const BlockId target = landing(block.next[0].to, scope);
-      if (target.valid()) return target;
+      if (target.valid() && graph_.exceptions_at(target, 0) <= outside) return target;
     }
     for (const ir::Edge& edge : block.next) {
       if (!edge.to.valid()) continue;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "structure/copies.h"
 #include "structure/ops.h"
 
 namespace pellucid::structure {
@@ -16,9 +17,18 @@ ValueId bound_to(const std::vector<std::pair<ValueId, ValueId>>& bindings, Value
 
 }  // namespace
 
+ValueId placeholder(const Graph& graph, HandlerId handler) {
+  const flow::Handler& own = graph.f.handlers[handler.index()];
+  const auto& stack = graph[own.entry].entry_stack;
+  if (!own.is_finally || own.depth == 0 || stack.size() < own.depth) return {};
+  const ValueId below = graph.resolve(stack[own.depth - 1]);
+  return is_op(graph[below], Op::LoadConst) ? below : ValueId();
+}
+
 std::optional<SameCode::Copy> SameCode::copy(const Graph& graph, HandlerId handler, BlockId start) {
   SameCode both(graph);
   both.entry_ = graph.f.handlers[handler.index()].entry;
+  both.placeholder_ = placeholder(graph, handler);
   both.outer_a_ = graph[both.entry_].handler;
   both.outer_b_ = both.outer_a_;
   both.todo_.push_back({{{both.entry_, 0}, {}}, {{start, 0}, {}}});
@@ -30,7 +40,7 @@ std::optional<SameCode::Copy> SameCode::copy(const Graph& graph, HandlerId handl
     const std::vector<ValueId>& stack = graph[start].entry_stack;
     const ValueId top = stack.empty() ? ValueId() : graph.resolve(stack.back());
     if (stack.size() == graph.f.handlers[handler.index()].depth + 1 && top.valid() &&
-        graph[top].kind == ValueKind::Instr) {
+        (graph[top].kind == ValueKind::Instr || graph[top].kind == ValueKind::Phi)) {
       copy.dropped = top;
     }
   }
@@ -96,16 +106,19 @@ bool SameCode::drops_outer_value(const Place& place) {
   }
   const ValueKind kind = g_[operand].kind;
   if (kind != ValueKind::Instr && kind != ValueKind::Phi) return false;
+  if (operand == placeholder_) return true;
   if (copied_.count(operand) || (dropped_.valid() && dropped_ != operand)) return false;
   dropped_ = operand;
   return true;
 }
 
-// Over markers and plain jumps to the next item or exit. False: it goes round in a circle.
-bool SameCode::advance(Place& place, bool is_copy) {
+// Over markers and plain jumps to the next item or exit; a copy also over what it drops, up to the
+// place that the body has come to. False: it goes round in a circle.
+bool SameCode::advance(Place& place, const Cursor* original) {
   for (size_t steps = 0; steps <= g_.size(); ++steps) {
     Cursor& c = place.at;
-    while (!at_end(c) && (is_marker(c) || (is_copy && drops_outer_value(place)))) ++c.index;
+    const auto drops_own = [&] { return original && c != *original && drops_outer_value(place); };
+    while (!at_end(c) && (is_marker(c) || drops_own())) ++c.index;
     if (!at_end(c) || g_[c.block].exit != ExitKind::Goto) return true;
     enter(place, g_[c.block].next[0]);
   }
@@ -142,13 +155,20 @@ bool SameCode::walk(Place a, Place b) {
                         [&](ValueId x, ValueId y) { return same_value(x, y); });
     }
     // Loops in which nothing happens are alike.
-    if (!advance(a, false)) return !advance(b, true);
-    if (entry_.valid() && at_end(a.at) && reraises(a.at.block)) return finish(std::move(b));
+    const Cursor from = a.at;
+    if (!advance(a)) return !advance(b, &a.at);
+    if (entry_.valid() && at_end(a.at) && reraises(a.at.block)) {
+      if (g_.within(g_[from.block].handler, outer_a_) && g_[from.block].handler != outer_a_) {
+        leave_regions(b);
+      }
+      pass_marks(from, b);
+      return finish(std::move(b));
+    }
     // Both have left for the same place, which may begin by dropping what the copy was to return.
-    if (!advance(b, false)) return false;
+    if (!advance(b)) return false;
     if (a.at == b.at) return note_dropped(a, b);
-    if (!advance(b, true)) return false;
-    if (a.at == b.at) return true;
+    if (!advance(b, &a.at)) return false;
+    if (a.at == b.at) return note_dropped(a, b);
     bool seen = false;
     if (!meets_again(a.at, b.at, seen)) return false;
     if (seen) return true;
@@ -161,7 +181,9 @@ bool SameCode::walk(Place a, Place b) {
     const ValueId x = g_[a.at.block].items[a.at.index], y = g_[b.at.block].items[b.at.index];
     const bool is_same =
         same_item(x, y) || (is_annotation_index(a.at) && is_annotation_index(b.at));
-    if (!is_same || !same_handlers(a.at.block, b.at.block)) return false;
+    // Where nothing can be raised it is all the same what protects it.
+    const bool is_quiet = is_op(g_[x], Op::LoadConst) || drops(g_[x], ir::Dropped::Iterator);
+    if (!is_same || !(is_quiet || same_handlers(a.at.block, b.at.block))) return false;
     values_[x].push_back(y);
     copied_.insert(y);
     ++a.at.index;
@@ -220,6 +242,52 @@ bool SameCode::reraises(BlockId block) const {
     return g_[g_.resolve(id)].kind == ValueKind::Exception &&
            std::find(own.begin(), own.end(), g_.resolve(id)) != own.end();
   });
+}
+
+// Over what only says that the regions of the body's last statement have come to their end.
+void SameCode::leave_regions(Place& b) const {
+  for (size_t steps = 0; steps <= g_.size(); ++steps) {
+    const HandlerId around = g_[b.at.block].handler;
+    if (around == outer_b_ || !g_.within(around, outer_b_)) return;
+    while (!at_end(b.at) && is_marker(b.at)) ++b.at.index;
+    if (!at_end(b.at) || g_[b.at.block].exit != ExitKind::Goto) return;
+    enter(b, g_[b.at.block].next[0]);
+  }
+}
+
+// The last statement of a body may be left by a jump or end a clause, and so does that of the copy,
+// which says the same: leads `b` behind what corresponds to all that lies between `from` and the
+// body's end.
+void SameCode::pass_marks(Cursor from, Place& b) const {
+  const auto mark_at = [&](const Cursor& c) -> const ir::Value* {
+    const ir::Value& value = g_[g_[c.block].items[c.index]];
+    if (!is_op(value, Op::PopExcept)) return nullptr;
+    return value.a > 0 || value.b == kLeftByJump ? &value : nullptr;
+  };
+  std::vector<const ir::Value*> marks;
+  for (size_t steps = 0; steps <= g_.size(); ++steps) {
+    for (; !at_end(from); ++from.index) {
+      if (const ir::Value* mark = mark_at(from)) marks.push_back(mark);
+    }
+    if (g_[from.block].exit != ExitKind::Goto) break;
+    from = {g_[from.block].next[0].to, 0};
+  }
+  Place place = b;
+  for (size_t i = 0, steps = 0; i < marks.size() && steps <= g_.size();) {
+    if (at_end(place.at)) {
+      if (g_[place.at.block].exit != ExitKind::Goto) return;
+      enter(place, g_[place.at.block].next[0]);
+      ++steps;
+      continue;
+    }
+    if (!is_marker(place.at)) return;
+    const ir::Value* mark = mark_at(place.at);
+    ++place.at.index;
+    const bool is_same = mark && (marks[i]->a > 0 ? mark->a > 0 : mark->offset == marks[i]->offset);
+    if (!is_same) continue;
+    b = place;
+    ++i;
+  }
 }
 
 // The markers and jumps behind a copy belong to what comes next.

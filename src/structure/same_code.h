@@ -27,6 +27,10 @@ struct CopyEnd {
   std::vector<ValueId> args;  // for the parameters of the block, if that is where the rest begins
 };
 
+// The constant that 3.8 puts below a finally body that goes another way, in the place of a value
+// that the `try` may return; invalid: there is none.
+ValueId placeholder(const Graph& graph, HandlerId handler);
+
 class SameCode {
  public:
   // The body of a handler against a copy of it that starts at `start`. Nothing if it is none. `end`
@@ -59,6 +63,8 @@ class SameCode {
   bool exits(const Place& a, const Place& b);
   void enter(Place& place, const ir::Edge& edge) const;
   bool meets_again(const Cursor& a, const Cursor& b, bool& seen);
+  void leave_regions(Place& b) const;
+  void pass_marks(Cursor from, Place& b) const;
   bool finish(Place b);
   bool ends_agree() const;
   bool same_item(ValueId x, ValueId y) const;
@@ -71,7 +77,7 @@ class SameCode {
   bool note_dropped(const Place& a, const Place& b);
   bool drops_outer_value(const Place& place);
   bool at_end(const Cursor& c) const { return c.index == g_[c.block].items.size(); }
-  bool advance(Place& place, bool is_copy);
+  bool advance(Place& place, const Cursor* original = nullptr);
   bool reraises(BlockId block) const;
   void meet(BlockId a, BlockId b);
 
@@ -87,6 +93,7 @@ class SameCode {
   std::unordered_set<ValueId> copied_;  // values of the copy
   std::vector<CopyEnd> ends_;
   ValueId dropped_;
+  ValueId placeholder_;
 };
 
 }  // namespace pellucid::structure

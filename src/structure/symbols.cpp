@@ -95,9 +95,10 @@ void add_use(const object::Module& module, const ir::Function& function, const i
       uses.awaits = true;
       break;
     case Op::YieldFrom: {
-      // `await` is one, too, but makes no generator.
+      // `await` and `async for` are such, too, but make no generator.
       const ir::Value& iterator = function[function.operands(value)[0]];
-      uses.yields |= !(iterator.kind == ir::ValueKind::Instr && iterator.op == Op::GetAwaitable);
+      uses.yields |= iterator.kind != ir::ValueKind::Instr ||
+                     (iterator.op != Op::GetAwaitable && iterator.op != Op::GetAnext);
       break;
     }
     case Op::SetupAnnotations:

@@ -289,6 +289,9 @@ class Tails {
       const auto known = inside.find(operand);
       key.push_back(known != inside.end() ? known->second | kInside : operand.value);
     };
+    // Compilers that say where statements end copy none of them: only what the graph has spelt out
+    // stands in several places, and lies in one.
+    if (g_.f.keeps_ends && block.exit != ExitKind::Goto) key.push_back(block.exit_offset);
     if (block.exit == ExitKind::Goto) {
       if (!block.next[0].args.empty()) return std::nullopt;
       key.push_back(block.next[0].to.value);

@@ -36,6 +36,19 @@ BlockId Emitter::landing(BlockId block, const Scope& scope) const {
   return block;
 }
 
+// Whether the jump statement that has led to a block is none of the region's own: it stands behind
+// the clauses, where the body comes by itself.
+bool Emitter::jumps_behind_clauses(BlockId block, HandlerId handler) const {
+  if (graph_.handlers[handler.index()].kind != HandlerKind::Except) return false;
+  const uint32_t entry = graph_[graph_.f.handlers[handler.index()].entry].offset;
+  for (const ValueId item : graph_[block].items) {
+    const ir::Value& value = graph_[item];
+    const bool is_mark = value.kind == ValueKind::Instr && value.op == Op::PopExcept;
+    if (is_mark && value.b == kLeftByJump) return value.offset > entry;
+  }
+  return false;
+}
+
 // The blocks outside a region that its blocks lead to, markers skipped; each once.
 std::vector<BlockId> Emitter::exits_of(HandlerId handler, const Scope& scope) const {
   std::vector<BlockId> region = protection_->region(handler);
@@ -48,7 +61,8 @@ std::vector<BlockId> Emitter::exits_of(HandlerId handler, const Scope& scope) co
     for (const ir::Edge& edge : graph_[block].next) {
       if (!edge.to.valid() || graph_.within(graph_[edge.to].handler, handler)) continue;
       const BlockId target = landing(edge.to, scope);
-      if (!target.valid() || is_behind_jump(target) || lost_jump(graph_, target) != 0) continue;
+      if (!target.valid() || lost_jump(graph_, target) != 0) continue;
+      if (is_behind_jump(target) && !jumps_behind_clauses(target, handler)) continue;
       if (known.insert(target).second) targets.push_back(target);
     }
   }
@@ -72,6 +86,12 @@ BlockId Emitter::end_of_clauses(HandlerId handler) const {
 
 // Where a `try` goes on behind its finally body, if that says so by itself.
 BlockId Emitter::end_of_finally(HandlerId handler, const Scope& scope) const {
+  // Control may come to its end through the clauses of a `try` in it alone.
+  const BlockId end = graph_.handlers[handler.index()].end;
+  if (end.valid() && graph_.reachable(end) && graph_[end].exit == ExitKind::Reraise &&
+      graph_[end].next[0].to.valid()) {
+    return skip_markers(graph_[end].next[0].to, scope);
+  }
   const BlockId entry = graph_.f.handlers[handler.index()].entry;
   std::unordered_set<BlockId> seen{entry};
   std::vector<BlockId> todo{entry};
@@ -116,6 +136,12 @@ std::vector<Emitter::ClauseEnd> Emitter::exits_of_clauses(HandlerId handler,
                     lost_jump(graph_, end.to) != 0;
       end.is_end = !end.is_left && (ends_clause(block) || ends_clause(to));
       for (BlockId from = block, next = to;; from = next, next = graph_[next].next[0].to) {
+        // Compilers that mark jump statements copy none: several ways do not lead to that of a
+        // clause, but to one behind the whole.
+        if (!left_by_jump(block) && lost_jump(graph_, end.to) == 0 &&
+            graph_.ways_into(next).size() > 1) {
+          end.is_left = false;
+        }
         const auto& items = graph_[from].items;
         const uint32_t last =
             items.empty() ? graph_[from].exit_offset : graph_[items.back()].offset;
@@ -325,6 +351,8 @@ Emitter::TryEnds Emitter::ends_of_try(HandlerId handler, const Scope& scope) con
   const auto is_code = [&](BlockId end) {
     return !is_jump_target(end, scope) && end != scope.follow && !only_returns(end);
   };
+  // All clauses are left by jumps, but one of them would have come to an end.
+  if (said.valid() && clause_ends.empty()) clause_ends.push_back(said);
   const std::unordered_set<BlockId> ends_clause(clause_ends.begin(), clause_ends.end());
   std::vector<BlockId> common, all = clause_ends;
   BlockId orelse, after_clause, after_both;

@@ -1,0 +1,5 @@
+async def waits(items):
+    if False:
+        yield
+    async for item in items:
+        item.work()
