@@ -1,5 +1,4 @@
 """A `return` in `finally` takes the place of what was returned or raised."""
-# open: 3.9 3.10
 # reads otherwise: 3.11 3.12 3.13 3.14
 
 
