@@ -9,6 +9,7 @@
 #include "structure/dead_code.h"
 #include "structure/expressions.h"
 #include "structure/names.h"
+#include "structure/static_attributes.h"
 #include "structure/symbols.h"
 #include "structure/unstructured.h"
 
@@ -291,7 +292,13 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
 
   Statements statements(tree_.items(body).begin(), tree_.items(body).end());
   Statements front;
-  if (scope == ScopeKind::Class) strip_class_prologue(tree_, statements);
+  if (scope == ScopeKind::Class) {
+    strip_class_prologue(tree_, statements);
+    if (tree_.module().version.minor >= 13) {
+      const bool is_bound = is_bound_outside(function.code, tree_.intern("self"));
+      keep_static_attributes(tree_, statements, is_bound);
+    }
+  }
   if (scope == ScopeKind::Function) {
     const NodeId docstring = becomes_function ? NodeId() : function_docstring(tree_, function.code);
     if (docstring.valid()) front.push_back(docstring);
