@@ -55,6 +55,14 @@ bool PatternReader::step() {
   never_ =
       open_.empty() && skip(success).block == fail_.block && continues_with(fail_.block, subject_);
   if (never_) {
+    // `p | _` has one more copy of the subject; the test says nothing of what follows it.
+    if (held_ > own_copies() + 1 && at(root_).kind != PatternKind::Or) {
+      const PatternId first = add_pattern();
+      at(first) = at(root_);
+      at(root_) = Pattern();
+      at(root_).kind = PatternKind::Or;
+      at(root_).subs = {first, PatternId()};
+    }
     at_ = {fail_.block, 0};
     return false;
   }
@@ -112,9 +120,10 @@ size_t PatternReader::held_behind(const ir::Edge& edge) const {
       std::count_if(to.entry_stack.begin(), to.entry_stack.end(), is_subject));
 }
 
+bool PatternReader::keeps_subject() const { return !fail_.block.valid() || holds_more(); }
+
 // Each name and each row of alternatives around the first test has a copy of its own there.
-bool PatternReader::keeps_subject() const {
-  if (!fail_.block.valid()) return true;
+size_t PatternReader::own_copies() const {
   size_t own = tested_;
   for (PatternId id = root_;;) {
     const Pattern& pattern = g_.patterns[id.index()];
@@ -123,7 +132,7 @@ bool PatternReader::keeps_subject() const {
     ++own;
     id = pattern.subs[0];
   }
-  return held_ > own;
+  return own;
 }
 
 // Behind the last test of an alternative, to where it meets the others.

@@ -48,6 +48,8 @@ class PatternReader {
   // Whether the subject is still on the stack behind all that, as it is for the case after it. The
   // last one in front of `case _:` has it to itself, as has the last of all.
   bool keeps_subject() const;
+  // Whether it lies there, once more than the pattern itself needs, behind the first test.
+  bool holds_more() const { return held_ > own_copies(); }
   // How many names it binds.
   size_t names() const { return captured_; }
   // The blocks that were read, but for the first.
@@ -100,6 +102,7 @@ class PatternReader {
   bool fails_to(Target target);
   void pass(const ir::Edge& edge);
   size_t held_behind(const ir::Edge& edge) const;
+  size_t own_copies() const;
   void captures();
   Captures captures_of(ValueId id);
   size_t ways_into(BlockId id) const { return id.index() < known_ ? g_.ways_into(id).size() : 1; }

@@ -147,6 +147,11 @@ class Matches {
       read.insert(read.end(), one.blocks().begin(), one.blocks().end());
       // What has been tested is still at hand to be named.
       typed = typed || one.ends_by_type() || (one.fail().valid() && one.names() > 0);
+      // Alternatives that take everything, and keep the subject for a case that nothing leads to.
+      Pattern& pattern = g_.patterns[one.root().index()];
+      if (!one.fail().valid() && pattern.kind == PatternKind::Or && one.holds_more()) {
+        pattern.goes_on = true;
+      }
       if (!next.valid()) break;
       goes_on = one.keeps_subject();
       start = {next, 0};

@@ -1,5 +1,6 @@
 // Expressions that were control flow: conditions, chains, inlined comprehensions.
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "structure/dead_code.h"
@@ -206,12 +207,20 @@ NodeId Statements::comprehension_of(Op container, NodeId elt, const std::vector<
 
 // Where a comprehension hides what it reads as a global, a walrus in it assigns that.
 bool Statements::is_read_as_global(const Region& region, Symbol name) const {
+  std::vector<ValueId> todo;
   for (const ComprehensionStep& step : region.steps) {
     for (const BlockId block : step.blocks) {
-      for (const ValueId item : c_.graph[block].items) {
-        const ir::Value& value = c_.graph[item];
-        if (is_op(value, Op::LoadGlobal) && value.symbol() == name) return true;
-      }
+      const auto& items = c_.graph[block].items;
+      todo.insert(todo.end(), items.begin(), items.end());
+    }
+  }
+  while (!todo.empty()) {
+    const ir::Value& value = c_.graph[todo.back()];
+    todo.pop_back();
+    if (is_op(value, Op::LoadGlobal) && value.symbol() == name) return true;
+    if (value.kind != ValueKind::Region) continue;
+    for (const Part& part : c_.graph.regions[value.a].parts) {
+      todo.insert(todo.end(), part.items.begin(), part.items.end());
     }
   }
   return false;
@@ -244,10 +253,21 @@ void Statements::mention_dead_names(const Region& region, NodeId comprehension, 
   for (size_t i = 0; i < region.hidden.size(); ++i) {
     if (!is_reached && !in_class && !is_bound(region.hidden[i])) later = i;
   }
+  std::unordered_map<Symbol, size_t> place;
+  for (size_t i = 0; i < names.all.size(); ++i) place.emplace(names.all[i], i);
+  // The first that the text has of this one and those behind it.
+  std::vector<size_t> first_of(region.hidden.size() + 1, names.all.size());
+  for (size_t i = region.hidden.size(); i-- > 0;) {
+    const auto known = place.find(region.hidden[i]);
+    first_of[i] =
+        std::min(first_of[i + 1], known == place.end() ? names.all.size() : known->second);
+  }
   for (size_t i = 0; i < region.hidden.size(); ++i) {
     const Symbol name = region.hidden[i];
-    // What a comprehension in it binds comes behind all that this one does.
-    const bool comes_first = i < later && !names.direct.contains(name);
+    // What a comprehension in it binds comes behind all that this one does, in the order there.
+    const bool overtakes =
+        !is_reached && !in_class && place.contains(name) && first_of[i] < place.find(name)->second;
+    const bool comes_first = (i < later || overtakes) && !names.direct.contains(name);
     if ((is_bound(name) && !comes_first) || c_.tree.text(name) == ".0") continue;
     if (in_class) {
       // Whether it was bound or only mentioned is all the same there.

@@ -98,11 +98,12 @@ NodeId function_docstring(ast::Tree& tree, CodeId id) {
 }
 
 // What is evaluated for a type parameter has no docstring, but its first constant is taken for one.
-// The text that stands there and is not read was an operand that compilers look through.
-NodeId unread_docstring(ast::Tree& tree, CodeId id, ListId body) {
+// The text that stands there and is not read was an operand that compilers look through. Where
+// dead code is mentioned, the constant that this is said with would come first.
+NodeId unread_docstring(ast::Tree& tree, CodeId id, ListId body, bool mentions_dead) {
   if (tree.text(tree.module()[id].name).starts_with("<")) return NodeId();
   const NodeId docstring = function_docstring(tree, id);
-  if (!docstring.valid()) return NodeId();
+  if (!docstring.valid() || mentions_dead) return docstring;
   const Symbol text = constant_of(tree, tree.as<ast::Expr>(docstring).value)->text;
   std::vector<NodeId> todo(tree.items(body).begin(), tree.items(body).end());
   while (!todo.empty()) {
@@ -272,7 +273,7 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
     }
     const Statements dead =
         mentions_unused ? dead_code(tree_, function.code, symbols) : Statements();
-    const NodeId text = unread_docstring(tree_, function.code, body);
+    const NodeId text = unread_docstring(tree_, function.code, body, !dead.empty());
     if (dead.empty() && !text.valid()) return body;
     Statements with_dead(tree_.items(body).begin(), tree_.items(body).end());
     if (text.valid()) with_dead.insert(with_dead.begin(), text);
