@@ -223,12 +223,13 @@ Result<ast::ListId> polished_body(ast::Tree& tree, object::CodeId code, ast::Lis
   try {
     if (form == Form::Usual) {
       const std::vector<object::Columns> columns = bytecode::columns_of_units(module[code]);
+      const flow::Folds folds = flow::folds_of(module.version);
       body =
           polish::run(tree, body, kind,
-                      {.makes_f_strings_of_percent = module.version.minor >= 11,
+                      {.makes_f_strings_of_percent = folds.formats,
                        .leaves_dropped = module.version.minor == 12 || module.version.minor == 13,
                        .copies_exits = module.version.minor >= 10,
-                       .looks_into_walrus = flow::folds_of(module.version).walruses},
+                       .looks_into_walrus = folds.walruses},
                       {columns, module[code].firstlineno});
     }
     // Compilers keep nothing in names of their own; generators care how long they do.

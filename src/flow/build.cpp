@@ -56,35 +56,25 @@ std::vector<uint32_t> find_loop_ends(const bytecode::Stream& stream, const Draft
   return ends;
 }
 
-Graph finish(const bytecode::Stream& stream, Draft draft) {
+Graph finish(const bytecode::Stream& stream, Draft draft, object::Version version) {
   draft.loop_ends = find_loop_ends(stream, draft);
-  return assemble(std::move(draft));
+  Graph graph = assemble(std::move(draft));
+  graph.folds = folds_of(version);
+  graph.habits = habits_of(version);
+  return graph;
 }
 
 }  // namespace
 
-Folds folds_of(object::Version version) {
-  using object::Version;
-  Folds folds;
-  // 3.14 makes constants of tuples only behind that.
-  folds.choices = version >= Version{3, 10} && version < Version{3, 14};
-  folds.drops = version >= Version{3, 12};
-  folds.keys = version < Version{3, 14};
-  folds.swaps = version >= Version{3, 13};
-  folds.tuples = version >= Version{3, 13} && version < Version{3, 14};
-  folds.walruses = version >= Version{3, 10};
-  return folds;
-}
-
 Result<Graph> build(const object::Module& module, const bytecode::Stream& stream, bool keep_ends) {
   if (auto error = find_excess(stream)) return *error;
-  const bool has_block_stack = module[stream.code].version < object::Version{3, 11};
+  const object::Version version = module[stream.code].version;
+  const bool has_block_stack = version < object::Version{3, 11};
   if (keep_ends && has_block_stack) {
     Result<Draft> draft = draft_from_block_stack(module, stream, true);
     // Code that never runs need not be valid.
     if (draft.ok() && (draft->keeps_ends || draft->keeps_empty)) {
-      Graph graph = finish(stream, std::move(*draft));
-      graph.folds = folds_of(module[stream.code].version);
+      Graph graph = finish(stream, std::move(*draft), version);
 #ifdef PELLUCID_CHECKS
       check(module, graph);
 #endif
@@ -93,10 +83,9 @@ Result<Graph> build(const object::Module& module, const bytecode::Stream& stream
   }
   PELLUCID_TRY(Draft draft, has_block_stack ? draft_from_block_stack(module, stream)
                                             : draft_from_exception_table(module, stream));
-  Graph graph = finish(stream, std::move(draft));
+  Graph graph = finish(stream, std::move(draft), version);
   read_inlined_locals(graph);
-  graph.folds = folds_of(module[stream.code].version);
-  if (module[stream.code].version == object::Version{3, 12}) mark_annotations(graph);
+  if (version == object::Version{3, 12}) mark_annotations(graph);
   // From here on nothing depends on the version.
 #ifdef PELLUCID_CHECKS
   check(module, graph);

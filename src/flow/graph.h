@@ -41,6 +41,7 @@
 #include <vector>
 
 #include "bytecode/stream.h"
+#include "flow/compilers.h"
 
 namespace pellucid::flow {
 
@@ -97,18 +98,6 @@ struct Handler {
                            // ones only (3.11+, where PushExcInfo follows)
 };
 
-// What the compiler of the code has seen through.
-struct Folds {
-  bool choices = false;   // `v and x`, `v or x`, where the operand v is a constant
-  bool drops = false;     // a constant that is loaded and dropped where it was loaded
-  bool keys = false;      // the keys of a dict display, where all are constants
-  bool tuples = false;    // a tuple with an f-string of nothing in it, after the tests of constants
-  bool swaps = false;     // what a comprehension puts back, and the drop of its result behind it
-  bool walruses = false;  // the value of a walrus
-};
-
-Folds folds_of(object::Version version);
-
 struct Graph {
   object::CodeId code;
   std::vector<Instr> instrs;
@@ -126,6 +115,7 @@ struct Graph {
   // `try` has a body of which no code was made, so that its handler is not forgotten.
   bool keeps_empty = false;
   Folds folds;
+  Habits habits;
 
   const Block& operator[](BlockId id) const { return blocks[id.index()]; }
   const Handler& operator[](HandlerId id) const { return handlers[id.index()]; }

@@ -136,6 +136,7 @@ struct Function {
   bool keeps_ends = false;   // as in flow::Graph
   bool keeps_empty = false;  // as in flow::Graph
   flow::Folds folds;
+  flow::Habits habits;
   bool is_generated = false;  // no compiler made it (generated.h)
 
   Value& operator[](ValueId id) { return values[id.index()]; }

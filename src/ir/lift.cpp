@@ -61,6 +61,7 @@ class Lifter {
     out_.keeps_ends = graph.keeps_ends;
     out_.keeps_empty = graph.keeps_empty;
     out_.folds = graph.folds;
+    out_.habits = graph.habits;
     out_.blocks.resize(graph.blocks.size());
     exits_.resize(graph.blocks.size());
     slots_.resize(graph.blocks.size());

@@ -19,8 +19,9 @@ namespace {
 
 class Normaliser {
  public:
-  Normaliser(ast::Tree& tree, std::unordered_map<CodeId, ConstId>& opaques)
-      : tree_(tree), opaques_(opaques) {}
+  Normaliser(ast::Tree& tree, const flow::Folds& folds,
+             std::unordered_map<CodeId, ConstId>& opaques)
+      : tree_(tree), folds_(folds), opaques_(opaques) {}
 
   void run(ListId body) {
     push_all(body);
@@ -101,10 +102,10 @@ class Normaliser {
     tree_.set(node, ast::Call{name_node(tree_, "slice", at), tree_.list(args), {}});
   }
 
-  // 3.14 stores the elements of a short tuple display one by one. This tuple was unpacked, so it
+  // The elements of a short tuple display may be stored one by one. This tuple was unpacked, so it
   // was a constant before anybody saw what becomes of it.
   void keep_unpacked(NodeId node) {
-    if (tree_.module().version.minor < 14) return;
+    if (!folds_.unpacked) return;
     auto assign = tree_.as<ast::Assign>(node);
     const auto targets = tree_.items(assign.targets);
     const Const* constant = constant_of(tree_, assign.value);
@@ -151,14 +152,16 @@ class Normaliser {
   }
 
   ast::Tree& tree_;
+  const flow::Folds& folds_;
   std::unordered_map<CodeId, ConstId>& opaques_;
   std::vector<Task> todo_;
 };
 
 }  // namespace
 
-void normalise(ast::Tree& tree, ListId body, std::unordered_map<CodeId, ConstId>& opaques) {
-  Normaliser(tree, opaques).run(body);
+void normalise(ast::Tree& tree, ListId body, const flow::Folds& folds,
+               std::unordered_map<CodeId, ConstId>& opaques) {
+  Normaliser(tree, folds, opaques).run(body);
 }
 
 }  // namespace pellucid::structure

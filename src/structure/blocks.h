@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ast/tree.h"
+#include "flow/compilers.h"
 
 namespace pellucid::structure {
 
@@ -28,7 +29,7 @@ void for_each_block(const ast::Tree& tree, ast::NodeId statement, Visit visit) {
 // Puts in order what only the context of an expression decides: slices outside subscripts are calls
 // of `slice`, constant slices in subscripts are written out, code objects as values get a name.
 // Bodies of functions and classes, which are finished, are not entered.
-void normalise(ast::Tree& tree, ast::ListId body,
+void normalise(ast::Tree& tree, ast::ListId body, const flow::Folds& folds,
                std::unordered_map<object::CodeId, object::ConstId>& opaques);
 
 // Takes the returns out of a module or class body, where none can be written: one at the end goes,

@@ -100,8 +100,8 @@ NodeId Expressions::call_ex(const ir::Value& value, Nodes operands) {
       tree_.is(tuple, ast::Kind::Tuple) &&
       (is_op(made, Op::ListToTuple) || is_op(made, Op::BuildTupleUnpackWithCall) ||
        (has_keywords && is_op(made, Op::BuildTuple)));
-  // Up to 3.9 a call without positional arguments builds its empty tuple; `*()` is a constant.
-  const bool is_empty_star = constant && constant->items.empty() && module().version.minor < 10;
+  // A call without positional arguments may build its empty tuple; then `*()` is the constant.
+  const bool is_empty_star = constant && constant->items.empty() && !function_.folds.arguments;
   const bool is_constant =
       has_keywords && constant && constant->kind == ConstKind::Tuple && !is_empty_star;
   const bool is_spliced = is_display || is_constant;

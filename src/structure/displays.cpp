@@ -159,8 +159,8 @@ std::vector<NodeId> Expressions::keep_apart(const ir::Value& value, Nodes operan
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (!is_plain_constant(operand(value, i), nodes[i])) return nodes;
   }
-  // 3.8 builds lists and sets of any size; what is extended later is built as far as the star.
-  if (!is_tuple && (module().version.minor < 9 || is_extended(value))) return nodes;
+  // What is extended later is built as far as the star.
+  if (!is_tuple && (!function_.folds.displays || is_extended(value))) return nodes;
   nodes[0] = chosen(tree_, nodes[0], where(value));
   return nodes;
 }

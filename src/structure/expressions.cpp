@@ -65,8 +65,8 @@ bool is_one_literal(const object::Module& module, const Const& constant) {
   return false;
 }
 
-// 3.14 makes a constant of a slice whose bounds are literals. This one was built when it ran: its
-// bounds were computed from constants, as `+1` is.
+// A compiler that makes a constant of a slice whose bounds are literals has built this one when it
+// ran: its bounds were computed from constants, as `+1` is.
 void keep_built(ast::Tree& tree, ast::Slice& slice, ast::Where where) {
   NodeId* computed = nullptr;
   for (NodeId* bound : {&slice.lower, &slice.upper, &slice.step}) {
@@ -84,18 +84,18 @@ void keep_built(ast::Tree& tree, ast::Slice& slice, ast::Where where) {
 }
 
 // BUILD_SLICE 3 says a step even if it is None; an absent bound is a None that nobody wrote.
-NodeId slice(ast::Tree& tree, std::span<const NodeId> parts, ast::Where where) {
+NodeId slice(ast::Tree& tree, std::span<const NodeId> parts, ast::Where where, bool is_folded) {
   const auto bound = [&](NodeId part) { return is_none(tree, part) ? NodeId() : part; };
   ast::Slice node{bound(parts[0]), bound(parts[1]), parts.size() > 2 ? parts[2] : NodeId()};
-  if (tree.module().version.minor >= 14) keep_built(tree, node, where);
+  if (is_folded) keep_built(tree, node, where);
   return tree.add(node, where);
 }
 
-// Whether the compiler (3.11+) would make a formatted string of `left % (count values)`. It left
-// this one alone, so `left` was written as an f-string without parts.
+// Whether compilers would make a formatted string of `left % (count values)`. This one was left
+// alone, so `left` was written as an f-string without parts.
 bool would_be_formatted(const ast::Tree& tree, NodeId left, size_t count) {
   const Const* format = constant_of(tree, left);
-  if (!format || format->kind != ConstKind::Str || tree.module().version.minor < 11) return false;
+  if (!format || format->kind != ConstKind::Str) return false;
   const std::string_view text = tree.text(format->text);
   size_t values = 0;
   for (size_t at = text.find('%'); at != text.npos; at = text.find('%', at)) {
@@ -230,23 +230,24 @@ NodeId Expressions::operation(const ir::Value& value, Nodes operands) {
     case Op::Subscr:
       return tree_.add(ast::Subscript{operands[0], operands[1]}, at);
     case Op::BuildSlice:
-      return slice(tree_, operands, at);
+      return slice(tree_, operands, at, function_.folds.slices);
     case Op::Unary: {
       const bool is_not = value.a == static_cast<uint32_t>(ast::UnaryOperator::Not);
-      // 3.14 may have made the constant of a test.
+      // The constant may have been made of a test.
       NodeId whole =
-          is_not && !function_.folds.keys ? constant_truth(tree_, operands[0]) : operands[0];
+          is_not && function_.folds.operations ? constant_truth(tree_, operands[0]) : operands[0];
+      // In a walrus compilers may have left it alone.
       const bool is_plain = function_.folds.walruses && !function_.is_generated &&
                             is_plain_constant(operand(value, 0), whole);
       if (is_plain && would_be_folded(tree_, value.a, whole)) {
-        whole = function_.folds.keys ? computed(whole, at) : tested_operand(tree_, whole);
+        whole = function_.folds.operations ? tested_operand(tree_, whole) : computed(whole, at);
       }
       return tree_.add(ast::UnaryOp{value.a, whole}, at);
     }
     case Op::Binary: {
       NodeId left = operands[0];
       const bool is_mod = value.a == static_cast<uint32_t>(ast::Operator::Mod);
-      if (is_mod && is_op(operand(value, 1), Op::BuildTuple) &&
+      if (is_mod && function_.folds.formats && is_op(operand(value, 1), Op::BuildTuple) &&
           would_be_formatted(tree_, left, operand(value, 1).a)) {
         left = tree_.add(ast::JoinedStr{tree_.list({left})}, at);
       }

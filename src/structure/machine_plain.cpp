@@ -295,7 +295,7 @@ void Machine::set_attribute(NodeId function, uint32_t flag, NodeId value, Statem
   if (flag == bytecode::kAnnotate) attribute = "__annotate__";
   if (flag == bytecode::kAnnotations) {
     attribute = "__annotations__";
-    if (!tree_.is(value, Kind::Dict) && tree_.module().version.minor >= 10) {
+    if (!tree_.is(value, Kind::Dict) && graph_.f.habits.pairs_annotations) {
       // Names and values in turn.
       const auto half = [&](int64_t first) {
         const NodeId from = make_.integer(first);

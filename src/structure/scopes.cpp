@@ -77,22 +77,22 @@ bool is_clean(std::string_view text) {
   return margin == text.npos || margin == 0;
 }
 
-void fold_docstring_store(ast::Tree& tree, Statements& body) {
+// `cleans`: compilers clean docstrings; an explicit `__doc__ = "..."` they keep.
+void fold_docstring_store(ast::Tree& tree, Statements& body, bool cleans) {
   if (body.empty()) return;
   const NodeId value = stored_in(tree, body[0], "__doc__");
   if (!is_const(tree, value, ConstKind::Str)) return;
-  // Compilers clean docstrings from 3.13 on; an explicit `__doc__ = "..."` they keep.
-  const bool cleans = tree.module().version.minor >= 13;
   if (cleans && !is_clean(tree.text(constant_of(tree, value)->text))) return;
   body[0] = tree.add(ast::Expr{value}, tree.where(body[0]));
 }
 
-// The docstring of a function is its first constant. Before 3.14 that one is None if there is none.
-NodeId function_docstring(ast::Tree& tree, CodeId id) {
-  const Code& code = tree.module()[id];
-  const bool has_flag = tree.module().version.minor >= 14;
-  if (code.consts.empty() || (has_flag && (code.flags & object::kHasDocstring) == 0))
-    return NodeId();
+// The docstring of a function is its first constant. Where no flag says so, that one is None if
+// there is none.
+NodeId function_docstring(ast::Tree& tree, const ir::Function& function) {
+  const Code& code = tree.module()[function.code];
+  const bool lacks_flag =
+      function.habits.flags_docstrings && (code.flags & object::kHasDocstring) == 0;
+  if (code.consts.empty() || lacks_flag) return NodeId();
   if (tree.module()[code.consts[0]].kind != ConstKind::Str) return NodeId();
   return tree.add(ast::Expr{tree.add(ast::Constant{code.consts[0]})});
 }
@@ -100,9 +100,10 @@ NodeId function_docstring(ast::Tree& tree, CodeId id) {
 // What is evaluated for a type parameter has no docstring, but its first constant is taken for one.
 // The text that stands there and is not read was an operand that compilers look through. Where
 // dead code is mentioned, the constant that this is said with would come first.
-NodeId unread_docstring(ast::Tree& tree, CodeId id, ListId body, bool mentions_dead) {
-  if (tree.text(tree.module()[id].name).starts_with("<")) return NodeId();
-  const NodeId docstring = function_docstring(tree, id);
+NodeId unread_docstring(ast::Tree& tree, const ir::Function& function, ListId body,
+                        bool mentions_dead) {
+  if (tree.text(tree.module()[function.code].name).starts_with("<")) return NodeId();
+  const NodeId docstring = function_docstring(tree, function);
   if (!docstring.valid() || mentions_dead) return docstring;
   const Symbol text = constant_of(tree, tree.as<ast::Expr>(docstring).value)->text;
   std::vector<NodeId> todo(tree.items(body).begin(), tree.items(body).end());
@@ -233,7 +234,7 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
   const bool becomes_function = (scope == ScopeKind::Lambda || scope == ScopeKind::Comprehension) &&
                                 is_unstructured(tree_, body);
   if (becomes_function) scope = ScopeKind::Function;
-  normalise(tree_, body, opaques_);
+  normalise(tree_, body, function.folds, opaques_);
   Symbols symbols = symbols_of(tree_.module(), function, scope);
 
   const bool is_expression = scope == ScopeKind::Lambda || scope == ScopeKind::Comprehension;
@@ -273,7 +274,7 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
     }
     const Statements dead =
         mentions_unused ? dead_code(tree_, function.code, symbols) : Statements();
-    const NodeId text = unread_docstring(tree_, function.code, body, !dead.empty());
+    const NodeId text = unread_docstring(tree_, function, body, !dead.empty());
     if (dead.empty() && !text.valid()) return body;
     Statements with_dead(tree_.items(body).begin(), tree_.items(body).end());
     if (text.valid()) with_dead.insert(with_dead.begin(), text);
@@ -295,20 +296,19 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
   Statements front;
   if (scope == ScopeKind::Class) {
     strip_class_prologue(tree_, statements);
-    if (tree_.module().version.minor >= 13) {
+    if (function.habits.lists_attributes) {
       const bool is_bound = is_bound_outside(function.code, tree_.intern("self"));
       keep_static_attributes(tree_, statements, is_bound);
     }
   }
   if (scope == ScopeKind::Function) {
-    const NodeId docstring = becomes_function ? NodeId() : function_docstring(tree_, function.code);
+    const NodeId docstring = becomes_function ? NodeId() : function_docstring(tree_, function);
     if (docstring.valid()) front.push_back(docstring);
   } else {
     strip_tail_returns(tree_, statements, scope == ScopeKind::Class);
-    const bool is_lazy = tree_.module().version.minor >= 14;
     std::vector<LazyAnnotation> annotations;
-    if (is_lazy) annotations = take_lazy_annotations(tree_, statements);
-    fold_docstring_store(tree_, statements);
+    if (function.habits.delays_annotations) annotations = take_lazy_annotations(tree_, statements);
+    fold_docstring_store(tree_, statements, function.habits.cleans_docstrings);
     place_lazy_annotations(tree_, statements, annotations);
   }
   // What a function around a class binds is looked up by name only if the class binds it, too.

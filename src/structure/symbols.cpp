@@ -200,10 +200,10 @@ Names free_of_nested(const object::Module& module, const ir::Function& function)
   return names;
 }
 
-// Whether a function is made that the compiler of 3.14 gives a scope of annotations, empty or not;
-// such a scope in a class makes a cell of the class's dict.
+// Whether a function is made that compilers that delay annotations give a scope for these, empty or
+// not; such a scope in a class makes a cell of the class's dict.
 bool defines_function(const object::Module& module, const ir::Function& function) {
-  if (module.version.minor < 14) return false;
+  if (!function.habits.delays_annotations) return false;
   return std::any_of(function.values.begin(), function.values.end(), [&](const ir::Value& value) {
     if (value.kind != ir::ValueKind::Instr || value.op != Op::LoadConst) return false;
     const object::Const& constant = module[value.constant()];

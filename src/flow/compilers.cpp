@@ -1,0 +1,35 @@
+#include "flow/compilers.h"
+
+namespace pellucid::flow {
+
+using object::Version;
+
+Folds folds_of(Version version) {
+  Folds folds;
+  folds.arguments = version >= Version{3, 10};
+  // 3.14 makes constants of tuples only behind that.
+  folds.choices = version >= Version{3, 10} && version < Version{3, 14};
+  folds.displays = version >= Version{3, 9};
+  folds.drops = version >= Version{3, 12};
+  folds.formats = version >= Version{3, 11};
+  folds.keys = version < Version{3, 14};
+  folds.operations = version >= Version{3, 14};
+  folds.slices = version >= Version{3, 14};
+  folds.swaps = version >= Version{3, 13};
+  folds.tuples = version >= Version{3, 13} && version < Version{3, 14};
+  folds.unpacked = version >= Version{3, 14};
+  folds.walruses = version >= Version{3, 10};
+  return folds;
+}
+
+Habits habits_of(Version version) {
+  Habits habits;
+  habits.cleans_docstrings = version >= Version{3, 13};
+  habits.delays_annotations = version >= Version{3, 14};
+  habits.flags_docstrings = version >= Version{3, 14};
+  habits.lists_attributes = version >= Version{3, 13};
+  habits.pairs_annotations = version >= Version{3, 10};
+  return habits;
+}
+
+}  // namespace pellucid::flow
