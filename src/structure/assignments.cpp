@@ -1,7 +1,9 @@
 // The forms of assignment: chains, unpacking, tuples that never were.
 #include <algorithm>
+#include <array>
 #include <set>
 
+#include "ast/walk.h"
 #include "base/check.h"
 #include "structure/statements.h"
 
@@ -200,35 +202,19 @@ bool Statements::is_annotation(NodeId target) const {
 
 // Whether what compilers make a constant of is left in it: an empty tuple, a negative number.
 bool Statements::is_left_unfolded(NodeId root) const {
-  std::vector<NodeId> todo{root};
-  while (!todo.empty()) {
-    const NodeId node = todo.back();
-    todo.pop_back();
+  bool found = false;
+  ast::walk(c_.tree, std::array<NodeId, 1>{root}, [&](NodeId node) {
     const ast::Kind kind = c_.tree.kind(node);
-    if (kind == ast::Kind::Lambda) continue;
-    if (kind == ast::Kind::Tuple && c_.tree.items(c_.tree.as<ast::Tuple>(node).elts).empty()) {
-      return true;
-    }
-    if (kind == ast::Kind::UnaryOp) {
+    if (kind == ast::Kind::Tuple) {
+      found = found || c_.tree.items(c_.tree.as<ast::Tuple>(node).elts).empty();
+    } else if (kind == ast::Kind::UnaryOp) {
       const auto unary = c_.tree.as<ast::UnaryOp>(node);
-      if (unary.op == static_cast<uint32_t>(ast::UnaryOperator::USub) &&
-          is_constant(c_.tree, unary.operand, object::ConstKind::Int)) {
-        return true;
-      }
+      found = found || (unary.op == static_cast<uint32_t>(ast::UnaryOperator::USub) &&
+                        is_constant(c_.tree, unary.operand, object::ConstKind::Int));
     }
-    const auto fields = ast::fields_of(kind);
-    for (size_t i = 0; i < fields.size(); ++i) {
-      const uint32_t slot = c_.tree.slot(node, i);
-      if (fields[i].type == ast::FieldType::Node && slot != NodeId::kInvalid) {
-        todo.push_back(NodeId(slot));
-      } else if (fields[i].type == ast::FieldType::List) {
-        for (const NodeId item : c_.tree.items(ast::ListId(slot))) {
-          if (item.valid()) todo.push_back(item);
-        }
-      }
-    }
-  }
-  return false;
+    return !found && kind != ast::Kind::Lambda;
+  });
+  return found;
 }
 
 // Whether they store to locals, to each once: nobody sees in which order.

@@ -1,5 +1,9 @@
 #include "structure/inlined_names.h"
 
+#include <array>
+
+#include "ast/walk.h"
+
 namespace pellucid::structure {
 
 using ast::Kind;
@@ -81,22 +85,10 @@ class Reader {
   }
 
   void hand_over(NodeId function) {
-    std::vector<NodeId> todo{function};
-    while (!todo.empty()) {
-      const NodeId node = todo.back();
-      todo.pop_back();
+    ast::walk(tree_, std::array<NodeId, 1>{function}, [&](NodeId node) {
       if (tree_.is(node, Kind::Name)) names_.handed.insert(tree_.as<ast::Name>(node).id);
-      const auto fields = ast::fields_of(tree_.kind(node));
-      for (size_t i = 0; i < fields.size(); ++i) {
-        if (fields[i].type == ast::FieldType::Node) {
-          if (NodeId(tree_.slot(node, i)).valid()) todo.push_back(NodeId(tree_.slot(node, i)));
-        } else if (fields[i].type == ast::FieldType::List) {
-          for (const NodeId item : tree_.items(ListId(tree_.slot(node, i)))) {
-            if (item.valid()) todo.push_back(item);
-          }
-        }
-      }
-    }
+      return true;
+    });
   }
 
   void push(NodeId node, bool is_target) {

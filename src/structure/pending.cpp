@@ -1,7 +1,9 @@
 // The values that were computed and wait to be used: what becomes part of the expression that takes
 // it, and what has to be kept in a temporary because something comes in between.
 #include <algorithm>
+#include <array>
 
+#include "ast/walk.h"
 #include "base/check.h"
 #include "structure/statements.h"
 #include "structure/unstructured.h"
@@ -382,10 +384,7 @@ NodeId Statements::hoist_literals(NodeId root) {
     list_.push_back(hoisted(c_.tree, root, fresh));
     return name(fresh, at);
   }
-  std::vector<NodeId> stack{root};
-  while (!stack.empty()) {
-    const NodeId node = stack.back();
-    stack.pop_back();
+  ast::walk(c_.tree, std::array<NodeId, 1>{root}, [&](NodeId node) {
     if (is_literal(c_.tree, node)) {
       refuse_unstructured(node);
       // Keep the node's place, move the definition to a node of its own.
@@ -406,23 +405,11 @@ NodeId Statements::hoist_literals(NodeId root) {
       }
       list_.push_back(hoisted(c_.tree, copy, fresh));
       c_.tree.set(node, ast::Name{fresh});
-      continue;
+      return false;
     }
-    if (ast::category_of(c_.tree.kind(node)) == ast::Category::Stmt) continue;
-    if (c_.tree.is(node, ast::Kind::Lambda)) continue;
-    const auto fields = ast::fields_of(c_.tree.kind(node));
-    for (size_t i = fields.size(); i-- > 0;) {
-      if (fields[i].type == ast::FieldType::Node) {
-        const NodeId child(c_.tree.slot(node, i));
-        if (child.valid()) stack.push_back(child);
-      } else if (fields[i].type == ast::FieldType::List) {
-        const auto items = c_.tree.items(ast::ListId(c_.tree.slot(node, i)));
-        for (size_t k = items.size(); k-- > 0;) {
-          if (items[k].valid()) stack.push_back(items[k]);
-        }
-      }
-    }
-  }
+    return ast::category_of(c_.tree.kind(node)) != ast::Category::Stmt &&
+           !c_.tree.is(node, ast::Kind::Lambda);
+  });
   return root;
 }
 

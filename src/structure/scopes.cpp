@@ -5,6 +5,7 @@
 #include <string>
 #include <unordered_set>
 
+#include "ast/walk.h"
 #include "structure/blocks.h"
 #include "structure/dead_code.h"
 #include "structure/expressions.h"
@@ -106,23 +107,13 @@ NodeId unread_docstring(ast::Tree& tree, const ir::Function& function, ListId bo
   const NodeId docstring = function_docstring(tree, function);
   if (!docstring.valid() || mentions_dead) return docstring;
   const Symbol text = constant_of(tree, tree.as<ast::Expr>(docstring).value)->text;
-  std::vector<NodeId> todo(tree.items(body).begin(), tree.items(body).end());
-  while (!todo.empty()) {
-    const NodeId node = todo.back();
-    todo.pop_back();
-    if (!node.valid()) continue;
-    if (is_const(tree, node, ConstKind::Str) && constant_of(tree, node)->text == text) {
-      return NodeId();
-    }
-    const auto fields = ast::fields_of(tree.kind(node));
-    for (size_t i = 0; i < fields.size(); ++i) {
-      if (fields[i].type == ast::FieldType::Node) todo.push_back(NodeId(tree.slot(node, i)));
-      if (fields[i].type != ast::FieldType::List) continue;
-      const auto items = tree.items(ListId(tree.slot(node, i)));
-      todo.insert(todo.end(), items.begin(), items.end());
-    }
-  }
-  return docstring;
+  bool is_read = false;
+  ast::walk(tree, tree.items(body), [&](NodeId node) {
+    is_read = is_read ||
+              (is_const(tree, node, ConstKind::Str) && constant_of(tree, node)->text == text);
+    return !is_read;
+  });
+  return is_read ? NodeId() : docstring;
 }
 
 NodeId names_statement(ast::Tree& tree, const std::vector<Symbol>& names, bool is_global) {
@@ -136,40 +127,25 @@ NodeId names_statement(ast::Tree& tree, const std::vector<Symbol>& names, bool i
 // one of its comprehensions binds, which is as much: not those of code that nothing leads to.
 std::unordered_set<Symbol> declared_in(const ast::Tree& tree, const Statements& body) {
   struct Place {
-    NodeId node;
-    bool in_function, in_comprehension;
+    bool in_function = false, in_comprehension = false;
   };
   std::unordered_set<Symbol> names;
-  std::vector<Place> todo;
-  for (const NodeId statement : body) todo.push_back({statement, false, false});
-  while (!todo.empty()) {
-    auto [id, in_function, in_comprehension] = todo.back();
-    todo.pop_back();
+  ast::walk(tree, body, Place(), [&](NodeId id, Place& place) {
     const Kind kind = tree.kind(id);
     if (kind == Kind::Global) {
       for (const NodeId name : tree.items(tree.as<ast::Global>(id).names)) {
         names.insert(tree.as<ast::Name>(name).id);
       }
-      continue;
-    }
-    if (kind == Kind::NamedExpr && in_comprehension && !in_function) {
+    } else if (kind == Kind::NamedExpr && place.in_comprehension && !place.in_function) {
       names.insert(tree.as<ast::Name>(tree.as<ast::NamedExpr>(id).target).id);
+    } else if (kind == Kind::FunctionDef || kind == Kind::Lambda || kind == Kind::ClassDef) {
+      place.in_function = true;
+    } else if (kind == Kind::ListComp || kind == Kind::SetComp || kind == Kind::DictComp ||
+               kind == Kind::GeneratorExp) {
+      place.in_comprehension = true;
     }
-    in_function |= kind == Kind::FunctionDef || kind == Kind::Lambda || kind == Kind::ClassDef;
-    in_comprehension |= kind == Kind::ListComp || kind == Kind::SetComp || kind == Kind::DictComp ||
-                        kind == Kind::GeneratorExp;
-    const auto fields = ast::fields_of(kind);
-    for (size_t i = 0; i < fields.size(); ++i) {
-      if (fields[i].type == ast::FieldType::Node) {
-        const NodeId child(tree.slot(id, i));
-        if (child.valid()) todo.push_back({child, in_function, in_comprehension});
-      } else if (fields[i].type == ast::FieldType::List) {
-        for (const NodeId child : tree.items(ListId(tree.slot(id, i)))) {
-          if (child.valid()) todo.push_back({child, in_function, in_comprehension});
-        }
-      }
-    }
-  }
+    return true;
+  });
   return names;
 }
 

@@ -4,6 +4,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "ast/walk.h"
 #include "structure/dead_code.h"
 #include "structure/expressions.h"
 
@@ -20,26 +21,14 @@ class StaticAttributes {
 
   // Reads the statements of the class, and of the functions in it.
   void read(std::span<const NodeId> body) {
-    std::vector<Place> todo;
-    for (size_t i = body.size(); i-- > 0;) todo.push_back({body[i], false});
-    while (!todo.empty()) {
-      const auto [node, in_function] = todo.back();
-      todo.pop_back();
+    ast::walk(tree_, body, /*in_function=*/false, [&](NodeId node, bool& in_function) {
       // What a class inside assigns is an attribute of that one.
-      if (!node.valid() || tree_.is(node, Kind::ClassDef)) continue;
+      if (tree_.is(node, Kind::ClassDef)) return false;
       if (tree_.is(node, Kind::FunctionDef)) note_function(node);
       in_function ? note_stores(node) : note_kept(node);
-      const bool inside = in_function || tree_.is(node, Kind::FunctionDef);
-      const auto fields = ast::fields_of(tree_.kind(node));
-      for (size_t i = fields.size(); i-- > 0;) {
-        if (fields[i].type == ast::FieldType::Node) {
-          todo.push_back({NodeId(tree_.slot(node, i)), inside});
-        } else if (fields[i].type == ast::FieldType::List) {
-          const auto items = tree_.items(ListId(tree_.slot(node, i)));
-          for (size_t k = items.size(); k-- > 0;) todo.push_back({items[k], inside});
-        }
-      }
-    }
+      in_function = in_function || tree_.is(node, Kind::FunctionDef);
+      return true;
+    });
   }
 
   void say_what_is_missing(bool is_self_bound_outside) {
@@ -63,11 +52,6 @@ class StaticAttributes {
   }
 
  private:
-  struct Place {
-    NodeId node;
-    bool in_function;
-  };
-
   void note_function(NodeId id) {
     if (!first_.valid()) first_ = id;
     if (method_.valid()) return;

@@ -1,5 +1,7 @@
 #include "structure/walrus.h"
 
+#include "ast/walk.h"
+
 namespace pellucid::structure {
 
 using ast::Kind;
@@ -12,12 +14,6 @@ bool only_packs(Kind kind) {
   return kind == Kind::Tuple || kind == Kind::List || kind == Kind::Starred ||
          kind == Kind::keyword || kind == Kind::Dict || kind == Kind::Name ||
          kind == Kind::Constant;
-}
-
-void push_list(const ast::Tree& tree, uint32_t slot, std::vector<NodeId>& out) {
-  for (const NodeId item : tree.items(ast::ListId(slot))) {
-    if (item.valid()) out.push_back(item);
-  }
 }
 
 // The operands in order of evaluation; of one that is evaluated in part, the first only.
@@ -47,15 +43,7 @@ std::vector<NodeId> operands_of(const ast::Tree& tree, NodeId node) {
     default:
       break;
   }
-  const auto fields = ast::fields_of(tree.kind(node));
-  for (size_t i = 0; i < fields.size(); ++i) {
-    const uint32_t slot = tree.slot(node, i);
-    if (fields[i].type == ast::FieldType::Node && slot != NodeId::kInvalid) {
-      out.push_back(NodeId(slot));
-    } else if (fields[i].type == ast::FieldType::List) {
-      push_list(tree, slot, out);
-    }
-  }
+  ast::for_each_child(tree, node, [&](NodeId child) { out.push_back(child); });
   return out;
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "ast/walk.h"
 #include "verify/lower/symbols.h"
 
 namespace pellucid::verify::lower {
@@ -211,11 +212,7 @@ class Collector {
   }
 
   void children(NodeId node, ScopeId scope) {
-    const auto fields = ast::fields_of(tree_.kind(node));
-    for (size_t i = 0; i < fields.size(); ++i) {
-      if (fields[i].type == FieldType::Node) push(NodeId(tree_.slot(node, i)), scope);
-      if (fields[i].type == FieldType::List) list(ListId(tree_.slot(node, i)), scope);
-    }
+    ast::for_each_child(tree_, node, [&](NodeId child) { push(child, scope); });
   }
 
   void bind(ScopeId scope, Symbol name) {

@@ -1,0 +1,55 @@
+// Walks over what is below a node, by the fields of the nodes.
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "ast/tree.h"
+
+namespace pellucid::ast {
+
+// Calls visit(child) for each node that a node holds, in the order of its fields. It must not add
+// lists to the tree.
+template <typename Visit>
+void for_each_child(const Tree& tree, NodeId node, Visit visit) {
+  const auto fields = fields_of(tree.kind(node));
+  for (size_t i = 0; i < fields.size(); ++i) {
+    const uint32_t slot = tree.slot(node, i);
+    if (fields[i].type == FieldType::Node) {
+      if (NodeId(slot).valid()) visit(NodeId(slot));
+    } else if (fields[i].type == FieldType::List) {
+      for (const NodeId item : tree.items(ListId(slot))) {
+        if (item.valid()) visit(item);
+      }
+    }
+  }
+}
+
+// Calls enter(node, state) for each of `roots` and what is below, as the text has it: a node before
+// its children. True: its children come next, each with a copy of the state as it was left.
+template <typename State, typename Enter>
+void walk(const Tree& tree, std::span<const NodeId> roots, const State& state, Enter enter) {
+  std::vector<std::pair<NodeId, State>> todo;
+  for (size_t i = roots.size(); i-- > 0;) {
+    if (roots[i].valid()) todo.emplace_back(roots[i], state);
+  }
+  while (!todo.empty()) {
+    auto [node, own] = std::move(todo.back());
+    todo.pop_back();
+    if (!enter(node, own)) continue;
+    const auto first = static_cast<std::ptrdiff_t>(todo.size());
+    for_each_child(tree, node, [&](NodeId child) { todo.emplace_back(child, own); });
+    std::reverse(todo.begin() + first, todo.end());
+  }
+}
+
+// The same where nothing comes down to the children: enter(node).
+template <typename Enter>
+void walk(const Tree& tree, std::span<const NodeId> roots, Enter enter) {
+  struct Nothing {};
+  walk(tree, roots, Nothing(), [&](NodeId node, Nothing) { return enter(node); });
+}
+
+}  // namespace pellucid::ast
