@@ -64,13 +64,14 @@ enum class Dropped : uint32_t {
   Overwritten = 9,  // a constant below a value that has just been stored where it was to go
 };
 
-// The `a` of a Pop that compilers would have put in front of others, but for its line, or where it
-// stands on theirs, but for a jump that was known never to be made.
-inline constexpr uint32_t kDroppedApart = flow::kDroppedByJump + 1;
-inline constexpr uint32_t kDroppedBehind = kDroppedApart + 1;
-// What the arms of a choice come to, dropped at the end of a body that was too long to copy to
-// them.
-inline constexpr uint32_t kDroppedAtEnd = kDroppedBehind + 1;
+// Where a Pop stands, if that tells how the text was written: its `a`.
+enum class DropPlace : uint32_t {
+  Plain = 0,
+  BeforeJump = flow::kDroppedByJump,
+  Apart,   // compilers would have put it in front of the others, but for its line
+  Behind,  // it is on their line, so they would have, but for a jump that was never to be made
+  AtEnd,   // what arms of a choice come to, at the end of a body that was too long to copy to them
+};
 
 struct Value {
   ValueKind kind = ValueKind::Instr;
@@ -92,6 +93,9 @@ inline bool drops(const Value& value, Dropped what) {
   return value.kind == ValueKind::Instr && value.op == Op::Pop &&
          value.b == static_cast<uint32_t>(what);
 }
+
+inline DropPlace drop_place(const Value& pop) { return static_cast<DropPlace>(pop.a); }
+inline void set_drop_place(Value& pop, DropPlace place) { pop.a = static_cast<uint32_t>(place); }
 
 // In whatever scope the name is.
 inline bool stores_name(const Value& value) {

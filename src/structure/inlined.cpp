@@ -133,7 +133,8 @@ void drop_at_last(Graph& g) {
       const bool is_late = is_op(g[items[i]], Op::Pop) && restores(g, items[i - 1]);
       if (is_late && g.f.folds.swaps) {
         const bool on_its_line = g[items[i]].line == g[items[i - 1]].line;
-        g[items[i]].a = on_its_line ? ir::kDroppedBehind : ir::kDroppedApart;
+        ir::set_drop_place(g[items[i]],
+                           on_its_line ? ir::DropPlace::Behind : ir::DropPlace::Apart);
       }
       const bool is_early = is_op(g[items[i - 1]], Op::Pop) && restores(g, items[i]);
       if (is_early) std::swap(items[i - 1], items[i]);
@@ -144,7 +145,9 @@ void drop_at_last(Graph& g) {
     ir::Value& drop = g[g[next].items[0]];
     const bool drops =
         is_op(drop, Op::Pop) && g.resolve(g.f.operands(drop)[0]) == g[next].params[0];
-    if (drops && only_returns_behind(g, next)) drop.a = ir::kDroppedAtEnd;
+    if (drops && only_returns_behind(g, next)) {
+      ir::set_drop_place(drop, ir::DropPlace::AtEnd);
+    }
   }
 }
 

@@ -166,12 +166,14 @@ void Statements::step(std::span<const ValueId> items, size_t i) {
       // Behind a choice that is made at run time a block starts anyway.
       const bool is_choice =
           c_.tree.is(node, ast::Kind::BoolOp) || c_.tree.is(node, ast::Kind::IfExp);
-      if (value.a == ir::kDroppedApart || (value.a == ir::kDroppedBehind && !is_choice)) {
-        node = chosen_always(c_.tree, node, value.a == ir::kDroppedApart);
+      const ir::DropPlace place = ir::drop_place(value);
+      const bool is_apart = place == ir::DropPlace::Apart;
+      if (is_apart || (place == ir::DropPlace::Behind && !is_choice)) {
+        node = chosen_always(c_.tree, node, is_apart);
       }
       if (drops(value, ir::Dropped::Annotated)) return append(annotated(node, where(what)));
       append(c_.tree.add(ast::Expr{node}, where(what)));
-      if (value.a == ir::kDroppedAtEnd) {
+      if (place == ir::DropPlace::AtEnd) {
         // Each line without code makes the end longer.
         for (int line = 0; line < 2; ++line) append(c_.tree.add(ast::Pass{}, where(what)));
       }
