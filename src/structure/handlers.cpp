@@ -6,6 +6,7 @@
 
 #include "structure/copies.h"
 #include "structure/except_star.h"
+#include "structure/name_cleanups.h"
 #include "structure/ops.h"
 #include "structure/protection.h"
 
@@ -14,11 +15,14 @@ namespace {
 
 class Handlers {
  public:
-  explicit Handlers(Graph& graph) : g_(graph), protection_(graph) { look(); }
+  explicit Handlers(Graph& graph)
+      : g_(graph), protection_(graph), names_(graph, protection_) {
+    look();
+  }
 
   void run() {
     fold_except_star(g_);
-    drop_cleanups_of_nothing();
+    names_.drop_those_of_nothing();
     for (const BlockId id : g_.order()) {
       for (const ValueId item : g_[id].items) {
         if (is_op(g_[item], Op::ExcMatch)) matched_.insert(g_.resolve(g_.f.operands(item)[0]));
@@ -71,14 +75,11 @@ class Handlers {
   }
 
  private:
-  // Finds the names that exceptions are stored under, and where exit functions are called.
+  // Finds where exit functions are called.
   void look() {
     for (const BlockId id : g_.order()) {
       for (const ValueId item : g_[id].items) {
-        const ir::Value& value = g_[item];
-        if (is_op(value, Op::WithExceptStart)) exit_calls_[operand(item, 0)];
-        if (!stores_name(value)) continue;
-        if (g_[operand(item, 0)].kind == ValueKind::Exception) caught_.insert(value.symbol());
+        if (is_op(g_[item], Op::WithExceptStart)) exit_calls_[operand(item, 0)];
       }
     }
     if (exit_calls_.empty()) return;
@@ -114,7 +115,10 @@ class Handlers {
       info(id).kind = HandlerKind::Except;
       return;
     }
-    if (is_name_cleanup(entry)) return dissolve_name_cleanup(id);
+    if (names_.is_cleanup(entry)) {
+      names_.clear(id);
+      return dissolve(id);
+    }
     if (restores_locals(entry)) return dissolve(id);
     if (g_.f.handlers[id.index()].is_finally && strip_copies(g_, id, protection_.region(id))) {
       info(id).kind = HandlerKind::Finally;
@@ -261,168 +265,6 @@ class Handlers {
 
   // ---- regions of the compiler's own -----------------------------------------------------------
 
-  // `except E as name` clears the name on every way out.
-  bool is_name_cleanup(const ir::Block& entry) const {
-    if (entry.exit != ExitKind::Reraise || entry.items.size() != 3) return false;
-    const ir::Value &none = g_[entry.items[0]], &store = g_[entry.items[1]],
-                    &del = g_[entry.items[2]];
-    return is_op(none, Op::LoadConst) && stores_name(store) && deletes_name(del) &&
-           store.a == del.a && caught_.count(store.symbol()) > 0;
-  }
-
-  bool may_be_behind_break(const ir::Value& value) const {
-    return !is_op(value, Op::LoadConst) && !is_op(value, Op::PopExcept) && !is_op(value, Op::Pop) &&
-           !stores_name(value) && !deletes_name(value);
-  }
-
-  // Says of the exception that was named in front of a clause where the clause goes on.
-  void note_end(BlockId clause, BlockId end) {
-    for (const Way way : g_.ways_into(clause)) {
-      const auto& items = g_[way.from].items;
-      if (items.empty() || !stores_name(g_[items.back()])) continue;
-      const ValueId named = g_.resolve(g_.f.operands(items.back())[0]);
-      if (g_[named].kind == ValueKind::Exception) g_.note_clause_end(named, end);
-    }
-  }
-
-  // Whether the block is the clean-up of a clause that has come to its end.
-  bool clears_name_before(BlockId block, BlockId end) const {
-    const auto& items = g_[block].items;
-    return g_[block].exit == ExitKind::Goto && g_[block].next[0].to == end && items.size() == 3 &&
-           stores_name(g_[items[1]]) && deletes_name(g_[items[2]]);
-  }
-
-  // The return that lies right in front of a block, whatever bodies it has run on its way.
-  BlockId return_before(BlockId block) const {
-    BlockId found;
-    for (const BlockId id : g_.order()) {
-      if (!g_.reachable(id) || g_[id].exit_offset >= g_[block].offset) continue;
-      if (!found.valid() || g_[id].exit_offset > g_[found].exit_offset) found = id;
-    }
-    return found.valid() && g_[found].exit == ExitKind::Return ? found : BlockId();
-  }
-
-  // The clause may go on behind the clean-up though no way through it does: what leaves it last
-  // stands in front of that place then.
-  void keep_end(HandlerId id) {
-    const BlockId end = g_[entry_of(id)].next[0].to;
-    if (!end.valid()) return;
-    BlockId last;
-    for (const BlockId block : g_.order()) {
-      if (!g_.reachable(block) || !g_.within(g_[block].handler, id)) continue;
-      if (!last.valid()) note_end(block, end);
-      for (const ir::Edge& edge : g_[block].next) {
-        if (edge.to == end || (edge.to.valid() && clears_name_before(edge.to, end))) return;
-      }
-      const bool is_behind =
-          !last.valid() || g_[block].offset > g_[last].offset ||
-          (g_[block].offset == g_[last].offset && g_[block].exc_depth >= g_[last].exc_depth);
-      if (is_behind) last = block;
-    }
-    // What ends a finally body or a clause within is not what stands in front of the end of this.
-    if (last.valid() && g_[last].exit == ExitKind::Raise &&
-        g_.exceptions_at(last, 0) > g_.exceptions_at(end, 0)) {
-      return;
-    }
-    const uint32_t start = last.valid() ? g_[last].offset : 0;
-    for (size_t steps = 0; last.valid() && steps <= g_.size(); ++steps) {
-      const ir::Block& block = g_[last];
-      if (last == end) return;
-      if (block.exit == ExitKind::Return || block.exit == ExitKind::Raise) break;
-      last = block.exit == ExitKind::Goto ? block.next[0].to : return_before(entry_of(id));
-      // Where others come to as well the clause does not come by itself, but to its own return.
-      if (!last.valid() || g_.within(g_[last].handler, id) || g_.ways_into(last).size() < 2) {
-        continue;
-      }
-      last = return_before(entry_of(id));
-      if (!last.valid() || g_[last].exit_offset < start) return;
-    }
-    if (!last.valid() || !g_[end].params.empty() || g_[last].next[0].to.valid()) return;
-    // A return of a value at hand; else it is where a `break` leads to.
-    // What stands in front of the mark of a jump belongs to the regions that it leaves.
-    const auto& items = g_[last].items;
-    const auto mark = std::find_if(items.rbegin(), items.rend(), [&](ValueId item) {
-      return is_op(g_[item], Op::PopExcept) && g_[item].b == kLeftByJump;
-    });
-    const bool leaves = g_.within(g_[last].handler, id) ||
-                        std::none_of(mark.base(), items.end(),
-                                     [&](ValueId item) { return may_be_behind_break(g_[item]); });
-    if (!leaves) return;
-    g_.redirect(last, 0, end);
-    mark_end_of_clause(end, 0);
-  }
-
-  void dissolve_name_cleanup(HandlerId id) {
-    keep_end(id);
-    const Symbol name = g_[g_[entry_of(id)].items[1]].symbol();
-    std::unordered_set<BlockId> targets;
-    for (const BlockId block : protection_.region(id)) {
-      for (const ir::Edge& edge : g_[block].next) {
-        if (edge.to.valid() && !g_.within(g_[edge.to].handler, id)) targets.insert(edge.to);
-      }
-    }
-    for (const BlockId target : targets) {
-      auto& items = g_[target].items;
-      for (size_t i = 0; i + 1 < items.size() && i < 4; ++i) {
-        const ir::Value &store = g_[items[i]], &del = g_[items[i + 1]];
-        if (!stores_name(store) || store.symbol() != name || !deletes_name(del)) continue;
-        items.erase(items.begin() + static_cast<ptrdiff_t>(i),
-                    items.begin() + static_cast<ptrdiff_t>(i) + 2);
-        if (i > 0 && is_op(g_[items[i - 1]], Op::LoadConst)) {
-          items.erase(items.begin() + static_cast<ptrdiff_t>(--i));
-        }
-        if (g_.f.keeps_ends) mark_end_of_clause(target, i);
-        break;
-      }
-    }
-    dissolve(id);
-  }
-
-  // What leaves a clause with a name here, other than by a jump statement, has come to its end.
-  void mark_end_of_clause(BlockId block, size_t index) {
-    const ValueId end = marker(g_);
-    g_[end].b = kEndOfClause;
-    auto& items = g_[block].items;
-    items.insert(items.begin() + static_cast<ptrdiff_t>(index), end);
-  }
-
-  // `except E as name: pass` (or a jump, or the return of a constant) protects nothing: there is no
-  // region, but the name is cleared all the same, right behind its store.
-  void drop_cleanups_of_nothing() {
-    for (const BlockId id : g_.order()) {
-      for (size_t i = 0; i < g_[id].items.size(); ++i) {
-        const ir::Value& value = g_[g_[id].items[i]];
-        if (stores_name(value) &&
-            g_[g_.resolve(g_.f.operands(value)[0])].kind == ValueKind::Exception) {
-          drop_cleanup_behind(id, i + 1, value.symbol());
-        }
-      }
-    }
-  }
-
-  void drop_cleanup_behind(BlockId id, size_t i, Symbol name) {
-    const HandlerId handler = g_[id].handler;
-    for (size_t steps = 0; steps <= g_.size(); ++steps) {
-      auto& items = g_[id].items;
-      for (; i < items.size(); ++i) {
-        const ir::Value& value = g_[items[i]];
-        if (stores_name(value) && value.symbol() == name && i > 0 && i + 1 < items.size()) {
-          const ir::Value &none = g_[items[i - 1]], &del = g_[items[i + 1]];
-          if (is_op(none, Op::LoadConst) && deletes_name(del) && del.symbol() == name) {
-            items.erase(items.begin() + static_cast<ptrdiff_t>(i) - 1,
-                        items.begin() + static_cast<ptrdiff_t>(i) + 2);
-          }
-          return;
-        }
-        if (!is_op(value, Op::LoadConst) && !is_op(value, Op::PopExcept)) return;
-      }
-      if (g_[id].exit != ExitKind::Goto) return;
-      id = g_[id].next[0].to;
-      if (g_[id].handler != handler || g_.ways_into(id).size() != 1) return;
-      i = 0;
-    }
-  }
-
   // An inlined comprehension (3.12+) puts back the locals it has hidden.
   bool restores_locals(const ir::Block& entry) const {
     if (entry.exit != ExitKind::Reraise || entry.items.empty()) return false;
@@ -495,7 +337,7 @@ class Handlers {
 
   Graph& g_;
   Protection protection_;
-  std::unordered_set<Symbol> caught_;                             // names of exceptions
+  NameCleanups names_;
   std::unordered_map<ValueId, std::vector<BlockId>> exit_calls_;  // exit functions -> their calls
   bool aliased_ = false;
   bool needs_walk_ = true;               // what was folded last has changed what can be reached
