@@ -49,10 +49,24 @@ class Emitter {
   ast::NodeId next_case(BlockId block);
   BlockId meeting_point(BlockId block, const Scope& scope) const;
   bool ends_in_continue(BlockId block, uint8_t near, const Scope& scope) const;
-  void leave(BlockId block, Statements& out);
-  ast::NodeId lost_statement(BlockId block, const Scope& scope);
   ast::NodeId constant(object::ConstKind kind, ast::Where at);
   ast::NodeId if_statement(ast::NodeId test, ast::ListId body, ast::ListId orelse, ast::Where at);
+
+  // leaving.cpp
+  // Constants and markers, then a return.
+  bool only_returns(BlockId block, size_t from = 0) const;
+  bool cannot_raise(BlockId block, size_t from = 0) const;
+  bool may_return() const;
+  // Whether a jump statement has left a region in the block (ir::Function::keeps_ends), or in front
+  // of all that the block does.
+  bool left_by_jump(BlockId block) const;
+  bool is_behind_jump(BlockId block) const;
+  bool ends_clause(BlockId block) const;
+  // Whether it stands for the end of a finally body that has none.
+  bool never_ends(BlockId block) const;
+  bool is_dead_end(BlockId block) const;
+  void leave(BlockId block, Statements& out);
+  ast::NodeId lost_statement(BlockId block, const Scope& scope);
 
   // loop.cpp
   bool changes_in_loop(BlockId header, ValueId parameter) const;
@@ -109,18 +123,6 @@ class Emitter {
   bool is_open(BlockId header, const Scope& scope) const;
   bool is_jump_target(BlockId block, const Scope& scope) const;
   void check_handled(BlockId block, const Scope& scope) const;
-  // Constants and markers, then a return.
-  bool only_returns(BlockId block, size_t from = 0) const;
-  bool cannot_raise(BlockId block, size_t from = 0) const;
-  bool may_return() const;
-  // Whether a jump statement has left a region in the block (ir::Function::keeps_ends), or in front
-  // of all that the block does.
-  bool left_by_jump(BlockId block) const;
-  bool is_behind_jump(BlockId block) const;
-  bool ends_clause(BlockId block) const;
-  // Whether it stands for the end of a finally body that has none.
-  bool never_ends(BlockId block) const;
-  bool is_dead_end(BlockId block) const;
   BlockId skip_markers(BlockId block, const Scope& scope) const;
   const Loop* loop_at(BlockId block) const;
   [[noreturn]] void fail(const char* what, BlockId block) const;

@@ -1,0 +1,126 @@
+// How control leaves a block: what its marks say of it, and the jump statements that this becomes.
+#include <algorithm>
+
+#include "structure/copies.h"
+#include "structure/emit.h"
+#include "structure/ops.h"
+
+namespace pellucid::structure {
+
+using ast::NodeId;
+
+bool Emitter::cannot_raise(BlockId block, size_t from) const {
+  const ir::Block& b = graph_[block];
+  return std::all_of(
+      b.items.begin() + static_cast<ptrdiff_t>(from), b.items.end(), [&](ValueId item) {
+        const ir::Value& value = graph_[item];
+        return value.kind == ValueKind::Instr &&
+               (value.op == Op::LoadConst || value.op == Op::PopExcept ||
+                drops(value, ir::Dropped::Iterator) || drops(value, ir::Dropped::Constant));
+      });
+}
+
+bool Emitter::only_returns(BlockId block, size_t from) const {
+  return graph_[block].exit == ExitKind::Return && cannot_raise(block, from);
+}
+
+// Whether a `return` can be written: not in a module or a class, where the end comes by itself.
+bool Emitter::may_return() const {
+  return (tree_.module()[graph_.f.code].flags & object::kOptimized) != 0;
+}
+
+bool Emitter::left_by_jump(BlockId block) const { return has_mark(graph_, block, kLeftByJump); }
+
+bool Emitter::is_behind_jump(BlockId block) const {
+  for (const ValueId item : graph_[block].items) {
+    const ir::Value& value = graph_[item];
+    if (value.kind != ValueKind::Instr) return false;
+    if (value.op == Op::PopExcept && value.b == kLeftByJump) return true;
+    const bool does_nothing = value.op == Op::PopExcept || value.op == Op::LoadConst ||
+                              drops(value, ir::Dropped::Iterator);
+    if (!does_nothing) return false;
+  }
+  return false;
+}
+
+bool Emitter::ends_clause(BlockId block) const { return has_mark(graph_, block, kEndOfClause); }
+
+bool Emitter::never_ends(BlockId block) const {
+  return graph_[block].exit == ExitKind::Reraise && graph_[block].operands.empty();
+}
+
+// `return None` that only follows what never goes on.
+bool Emitter::is_dead_end(BlockId block) const {
+  const ir::Block& b = graph_[block];
+  if (b.exit != ExitKind::Return || !only_returns(block)) return false;
+  const ir::Value& value = graph_[graph_.resolve(b.operands[0])];
+  if (value.kind != ValueKind::Instr || value.op != Op::LoadConst ||
+      tree_.module()[value.constant()].kind != object::ConstKind::None) {
+    return false;
+  }
+  const auto ways = graph_.ways_into(block);
+  return !ways.empty() && std::all_of(ways.begin(), ways.end(), [&](const Way& way) {
+    const ExitKind exit = graph_[way.from].exit;
+    return exit == ExitKind::Reraise || exit == ExitKind::Raise || exit == ExitKind::Return;
+  });
+}
+
+// The jump statement that only runs a finally body, which goes another way.
+NodeId Emitter::lost_statement(BlockId block, const Scope& scope) {
+  const uint32_t mark = lost_jump(graph_, block);
+  if (mark >= flow::kLostReturn) {
+    const object::ConstId value(mark - flow::kLostReturn);
+    const bool is_none = tree_.module()[value].kind == object::ConstKind::None;
+    return tree_.add(ast::Return{is_none ? NodeId() : tree_.add(ast::Constant{value})});
+  }
+  if (mark == 0) return {};
+  // A loop that never comes round has left nothing behind it; any other statement leaves so, too.
+  if (!scope.loop) return may_return() ? tree_.add(ast::Return{}) : NodeId();
+  return mark == flow::kLostBreak ? tree_.add(ast::Break{}) : tree_.add(ast::Continue{});
+}
+
+void Emitter::leave(BlockId block, Statements& out) {
+  const ir::Block& b = graph_[block];
+  const ast::Where at = exit_where(block);
+  if (b.exit == ExitKind::Return) {
+    if (context_.accumulators.count(graph_.resolve(b.operands[0]))) {
+      return out.append(tree_.add(ast::Return{}, at));
+    }
+    NodeId value = out.take(b.operands[0]);
+    if (is_none(tree_, value)) value = {};
+    ast::Where place = at;
+    // A return that leaves a `with` is compiled on the line of the `with`.
+    const bool leaves_region = b.items.size() > 1 && graph_[b.items.back()].op == Op::PopExcept;
+    if (value.valid() && leaves_region) place.line = tree_.where(value).line;
+    out.append(tree_.add(ast::Return{value}, place));
+    return;
+  }
+  NodeId exception, cause;
+  if (b.operands.size() == 2) cause = out.take(b.operands[1]);
+  if (!b.operands.empty()) exception = out.take(b.operands[0]);
+  const NodeId raise = tree_.add(ast::Raise{exception, cause}, at);
+  // What `assert` raises is loaded by an instruction of its own.
+  const auto loads_error = [](const ir::Value& value) {
+    return value.kind == ValueKind::Instr &&
+           (value.op == Op::LoadAssertionError || (value.op == Op::LoadGlobal && value.b == 1));
+  };
+  if (b.operands.size() == 1) {
+    const ir::Value* error = &graph_[graph_.resolve(b.operands[0])];
+    NodeId message;
+    if (error->kind == ValueKind::Instr && error->op == Op::Call && error->count == 2 &&
+        tree_.is(exception, ast::Kind::Call)) {
+      error = &graph_[graph_.resolve(graph_.f.operands(*error)[0])];
+      message = tree_.items(tree_.as<ast::Call>(exception).args)[0];
+    }
+    if (loads_error(*error)) {
+      assertions_[raise] = message;
+      // No other statement has this instruction.
+      if (error->op == Op::LoadAssertionError) {
+        tree_.set(raise, ast::Assert{constant(object::ConstKind::False, at), message});
+      }
+    }
+  }
+  out.append(raise);
+}
+
+}  // namespace pellucid::structure
