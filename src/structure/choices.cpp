@@ -7,11 +7,14 @@
 
 namespace pellucid::structure {
 
-Choices::Choices(Graph& graph) : g_(graph) {
+Choices::Choices(Graph& graph, object::Module& module) : g_(graph), module_(module) {
   for (const BlockId id : g_.order()) {
     for (const ValueId item : g_[id].items) {
       if (fills_container(g_[item])) ++filled_[g_.resolve(g_.f.operands(item)[0])];
     }
+    if (g_[id].exit != ExitKind::Branch) continue;
+    const ValueId pivot = pivot_of(g_.resolve(g_[id].operands[0]));
+    if (pivot.valid()) pivots_.insert(pivot);
   }
 }
 
@@ -104,6 +107,25 @@ void Choices::used_once(ValueId id, const std::vector<ValueId>& items) {
     if (stores_name(g_[item]) && g_.resolve(g_.f.operands(item)[0]) == id) ++uses;
   }
   g_[id].uses = uses;
+}
+
+ValueId Choices::constant_at(BlockId id, object::ConstKind kind) {
+  auto [known, is_new] = constants_.try_emplace(kind);
+  if (is_new) {
+    for (size_t i = 0; i < module_.consts.size() && !known->second.valid(); ++i) {
+      if (module_.consts[i].kind == kind) known->second = object::ConstId(i);
+    }
+    object::Const constant;
+    constant.kind = kind;
+    if (!known->second.valid()) known->second = module_.add(constant);
+  }
+  ir::Value load;
+  load.op = Op::LoadConst;
+  load.a = known->second.value;
+  load.offset = g_[id].exit_offset;
+  load.line = g_[id].exit_line;
+  load.uses = 1;
+  return g_.add(load, {});
 }
 
 ValueId Choices::negated(BlockId id, ValueId condition) {

@@ -2,17 +2,20 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
+#include "object/code.h"
 #include "structure/graph.h"
 
 namespace pellucid::structure {
 
 class Choices {
  protected:
-  explicit Choices(Graph& graph);
+  Choices(Graph& graph, object::Module& module);
 
   // --- what a block is
 
@@ -34,6 +37,8 @@ class Choices {
 
   // --- what becomes of it
 
+  // The constant, as if it stood where the block ends.
+  ValueId constant_at(BlockId id, object::ConstKind kind);
   // `not condition`, at the end of the block.
   ValueId negated(BlockId id, ValueId condition);
   // The test that holds where the one that ends the block does not: `a and not b` for `not a or b`.
@@ -47,11 +52,14 @@ class Choices {
   void replace_args(BlockId id, ValueId from, ValueId to);
 
   Graph& g_;
+  std::unordered_set<ValueId> pivots_;  // right sides of comparisons that are compared once more
 
  private:
   ValueId first_comparison(ValueId id) const;
   ValueId without_not(BlockId id, ValueId test);
 
+  object::Module& module_;
+  std::map<object::ConstKind, object::ConstId> constants_;
   std::unordered_map<ValueId, uint32_t> filled_;  // containers -> additions of elements
 };
 

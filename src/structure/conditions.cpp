@@ -2,27 +2,18 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <optional>
-#include <unordered_map>
-#include <unordered_set>
 
-#include "structure/choices.h"
+#include "structure/either_way.h"
 #include "structure/inlined.h"
 #include "structure/ops.h"
 
 namespace pellucid::structure {
 namespace {
 
-class Conditions : private Choices {
+class Conditions : private EitherWay {
  public:
-  Conditions(Graph& graph, object::Module& module) : Choices(graph), module_(module) {
-    for (const BlockId id : g_.order()) {
-      if (g_[id].exit != ExitKind::Branch) continue;
-      const ValueId pivot = pivot_of(g_.resolve(g_[id].operands[0]));
-      if (pivot.valid()) pivots_.insert(pivot);
-    }
-  }
+  Conditions(Graph& graph, object::Module& module) : EitherWay(graph, module) {}
 
   void run() {
     for (const BlockId id : g_.order()) spell_out_none_test(id);
@@ -63,26 +54,6 @@ class Conditions : private Choices {
     block.jump ^= 1u;
   }
 
-  // The constant, as if it stood where the block ends.
-  ValueId constant_at(BlockId id, object::ConstKind kind) {
-    auto [known, is_new] = constants_.try_emplace(kind);
-    if (is_new) {
-      for (size_t i = 0; i < module_.consts.size() && !known->second.valid(); ++i) {
-        if (module_.consts[i].kind == kind) known->second = object::ConstId(i);
-      }
-      object::Const constant;
-      constant.kind = kind;
-      if (!known->second.valid()) known->second = module_.add(constant);
-    }
-    ir::Value load;
-    load.op = Op::LoadConst;
-    load.a = known->second.value;
-    load.offset = g_[id].exit_offset;
-    load.line = g_[id].exit_line;
-    load.uses = 1;
-    return g_.add(load, {});
-  }
-
   bool ends_chain_with_not_none(BlockId id) const {
     if (!g_[id].items.empty() || g_.ways_into(id).size() != 1) return false;
     const Way way = g_.ways_into(id).front();
@@ -114,97 +85,6 @@ class Conditions : private Choices {
     if (is_pattern(g_.resolve(g_[id].operands[0]))) return guard(id);
     return either_way(id) || pair(id) || value(id) || dropped_chain(id) || conditional_branch(id) ||
            conditional_value(id) || half_returned(id) || returned_value(id);
-  }
-
-  // A test that leads to one place whatever it finds, and what is computed there on its line:
-  // compilers saw through the other operand of `t or True`. As an operand of a test it stays one;
-  // else what comes next is what such a test always chooses.
-  bool either_way(BlockId a) {
-    const BlockId b = g_[a].next[0].to;
-    if (!b.valid() || b != g_[a].next[1].to || b == a || b == g_.entry()) return false;
-    if (g_.ways_into(b).size() != 2 || g_[b].handler != g_[a].handler || !g_[b].params.empty() ||
-        g_[b].items.empty() || g_[a].exit_line == bytecode::kNoLine ||
-        g_[g_[b].items[0]].line != g_[a].exit_line)
-      return false;
-    const ValueId test = g_.resolve(g_[a].operands[0]);
-    const bool is_tested = decides(b);
-    const size_t length = is_tested ? g_[b].items.size() : first_computed(b);
-    if (!is_tested && !goes_into_more(b, length)) return false;
-    const ValueId truth = constant_at(a, object::ConstKind::True);
-    const ValueId always = add_region(a, RegionKind::Or, test, {{{truth}, truth}}, 1);
-    const auto behind = g_[b].items.begin() + static_cast<ptrdiff_t>(length);
-    std::vector<ValueId> items(g_[b].items.begin(), behind);
-    std::vector<ValueId> rest(behind, g_[b].items.end());
-    const ValueId last = items.back();
-    const uint32_t uses = g_[last].uses;
-    // What used the value uses the choice: the part has a value of its own.
-    const ValueId own = g_.add(
-        g_[last], std::vector<ValueId>(g_.f.operands(last).begin(), g_.f.operands(last).end()));
-    items.back() = own;
-    ValueId whole;
-    if (is_tested) {
-      whole = join(a, RegionKind::And, always, {std::move(items), own}, uses);
-    } else {
-      const ValueId none = constant_at(a, object::ConstKind::None);
-      used_once(own, items);
-      whole = add_region(a, RegionKind::Conditional, always,
-                         {{std::move(items), own}, {{none}, none}}, uses);
-    }
-    g_.alias(last, whole);
-    if (pivots_.contains(last)) pivots_.insert(whole);
-    g_[a].items.insert(g_[a].items.end(), rest.begin(), rest.end());
-    for (uint8_t k = 0; k < 2; ++k) g_.redirect(a, k, {});
-    g_.take_exit(a, b);
-    return true;
-  }
-
-  // Whether the block is a test, but for one of a `for` and of a comprehension: these have a place
-  // of their own for each.
-  bool decides(BlockId id) const {
-    const ir::Block& block = g_[id];
-    const auto is_for = [&](const ir::Edge& edge) {
-      return edge.to.valid() && g_[edge.to].exit == ExitKind::ForIter;
-    };
-    return block.exit == ExitKind::Branch && !is_for(block.next[0]) && !is_for(block.next[1]) &&
-           computes(id, g_.resolve(block.operands[0]));
-  }
-
-  // Whether what the first items of the block compute is an operand together with what was computed
-  // in front of the block: then no statement begins with it.
-  bool goes_into_more(BlockId id, size_t length) const {
-    const std::vector<ValueId>& items = g_[id].items;
-    if (length == 0 || length >= items.size()) return false;
-    const ir::Value& user = g_[items[length]];
-    if (stores_name(user) || fills_container(user) || is_op(user, Op::Pop)) return false;
-    const auto first = items.begin(), behind = first + static_cast<ptrdiff_t>(length);
-    const auto operands = g_.f.operands(user);
-    return std::any_of(operands.begin(), operands.end(), [&](ValueId operand) {
-      operand = g_.resolve(operand);
-      return g_[operand].kind != ValueKind::Null && std::find(first, behind, operand) == behind;
-    });
-  }
-
-  // How many items at the start of the block compute one value out of nothing: as many as can be.
-  size_t first_computed(BlockId id) const {
-    const std::vector<ValueId>& items = g_[id].items;
-    std::unordered_map<ValueId, uint32_t> open;  // what is computed, and uses of it that will come
-    size_t longest = 0;
-    for (size_t i = 0; i < items.size(); ++i) {
-      const ir::Value& value = g_[items[i]];
-      if (is_statement(value) || is_pattern(items[i]) || value.kind == ValueKind::Null) break;
-      if (is_op(value, Op::LoadAssertionError)) break;  // `assert` says this, no expression
-      bool is_inside = true;
-      for (const ValueId operand : g_.f.operands(value)) {
-        if (g_[g_.resolve(operand)].kind == ValueKind::Null) continue;
-        const auto used = open.find(g_.resolve(operand));
-        is_inside = is_inside && used != open.end();
-        if (is_inside && --used->second == 0) open.erase(used);
-      }
-      if (!is_inside) break;
-      open.emplace(items[i], value.uses);
-      if (open.size() == 1 && open.contains(items[i])) longest = i + 1;
-    }
-    return longest;
   }
 
   // Blocks are looked at from the last to the first: to append a long one to each that stands in
@@ -515,10 +395,6 @@ class Conditions : private Choices {
     g_[a].operands[0] = whole;
     return true;
   }
-
-  object::Module& module_;
-  std::map<object::ConstKind, object::ConstId> constants_;
-  std::unordered_set<ValueId> pivots_;  // right sides of comparisons that are compared once more
 };
 
 }  // namespace
