@@ -1,0 +1,144 @@
+"""Read the instructions of a code object, and change in place what a compiler cannot be told.
+
+A changed instruction keeps its bytes: what it needs less is filled up with NOP, so jumps and tables
+stay right.
+"""
+
+import dis
+import opcode
+import sys
+from types import CodeType
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+
+from pellucid.errors import CannotStandIn
+
+
+class Unit(NamedTuple):
+    """An instruction: where it lies in `co_code`, and what it is."""
+
+    start: int  # of the first EXTENDED_ARG
+    at: int  # of the opcode
+    op: int
+    arg: int
+    caches: int
+
+
+def _cache_entries(op: int) -> int:
+    entries: Any = getattr(opcode, "_inline_cache_entries", None)
+    if entries is None:
+        return 0
+    if isinstance(entries, dict):  # 3.13: by name
+        return int(entries.get(dis.opname[op], 0))
+    return int(entries[op])
+
+
+_CACHES = [_cache_entries(op) for op in range(256)]
+
+
+def units_of(code: Sequence[int]) -> Iterator[Unit]:
+    """Yield the instructions of `co_code`, each with its whole argument."""
+    start = at = arg = 0
+    while at < len(code):
+        op = code[at]
+        arg = arg << 8 | code[at + 1]
+        if op == dis.EXTENDED_ARG:
+            at += 2
+            continue
+        caches = _CACHES[op]
+        yield Unit(start, at, op, arg, caches)
+        at += 2 + 2 * caches
+        start, arg = at, 0
+
+
+def _put(code: bytearray, start: int, end: int, instructions: Sequence[Tuple[str, int]]) -> None:
+    """Write instructions over the bytes from `start` to `end`, filling up with NOP."""
+    made = bytearray()
+    for name, arg in instructions:
+        for shift in (24, 16, 8):
+            if arg >> shift:
+                made += bytes([dis.EXTENDED_ARG, arg >> shift & 0xFF])
+        made += bytes([dis.opmap[name], arg & 0xFF])
+    room = end - start - len(made)
+    if room < 0:
+        raise CannotStandIn("an instruction that must change has no room for its new argument")
+    code[start:end] = bytes([dis.opmap["NOP"], 0]) * (room // 2) + made
+
+
+# One-slot instructions that can name a free variable.
+_SLOT_OPS = frozenset(
+    op
+    for op in {*dis.hasfree, *dis.haslocal}
+    if dis.opname[op].count("_FAST") <= 1 and "__" not in dis.opname[op]
+)
+
+
+def with_slots_in_order(code: CodeType, original: CodeType) -> CodeType:
+    """Permute cells and free variables to the original's order.
+
+    The compiler sorts them by name. Closures are passed by position, and Dynamo wants the cells
+    in its own order too.
+    """
+    cells, free = original.co_cellvars, original.co_freevars
+    if (code.co_cellvars, code.co_freevars) == (cells, free):
+        return code
+    if sorted(code.co_freevars) != sorted(free):
+        raise CannotStandIn(f"co_freevars is {code.co_freevars} instead of {free}")
+    if sorted(code.co_cellvars) != sorted(cells):
+        raise CannotStandIn(f"co_cellvars is {code.co_cellvars} instead of {cells}")
+    if sys.version_info >= (3, 11):
+        # Cells and free variables follow the locals; a cell that is an argument is a local.
+        ops, base = _SLOT_OPS, len(code.co_varnames)
+        have = [name for name in code.co_cellvars if name not in code.co_varnames]
+        want = [name for name in cells if name not in code.co_varnames]
+    else:
+        ops, base = frozenset(dis.hasfree), 0
+        have, want = list(code.co_cellvars), list(cells)
+    have += code.co_freevars
+    want += free
+    changed = bytearray(code.co_code)
+    for unit in list(units_of(code.co_code)):
+        if unit.op in ops and unit.arg >= base:
+            moved = base + want.index(have[unit.arg - base])
+            if moved != unit.arg:
+                _put(changed, unit.start, unit.at + 2, [(dis.opname[unit.op], moved)])
+    return code.replace(co_code=bytes(changed), co_cellvars=cells, co_freevars=free)
+
+
+def bind_constants(code: CodeType, constants: Dict[str, Any]) -> CodeType:
+    """Turn loads of the global names of opaque constants back into constants."""
+    consts: List[Any] = [
+        bind_constants(const, constants) if isinstance(const, CodeType) else const
+        for const in code.co_consts
+    ]
+    changed = bytearray(code.co_code)
+    places: Dict[str, int] = {}
+    for unit in list(units_of(code.co_code)):
+        name = _constant_name(code, unit, constants)
+        if name is None:
+            continue
+        if name not in places:
+            places[name] = len(consts)
+            consts.append(constants[name])
+        load = [("LOAD_CONST", places[name])]
+        if _pushes_null(unit):
+            # 3.13 has the callable below the NULL, the versions before it above.
+            at = 1 if sys.version_info >= (3, 13) else 0
+            load.insert(at, ("PUSH_NULL", 0))
+        end = unit.at + 2 + 2 * unit.caches
+        _put(changed, unit.start, end, load)
+    return code.replace(co_code=bytes(changed), co_consts=tuple(consts))
+
+
+def _constant_name(code: CodeType, unit: Unit, constants: Dict[str, Any]) -> Optional[str]:
+    kind = dis.opname[unit.op]
+    if kind not in ("LOAD_GLOBAL", "LOAD_NAME"):
+        return None
+    shift = 1 if kind == "LOAD_GLOBAL" and sys.version_info >= (3, 11) else 0
+    name = code.co_names[unit.arg >> shift]
+    return name if name in constants else None
+
+
+def _pushes_null(unit: Unit) -> bool:
+    return (
+        sys.version_info >= (3, 11) and dis.opname[unit.op] == "LOAD_GLOBAL" and bool(unit.arg & 1)
+    )
