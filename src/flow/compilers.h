@@ -17,7 +17,7 @@ struct Folds {
   bool operations = false;  // an operation on what a choice of constants comes to
   bool slices = false;      // a slice of constants
   bool swaps = false;       // what a comprehension puts back, and the drop of its result behind it
-  bool tuples = false;   // a tuple with an f-string of nothing in it, after the tests of constants
+  bool tuples = false;    // a tuple with an f-string of nothing in it, after the tests of constants
   bool unpacked = false;  // a tuple display of constants whose elements are stored one by one
   bool walruses = false;  // the value of a walrus
 };

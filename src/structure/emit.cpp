@@ -51,8 +51,7 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
       const ValueId iterator = graph.resolve(graph.f.operands(value)[0]);
       const BlockId rest = graph.split(block, i + 1);
       // A `return` drops it as well, which the bytecode may tell.
-      const bool returns =
-          graph.f.keeps_ends && ir::drop_place(value) != ir::DropPlace::BeforeJump;
+      const bool returns = graph.f.keeps_ends && ir::drop_place(value) != ir::DropPlace::BeforeJump;
       if (!returns) breaks_[iterator].push_back(rest);
       block = rest;
       i = static_cast<size_t>(-1);

@@ -15,8 +15,7 @@ namespace {
 
 class Handlers {
  public:
-  explicit Handlers(Graph& graph)
-      : g_(graph), protection_(graph), names_(graph, protection_) {
+  explicit Handlers(Graph& graph) : g_(graph), protection_(graph), names_(graph, protection_) {
     look();
   }
 

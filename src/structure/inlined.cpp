@@ -133,8 +133,7 @@ void drop_at_last(Graph& g) {
       const bool is_late = is_op(g[items[i]], Op::Pop) && restores(g, items[i - 1]);
       if (is_late && g.f.folds.swaps) {
         const bool on_its_line = g[items[i]].line == g[items[i - 1]].line;
-        ir::set_drop_place(g[items[i]],
-                           on_its_line ? ir::DropPlace::Behind : ir::DropPlace::Apart);
+        ir::set_drop_place(g[items[i]], on_its_line ? ir::DropPlace::Behind : ir::DropPlace::Apart);
       }
       const bool is_early = is_op(g[items[i - 1]], Op::Pop) && restores(g, items[i]);
       if (is_early) std::swap(items[i - 1], items[i]);

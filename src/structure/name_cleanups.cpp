@@ -127,7 +127,8 @@ void NameCleanups::keep_end(HandlerId id) {
     const ir::Block& block = g_[last];
     if (last == end) return;
     if (block.exit == ExitKind::Return || block.exit == ExitKind::Raise) break;
-    last = block.exit == ExitKind::Goto ? block.next[0].to : return_before(g_.f.handlers[id.index()].entry);
+    last = block.exit == ExitKind::Goto ? block.next[0].to
+                                        : return_before(g_.f.handlers[id.index()].entry);
     // Where others come to as well the clause does not come by itself, but to its own return.
     if (!last.valid() || g_.within(g_[last].handler, id) || g_.ways_into(last).size() < 2) {
       continue;

@@ -109,8 +109,8 @@ NodeId unread_docstring(ast::Tree& tree, const ir::Function& function, ListId bo
   const Symbol text = constant_of(tree, tree.as<ast::Expr>(docstring).value)->text;
   bool is_read = false;
   ast::walk(tree, tree.items(body), [&](NodeId node) {
-    is_read = is_read ||
-              (is_const(tree, node, ConstKind::Str) && constant_of(tree, node)->text == text);
+    is_read =
+        is_read || (is_const(tree, node, ConstKind::Str) && constant_of(tree, node)->text == text);
     return !is_read;
   });
   return is_read ? NodeId() : docstring;
