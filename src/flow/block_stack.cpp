@@ -204,6 +204,7 @@ bool BlockStack::step(const Instr& instr, State& state) {
     return false;
   }
   if (instr.op == Op::SetupFinally) {
+    mark_placeholder(instr);
     push_block(kProtect, instr.a, state.depth, state);
   } else if (instr.op == Op::SetupWith) {
     const uint32_t level = state.depth;

@@ -80,6 +80,7 @@ class BlockStack {
   void keep_end(const State& state);
   bool is_body_without_code(const State& state) const;
   bool is_behind_jump(uint32_t at) const;
+  void mark_placeholder(const Instr& setup);
   bool jumps_behind(uint32_t at) const;
   void mark_lost_jumps();
   uint32_t lost_jump(uint32_t at) const;

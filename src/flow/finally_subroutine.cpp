@@ -94,6 +94,12 @@ bool BlockStack::is_behind_jump(uint32_t at) const {
   return before == Op::CallFinally || before == Op::PopFinally;
 }
 
+// In front of a `try` whose finally body goes another way, a constant is loaded for no statement.
+void BlockStack::mark_placeholder(const Instr& setup) {
+  const bool is_loaded = !body_.empty() && stream_.instrs[at_ - 1].op == Op::LoadConst;
+  if (keep_ends_ && is_subroutine_[setup.a] && is_loaded) body_.back().b = kPlaceholder;
+}
+
 bool BlockStack::jumps_behind(uint32_t at) const {
   return draft_.keeps_ends && at + 1 < stream_.instrs.size() &&
          stream_.instrs[at + 1].op == Op::Jump;

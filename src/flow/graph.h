@@ -109,7 +109,7 @@ struct Graph {
   // and b = 1 stands where a jump statement has left a region. Where it never does, because its
   // finally body goes another way, b says which statement it is: kLostBreak and what follows. A Pop
   // with a jump right behind it has a = kDroppedByJump: `break` drops an iterator so, `return` goes
-  // on without a jump.
+  // on without a jump. A constant that nobody has written has b = kPlaceholder.
   bool keeps_ends = false;
   // 3.8-3.10, if build() was asked to: a PopExcept with a = 0 and b = kEmptyBody stands where a
   // `try` has a body of which no code was made, so that its handler is not forgotten.
@@ -127,6 +127,10 @@ inline constexpr uint32_t kLostContinue = 5;
 inline constexpr uint32_t kLostReturn = 6;  // and the id of the constant
 
 inline constexpr uint32_t kDroppedByJump = 2;
+
+// The b of a LoadConst that lies in the place of what a `try` may return, for its finally body to
+// find; what leaves the statement drops it, and nobody has written it.
+inline constexpr uint32_t kPlaceholder = 1;
 
 // The b of a Pop of what an inlined comprehension has made, where only an annotation drops it so.
 inline constexpr uint32_t kOfAnnotation = 1;

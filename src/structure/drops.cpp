@@ -47,14 +47,6 @@ bool needs_no_pop(const Graph& g, const Drops& drops, ValueId id) {
          value.kind == ValueKind::Element;
 }
 
-// A constant that lay on the stack through a statement, as where 3.8 has a finally body find what
-// is to be returned: `way` is the only one to its block, and does not load it.
-bool lay_below(const Graph& g, BlockId owner, const Way& way, ValueId id) {
-  const auto& items = g[way.from].items;
-  return is_op(g[id], Op::LoadConst) && g.ways_into(owner).size() == 1 &&
-         std::find(items.begin(), items.end(), id) == items.end();
-}
-
 // Whether no value that a parameter stands for needs to be popped by it.
 bool only_dropped(const Graph& g, const Drops& drops, ValueId param) {
   std::vector<ValueId> todo{param};
@@ -69,7 +61,7 @@ bool only_dropped(const Graph& g, const Drops& drops, ValueId param) {
       PELLUCID_CHECK(args.size() == params.size());
       const ValueId arg = g.resolve(args[static_cast<size_t>(place - params.begin())]);
       if (is_stored_at_last(g, way, arg)) return false;
-      if (lay_below(g, owner->second, way, arg) || needs_no_pop(g, drops, arg)) continue;
+      if (is_placeholder(g[arg]) || needs_no_pop(g, drops, arg)) continue;
       if (std::find(todo.begin(), todo.end(), arg) != todo.end()) continue;
       if (g[arg].kind != ValueKind::Phi) return false;
       todo.push_back(arg);
@@ -78,16 +70,12 @@ bool only_dropped(const Graph& g, const Drops& drops, ValueId param) {
   return true;
 }
 
-// Where a finally body may find what is to be returned 3.8 puts a constant in its place, which what
-// leaves the statement drops: nobody has written that.
 void forget_placeholders(Graph& g) {
   for (const BlockId id : g.order()) {
-    auto& items = g[id].items;
-    std::erase_if(items, [&](ValueId item) {
+    std::erase_if(g[id].items, [&](ValueId item) {
       if (!drops(g[item], ir::Dropped::Result)) return false;
       const ValueId held = g.resolve(g.f.operands(item)[0]);
-      if (!is_op(g[held], Op::LoadConst)) return false;
-      if (std::find(items.begin(), items.end(), held) != items.end()) return false;
+      if (!is_placeholder(g[held])) return false;
       --g[held].uses;
       return true;
     });

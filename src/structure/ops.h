@@ -11,6 +11,11 @@ inline bool is_op(const ir::Value& value, bytecode::Op op) {
 
 using ir::stores_name;
 
+// See flow::kPlaceholder.
+inline bool is_placeholder(const ir::Value& value) {
+  return is_op(value, bytecode::Op::LoadConst) && value.b == flow::kPlaceholder;
+}
+
 inline bool deletes_name(const ir::Value& value) {
   using bytecode::Op;
   return is_op(value, Op::DeleteFast) || is_op(value, Op::DeleteName) ||

@@ -22,7 +22,7 @@ ValueId placeholder(const Graph& graph, HandlerId handler) {
   const auto& stack = graph[own.entry].entry_stack;
   if (!own.is_finally || own.depth == 0 || stack.size() < own.depth) return {};
   const ValueId below = graph.resolve(stack[own.depth - 1]);
-  return is_op(graph[below], Op::LoadConst) ? below : ValueId();
+  return is_placeholder(graph[below]) ? below : ValueId();
 }
 
 std::optional<SameCode::Copy> SameCode::copy(const Graph& graph, HandlerId handler, BlockId start) {
@@ -208,7 +208,7 @@ bool SameCode::note_dropped(const Place& a, const Place& b) {
   }
   for (size_t i = 0; i < params.size(); ++i) {
     const ValueId x = g_.resolve(a.args[i]), y = g_.resolve(args[i]);
-    const bool returned = x != y && g_[x].kind == ValueKind::Instr && g_[x].op == Op::LoadConst &&
+    const bool returned = x != y && is_placeholder(g_[x]) &&
                           (g_[y].kind == ValueKind::Instr || g_[y].kind == ValueKind::Phi);
     if (!returned || copied_.count(y) > 0) continue;
     if (dropped_.valid() && dropped_ != y) return false;
