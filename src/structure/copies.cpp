@@ -122,6 +122,7 @@ void part_placeholders(Graph& g, HandlerId handler, const std::vector<Way>& exit
 }  // namespace
 
 bool overtakes_value(const Graph& g, HandlerId handler, std::span<const BlockId> region) {
+  if (g.f.keeps_ends) return false;
   bool found = false;
   std::unordered_set<BlockId> seen;
   for (const Way& way : ways_out(g, handler, region)) {

@@ -13,7 +13,8 @@ namespace pellucid::structure {
 bool strip_copies(Graph& graph, HandlerId handler, std::span<const BlockId> region);
 
 // Whether every way out of the region runs the handler's body, and one has computed a value that
-// goes there: only a `return` does so, whose `finally` body goes another way.
+// goes there: only a `return` does so, whose `finally` body goes another way. Where marks tell of
+// jump statements (ir::Function::keeps_ends) nothing is read from that.
 bool overtakes_value(const Graph& graph, HandlerId handler, std::span<const BlockId> region);
 
 // An item that does nothing: it marks where control left a region. Where ir::Function::keeps_ends,

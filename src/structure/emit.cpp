@@ -255,11 +255,7 @@ bool Emitter::emit(BlockId block, const Scope& scope, Statements& out) {
             skip_markers(scope.follow, scope) != block) {
           fail("a finally body that ends in the middle", block);
         }
-        NodeId jump = lost_statement(block, scope);
-        // Without marks (3.9+): what does not fall to where a finally body never ends has jumped.
-        const bool skips = values.empty() && !graph_.f.keeps_ends && scope.follow.valid() &&
-                           skip_markers(scope.follow, scope) != block;
-        if (!jump.valid() && skips && may_return()) jump = tree_.add(ast::Return{});
+        const NodeId jump = lost_statement(block, scope);
         if (!jump.valid()) return true;
         out.append(jump);
         return false;

@@ -123,7 +123,7 @@ class Handlers {
       info(id).kind = HandlerKind::Finally;
     } else if (is_matched(id) ||
                (drops_exception(id) && !reraises(id) &&
-                (g_.f.keeps_ends || !overtakes_value(g_, id, protection_.region(id))))) {
+                !overtakes_value(g_, id, protection_.region(id)))) {
       info(id).kind = HandlerKind::Except;
     } else if (strip_copies(g_, id, protection_.region(id))) {
       info(id).kind = HandlerKind::Finally;

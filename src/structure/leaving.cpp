@@ -73,7 +73,12 @@ NodeId Emitter::lost_statement(BlockId block, const Scope& scope) {
     const bool is_none = tree_.module()[value].kind == object::ConstKind::None;
     return tree_.add(ast::Return{is_none ? NodeId() : tree_.add(ast::Constant{value})});
   }
-  if (mark == 0) return {};
+  if (mark == 0) {
+    // Where no marks tell: what does not fall to where a finally body never ends has jumped.
+    const bool skips = !graph_.f.keeps_ends && graph_[block].operands.empty() &&
+                       scope.follow.valid() && skip_markers(scope.follow, scope) != block;
+    return skips && may_return() ? tree_.add(ast::Return{}) : NodeId();
+  }
   // A loop that never comes round has left nothing behind it; any other statement leaves so, too.
   if (!scope.loop) return may_return() ? tree_.add(ast::Return{}) : NodeId();
   return mark == flow::kLostBreak ? tree_.add(ast::Break{}) : tree_.add(ast::Continue{});
