@@ -57,8 +57,6 @@ NodeId Statements::pattern_of(const Pattern& p, ast::Where at) {
     case PatternKind::Mapping: {
       std::vector<NodeId> keys;
       if (!p.value.items.empty()) {
-        // That `**rest` leaves them out is no use of them in the text.
-        c_.graph[p.value.result].uses = 1;
         const NodeId node = part(p.value, {});
         if (const object::Const* constant = constant_of(tree, node)) {
           for (const object::ConstId key : std::vector<object::ConstId>(constant->items)) {

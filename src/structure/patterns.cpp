@@ -85,9 +85,18 @@ class Matches {
   // Patterns of what turns out to be no match are dropped, or trying would cost more every time.
   bool fold(BlockId id, ValueId subject) {
     const size_t before = g_.patterns.size();
-    if (folds(id, subject)) return true;
-    g_.patterns.resize(before);
-    return false;
+    if (!folds(id, subject)) {
+      g_.patterns.resize(before);
+      return false;
+    }
+    // That `**rest` leaves the keys of a mapping out is no use of them in the text.
+    for (size_t i = before; i < g_.patterns.size(); ++i) {
+      const Part& keys = g_.patterns[i].value;
+      if (g_.patterns[i].kind == PatternKind::Mapping && !keys.items.empty()) {
+        g_[keys.result].uses = 1;
+      }
+    }
+    return true;
   }
 
   bool folds(BlockId id, ValueId subject) {
