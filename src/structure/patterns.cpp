@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "structure/inlined.h"
 #include "structure/ops.h"
@@ -262,23 +263,29 @@ class Matches {
   }
 
   // Where the ways from a branch meet to go on with a value that they chose, as in `(a or b).c`;
-  // invalid: the branch decides where control goes.
+  // invalid: the branch decides where control goes. A block is passed once all ways into it have
+  // been, so the only one that is ahead lies on every way from the branch, and on no other.
   BlockId behind_choice(BlockId id) const {
-    const auto earlier = [&](BlockId a, BlockId b) { return g_[a].offset < g_[b].offset; };
-    std::vector<BlockId> ahead{id};
+    std::vector<std::pair<BlockId, size_t>> ahead;  // and how many ways have come to it
     for (size_t steps = 0; steps < kGuardBlocks; ++steps) {
-      const auto first = std::min_element(ahead.begin(), ahead.end(), earlier);
-      const BlockId at = *first;
-      if (ahead.size() == 1 && at != id) return g_[at].params.empty() ? BlockId() : at;
-      ahead.erase(first);
-      if (g_[at].exit != ExitKind::Branch && g_[at].exit != ExitKind::Goto) return {};
-      for (const ir::Edge& edge : g_[at].next) {
+      if (g_[id].exit != ExitKind::Branch && g_[id].exit != ExitKind::Goto) return {};
+      for (const ir::Edge& edge : g_[id].next) {
         if (!edge.to.valid()) continue;
-        if (g_[edge.to].offset <= g_[at].offset) return {};  // another round of a loop
-        if (std::find(ahead.begin(), ahead.end(), edge.to) == ahead.end()) {
-          ahead.push_back(edge.to);
+        const auto known = std::find_if(ahead.begin(), ahead.end(),
+                                        [&](const auto& each) { return each.first == edge.to; });
+        if (known == ahead.end()) {
+          ahead.emplace_back(edge.to, 1);
+        } else {
+          ++known->second;
         }
       }
+      const auto passed = std::find_if(ahead.begin(), ahead.end(), [&](const auto& each) {
+        return each.second == g_.ways_into(each.first).size();
+      });
+      if (passed == ahead.end()) return {};
+      id = passed->first;
+      ahead.erase(passed);
+      if (ahead.empty()) return g_[id].params.empty() ? BlockId() : id;
     }
     return {};
   }
