@@ -116,7 +116,7 @@ void Statements::while_loop(NodeId id, uint32_t depth) {
     // Nothing tests it, so it has no line.
     expressions_.constant(tree_.as<ast::Constant>(node.test).value, kCondition);
   } else {
-    expression(node.test, kCondition);
+    expression(node.test, whole(kCondition));
   }
   end_header(node.body, depth + 1);
   clause("else", node.orelse, depth);
@@ -137,7 +137,7 @@ void Statements::for_loop(NodeId id, uint32_t depth) {
 void Statements::conditional(NodeId id, uint32_t depth, const char* keyword) {
   const auto node = tree_.as<ast::If>(id);
   out_ += keyword;
-  expression(node.test, kCondition);
+  expression(node.test, whole(kCondition));
   end_header(node.body, depth + 1);
   const auto orelse = tree_.items(node.orelse);
   if (orelse.size() == 1 && tree_.is(orelse[0], Kind::If)) {

@@ -10,6 +10,15 @@ namespace pellucid::print {
 using ast::Kind;
 using ast::NodeId;
 
+namespace {
+
+bool is_operation(Kind kind) {
+  return kind == Kind::BoolOp || kind == Kind::IfExp || kind == Kind::BinOp ||
+         kind == Kind::Compare;
+}
+
+}  // namespace
+
 // --- the stack of pieces
 // --------------------------------------------------------------------------
 
@@ -37,7 +46,10 @@ void Expressions::step(const Task& task) {
   quotes_ = task.quotes;
   inside_ = task.inside;
   const auto mark = [&](Mark::What what) {
-    if (!task.inside && !is_confined_) marks_.push_back({what, static_cast<uint32_t>(out_.size())});
+    if (!task.inside && !is_confined_) {
+      const bool may_hug = task.what == Task::HuggingGroup;
+      marks_.push_back({what, static_cast<uint32_t>(out_.size()), may_hug});
+    }
   };
   switch (task.what) {
     case Task::Text:
@@ -67,6 +79,19 @@ void Expressions::step(const Task& task) {
       break;
     case Task::ChoiceEnd:
       mark(Mark::ChoiceEnd);
+      break;
+    case Task::Group:
+    case Task::HuggingGroup:
+      mark(Mark::Group);
+      break;
+    case Task::Row:
+      mark(Mark::Row);
+      break;
+    case Task::Operator:
+      mark(Mark::Operator);
+      break;
+    case Task::GroupEnd:
+      mark(Mark::GroupEnd);
       break;
     case Task::Word:
       write(module_.text(Symbol(task.id)));
@@ -171,9 +196,21 @@ void Expressions::expand(NodeId id, Place place) {
   } else if (tree_->kind(id) == Kind::Tuple) {
     tuple(id, place);
   } else if (needs_parentheses(level_of(*tree_, id), place)) {
+    const bool is_row = place.has(Place::kPart) && tree_->is(id, Kind::BoolOp);
     open("(");
+    if (is_row) push(Task::Row);
     expand_bare(id, place);
+    if (is_row) push(Task::GroupEnd);
     close(")");
+  } else if (place.has(Place::kWhole) && is_operation(tree_->kind(id))) {
+    const bool is_choice = tree_->is(id, Kind::BoolOp) || tree_->is(id, Kind::IfExp);
+    push(is_choice ? Task::Group : Task::HuggingGroup);
+    expand_bare(id, place);
+    push(Task::GroupEnd);
+  } else if (place.has(Place::kPart) && tree_->is(id, Kind::BoolOp)) {
+    push(Task::Row);
+    expand_bare(id, place);
+    push(Task::GroupEnd);
   } else {
     expand_bare(id, place);
   }
@@ -193,7 +230,7 @@ void Expressions::expand_bare(NodeId id, Place place) {
       break;
     }
     case Kind::BinOp:
-      binary(id);
+      binary(id, place);
       break;
     case Kind::UnaryOp:
       unary(id, place);
@@ -204,9 +241,9 @@ void Expressions::expand_bare(NodeId id, Place place) {
     case Kind::IfExp: {
       const auto node = tree.as<ast::IfExp>(id);
       expr(node.body, {Level::Or, use_of(place)});
-      text(" if ");
+      operation(" if ", place.has(Place::kWhole));
       expr(node.test, {Level::Or, Place::kBranch});
-      text(" else ");
+      operation(" else ", place.has(Place::kWhole));
       expr(node.orelse, {Level::Test, use_of(place)});
       break;
     }
@@ -271,7 +308,7 @@ void Expressions::expand_bare(NodeId id, Place place) {
       expr(tree.as<ast::YieldFrom>(id).value, kTest);
       break;
     case Kind::Compare:
-      compare(id);
+      compare(id, place);
       break;
     case Kind::Call:
       call(id);
@@ -324,15 +361,17 @@ void Expressions::boolean(NodeId id, Place place) {
   const bool is_choice = one_test_a_line && !place.has(Place::kBranch);
   const bool is_joined = is_choice && place.has(Place::kOperand);
   if (is_choice) push(is_joined ? Task::Joined : Task::Choice);
+  const bool is_marked = place.has(Place::kWhole) || place.has(Place::kPart);
   const auto values = tree_->items(node.values);
   for (size_t i = 0; i < values.size(); ++i) {
-    if (i > 0) text(is_and ? " and " : " or ");
+    if (i > 0) operation(is_and ? " and " : " or ", is_marked);
     const bool apart = one_test_a_line && !node.is_tested_again &&
                        tree_->is(values[i], Kind::BoolOp) &&
                        tree_->as<ast::BoolOp>(values[i]).is_tested_again;
     const bool is_last = i + 1 == values.size();
     uint16_t use = use_of(place);
     if (is_choice && !is_last) use = Place::kOperand;
+    if (is_marked) use |= Place::kPart;
     if (apart) push(Task::OpenLine, 0, {}, "(");
     if (apart) expr(values[i], kTest);
     if (!apart) expr(values[i], {tighter(is_and ? Level::And : Level::Or), use});
@@ -341,12 +380,18 @@ void Expressions::boolean(NodeId id, Place place) {
   if (is_choice && !is_joined) push(Task::ChoiceEnd);
 }
 
-void Expressions::binary(NodeId id) {
+void Expressions::binary(NodeId id, Place place) {
   const auto node = tree_->as<ast::BinOp>(id);
   const auto [op, level] = kBinary[node.op];
   const bool is_power = level == Level::Power;
-  expr(node.left, at(is_power ? Level::Await : level));
-  text(op);
+  const bool is_marked = place.has(Place::kWhole) || place.has(Place::kFirstPart);
+  Place first = at(is_power ? Level::Await : level);
+  if (is_marked && tree_->is(node.left, Kind::BinOp) &&
+      kBinary[tree_->as<ast::BinOp>(node.left).op].level == level) {
+    first.flags |= Place::kFirstPart;
+  }
+  expr(node.left, first);
+  operation(op, is_marked);
   expr(node.right, at(is_power ? Level::Factor : tighter(level)));
 }
 
@@ -358,7 +403,7 @@ void Expressions::unary(NodeId id, Place place) {
   expr(node.operand, {is_not ? Level::Not : Level::Factor, use});
 }
 
-void Expressions::compare(NodeId id) {
+void Expressions::compare(NodeId id, Place place) {
   const auto node = tree_->as<ast::Compare>(id);
   const auto ops = tree_->numbers(node.ops);
   const auto comparators = tree_->items(node.comparators);
@@ -366,7 +411,7 @@ void Expressions::compare(NodeId id) {
   for (size_t i = 0; i < ops.size(); ++i) {
     const auto op = static_cast<ast::CmpOperator>(ops[i]);
     const bool membership = op == ast::CmpOperator::In || op == ast::CmpOperator::NotIn;
-    text(kCompare[ops[i]]);
+    operation(kCompare[ops[i]], place.has(Place::kWhole));
     expr(comparators[i], {Level::BitOr, membership ? uint16_t{Place::kMembership} : uint16_t{0}});
   }
 }

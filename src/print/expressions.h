@@ -29,8 +29,14 @@ struct Mark {
     Choice,     // an `and` or `or` begins
     Joined,     // one that has to begin on the line of the choice around it
     ChoiceEnd,  // the choice ends
+    Group,      // an operation begins that may get brackets, to be broken before its operators
+    Row,        // the same without brackets, within such a one
+    Operator,
+    GroupEnd,  // of a Group or a Row
   } what;
   uint32_t at;  // Open, OpenLine, Separator: behind their text; the others: before it
+  // Of a Group: the start of its last part may stand on the line of the operator in front of it.
+  bool may_hug = false;
 };
 
 class Expressions {
@@ -82,6 +88,11 @@ class Expressions {
       Choice,
       Joined,
       ChoiceEnd,
+      Group,
+      HuggingGroup,
+      Row,
+      Operator,
+      GroupEnd,
       Word,
       Line,
       Expr,
@@ -136,6 +147,13 @@ class Expressions {
     push(may_add_comma ? Task::CloseWithComma : Task::Close, 0, {}, piece);
   }
   void word(Symbol symbol) { push(Task::Word, symbol.value); }
+  // The text has a space in front.
+  void operation(const char* piece, bool breakable) {
+    if (!breakable) return text(piece);
+    text(" ");
+    push(Task::Operator);
+    text(piece + 1);
+  }
   // What comes next starts with this expression, or stands on one line with its start.
   void line_before(ast::NodeId id);
   void expr(ast::NodeId id, Place place) { push(Task::Expr, id.value, place); }
@@ -144,9 +162,9 @@ class Expressions {
   void expand(ast::NodeId id, Place place);
   void expand_bare(ast::NodeId id, Place place);
   void boolean(ast::NodeId id, Place place);
-  void binary(ast::NodeId id);
+  void binary(ast::NodeId id, Place place);
   void unary(ast::NodeId id, Place place);
-  void compare(ast::NodeId id);
+  void compare(ast::NodeId id, Place place);
   void lambda(ast::NodeId id);
   void call(ast::NodeId id);
   void arguments(ast::ListId args, ast::ListId keywords, bool bare_generator);

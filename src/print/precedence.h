@@ -49,6 +49,9 @@ struct Place {
     kBranch = 512,        // what it comes to decides where control goes, and nothing else
     kOperand = 1024,      // an operation that `and` or `or` stands for tests what it comes to
     kTarget = 2048,       // what is there is assigned to
+    kWhole = 4096,        // of a statement: brackets may be put around it
+    kPart = 8192,         // of an operation before whose operators lines may be broken
+    kFirstPart = 16384,   // the same, and its operators are of one row with those behind it
   };
   Level min = Level::Test;
   uint16_t flags = 0;
@@ -66,6 +69,9 @@ constexpr Place kTopLevel = {Level::Test, Place::kTuple | Place::kYield};
 constexpr Place kBareTuple = {Level::Test, Place::kTuple};
 constexpr Place kNamedTest = {Level::Test, Place::kNamed};
 constexpr Place kCondition = {Level::Test, Place::kNamed | Place::kBranch};
+constexpr Place whole(Place place) {
+  return {place.min, static_cast<uint16_t>(place.flags | Place::kWhole)};
+}
 
 struct BinaryForm {
   const char* text;

@@ -22,7 +22,7 @@ void Statements::simple(NodeId id, uint32_t depth) {
     case Kind::Return: {
       const NodeId value = tree_.as<ast::Return>(id).value;
       out_ += value.valid() ? "return " : "return";
-      if (value.valid()) expression(value, kBareTuple);
+      if (value.valid()) expression(value, whole(kBareTuple));
       break;
     }
     case Kind::Delete:
@@ -62,7 +62,7 @@ void Statements::simple(NodeId id, uint32_t depth) {
       names(tree_.as<ast::Nonlocal>(id).names);
       break;
     case Kind::Expr:
-      expression(tree_.as<ast::Expr>(id).value, kTopLevel);
+      expression(tree_.as<ast::Expr>(id).value, whole(kTopLevel));
       break;
     case Kind::Pass:
       out_ += "pass";
@@ -88,7 +88,7 @@ void Statements::assign(NodeId id) {
     expression(target, {Level::Test, Place::kTuple | Place::kTarget});
     out_ += " = ";
   }
-  expression(node.value, kTopLevel);
+  expression(node.value, whole(kTopLevel));
 }
 
 void Statements::type_alias(NodeId id) {
@@ -107,7 +107,7 @@ void Statements::augmented_assign(NodeId id) {
   out_ += kAugmented[node.op];
   Place place = kTopLevel;
   if (before(9)) place.flags |= Place::kNoStar;
-  expression(node.value, place);
+  expression(node.value, whole(place));
 }
 
 void Statements::annotated_assign(NodeId id) {
@@ -121,7 +121,7 @@ void Statements::annotated_assign(NodeId id) {
   expression(node.annotation, kTest);
   if (!node.value.valid()) return;
   out_ += " = ";
-  expression(node.value, kTopLevel);
+  expression(node.value, whole(kTopLevel));
 }
 
 void Statements::delete_targets(NodeId id) {
@@ -148,7 +148,8 @@ void Statements::raise(NodeId id) {
 void Statements::assertion(NodeId id) {
   const auto node = tree_.as<ast::Assert>(id);
   out_ += "assert ";
-  expression(node.test, {Level::Test, Place::kBranch});
+  constexpr Place kAsserted = {Level::Test, Place::kBranch};
+  expression(node.test, node.msg.valid() ? kAsserted : whole(kAsserted));
   if (!node.msg.valid()) return;
   out_ += ", ";
   expression(node.msg, kTest);

@@ -1,6 +1,11 @@
 // From the left, each bracket whose content fits is left alone; any other gets its items on lines
 // of their own, and then the items are looked at in the same way. What has to begin on the line of
 // the choice around it keeps the brackets in front of it from that.
+//
+// An operation that is all of a value or a condition, and does not fit, gets brackets of its own
+// and is broken before its operators. Of one with a single operator only the bracket at its end is
+// broken, where all in front of it fits; not of `and`, `or` and `if`, where that makes both sides
+// fit.
 #include "print/wrap.h"
 
 #include <algorithm>
@@ -61,6 +66,19 @@ class Wrapper {
         case Mark::Joined:
         case Mark::ChoiceEnd:
           break;
+        case Mark::Group:
+        case Mark::Row:
+          begin(i);
+          break;
+        case Mark::Operator:
+          if (is_chance(i)) {
+            copy_to(i);
+            new_line();
+          }
+          break;
+        case Mark::GroupEnd:
+          end(i);
+          break;
       }
       ++i;
     }
@@ -74,21 +92,117 @@ class Wrapper {
   void match() {
     partner_.resize(marks_.size(), 0);
     breaks_.resize(marks_.size() + 1, 0);
+    joined_.resize(marks_.size() + 1, 0);
     last_joined_.resize(marks_.size(), 0);
-    std::vector<size_t> open, choices;
+    groups_.resize(marks_.size());
+    std::vector<size_t> open, choices, groups;
     for (size_t i = 0; i < marks_.size(); ++i) {
       const Mark::What what = marks_[i].what;
       if (what == Mark::Choice) choices.push_back(i);
       if (what == Mark::Joined && !choices.empty()) last_joined_[choices.back()] = i;
       if (what == Mark::ChoiceEnd && !choices.empty()) choices.pop_back();
-      breaks_[i + 1] = breaks_[i] + (marks_[i].what == Mark::OpenLine ? 1 : 0);
+      breaks_[i + 1] = breaks_[i] + (what == Mark::OpenLine ? 1 : 0);
+      joined_[i + 1] = joined_[i] + (what == Mark::Joined ? 1 : 0);
+      if (what == Mark::Group || what == Mark::Row) groups.push_back(i);
+      if ((what == Mark::Operator || what == Mark::GroupEnd) && !groups.empty()) {
+        partner_[i] = groups.back();
+        Group& group = groups_[groups.back()];
+        if (what == Mark::Operator) group.operators.push_back(i);
+        if (what == Mark::GroupEnd) {
+          partner_[groups.back()] = i;
+          groups.pop_back();
+        }
+      }
       if (opens(marks_[i])) open.push_back(i);
       const bool closes = what == Mark::Close || what == Mark::CloseWithComma;
       if (!closes || open.empty()) continue;
       partner_[open.back()] = i;
+      partner_[i] = open.back();
       open.pop_back();
     }
   }
+
+  // --- operations
+
+  struct Group {
+    std::vector<size_t> operators;  // marks
+    bool is_broken = false;
+  };
+
+  // Whether the line may be broken at this mark, of those that are no brackets and no separators.
+  bool is_chance(size_t i) const {
+    if (marks_[i].what == Mark::Group) return may_break(i);
+    if (marks_[i].what == Mark::Operator) return groups_[partner_[i]].is_broken;
+    return marks_[i].what == Mark::GroupEnd && marks_[partner_[i]].what == Mark::Group &&
+           groups_[partner_[i]].is_broken;
+  }
+
+  // Whether no operand behind an operator has to begin on the line where the operation does.
+  bool may_break(size_t i) const {
+    const auto& operators = groups_[i].operators;
+    if (operators.empty()) return false;
+    if (marks_[i + 1].what == Mark::Choice) return last_joined_[i + 1] < operators[0];
+    return marks_[i + 1].what != Mark::Joined || joined_[operators[0]] == joined_[partner_[i]];
+  }
+
+  void begin(size_t i) {
+    copy_to(i);
+    Group& group = groups_[i];
+    const bool is_row = marks_[i].what == Mark::Row;
+    const bool is_inside = levels_ > 0 && (open_.empty() || open_.back());
+    if (!may_break(i) || (is_row && !is_inside)) return;
+    size_t next = marks_.size();
+    if (is_row) {
+      next = partner_[i] + 1;
+      while (next < marks_.size() && marks_[next].what >= Mark::Choice && !is_chance(next)) ++next;
+    }
+    const size_t end = next < marks_.size() ? position(next) : line_.size();
+    const size_t room = room_in(column_);
+    const bool may_fit = end - position(i) <= 4 * room;
+    if (may_fit && columns_here() + columns_between(position(i), end) <= room) return;
+    if (!is_row && is_better_broken_behind(i)) return;
+    group.is_broken = true;
+    if (is_row) return;
+    out_ += '(';
+    ++levels_;
+    new_line();
+  }
+
+  void end(size_t i) {
+    if (!is_chance(i)) return;
+    copy_to(i);
+    --levels_;
+    new_line();
+    out_ += ')';
+  }
+
+  // Whether an operation with one operator is rather broken in the brackets that it ends with, or
+  // not at all.
+  bool is_better_broken_behind(size_t i) const {
+    if (groups_[i].operators.size() > 1) return false;
+    const size_t at = position(groups_[i].operators[0]), end = position(partner_[i]);
+    const size_t room = room_in(indent_ + kIndent * (levels_ + 1));
+    const bool would_fit =
+        columns_between(position(i), at) <= room && columns_between(at, end) <= room;
+    if (would_fit && !marks_[i].may_hug) return false;
+    size_t last = partner_[i] - 1;
+    while (marks_[last].what >= Mark::Choice && last > i) --last;
+    const bool is_close =
+        marks_[last].what == Mark::Close || marks_[last].what == Mark::CloseWithComma;
+    const bool hugs =
+        is_close && position(last) + 1 == end && position(last) > position(partner_[last]) &&
+        position(partner_[last]) > at &&
+        columns_here() + columns_between(position(i), position(partner_[last])) <= room_in(column_);
+    return hugs || !would_fit;
+  }
+
+  size_t columns_here() const { return columns(std::string_view(out_).substr(text_)); }
+  size_t columns_between(size_t from, size_t to) const {
+    return columns(std::string_view(line_).substr(from, to - from));
+  }
+  static size_t room_in(size_t column) { return most_columns(column) - column; }
+
+  // --- brackets
 
   // Whether something in the bracket is to be broken.
   bool open(size_t i) {
@@ -122,9 +236,9 @@ class Wrapper {
     // An empty pair of brackets cannot be broken.
     if (position(close) == position(i)) return true;
     size_t next = close + 1;
-    while (next < marks_.size() && marks_[next].what >= Mark::Choice) ++next;
+    while (next < marks_.size() && marks_[next].what >= Mark::Choice && !is_chance(next)) ++next;
     const size_t end = next < marks_.size() ? position(next) : line_.size();
-    const size_t room = most_columns(column_) - column_;
+    const size_t room = room_in(column_);
     if (end - position(i) > 4 * room) return false;
     const std::string_view rest = std::string_view(line_).substr(position(i), end - position(i));
     return columns(std::string_view(out_).substr(text_)) + columns(rest) <= room;
@@ -143,7 +257,9 @@ class Wrapper {
   const std::vector<Mark>& marks_;
   size_t start_;
   std::vector<size_t> partner_;
+  std::vector<Group> groups_;        // of marks that begin one
   std::vector<uint32_t> breaks_;     // how many brackets before the mark have to be broken
+  std::vector<uint32_t> joined_;     // how many before the mark have to be on a choice's line
   std::vector<size_t> last_joined_;  // of a choice: the last mark that is to be on its line
   size_t held_until_ = 0;            // no bracket is broken in front of this mark
   std::vector<bool> open_;           // the brackets around: whether their items stand on lines

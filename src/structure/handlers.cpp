@@ -121,9 +121,8 @@ class Handlers {
     if (restores_locals(entry)) return dissolve(id);
     if (g_.f.handlers[id.index()].is_finally && strip_copies(g_, id, protection_.region(id))) {
       info(id).kind = HandlerKind::Finally;
-    } else if (is_matched(id) ||
-               (drops_exception(id) && !reraises(id) &&
-                !overtakes_value(g_, id, protection_.region(id)))) {
+    } else if (is_matched(id) || (drops_exception(id) && !reraises(id) &&
+                                  !overtakes_value(g_, id, protection_.region(id)))) {
       info(id).kind = HandlerKind::Except;
     } else if (strip_copies(g_, id, protection_.region(id))) {
       info(id).kind = HandlerKind::Finally;

@@ -22,6 +22,26 @@ OPERATIONS = [
     " and b) and (a.third_of_them and c and b != a)",
     "a[(b.first or b or c if c and b else a.second_of_them < c[0]) and b and c] = (not a or a or b"
     " or a.third_of_them) and a(c[0] or b, a(b.fourth_of_them, b))",
+    # These get brackets of their own where no operand has to begin where the whole does.
+    "return a.first_of_them(b, c) or b.second_of_them(c, a) or c.third_of_them(a, b)"
+    " or a.last_of_them(b, c)",
+    "return a.first_of_them(b, c) and b.second_of_them(c, a) or c.third_of_them(a, b)"
+    " or a.last_of_them(b)",
+    "return a.first_of_them(b, c) or (b.second_of_them(c, a) and c.third_of_them(a, b))"
+    " or a.last_of_them(b)",
+    "return a.first_of_them(b, c) or b.second_of_them(c, a)"
+    " or (c.third_of_them(a, b) and a.last_of_them(b))",
+    "x = a.first_of_them(b, c) and (b.second_of_them(c, a) or c.third_of_them(a, b))"
+    " if b.last_of_them else a or c",
+    "for x in a:\n    if x.first_of_them(b, c)"
+    " and (b.second_of_them(c, a) or c.third_of_them(a, b))"
+    " or a.last_of_them(b, c):\n        a(x)",
+    "while a.first_of_them(b, c) and b.second_of_them(c, a)"
+    " or c.third_of_them(a, b) and a.last_of_them(b):"
+    "\n    if a.first_of_them(b, c) or b.second_of_them(c, a) and c.third_of_them(a, b)"
+    " or a.last_of_them():\n        continue\n    b(c)",
+    "a.first_of_them(b, c).x = b.second_of_them(c, a) if a.third_of_them(a, b) and b or c"
+    " else a.last_of_them()",
 ]
 # From 3.13 on the first of two stores to one name goes if they share a line.
 STORES = [

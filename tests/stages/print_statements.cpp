@@ -101,6 +101,45 @@ TEST("print: long lines are broken in brackets only") {
 )");
 }
 
+TEST("print: a long operation that is all of a condition gets brackets") {
+  TreeMaker t;
+  const auto call = [&](const std::string& name) {
+    return t.tree.add(
+        ast::Call{t.name(name), t.tree.list({t.name("argument"), t.name("other")}), {}});
+  };
+  const auto both = [&](ast::BoolOperator op, std::initializer_list<NodeId> values) {
+    return t.tree.add(ast::BoolOp{static_cast<uint32_t>(op), t.tree.list(values)});
+  };
+  const NodeId inner =
+      both(ast::BoolOperator::And, {call("first_of_them"), call("second_of_them")});
+  const NodeId test = both(ast::BoolOperator::Or, {inner, call("third_of_them"), call("the_last")});
+  EXPECT_EQ(t.print(t.tree.add(ast::If{test, t.tree.list({pass(t)}), {}})), R"(if (
+    first_of_them(argument, other) and second_of_them(argument, other)
+    or third_of_them(argument, other)
+    or the_last(argument, other)
+):
+    pass
+)");
+}
+
+TEST("print: an operation of a value that ends in brackets may be broken in these alone") {
+  TreeMaker t;
+  const std::string text = "'" + std::string(60, '%') + "'";
+  const auto arguments = [&] {
+    std::vector<NodeId> names;
+    for (int i = 0; i < 4; ++i) names.push_back(t.name("argument_" + std::to_string(i)));
+    return t.tree.add(ast::Tuple{t.tree.list(names)});
+  };
+  const NodeId whole = t.binary(t.text(std::string(60, '%')), ast::Operator::Mod, arguments());
+  EXPECT_EQ(t.print(t.tree.add(ast::Return{whole})),
+            "return " + text + " % (\n    argument_0,\n    argument_1,\n    argument_2,\n" +
+                "    argument_3,\n)\n");
+  const NodeId sum =
+      t.binary(t.text(std::string(60, '%')), ast::Operator::Add, t.text(std::string(60, '%')));
+  EXPECT_EQ(t.print(t.tree.add(ast::Return{sum})),
+            "return (\n    " + text + "\n    + " + text + "\n)\n");
+}
+
 TEST("print: behind an indentation that takes most of the line, short texts stay whole") {
   TreeMaker t;
   const auto call = [&](size_t arguments) {
