@@ -106,6 +106,38 @@ def test_text_alone_tells_inputs_and_lists():
     assert [(value.name, value.tensor.shape) for value in needs.constants] == [("mask", (3,))]
 
 
+@pytest.mark.parametrize(
+    "size, value",
+    [
+        ("24*Max(1, (s0//16))", 72),
+        ("Min(s0, 7) - Mod(s0, 4)", 5),
+        ("ModularIndexing(s0, 4, 5)", 50 // 4 % 5),
+        ("CeilToInt(IntTrueDiv(s0, 4))", 13),
+        ("PowByNatural(2, s0 - 47)", 8),
+        ("s0/2", 25),
+    ],
+)
+def test_sizes_are_what_torch_computes(size, value):
+    text = (
+        "class GraphModule(torch.nn.Module):\n"
+        f'    def forward(self, a: "f32[{size}, 2][2, {size}]cpu"):\n'
+        "        return (a,)\n"
+    )
+    (a,) = needs_of_text(text, {"s0": 50}).inputs
+    assert (a.tensor.shape, a.tensor.stride) == ((value, 2), (2, value))
+
+
+@pytest.mark.parametrize("size", ["s0/4", "Max(", "Unknown(s0)", "s0//0", "Max()", "2**s0**s0"])
+def test_a_size_that_nobody_can_tell_is_lacking(size):
+    text = (
+        "class GraphModule(torch.nn.Module):\n"
+        f'    def forward(self, a: "f32[{size}]cpu"):\n'
+        "        return (a,)\n"
+    )
+    (a,) = needs_of_text(text, {"s0": 50}).inputs
+    assert a.tensor is None and "is not told" in a.lacking
+
+
 def test_graph_of_a_third_party_is_dumped_under_its_compile(graphs, torch, tmp_path):
     files = []
 

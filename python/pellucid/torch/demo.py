@@ -15,6 +15,7 @@ from rich.markup import escape
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from .dump import counted
 from .events import Break, Frame, Graph, Place, Problem, Recompile, Started
 from .names import label
 from .prepare import prepare_debug
@@ -131,10 +132,11 @@ def _summarise(console: Console, session: Session) -> None:
     runs = len(session.running_graphs())
     backward = sum(graph.stage == "backward" for graph in graphs.values())
     console.print(
-        f"{len(frames)} frames, {sum(f.verdict.proven for f in frames)} proven, "
-        f"{sum(f.swapped for f in frames)} run from their files; {len(graphs)} graph files "
-        f"({backward} backward, {runs} run from their files); {len(session.of(Break))} graph "
-        f"breaks; {len(session.of(Recompile))} recompiles",
+        f"{counted(len(frames), 'frame')}, {sum(f.verdict.proven for f in frames)} proven, "
+        f"{sum(f.swapped for f in frames)} run from their files; "
+        f"{counted(len(graphs), 'graph file')} ({backward} backward, {runs} run from their files); "
+        f"{counted(len(session.of(Break)), 'graph break')}; "
+        f"{counted(len(session.of(Recompile)), 'recompile')}",
         highlight=False,
     )
     for frame in frames:

@@ -265,6 +265,15 @@ def frame_status(frame: Frame) -> str:
     return f"{frame.verdict.status}, Dynamo's code runs"
 
 
+def counted(number: int, what: str) -> str:
+    """A number of things: ``what`` stands for one of them.
+
+    >>> counted(1, "graph break"), counted(2, "graph break")
+    ('1 graph break', '2 graph breaks')
+    """
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
 def recompile_lines(recompiles: Sequence[Recompile]) -> list[str]:
     """One line a guard that failed."""
     return [

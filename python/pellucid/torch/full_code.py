@@ -20,7 +20,7 @@ from typing import Callable, Iterable, Mapping, Sequence
 
 from . import guard_checks
 from .closures import wrap
-from .dump import frame_status, is_python, recompile_lines, valid
+from .dump import counted, frame_status, is_python, recompile_lines, valid
 from .events import CacheEntry, CompileKey, Frame, Place, Recompile
 from .full_code_names import global_names, names_bound, names_of, names_of_guards
 from .names import as_comment, definable, identifier, label
@@ -54,7 +54,7 @@ def full_code_text(
     name = definable(place.function)
     versions = [entry for entry in entries if entry.key in frames]
     known = {entry.key for entry in versions}
-    count = f"{len(frames)} compiled version{'' if len(frames) == 1 else 's'}"
+    count = counted(len(frames), "compiled version")
     head = [f"{label(place.function)} · {place} · {count}"]
     head += [f"  [{e.key}] {frames[e.key].file}: {frame_status(frames[e.key])}" for e in versions]
     for key in frames:
@@ -96,7 +96,7 @@ def _guards(entry: CacheEntry) -> str:
     slug = entry.key.slug
     only_here = sum(guard.expression is None for guard in entry.guards)
     note = f"; {only_here} only where they were captured" if only_here else ""
-    count = f"{len(entry.guards)} guards of [{entry.key}]"
+    count = f"{counted(len(entry.guards), 'guard')} of [{entry.key}]"
     lines = [
         f'kept_{slug} = objects(globals(), "{slug}")  # what this process knows by identity',
         "",

@@ -7,10 +7,11 @@ graph, because it has the graph from its cache, they are read here, from the ann
 from __future__ import annotations
 
 import ast
+import math
 import operator
 import re
 from dataclasses import dataclass
-from typing import Callable, Iterator, Mapping, Sequence
+from typing import Any, Callable, Iterator, Mapping, Sequence, Union
 
 from .graph_modules import ModulePath
 
@@ -150,44 +151,82 @@ def _declared(name: str, annotation: ast.expr | None, symbols: Mapping[str, int]
     try:
         symbol = _SYMBOL.match(note)
         if symbol is not None:
-            return Value(name, literal=str(_size(symbol[1], symbols)))
+            return Value(name, literal=str(*_sizes(symbol[1], symbols)))
         found = _TENSOR.match(note)
         if found is None or found[1] not in _DTYPES:
             return Value(name, lacking=f"it is described as {note!r}")
         shape = _sizes(found[2], symbols)
         stride = contiguous(shape) if found[3] is None else _sizes(found[3], symbols)
-    except (KeyError, ValueError) as unknown:
+    except (ArithmeticError, KeyError, SyntaxError, TypeError, ValueError) as unknown:
         return Value(name, lacking=f"the size {unknown} is not told")
     return Value(name, Tensor(shape, stride, _DTYPES[found[1]], found[4] or "cpu"))
 
 
 def _sizes(text: str, symbols: Mapping[str, int]) -> tuple[int, ...]:
-    return tuple(_size(part, symbols) for part in text.split(",") if part.strip())
+    """Evaluate the sizes of a list over symbols; sympy prints them in Python's grammar.
 
-
-def _size(text: str, symbols: Mapping[str, int]) -> int:
-    """Evaluate a size over symbols; sympy prints it in Python's operators.
-
-    >>> _size("2*s0 + 1", {"s0": 3}), _size("8", {})
-    (7, 8)
+    >>> _sizes("2*s0 + 1, 8, 24*Max(1, (s0//16))", {"s0": 3})
+    (7, 8, 24)
     """
-    if text.isdigit():
-        return int(text)
-    return _evaluate(ast.parse(text.strip(), mode="eval").body, symbols)
+    if text.replace(", ", "").isdigit():
+        return tuple(map(int, text.split(", ")))
+    listed = ast.parse(f"[{text.strip()}]", mode="eval").body
+    if not isinstance(listed, ast.List):
+        raise ValueError(text)
+    return tuple(_size(part, symbols) for part in listed.elts)
 
 
-_OPERATORS: Mapping[type, Callable[[int, int], int]] = {
+def _size(node: ast.expr, symbols: Mapping[str, int]) -> int:
+    size = _evaluate(node, symbols)
+    if size != int(size):
+        raise ValueError(ast.dump(node))
+    return int(size)
+
+
+_Number = Union[int, float]
+
+
+def _power(base: _Number, exponent: _Number) -> _Number:
+    if exponent > 64:
+        raise OverflowError(f"{base}**{exponent}")
+    result: _Number = base**exponent
+    return result
+
+
+_OPERATORS: Mapping[type, Callable[[Any, Any], _Number]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
-    ast.Pow: operator.pow,
+    ast.Pow: _power,
+}
+# The functions of torch.utils._sympy that sizes and strides are made of, by the names they print.
+_FUNCTIONS: Mapping[str, Callable[..., _Number]] = {
+    "Abs": abs,
+    "CeilToInt": math.ceil,
+    "FloatTrueDiv": operator.truediv,
+    "FloorDiv": operator.floordiv,
+    "FloorToInt": math.floor,
+    "Identity": lambda value: value,
+    "IntTrueDiv": operator.truediv,
+    "Max": max,
+    "Min": min,
+    "Mod": operator.mod,
+    "ModularIndexing": lambda base, divisor, modulus: base // divisor % modulus,
+    "PowByNatural": _power,
+    "PythonMod": operator.mod,
+    "RoundToInt": round,
+    "ToFloat": float,
+    "TruncToInt": math.trunc,
+    "ceiling": math.ceil,
+    "floor": math.floor,
 }
 
 
-def _evaluate(node: ast.expr, symbols: Mapping[str, int]) -> int:
-    if isinstance(node, ast.Constant) and isinstance(node.value, int):
+def _evaluate(node: ast.expr, symbols: Mapping[str, int]) -> _Number:
+    if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
         return node.value
     if isinstance(node, ast.Name):
         return symbols[node.id]
@@ -196,4 +235,7 @@ def _evaluate(node: ast.expr, symbols: Mapping[str, int]) -> int:
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
         apply = _OPERATORS[type(node.op)]
         return apply(_evaluate(node.left, symbols), _evaluate(node.right, symbols))
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
+        function = _FUNCTIONS[node.func.id]
+        return function(*(_evaluate(argument, symbols) for argument in node.args))
     raise ValueError(ast.dump(node))

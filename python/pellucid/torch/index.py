@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from typing import Mapping, Sequence
 
-from .dump import STAGES, frame_status, recompile_lines
+from .dump import STAGES, counted, frame_status, recompile_lines
 from .events import (
     Break,
     CacheUse,
@@ -70,9 +70,11 @@ def _summary(session: Session, frames: Sequence[Frame]) -> str:
     running = len(session.running_graphs())
     graphs = len({graph.file for graph in session.of(Graph)})
     return (
-        f"{len(frames)} transformed frames: {proven} proven, {swapped} run from their files. "
-        f"{graphs} graph files: {running} run from their files. "
-        f"{len(session.of(Break))} graph breaks, {len(session.of(Recompile))} recompiles."
+        f"{counted(len(frames), 'transformed frame')}: {proven} proven, "
+        f"{swapped} run from their files. "
+        f"{counted(graphs, 'graph file')}: {running} run from their files. "
+        f"{counted(len(session.of(Break)), 'graph break')}, "
+        f"{counted(len(session.of(Recompile)), 'recompile')}."
     )
 
 
