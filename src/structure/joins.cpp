@@ -111,7 +111,7 @@ class Endings {
   // Joins the first block of the list with those that end as it does; takes them off the list.
   void cluster(std::vector<BlockId>& left, size_t shortest) {
     const BlockId first = left[0];
-    std::vector<BlockId> same{first}, others;
+    std::vector<BlockId> same{first}, twins, others;
     Match common;
     for (size_t i = 1; i < left.size(); ++i) {
       // Copies lie close together; a `finally` may bring any number of other endings to its line.
@@ -119,14 +119,59 @@ class Endings {
         others.insert(others.end(), left.begin() + static_cast<ptrdiff_t>(i), left.end());
         break;
       }
+      if (are_twins(first, left[i])) {
+        twins.push_back(left[i]);
+        continue;
+      }
       const std::optional<Match> match = compare(first, left[i], shortest);
       const bool fits = match && (same.size() == 1 || (match->length == common.length &&
                                                        match->differs == common.differs));
       if (fits) common = *match;
       (fits ? same : others).push_back(left[i]);
     }
-    if (same.size() > 1) make(same, common.length, common.differs);
+    if (same.size() > 1) {
+      for (const BlockId twin : twins) replace(twin, first);
+      make(same, common.length, common.differs);
+    } else {
+      others.insert(others.end(), twins.begin(), twins.end());
+    }
     left = std::move(others);
+  }
+
+  // Whether both are copies of one ending: `~(a if (b if c else d) else e)` comes to `~a` by two
+  // ways, each with its own. Where nothing but that was copied, tails.h makes one of it.
+  bool are_twins(BlockId x, BlockId y) const {
+    const ir::Block &a = g_[x], &b = g_[y];
+    const size_t length = a.items.size();
+    if (kind_ == Kind::Handler || length == 0 || length != b.items.size()) return false;
+    if (!a.params.empty() || !b.params.empty() || a.exc_depth != b.exc_depth) return false;
+    if (a.operands.size() != b.operands.size()) return false;
+    if (!std::equal(a.items.begin(), a.items.end(), b.items.begin(),
+                    [&](ValueId v, ValueId w) { return same_items(v, w); })) {
+      return false;
+    }
+    const std::optional<ValueId> differs = difference(x, y, length);
+    return differs && !differs->valid() && fail_alike(x, y);
+  }
+
+  // Whether a test that leads to `x` and one that leads to `y` lead to one place otherwise, as the
+  // tests of one choice do.
+  bool fail_alike(BlockId x, BlockId y) const {
+    const auto other = [&](const Way& way) {
+      const ir::Block& from = g_[way.from];
+      return from.exit == ExitKind::Branch ? from.next[1 - way.edge].to : BlockId();
+    };
+    for (const Way& a : g_.ways_into(x)) {
+      for (const Way& b : g_.ways_into(y)) {
+        if (a.from != b.from && other(a).valid() && other(a) == other(b)) return true;
+      }
+    }
+    return false;
+  }
+
+  void replace(BlockId copy, BlockId ending) {
+    each_operand(copy, [&](ValueId& operand) { --g_[g_.resolve(operand)].uses; });
+    for (const Way way : g_.ways_into(copy).copy()) g_.redirect(way.from, way.edge, ending);
   }
 
   bool same_items(ValueId x, ValueId y) const {
