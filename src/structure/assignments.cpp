@@ -198,7 +198,7 @@ bool Statements::is_annotation(NodeId target) const {
          c_.tree.text(c_.tree.as<ast::Name>(dict).id) == "__annotations__";
 }
 
-// Whether what compilers make a constant of is left in it: an empty tuple, a negative number.
+// Whether what compilers make a constant of is left in it: a tuple or an operation of constants.
 bool Statements::is_left_unfolded(NodeId root) const {
   std::vector<NodeId> todo{root};
   while (!todo.empty()) {
@@ -206,15 +206,18 @@ bool Statements::is_left_unfolded(NodeId root) const {
     todo.pop_back();
     const ast::Kind kind = c_.tree.kind(node);
     if (kind == ast::Kind::Lambda) continue;
-    if (kind == ast::Kind::Tuple && c_.tree.items(c_.tree.as<ast::Tuple>(node).elts).empty()) {
-      return true;
-    }
-    if (kind == ast::Kind::UnaryOp) {
-      const auto unary = c_.tree.as<ast::UnaryOp>(node);
-      if (unary.op == static_cast<uint32_t>(ast::UnaryOperator::USub) &&
-          is_constant(c_.tree, unary.operand, object::ConstKind::Int)) {
-        return true;
-      }
+    const auto is_literal = [&](NodeId part) { return c_.tree.is(part, ast::Kind::Constant); };
+    if (kind == ast::Kind::Tuple) {
+      const auto items = c_.tree.items(c_.tree.as<ast::Tuple>(node).elts);
+      if (std::all_of(items.begin(), items.end(), is_literal)) return true;
+    } else if (kind == ast::Kind::UnaryOp) {
+      if (is_literal(c_.tree.as<ast::UnaryOp>(node).operand)) return true;
+    } else if (kind == ast::Kind::BinOp) {
+      const auto binary = c_.tree.as<ast::BinOp>(node);
+      if (is_literal(binary.left) && is_literal(binary.right)) return true;
+    } else if (kind == ast::Kind::Subscript) {
+      const auto item = c_.tree.as<ast::Subscript>(node);
+      if (is_literal(item.value) && is_literal(item.slice)) return true;
     }
     const auto fields = ast::fields_of(kind);
     for (size_t i = 0; i < fields.size(); ++i) {
