@@ -452,7 +452,14 @@ std::vector<BlockId> join_endings(Graph& graph, size_t shortest) {
 
 std::vector<BlockId> join_statements(Graph& graph) {
   Endings(graph, Endings::Kind::Handler).join(1);
-  return Endings(graph, Endings::Kind::Statement).join(1);
+  // What was joined may end as another ending does: a choice that is the last of a chain.
+  std::vector<BlockId> joins;
+  for (size_t round = 0; round < kLongestCopy; ++round) {
+    const std::vector<BlockId> made = Endings(graph, Endings::Kind::Statement).join(1);
+    if (made.empty()) break;
+    joins.insert(joins.end(), made.begin(), made.end());
+  }
+  return joins;
 }
 
 void split_endings(Graph& g, const std::vector<BlockId>& joins) {

@@ -15,3 +15,8 @@ def longer(a, b, c, d, e):
 
 def asserted(a, b, c, d, e):
     assert e, ~(a if (b if c else d) else e)
+
+
+def ends_a_chain(a, b, c, d, e, f):
+    a < b <= c is (d if e else f)
+    raise
