@@ -232,7 +232,7 @@ class Endings {
         return g_.resolve(operand) == *differs;
       });
       if (leaves && kind_ != Kind::Any) return std::nullopt;
-      if (calls(x, length, *differs)) continue;
+      if (calls(x, length, *differs) || makes_function(x, length, *differs)) continue;
       // Without any difference they are one statement anyway (tails.h), but for `x if c else x`.
       if (!differs->valid()) return equal_choice(x, y, length);
       return Match{length, *differs};
@@ -247,10 +247,19 @@ class Endings {
   std::optional<Match> equal_choice(BlockId x, BlockId y, size_t length) const {
     const bool is_whole = length == g_[x].items.size() && length == g_[y].items.size();
     if (!is_whole || !are_arms_of_choice(g_, x, y)) return std::nullopt;
-    const ValueId chosen = g_[x].items[0];
+    const auto& items = g_[x].items;
+    size_t at = 0;
+    // A function is made of its code first (and of its name, up to 3.10).
+    if (makes_function(x, length, items[0])) {
+      while (!is_op(g_[items[at]], Op::MakeFunction)) ++at;
+      if (g_[items[at]].count != at) return std::nullopt;
+    }
+    const ValueId chosen = items[at];
     const ir::Value& value = g_[chosen];
-    if (value.count > 0 || value.uses != 1 || calls(x, length, chosen)) return std::nullopt;
-    return Match{length - 1, chosen};
+    if ((at == 0 && value.count > 0) || value.uses != 1 || calls(x, length, chosen)) {
+      return std::nullopt;
+    }
+    return Match{length - 1 - at, chosen};
   }
 
   // `f(x) if c else g(x)` repeats the call with its function: only `(f if c else g)(x)` of 3.11 and
@@ -270,6 +279,19 @@ class Endings {
           // Without NULLs (3.8-3.10) `x.f()` is a call of a method: an attribute was chosen first.
           return call.b > 1 || g_[value].kind != ValueKind::Instr || g_[value].op != Op::LoadAttr;
         });
+  }
+
+  // Two functions differ in their code, which no expression chooses.
+  bool makes_function(BlockId block, size_t length, ValueId code) const {
+    const auto& items = g_[block].items;
+    return std::any_of(items.end() - static_cast<ptrdiff_t>(length), items.end(),
+                       [&](ValueId item) {
+                         if (!code.valid() || !is_op(g_[item], Op::MakeFunction)) return false;
+                         const auto operands = g_.f.operands(item);
+                         const size_t behind = g_[item].b == 1 ? 2 : 1;  // the name, up to 3.10
+                         return operands.size() >= behind &&
+                                g_.resolve(operands[operands.size() - behind]) == code;
+                       });
   }
 
   // No expression chooses between NULLs, between iterators of loops, or between what `with`
