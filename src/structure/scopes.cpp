@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "structure/blocks.h"
@@ -201,9 +202,9 @@ std::unordered_set<Symbol> mentioned_in(const ast::Tree& tree, const Statements&
   return names;
 }
 
-// 3.12 looks up what an inlined comprehension reads as the scope around it would, where another
-// comprehension's variable of that name is found, unless the scope mentions the name itself. What
-// is read as a global all the same was mentioned in dead code.
+// 3.12 looks up what an inlined comprehension reads as the scope around it would, where it finds
+// the variable of one in front that has the same name, unless the scope mentions the name itself.
+// What is read as a global all the same was mentioned in dead code.
 std::vector<Symbol> lent_names(const ast::Tree& tree, const ir::Function& function,
                                const Statements& statements) {
   const Code& code = tree.module()[function.code];
@@ -212,15 +213,24 @@ std::vector<Symbol> lent_names(const ast::Tree& tree, const ir::Function& functi
   if ((code.flags & object::kOptimized) != 0) {
     lent.insert(code.varnames.begin(), code.varnames.end());
   }
-  std::vector<Symbol> names;
-  if (lent.empty()) return names;
+  std::unordered_map<Symbol, uint32_t> bound, read;  // first where
+  if (lent.empty()) return {};
   for (const ir::Value& value : function.values) {
-    const bool is_read = value.kind == ir::ValueKind::Instr &&
-                         (value.op == bytecode::Op::LoadName ||
-                          (value.op == bytecode::Op::LoadGlobal && value.b == 0));
-    if (is_read && lent.erase(value.symbol()) > 0) names.push_back(value.symbol());
+    if (value.kind != ir::ValueKind::Instr) continue;
+    const bool binds = value.op == bytecode::Op::LoadFastAndClear;
+    const bool reads = value.op == bytecode::Op::LoadName ||
+                       (value.op == bytecode::Op::LoadGlobal && value.b == 0);
+    if ((!binds && !reads) || !lent.contains(value.symbol())) continue;
+    const auto first = (binds ? bound : read).try_emplace(value.symbol(), value.offset).first;
+    first->second = std::min(first->second, value.offset);
+  }
+  std::vector<Symbol> names;
+  for (const auto& [name, offset] : read) {
+    const auto place = bound.find(name);
+    if (place != bound.end() && place->second < offset) names.push_back(name);
   }
   if (names.empty()) return names;
+  std::sort(names.begin(), names.end());
   const std::unordered_set<Symbol> mentioned = mentioned_in(tree, statements);
   std::erase_if(names, [&](Symbol name) { return mentioned.contains(name); });
   return names;
