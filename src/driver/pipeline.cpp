@@ -36,23 +36,30 @@ using Broken = std::unordered_map<object::CodeId, Error>;
 // Past so many of them in one file the whole is given up.
 constexpr size_t kMostBroken = 8;
 
-// Every code object below `root`, nested ones before those that hold them.
+// Every code object below `root`, nested ones before those that hold them; one may be held by
+// several.
 std::vector<object::CodeId> innermost_first(const object::Module& module, object::CodeId root) {
   std::vector<object::CodeId> order;
   std::vector<uint8_t> seen(module.codes.size(), 0);
-  std::vector<object::CodeId> stack{root};
+  struct Open {
+    object::CodeId code;
+    size_t next = 0;  // of its constants
+  };
+  std::vector<Open> stack{{root}};
+  seen[root.index()] = 1;
   while (!stack.empty()) {
-    const object::CodeId code = stack.back();
-    stack.pop_back();
-    if (seen[code.index()]) continue;
-    seen[code.index()] = 1;
-    order.push_back(code);
-    for (const object::ConstId id : module[code].consts) {
-      const object::Const& constant = module[id];
-      if (constant.kind == object::ConstKind::Code) stack.push_back(constant.code);
+    Open& top = stack.back();
+    const std::vector<object::ConstId>& consts = module[top.code].consts;
+    if (top.next == consts.size()) {
+      order.push_back(top.code);
+      stack.pop_back();
+      continue;
+    }
+    const object::Const& constant = module[consts[top.next++]];
+    if (constant.kind == object::ConstKind::Code && !seen[constant.code.index()]++) {
+      stack.push_back({constant.code});
     }
   }
-  std::reverse(order.begin(), order.end());
   return order;
 }
 
@@ -209,6 +216,48 @@ void tell_of_surroundings(const object::Module& module, const std::vector<object
   }
 }
 
+// Compilers make one constant of code objects that are equal: `f(lambda: (a for b in c), lambda: (a
+// for b in d))`. What is made of the one in an expression may not be changed with the other, so
+// every code object that refers to such a body gets a copy of its own.
+class SharedBodies {
+ public:
+  SharedBodies(const object::Module& module, const std::vector<object::CodeId>& order)
+      : module_(module) {
+    std::vector<object::CodeId> owner(module.codes.size());
+    for (const object::CodeId code : order) {
+      for_each_nested(code, [&](object::CodeId nested) {
+        object::CodeId& first = owner[nested.index()];
+        if (first.valid() && first != code) bodies_[nested] = {};
+        first = code;
+      });
+    }
+  }
+
+  void note(object::CodeId code, ast::ListId body) {
+    const auto shared = bodies_.find(code);
+    if (shared != bodies_.end()) shared->second = body;
+  }
+
+  void hand_out(object::CodeId owner, ast::Tree& tree, std::vector<ast::ListId>& bodies) const {
+    if (bodies_.empty()) return;
+    for_each_nested(owner, [&](object::CodeId nested) {
+      const auto shared = bodies_.find(nested);
+      if (shared != bodies_.end()) bodies[nested.index()] = ast::clone(tree, shared->second);
+    });
+  }
+
+ private:
+  template <typename Visit>
+  void for_each_nested(object::CodeId code, Visit visit) const {
+    for (const object::ConstId id : module_[code].consts) {
+      if (module_[id].kind == object::ConstKind::Code) visit(module_[id].code);
+    }
+  }
+
+  const object::Module& module_;
+  std::unordered_map<object::CodeId, ast::ListId> bodies_;
+};
+
 polish::Body kind_of(structure::ScopeKind scope) {
   using structure::ScopeKind;
   if (scope == ScopeKind::Function) return polish::Body::Function;
@@ -250,7 +299,9 @@ ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& 
   std::vector<ast::ListId> bodies(module.codes.size());
   const std::vector<object::CodeId> order = innermost_first(module, root);
   tell_of_surroundings(module, order, scopes);
+  SharedBodies shared(module, order);
   for (const object::CodeId code : order) {
+    shared.hand_out(code, tree, bodies);
     const size_t first = tree.size();
     const auto note = [&](const Error& error, bool refused) {
       diagnostics.push_back({code, static_cast<uint32_t>(error.offset), error.message, refused});
@@ -294,6 +345,7 @@ ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& 
       }
     }
     bodies[code.index()] = body.ok() ? *body : marker_body(tree, body.error());
+    shared.note(code, bodies[code.index()]);
     tree.mark_code(first, code);
   }
   const bool is_function = (module[root].flags & object::kOptimized) != 0;

@@ -51,11 +51,18 @@ class Simplifier {
     return value.kind == ValueKind::Instr && value.op == op;
   }
 
+  bool names(const Value& value) const {
+    return is_op(value, Op::StoreFast) || is_op(value, Op::StoreName) ||
+           is_op(value, Op::StoreGlobal) || is_op(value, Op::StoreDeref);
+  }
+
   bool is_program_generated() const {
-    // Lists that a comprehension fills which is part of the code around it (3.12+).
-    std::unordered_set<ValueId> filled;
+    // Lists that somebody wrote: those that a comprehension fills which is part of the code around
+    // it (3.12+), and those that have a name (`del (a := [])[i]`).
+    std::unordered_set<ValueId> written;
     for (const Value& value : f_.values) {
-      if (is_op(value, Op::ListAppend) && value.a > 1) filled.insert(f_.operands(value)[0]);
+      const bool is_filled = is_op(value, Op::ListAppend) && value.a > 1;
+      if (is_filled || names(value)) written.insert(f_.operands(value)[0]);
     }
     return std::any_of(f_.blocks.begin(), f_.blocks.end(), [&](const Block& block) {
       return std::any_of(block.items.begin(), block.items.end(), [&](ValueId id) {
@@ -65,7 +72,7 @@ class Simplifier {
         // `f(*[a, b])` is written now and then.
         if (!is_op(value, Op::DeleteSubscr)) return false;
         const ValueId list = f_.operands(value)[0];
-        return is_op(f_[list], Op::BuildList) && f_[list].uses > 1 && !filled.contains(list);
+        return is_op(f_[list], Op::BuildList) && f_[list].uses > 1 && !written.contains(list);
       });
     });
   }

@@ -200,17 +200,23 @@ bool Statements::is_annotation(NodeId target) const {
          c_.tree.text(c_.tree.as<ast::Name>(dict).id) == "__annotations__";
 }
 
-// Whether what compilers make a constant of is left in it: an empty tuple, a negative number.
+// Whether what compilers make a constant of is left in it: a tuple or an operation of constants.
 bool Statements::is_left_unfolded(NodeId root) const {
   bool found = false;
   ast::walk(c_.tree, std::array<NodeId, 1>{root}, [&](NodeId node) {
     const ast::Kind kind = c_.tree.kind(node);
+    const auto is_literal = [&](NodeId part) { return c_.tree.is(part, ast::Kind::Constant); };
     if (kind == ast::Kind::Tuple) {
-      found = found || c_.tree.items(c_.tree.as<ast::Tuple>(node).elts).empty();
+      const auto items = c_.tree.items(c_.tree.as<ast::Tuple>(node).elts);
+      found = found || std::all_of(items.begin(), items.end(), is_literal);
     } else if (kind == ast::Kind::UnaryOp) {
-      const auto unary = c_.tree.as<ast::UnaryOp>(node);
-      found = found || (unary.op == static_cast<uint32_t>(ast::UnaryOperator::USub) &&
-                        is_constant(c_.tree, unary.operand, object::ConstKind::Int));
+      found = found || is_literal(c_.tree.as<ast::UnaryOp>(node).operand);
+    } else if (kind == ast::Kind::BinOp) {
+      const auto binary = c_.tree.as<ast::BinOp>(node);
+      found = found || (is_literal(binary.left) && is_literal(binary.right));
+    } else if (kind == ast::Kind::Subscript) {
+      const auto item = c_.tree.as<ast::Subscript>(node);
+      found = found || (is_literal(item.value) && is_literal(item.slice));
     }
     return !found && kind != ast::Kind::Lambda;
   });

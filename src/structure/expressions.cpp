@@ -126,6 +126,41 @@ bool would_be_folded(const ast::Tree& tree, NodeId left, uint32_t op, NodeId rig
   return times >= 0 && static_cast<uint64_t>(times) <= kLongest / size;
 }
 
+bool is_number(const Const& constant) {
+  return constant.kind == ConstKind::Int || constant.kind == ConstKind::True ||
+         constant.kind == ConstKind::False || constant.kind == ConstKind::Float;
+}
+
+// The same of an operation on two numbers: no more than is certain, as what would be too long or
+// would raise is left to be done.
+bool numbers_would_be_folded(const ast::Tree& tree, NodeId left, uint32_t op, NodeId right) {
+  const Const *first = constant_of(tree, left), *second = constant_of(tree, right);
+  if (!is_number(*first) || !is_number(*second)) return false;
+  const bool has_float = first->kind == ConstKind::Float || second->kind == ConstKind::Float;
+  switch (static_cast<ast::Operator>(op)) {
+    case ast::Operator::Add:
+    case ast::Operator::Sub:
+    case ast::Operator::Mult:
+      return true;
+    case ast::Operator::BitOr:
+    case ast::Operator::BitXor:
+    case ast::Operator::BitAnd:
+      return !has_float;
+    case ast::Operator::Div:
+    case ast::Operator::FloorDiv:
+    case ast::Operator::Mod:
+      return object::is_true(tree.module(), *second);
+    case ast::Operator::LShift:
+    case ast::Operator::RShift:
+      return !has_float && second->integer >= 0 && second->integer < 64;
+    case ast::Operator::Pow:
+      return !has_float && second->integer >= 0 && second->integer <= 2;
+    case ast::Operator::MatMult:
+      return false;
+  }
+  return false;
+}
+
 // The same of an operation on one constant.
 bool would_be_folded(const ast::Tree& tree, uint32_t op, NodeId operand) {
   switch (constant_of(tree, operand)->kind) {
@@ -257,6 +292,9 @@ NodeId Expressions::operation(const ir::Value& value, Nodes operands) {
       if (are_plain && would_be_folded(tree_, left, value.a, right)) {
         NodeId& text = constant_of(tree_, left)->kind == ConstKind::Str ? left : right;
         text = computed(text, at);
+      } else if (are_plain && function_.folds.walruses && !function_.is_generated &&
+                 numbers_would_be_folded(tree_, left, value.a, right)) {
+        left = function_.folds.operations ? tested_operand(tree_, left) : computed(left, at);
       }
       return tree_.add(ast::BinOp{left, value.a, right}, at);
     }

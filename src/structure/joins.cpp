@@ -111,7 +111,7 @@ class Endings {
   // Joins the first block of the list with those that end as it does; takes them off the list.
   void cluster(std::vector<BlockId>& left, size_t shortest) {
     const BlockId first = left[0];
-    std::vector<BlockId> same{first}, others;
+    std::vector<BlockId> same{first}, twins, others;
     Match common;
     for (size_t i = 1; i < left.size(); ++i) {
       // Copies lie close together; a `finally` may bring any number of other endings to its line.
@@ -119,14 +119,59 @@ class Endings {
         others.insert(others.end(), left.begin() + static_cast<ptrdiff_t>(i), left.end());
         break;
       }
+      if (are_twins(first, left[i])) {
+        twins.push_back(left[i]);
+        continue;
+      }
       const std::optional<Match> match = compare(first, left[i], shortest);
       const bool fits = match && (same.size() == 1 || (match->length == common.length &&
                                                        match->differs == common.differs));
       if (fits) common = *match;
       (fits ? same : others).push_back(left[i]);
     }
-    if (same.size() > 1) make(same, common.length, common.differs);
+    if (same.size() > 1) {
+      for (const BlockId twin : twins) replace(twin, first);
+      make(same, common.length, common.differs);
+    } else {
+      others.insert(others.end(), twins.begin(), twins.end());
+    }
     left = std::move(others);
+  }
+
+  // Whether both are copies of one ending: `~(a if (b if c else d) else e)` comes to `~a` by two
+  // ways, each with its own. Where nothing but that was copied, tails.h makes one of it.
+  bool are_twins(BlockId x, BlockId y) const {
+    const ir::Block &a = g_[x], &b = g_[y];
+    const size_t length = a.items.size();
+    if (kind_ == Kind::Handler || length == 0 || length != b.items.size()) return false;
+    if (!a.params.empty() || !b.params.empty() || a.exc_depth != b.exc_depth) return false;
+    if (a.operands.size() != b.operands.size()) return false;
+    if (!std::equal(a.items.begin(), a.items.end(), b.items.begin(),
+                    [&](ValueId v, ValueId w) { return same_items(v, w); })) {
+      return false;
+    }
+    const std::optional<ValueId> differs = difference(x, y, length);
+    return differs && !differs->valid() && fail_alike(x, y);
+  }
+
+  // Whether a test that leads to `x` and one that leads to `y` lead to one place otherwise, as the
+  // tests of one choice do.
+  bool fail_alike(BlockId x, BlockId y) const {
+    const auto other = [&](const Way& way) {
+      const ir::Block& from = g_[way.from];
+      return from.exit == ExitKind::Branch ? from.next[1 - way.edge].to : BlockId();
+    };
+    for (const Way& a : g_.ways_into(x)) {
+      for (const Way& b : g_.ways_into(y)) {
+        if (a.from != b.from && other(a).valid() && other(a) == other(b)) return true;
+      }
+    }
+    return false;
+  }
+
+  void replace(BlockId copy, BlockId ending) {
+    each_operand(copy, [&](ValueId& operand) { --g_[g_.resolve(operand)].uses; });
+    for (const Way way : g_.ways_into(copy).copy()) g_.redirect(way.from, way.edge, ending);
   }
 
   bool same_items(ValueId x, ValueId y) const {
@@ -187,7 +232,7 @@ class Endings {
         return g_.resolve(operand) == *differs;
       });
       if (leaves && kind_ != Kind::Any) return std::nullopt;
-      if (calls(x, length, *differs)) continue;
+      if (calls(x, length, *differs) || makes_function(x, length, *differs)) continue;
       // Without any difference they are one statement anyway (tails.h), but for `x if c else x`.
       if (!differs->valid()) return equal_choice(x, y, length);
       return Match{length, *differs};
@@ -202,10 +247,19 @@ class Endings {
   std::optional<Match> equal_choice(BlockId x, BlockId y, size_t length) const {
     const bool is_whole = length == g_[x].items.size() && length == g_[y].items.size();
     if (!is_whole || !are_arms_of_choice(g_, x, y)) return std::nullopt;
-    const ValueId chosen = g_[x].items[0];
+    const auto& items = g_[x].items;
+    size_t at = 0;
+    // A function is made of its code first (and of its name, up to 3.10).
+    if (makes_function(x, length, items[0])) {
+      while (!is_op(g_[items[at]], Op::MakeFunction)) ++at;
+      if (g_[items[at]].count != at) return std::nullopt;
+    }
+    const ValueId chosen = items[at];
     const ir::Value& value = g_[chosen];
-    if (value.count > 0 || value.uses != 1 || calls(x, length, chosen)) return std::nullopt;
-    return Match{length - 1, chosen};
+    if ((at == 0 && value.count > 0) || value.uses != 1 || calls(x, length, chosen)) {
+      return std::nullopt;
+    }
+    return Match{length - 1 - at, chosen};
   }
 
   // `f(x) if c else g(x)` repeats the call with its function: only `(f if c else g)(x)` of 3.11 and
@@ -225,6 +279,19 @@ class Endings {
           // Without NULLs (3.8-3.10) `x.f()` is a call of a method: an attribute was chosen first.
           return call.b > 1 || g_[value].kind != ValueKind::Instr || g_[value].op != Op::LoadAttr;
         });
+  }
+
+  // Two functions differ in their code, which no expression chooses.
+  bool makes_function(BlockId block, size_t length, ValueId code) const {
+    const auto& items = g_[block].items;
+    return std::any_of(items.end() - static_cast<ptrdiff_t>(length), items.end(),
+                       [&](ValueId item) {
+                         if (!code.valid() || !is_op(g_[item], Op::MakeFunction)) return false;
+                         const auto operands = g_.f.operands(item);
+                         const size_t behind = g_[item].b == 1 ? 2 : 1;  // the name, up to 3.10
+                         return operands.size() >= behind &&
+                                g_.resolve(operands[operands.size() - behind]) == code;
+                       });
   }
 
   // No expression chooses between NULLs, between iterators of loops, or between what `with`
@@ -407,7 +474,14 @@ std::vector<BlockId> join_endings(Graph& graph, size_t shortest) {
 
 std::vector<BlockId> join_statements(Graph& graph) {
   Endings(graph, Endings::Kind::Handler).join(1);
-  return Endings(graph, Endings::Kind::Statement).join(1);
+  // What was joined may end as another ending does: a choice that is the last of a chain.
+  std::vector<BlockId> joins;
+  for (size_t round = 0; round < kLongestCopy; ++round) {
+    const std::vector<BlockId> made = Endings(graph, Endings::Kind::Statement).join(1);
+    if (made.empty()) break;
+    joins.insert(joins.end(), made.begin(), made.end());
+  }
+  return joins;
 }
 
 void split_endings(Graph& g, const std::vector<BlockId>& joins) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -209,10 +210,17 @@ class Rotation {
     g_[id].operands = {result};
   }
 
-  // Whether two conditions are compiled from one. Regions inside are compared part by part.
+  // Items in their order with what they start from and what is made of them.
+  struct Piece {
+    std::span<const ValueId> items;
+    std::span<const ValueId> given;
+    std::span<const ValueId> used;
+  };
+  using Pieces = std::pair<Piece, Piece>;
+
+  // Whether two conditions are compiled from one. Regions inside are compared piece by piece.
   bool same(const Part& a, const Part& b) const {
     std::unordered_map<ValueId, ValueId> twin;
-    std::vector<std::pair<const Part*, const Part*>> todo{{&a, &b}};
     const auto same_value = [&](ValueId x, ValueId y) {
       x = g_.resolve(x);
       y = g_.resolve(y);
@@ -220,30 +228,59 @@ class Rotation {
       const auto known = twin.find(x);
       return known != twin.end() ? known->second == y : x == y;
     };
+    const auto same_values = [&](std::span<const ValueId> xs, std::span<const ValueId> ys) {
+      return std::equal(xs.begin(), xs.end(), ys.begin(), ys.end(), same_value);
+    };
+    std::vector<Pieces> todo{pieces_of(a, b)};
     while (!todo.empty()) {
       const auto [p, q] = todo.back();
       todo.pop_back();
-      if (p->items.size() != q->items.size()) return false;
-      for (size_t i = 0; i < p->items.size(); ++i) {
-        const ValueId x = p->items[i], y = q->items[i];
+      if (p.items.size() != q.items.size() || p.given.size() != q.given.size()) return false;
+      for (size_t i = 0; i < p.given.size(); ++i) twin.emplace(p.given[i], q.given[i]);
+      for (size_t i = 0; i < p.items.size(); ++i) {
+        const ValueId x = p.items[i], y = q.items[i];
         const ir::Value &v = g_[x], &w = g_[y];
-        const auto xs = g_.f.operands(x), ys = g_.f.operands(y);
         if (v.kind != w.kind || v.op != w.op || v.b != w.b || v.line != w.line) return false;
-        if (!std::equal(xs.begin(), xs.end(), ys.begin(), ys.end(), same_value)) return false;
+        if (!same_values(g_.f.operands(x), g_.f.operands(y))) return false;
         twin.emplace(x, y);
         if (v.kind != ValueKind::Region) {
           if (v.a != w.a) return false;
-          continue;
-        }
-        const Region &r = g_.regions[v.a], &s = g_.regions[w.a];
-        if (r.kind != s.kind || r.kind == RegionKind::Comprehension ||
-            r.parts.size() != s.parts.size()) {
+        } else if (!add_pieces(g_.regions[v.a], g_.regions[w.a], todo)) {
           return false;
         }
-        // A part of a chain compares what the part before it has computed.
-        for (size_t k = r.parts.size(); k-- > 0;) todo.push_back({&r.parts[k], &s.parts[k]});
       }
-      if (!same_value(p->result, q->result)) return false;
+      if (!same_values(p.used, q.used)) return false;
+    }
+    return true;
+  }
+
+  static Pieces pieces_of(const Part& a, const Part& b) {
+    return {{a.items, {}, {&a.result, 1}}, {b.items, {}, {&b.result, 1}}};
+  }
+
+  // What two regions consist of, their first pieces last. False: they are not of one form.
+  bool add_pieces(const Region& r, const Region& s, std::vector<Pieces>& todo) const {
+    if (r.kind != s.kind || r.parts.size() != s.parts.size() || r.container != s.container ||
+        r.hidden != s.hidden || r.cells != s.cells || r.steps.size() != s.steps.size()) {
+      return false;
+    }
+    // A part of a chain compares what the part before it has computed.
+    for (size_t k = r.parts.size(); k-- > 0;) todo.push_back(pieces_of(r.parts[k], s.parts[k]));
+    for (size_t k = r.steps.size(); k-- > 0;) {
+      const ComprehensionStep &x = r.steps[k], &y = s.steps[k];
+      if (x.blocks.size() != y.blocks.size()) return false;
+      for (size_t i = x.blocks.size(); i-- > 0;) {
+        const ir::Block &b = g_[x.blocks[i]], &c = g_[y.blocks[i]];
+        const bool same_ways =
+            b.exit == c.exit && (b.next[0].to == x.header) == (c.next[0].to == y.header);
+        if (!same_ways) return false;
+        todo.push_back({{b.items, b.params, b.operands}, {c.items, c.params, c.operands}});
+      }
+      // A loop has what it iterates over and, of each round, the item.
+      const auto &b = g_[x.header].operands, &c = g_[y.header].operands;
+      if (b.size() != 2 || c.size() != 2 || !g_[x.header].params.empty()) return false;
+      const std::span<const ValueId> first(b), second(c);
+      todo.push_back({{{}, first.last(1), first.first(1)}, {{}, second.last(1), second.first(1)}});
     }
     return true;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "ast/walk.h"
@@ -146,6 +147,69 @@ std::unordered_set<Symbol> declared_in(const ast::Tree& tree, const Statements& 
     }
     return true;
   });
+  return names;
+}
+
+// The names that statements mention themselves, outside of functions and comprehensions in them.
+std::unordered_set<Symbol> mentioned_in(const ast::Tree& tree, const Statements& statements) {
+  std::unordered_set<Symbol> names;
+  std::vector<NodeId> todo(statements.begin(), statements.end());
+  while (!todo.empty()) {
+    const NodeId id = todo.back();
+    todo.pop_back();
+    const Kind kind = tree.kind(id);
+    if (kind == Kind::Name) names.insert(tree.as<ast::Name>(id).id);
+    const bool has_scope = kind == Kind::FunctionDef || kind == Kind::Lambda ||
+                           kind == Kind::ClassDef || kind == Kind::ListComp ||
+                           kind == Kind::SetComp || kind == Kind::DictComp ||
+                           kind == Kind::GeneratorExp;
+    if (has_scope) continue;
+    const auto fields = ast::fields_of(kind);
+    for (size_t i = 0; i < fields.size(); ++i) {
+      if (fields[i].type == ast::FieldType::Node) {
+        const NodeId child(tree.slot(id, i));
+        if (child.valid()) todo.push_back(child);
+      } else if (fields[i].type == ast::FieldType::List) {
+        for (const NodeId child : tree.items(ListId(tree.slot(id, i)))) {
+          if (child.valid()) todo.push_back(child);
+        }
+      }
+    }
+  }
+  return names;
+}
+
+// 3.12 looks up what an inlined comprehension reads as the scope around it would, where it finds
+// the variable of one in front that has the same name, unless the scope mentions the name itself.
+// What is read as a global all the same was mentioned in dead code.
+std::vector<Symbol> lent_names(const ast::Tree& tree, const ir::Function& function,
+                               const Statements& statements) {
+  const Code& code = tree.module()[function.code];
+  std::unordered_set<Symbol> lent(code.cellvars.begin(), code.cellvars.end());
+  // Of what is no function, only cells are found so.
+  if ((code.flags & object::kOptimized) != 0) {
+    lent.insert(code.varnames.begin(), code.varnames.end());
+  }
+  std::unordered_map<Symbol, uint32_t> bound, read;  // first where
+  if (lent.empty()) return {};
+  for (const ir::Value& value : function.values) {
+    if (value.kind != ir::ValueKind::Instr) continue;
+    const bool binds = value.op == bytecode::Op::LoadFastAndClear;
+    const bool reads = value.op == bytecode::Op::LoadName ||
+                       (value.op == bytecode::Op::LoadGlobal && value.b == 0);
+    if ((!binds && !reads) || !lent.contains(value.symbol())) continue;
+    const auto first = (binds ? bound : read).try_emplace(value.symbol(), value.offset).first;
+    first->second = std::min(first->second, value.offset);
+  }
+  std::vector<Symbol> names;
+  for (const auto& [name, offset] : read) {
+    const auto place = bound.find(name);
+    if (place != bound.end() && place->second < offset) names.push_back(name);
+  }
+  if (names.empty()) return names;
+  std::sort(names.begin(), names.end());
+  const std::unordered_set<Symbol> mentioned = mentioned_in(tree, statements);
+  std::erase_if(names, [&](Symbol name) { return mentioned.contains(name); });
   return names;
 }
 
@@ -301,6 +365,11 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
     symbols.unbound_cells.clear();
   }
   Statements dead = dead_code(tree_, function.code, symbols);
+  if (tree_.module().version.minor == 12 && mentions_unused && scope != ScopeKind::Class) {
+    for (const Symbol name : lent_names(tree_, function, statements)) {
+      dead.push_back(tree_.add(ast::Expr{tree_.add(ast::Name{name})}));
+    }
+  }
   if (symbols.sets_up_annotations && !fold_annotations(tree_, statements, function.code)) {
     // Only dead code has an annotation; SETUP_ANNOTATIONS must come back all the same.
     dead.push_back(dead_annotation(tree_, 1));

@@ -19,9 +19,8 @@ class Unfolder {
   void unfold(BlockId id, ValueId tested) {
     if (!is_op(g_[tested], Op::LoadConst)) return;
     const std::vector<ConstId>& items = module_[g_[tested].constant()].items;
-    const auto empty = std::find_if(items.begin(), items.end(), [&](ConstId item) {
-      return module_[item].kind == ConstKind::Str && module_.text(module_[item].text).empty();
-    });
+    const auto empty =
+        std::find_if(items.begin(), items.end(), [&](ConstId item) { return is_empty_text(item); });
     if (module_[g_[tested].constant()].kind != ConstKind::Tuple || empty == items.end()) return;
     auto& run = g_[id].items;
     const auto at = std::find(run.begin(), run.end(), tested);
@@ -43,7 +42,28 @@ class Unfolder {
     g_[tested] = tuple;
   }
 
+  // The same for a set that is only looked through: with constants alone it would be one.
+  void unfold_set(ValueId user) {
+    const bool looks = is_op(g_[user], Op::ContainsOp) || is_op(g_[user], Op::GetIter);
+    if (!looks) return;
+    const ValueId set = g_.resolve(g_.f.operands(user).back());
+    if (!is_op(g_[set], Op::BuildSet)) return;
+    ValueId empty;
+    for (const ValueId element : g_.f.operands(set)) {
+      const ValueId item = g_.resolve(element);
+      if (!is_op(g_[item], Op::LoadConst)) return;
+      if (!empty.valid() && is_empty_text(g_[item].constant())) empty = item;
+    }
+    if (!empty.valid()) return;
+    g_[empty].op = Op::BuildString;
+    g_[empty].a = 0;
+  }
+
  private:
+  bool is_empty_text(ConstId id) const {
+    return module_[id].kind == ConstKind::Str && module_.text(module_[id].text).empty();
+  }
+
   Graph& g_;
   const object::Module& module_;
 };
@@ -54,6 +74,7 @@ void unfold_tested(Graph& graph, const object::Module& module) {
   if (!graph.f.folds.tuples) return;
   Unfolder unfolder(graph, module);
   for (const BlockId id : graph.order()) {
+    for (const ValueId item : std::vector<ValueId>(graph[id].items)) unfolder.unfold_set(item);
     if (graph[id].exit == ir::ExitKind::Branch) {
       unfolder.unfold(id, graph.resolve(graph[id].operands[0]));
     }

@@ -101,10 +101,12 @@ uint32_t Values::intern_one(Side side, const Const& value) {
     case ConstKind::Float:
       constant.repr = std::to_string(value.real);
       key += bits_of(value.real);
+      constant.integer = value.real != 0;
       break;
     case ConstKind::Complex:
       constant.repr = std::to_string(value.real) + "+" + std::to_string(value.imag) + "j";
       key += bits_of(value.real) + ' ' + bits_of(value.imag);
+      constant.integer = value.real != 0 || value.imag != 0;
       break;
     case ConstKind::BigInt:
     case ConstKind::Str:

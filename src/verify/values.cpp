@@ -180,6 +180,8 @@ std::optional<bool> Values::truth(Value value) const {
     case ConstKind::Slice:
       return true;
     case ConstKind::Int:
+    case ConstKind::Float:
+    case ConstKind::Complex:
       return constant->integer != 0;
     case ConstKind::Str:
     case ConstKind::Bytes:
@@ -187,8 +189,6 @@ std::optional<bool> Values::truth(Value value) const {
     case ConstKind::Tuple:
     case ConstKind::FrozenSet:
       return !constant->items.empty();
-    case ConstKind::Float:
-    case ConstKind::Complex:
     case ConstKind::List:
     case ConstKind::Set:
     case ConstKind::Dict:

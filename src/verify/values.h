@@ -51,7 +51,8 @@ struct Node {
 // A constant, with items that are numbers of constants: equal constants have equal numbers.
 struct Constant {
   object::ConstKind kind = object::ConstKind::None;
-  int64_t integer = 0;  // of an Opaque one: object::Known
+  int64_t integer =
+      0;  // of an Opaque one: object::Known; of a float or complex: whether it is true
   Name text;
   std::vector<uint32_t> items;
   std::string repr;

@@ -14,3 +14,13 @@ def not_true(a):
 
 def inverted(a):
     return [~(5 or a), +(1.5 or a)]
+
+
+def of_two(a):
+    return (8.5 or a) + 2, 4 / (2.5 or a), (1 or a) << 3, (3 or a) ** 2, 4 / (0 and a)
+
+
+def dropped(a):
+    8.5 or a
+    2j or a
+    return a

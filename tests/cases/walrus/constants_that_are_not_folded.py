@@ -14,3 +14,11 @@ def outside(a):
 
 def lists(a):
     return (b := a in [1, 2]), (c := [x for x in [3, a]])
+
+
+def in_a_chain():
+    x = (y := not b'')
+    x = (y := ~5)
+    x = (y := 10 ** 3)
+    x = (y := 'ab'[0])
+    return x, y
