@@ -16,7 +16,10 @@ class Matches {
   Matches(Graph& graph, const object::Module& module) : g_(graph), module_(module) {
     for (const BlockId id : g_.order()) {
       for (const ValueId item : g_[id].items) {
-        if (fills_container(g_[item])) ++fills_[g_.resolve(g_.f.operands(item)[0])];
+        if (!fills_container(g_[item])) continue;
+        const ValueId container = g_.resolve(g_.f.operands(item)[0]);
+        ++fills_[container];
+        filled_in_[container] = id;
       }
     }
   }
@@ -72,14 +75,32 @@ class Matches {
                std::any_of(operands.begin(), operands.end(),
                            [&](ValueId each) { return g_.resolve(each) == top; });
       };
-      // It is computed here, or where several ways bring it.
-      if (!has(block.items) && !has(block.params)) continue;
+      // It is computed here, or where several ways bring it, or by the comprehension that ends
+      // here.
+      const bool is_made = has(block.items) && !is_filled_behind(id, top);
+      if (!is_made && !has(block.params) && !is_filled_before(id, top)) continue;
       if (std::any_of(block.items.begin(), block.items.end(), looks_at)) continue;
       const auto& last = g_[guard].items;
       if (guard != id && std::any_of(last.begin(), last.end(), looks_at)) continue;
       if (behind_guard(id, top).valid()) return top;
     }
     return {};
+  }
+
+  // Whether the loop of an inlined comprehension adds to the value behind the block that makes it:
+  // that is no part of a guard.
+  bool is_filled_behind(BlockId id, ValueId value) const {
+    const auto filled = filled_in_.find(value);
+    return filled != filled_in_.end() && filled->second != id;
+  }
+
+  // Whether the loop of an inlined comprehension that adds to the value ends in front of the block.
+  bool is_filled_before(BlockId id, ValueId value) const {
+    const auto ways = g_.ways_into(id);
+    return fills_.count(value) > 0 && holds(id, value) &&
+           std::any_of(ways.begin(), ways.end(), [&](const Way way) {
+             return g_[way.from].exit == ExitKind::ForIter && way.edge == 1;
+           });
   }
 
   // Patterns of what turns out to be no match are dropped, or trying would cost more every time.
@@ -131,9 +152,9 @@ class Matches {
       // A name alone, or `_`, takes everything, if its guard does.
       // Not where the value is made anew, in another round of a loop.
       const bool is_case = cases.empty() || holds(start.block, subject);
-      const BlockId next = one.fail().valid() ? one.fail()
-                           : is_case          ? behind_guard(one.end().block, subject)
-                                              : BlockId();
+      BlockId next = one.fail();
+      if (!next.valid() && one.repeats()) next = split_held(one.end(), subject);
+      if (!next.valid() && is_case) next = behind_guard(one.end().block, subject);
       if (one.is_empty() && !next.valid()) {
         if (!cases.empty() && goes_on && is_guard_before_default(start.block, subject)) {
           const ir::Block& guard = g_[start.block];
@@ -198,6 +219,15 @@ class Matches {
     const ir::Value& next = g_[items[last.end.index]];
     if (!drops(next, ir::Dropped::Stored) || g_.resolve(g_.f.operands(next)[0]) != subject) return;
     g_.patterns[last.pattern.index()].goes_on = true;
+  }
+
+  // What comes from there on, where the value lies on the stack, as a block of its own.
+  BlockId split_held(Place at, ValueId value) {
+    const BlockId rest = g_.split(at.block, at.index);
+    std::vector<ValueId> stack = g_[at.block].entry_stack;
+    if (!holds(at.block, value)) stack.push_back(value);
+    g_[rest].entry_stack = std::move(stack);
+    return rest;
   }
 
   // Whether the value is on the stack where the block starts.
@@ -360,8 +390,9 @@ class Matches {
 
   Graph& g_;
   const object::Module& module_;
-  std::unordered_map<ValueId, uint32_t> fills_;  // how often a comprehension adds to a container
-  std::unordered_set<BlockId> read_;             // what the cases that were found consist of
+  std::unordered_map<ValueId, uint32_t> fills_;     // how often a comprehension adds to a container
+  std::unordered_map<ValueId, BlockId> filled_in_;  // where, the last time
+  std::unordered_set<BlockId> read_;                // what the cases that were found consist of
 };
 
 }  // namespace
