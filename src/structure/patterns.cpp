@@ -146,6 +146,19 @@ class Matches {
     bool typed = false;
     bool goes_on = true;  // the subject is kept for one case more that looks at it
     for (size_t steps = 0; steps <= g_.size(); ++steps) {
+      const auto& rest = g_[start.block].items;
+      if (!cases.empty() && start.index < rest.size() && names_subject(rest[start.index]) &&
+          tested_by(g_, start.block) == subject) {
+        // A name in front of the test of the next case, by a guard that never holds.
+        const ValueId name = rest[start.index];
+        const Place end{start.block, start.index + 1};
+        const BlockId next = split_held(end, subject);
+        g_.patterns.emplace_back().names.push_back(g_[name].symbol());
+        cases.push_back({start, end, next, PatternId(g_.patterns.size() - 1)});
+        typed = true;
+        start = {next, 0};
+        continue;
+      }
       const std::optional<PatternReader> found = read_case(start, subject);
       if (!found) break;
       const PatternReader& one = *found;
@@ -237,11 +250,14 @@ class Matches {
                        [&](ValueId each) { return g_.resolve(each) == value; });
   }
 
-  // The blocks in front of which the value lies on the stack, from `start` on.
-  std::vector<BlockId> while_held(BlockId start, ValueId value) const {
+  // The blocks in front of which the value lies on the stack, from `start` on, and not behind one
+  // that is an end.
+  template <typename IsEnd>
+  std::vector<BlockId> while_held(BlockId start, ValueId value, const IsEnd& is_end) const {
     std::vector<BlockId> found{start};
     std::unordered_set<BlockId> seen{start};
     for (size_t i = 0; i < found.size(); ++i) {
+      if (is_end(found[i])) continue;
       for (const ir::Edge& edge : g_[found[i]].next) {
         if (edge.to.valid() && holds(edge.to, value) && seen.insert(edge.to).second) {
           found.push_back(edge.to);
@@ -308,7 +324,6 @@ class Matches {
   BlockId behind_guard(BlockId start, ValueId subject) const {
     const BlockId guard = end_of_guard(start);
     if (!guard.valid()) return {};
-    const std::vector<BlockId> held = while_held(guard, subject);
     const auto names = [&](ValueId item) {
       return stores_name(g_[item]) && g_.resolve(g_.f.operands(item)[0]) == subject;
     };
@@ -317,11 +332,12 @@ class Matches {
       return id != guard &&
              (tested_by(g_, id) == subject || std::any_of(items.begin(), items.end(), names));
     };
-    const bool is_match = std::any_of(held.begin(), held.end(), goes_on_with);
-    if (!is_match && holds(guard, subject)) return behind_body(held, guard, subject);
-    if (!is_match) return {};
-    const BlockId next = behind_body(held, guard, subject);
-    return next.valid() ? next : *std::find_if(held.begin(), held.end(), goes_on_with);
+    // What is behind a case that looks at the subject again is the body of that one, or of others.
+    const std::vector<BlockId> held = while_held(guard, subject, goes_on_with);
+    const auto next = std::find_if(held.begin(), held.end(), goes_on_with);
+    if (next == held.end() && !holds(guard, subject)) return {};
+    const BlockId behind = behind_body(held, guard, subject);
+    return behind.valid() || next == held.end() ? behind : *next;
   }
 
   // The body of a case drops the subject, and stands in front of the next case. What does not lead

@@ -20,3 +20,13 @@ def bound_by_the_last(u, q):
             pass
         case x:
             f(x)
+
+
+def in_front_of_a_test(u):
+    match u:
+        case 0:
+            f()
+        case x if False:
+            pass
+        case C():
+            f(x)
