@@ -20,7 +20,7 @@ using Names = std::unordered_set<Symbol>;
 
 // How often each name is used in which way, over all instructions.
 struct Uses {
-  Names fast_loads;
+  Names fast_loads;     // but for those in a comprehension of what another one has hidden before
   Names fast_bindings;  // stored or deleted, but not by an inlined comprehension
   Names cell_bindings;
   Names hidden_cells;  // stored by an inlined comprehension
@@ -122,6 +122,15 @@ class HiddenLocals {
       end = std::min(end, value.offset);
       restored_.insert(&value);
     }
+    // One in another one hides the same name once more.
+    for (auto& [name, ranges] : ranges_) {
+      for (auto outer = ranges.begin(); outer != ranges.end();) {
+        const auto inner = std::next(outer);
+        const bool is_inside = inner != ranges.end() && inner->first < outer->second;
+        if (is_inside) ranges.erase(inner);
+        if (!is_inside) outer = inner;
+      }
+    }
   }
 
   // Whether the instruction on a local is the comprehension's own.
@@ -131,6 +140,14 @@ class HiddenLocals {
     if (ranges == ranges_.end()) return false;
     const auto next = ranges->second.upper_bound(value.offset);
     return next != ranges->second.begin() && value.offset <= std::prev(next)->second;
+  }
+
+  // Whether 3.12 takes a name in an inlined comprehension, which does not bind it, for the variable
+  // of one before it.
+  bool lend(const ir::Value& value) const {
+    if (value.op != Op::LoadFast || !surround(value)) return false;
+    const auto ranges = ranges_.find(value.symbol());
+    return ranges != ranges_.end() && ranges->second.begin()->first < value.offset;
   }
 
   // Whether the instruction lies within a comprehension that hides something.
@@ -161,6 +178,7 @@ Uses uses_of(const object::Module& module, const ir::Function& function) {
       if (value.op == Op::StoreDeref) uses.hidden_cells.insert(value.symbol());
       continue;
     }
+    if (hidden.lend(value)) continue;
     const bool looks_up = value.op == Op::LoadName || value.op == Op::LoadGlobal;
     if (looks_up && hidden.surround(value)) uses.lookups.insert(value.symbol());
     if (value.op == Op::LoadName && !hidden.surround(value)) {
