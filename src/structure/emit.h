@@ -120,6 +120,7 @@ class Emitter {
   bool ends_clause(BlockId block) const;
   // Whether it stands for the end of a finally body that has none.
   bool never_ends(BlockId block) const;
+  bool is_overtaken_outside(BlockId block, const Scope& scope) const;
   bool is_dead_end(BlockId block) const;
   BlockId skip_markers(BlockId block, const Scope& scope) const;
   const Loop* loop_at(BlockId block) const;
