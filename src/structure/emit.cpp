@@ -214,7 +214,7 @@ bool Emitter::emit(BlockId block, const Scope& scope, Statements& out) {
           fell_from_ = {};
           continue;
         }
-      } else if (!cannot_raise(block)) {
+      } else if (!cannot_raise(block) && !is_overtaken_outside(block, scope)) {
         fail("code that leaves a try statement in the middle", block);
       }
     }

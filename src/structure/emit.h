@@ -108,6 +108,7 @@ class Emitter {
   };
   bool falls_through(BlockId entry, BlockId to, const Scope& scope) const;
   BlockId said_end(BlockId entry, const Scope& scope) const;
+  bool is_overtaken_outside(BlockId block, const Scope& scope) const;
   TryEnds ends_of_try(HandlerId handler, const Scope& scope) const;
   TryEnds ends_of_star(HandlerId handler, const Scope& scope) const;
   bool same_return(BlockId a, BlockId b) const;

@@ -18,6 +18,7 @@ BlockId Emitter::label_of(HandlerId handler, const Scope& scope) const {
   std::vector<BlockId> unnamed;
   const auto add = [&](BlockId end) {
     if (is_jump_target(end, scope) || only_returns(end)) return;
+    if (is_overtaken_outside(end, scope)) return;
     if (std::find(unnamed.begin(), unnamed.end(), end) == unnamed.end()) unnamed.push_back(end);
   };
   switch (graph_.handlers[handler.index()].kind) {

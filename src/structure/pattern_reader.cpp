@@ -380,6 +380,9 @@ void PatternReader::captures() {
     if (!stores_name(g_[item])) break;
     const Captures named = captures_of(operand(item, 0));
     if (named.empty()) break;
+    // No pattern binds a name twice: that is the next case, in front of which a guard never holds.
+    repeats_ = !bound_.insert(g_[item].symbol()).second;
+    if (repeats_) break;
     for (const Capture& each : named) {
       if (each.rest) {
         at(each.pattern).rest = g_[item].symbol();

@@ -12,6 +12,7 @@
 #include <deque>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "object/code.h"
@@ -52,6 +53,8 @@ class PatternReader {
   bool holds_more() const { return held_ > own_copies(); }
   // How many names it binds.
   size_t names() const { return captured_; }
+  // Whether it ends where one of them is bound once more.
+  bool repeats() const { return repeats_; }
   // The blocks that were read, but for the first.
   const std::vector<BlockId>& blocks() const { return blocks_; }
 
@@ -169,6 +172,8 @@ class PatternReader {
   size_t tested_ = 0;  // and how often it would for the sake of that test alone
   size_t met_at_ = 0;  // how high the stack is where alternatives of the subject meet
   size_t captured_ = 0;
+  std::unordered_set<Symbol> bound_;
+  bool repeats_ = false;
   bool never_ = false;  // its guard is constant and false
   bool failed_ = false;
   bool typed_ = false;

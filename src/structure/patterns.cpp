@@ -17,7 +17,10 @@ class Matches {
   Matches(Graph& graph, const object::Module& module) : g_(graph), module_(module) {
     for (const BlockId id : g_.order()) {
       for (const ValueId item : g_[id].items) {
-        if (fills_container(g_[item])) ++fills_[g_.resolve(g_.f.operands(item)[0])];
+        if (!fills_container(g_[item])) continue;
+        const ValueId container = g_.resolve(g_.f.operands(item)[0]);
+        ++fills_[container];
+        filled_in_[container] = id;
       }
     }
   }
@@ -73,14 +76,32 @@ class Matches {
                std::any_of(operands.begin(), operands.end(),
                            [&](ValueId each) { return g_.resolve(each) == top; });
       };
-      // It is computed here, or where several ways bring it.
-      if (!has(block.items) && !has(block.params)) continue;
+      // It is computed here, or where several ways bring it, or by the comprehension that ends
+      // here.
+      const bool is_made = has(block.items) && !is_filled_behind(id, top);
+      if (!is_made && !has(block.params) && !is_filled_before(id, top)) continue;
       if (std::any_of(block.items.begin(), block.items.end(), looks_at)) continue;
       const auto& last = g_[guard].items;
       if (guard != id && std::any_of(last.begin(), last.end(), looks_at)) continue;
       if (behind_guard(id, top).valid()) return top;
     }
     return {};
+  }
+
+  // Whether the loop of an inlined comprehension adds to the value behind the block that makes it:
+  // that is no part of a guard.
+  bool is_filled_behind(BlockId id, ValueId value) const {
+    const auto filled = filled_in_.find(value);
+    return filled != filled_in_.end() && filled->second != id;
+  }
+
+  // Whether the loop of an inlined comprehension that adds to the value ends in front of the block.
+  bool is_filled_before(BlockId id, ValueId value) const {
+    const auto ways = g_.ways_into(id);
+    return fills_.count(value) > 0 && holds(id, value) &&
+           std::any_of(ways.begin(), ways.end(), [&](const Way way) {
+             return g_[way.from].exit == ExitKind::ForIter && way.edge == 1;
+           });
   }
 
   // Patterns of what turns out to be no match are dropped, or trying would cost more every time.
@@ -135,15 +156,28 @@ class Matches {
     bool typed = false;
     bool goes_on = true;  // the subject is kept for one case more that looks at it
     for (size_t steps = 0; steps <= g_.size(); ++steps) {
+      const auto& rest = g_[start.block].items;
+      if (!cases.empty() && start.index < rest.size() && names_subject(rest[start.index]) &&
+          tested_by(g_, start.block) == subject) {
+        // A name in front of the test of the next case, by a guard that never holds.
+        const ValueId name = rest[start.index];
+        const Place end{start.block, start.index + 1};
+        const BlockId next = split_held(end, subject);
+        g_.patterns.emplace_back().names.push_back(g_[name].symbol());
+        cases.push_back({start, end, next, PatternId(g_.patterns.size() - 1)});
+        typed = true;
+        start = {next, 0};
+        continue;
+      }
       const std::optional<PatternReader> found = read_case(start, subject);
       if (!found) break;
       const PatternReader& one = *found;
       // A name alone, or `_`, takes everything, if its guard does.
       // Not where the value is made anew, in another round of a loop.
       const bool is_case = cases.empty() || holds(start.block, subject);
-      const BlockId next = one.fail().valid() ? one.fail()
-                           : is_case          ? behind_guard(one.end().block, subject)
-                                              : BlockId();
+      BlockId next = one.fail();
+      if (!next.valid() && one.repeats()) next = split_held(one.end(), subject);
+      if (!next.valid() && is_case) next = behind_guard(one.end().block, subject);
       if (one.is_empty() && !next.valid()) {
         if (!cases.empty() && goes_on && is_guard_before_default(start.block, subject)) {
           const ir::Block& guard = g_[start.block];
@@ -210,6 +244,15 @@ class Matches {
     g_.patterns[last.pattern.index()].goes_on = true;
   }
 
+  // What comes from there on, where the value lies on the stack, as a block of its own.
+  BlockId split_held(Place at, ValueId value) {
+    const BlockId rest = g_.split(at.block, at.index);
+    std::vector<ValueId> stack = g_[at.block].entry_stack;
+    if (!holds(at.block, value)) stack.push_back(value);
+    g_[rest].entry_stack = std::move(stack);
+    return rest;
+  }
+
   // Whether the value is on the stack where the block starts.
   bool holds(BlockId id, ValueId value) const {
     const auto& stack = g_[id].entry_stack;
@@ -217,11 +260,14 @@ class Matches {
                        [&](ValueId each) { return g_.resolve(each) == value; });
   }
 
-  // The blocks in front of which the value lies on the stack, from `start` on.
-  std::vector<BlockId> while_held(BlockId start, ValueId value) const {
+  // The blocks in front of which the value lies on the stack, from `start` on, and not behind one
+  // that is an end.
+  template <typename IsEnd>
+  std::vector<BlockId> while_held(BlockId start, ValueId value, const IsEnd& is_end) const {
     std::vector<BlockId> found{start};
     std::unordered_set<BlockId> seen{start};
     for (size_t i = 0; i < found.size(); ++i) {
+      if (is_end(found[i])) continue;
       for (const ir::Edge& edge : g_[found[i]].next) {
         if (edge.to.valid() && holds(edge.to, value) && seen.insert(edge.to).second) {
           found.push_back(edge.to);
@@ -294,7 +340,6 @@ class Matches {
   BlockId behind_guard(BlockId start, ValueId subject) const {
     const BlockId guard = end_of_guard(start);
     if (!guard.valid()) return {};
-    const std::vector<BlockId> held = while_held(guard, subject);
     const auto names = [&](ValueId item) {
       return stores_name(g_[item]) && g_.resolve(g_.f.operands(item)[0]) == subject;
     };
@@ -303,11 +348,12 @@ class Matches {
       return id != guard &&
              (tested_by(g_, id) == subject || std::any_of(items.begin(), items.end(), names));
     };
-    const bool is_match = std::any_of(held.begin(), held.end(), goes_on_with);
-    if (!is_match && holds(guard, subject)) return behind_body(held, guard, subject);
-    if (!is_match) return {};
-    const BlockId next = behind_body(held, guard, subject);
-    return next.valid() ? next : *std::find_if(held.begin(), held.end(), goes_on_with);
+    // What is behind a case that looks at the subject again is the body of that one, or of others.
+    const std::vector<BlockId> held = while_held(guard, subject, goes_on_with);
+    const auto next = std::find_if(held.begin(), held.end(), goes_on_with);
+    if (next == held.end() && !holds(guard, subject)) return {};
+    const BlockId behind = behind_body(held, guard, subject);
+    return behind.valid() || next == held.end() ? behind : *next;
   }
 
   // The body of a case drops the subject, and stands in front of the next case. What does not lead
@@ -376,8 +422,9 @@ class Matches {
 
   Graph& g_;
   const object::Module& module_;
-  std::unordered_map<ValueId, uint32_t> fills_;  // how often a comprehension adds to a container
-  std::unordered_set<BlockId> read_;             // what the cases that were found consist of
+  std::unordered_map<ValueId, uint32_t> fills_;     // how often a comprehension adds to a container
+  std::unordered_map<ValueId, BlockId> filled_in_;  // where, the last time
+  std::unordered_set<BlockId> read_;                // what the cases that were found consist of
 };
 
 }  // namespace

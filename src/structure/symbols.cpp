@@ -21,6 +21,7 @@ using Names = std::unordered_set<Symbol>;
 // How often each name is used in which way, over all instructions.
 struct Uses {
   Names fast_loads;
+  Names lent;           // loaded in a comprehension, and what another one has hidden before
   Names fast_bindings;  // stored or deleted, but not by an inlined comprehension
   Names cell_bindings;
   Names hidden_cells;  // stored by an inlined comprehension
@@ -122,6 +123,15 @@ class HiddenLocals {
       end = std::min(end, value.offset);
       restored_.insert(&value);
     }
+    // One in another one hides the same name once more.
+    for (auto& [name, ranges] : ranges_) {
+      for (auto outer = ranges.begin(); outer != ranges.end();) {
+        const auto inner = std::next(outer);
+        const bool is_inside = inner != ranges.end() && inner->first < outer->second;
+        if (is_inside) ranges.erase(inner);
+        if (!is_inside) outer = inner;
+      }
+    }
   }
 
   // Whether the instruction on a local is the comprehension's own.
@@ -131,6 +141,14 @@ class HiddenLocals {
     if (ranges == ranges_.end()) return false;
     const auto next = ranges->second.upper_bound(value.offset);
     return next != ranges->second.begin() && value.offset <= std::prev(next)->second;
+  }
+
+  // Whether 3.12 takes a name in an inlined comprehension, which does not bind it, for the variable
+  // of one before it.
+  bool lend(const ir::Value& value) const {
+    if (value.op != Op::LoadFast || !surround(value)) return false;
+    const auto ranges = ranges_.find(value.symbol());
+    return ranges != ranges_.end() && ranges->second.begin()->first < value.offset;
   }
 
   // Whether the instruction lies within a comprehension that hides something.
@@ -159,6 +177,10 @@ Uses uses_of(const object::Module& module, const ir::Function& function) {
     if (value.op == Op::LoadFastAndClear) uses.hidden.insert(value.symbol());
     if (uses_a_local(value) && hidden.contain(value)) {
       if (value.op == Op::StoreDeref) uses.hidden_cells.insert(value.symbol());
+      continue;
+    }
+    if (hidden.lend(value)) {
+      uses.lent.insert(value.symbol());
       continue;
     }
     const bool looks_up = value.op == Op::LoadName || value.op == Op::LoadGlobal;
@@ -211,6 +233,22 @@ bool defines_function(const object::Module& module, const ir::Function& function
            (module[constant.code].flags & object::kOptimized) != 0 &&
            !module.text(module[constant.code].name).starts_with('<');
   });
+}
+
+// Whether a function within the code reads the name, and not as a variable of what holds it.
+bool reads_as_global(const object::Module& module, const Code& code, Symbol name) {
+  std::vector<const Code*> todo{&code};
+  while (!todo.empty()) {
+    const Code& outer = *todo.back();
+    todo.pop_back();
+    for (const object::ConstId id : outer.consts) {
+      if (module[id].kind != object::ConstKind::Code) continue;
+      const Code& inner = module[module[id].code];
+      if (std::find(inner.names.begin(), inner.names.end(), name) != inner.names.end()) return true;
+      todo.push_back(&inner);
+    }
+  }
+  return false;
 }
 
 // Cells and free variables of the compiler's own have names that no text can mention.
@@ -288,9 +326,14 @@ Symbols symbols_of(const object::Module& module, const ir::Function& function, S
     bound.insert(uses.hidden_cells.begin(), uses.hidden_cells.end());
     for (size_t i = 0; i < std::min(args, code.varnames.size()); ++i)
       bound.insert(code.varnames[i]);
+    // What another comprehension lends is plainly a local where it is bound, too; but then it would
+    // be the cell of a function that reads a global of that name.
+    const auto is_lent = [&](Symbol name) {
+      return uses.lent.contains(name) && !reads_as_global(module, code, name);
+    };
     for (const Symbol name : code.varnames) {
-      if (uses.fast_loads.contains(name) && !bound.contains(name))
-        symbols.unbound_locals.push_back(name);
+      if (bound.contains(name)) continue;
+      if (uses.fast_loads.contains(name) || is_lent(name)) symbols.unbound_locals.push_back(name);
     }
     for (const Symbol name : code.cellvars) {
       if (bound.contains(name) || !can_be_mentioned(module.text(name))) continue;

@@ -323,6 +323,16 @@ BlockId Emitter::said_end(BlockId entry, const Scope& scope) const {
   return {};
 }
 
+// Whether a finally body has overtaken what leads there, and stands around more than this `try`:
+// then that was a return (3.9+).
+bool Emitter::is_overtaken_outside(BlockId block, const Scope& scope) const {
+  if (!never_ends(block) || graph_.f.keeps_ends || graph_[block].handler == scope.handler) {
+    return false;
+  }
+  const HandlerInfo& around = graph_.handlers[scope.handler.index()];
+  return around.kind != HandlerKind::Finally || around.outer != graph_[block].handler;
+}
+
 // Where control goes on behind a `try` with clauses, and what follows its body only.
 Emitter::TryEnds Emitter::ends_of_try(HandlerId handler, const Scope& scope) const {
   const BlockId entry = graph_.f.handlers[handler.index()].entry;
@@ -338,7 +348,8 @@ Emitter::TryEnds Emitter::ends_of_try(HandlerId handler, const Scope& scope) con
     if (end.is_left) continue;
     clause_ends.push_back(end.to);
     meets = meets || end.to == behind;
-    const bool returns = only_returns(end.to) && !end.is_far;
+    const bool returns =
+        (only_returns(end.to) && !end.is_far) || is_overtaken_outside(end.to, scope);
     if (end.is_end || (!is_jump_target(end.to, scope) && !returns)) fallen_to = end.to;
   }
   if (behind.valid() && meets) return {behind, {}};
@@ -349,7 +360,8 @@ Emitter::TryEnds Emitter::ends_of_try(HandlerId handler, const Scope& scope) con
     return {behind, {}};
   }
   const auto is_code = [&](BlockId end) {
-    return !is_jump_target(end, scope) && end != scope.follow && !only_returns(end);
+    return !is_jump_target(end, scope) && end != scope.follow && !only_returns(end) &&
+           !is_overtaken_outside(end, scope);
   };
   // All clauses are left by jumps, but one of them would have come to an end.
   if (said.valid() && clause_ends.empty()) clause_ends.push_back(said);
@@ -390,8 +402,8 @@ Emitter::TryEnds Emitter::ends_of_try(HandlerId handler, const Scope& scope) con
   const bool returns =
       after.valid() && only_returns(after) && (leaves || analysis_.dominates(entry, after));
   const bool may_continue = jumps && graph_[orelse].offset > graph_[entry].offset;
-  if (!after.valid() || returns || (jumps && after != scope.follow) ||
-      (may_continue && !falls_through(entry, after, scope))) {
+  if (!after.valid() || returns || is_overtaken_outside(after, scope) ||
+      (jumps && after != scope.follow) || (may_continue && !falls_through(entry, after, scope))) {
     return {orelse, {}};  // the clauses never get there by themselves
   }
   return {after, orelse};

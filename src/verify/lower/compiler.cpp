@@ -199,6 +199,18 @@ void Compiler::await(uint32_t kind) {
 
 // -- names -------------------------------------------------------------------------------------
 
+// Whether the first of the inlined comprehensions in the scope that has the name binds it.
+bool Compiler::is_bound_first(const Scope& scope, Symbol name) const {
+  for (const ScopeId inner : scope.inlined_inside) {
+    const Scope& comprehension = symbols_[inner];
+    const auto& order = comprehension.order;
+    if (std::find(order.begin(), order.end(), name) == order.end()) continue;
+    return std::any_of(comprehension.kept.begin(), comprehension.kept.end(),
+                       [&](const Kept& one) { return one.name == name; });
+  }
+  return false;
+}
+
 void Compiler::name(Symbol id, Use use) {
   const Symbol name = mangled(id);
   const auto write = [&](Op load, Op store, Op erase) {
@@ -232,8 +244,13 @@ void Compiler::name(Symbol id, Use use) {
   // comprehension runs, unless it is a cell.
   const bool is_lifted = !inlined.empty() && entry != nullptr && (entry->use & kLifted) != 0;
   if (!since(13) && is_lifted && here.bound_inside.contains(name)) {
-    if (here.is_function()) give_up(kShared);
-    unit().shared.push_back(name);
+    // If the first one only reads a global, all releases of 3.12 agree.
+    if (here.is_function()) {
+      const bool is_global = entry->binding == Binding::GlobalImplicit;
+      if (!is_global || is_bound_first(here, name)) give_up(kShared);
+    } else {
+      unit().shared.push_back(name);
+    }
   }
   const Binding binding = entry == nullptr ? Binding::GlobalImplicit : entry->binding;
   const auto from_class_dictionary = [&](Op op) {

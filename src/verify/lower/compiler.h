@@ -120,6 +120,7 @@ class Compiler {
 
   // -- names -----------------------------------------------------------------------------------
   enum class Use : uint8_t { Load, Store, Delete };
+  bool is_bound_first(const Scope& scope, Symbol name) const;
   void name(Symbol id, Use use);
   void load_name(std::string_view name) { this->name(text(name), Use::Load); }
   void store_name(std::string_view name) { this->name(text(name), Use::Store); }

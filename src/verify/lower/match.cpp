@@ -1,6 +1,7 @@
 // match. Captured values wait on the stack, below what is still to be matched, until the whole
 // pattern has matched; a failure jumps to as many pops as there is to drop.
 #include <algorithm>
+#include <utility>
 
 #include "verify/lower/compiler.h"
 
@@ -25,6 +26,7 @@ class Matcher {
       stores_.clear();
       fail_.clear();
       on_top_ = 0;
+      may_take_all_ = one.guard.valid() || i + 1 == cases.size();
       pattern(one.pattern);
       for (Symbol name : stores_) c_.name(name, Compiler::Use::Store);
       if (one.guard.valid()) {
@@ -82,6 +84,14 @@ class Matcher {
   void store(Symbol name) {
     if (!name.valid()) return emit().op(Op::Pop);
     rotate(on_top_ + stores_.size() + 1);
+    keep(name);
+  }
+
+  // CPython takes no pattern that binds a name twice.
+  void keep(Symbol name) {
+    if (std::find(stores_.begin(), stores_.end(), name) != stores_.end()) {
+      c_.give_up("a pattern that binds a name twice");
+    }
     stores_.push_back(name);
   }
 
@@ -89,6 +99,13 @@ class Matcher {
     if (++c_.nesting_ > 1000) c_.give_up("patterns are nested too deep");
     pattern_in(node);
     --c_.nesting_;
+  }
+
+  // A part of another one, which may take anything.
+  void part(NodeId node) {
+    const bool outer = std::exchange(may_take_all_, true);
+    pattern(node);
+    may_take_all_ = outer;
   }
 
   void pattern_in(NodeId node) {
@@ -116,6 +133,9 @@ class Matcher {
           emit().op(Op::Copy, 1);
           pattern(as.pattern);
           --on_top_;
+        } else if (!may_take_all_) {
+          // Nor one that keeps those behind it from being reached.
+          c_.give_up("a pattern that takes everything in front of others");
         }
         return store(as.name);
       }
@@ -171,7 +191,7 @@ class Matcher {
     on_top_ += patterns.size();
     for (NodeId node : patterns) {
       --on_top_;
-      pattern(node);
+      part(node);
     }
   }
 
@@ -189,7 +209,7 @@ class Matcher {
         emit().op(Op::Binary, static_cast<uint32_t>(bytecode::BinaryOperator::Sub));
       }
       emit().op(Op::Subscr);
-      pattern(patterns[i]);
+      part(patterns[i]);
     }
     --on_top_;
     emit().op(Op::Pop);
@@ -210,7 +230,7 @@ class Matcher {
       emit().op(Op::Copy, 1);
       c_.load_number(static_cast<int64_t>(first + i));
       emit().op(Op::Subscr);
-      pattern(patterns[i]);
+      part(patterns[i]);
     }
   }
 
@@ -298,12 +318,14 @@ class Matcher {
     const std::vector<Symbol> outer_stores = std::move(stores_);
     std::vector<Label> outer_fail = std::move(fail_);
     const size_t outer_on_top = on_top_;
+    const bool outer_takes_all = may_take_all_;
     std::vector<Symbol> control;
     for (size_t i = 0; i < patterns.size(); ++i) {
       stores_.clear();
       fail_.clear();
       on_top_ = 0;
       const Emitter::Place before = emit().here();
+      may_take_all_ = outer_takes_all && i + 1 == patterns.size();
       emit().op(Op::Copy, 1);
       pattern(patterns[i]);
       if (i == 0) {
@@ -318,13 +340,14 @@ class Matcher {
     stores_ = outer_stores;
     fail_ = std::move(outer_fail);
     on_top_ = outer_on_top;
+    may_take_all_ = outer_takes_all;
     emit().op(Op::Pop);
     emit().jump(failure());
     emit().place(end);
     const size_t rotations = control.size() + 1 + on_top_ + stores_.size();
     for (Symbol name : control) {
       rotate(rotations);
-      stores_.push_back(name);
+      keep(name);
     }
     emit().op(Op::Pop);
   }
@@ -351,6 +374,7 @@ class Matcher {
   std::vector<Symbol> stores_;  // captured so far, the first one on top
   std::vector<Label> fail_;     // by the number of values to drop
   size_t on_top_ = 0;           // values above the captured ones that have to stay
+  bool may_take_all_ = false;   // whether nothing stands behind the pattern that it would hide
 };
 
 void Compiler::match_statement(NodeId node) { Matcher(*this).statement(node); }

@@ -67,6 +67,7 @@ class Resolver {
     for (size_t i = scopes_.size(); i-- > 0;) {
       if (scopes_[i].kind == ScopeKind::Class) continue;
       if (scopes_[i].is_inlined) order_names(ScopeId(i), inside[i]);
+      scopes_[i].inlined_inside = inside[i];
       for (ScopeId inner : inside[i]) {
         const std::vector<Kept> kept = at(inner).kept;
         scopes_[i].bound_inside.insert(at(inner).bound_inside.begin(),

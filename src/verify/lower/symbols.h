@@ -76,6 +76,7 @@ struct Scope {
   std::vector<Kept> kept;                   // of an inlined comprehension and those in it
   std::vector<Symbol> order;                // the names of both, as the compiler meets them
   std::unordered_set<Symbol> bound_inside;  // variables of inlined comprehensions in it
+  std::vector<ScopeId> inlined_inside;      // these comprehensions, in order
   std::vector<Entry> entries;
   std::unordered_map<Symbol, uint32_t> index;
 

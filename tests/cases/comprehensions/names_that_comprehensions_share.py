@@ -1,4 +1,3 @@
-# relowering falls short: 3.12
 # What 3.12 makes of such a name depends on the order of the comprehensions and on the release.
 def read_before_it_is_bound(rows):
     first = {n for row in rows}
