@@ -4,6 +4,7 @@ import argparse
 import os
 import re
 import sys
+from pathlib import Path
 from typing import List, NoReturn, Optional, Tuple
 
 from pellucid import _core, batch
@@ -30,12 +31,22 @@ def main(argv: Optional[List[str]] = None) -> int:
     try:
         status: int = arguments.command(arguments)
         return status
+    except batch.CannotPrint:
+        print("pellucid: standard output: cannot be written", file=sys.stderr)
+        _print_no_more()
+        return 1
     except BrokenPipeError:
-        # The reader (`| head`) has seen enough; Python must not complain again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader (`| head`) has seen enough.
+        _print_no_more()
         return 1
     except KeyboardInterrupt:
         return 130
+
+
+def _print_no_more() -> None:
+    # What is left in the buffer would be complained of again at exit.
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -191,23 +202,31 @@ def _add_torch(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
 
 def _count(text: str) -> int:
-    number = int(text)
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
     if number < 1:
-        raise argparse.ArgumentTypeError("at least 1")
+        raise argparse.ArgumentTypeError("a number from 1 on is wanted")
     return number
 
 
-def _jobs(arguments: argparse.Namespace, out: Optional[str]) -> Tuple[List[Job], int]:
+def _jobs(
+    arguments: argparse.Namespace, out: Optional[str], as_json: bool = False
+) -> Tuple[List[Job], int]:
     """Return the jobs of the inputs that can be looked into, and the exit status so far."""
     inputs, bad = split_errors(arguments.inputs)
     for given, reason in bad:
-        complain(given, reason)
+        if as_json:
+            batch.print_json(batch.Result(Job(Path(given), None), None, None, reason))
+        else:
+            complain(given, reason)
     return jobs_of(inputs, out), batch.EXIT_ERROR if bad else batch.EXIT_OK
 
 
 def _decompile(arguments: argparse.Namespace) -> int:
     try:
-        jobs, status = _jobs(arguments, arguments.out)
+        jobs, status = _jobs(arguments, arguments.out, arguments.json)
     except DecompileError as error:
         print(f"pellucid: {error.message}", file=sys.stderr)
         return 2

@@ -66,14 +66,22 @@ def decompile_file(job: Job, options: Options) -> Result:
         else:
             found = decompile_pyc(data, keep_lines=lines, unstructured=unstructured)
         if job.out is not None:
-            write_whole(job.out, found.source)
+            try:
+                write_whole(job.out, found.source)
+            except OSError as error:
+                why = f"{job.out} cannot be written: {_reason(error)}"
+                return Result(job, None, None, why)
         return Result(job, found, verdict, None)
     except OSError as error:
-        return Result(job, None, None, (error.strerror or str(error)).lower())
+        return Result(job, None, None, _reason(error))
     except DecompileError as error:
         return Result(job, None, None, str(error))
     except MemoryError:
         return Result(job, None, None, "not enough memory")
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -106,7 +114,7 @@ def run(jobs: Sequence[Job], options: Options, workers: int, as_json: bool) -> i
     summary = Summary()
     for result in shown_progress(_results(jobs, options, workers), len(jobs)):
         if as_json:
-            print(json.dumps(_as_json(result)), flush=True)
+            print_json(result)
         else:
             _print(result, alone=len(jobs) == 1)
         verdict = result.verdict
@@ -138,6 +146,27 @@ def _results(jobs: Sequence[Job], options: Options, workers: int) -> Iterator[Re
             stopped.set()  # who stops early (Ctrl-C, a closed pipe) does not wait for the rest
 
 
+class CannotPrint(Exception):
+    """Standard output takes no more: it is closed, or what it goes to is full."""
+
+
+def print_json(result: Result) -> None:
+    """Print what became of one file as a line of JSON. Raises CannotPrint."""
+    _put((json.dumps(_as_json(result)) + "\n").encode("ascii"))
+
+
+def _put(text: bytes) -> None:
+    try:
+        if sys.stdout is None:
+            raise CannotPrint
+        sys.stdout.buffer.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise  # the reader has seen enough, which is no fault
+    except OSError as error:
+        raise CannotPrint from error
+
+
 def _print(result: Result, alone: bool) -> None:
     if result.error is not None:
         complain(result.job.name, result.error)
@@ -145,9 +174,7 @@ def _print(result: Result, alone: bool) -> None:
     assert result.decompilation is not None
     if result.job.out is None:
         header = "" if alone else f"# {result.job.name}\n"
-        text = (header + result.decompilation.source).encode("utf-8", "surrogatepass")
-        sys.stdout.buffer.write(text)
-        sys.stdout.flush()
+        _put((header + result.decompilation.source).encode("utf-8", "surrogatepass"))
     name = result.job.name
     for said in result.decompilation.diagnostics:
         kind = "" if said.refused else "without structure: "

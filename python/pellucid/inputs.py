@@ -10,7 +10,7 @@ import sys
 import zipfile
 import zlib
 from pathlib import Path, PurePosixPath
-from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import IO, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from pellucid.errors import DecompileError
 
@@ -18,6 +18,7 @@ ARCHIVES = (".whl", ".egg", ".zip", ".pyz")
 # No `.pyc` of a real module comes near this; what is larger is refused before it is read.
 LARGEST_FILE = 1 << 30
 LARGEST_MEMBER = 256 << 20  # a small archive can claim to hold much
+LARGEST_STREAM = 256 << 20  # a pipe or a device has no size to ask for
 
 # `module.cpython-311.opt-1.pyc`, as PEP 3147 and PEP 488 name the files in __pycache__.
 _TAGGED = re.compile(r"(?P<stem>.+?)(?P<tag>\.[a-z]+-\d+(\.opt-\w+)?)")
@@ -40,7 +41,10 @@ class Job(NamedTuple):
         if self.member is not None:
             return _read_member(self.path, self.member)
         if str(self.path) == "-":
-            return sys.stdin.buffer.read(LARGEST_FILE)
+            return _read_stream(sys.stdin.buffer)
+        if not self.path.is_file():
+            with self.path.open("rb") as stream:
+                return _read_stream(stream)
         if self.path.stat().st_size > LARGEST_FILE:
             raise DecompileError("larger than 1 GiB", 0, "limit")
         return self.path.read_bytes()
@@ -120,6 +124,13 @@ def _read_member(archive: Path, member: str) -> bytes:
     return data
 
 
+def _read_stream(stream: IO[bytes]) -> bytes:
+    data = stream.read(LARGEST_STREAM + 1)
+    if len(data) > LARGEST_STREAM:
+        raise DecompileError("larger than 256 MiB", LARGEST_STREAM, "limit")
+    return data
+
+
 def _lowered(error: Exception) -> str:
     text = str(error).strip().rstrip(".") or type(error).__name__
     return text[0].lower() + text[1:]
@@ -182,7 +193,7 @@ def split_errors(inputs: Sequence[str]) -> Tuple[List[str], List[Tuple[str, str]
         try:
             path = Path(given)
             if given != "-":
-                path.stat()
+                os.stat(given)  # of the text as it was given: Path("") is a folder
             if next(_find(path), None) is None:
                 bad.append((given, "no .pyc files in it"))
             else:

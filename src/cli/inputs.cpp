@@ -18,6 +18,8 @@ namespace {
 
 // No .pyc of a real module comes near this; what is larger is refused before it is read.
 constexpr uintmax_t kLargestFile = uintmax_t{1} << 30;
+// What has no size to ask for (a pipe, a device) is not read past this.
+constexpr size_t kLargestStream = size_t{256} << 20;
 
 struct Found {
   Job job;
@@ -48,22 +50,35 @@ Error cannot(const char* what) {
   return Error{ErrorCode::Malformed, 0, lowered(why)};
 }
 
-Result<std::vector<uint8_t>> read_file(const std::string& path) {
-  if (path == "-") {
-    return std::vector<uint8_t>(std::istreambuf_iterator<char>(std::cin), {});
+// What a pipe or a device brings, to its end.
+Result<std::vector<uint8_t>> read_stream(std::FILE* file) {
+  std::vector<uint8_t> bytes;
+  uint8_t part[1 << 16];
+  while (const size_t size = std::fread(part, 1, sizeof part, file)) {
+    if (bytes.size() + size > kLargestStream) {
+      return Error{ErrorCode::Limit, bytes.size(), "larger than 256 MiB"};
+    }
+    bytes.insert(bytes.end(), part, part + size);
   }
+  if (std::ferror(file) != 0) return cannot("cannot be read");
+  return bytes;
+}
+
+Result<std::vector<uint8_t>> read_file(const std::string& path) {
   errno = 0;
+  if (path == "-") return read_stream(stdin);
   std::FILE* file = std::fopen(path.c_str(), "rb");
   if (file == nullptr) return cannot("cannot be read");
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> closes(file, std::fclose);
   std::error_code failed;
+  if (!fs::is_regular_file(path, failed)) return read_stream(file);
   const uintmax_t size = fs::file_size(path, failed);
-  if (!failed && size > kLargestFile) return Error{ErrorCode::Limit, 0, "larger than 1 GiB"};
-  std::vector<uint8_t> bytes(failed ? 0 : static_cast<size_t>(size));
+  if (failed) return cannot("cannot be read");
+  if (size > kLargestFile) return Error{ErrorCode::Limit, 0, "larger than 1 GiB"};
+  std::vector<uint8_t> bytes(static_cast<size_t>(size));
   errno = 0;
-  // A folder can be opened on some systems, but not read.
   bytes.resize(std::fread(bytes.data(), 1, bytes.size(), file));
-  if (failed || std::ferror(file) != 0) return cannot("cannot be read");
+  if (std::ferror(file) != 0) return cannot("cannot be read");
   return bytes;
 }
 
@@ -195,7 +210,7 @@ Jobs jobs_of(const std::vector<std::string>& inputs, const std::string& out) {
     if (group.ok()) {
       groups.push_back(std::move(*group));
     } else {
-      all.bad.push_back({input, group.error().message});
+      all.bad.push_back({input, group.error().message + " at byte 0x0"});
     }
   }
   std::error_code ignored;

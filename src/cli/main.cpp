@@ -55,6 +55,11 @@ bool put(const std::string& text) {
          std::fflush(stdout) == 0;
 }
 
+int cannot_print() {
+  std::fputs("pellucid: standard output: cannot be written\n", stderr);
+  return kError;
+}
+
 // Does the jobs in several threads and hands out what became of them in their order.
 class Workers {
  public:
@@ -151,7 +156,13 @@ int run(const Arguments& arguments) {
     return kUsageError;
   }
   int status = all.bad.empty() ? kOk : kError;
-  for (const BadInput& bad : all.bad) complain(bad.name, bad.reason + " at byte 0x0");
+  for (const BadInput& bad : all.bad) {
+    if (!arguments.as_json) {
+      complain(bad.name, bad.reason);
+    } else if (!put(to_json(bad))) {
+      return cannot_print();
+    }
+  }
   if (all.jobs.empty()) return status;
   std::map<std::string, size_t> counts;
   {
@@ -161,8 +172,7 @@ int run(const Arguments& arguments) {
       const Outcome outcome = workers.take(i);
       progress.clear();
       if (!print(arguments, all.jobs[i], outcome, all.jobs.size() == 1)) {
-        std::fputs("pellucid: standard output: cannot be written\n", stderr);
-        return kError;
+        return cannot_print();
       }
       progress.show(i + 1);
       ++counts[outcome.name()];

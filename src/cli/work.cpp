@@ -1,5 +1,6 @@
 #include "cli/work.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -32,21 +33,52 @@ std::string described(const Error& error) {
   return error.message + " at byte " + hex(error.offset);
 }
 
+// How many bytes at `at` are one character of UTF-8 that JSON may hold as it is; 0: none.
+size_t character_at(const std::string& text, size_t at) {
+  const auto byte = [&](size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
+  };
+  const unsigned first = byte(at);
+  if (first < 0x80) return 1;
+  const size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4) return 0;
+  for (size_t i = 1; i < size; ++i) {
+    if ((byte(at + i) & 0xc0) != 0x80) return 0;
+  }
+  const unsigned second = byte(at + 1);
+  const bool is_overlong = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
+  const bool is_beyond = first == 0xf4 && second >= 0x90;
+  return is_overlong || is_beyond ? 0 : size;
+}
+
+// Valid JSON, whatever the bytes: one that is no UTF-8 (a file's name may have any) becomes the
+// surrogate that Python makes of it, and a surrogate, which a name in bytecode may have, is
+// escaped.
 std::string quoted(const std::string& text) {
   std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
+  const auto escape = [&](unsigned number) {
+    char escaped[8];
+    std::snprintf(escaped, sizeof escaped, "\\u%04x", number);
+    out += escaped;
+  };
+  for (size_t at = 0; at < text.size();) {
+    const auto byte = static_cast<unsigned char>(text[at]);
+    const size_t size = character_at(text, at);
+    if (size == 0) {
+      escape(0xdc00u + byte);
+    } else if (byte == '"' || byte == '\\') {
       out += '\\';
-      out += c;
-    } else if (c == '\n') {
+      out += text[at];
+    } else if (byte == '\n') {
       out += "\\n";
-    } else if (static_cast<unsigned char>(c) < ' ') {
-      char escape[8];
-      std::snprintf(escape, sizeof escape, "\\u%04x", static_cast<unsigned>(c));
-      out += escape;
+    } else if (byte < ' ') {
+      escape(byte);
+    } else if (size == 3 && byte == 0xed && (text[at + 1] & 0x20) != 0) {
+      escape(0xd000u | (text[at + 1] & 0x3fu) << 6 | (text[at + 2] & 0x3fu));
     } else {
-      out += c;
+      out.append(text, at, size);
     }
+    at += std::max<size_t>(size, 1);
   }
   return out + '"';
 }
@@ -143,6 +175,12 @@ Outcome work(const Arguments& arguments, const Job& job) {
   } catch (const std::exception& error) {
     return failed(std::string("internal error: ") + error.what() + " at byte 0x0");
   }
+}
+
+std::string to_json(const BadInput& bad) {
+  Job job;
+  job.name = bad.name;
+  return to_json(job, failed(bad.reason));
 }
 
 std::string to_json(const Job& job, const Outcome& outcome) {

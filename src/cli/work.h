@@ -32,5 +32,6 @@ Outcome work(const Arguments& arguments, const Job& job);
 
 // The outcome as one line of JSON, with the fields that `pellucid.batch` gives.
 std::string to_json(const Job& job, const Outcome& outcome);
+std::string to_json(const BadInput& bad);
 
 }  // namespace pellucid::cli

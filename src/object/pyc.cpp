@@ -24,6 +24,27 @@ constexpr MagicRange kMagic[] = {
     {3531, 3531, {3, 12}}, {3568, 3571, {3, 13}}, {3623, 3627, {3, 14}},
 };
 
+// What else a number is known to be of: who is refused wants to know what wrote the file. Each
+// version has a range of its own, also for its pre-releases.
+constexpr MagicRange kRefused[] = {
+    {62171, 62211, {2, 7}}, {3190, 3230, {3, 3}},  {3250, 3310, {3, 4}},  {3320, 3351, {3, 5}},
+    {3360, 3379, {3, 6}},   {3390, 3394, {3, 7}},  {3400, 3409, {3, 8}},  {3420, 3424, {3, 9}},
+    {3430, 3437, {3, 10}},  {3450, 3493, {3, 11}}, {3500, 3530, {3, 12}}, {3550, 3567, {3, 13}},
+    {3600, 3622, {3, 14}},  {3650, 3699, {3, 15}},
+};
+
+std::string what_is_refused(uint16_t magic) {
+  for (const MagicRange& range : kRefused) {
+    if (magic < range.first || magic > range.last) continue;
+    const bool is_early =
+        range.version.major == 3 && range.version.minor >= 8 && range.version.minor <= 14;
+    return "pyc: magic number " + std::to_string(magic) +
+           (is_early ? " of a pre-release of CPython " : " of CPython ") +
+           std::to_string(range.version.major) + "." + std::to_string(range.version.minor);
+  }
+  return "pyc: unknown magic number " + std::to_string(magic);
+}
+
 }  // namespace
 
 std::optional<Version> version_of_magic(uint16_t magic) {
@@ -65,9 +86,8 @@ Result<Module> read_pyc(std::span<const uint8_t> bytes) {
   const auto magic = static_cast<uint16_t>(bytes[0] | bytes[1] << 8);
   const std::optional<Version> version = version_of_magic(magic);
   if (!version) {
-    return Error{
-        ErrorCode::UnknownVersion, 0,
-        "pyc: unknown magic number " + std::to_string(magic) + " (CPython 3.8-3.14 are supported)"};
+    return Error{ErrorCode::UnknownVersion, 0,
+                 what_is_refused(magic) + " (CPython 3.8-3.14 are supported)"};
   }
   const uint32_t flags = bytes[4] | static_cast<uint32_t>(bytes[5]) << 8 |
                          static_cast<uint32_t>(bytes[6]) << 16 |

@@ -14,6 +14,32 @@ using ast::NodeId;
 namespace {
 // CPython's own parser stops at 100 levels of indentation; `elif` chains take one level each here.
 constexpr size_t kDeepest = 4000;
+
+// The iterators that a loop makes for itself: their text is what it goes through. One that goes
+// anywhere else as well, as only generated code has it, is a value: it says `iter`.
+std::unordered_set<ValueId> iterators_of_loops(const Graph& graph) {
+  std::unordered_set<ValueId> found;
+  // All blocks, also those that now belong to a Region.
+  for (const ir::Block& block : graph.f.blocks) {
+    if (block.exit == ExitKind::ForIter && !block.operands.empty()) {
+      found.insert(graph.resolve(block.operands[0]));
+    }
+  }
+  if (found.empty()) return found;
+  const auto goes = [&](ValueId value) { found.erase(graph.resolve(value)); };
+  for (const BlockId id : graph.order()) {
+    const ir::Block& block = graph[id];
+    for (const ValueId item : block.items) {
+      // The end of a loop drops it.
+      if (graph[item].kind != ValueKind::Instr || graph[item].op == Op::Pop) continue;
+      for (const ValueId operand : graph.f.operands(item)) goes(operand);
+    }
+    if (block.exit != ExitKind::ForIter)
+      std::for_each(block.operands.begin(), block.operands.end(), goes);
+    for (const ir::Edge& edge : block.next) std::for_each(edge.args.begin(), edge.args.end(), goes);
+  }
+  return found;
+}
 }  // namespace
 
 Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
@@ -57,12 +83,7 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
       i = static_cast<size_t>(-1);
     }
   }
-  // All blocks, also those that now belong to a Region.
-  for (const ir::Block& block : graph.f.blocks) {
-    if (block.exit == ExitKind::ForIter && !block.operands.empty()) {
-      context_.iterators.insert(graph.resolve(block.operands[0]));
-    }
-  }
+  context_.iterators = iterators_of_loops(graph);
   for (const BlockId id : graph.order()) {
     for (const ValueId item : graph[id].items) {
       const ir::Value& value = graph[item];

@@ -153,6 +153,7 @@ class Matches {
     for (; is_walrus(start.index); ++start.index) ++named;
     std::vector<Found> cases;
     std::vector<BlockId> read;
+    std::unordered_set<BlockId> started;
     bool typed = false;
     bool goes_on = true;  // the subject is kept for one case more that looks at it
     for (size_t steps = 0; steps <= g_.size(); ++steps) {
@@ -187,6 +188,8 @@ class Matches {
       }
       // A value that is left on the stack belongs to something else.
       if (next.valid() && !g_[next].params.empty()) return false;
+      // One case stands behind the other: what leads to one again is a loop.
+      if (!started.insert(start.block).second) return false;
       cases.push_back({start, one.end(), next, one.root()});
       read.insert(read.end(), one.blocks().begin(), one.blocks().end());
       // What has been tested is still at hand to be named.

@@ -88,22 +88,6 @@ bool Locals::contains(Value value) const {
   return found;
 }
 
-bool Locals::shares(const Locals& x, const Locals& y, Value value) {
-  for (size_t i = 0; i < x.pages_.size(); ++i) {
-    const Page& in_x = *x.pages_[i];
-    const Page& in_y = *y.pages_[i];
-    if (!in_x.summary.can_hold(value)) continue;
-    for (size_t j = 0; j < kFanOut; ++j) {
-      const Chunk& chunk = *in_x.chunks[j];
-      if (&chunk != in_y.chunks[j].get() || chunk.summary.compounds) continue;
-      if (!chunk.summary.can_hold(value)) continue;
-      const auto& items = chunk.items;
-      if (std::find(items.begin(), items.end(), value) != items.end()) return true;
-    }
-  }
-  return false;
-}
-
 bool operator==(const Locals& x, const Locals& y) {
   if (x.size_ != y.size_) return false;
   for (size_t i = 0; i < x.pages_.size(); ++i) {

@@ -46,8 +46,10 @@ class Locals {
   // The values of two states slot by slot, without parts where both share simple values.
   template <typename F>
   static void zip(const Locals& x, const Locals& y, F visit);
-  // Whether `zip` leaves out a slot that holds it.
-  static bool shares(const Locals& x, const Locals& y, Value value);
+  // Whether `zip` leaves out a slot with a symbol that is `wanted`, which are numbered `from` to
+  // `to`.
+  template <typename P>
+  static bool shares(const Locals& x, const Locals& y, uint32_t from, uint32_t to, P wanted);
   // The join: `join` of each pair that `zip` visits; it keeps what both share.
   template <typename F>
   static Locals joined(const Values& values, const Locals& x, const Locals& y, F join);
@@ -149,6 +151,23 @@ void Locals::zip(const Locals& x, const Locals& y, F visit) {
       for (size_t k = 0; k < kFanOut; ++k) visit(of_x.items[k], of_y.items[k]);
     }
   }
+}
+
+template <typename P>
+bool Locals::shares(const Locals& x, const Locals& y, uint32_t from, uint32_t to, P wanted) {
+  const auto is_out = [&](const Summary& held) { return to < held.oldest || held.newest < from; };
+  for (size_t i = 0; i < x.pages_.size(); ++i) {
+    const Page& in_x = *x.pages_[i];
+    const Page& in_y = *y.pages_[i];
+    if (is_out(in_x.summary)) continue;
+    for (size_t j = 0; j < kFanOut; ++j) {
+      const Chunk& chunk = *in_x.chunks[j];
+      if (&chunk != in_y.chunks[j].get() || chunk.summary.compounds) continue;
+      if (is_out(chunk.summary)) continue;
+      if (std::any_of(chunk.items.begin(), chunk.items.end(), wanted)) return true;
+    }
+  }
+  return false;
 }
 
 template <typename F>

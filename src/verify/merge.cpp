@@ -1,4 +1,5 @@
 // merge: the join of two states at one pair of points.
+#include <algorithm>
 #include <map>
 #include <unordered_map>
 
@@ -15,25 +16,52 @@ bool both_tested(const Half& known, const Half& next) {
   return known.tested.valid() && next.tested.valid();
 }
 
+bool is_structured(Kind kind) {
+  return kind == Kind::Not || kind == Kind::Is || kind == Kind::Method;
+}
+
 // The pairs of values that stand in the same slot, without what both states share (Locals::zip).
-std::vector<Pair> slots_of(const State& known, const State& next) {
+// Values that stand in both and say nothing about others are kept apart: the deeper the stack, the
+// more of them lie there, and all that is to be known of one is that it stands for itself.
+struct Slots {
   std::vector<Pair> pairs;
+  std::vector<Value> same;
+};
+
+Slots slots_of(const Values& values, const State& known, const State& next) {
+  Slots slots;
+  const auto add = [&](Value x, Value y) {
+    const Kind kind = values[x].kind;
+    if (x != y || kind == Kind::Fresh || is_structured(kind)) {
+      slots.pairs.emplace_back(x, y);
+    } else if (slots.same.empty() || slots.same.back() != x) {
+      slots.same.push_back(x);
+    }
+  };
   const auto zip = [&](const std::vector<Value>& x, const std::vector<Value>& y) {
     PELLUCID_CHECK(x.size() == y.size());
-    for (size_t i = 0; i < x.size(); ++i) pairs.emplace_back(x[i], y[i]);
+    for (size_t i = 0; i < x.size(); ++i) add(x[i], y[i]);
   };
   for (size_t side = 0; side < 2; ++side) {
     zip(known.half[side].stack, next.half[side].stack);
-    Locals::zip(known.half[side].locals, next.half[side].locals,
-                [&](Value x, Value y) { pairs.emplace_back(x, y); });
+    Locals::zip(known.half[side].locals, next.half[side].locals, add);
     zip(known.half[side].exceptions, next.half[side].exceptions);
-    if (!both_tested(known.half[side], next.half[side])) continue;
-    pairs.emplace_back(known.half[side].tested, next.half[side].tested);
-    pairs.emplace_back(known.half[side].truth, next.half[side].truth);
   }
   // Both have the same cells: see merge.
   for (size_t i = 0; i < known.cells.size(); ++i) {
-    pairs.emplace_back(known.cells[i].content, next.cells[i].content);
+    add(known.cells[i].content, next.cells[i].content);
+  }
+  return slots;
+}
+
+// The pairs of the slots, and of what was tested.
+std::vector<Pair> pairs_of(const Slots& slots, const State& known, const State& next) {
+  std::vector<Pair> pairs = slots.pairs;
+  for (size_t side = 0; side < 2; ++side) {
+    const Half &x = known.half[side], &y = next.half[side];
+    if (!both_tested(x, y)) continue;
+    pairs.emplace_back(x.tested, y.tested);
+    pairs.emplace_back(x.truth, y.truth);
   }
   return pairs;
 }
@@ -69,20 +97,17 @@ bool same_shape(const Container& x, const Container& y) {
   return true;
 }
 
-bool is_structured(Kind kind) {
-  return kind == Kind::Not || kind == Kind::Is || kind == Kind::Method;
-}
-
 bool is_dictionary(const Container* container) {
   return container != nullptr && container->shape == Container::kDict;
 }
 
 // Gives up one pair of containers that do not fit each other; false if there is none. Dictionaries
 // become one with what holds the same on the other side first, so that both sides go on with one.
-bool give_up_one(Values& values, State& known, State& next, CodePairs& pairs, bool& known_changed) {
+bool give_up_one(Values& values, const Slots& slots, State& known, State& next, CodePairs& pairs,
+                 bool& known_changed) {
   std::unordered_map<uint32_t, Value> partner_of_known;
   std::unordered_map<uint32_t, Value> partner_of_next;
-  std::vector<Pair> todo = slots_of(known, next);
+  std::vector<Pair> todo = pairs_of(slots, known, next);
   while (!todo.empty()) {
     const auto [o, n] = todo.back();
     todo.pop_back();
@@ -134,10 +159,9 @@ bool give_up_one(Values& values, State& known, State& next, CodePairs& pairs, bo
 }
 
 // Whether the values of `known` can be renamed to those of `next`.
-bool covers(Values& values, const State& known, const State& next) {
+bool covers(Values& values, const Slots& slots, const State& known, const State& next) {
   std::unordered_map<uint32_t, Value> renamed;
-  std::unordered_map<uint32_t, bool> entered;
-  std::vector<Pair> todo = slots_of(known, next);
+  std::vector<Pair> todo = pairs_of(slots, known, next);
   while (!todo.empty()) {
     const auto [o, n] = todo.back();
     todo.pop_back();
@@ -164,14 +188,24 @@ bool covers(Values& values, const State& known, const State& next) {
     }
     if (o != n) return false;
   }
-  // In the locals that both states share each value stands for itself.
+  // In the slots that were left out each value stands for itself.
+  uint32_t oldest = UINT32_MAX, newest = 0;
   for (const auto& [o, n] : renamed) {
     if (Value(o) == n) continue;
-    for (size_t side = 0; side < 2; ++side) {
-      if (Locals::shares(known.half[side].locals, next.half[side].locals, Value(o))) return false;
-    }
+    oldest = std::min(oldest, o);
+    newest = std::max(newest, o);
   }
-  return true;
+  if (newest < oldest) return true;
+  const auto is_another = [&](Value value) {
+    if (value.value < oldest || value.value > newest) return false;
+    const auto found = renamed.find(value.value);
+    return found != renamed.end() && found->second != value;
+  };
+  for (size_t side = 0; side < 2; ++side) {
+    const Locals &x = known.half[side].locals, &y = next.half[side].locals;
+    if (Locals::shares(x, y, oldest, newest, is_another)) return false;
+  }
+  return std::none_of(slots.same.begin(), slots.same.end(), is_another);
 }
 
 class Weakening {
@@ -183,6 +217,7 @@ class Weakening {
     State out;
     const auto zip = [&](const std::vector<Value>& x, const std::vector<Value>& y) {
       std::vector<Value> merged;
+      merged.reserve(x.size());
       for (size_t i = 0; i < x.size(); ++i) merged.push_back(value(x[i], y[i]));
       return merged;
     };
@@ -290,7 +325,9 @@ bool keep_common_cells(State& known, State& next) {
 
 bool merge(Values& values, State& known, State next, CodePairs& pairs) {
   bool changed = keep_common_cells(known, next);
-  while (give_up_one(values, known, next, pairs, changed)) {
+  Slots slots = slots_of(values, known, next);
+  while (give_up_one(values, slots, known, next, pairs, changed)) {
+    slots = slots_of(values, known, next);
   }
   for (size_t side = 0; side < 2; ++side) {
     Half &x = known.half[side], &y = next.half[side];
@@ -300,7 +337,7 @@ bool merge(Values& values, State& known, State next, CodePairs& pairs) {
     x.tested = x.truth = Value();
     changed = true;
   }
-  if (covers(values, known, next)) return changed;
+  if (covers(values, slots, known, next)) return changed;
   known = Weakening(values, known, next).run();
   return true;
 }

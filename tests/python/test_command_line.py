@@ -237,6 +237,80 @@ def test_inputs_that_hold_nothing_are_named(command: "List[str]", tmp_path: Path
     assert second.startswith(f"pellucid: {tmp_path / 'absent.pyc'}: no such file or directory")
 
 
+def test_json_tells_of_every_input(command: "List[str]", package: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "cut.zip").write_bytes(b"PK")
+    bad = [tmp_path / "empty", tmp_path / "absent.pyc", tmp_path / "cut.zip", tmp_path / "text.pyc"]
+    bad[-1].write_text("print('a text, but no bytecode')")
+    done = ask(command, "decompile", "--json", *bad, package)
+    assert (done.returncode, done.stderr) == (1, "")
+    said = [json.loads(line) for line in done.stdout.splitlines()]
+    errors = {each["file"]: each["error"] for each in said if each["outcome"] == "error"}
+    assert sorted(errors) == sorted(map(str, bad))
+    assert all(errors.values())
+    assert len(said) == len(bad) + 4
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names elsewhere are text")
+def test_json_is_text_whatever_the_name(command: "List[str]", tmp_path: Path) -> None:
+    path = os.fsencode(tmp_path) + b"/n\xff\xc3\xa4\n.pyc"
+    Path(os.fsdecode(path)).write_bytes(b"")
+    done = subprocess.run(
+        [*command, "decompile", "--json", path], stdout=subprocess.PIPE, check=False
+    )
+    assert json.loads(done.stdout)["file"] == os.fsdecode(path)
+
+
+def test_a_place_that_cannot_be_written_is_named(command: "List[str]", package: Path) -> None:
+    place = package / "top.pyc" / "out.py"  # below a file
+    done = ask(command, "decompile", package / "top.pyc", "-o", place)
+    assert done.returncode == 1
+    assert f"{place} cannot be written: " in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize("options", [[], ["--json"]], ids=["text", "json"])
+def test_output_that_cannot_be_written_is_one_complaint(
+    command: "List[str]", package: Path, options: "List[str]"
+) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [*command, "decompile", str(package / "top.pyc"), *options],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr == b"pellucid: standard output: cannot be written\n"
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no device without an end")
+def test_what_has_no_end_is_refused(command: "List[str]") -> None:
+    done = ask(command, "decompile", "/dev/zero")
+    assert done.returncode == 1
+    assert done.stderr.startswith("pellucid: /dev/zero: larger than 256 MiB at byte ")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+def test_a_pipe_is_read_to_its_end(command: "List[str]", package: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.pyc"
+    os.mkfifo(pipe)
+    with subprocess.Popen(
+        [*command, "decompile", str(pipe)], stdout=subprocess.PIPE, text=True
+    ) as process:
+        pipe.write_bytes((package / "top.pyc").read_bytes())
+        assert process.stdout is not None
+        assert "def f(x):" in process.stdout.read()
+    assert process.returncode == 0
+
+
+def test_no_name_is_no_folder(command: "List[str]") -> None:
+    done = ask(command, "decompile", "")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "no such file or directory" in done.stderr
+
+
 def test_several_files_need_a_folder(command: "List[str]", package: Path, tmp_path: Path) -> None:
     target = tmp_path / "target"
     target.write_text("mine")

@@ -164,6 +164,15 @@ TEST("pyc headers that are wrong say why") {
   header[2] = '\r';
   header[3] = '\n';
   EXPECT_EQ(message(header), "pyc: unknown magic number 0 (CPython 3.8-3.14 are supported)");
+  const auto magic = [&](int number) {
+    header[0] = static_cast<uint8_t>(number & 0xff);
+    header[1] = static_cast<uint8_t>(number >> 8);
+    const std::string said = message(header);
+    return said.substr(0, said.find(" ("));
+  };
+  EXPECT_EQ(magic(3394), "pyc: magic number 3394 of CPython 3.7");
+  EXPECT_EQ(magic(3650), "pyc: magic number 3650 of CPython 3.15");
+  EXPECT_EQ(magic(3555), "pyc: magic number 3555 of a pre-release of CPython 3.13");
 }
 
 TEST("magic numbers of the final releases are known") {
