@@ -27,8 +27,9 @@ struct Habits {
   bool cleans_docstrings = false;   // of their margin, as inspect.cleandoc does
   bool delays_annotations = false;  // a function of its own evaluates them (PEP 649)
   bool flags_docstrings = false;    // kHasDocstring says whether the first constant is one
-  bool lists_attributes = false;    // a class has `__static_attributes__`
-  bool pairs_annotations = false;   // of a function: a tuple of names and values in turn, no dict
+  bool lends_names = false;       // of an inlined comprehension to those that are inlined behind it
+  bool lists_attributes = false;  // a class has `__static_attributes__`
+  bool pairs_annotations = false;  // of a function: a tuple of names and values in turn, no dict
 };
 
 Folds folds_of(object::Version version);

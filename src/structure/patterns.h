@@ -11,10 +11,7 @@
 
 namespace pellucid::structure {
 
-// Keeps the blocks where alternatives meet that have nothing else to do, until fold_matches() has
-// read them: they alone tell `case 1 | 2` from two cases.
-void keep_alternatives(Graph& graph);
-
+// Behind keep_alternatives(), which structure/alternatives.h has.
 void fold_matches(Graph& graph, const object::Module& module);
 
 }  // namespace pellucid::structure

@@ -1,5 +1,6 @@
 #include "structure/recover.h"
 
+#include "structure/alternatives.h"
 #include "structure/conditions.h"
 #include "structure/drops.h"
 #include "structure/emit.h"

@@ -365,7 +365,7 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
     symbols.unbound_cells.clear();
   }
   Statements dead = dead_code(tree_, function.code, symbols);
-  if (tree_.module().version.minor == 12 && mentions_unused && scope != ScopeKind::Class) {
+  if (function.habits.lends_names && mentions_unused && scope != ScopeKind::Class) {
     for (const Symbol name : lent_names(tree_, function, statements)) {
       dead.push_back(tree_.add(ast::Expr{tree_.add(ast::Name{name})}));
     }
