@@ -62,15 +62,18 @@ NodeId format_spec(ast::Tree& tree, NodeId spec) {
 NodeId Expressions::string(const ir::Value& value, Nodes operands) {
   const ast::Where at = where(value);
   switch (value.op) {
-    // CONVERT_VALUE is always followed by a FORMAT_*, which takes the part over.
+    // Compilers have a FORMAT_* behind each CONVERT_VALUE, which takes the part over.
     case Op::Convert: {
       if (value.a >= kConversions.size()) return NodeId();
-      return tree_.add(ast::FormattedValue{operands[0], kConversions[value.a], NodeId()}, at);
+      const ast::FormattedValue part{operands[0], kConversions[value.a], NodeId()};
+      return tree_.add(ast::JoinedStr{tree_.list({tree_.add(part, at)})}, at);
     }
     case Op::Format: {
       if (value.a >= kConversions.size()) return NodeId();
       NodeId part = operands[0];
-      if (!is_op(operand(value, 0), Op::Convert)) {
+      if (is_op(operand(value, 0), Op::Convert) && tree_.is(part, ast::Kind::JoinedStr)) {
+        part = tree_.items(tree_.as<ast::JoinedStr>(part).values)[0];
+      } else {
         part = tree_.add(ast::FormattedValue{part, kConversions[value.a], NodeId()}, at);
       }
       if (operands.size() > 1) {
