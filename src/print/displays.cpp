@@ -1,6 +1,7 @@
 // Displays of tuples and dicts, comprehensions, and lists of any kind.
 #include <algorithm>
 
+#include "ast/lines.h"
 #include "print/expressions.h"
 
 namespace pellucid::print {
@@ -11,8 +12,7 @@ using ast::NodeId;
 void Expressions::list(std::span<const NodeId> items, Place place, bool breakable) {
   for (size_t i = 0; i < items.size(); ++i) {
     const bool is_one_store = !before(13) && place.has(Place::kTarget) && i > 0 &&
-                              is_same_name(items[i - 1], items[i]) &&
-                              tree_->where(items[i - 1]).line == tree_->where(items[i]).line;
+                              ast::is_one_store(*tree_, items[i - 1], items[i]);
     if (i > 0) comma(breakable && !is_one_store);
     expr(items[i], place);
   }
@@ -44,22 +44,6 @@ bool Expressions::has_star(std::span<const NodeId> items) const {
                      [&](NodeId item) { return tree_->is(item, Kind::Starred); });
 }
 
-bool Expressions::is_same_name(NodeId a, NodeId b) const {
-  return tree_->is(a, Kind::Name) && tree_->is(b, Kind::Name) &&
-         tree_->as<ast::Name>(a).id == tree_->as<ast::Name>(b).id;
-}
-
-// From 3.13 on the first of two stores to one name goes if both stand on one line.
-bool Expressions::stores_twice(std::span<const NodeId> items) const {
-  for (size_t i = 0; i + 1 < items.size(); ++i) {
-    const NodeId a = items[i], b = items[i + 1];
-    if (!is_same_name(a, b)) continue;
-    const int32_t line = tree_->where(a).line;
-    if (line > 0 && tree_->where(b).line > line) return true;
-  }
-  return false;
-}
-
 void Expressions::tuple(NodeId id, Place place) {
   const auto items = tree_->items(tree_->as<ast::Tuple>(id).elts);
   const bool starred = has_star(items);
@@ -72,9 +56,11 @@ void Expressions::tuple(NodeId id, Place place) {
   } else {
     bare = bare && items.size() > 1 && !(starred && place.has(Place::kNoStar));
   }
-  const bool apart = !before(13) && stores_twice(items);
+  const bool apart = place.has(Place::kApart) || (!before(13) && ast::stores_twice(*tree_, items));
   bare = bare && !apart;
-  if (!bare && keeps_lines_ && !inside_) go_to_line(tree_->where(id).line);
+  // A tuple that is unpacked nowhere has the line of a store of its own.
+  const NodeId start = apart ? items[0] : id;
+  if (!bare && keeps_lines_ && !inside_) go_to_line(tree_->where(start).line);
   if (!bare) push(apart ? Task::OpenLine : Task::Open, 0, {}, "(");
   const bool slices = bare && place.has(Place::kSubscript);
   const uint32_t handed_on = place.flags & Place::kTarget;

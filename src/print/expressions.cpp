@@ -195,6 +195,11 @@ void Expressions::expand(NodeId id, Place place) {
     expand_constant(tree_->as<ast::Constant>(id).value, place);
   } else if (tree_->kind(id) == Kind::Tuple) {
     tuple(id, place);
+  } else if (place.has(Place::kApart)) {
+    push(Task::OpenLine, 0, {}, "(");
+    if (keeps_lines_ && !inside_) push(Task::Line, static_cast<uint32_t>(tree_->where(id).line));
+    expand_bare(id, {});
+    close(")");
   } else if (needs_parentheses(level_of(*tree_, id), place)) {
     const bool is_row = place.has(Place::kPart) && tree_->is(id, Kind::BoolOp);
     open("(");

@@ -176,8 +176,6 @@ class Expressions {
   void list(std::span<const ast::NodeId> items, Place place, bool breakable = true);
   void dict(ast::NodeId id);
   void tuple(ast::NodeId id, Place place);
-  bool is_same_name(ast::NodeId a, ast::NodeId b) const;
-  bool stores_twice(std::span<const ast::NodeId> items) const;
   bool has_star(std::span<const ast::NodeId> items) const;
   void comprehension_of(const char* opening, ast::NodeId elt, ast::ListId generators,
                         const char* closing);

@@ -52,6 +52,7 @@ struct Place {
     kWhole = 4096,        // of a statement: brackets may be put around it
     kPart = 8192,         // of an operation before whose operators lines may be broken
     kFirstPart = 16384,   // the same, and its operators are of one row with those behind it
+    kApart = 32768,  // it starts on a line of its own; of a tuple, each item does (ast/lines.h)
   };
   Level min = Level::Test;
   uint16_t flags = 0;

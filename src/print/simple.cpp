@@ -1,6 +1,7 @@
 // Statements of one line, and docstrings.
 #include <algorithm>
 
+#include "ast/lines.h"
 #include "print/lines.h"
 #include "print/statements.h"
 
@@ -84,11 +85,15 @@ void Statements::simple(NodeId id, uint32_t depth) {
 
 void Statements::assign(NodeId id) {
   const auto node = tree_.as<ast::Assign>(id);
+  Place target_place = {Level::Test, Place::kTuple | Place::kTarget};
+  if (!before(11) && ast::keeps_order(tree_, node)) target_place.flags |= Place::kApart;
   for (const NodeId target : tree_.items(node.targets)) {
-    expression(target, {Level::Test, Place::kTuple | Place::kTarget});
+    expression(target, target_place);
     out_ += " = ";
   }
-  expression(node.value, whole(kTopLevel));
+  Place value_place = whole(kTopLevel);
+  if (!before(12) && ast::starts_behind(tree_, node)) value_place.flags |= Place::kApart;
+  expression(node.value, value_place);
 }
 
 void Statements::type_alias(NodeId id) {

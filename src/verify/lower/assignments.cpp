@@ -1,4 +1,5 @@
 // Assignments: to a target, in place, with an annotation; deletions.
+#include "ast/lines.h"
 #include "verify/lower/compiler.h"
 
 namespace pellucid::verify::lower {
@@ -22,8 +23,10 @@ void Compiler::assign(NodeId target) {
     }
     case Kind::Starred:
       return assign(tree_.as<ast::Starred>(target).value);
-    case Kind::Tuple:
-      return assign_elements(tree_.items(tree_.as<ast::Tuple>(target).elts));
+    case Kind::Tuple: {
+      const auto targets = tree_.items(tree_.as<ast::Tuple>(target).elts);
+      return assign_elements(targets, since(13) && ast::stores_twice(tree_, targets));
+    }
     case Kind::List:
       return assign_elements(tree_.items(tree_.as<ast::List>(target).elts));
     default:  // NOLINT: no targets
@@ -47,11 +50,23 @@ bool Compiler::assign_in_parallel(const ast::Assign& node) {
   }
   expressions(values);
   emit().op(Op::Swap, static_cast<uint32_t>(values.size()));
-  for (NodeId name : names) assign(name);
+  assign_each(names,
+              ast::keeps_order(tree_, node) || (since(13) && tree_.is(targets[0], Kind::Tuple) &&
+                                                ast::stores_twice(tree_, names)));
   return true;
 }
 
-void Compiler::assign_elements(std::span<const NodeId> targets) {
+// `apart`: each begins a line, but for the second of two stores that the first goes with.
+void Compiler::assign_each(std::span<const NodeId> targets, bool apart) {
+  for (size_t i = 0; i < targets.size(); ++i) {
+    const bool stays =
+        i == 0 || (since(13) && ast::is_one_store(tree_, targets[i - 1], targets[i]));
+    if (apart && !stays) emit().next_line();
+    assign(targets[i]);
+  }
+}
+
+void Compiler::assign_elements(std::span<const NodeId> targets, bool apart) {
   const auto count = static_cast<uint32_t>(targets.size());
   uint32_t star = count;
   for (uint32_t i = 0; i < count; ++i) {
@@ -62,7 +77,7 @@ void Compiler::assign_elements(std::span<const NodeId> targets) {
   } else {
     emit().op(Op::UnpackSequence, count);
   }
-  for (NodeId target : targets) assign(target);
+  assign_each(targets, apart);
 }
 
 void Compiler::erase(NodeId target) {

@@ -212,7 +212,8 @@ class Compiler {
   void assign(NodeId target);
   // `x, y = a, b` needs no tuple.
   bool assign_in_parallel(const ast::Assign& node);
-  void assign_elements(std::span<const NodeId> targets);
+  void assign_elements(std::span<const NodeId> targets, bool apart = false);
+  void assign_each(std::span<const NodeId> targets, bool apart);
   void augmented(const ast::AugAssign& node);
   void annotated(NodeId node);
   void annotation(NodeId node);

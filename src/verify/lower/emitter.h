@@ -29,6 +29,9 @@ class Emitter {
     ++statement_;
   }
 
+  // What comes next stands on another line of the statement.
+  void next_line() { ++statement_; }
+
   Label label();
   // What comes next stands at `label`.
   void place(Label label);

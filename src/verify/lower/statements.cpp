@@ -1,4 +1,5 @@
 // Statements, except those with files of their own.
+#include "ast/lines.h"
 #include "verify/lower/compiler.h"
 
 namespace pellucid::verify::lower {
@@ -42,6 +43,7 @@ void Compiler::statement(NodeId node) {
       const auto targets = tree_.items(assignment.targets);
       if (assign_in_parallel(assignment)) break;
       expression(assignment.value);
+      if (since(12) && ast::starts_behind(tree_, assignment)) emit().next_line();
       for (size_t i = 0; i < targets.size(); ++i) {
         if (i + 1 < targets.size()) emit().op(Op::Copy, 1);
         assign(targets[i]);

@@ -1,0 +1,48 @@
+#include "ast/lines.h"
+
+#include <algorithm>
+
+namespace pellucid::ast {
+
+bool stores_twice(const Tree& tree, std::span<const NodeId> targets) {
+  for (size_t i = 0; i + 1 < targets.size(); ++i) {
+    const NodeId a = targets[i], b = targets[i + 1];
+    if (!tree.is(a, Kind::Name) || !tree.is(b, Kind::Name)) continue;
+    if (tree.as<Name>(a).id != tree.as<Name>(b).id) continue;
+    const int32_t line = tree.where(a).line;
+    if (line > 0 && tree.where(b).line > line) return true;
+  }
+  return false;
+}
+
+bool is_one_store(const Tree& tree, NodeId a, NodeId b) {
+  return tree.is(a, Kind::Name) && tree.is(b, Kind::Name) &&
+         tree.as<Name>(a).id == tree.as<Name>(b).id && tree.where(a).line == tree.where(b).line;
+}
+
+bool keeps_order(const Tree& tree, const Assign& node) {
+  const auto targets = tree.items(node.targets);
+  if (targets.size() != 1 || !tree.is(targets[0], Kind::Tuple)) return false;
+  if (!tree.is(node.value, Kind::Tuple)) return false;
+  const auto names = tree.items(tree.as<Tuple>(targets[0]).elts);
+  const auto values = tree.items(tree.as<Tuple>(node.value).elts);
+  if (names.size() != values.size() || names.size() < 2 || names.size() > 3) return false;
+  const auto is_known_name = [&](NodeId name) {
+    return tree.is(name, Kind::Name) && tree.where(name).line > 0;
+  };
+  if (!std::all_of(names.begin(), names.end(), is_known_name)) return false;
+  return std::any_of(names.begin(), names.end(), [&](NodeId name) {
+    return tree.where(name).line != tree.where(names[0]).line;
+  });
+}
+
+bool starts_behind(const Tree& tree, const Assign& node) {
+  const auto targets = tree.items(node.targets);
+  if (targets.size() != 1 || !tree.is(targets[0], Kind::Name)) return false;
+  const Kind kind = tree.kind(node.value);
+  if (kind != Kind::ListComp && kind != Kind::SetComp && kind != Kind::DictComp) return false;
+  const int32_t name = tree.where(targets[0]).line, value = tree.where(node.value).line;
+  return name > 0 && value > 0 && name != value;
+}
+
+}  // namespace pellucid::ast
