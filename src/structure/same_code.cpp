@@ -25,8 +25,9 @@ ValueId placeholder(const Graph& graph, HandlerId handler) {
   return is_placeholder(graph[below]) ? below : ValueId();
 }
 
-std::optional<SameCode::Copy> SameCode::copy(const Graph& graph, HandlerId handler, BlockId start) {
-  SameCode both(graph);
+std::optional<SameCode::Copy> SameCode::copy(const Graph& graph, const object::Module& module,
+                                             HandlerId handler, BlockId start) {
+  SameCode both(graph, module);
   both.entry_ = graph.f.handlers[handler.index()].entry;
   both.placeholder_ = placeholder(graph, handler);
   both.outer_a_ = graph[both.entry_].handler;
@@ -54,8 +55,9 @@ std::optional<SameCode::Copy> SameCode::copy(const Graph& graph, HandlerId handl
   return copy;
 }
 
-bool SameCode::same_rest(const Graph& graph, const CopyEnd& a, const CopyEnd& b) {
-  SameCode both(graph);
+bool SameCode::same_rest(const Graph& graph, const object::Module& module, const CopyEnd& a,
+                         const CopyEnd& b) {
+  SameCode both(graph, module);
   both.outer_a_ = graph[a.at.block].handler;
   both.outer_b_ = graph[b.at.block].handler;
   both.todo_.push_back({{a.at, a.args}, {b.at, b.args}});
@@ -75,7 +77,7 @@ bool SameCode::run() {
 // same.
 bool SameCode::ends_agree() const {
   for (size_t i = 1; i < ends_.size(); ++i) {
-    if (!same_rest(g_, ends_[0], ends_[i])) return false;
+    if (!same_rest(g_, module_, ends_[0], ends_[i])) return false;
   }
   return true;
 }
@@ -335,11 +337,18 @@ bool SameCode::exits(const Place& a, const Place& b) {
 
 bool SameCode::same_item(ValueId x, ValueId y) const {
   const ir::Value &a = g_[x], &b = g_[y];
-  if (a.kind != b.kind || a.op != b.op || a.a != b.a) return false;
+  if (a.kind != b.kind || a.op != b.op) return false;
+  if (a.a != b.a && !same_constant(a, b)) return false;
   // Whether a local may be unbound depends on the way that led here.
   const bool is_local = a.kind == ValueKind::Instr && a.op == Op::LoadFast;
   if (a.b != b.b && !is_local) return false;
   return same_operands(x, y);
+}
+
+// Compilers that fold tuples of constants at last (up to 3.9) keep each for itself.
+bool SameCode::same_constant(const ir::Value& a, const ir::Value& b) const {
+  return a.kind == ValueKind::Instr && a.op == Op::LoadConst &&
+         object::same_constant(module_, a.constant(), module_, b.constant());
 }
 
 // The number by which a module or class of 3.14 notes that an annotation was reached: each copy has
