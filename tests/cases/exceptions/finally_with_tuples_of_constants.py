@@ -5,7 +5,7 @@ def f(a, path):
         pass
     finally:
         a.close(lambda x=0, y=1: x + y)
-        (size := (80, (24, 3)))
+        (size := (80, 24))
         print(size)
 
 
