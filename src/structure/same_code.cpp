@@ -160,6 +160,7 @@ bool SameCode::walk(Place a, Place b) {
     const Cursor from = a.at;
     if (!advance(a)) return !advance(b, &a.at);
     if (entry_.valid() && at_end(a.at) && reraises(a.at.block)) {
+      drop_own_values(b);
       if (g_.within(g_[from.block].handler, outer_a_) && g_[from.block].handler != outer_a_) {
         leave_regions(b);
       }
@@ -244,6 +245,27 @@ bool SameCode::reraises(BlockId block) const {
     return g_[g_.resolve(id)].kind == ValueKind::Exception &&
            std::find(own.begin(), own.end(), g_.resolve(id)) != own.end();
   });
+}
+
+// Over what drops, behind a join, a value that the copy itself has brought there. The end of the
+// body may have been copied to each way that leads to it, where nothing is left of such a drop.
+void SameCode::drop_own_values(Place& b) const {
+  Place place = b;
+  for (size_t steps = 0; steps <= g_.size(); ++steps) {
+    while (!at_end(place.at) && is_marker(place.at)) ++place.at.index;
+    if (at_end(place.at)) {
+      if (g_[place.at.block].exit != ExitKind::Goto) return;
+      enter(place, g_[place.at.block].next[0]);
+      continue;
+    }
+    const ir::Value& value = g_[g_[place.at.block].items[place.at.index]];
+    if (!drops(value, ir::Dropped::Result)) return;
+    const ValueId dropped = g_.resolve(g_.f.operands(value)[0]);
+    const ValueId brought = bound_to(place.bound, dropped);
+    if (brought == dropped || copied_.count(brought) == 0) return;
+    ++place.at.index;
+    b = place;
+  }
 }
 
 // Over what only says that the regions of the body's last statement have come to their end.

@@ -65,6 +65,7 @@ class SameCode {
   bool exits(const Place& a, const Place& b);
   void enter(Place& place, const ir::Edge& edge) const;
   bool meets_again(const Cursor& a, const Cursor& b, bool& seen);
+  void drop_own_values(Place& b) const;
   void leave_regions(Place& b) const;
   void pass_marks(Cursor from, Place& b) const;
   bool finish(Place b);
