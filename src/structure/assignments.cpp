@@ -179,15 +179,18 @@ void Statements::assign(ValueId value, NodeId target, ast::Where at) {
   }
   node = hoist_literals(node);
   if (c_.tree.is(target, ast::Kind::Name)) protect(c_.tree.as<ast::Name>(target).id);
-  const bool is_named =
-      targets.size() > 1 && !c_.graph.f.is_generated &&
-      (is_annotation(target) || (!c_.graph.f.folds.walruses && is_left_unfolded(node)));
-  if (is_named && are_names({targets.begin(), targets.end() - 1})) {
+  if (targets.size() > 1 && !c_.graph.f.is_generated) {
+    const auto other = std::find_if_not(targets.begin(), targets.end() - 1, [&](NodeId each) {
+      return c_.tree.is(each, ast::Kind::Name);
+    });
+    const bool only_names = other == targets.end() - 1;
     // `x: (y := v)`, or what a compiler would have folded outside of a walrus.
-    for (size_t i = 0; i + 1 < targets.size(); ++i) {
-      node = c_.tree.add(ast::NamedExpr{targets[i], node}, at);
+    if (is_annotation(target) ? only_names : !c_.graph.f.folds.walruses && is_left_unfolded(node)) {
+      for (auto name = targets.begin(); name != other; ++name) {
+        node = c_.tree.add(ast::NamedExpr{*name, node}, at);
+      }
+      targets.erase(targets.begin(), other);
     }
-    targets = {target};
   }
   append(c_.tree.add(ast::Assign{c_.tree.list(targets), node}, at));
 }
@@ -201,6 +204,7 @@ bool Statements::is_annotation(NodeId target) const {
 }
 
 // Whether what compilers make a constant of is left in it: a tuple or an operation of constants.
+// Not in a walrus of its own, which is why it is left there.
 bool Statements::is_left_unfolded(NodeId root) const {
   bool found = false;
   ast::walk(c_.tree, std::array<NodeId, 1>{root}, [&](NodeId node) {
@@ -218,7 +222,7 @@ bool Statements::is_left_unfolded(NodeId root) const {
       const auto item = c_.tree.as<ast::Subscript>(node);
       found = found || (is_literal(item.value) && is_literal(item.slice));
     }
-    return !found && kind != ast::Kind::Lambda;
+    return !found && kind != ast::Kind::NamedExpr;
   });
   return found;
 }

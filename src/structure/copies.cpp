@@ -121,35 +121,37 @@ void part_placeholders(Graph& g, HandlerId handler, const std::vector<Way>& exit
 
 }  // namespace
 
-bool overtakes_value(const Graph& g, HandlerId handler, std::span<const BlockId> region) {
+bool overtakes_value(const Graph& g, const object::Module& module, HandlerId handler,
+                     std::span<const BlockId> region) {
   if (g.f.keeps_ends) return false;
   bool found = false;
   std::unordered_set<BlockId> seen;
   for (const Way& way : ways_out(g, handler, region)) {
     const BlockId start = g[way.from].next[way.edge].to;
     if (!seen.insert(start).second) continue;
-    const std::optional<SameCode::Copy> copy = SameCode::copy(g, handler, start);
+    const std::optional<SameCode::Copy> copy = SameCode::copy(g, module, handler, start);
     if (!copy) return false;
     found = found || copy->dropped.valid();
   }
   return found;
 }
 
-bool strip_copies(Graph& g, HandlerId handler, std::span<const BlockId> region) {
+bool strip_copies(Graph& g, const object::Module& module, HandlerId handler,
+                  std::span<const BlockId> region) {
   std::vector<Way> exits = ways_out(g, handler, region);
   part_placeholders(g, handler, exits);
   std::map<BlockId, SameCode::Copy> copies;
   for (const Way& way : exits) {
     const BlockId start = g[way.from].next[way.edge].to;
     if (copies.count(start)) continue;
-    std::optional<SameCode::Copy> copy = SameCode::copy(g, handler, start);
+    std::optional<SameCode::Copy> copy = SameCode::copy(g, module, handler, start);
     if (!copy) return false;
     copies.emplace(start, std::move(*copy));
   }
   for (const Way& way : ways_behind_clauses(g, handler)) {
     const BlockId start = g[way.from].next[way.edge].to;
     std::optional<SameCode::Copy> copy;
-    if (!copies.count(start)) copy = SameCode::copy(g, handler, start);
+    if (!copies.count(start)) copy = SameCode::copy(g, module, handler, start);
     if (copy) copies.emplace(start, std::move(*copy));
     if (copies.count(start)) exits.push_back(way);
   }

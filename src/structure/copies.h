@@ -10,12 +10,14 @@ namespace pellucid::structure {
 // Takes the copies of the handler's body away from every way out of its region, whose blocks are
 // given, and leaves a marker there. False, with the graph as it was, if some way out has no copy.
 // recompute() is due afterwards.
-bool strip_copies(Graph& graph, HandlerId handler, std::span<const BlockId> region);
+bool strip_copies(Graph& graph, const object::Module& module, HandlerId handler,
+                  std::span<const BlockId> region);
 
 // Whether every way out of the region runs the handler's body, and one has computed a value that
 // goes there: only a `return` does so, whose `finally` body goes another way. Where marks tell of
 // jump statements (ir::Function::keeps_ends) nothing is read from that.
-bool overtakes_value(const Graph& graph, HandlerId handler, std::span<const BlockId> region);
+bool overtakes_value(const Graph& graph, const object::Module& module, HandlerId handler,
+                     std::span<const BlockId> region);
 
 // An item that does nothing: it marks where control left a region. Where ir::Function::keeps_ends,
 // its `b` says more: the region was left by a jump statement; the clause of an exception with a

@@ -15,7 +15,8 @@ namespace {
 
 class Handlers {
  public:
-  explicit Handlers(Graph& graph) : g_(graph), protection_(graph), names_(graph, protection_) {
+  Handlers(Graph& graph, const object::Module& module)
+      : g_(graph), module_(module), protection_(graph), names_(graph, protection_) {
     look();
   }
 
@@ -119,12 +120,13 @@ class Handlers {
       return dissolve(id);
     }
     if (restores_locals(entry)) return dissolve(id);
-    if (g_.f.handlers[id.index()].is_finally && strip_copies(g_, id, protection_.region(id))) {
+    if (g_.f.handlers[id.index()].is_finally &&
+        strip_copies(g_, module_, id, protection_.region(id))) {
       info(id).kind = HandlerKind::Finally;
     } else if (is_matched(id) || (drops_exception(id) && !reraises(id) &&
-                                  !overtakes_value(g_, id, protection_.region(id)))) {
+                                  !overtakes_value(g_, module_, id, protection_.region(id)))) {
       info(id).kind = HandlerKind::Except;
-    } else if (strip_copies(g_, id, protection_.region(id))) {
+    } else if (strip_copies(g_, module_, id, protection_.region(id))) {
       info(id).kind = HandlerKind::Finally;
     } else {
       info(id).kind = reraises(id) ? HandlerKind::Unknown : HandlerKind::Except;
@@ -334,6 +336,7 @@ class Handlers {
   }
 
   Graph& g_;
+  const object::Module& module_;
   Protection protection_;
   NameCleanups names_;
   std::unordered_map<ValueId, std::vector<BlockId>> exit_calls_;  // exit functions -> their calls
@@ -345,6 +348,6 @@ class Handlers {
 
 }  // namespace
 
-void fold_handlers(Graph& graph) { Handlers(graph).run(); }
+void fold_handlers(Graph& graph, const object::Module& module) { Handlers(graph, module).run(); }
 
 }  // namespace pellucid::structure

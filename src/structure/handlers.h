@@ -10,6 +10,6 @@
 
 namespace pellucid::structure {
 
-void fold_handlers(Graph& graph);
+void fold_handlers(Graph& graph, const object::Module& module);
 
 }  // namespace pellucid::structure

@@ -1,6 +1,7 @@
 #include "structure/joins.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -308,6 +309,12 @@ class Endings {
             value.op != Op::GetIter && value.op != Op::GetAiter);
   }
 
+  // What a value was a part of before it was taken apart, or the value itself.
+  ValueId whole_of(ValueId id) const {
+    const bool is_part = g_[id].kind == ValueKind::Element && g_[id].count > 0;
+    return is_part ? g_.resolve(g_.f.operands(id)[0]) : id;
+  }
+
   // The one value from before the ending that is another one in y; nothing if there are several.
   std::optional<ValueId> difference(BlockId x, BlockId y, size_t length) const {
     const auto &p = g_[x].items, &q = g_[y].items;
@@ -316,12 +323,15 @@ class Endings {
     const auto agree = [&](ValueId a, ValueId b) {
       a = g_.resolve(a);
       b = g_.resolve(b);
-      const auto known = inside.find(a);
-      if (known != inside.end()) return known->second == b;
+      const ValueId whole = whole_of(a), other_whole = whole_of(b);
+      const auto known = inside.find(whole);
+      if (known != inside.end()) {
+        return known->second == other_whole && (whole == a || g_[a].a == g_[b].a);
+      }
       if (a == b) return true;
       if (left.valid()) return left == a && right == b;
       const bool later = std::any_of(q.end() - static_cast<ptrdiff_t>(length), q.end(),
-                                     [&](ValueId item) { return item == b; });
+                                     [&](ValueId item) { return item == other_whole; });
       if (later || !may_differ(a) || !may_differ(b)) return false;
       left = a;
       right = b;
@@ -426,12 +436,21 @@ void copy_ending(Graph& g, BlockId join, const Way& way) {
   std::unordered_map<ValueId, ValueId> copies{{g[join].params[0], arg}};
   --g[arg].uses;
   const auto copied = [&](ValueId id) {
-    const auto known = copies.find(g.resolve(id));
-    return known == copies.end() ? g.resolve(id) : known->second;
+    id = g.resolve(id);
+    const auto known = copies.find(id);
+    if (known != copies.end()) return known->second;
+    if (g[id].kind != ValueKind::Element || g[id].count == 0) return id;
+    // A part of what the ending takes apart.
+    const auto whole = copies.find(g.resolve(g.f.operands(id)[0]));
+    if (whole == copies.end()) return id;
+    const ValueId copy = g.add(ir::Value(g[id]), std::array<ValueId, 1>{whole->second});
+    copies[id] = copy;
+    return copy;
   };
   for (const ValueId item : std::vector<ValueId>(g[join].items)) {
+    const auto originals = g.f.operands(item);
     std::vector<ValueId> operands;
-    for (const ValueId operand : g.f.operands(item)) {
+    for (const ValueId operand : std::vector<ValueId>(originals.begin(), originals.end())) {
       operands.push_back(copied(operand));
       if (copies.count(g.resolve(operand)) == 0 || operands.back() == arg)
         ++g[operands.back()].uses;

@@ -52,8 +52,8 @@ bool PatternReader::step() {
   if (!apply(*test)) failed_ = true;
   if (failed_ || !fails_to(std::move(fail))) return false;
   // A guard that is constant and false: the body is gone.
-  never_ =
-      open_.empty() && skip(success).block == fail_.block && continues_with(fail_.block, subject_);
+  never_ = open_.empty() && skip(success).block == fail_.block &&
+           (continues_with(fail_.block, subject_) || is_named_next());
   if (never_) {
     // `p | _` has one more copy of the subject; the test says nothing of what follows it.
     if (held_ > own_copies() + 1 && at(root_).kind != PatternKind::Or) {
@@ -106,6 +106,14 @@ void PatternReader::pass(const ir::Edge& edge) {
   at_ = {edge.to, 0};
   blocks_.push_back(edge.to);
   resumed_ = {};
+}
+
+// Whether the next case is a name that takes the one copy of the subject there is: `p | _ as name`
+// would have a second one.
+bool PatternReader::is_named_next() const {
+  const auto& items = g_[fail_.block].items;
+  return held_ == 1 + tested_ && own_copies() == tested_ && !items.empty() &&
+         stores_name(g_[items[0]]) && operand(items[0], 0) == subject_;
 }
 
 // How often the subject lies on the stack where the edge leads.

@@ -104,6 +104,7 @@ class PatternReader {
   bool continues_with(BlockId block, ValueId value) const;
   bool fails_to(Target target);
   void pass(const ir::Edge& edge);
+  bool is_named_next() const;
   size_t held_behind(const ir::Edge& edge) const;
   size_t own_copies() const;
   void captures();

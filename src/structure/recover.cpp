@@ -41,7 +41,7 @@ Result<ast::ListId> recover(const ir::Function& function, ast::Tree& tree,
     std::vector<BlockId> joins;
     if (joins_copies) joins = join_statements(graph);
     // Before conditions: copies of finally bodies are compared as they were compiled.
-    fold_handlers(graph);
+    fold_handlers(graph, tree.module());
     graph.recount_uses();
     drop_popped_params(graph);
     const auto join_all = [&](uint32_t after) {

@@ -25,8 +25,9 @@ ValueId placeholder(const Graph& graph, HandlerId handler) {
   return is_placeholder(graph[below]) ? below : ValueId();
 }
 
-std::optional<SameCode::Copy> SameCode::copy(const Graph& graph, HandlerId handler, BlockId start) {
-  SameCode both(graph);
+std::optional<SameCode::Copy> SameCode::copy(const Graph& graph, const object::Module& module,
+                                             HandlerId handler, BlockId start) {
+  SameCode both(graph, module);
   both.entry_ = graph.f.handlers[handler.index()].entry;
   both.placeholder_ = placeholder(graph, handler);
   both.outer_a_ = graph[both.entry_].handler;
@@ -54,8 +55,9 @@ std::optional<SameCode::Copy> SameCode::copy(const Graph& graph, HandlerId handl
   return copy;
 }
 
-bool SameCode::same_rest(const Graph& graph, const CopyEnd& a, const CopyEnd& b) {
-  SameCode both(graph);
+bool SameCode::same_rest(const Graph& graph, const object::Module& module, const CopyEnd& a,
+                         const CopyEnd& b) {
+  SameCode both(graph, module);
   both.outer_a_ = graph[a.at.block].handler;
   both.outer_b_ = graph[b.at.block].handler;
   both.todo_.push_back({{a.at, a.args}, {b.at, b.args}});
@@ -75,7 +77,7 @@ bool SameCode::run() {
 // same.
 bool SameCode::ends_agree() const {
   for (size_t i = 1; i < ends_.size(); ++i) {
-    if (!same_rest(g_, ends_[0], ends_[i])) return false;
+    if (!same_rest(g_, module_, ends_[0], ends_[i])) return false;
   }
   return true;
 }
@@ -158,6 +160,7 @@ bool SameCode::walk(Place a, Place b) {
     const Cursor from = a.at;
     if (!advance(a)) return !advance(b, &a.at);
     if (entry_.valid() && at_end(a.at) && reraises(a.at.block)) {
+      drop_own_values(b);
       if (g_.within(g_[from.block].handler, outer_a_) && g_[from.block].handler != outer_a_) {
         leave_regions(b);
       }
@@ -242,6 +245,27 @@ bool SameCode::reraises(BlockId block) const {
     return g_[g_.resolve(id)].kind == ValueKind::Exception &&
            std::find(own.begin(), own.end(), g_.resolve(id)) != own.end();
   });
+}
+
+// Over what drops, behind a join, a value that the copy itself has brought there. The end of the
+// body may have been copied to each way that leads to it, where nothing is left of such a drop.
+void SameCode::drop_own_values(Place& b) const {
+  Place place = b;
+  for (size_t steps = 0; steps <= g_.size(); ++steps) {
+    while (!at_end(place.at) && is_marker(place.at)) ++place.at.index;
+    if (at_end(place.at)) {
+      if (g_[place.at.block].exit != ExitKind::Goto) return;
+      enter(place, g_[place.at.block].next[0]);
+      continue;
+    }
+    const ir::Value& value = g_[g_[place.at.block].items[place.at.index]];
+    if (!drops(value, ir::Dropped::Result)) return;
+    const ValueId dropped = g_.resolve(g_.f.operands(value)[0]);
+    const ValueId brought = bound_to(place.bound, dropped);
+    if (brought == dropped || copied_.count(brought) == 0) return;
+    ++place.at.index;
+    b = place;
+  }
 }
 
 // Over what only says that the regions of the body's last statement have come to their end.
@@ -335,11 +359,18 @@ bool SameCode::exits(const Place& a, const Place& b) {
 
 bool SameCode::same_item(ValueId x, ValueId y) const {
   const ir::Value &a = g_[x], &b = g_[y];
-  if (a.kind != b.kind || a.op != b.op || a.a != b.a) return false;
+  if (a.kind != b.kind || a.op != b.op) return false;
+  if (a.a != b.a && !same_constant(a, b)) return false;
   // Whether a local may be unbound depends on the way that led here.
   const bool is_local = a.kind == ValueKind::Instr && a.op == Op::LoadFast;
   if (a.b != b.b && !is_local) return false;
   return same_operands(x, y);
+}
+
+// Compilers that fold tuples of constants at last (up to 3.9) keep each for itself.
+bool SameCode::same_constant(const ir::Value& a, const ir::Value& b) const {
+  return a.kind == ValueKind::Instr && a.op == Op::LoadConst &&
+         object::same_constant(module_, a.constant(), module_, b.constant());
 }
 
 // The number by which a module or class of 3.14 notes that an annotation was reached: each copy has

@@ -39,10 +39,12 @@ class SameCode {
     std::optional<CopyEnd> end;
     ValueId dropped;  // what `return` had computed before the body took another way
   };
-  static std::optional<Copy> copy(const Graph& graph, HandlerId handler, BlockId start);
+  static std::optional<Copy> copy(const Graph& graph, const object::Module& module,
+                                  HandlerId handler, BlockId start);
 
   // Whether what happens from `a` on is what happens from `b` on.
-  static bool same_rest(const Graph& graph, const CopyEnd& a, const CopyEnd& b);
+  static bool same_rest(const Graph& graph, const object::Module& module, const CopyEnd& a,
+                        const CopyEnd& b);
 
  private:
   // What parameters of blocks stand for on the way that has been walked.
@@ -56,18 +58,20 @@ class SameCode {
     Place a, b;
   };
 
-  explicit SameCode(const Graph& graph) : g_(graph) {}
+  SameCode(const Graph& graph, const object::Module& module) : g_(graph), module_(module) {}
 
   bool run();
   bool walk(Place a, Place b);
   bool exits(const Place& a, const Place& b);
   void enter(Place& place, const ir::Edge& edge) const;
   bool meets_again(const Cursor& a, const Cursor& b, bool& seen);
+  void drop_own_values(Place& b) const;
   void leave_regions(Place& b) const;
   void pass_marks(Cursor from, Place& b) const;
   bool finish(Place b);
   bool ends_agree() const;
   bool same_item(ValueId x, ValueId y) const;
+  bool same_constant(const ir::Value& a, const ir::Value& b) const;
   bool is_annotation_index(const Cursor& c) const;
   bool same_operands(ValueId x, ValueId y) const;
   bool same_value(ValueId x, ValueId y) const;
@@ -82,6 +86,7 @@ class SameCode {
   void meet(BlockId a, BlockId b);
 
   const Graph& g_;
+  const object::Module& module_;
   BlockId entry_;  // of the handler; invalid: two rests are compared
   HandlerId outer_a_, outer_b_;
   std::vector<Pair> todo_;

@@ -15,6 +15,7 @@ namespace {
 
 constexpr size_t kLongestCopy = 6;         // compilers copy blocks of four instructions at most
 constexpr uint32_t kInside = 0x80000000u;  // an operand that the tail computes itself
+constexpr uint32_t kPart = 0xfffffffdu;    // one that is a part of it
 
 class Tails {
  public:
@@ -286,6 +287,15 @@ class Tails {
         is_of_any_line ? 0xfffffffeu : static_cast<uint32_t>(block.exit_line)};
     const auto add_operand = [&](ValueId operand) {
       operand = g_.resolve(operand);
+      const ir::Value& part = g_[operand];
+      if (part.kind == ValueKind::Element && part.count > 0) {
+        // A part of what the tail itself takes apart.
+        const auto whole = inside.find(g_.resolve(g_.f.operands(part)[0]));
+        if (whole != inside.end()) {
+          key.insert(key.end(), {kPart, part.a, whole->second | kInside});
+          return;
+        }
+      }
       const auto known = inside.find(operand);
       key.push_back(known != inside.end() ? known->second | kInside : operand.value);
     };

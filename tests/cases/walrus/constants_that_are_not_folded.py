@@ -22,3 +22,11 @@ def in_a_chain():
     x = (y := 10 ** 3)
     x = (y := 'ab'[0])
     return x, y
+
+
+def in_a_chain_of_others(a):
+    y = (x := lambda: -1)
+    a[0] = y = (x := a[-1])
+    a.b = (x := (y := ~2))
+    y = x = f((x := -5))
+    return x, y
