@@ -357,19 +357,26 @@ class Tails {
   bool has_merged_ = true;            // what leads where may have changed before, too
 };
 
-// Blocks that only say that a region was left, on the way to one place, are one block where only
-// tests lead: compilers copied what stood in them, and the steps of a condition have to fail to one
-// place. The ends of two regions, to which their statements lead, stay two.
+// Blocks that only say that a region or a loop was left, on the way to one place, are one block
+// where only tests lead: compilers copied what stood in them, and the steps of a condition have to
+// fail to one place. The ends of two regions, to which their statements lead, stay two, and so do
+// two `break`s, which stand on two lines.
 void join_ways_out(Graph& g) {
   bool changed = false;
-  std::map<std::array<uint32_t, 3>, BlockId> known;
+  std::map<std::vector<uint32_t>, BlockId> known;
   for (const BlockId id : std::vector<BlockId>(g.order())) {
     const ir::Block& block = g[id];
     const ir::Edge& next = block.next[0];
     if (block.exit != ExitKind::Goto || block.items.empty() || !block.params.empty()) continue;
+    std::vector<uint32_t> key{block.handler.value, next.to.value, block.exc_depth};
     const bool only_left =
         next.args.empty() && std::all_of(block.items.begin(), block.items.end(), [&](ValueId item) {
           const ir::Value& value = g[item];
+          if (drops(value, ir::Dropped::Iterator)) {
+            key.push_back(g.resolve(g.f.operands(value)[0]).value);
+            key.push_back(static_cast<uint32_t>(value.line));
+            return true;
+          }
           return value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.a == 0 &&
                  value.b == 0;
         });
@@ -378,11 +385,13 @@ void join_ways_out(Graph& g) {
       return g[way.from].exit == ExitKind::Branch;
     });
     if (!only_left || !is_failure || next.to == id) continue;
-    const auto [first, fresh] =
-        known.try_emplace({block.handler.value, next.to.value, block.exc_depth}, id);
+    const auto [first, fresh] = known.try_emplace(std::move(key), id);
     if (fresh) continue;
     for (const Way way : g.ways_into(id).copy()) {
       g.redirect(way.from, way.edge, first->second);
+    }
+    for (const ValueId item : block.items) {
+      for (const ValueId operand : g.f.operands(item)) --g[g.resolve(operand)].uses;
     }
     changed = true;
   }
