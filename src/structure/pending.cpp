@@ -374,7 +374,8 @@ void Statements::refuse_unstructured(NodeId literal) const {
                       c_.tree.where(literal).offset);
 }
 
-// Definitions that ended up inside an expression are put in front of the statement.
+// Definitions that ended up inside an expression are put in front of the statement. Expressions in
+// expressions come one after the other: each is looked through once.
 NodeId Statements::hoist_literals(NodeId root) {
   if (!root.valid()) return root;
   if (is_literal(c_.tree, root)) {
@@ -407,9 +408,10 @@ NodeId Statements::hoist_literals(NodeId root) {
       c_.tree.set(node, ast::Name{fresh});
       return false;
     }
-    return ast::category_of(c_.tree.kind(node)) != ast::Category::Stmt &&
+    return !c_.without_literals.contains(node) && ast::category_of(c_.tree.kind(node)) != ast::Category::Stmt &&
            !c_.tree.is(node, ast::Kind::Lambda);
   });
+  c_.without_literals.insert(root);
   return root;
 }
 

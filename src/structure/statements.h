@@ -46,6 +46,7 @@ struct FunctionContext {
   std::unordered_map<ValueId, Symbol> kept_as = {};   // temporaries, once they were made
   std::unordered_map<ValueId, BlockId> kept_in = {};  // and where they were assigned last
   InlinedNames inlined_names = InlinedNames(tree);
+  std::unordered_set<ast::NodeId> without_literals = {};  // expressions that were looked through
 
   Symbol fresh_name(const char* stem);
 
