@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ast/walk.h"
+
 namespace pellucid::ast {
 
 bool stores_twice(const Tree& tree, std::span<const NodeId> targets) {
@@ -43,6 +45,45 @@ bool starts_behind(const Tree& tree, const Assign& node) {
   if (kind != Kind::ListComp && kind != Kind::SetComp && kind != Kind::DictComp) return false;
   const int32_t name = tree.where(targets[0]).line, value = tree.where(node.value).line;
   return name > 0 && value > 0 && name != value;
+}
+
+bool keeps_lines(const Tree& tree, NodeId pattern) {
+  bool binds = false, drops = false;
+  const auto name = [&](Symbol symbol) { (symbol.valid() ? binds : drops) = true; };
+  walk(tree, std::span(&pattern, 1), [&](NodeId id) {
+    switch (tree.kind(id)) {
+      case Kind::MatchAs:
+        name(tree.as<MatchAs>(id).name);
+        return true;
+      case Kind::MatchStar:
+        name(tree.as<MatchStar>(id).name);
+        return true;
+      case Kind::MatchMapping:
+        binds = binds || tree.as<MatchMapping>(id).rest.valid();
+        drops = true;
+        return true;
+      case Kind::MatchOr:
+        drops = true;
+        return true;
+      default:
+        return category_of(tree.kind(id)) == Category::Pattern;
+    }
+  });
+  return binds && drops;
+}
+
+int32_t line_in_pattern(const Tree& tree, NodeId part, int32_t line) {
+  while (part.valid()) {
+    line = std::max(line, tree.where(part).line);
+    if (tree.is(part, Kind::MatchOr)) {
+      part = tree.items(tree.as<MatchOr>(part).patterns)[0];
+    } else if (tree.is(part, Kind::MatchAs)) {
+      part = tree.as<MatchAs>(part).pattern;
+    } else {
+      break;
+    }
+  }
+  return line;
 }
 
 }  // namespace pellucid::ast

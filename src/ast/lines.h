@@ -24,4 +24,12 @@ bool keeps_order(const Tree& tree, const Assign& node);
 // whether the comprehension starts on another line than the name.
 bool starts_behind(const Tree& tree, const Assign& node);
 
+// From 3.11 on the same holds of the names that a pattern binds and of what it drops, an `_` or the
+// copy that alternatives need. Whether the pattern does both: then its parts stand on the lines on
+// which they were written.
+bool keeps_lines(const Tree& tree, NodeId pattern);
+
+// On which line a part of such a pattern starts, where the text in front has come to `line`.
+int32_t line_in_pattern(const Tree& tree, NodeId part, int32_t line);
+
 }  // namespace pellucid::ast

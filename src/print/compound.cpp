@@ -214,7 +214,7 @@ void Statements::match(NodeId id, uint32_t depth) {
 void Statements::match_case(NodeId id, uint32_t depth) {
   const auto node = tree_.as<ast::match_case>(id);
   out_ += "case ";
-  expressions_.pattern(node.pattern);
+  expressions_.pattern(node.pattern, size_t{kIndent} * depth);
   if (node.guard.valid()) {
     out_ += " if ";
     expression(node.guard, kCondition);

@@ -117,6 +117,17 @@ void Expressions::step(const Task& task) {
     case Task::Pattern:
       expand_pattern(NodeId(task.id), task.place);
       break;
+    case Task::PatternOpen:
+      write(task.text);
+      begin_brackets();
+      break;
+    case Task::PatternLine:
+      go_to_pattern(NodeId(task.id));
+      break;
+    case Task::PatternClose:
+      end_brackets(task.id != 0);
+      write(task.text);
+      break;
     case Task::Comprehension:
       comprehension(NodeId(task.id));
       break;

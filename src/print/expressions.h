@@ -18,6 +18,8 @@
 
 namespace pellucid::print {
 
+inline constexpr uint32_t kIndent = 4;  // columns of a level of indentation
+
 // A place in the text where a line may be broken (wrap.h).
 struct Mark {
   enum What : uint8_t {
@@ -51,7 +53,8 @@ class Expressions {
   // With their parentheses; absent arguments are none.
   void parameters(ast::NodeId arguments);
   void type_parameters(ast::ListId params);
-  void pattern(ast::NodeId id);
+  // Continued lines have `indent` columns at least.
+  void pattern(ast::NodeId id, size_t indent);
   // The parenthesised bases and keywords of a class.
   void class_arguments(ast::ListId bases, ast::ListId keywords);
 
@@ -77,6 +80,18 @@ class Expressions {
   void go_to_line(int32_t line);
 
  private:
+  // A pattern whose parts stand on the lines on which they were written (ast/lines.h).
+  struct PatternLines {
+    struct Bracket {
+      size_t indent;       // of the line on which it stands
+      size_t start;        // of the text inside
+      bool is_last_there;  // a line ends behind it
+    };
+    bool kept = false;
+    int32_t line = -1;  // on which the text so far ends
+    size_t indent = 0;  // of the text's last line
+    std::vector<Bracket> brackets;
+  };
   struct Task {
     enum What : uint8_t {
       Text,
@@ -101,6 +116,9 @@ class Expressions {
       Param,
       TypeParam,
       Pattern,
+      PatternOpen,
+      PatternLine,
+      PatternClose,
       Comprehension,
       Keyword,
       FormatText,
@@ -196,6 +214,13 @@ class Expressions {
 
   // patterns.cpp
   void expand_pattern(ast::NodeId id, Place place);
+  void open_pattern(const char* piece);
+  void close_pattern(const char* piece, bool may_add_comma = false);
+  void next_pattern(ast::NodeId id);
+  void go_to_pattern(ast::NodeId id);
+  void begin_brackets();
+  void end_brackets(bool may_add_comma);
+  void new_pattern_line(size_t indent);
   void pattern_list(std::span<const ast::NodeId> items);
   void mapping_pattern(ast::NodeId id);
   void class_pattern(ast::NodeId id);
@@ -232,6 +257,7 @@ class Expressions {
   bool inside_ = false;
   size_t brace_at_ = std::string::npos;  // a brace written here must not meet another
   std::vector<size_t> interpolations_;   // where the expressions of open interpolations start
+  PatternLines pattern_lines_;
   std::vector<Task> work_;
   std::vector<Mark> marks_;
   std::vector<std::string> problems_;

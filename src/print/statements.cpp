@@ -15,7 +15,6 @@ namespace {
 
 // CPython's tokenizer stops at this many levels of indentation.
 constexpr uint32_t kMaxIndents = 100;
-constexpr uint32_t kIndent = 4;
 
 bool is_definition(const ast::Tree& tree, NodeId id) {
   return tree.is(id, Kind::FunctionDef) || tree.is(id, Kind::ClassDef);

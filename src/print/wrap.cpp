@@ -14,7 +14,6 @@ namespace pellucid::print {
 
 namespace {
 
-constexpr size_t kIndent = 4;
 // Where indentation takes most of a line, this much text still fits behind it.
 constexpr size_t kLeastText = 40;
 

@@ -11,7 +11,8 @@ using ast::NodeId;
 NodeId Statements::pattern(PatternId id) {
   if (!id.valid()) return c_.tree.add(ast::MatchAs{});
   const Pattern pattern = c_.graph.patterns[id.index()];
-  const ast::Where at;
+  ast::Where at;
+  at.line = pattern.line;
   std::span<const Symbol> names = pattern.names;
   NodeId node;
   if (pattern.kind == PatternKind::Any && pattern.is_spelt) {

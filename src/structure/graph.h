@@ -102,6 +102,7 @@ struct Pattern {
   PatternKind kind = PatternKind::Any;
   bool goes_on = false;       // a case stands behind it, though it takes everything
   bool is_spelt = false;      // Any: `_` before the first of the names
+  int32_t line = -1;          // where it starts; -1: no instruction tells
   std::vector<Symbol> names;  // that receive what is matched, in the order of binding
   Part value;  // Value, Singleton; Mapping: its keys; Class: the class. None if empty
   std::vector<PatternId> subs;  // invalid: anything

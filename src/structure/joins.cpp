@@ -6,7 +6,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "structure/copies.h"
+#include "structure/endings.h"
 #include "structure/ops.h"
 
 namespace pellucid::structure {
@@ -17,22 +17,17 @@ bool is_pop_of_any(const Graph& g, ValueId item, ValueId param) {
 }
 
 constexpr size_t kFarthestCopy = 32;  // among the endings of one line
-constexpr size_t kLongestCopy = 4;    // in instructions
 
-class Endings {
+// What was joined may end as another ending does: a choice that is the last of a chain.
+constexpr size_t kLongestChain = 4;
+
+class EndingJoiner {
  public:
-  // Which blocks end in what is joined, and in what they may differ.
-  enum class Kind : uint8_t {
-    Handler,    // those that raise the exception of a handler again: it may not differ
-    Statement,  // returns and raises, where the value goes into a statement in front of them
-    Any,        // returns and raises
-  };
-
-  Endings(Graph& graph, Kind kind) : g_(graph), kind_(kind) {}
+  EndingJoiner(Graph& graph, EndingKind kind) : g_(graph), kind_(kind), endings_(graph, kind) {}
 
   // `shortest`: how many items endings have in common at least.
   std::vector<BlockId> join(size_t shortest) {
-    if (kind_ == Kind::Statement) draw_in_returns();
+    if (kind_ == EndingKind::Statement) draw_in_returns();
     for (std::vector<BlockId>& left : groups(shortest)) {
       while (left.size() > 1) cluster(left, shortest);
     }
@@ -41,12 +36,6 @@ class Endings {
   }
 
  private:
-  // How many items at the end of `a` and `b` do the same with one value different: `differs` of a.
-  struct Match {
-    size_t length = 0;
-    ValueId differs;
-  };
-
   // The last statement of a `try` ends the body before it returns: where that was copied as a
   // whole, each copy has its return behind the region. It cannot raise, and may as well be inside.
   void draw_in_returns() {
@@ -80,7 +69,7 @@ class Endings {
 
   // Only what ends on one line can be one statement, and where items are shared, the last one is.
   std::vector<std::vector<BlockId>> groups(size_t shortest) {
-    const bool of_handlers = kind_ == Kind::Handler;
+    const bool of_handlers = kind_ == EndingKind::Handler;
     g_.recompute();
     std::map<std::array<uint32_t, 7>, std::vector<BlockId>> found;
     for (const BlockId id : g_.order()) {
@@ -113,18 +102,18 @@ class Endings {
   void cluster(std::vector<BlockId>& left, size_t shortest) {
     const BlockId first = left[0];
     std::vector<BlockId> same{first}, twins, others;
-    Match common;
+    CommonEnding common;
     for (size_t i = 1; i < left.size(); ++i) {
       // Copies lie close together; a `finally` may bring any number of other endings to its line.
       if (same.size() == 1 && i > kFarthestCopy) {
         others.insert(others.end(), left.begin() + static_cast<ptrdiff_t>(i), left.end());
         break;
       }
-      if (are_twins(first, left[i])) {
+      if (endings_.are_twins(first, left[i])) {
         twins.push_back(left[i]);
         continue;
       }
-      const std::optional<Match> match = compare(first, left[i], shortest);
+      const std::optional<CommonEnding> match = endings_.compare(first, left[i], shortest);
       const bool fits = match && (same.size() == 1 || (match->length == common.length &&
                                                        match->differs == common.differs));
       if (fits) common = *match;
@@ -132,42 +121,11 @@ class Endings {
     }
     if (same.size() > 1) {
       for (const BlockId twin : twins) replace(twin, first);
-      make(same, common.length, common.differs);
+      make(same, common);
     } else {
       others.insert(others.end(), twins.begin(), twins.end());
     }
     left = std::move(others);
-  }
-
-  // Whether both are copies of one ending: `~(a if (b if c else d) else e)` comes to `~a` by two
-  // ways, each with its own. Where nothing but that was copied, tails.h makes one of it.
-  bool are_twins(BlockId x, BlockId y) const {
-    const ir::Block &a = g_[x], &b = g_[y];
-    const size_t length = a.items.size();
-    if (kind_ == Kind::Handler || length == 0 || length != b.items.size()) return false;
-    if (!a.params.empty() || !b.params.empty() || a.exc_depth != b.exc_depth) return false;
-    if (a.operands.size() != b.operands.size()) return false;
-    if (!std::equal(a.items.begin(), a.items.end(), b.items.begin(),
-                    [&](ValueId v, ValueId w) { return same_items(v, w); })) {
-      return false;
-    }
-    const std::optional<ValueId> differs = difference(x, y, length);
-    return differs && !differs->valid() && fail_alike(x, y);
-  }
-
-  // Whether a test that leads to `x` and one that leads to `y` lead to one place otherwise, as the
-  // tests of one choice do.
-  bool fail_alike(BlockId x, BlockId y) const {
-    const auto other = [&](const Way& way) {
-      const ir::Block& from = g_[way.from];
-      return from.exit == ExitKind::Branch ? from.next[1 - way.edge].to : BlockId();
-    };
-    for (const Way& a : g_.ways_into(x)) {
-      for (const Way& b : g_.ways_into(y)) {
-        if (a.from != b.from && other(a).valid() && other(a) == other(b)) return true;
-      }
-    }
-    return false;
   }
 
   void replace(BlockId copy, BlockId ending) {
@@ -175,185 +133,11 @@ class Endings {
     for (const Way way : g_.ways_into(copy).copy()) g_.redirect(way.from, way.edge, ending);
   }
 
-  bool same_items(ValueId x, ValueId y) const {
-    const ir::Value &a = g_[x], &b = g_[y];
-    if (ends_statement(a) && ends_statement(b)) return a.line == b.line;
-    return a.kind == ValueKind::Instr && b.kind == ValueKind::Instr && a.op == b.op && a.a == b.a &&
-           a.b == b.b && a.count == b.count && a.line == b.line;
-  }
-
-  // How many items at the end of a block may be a copy of what follows a choice: compilers copy
-  // what returns or raises if it has four instructions at most. (All of it, if it starts on no
-  // line: 3.10 gives none to what adds an argument to many keywords, and to the end of a statement
-  // whose value nobody takes.)
-  size_t longest_copy(BlockId id) const {
-    const auto& items = g_[id].items;
-    if (kind_ == Kind::Handler) return items.size();
-    size_t length = 0, instructions = 1;  // with the one that returns
-    while (length < items.size()) {
-      const ValueId item = items[items.size() - 1 - length];
-      const bool returned =
-          g_[id].exit == ExitKind::Return && item == g_.resolve(g_[id].operands[0]);
-      if (!is_part_of_next(g_[item], returned) && ++instructions > kLongestCopy) break;
-      ++length;
-    }
-    return length;
-  }
-
-  // RETURN_CONST and BINARY_SLICE are two items each; a marker is none.
-  static bool is_part_of_next(const ir::Value& value, bool is_returned) {
-    if (value.kind != ValueKind::Instr) return false;
-    return (value.op == Op::LoadConst && is_returned) || value.op == Op::BuildSlice ||
-           (value.op == Op::PopExcept && value.a == 0);
-  }
-
-  // The same Pop in the text, whatever it drops.
-  static bool ends_statement(const ir::Value& value) {
-    return drops(value, ir::Dropped::Result) || drops(value, ir::Dropped::Stored) ||
-           drops(value, ir::Dropped::Constant) || drops(value, ir::Dropped::Carried);
-  }
-
-  std::optional<Match> compare(BlockId x, BlockId y, size_t shortest) const {
-    const auto &p = g_[x].items, &q = g_[y].items;
-    if (g_[x].operands.size() != g_[y].operands.size()) return std::nullopt;
-    size_t length = 0;
-    while (length < p.size() && length < q.size() &&
-           same_items(p[p.size() - 1 - length], q[q.size() - 1 - length])) {
-      ++length;
-    }
-    const size_t most = longest_copy(x);
-    for (; length > 0 && length >= shortest; --length) {
-      const std::optional<ValueId> differs = difference(x, y, length);
-      if (!differs) continue;
-      const ir::Value& start = g_[p[p.size() - length]];
-      const bool starts_on_no_line = is_op(start, Op::MapAdd) || is_op(start, Op::Pop);
-      if (differs->valid() && length > most && !starts_on_no_line) continue;
-      const auto& operands = g_[x].operands;
-      const bool leaves = std::any_of(operands.begin(), operands.end(), [&](ValueId operand) {
-        return g_.resolve(operand) == *differs;
-      });
-      if (leaves && kind_ != Kind::Any) return std::nullopt;
-      if (calls(x, length, *differs) || makes_function(x, length, *differs)) continue;
-      // Without any difference they are one statement anyway (tails.h), but for `x if c else x`.
-      if (!differs->valid()) return equal_choice(x, y, length);
-      return Match{length, *differs};
-    }
-    if (shortest > 0) return std::nullopt;
-    if (g_[x].exit == ExitKind::Return) return Match{0, g_.resolve(g_[x].operands[0])};
-    const std::optional<ValueId> differs = difference(x, y, 0);
-    return differs && differs->valid() ? std::optional(Match{0, *differs}) : std::nullopt;
-  }
-
-  // The arms of a choice that do all the same: what they load first is what they choose.
-  std::optional<Match> equal_choice(BlockId x, BlockId y, size_t length) const {
-    const bool is_whole = length == g_[x].items.size() && length == g_[y].items.size();
-    if (!is_whole || !are_arms_of_choice(g_, x, y)) return std::nullopt;
-    const auto& items = g_[x].items;
-    size_t at = 0;
-    // A function is made of its code first (and of its name, up to 3.10).
-    if (makes_function(x, length, items[0])) {
-      while (!is_op(g_[items[at]], Op::MakeFunction)) ++at;
-      if (g_[items[at]].count != at) return std::nullopt;
-    }
-    const ValueId chosen = items[at];
-    const ir::Value& value = g_[chosen];
-    if ((at == 0 && value.count > 0) || value.uses != 1 || calls(x, length, chosen)) {
-      return std::nullopt;
-    }
-    return Match{length - 1 - at, chosen};
-  }
-
-  // `f(x) if c else g(x)` repeats the call with its function: only `(f if c else g)(x)` of 3.11 and
-  // 3.12 has begun the call, with a NULL, before the choice.
-  bool calls(BlockId block, size_t length, ValueId value) const {
-    const auto& items = g_[block].items;
-    const auto& stack = g_[block].entry_stack;
-    if (!value.valid() || (!stack.empty() && g_[stack.back()].kind == ValueKind::Null))
-      return false;
-    return std::any_of(
-        items.end() - static_cast<ptrdiff_t>(length), items.end(), [&](ValueId item) {
-          const ir::Value& call = g_[item];
-          const bool is_call =
-              call.kind == ValueKind::Instr &&
-              (call.op == Op::Call || call.op == Op::CallKw || call.op == Op::CallEx);
-          if (!is_call || g_.resolve(g_.f.operands(call)[0]) != value) return false;
-          // Without NULLs (3.8-3.10) `x.f()` is a call of a method: an attribute was chosen first.
-          return call.b > 1 || g_[value].kind != ValueKind::Instr || g_[value].op != Op::LoadAttr;
-        });
-  }
-
-  // Two functions differ in their code, which no expression chooses.
-  bool makes_function(BlockId block, size_t length, ValueId code) const {
-    const auto& items = g_[block].items;
-    return std::any_of(items.end() - static_cast<ptrdiff_t>(length), items.end(),
-                       [&](ValueId item) {
-                         if (!code.valid() || !is_op(g_[item], Op::MakeFunction)) return false;
-                         const auto operands = g_.f.operands(item);
-                         const size_t behind = g_[item].b == 1 ? 2 : 1;  // the name, up to 3.10
-                         return operands.size() >= behind &&
-                                g_.resolve(operands[operands.size() - behind]) == code;
-                       });
-  }
-
-  // No expression chooses between NULLs, between iterators of loops, or between what `with`
-  // statements leave by and what comes of it.
-  bool may_differ(ValueId id) const {
-    if (g_[id].kind == ValueKind::Null) return false;
-    while (g_[id].kind == ValueKind::Instr && g_[id].count > 0 &&
-           (g_[id].op == Op::Call || g_[id].op == Op::GetAwaitable || g_[id].op == Op::YieldFrom)) {
-      id = g_.resolve(g_.f.operands(id)[0]);
-    }
-    const ir::Value& value = g_[id];
-    return value.kind != ValueKind::Instr ||
-           (value.op != Op::BeforeWith && value.op != Op::BeforeAsyncWith &&
-            value.op != Op::GetIter && value.op != Op::GetAiter);
-  }
-
-  // What a value was a part of before it was taken apart, or the value itself.
-  ValueId whole_of(ValueId id) const {
-    const bool is_part = g_[id].kind == ValueKind::Element && g_[id].count > 0;
-    return is_part ? g_.resolve(g_.f.operands(id)[0]) : id;
-  }
-
-  // The one value from before the ending that is another one in y; nothing if there are several.
-  std::optional<ValueId> difference(BlockId x, BlockId y, size_t length) const {
-    const auto &p = g_[x].items, &q = g_[y].items;
-    std::unordered_map<ValueId, ValueId> inside;
-    ValueId left, right;
-    const auto agree = [&](ValueId a, ValueId b) {
-      a = g_.resolve(a);
-      b = g_.resolve(b);
-      const ValueId whole = whole_of(a), other_whole = whole_of(b);
-      const auto known = inside.find(whole);
-      if (known != inside.end()) {
-        return known->second == other_whole && (whole == a || g_[a].a == g_[b].a);
-      }
-      if (a == b) return true;
-      if (left.valid()) return left == a && right == b;
-      const bool later = std::any_of(q.end() - static_cast<ptrdiff_t>(length), q.end(),
-                                     [&](ValueId item) { return item == other_whole; });
-      if (later || !may_differ(a) || !may_differ(b)) return false;
-      left = a;
-      right = b;
-      return true;
-    };
-    for (size_t i = length; i > 0; --i) {
-      const ValueId a = p[p.size() - i], b = q[q.size() - i];
-      for (size_t o = 0; o < g_[a].count; ++o) {
-        if (!agree(g_.f.operands(a)[o], g_.f.operands(b)[o])) return std::nullopt;
-      }
-      inside[a] = b;
-    }
-    for (size_t o = 0; o < g_[x].operands.size(); ++o) {
-      if (!agree(g_[x].operands[o], g_[y].operands[o])) return std::nullopt;
-    }
-    return left;
-  }
-
   // The ending of the first block, with `differs` as its parameter, becomes that of all.
-  void make(const std::vector<BlockId>& blocks, size_t length, ValueId differs) {
+  void make(const std::vector<BlockId>& blocks, CommonEnding common) {
+    const auto [length, differs] = common;
     std::vector<ValueId> args;
-    for (const BlockId id : blocks) args.push_back(counterpart(blocks[0], id, length, differs));
+    for (const BlockId id : blocks) args.push_back(endings_.counterpart(blocks[0], id, common));
     ir::Value phi;
     phi.kind = ValueKind::Phi;
     phi.offset = g_[blocks[0]].exit_offset;
@@ -390,20 +174,6 @@ class Endings {
   }
 
   // What `y` has in the place of `differs`.
-  ValueId counterpart(BlockId x, BlockId y, size_t length, ValueId differs) const {
-    const auto &p = g_[x].items, &q = g_[y].items;
-    for (size_t i = length; i > 0; --i) {
-      const auto a = g_.f.operands(p[p.size() - i]), b = g_.f.operands(q[q.size() - i]);
-      for (size_t o = 0; o < a.size(); ++o) {
-        if (g_.resolve(a[o]) == differs) return g_.resolve(b[o]);
-      }
-    }
-    for (size_t o = 0; o < g_[x].operands.size(); ++o) {
-      if (g_.resolve(g_[x].operands[o]) == differs) return g_.resolve(g_[y].operands[o]);
-    }
-    return differs;
-  }
-
   template <typename Visit>
   void each_operand(BlockId id, Visit visit) {
     for (const ValueId item : g_[id].items) {
@@ -414,7 +184,8 @@ class Endings {
   }
 
   Graph& g_;
-  Kind kind_;
+  EndingKind kind_;
+  Endings endings_;
   std::vector<BlockId> made_;
 };
 
@@ -488,15 +259,14 @@ void forward_single_values(Graph& g) {
 }
 
 std::vector<BlockId> join_endings(Graph& graph, size_t shortest) {
-  return Endings(graph, Endings::Kind::Any).join(shortest);
+  return EndingJoiner(graph, EndingKind::Any).join(shortest);
 }
 
 std::vector<BlockId> join_statements(Graph& graph) {
-  Endings(graph, Endings::Kind::Handler).join(1);
-  // What was joined may end as another ending does: a choice that is the last of a chain.
+  EndingJoiner(graph, EndingKind::Handler).join(1);
   std::vector<BlockId> joins;
-  for (size_t round = 0; round < kLongestCopy; ++round) {
-    const std::vector<BlockId> made = Endings(graph, Endings::Kind::Statement).join(1);
+  for (size_t length = 0; length < kLongestChain; ++length) {
+    const std::vector<BlockId> made = EndingJoiner(graph, EndingKind::Statement).join(1);
     if (made.empty()) break;
     joins.insert(joins.end(), made.begin(), made.end());
   }

@@ -399,7 +399,16 @@ void PatternReader::captures() {
       }
     }
     ++captured_;
+    place_last(g_[item].line);
   }
+}
+
+// 3.11 gives what it stores the line of the part that it has read last; all others that of the
+// whole pattern, which does not come behind it.
+void PatternReader::place_last(int32_t line) {
+  PatternId last = root_;
+  while (!at(last).subs.empty() && at(last).subs.back().valid()) last = at(last).subs.back();
+  if (at(last).kind == PatternKind::Any) at(last).line = std::max(at(last).line, line);
 }
 
 // What a name that is bound to the value is the name of; nothing: no part of the pattern.

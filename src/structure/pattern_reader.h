@@ -108,6 +108,7 @@ class PatternReader {
   size_t held_behind(const ir::Edge& edge) const;
   size_t own_copies() const;
   void captures();
+  void place_last(int32_t line);
   Captures captures_of(ValueId id);
   size_t ways_into(BlockId id) const { return id.index() < known_ ? g_.ways_into(id).size() : 1; }
 

@@ -108,6 +108,7 @@ std::optional<PatternReader::Test> PatternReader::of_parts(ValueId id, uint8_t s
 bool PatternReader::apply(const Test& test) {
   Pattern& pattern = *pattern_of(test.on);
   const bool fresh = pattern.kind == PatternKind::Any;
+  if (fresh) pattern.line = g_[test.loads.empty() ? test.by : test.loads[0]].line;
   switch (test.kind) {
     case Kind::None:
       pattern.kind = PatternKind::Singleton;
@@ -199,9 +200,12 @@ bool PatternReader::take_apart(ValueId item) {
   if (v.kind != ValueKind::Instr) return false;
   if (v.op == Op::Pop) {
     const ValueId what = operand(item, 0);
+    Pattern* pattern = pattern_of(what);
+    const bool is_any = pattern != nullptr && pattern->kind == PatternKind::Any;
+    if (is_any && pattern->line < 0) pattern->line = v.line;
     if (drops(v, ir::Dropped::Copy)) {
-      if (Pattern* pattern = pattern_of(what)) pattern->is_spelt = true;
-      return pattern_of(what) != nullptr;
+      if (pattern != nullptr) pattern->is_spelt = true;
+      return pattern != nullptr;
     }
     return v.b == 0 && (nodes_.count(what) != 0 || g_[what].kind == ValueKind::Phi);
   }

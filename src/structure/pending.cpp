@@ -408,7 +408,8 @@ NodeId Statements::hoist_literals(NodeId root) {
       c_.tree.set(node, ast::Name{fresh});
       return false;
     }
-    return !c_.without_literals.contains(node) && ast::category_of(c_.tree.kind(node)) != ast::Category::Stmt &&
+    return !c_.without_literals.contains(node) &&
+           ast::category_of(c_.tree.kind(node)) != ast::Category::Stmt &&
            !c_.tree.is(node, ast::Kind::Lambda);
   });
   c_.without_literals.insert(root);

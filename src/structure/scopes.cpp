@@ -153,29 +153,15 @@ std::unordered_set<Symbol> declared_in(const ast::Tree& tree, const Statements& 
 // The names that statements mention themselves, outside of functions and comprehensions in them.
 std::unordered_set<Symbol> mentioned_in(const ast::Tree& tree, const Statements& statements) {
   std::unordered_set<Symbol> names;
-  std::vector<NodeId> todo(statements.begin(), statements.end());
-  while (!todo.empty()) {
-    const NodeId id = todo.back();
-    todo.pop_back();
+  ast::walk(tree, statements, [&](NodeId id) {
     const Kind kind = tree.kind(id);
     if (kind == Kind::Name) names.insert(tree.as<ast::Name>(id).id);
     const bool has_scope = kind == Kind::FunctionDef || kind == Kind::Lambda ||
                            kind == Kind::ClassDef || kind == Kind::ListComp ||
                            kind == Kind::SetComp || kind == Kind::DictComp ||
                            kind == Kind::GeneratorExp;
-    if (has_scope) continue;
-    const auto fields = ast::fields_of(kind);
-    for (size_t i = 0; i < fields.size(); ++i) {
-      if (fields[i].type == ast::FieldType::Node) {
-        const NodeId child(tree.slot(id, i));
-        if (child.valid()) todo.push_back(child);
-      } else if (fields[i].type == ast::FieldType::List) {
-        for (const NodeId child : tree.items(ListId(tree.slot(id, i)))) {
-          if (child.valid()) todo.push_back(child);
-        }
-      }
-    }
-  }
+    return !has_scope;
+  });
   return names;
 }
 

@@ -35,24 +35,23 @@ void Compiler::assign(NodeId target) {
 }
 
 // From 3.11 on two or three values are assigned as they lie on the stack.
-bool Compiler::assign_in_parallel(const ast::Assign& node) {
-  const auto targets = tree_.items(node.targets);
-  if (!since(11) || targets.size() != 1 || !tree_.is(node.value, Kind::Tuple) ||
-      !(tree_.is(targets[0], Kind::Tuple) || tree_.is(targets[0], Kind::List)) ||
-      (!since(14) && constant_of(node.value))) {
+bool Compiler::assign_in_parallel(NodeId target, NodeId value, bool keeps_order) {
+  if (!since(11) || !tree_.is(value, Kind::Tuple) ||
+      !(tree_.is(target, Kind::Tuple) || tree_.is(target, Kind::List)) ||
+      (!since(14) && constant_of(value))) {
     return false;
   }
-  const auto values = tree_.items(tree_.as<ast::Tuple>(node.value).elts);
-  const auto names = tree_.items(ListId(tree_.slot(targets[0], 0)));
+  const auto values = tree_.items(tree_.as<ast::Tuple>(value).elts);
+  const auto names = tree_.items(ListId(tree_.slot(target, 0)));
   if (values.size() != names.size() || values.size() < 2 || values.size() > 3) return false;
   for (size_t i = 0; i < names.size(); ++i) {
     if (tree_.is(names[i], Kind::Starred) || tree_.is(values[i], Kind::Starred)) return false;
   }
   expressions(values);
   emit().op(Op::Swap, static_cast<uint32_t>(values.size()));
-  assign_each(names,
-              ast::keeps_order(tree_, node) || (since(13) && tree_.is(targets[0], Kind::Tuple) &&
-                                                ast::stores_twice(tree_, names)));
+  const bool stores_twice =
+      since(13) && tree_.is(target, Kind::Tuple) && ast::stores_twice(tree_, names);
+  assign_each(names, keeps_order || stores_twice);
   return true;
 }
 

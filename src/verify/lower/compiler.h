@@ -211,7 +211,7 @@ class Compiler {
   void import_from(const ast::ImportFrom& node);
   void assign(NodeId target);
   // `x, y = a, b` needs no tuple.
-  bool assign_in_parallel(const ast::Assign& node);
+  bool assign_in_parallel(NodeId target, NodeId value, bool keeps_order);
   void assign_elements(std::span<const NodeId> targets, bool apart = false);
   void assign_each(std::span<const NodeId> targets, bool apart);
   void augmented(const ast::AugAssign& node);

@@ -94,7 +94,7 @@ void Compiler::generator(Comprehension& parts, size_t index, bool iterator_on_st
   const Label start = emit().label();
   const Label again = emit().label();
   const Label end = emit().label();
-  bool loops = true;
+  bool loops = true, assigned = false;
   if (index == 0) {
     if (!iterator_on_stack) emit().op(Op::LoadFast, text(".0").value);
   } else {
@@ -104,7 +104,8 @@ void Compiler::generator(Comprehension& parts, size_t index, bool iterator_on_st
     if (tree_.is(part.iter, Kind::Tuple)) only = tree_.items(tree_.as<ast::Tuple>(part.iter).elts);
     if (since(9) && !part.is_async && only.size() == 1 && !tree_.is(only[0], Kind::Starred)) {
       loops = false;
-      expression(only[0]);
+      assigned = assign_in_parallel(part.target, only[0], false);
+      if (!assigned) expression(only[0]);
     } else {
       iterated(part.iter);
       emit().op(part.is_async ? Op::GetAiter : Op::GetIter);
@@ -123,7 +124,7 @@ void Compiler::generator(Comprehension& parts, size_t index, bool iterator_on_st
       emit().for_iter(end);
     }
   }
-  assign(part.target);
+  if (!assigned) assign(part.target);
   for (NodeId condition : tree_.items(part.ifs)) jump_if(condition, false, again);
   if (index + 1 < parts.generators.size()) {
     generator(parts, index + 1, false);

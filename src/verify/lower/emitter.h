@@ -32,6 +32,10 @@ class Emitter {
   // What comes next stands on another line of the statement.
   void next_line() { ++statement_; }
 
+  // The line of what comes next, counted from the start; or another one that has been used.
+  int32_t line() const { return statement_; }
+  void on_line(int32_t line) { statement_ = line; }
+
   Label label();
   // What comes next stands at `label`.
   void place(Label label);

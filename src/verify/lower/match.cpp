@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ast/lines.h"
 #include "verify/lower/compiler.h"
 
 namespace pellucid::verify::lower {
@@ -27,12 +28,16 @@ class Matcher {
       fail_.clear();
       on_top_ = 0;
       may_take_all_ = one.guard.valid() || i + 1 == cases.size();
+      keeps_lines_ = c_.since(11) && ast::keeps_lines(tree_, one.pattern);
+      line_ = -1;
+      last_ = emit().line();
       pattern(one.pattern);
       for (Symbol name : stores_) c_.name(name, Compiler::Use::Store);
       if (one.guard.valid()) {
         stores_.clear();
         c_.jump_if(one.guard, false, failure(0));
       }
+      emit().on_line(last_);
       const std::vector<Label> failures = std::move(fail_);
       const Emitter::Place matched = emit().here();
       if (keeps_subject) emit().op(Op::Pop);
@@ -97,8 +102,20 @@ class Matcher {
 
   void pattern(NodeId node) {
     if (++c_.nesting_ > 1000) c_.give_up("patterns are nested too deep");
+    if (keeps_lines_) go_to(node);
+    const int32_t own = emit().line();
     pattern_in(node);
+    // 3.11 is still where it was last.
+    if (c_.since(12)) emit().on_line(own);
     --c_.nesting_;
+  }
+
+  // To the line on which the text has this pattern.
+  void go_to(NodeId node) {
+    const int32_t line = ast::line_in_pattern(tree_, node, line_);
+    if (line > line_ && line_ > 0) ++last_;
+    line_ = line;
+    emit().on_line(last_);
   }
 
   // A part of another one, which may take anything.
@@ -374,6 +391,9 @@ class Matcher {
   std::vector<Symbol> stores_;  // captured so far, the first one on top
   std::vector<Label> fail_;     // by the number of values to drop
   size_t on_top_ = 0;           // values above the captured ones that have to stay
+  bool keeps_lines_ = false;    // whether parts of the pattern may stand on lines of their own
+  int32_t line_ = -1;           // of the text, up to what has been read
+  int32_t last_ = 0;            // the same line, as the emitter counts
   bool may_take_all_ = false;   // whether nothing stands behind the pattern that it would hide
 };
 

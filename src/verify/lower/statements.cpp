@@ -41,7 +41,10 @@ void Compiler::statement(NodeId node) {
     case Kind::Assign: {
       const auto assignment = tree_.as<ast::Assign>(node);
       const auto targets = tree_.items(assignment.targets);
-      if (assign_in_parallel(assignment)) break;
+      if (targets.size() == 1 &&
+          assign_in_parallel(targets[0], assignment.value, ast::keeps_order(tree_, assignment))) {
+        break;
+      }
       expression(assignment.value);
       if (since(12) && ast::starts_behind(tree_, assignment)) emit().next_line();
       for (size_t i = 0; i < targets.size(); ++i) {

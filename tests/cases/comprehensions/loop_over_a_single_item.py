@@ -1,4 +1,3 @@
-# relowering falls short: 3.11 3.12 3.13 3.14
 # since: 3.9
 def pairs(a, g):
     d = {j + k: j * k for i in range(4) for j, k in [(i + 1, i + 2)]}
