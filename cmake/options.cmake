@@ -29,7 +29,8 @@ target_compile_options(pellucid_options INTERFACE
   $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
 
 if(PELLUCID_CHECKS)
-  target_compile_definitions(pellucid_options INTERFACE PELLUCID_CHECKS=1)
+  # The standard library checks indices, empty containers and optionals as well.
+  target_compile_definitions(pellucid_options INTERFACE PELLUCID_CHECKS=1 _GLIBCXX_ASSERTIONS=1)
 endif()
 
 if(PELLUCID_SANITIZE)

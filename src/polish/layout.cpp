@@ -223,7 +223,8 @@ class Layout {
     if (!tree_.is(statement, Kind::If) || column == kUnknown) return;
     auto branch = tree_.as<ast::If>(statement);
     const auto body = tree_.items(branch.body);
-    if (!tree_.items(branch.orelse).empty() || !tree_.is(branch.test, Kind::BoolOp)) return;
+    if (body.empty() || !tree_.items(branch.orelse).empty()) return;
+    if (!tree_.is(branch.test, Kind::BoolOp)) return;
     const auto both = tree_.as<ast::BoolOp>(branch.test);
     if (both.op != static_cast<uint32_t>(ast::BoolOperator::And) || both.is_tested_again) return;
     const auto list = tree_.items(both.values);
