@@ -236,6 +236,7 @@ class Compiler {
 
   void try_statement(const ast::Try& node);
   void try_finally(const ast::Try& node);
+  void protected_body(const ast::Try& node, Label end);
   void try_except(const ast::Try& node);
   void try_star(const ast::Try& node);
   void star_clause(NodeId node);

@@ -37,9 +37,9 @@ void Compiler::try_finally(const ast::Try& node) {
   emit().place(end);
 }
 
-void Compiler::try_except(const ast::Try& node) {
+// The body and the `else`, which go on at `end`; what comes next handles an exception of the body.
+void Compiler::protected_body(const ast::Try& node, Label end) {
   const Label failed = emit().label();
-  const Label end = emit().label();
   emit().protect(failed, false);
   unit().enclosing.push_back({Enclosing::kTryExcept, {}, {}, {}, {}, false});
   statements(node.body);
@@ -49,6 +49,11 @@ void Compiler::try_except(const ast::Try& node) {
   emit().jump(end);
   emit().place_handler(failed);
   push_exception();
+}
+
+void Compiler::try_except(const ast::Try& node) {
+  const Label end = emit().label();
+  protected_body(node, end);
   for (NodeId handler : tree_.items(node.handlers)) clause(handler, end);
   emit().reraise(false);
   emit().place(end);
@@ -160,17 +165,8 @@ void Compiler::with_end(bool is_async, Label end) {
 // except*: each clause takes what it matches out of a group; what is raised by them and what nobody
 // takes is collected in a list, and raised again together.
 void Compiler::try_star(const ast::Try& node) {
-  const Label failed = emit().label();
   const Label end = emit().label();
-  emit().protect(failed, false);
-  unit().enclosing.push_back({Enclosing::kTryExcept, {}, {}, {}, {}, false});
-  statements(node.body);
-  unit().enclosing.pop_back();
-  emit().unprotect();
-  statements(node.orelse);
-  emit().jump(end);
-  emit().place_handler(failed);
-  push_exception();
+  protected_body(node, end);
   emit().op(Op::BuildList, 0);
   emit().op(Op::Copy, 2);
   for (NodeId handler : tree_.items(node.handlers)) star_clause(handler);
