@@ -90,7 +90,7 @@ def sent_twice(name: str) -> bool:
 
     >>> sent_twice("Forward graph"), sent_twice("tensorify_python_scalars")
     (True, False)
-    >>> sent_twice("__compiled_fn_1"), sent_twice("pre insert_deferred_runtime_asserts __compiled_fn_1")
+    >>> sent_twice("__compiled_fn_1"), sent_twice("pre insert_asserts __compiled_fn_1")
     (True, False)
     """
     return _SENT_TWICE.match(name) is not None
