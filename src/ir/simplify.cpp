@@ -282,12 +282,30 @@ class Simplifier {
 
   void keep(State& state, ValueId item, std::vector<ValueId>& items) {
     const Value value = f_[item];
+    const size_t before = items.size();
     for (uint32_t i = 0; i < value.count; ++i) {
       const ValueId operand = f_.operand_pool[value.first + i];
       const ValueId escaped = escape(state, operand, items);
       f_.operand_pool[value.first + i] = escaped;
     }
+    // The parts of a function are built before the function is made that they are set in.
+    if (is_op(value, Op::SetFunctionAttribute)) {
+      const auto built = items.begin() + static_cast<ptrdiff_t>(before);
+      std::rotate(first_of_function(f_.operands(value)[1], items, before), built, items.end());
+    }
     items.push_back(item);
+  }
+
+  // Where in front of `end` the function is made, if it only had parts set since.
+  std::vector<ValueId>::iterator first_of_function(ValueId function, std::vector<ValueId>& items,
+                                                   size_t end) {
+    size_t at = end;
+    while (at > 0 && items[at - 1] == function) {
+      --at;
+      if (!is_op(f_[function], Op::SetFunctionAttribute)) break;
+      function = f_.operands(function)[1];
+    }
+    return items.begin() + static_cast<ptrdiff_t>(at);
   }
 
   // What the instruction does to known containers; false: it is none of these.

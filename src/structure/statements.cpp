@@ -325,8 +325,12 @@ void Statements::expression(std::span<const ValueId> items, size_t i) {
   if (!node.valid()) {
     throw NotStructured("no expression for " + std::string(name_of(value.op)), value.offset);
   }
-  // What this expression evaluates before its function is made.
-  if (stands_in_front(node)) spill_all();
+  // What this expression evaluates before its function is made. From 3.13 on the parts of a
+  // function are evaluated before it and set one by one: it is whole when the last of them is.
+  const bool has_more_parts = i + 1 < items.size() &&
+                              c_.graph[items[i + 1]].op == Op::SetFunctionAttribute &&
+                              c_.graph.resolve(operands(items[i + 1])[1]) == id;
+  if (!has_more_parts && stands_in_front(node)) spill_all();
   push(id, node, false);
 }
 

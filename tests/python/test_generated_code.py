@@ -638,9 +638,23 @@ def inside(body, called="goes_on"):
 GOES_ON = "c\ntmp_2 = h(a)\nif False:\n    b\nreturn resume(tmp_2)"
 
 
-@pytest.mark.xfail(
-    sys.version_info >= (3, 13), strict=True, reason="open: 3.13 sets parts of functions one by one"
-)
+@pytest.mark.parametrize("given", ["c", "c, d=2", "c, *, d=3"])
+def test_a_function_that_is_made_with_parts_is_written_as_one(given):
+    made = f"def part({given}):\n    return h(a, b)"
+    code = code_of(f"tmp_1 = g(a)\n{made}\nreturn resume(tmp_1, part)")
+    found = decompile_ex(code, facts=FACTS)
+    assert found.verdict.at_least("equivalent"), found.verdict.reason
+    assert found.source.strip().split("\n") == [
+        "def f(a, b):",
+        "    result_1 = g(a)",
+        "",
+        f"    def part({given}):",
+        "        return h(a, b)",
+        "",
+        "    return resume(result_1, part)",
+    ]
+
+
 def test_what_is_known_holds_for_the_functions_inside_that_it_names():
     found = decompile_ex(code_of(inside(GOES_ON)), facts=NESTED)
     assert found.verdict.status == "equivalent", found.verdict.reason

@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+import inspect
 import json
 import os
 import subprocess
@@ -20,6 +21,12 @@ from support import PROGRAMS, run_env, torch_version
 @pytest.fixture
 def several(program, dynamo):
     return program("several")
+
+
+def line_of(function, word):
+    """The line of a function's source that has the word."""
+    lines, first = inspect.getsourcelines(function)
+    return first + next(i for i, line in enumerate(lines) if word in line)
 
 
 def test_recompile_is_recorded_with_the_guard_that_failed(several, torch, tmp_path):
@@ -41,12 +48,26 @@ def test_graph_break_is_recorded_with_its_reason(several, torch, tmp_path):
     with prepare_debug(tmp_path) as session:
         torch.compile(several.closes(torch.ones(2)), backend="eager")(torch.ones(2))
     (stop,) = session.of(Break)
-    if torch_version() < (2, 6):  # its trace has none
-        assert "frames with a graph break: 1" in session.of(Problem)[0].what
-        assert stop.title == "this torch: its trace does not say why"
-        return
     assert "torch._dynamo.graph_break()" in stop.text or "graph_break" in stop.title
+    assert f"several.py:{line_of(several.closes, 'graph_break')}" in stop.title
     assert stop.key.id == "0/0"
+    assert session.of(Problem) == []
+
+
+def test_a_graph_break_after_which_nothing_is_left_to_do_is_recorded(
+    several, torch, tmp_path, observed
+):
+    def returns(x):
+        return several.broken(x + 1)
+
+    with prepare_debug(tmp_path) as session:
+        torch.compile(returns, backend="eager")(torch.ones(2))
+        torch.compile(returns, backend="eager")(torch.ones(3))
+        # Functions that torch does not look into get a frame of torch's own around them.
+        torch.compile([].append, backend="eager")(torch.ones(2))
+    counted = sum(observed()["graph breaks"].values())
+    assert len(session.of(Break)) == counted >= 2
+    assert len({stop.key for stop in session.of(Break)}) == counted
 
 
 def test_exception_of_the_program_is_the_same(several, torch, tmp_path):
@@ -206,7 +227,8 @@ def test_a_version_that_torch_has_given_up_is_told_as_one(torch, tmp_path, obser
     assert [frame.place.function for frame in frames] == [
         name for name, _ in observed()["compiles"]
     ]
-    assert len(frames) == 1 + sum(observed()["graph breaks"].values())
+    counted = sum(observed()["graph breaks"].values())
+    assert len(session.of(Break)) == counted == len(frames) - 1
     # Older releases leave the function that goes on with the bound method at its call once more.
     first, resumed, *again = frames
     assert len(again) == (0 if torch_version() >= (2, 13) else 1)

@@ -20,6 +20,9 @@ def train(torch, function, *inputs):
     result.sum().backward()
 
 
+BEFORE_CHECKS = "pre_insert_deferred_runtime_asserts"
+
+
 def version_of(torch):
     return tuple(map(int, torch.__version__.split(".")[:2]))
 
@@ -81,9 +84,25 @@ def test_graph_that_a_third_party_formats_is_a_stage(several, torch, tmp_path):
 
     with prepare_debug(tmp_path) as session:
         torch.compile(several.plain, backend=backend)(torch.ones(2))
-    assert stages_of(session) == {"captured", "after_Fusion_Pass"}
+    assert stages_of(session) - {BEFORE_CHECKS} == {"captured", "after_Fusion_Pass"}
     assert "sin" in (tmp_path / "__compiled_fn_0_0.after_Fusion_Pass.py").read_text()
     assert lazy_format_graph_code.__code__ is code
+
+
+def test_graph_before_its_checks_of_sizes_is_a_stage(torch, dynamo, tmp_path, valid_python):
+    def sized_by_data(x):
+        n = x.item()
+        torch._check(n >= 2)
+        return torch.zeros(n) + 1
+
+    with dynamo.config.patch(capture_scalar_outputs=True), prepare_debug(tmp_path) as session:
+        torch.compile(sized_by_data, backend="eager", fullgraph=True)(torch.tensor(3))
+    texts = {graph.stage: graph.text for graph in session.of(Graph)}
+    # Each is named by what it is, and by its compile instead of by Dynamo's name of the function.
+    assert set(texts) <= {BEFORE_CHECKS, "captured"} and "captured" in texts
+    if version_of(torch) >= (2, 8):  # older releases do not format it
+        assert "_assert" not in texts[BEFORE_CHECKS] and "_assert" in texts["captured"]
+    assert session.of(Problem) == [] and valid_python(tmp_path) == []
 
 
 def test_frames_left_alone_have_their_reason(several, torch, dynamo, tmp_path):

@@ -107,8 +107,7 @@ def test_eight_threads_lose_nothing(torch, tmp_path, valid_python):
     own = [f"work_{n}" for n in range(1, 9)]
     assert sorted(function.values())[: len(wrappers)] == wrappers
     assert counted == len(wrappers + own)
-    # The oldest trace no breaks; a wrapper has nothing to go on with that would show one.
-    assert broken == (own if torch_version() < (2, 5) else wrappers + own)
+    assert broken == wrappers + own
     assert valid_python(tmp_path) == []
     for event in events:  # what is said of a compile is said of its own frame
         if event["event"] == "Frame" and "work_" in event["place"]["function"]:

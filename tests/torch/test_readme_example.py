@@ -5,7 +5,6 @@ import re
 
 import pytest
 from pellucid.torch.events import Break, Frame, Graph, Problem, Recompile
-from support import torch_version
 
 
 def same_bits(torch, ours, theirs):
@@ -37,11 +36,7 @@ def test_nothing_changes_and_every_frame_runs_from_its_file(
     assert [f.verdict.reason for f in frames if not f.verdict.proven] == []
     assert [f.file for f in frames if not f.swapped] == []
     assert len(frames) == 3
-    # Before torch 2.6 the structured trace has no graph breaks; then that is said, once.
-    told = torch_version() >= (2, 6)
-    assert [p.what for p in session.of(Problem)] == [
-        "frames with a graph break: 1; its trace does not say why"
-    ] * (not told)
+    assert session.of(Problem) == []
     assert len(session.of(Break)) == 1  # torch's own counter leaves out breaks at a branch
     assert len(session.of(Recompile)) == counted_without["recompiles"] == 0
 

@@ -13,7 +13,6 @@ import contextlib
 import gc
 import multiprocessing.util
 import os
-import re
 import threading
 from types import CodeType
 from typing import Any, Callable, Iterator
@@ -39,6 +38,7 @@ class Capture:
         self._sessions: list[Session] = []
         self._remove: list[hooks.Remove] = []
         self._busy = threading.local()
+        self._breaks = hooks.BreakReasons([])
         self._unloaded: list[tuple[Session, Graph, str]] = []
         self._before_fork: list[Session] = []
         self._forks: list[tuple[Session, Session]] = []
@@ -56,6 +56,7 @@ class Capture:
         with self._lock:
             self._sessions.append(session)
             if len(self._sessions) == 1:
+                self._breaks = hooks.break_reasons()
                 self._remove = [
                     hooks.add_bytecode_hook(self._on_bytecode),
                     hooks.add_trace_handler(self._on_trace),
@@ -135,6 +136,7 @@ class Capture:
         inner = sessions[-1]
         with inner.guard(f"rewriting {original.co_name}"):
             compile_id = hooks.current_compile_id()
+            self._add_breaks(compile_id)
             for session in sessions:
                 with session.guard(f"dumping {original.co_name}"):
                     code = write_frame(session, compile_id, original, transformed, session is inner)
@@ -150,6 +152,11 @@ class Capture:
         try:
             self.run_programs()
             sessions = self._open_sessions()
+            if record.kind == "dynamo_start":
+                self._breaks.skip()  # those of a compile that no capture was told the end of
+            if record.kind == "compilation_metrics" and sessions:
+                with sessions[-1].guard("reading torch's graph breaks"):
+                    self._add_breaks(record.compile_id)  # frames left alone have no bytecode
             for session in sessions:
                 with session.guard(f"reading torch's trace event {record.kind}"):
                     program = on_record(session, record, session is sessions[-1])
@@ -158,6 +165,16 @@ class Capture:
                             self._unloaded.append((session, *program))
         finally:
             self._busy.now = False
+
+    def _add_breaks(self, compile_id: str | None) -> None:
+        """Record the graph breaks of a compile that torch's trace does not tell of."""
+        texts = self._breaks.take()
+        for session in self._open_sessions() if texts else ():
+            key = session.key(compile_id)
+            # Where the trace tells of them it has done so by now.
+            if not any(stop.key == key for stop in session.of(Break)):
+                for text in texts:
+                    session.record(Break(key, text))
 
     def _on_formatted(self, name: str, graph: Any) -> None:
         """Take a graph that torch, or somebody else, formats for torch's log."""
@@ -228,21 +245,12 @@ def finish(session: Session) -> None:
 
 
 def _add_what_is_not_traced(session: Session) -> None:
-    """The oldest torch releases trace no graph breaks and recompiles; frames still show them."""
+    """The oldest torch releases trace no recompiles; frames still show them."""
     frames = [f for f in session.of(Frame) if not f.before]
-    broken = [f.key for f in frames if _GOES_ON.search(f.source or "")]
     again = [f.key for f in frames if f.key.id and not f.key.id.endswith("/0")]
     said = "its trace does not say why"
-    if broken and not session.of(Break):
-        session.problem("this torch", f"frames with a graph break: {len(broken)}; {said}")
-        for key in broken:
-            session.record(Break(key, f"Graph Break Reason: this torch: {said}"))
     # Where the trace has them, a frame without one was compiled anew: for another backend, say.
     if again and not session.of(Recompile) and not hooks.traces_recompiles():
         session.problem("this torch", f"frames that were compiled again: {len(again)}; {said}")
         for key in again:
             session.record(Recompile(key, (f"this torch: {said}",)))
-
-
-# A call of a resume function, or one that is made where it is called.
-_GOES_ON = re.compile(r"__resume_at_|^ +def torch_dynamo_resume_in_", re.MULTILINE)

@@ -44,6 +44,11 @@ TABLE: tuple[Capability, ...] = (
         "why a frame was compiled again is not captured",
     ),
     Capability(
+        "break_reasons",
+        ("torch._dynamo.utils:graph_break_reasons",),
+        "graph breaks that the trace does not tell of are not captured",
+    ),
+    Capability(
         "trace_structured",
         ("torch._logging:trace_structured", "torch._logging._internal:trace_structured"),
         "the source of transformed code is not in TORCH_TRACE, and so not in tlparse",

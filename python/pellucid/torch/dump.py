@@ -27,6 +27,7 @@ from .names import as_comment, identifier, label, scrub
 from .rewrite import Rewriting, disassembly
 
 STAGES: Mapping[str, str] = {
+    "pre_insert_deferred_runtime_asserts": "the graph before its checks of sizes are put in",
     "captured": "the graph that Dynamo captured",
     "before_pre_grad": "the captured graph as Inductor gets it",
     "after_pre_grad": "the same after Inductor's passes before autograd",

@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import traceback
 import warnings
 from dataclasses import dataclass
 from types import CodeType
@@ -19,6 +20,7 @@ from typing import Any, Callable, Optional
 from pellucid._version import __version__
 
 from .compat import Capability, Probe
+from .names import scrub
 from .trace import OURS, Listeners, TraceHandler, TraceRecord
 
 Remove = Callable[[], None]
@@ -238,6 +240,40 @@ def add_trace_handler(receive: Callable[[TraceRecord], None]) -> Remove:
         log.handlers = [other for other in log.handlers if other is not handler]
 
     return remove
+
+
+class BreakReasons:
+    """The graph breaks that torch keeps in a list, whether it traces them or not."""
+
+    def __init__(self, reasons: list[Any]) -> None:
+        self._reasons = reasons
+        self._taken = len(reasons)
+
+    def skip(self) -> None:
+        """Tell of none of the breaks until now."""
+        self._taken = len(self._reasons)
+
+    def take(self) -> list[str]:
+        """Tell of the breaks since the last call, in the words of torch's trace."""
+        if len(self._reasons) < self._taken:
+            self._taken = 0  # torch was reset since
+        new = self._reasons[self._taken :]
+        self._taken += len(new)
+        return [_break_text(reason) for reason in new]
+
+
+def break_reasons() -> BreakReasons:
+    """The graph breaks from now on."""
+    reasons = PROBE.get("break_reasons") if PROBE.has("break_reasons") else None
+    return BreakReasons(reasons if isinstance(reasons, list) else [])
+
+
+def _break_text(reason: Any) -> str:
+    stack = list(reason.user_stack)
+    place = f"Graph break in user code at {stack[-1].filename}:{stack[-1].lineno}\n"
+    way = "".join(traceback.format_list(stack))
+    text = f"Graph Break Reason: {scrub(str(reason.reason))}\n"
+    return f"{place}{text}\nUser code traceback:\n{way}" if stack else text
 
 
 def send_artifact(name: str, text: str) -> None:

@@ -31,9 +31,11 @@ _MADE_FOR_ONE_DIRECTION = ("before_post_grad", "after_post_grad")
 _IS_GRAPH = re.compile(r"^\s*def forward\(", re.MULTILINE)
 # What torch formats for its log and sends to the structured trace as well.
 _SENT_TWICE = re.compile(
-    r"__compiled_fn|TRACED GRAPH|AFTER POST GRAD|(?:Forward|Backward|Joint|Compiled autograd) graph"
-    r"|aot_\w+graph|BEFORE PRE GRAD"
+    r"__compiled_fn|TRACED GRAPH|AFTER POST GRAD|BEFORE PRE GRAD|aot_\w+graph"
+    r"|(?:Forward|Backward|Joint|Compiled autograd) graph(?! before)"
 )
+# Dynamo's name of the compiled function; the files are named by the compile already.
+_COMPILED_FUNCTION = re.compile(r"\s+__compiled_fn_\w+\Z")
 _KERNEL = re.compile(r"^(\w+) = async_compile\.(\w+)\(", re.MULTILINE)
 _STRING = re.compile(r"r?('''|\"\"\")(.*?)(?<!\\)\1", re.DOTALL)
 _AOT_ID = re.compile(r"AOT ID: \['\d+_(forward|backward|inference)'\]")
@@ -77,8 +79,10 @@ def stage_named(name: str) -> str:
 
     >>> stage_named("after ReshapePass"), stage_named("tensorify_python_scalars")
     ('after_ReshapePass', 'tensorify_python_scalars')
+    >>> stage_named("pre insert_deferred_runtime_asserts __compiled_fn_1_ab1a8abf")
+    'pre_insert_deferred_runtime_asserts'
     """
-    return identifier(scrub(name))[:80]
+    return identifier(scrub(_COMPILED_FUNCTION.sub("", name)))[:80]
 
 
 def sent_twice(name: str) -> bool:
@@ -86,8 +90,10 @@ def sent_twice(name: str) -> bool:
 
     >>> sent_twice("Forward graph"), sent_twice("tensorify_python_scalars")
     (True, False)
+    >>> sent_twice("__compiled_fn_1"), sent_twice("pre insert_asserts __compiled_fn_1")
+    (True, False)
     """
-    return _SENT_TWICE.search(name) is not None
+    return _SENT_TWICE.match(name) is not None
 
 
 def program_stage(text: str) -> str:
