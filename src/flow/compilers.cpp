@@ -29,6 +29,7 @@ Habits habits_of(Version version) {
   habits.flags_docstrings = version >= Version{3, 14};
   habits.lends_names = version == Version{3, 12};
   habits.lists_attributes = version >= Version{3, 13};
+  habits.loses_tests = version >= Version{3, 14};
   habits.pairs_annotations = version >= Version{3, 10};
   return habits;
 }

@@ -29,6 +29,7 @@ struct Habits {
   bool flags_docstrings = false;    // kHasDocstring says whether the first constant is one
   bool lends_names = false;       // of an inlined comprehension to those that are inlined behind it
   bool lists_attributes = false;  // a class has `__static_attributes__`
+  bool loses_tests = false;       // of operands from what protects them (kLostTest)
   bool pairs_annotations = false;  // of a function: a tuple of names and values in turn, no dict
 };
 

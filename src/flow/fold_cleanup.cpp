@@ -80,6 +80,22 @@ void protect_branches(Regions& regions, bool tests_raise) {
   }
 }
 
+// The compilers of 3.14 lose the regions of some tests of an operand: of `a` in `(a or b) or c`,
+// whose jump leads past the next test. What such a test raises, no handler gets; but it stands where
+// the operand does.
+void mark_lost_tests(Regions& regions) {
+  for (uint32_t i = 1; i + 1 < regions.instrs.size(); ++i) {
+    const Instr& copy = regions.instrs[i];
+    Instr& test = regions.instrs[i + 1];
+    const bool tests = test.op == Op::BranchTrue || test.op == Op::BranchFalse;
+    const bool is_operand = copy.op == Op::Copy && copy.a == 1 && tests;
+    if (!is_operand || regions.cover[i] != kNoRegion || regions.cover[i + 1] != kNoRegion) continue;
+    if (regions.cover[i - 1] == kNoRegion || control_of(regions.instrs[i - 1])) continue;
+    regions.cover[i] = regions.cover[i + 1] = regions.cover[i - 1];
+    test.b = kLostTest;
+  }
+}
+
 // Parents, with cycles (a handler that protects itself) cut.
 void find_parents(Regions& regions) {
   std::vector<uint32_t> state(regions.regions.size(), 0);  // 1: being numbered, 2: numbered
@@ -130,6 +146,7 @@ Regions regions_of(const object::Module& module, const bytecode::Stream& stream,
     if (fresh) result.regions.push_back({entry.target, entry.depth, entry.lasti, kNoRegion, 1});
     std::fill(result.cover.begin() + entry.begin, result.cover.begin() + entry.end, at->second);
   }
+  if (habits_of(module[stream.code].version).loses_tests) mark_lost_tests(result);
   protect_branches(result, module[stream.code].version < object::Version{3, 13});
   if (fold) {
     fold_cleanups(result);

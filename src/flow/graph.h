@@ -122,6 +122,9 @@ struct Graph {
 };
 
 inline constexpr uint32_t kEmptyBody = 3;
+// As `b` of the instruction of a Branch: what it raises goes past all handlers, though the compiler
+// was given it where its block stands.
+inline constexpr uint32_t kLostTest = 1;
 inline constexpr uint32_t kLostBreak = 4;
 inline constexpr uint32_t kLostContinue = 5;
 inline constexpr uint32_t kLostReturn = 6;  // and the id of the constant

@@ -338,7 +338,8 @@ class Lifter {
         const bool again = drops(value, Dropped::Used);
         if (!again && !drops(value, Dropped::Result)) return false;
         // Known as such only now, behind a loop: as silent as anywhere else.
-        if (out_[out_.operands(item)[0]].kind == ValueKind::Exception) return true;
+        const ValueKind kind = out_[out_.operands(item)[0]].kind;
+        if (kind == ValueKind::Exception || kind == ValueKind::Null) return true;
         const bool is_drop = is_iterator[out_.operands(item)[0].index()] != 0;
         if (is_drop) value.b = static_cast<uint32_t>(Dropped::Iterator);
         return again && !is_drop;

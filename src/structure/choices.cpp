@@ -163,7 +163,6 @@ ValueId Choices::opposite(BlockId id, ValueId test) {
   return test;
 }
 
-// `not x`, and `x` for a `not x` that was the last item.
 ValueId Choices::without_not(BlockId id, ValueId test) {
   std::vector<ValueId>& items = g_[id].items;
   const ir::Value& value = g_[test];

@@ -41,6 +41,8 @@ class Choices {
   ValueId constant_at(BlockId id, object::ConstKind kind);
   // `not condition`, at the end of the block.
   ValueId negated(BlockId id, ValueId condition);
+  // `not condition`, or what a `not` at the end of the block negates.
+  ValueId without_not(BlockId id, ValueId test);
   // The test that holds where the one that ends the block does not: `a and not b` for `not a or b`.
   ValueId opposite(BlockId id, ValueId test);
   // Extends the And/Or/Chain at `first` by a part, or starts one.
@@ -56,7 +58,6 @@ class Choices {
 
  private:
   ValueId first_comparison(ValueId id) const;
-  ValueId without_not(BlockId id, ValueId test);
 
   object::Module& module_;
   std::map<object::ConstKind, object::ConstId> constants_;

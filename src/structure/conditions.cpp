@@ -114,10 +114,7 @@ class Conditions : private EitherWay {
     if (g_[b].next[k].to != shared || !g_[b].next[k].args.empty()) return false;
     if (k == 0) {
       second = opposite(b, second);
-      const std::array<ir::Edge, 2> next = g_[b].next;
-      for (uint8_t edge = 0; edge < 2; ++edge) {
-        g_.redirect(b, edge, next[1 - edge].to, next[1 - edge].args);
-      }
+      swap_ways(b);
     }
     const ValueId first = g_.resolve(g_[a].operands[0]);
     const ValueId whole = join(a, RegionKind::And, first, {std::move(g_[b].items), second}, 1);
@@ -165,6 +162,7 @@ class Conditions : private EitherWay {
         const RegionKind kind = chain    ? RegionKind::Chain
                                 : k == 1 ? RegionKind::And
                                          : RegionKind::Or;
+        if (negate && is_op(g_[first], Op::LoadConst)) return turned_pair(a, b, kind);
         const ValueId operand = negate ? negated(a, first) : first;
         const uint32_t uses = 1 + count_args(g_[b], second);
         const ValueId whole = join(a, kind, operand, {std::move(g_[b].items), second}, uses);
@@ -175,6 +173,28 @@ class Conditions : private EitherWay {
       }
     }
     return false;
+  }
+
+  // `1 or not a`, not `not 1 and a`, whose constant would be another one.
+  bool turned_pair(BlockId a, BlockId b, RegionKind kind) {
+    const RegionKind turned = kind == RegionKind::And ? RegionKind::Or : RegionKind::And;
+    const ValueId second = g_.resolve(g_[b].operands[0]);
+    const uint32_t uses = 1 + count_args(g_[b], second);
+    const ValueId other = without_not(b, second);
+    const ValueId first = g_.resolve(g_[a].operands[0]);
+    const ValueId whole = join(a, turned, first, {std::move(g_[b].items), other}, uses);
+    swap_ways(b);
+    g_.take_exit(a, b);
+    g_[a].operands[0] = whole;
+    return true;
+  }
+
+  void swap_ways(BlockId id) {
+    const std::array<ir::Edge, 2> next = g_[id].next;
+    for (uint8_t edge = 0; edge < 2; ++edge) {
+      g_.redirect(id, edge, next[1 - edge].to, next[1 - edge].args);
+    }
+    g_[id].jump ^= 1u;
   }
 
   // The one value that `block` brings to the join and the others do not; invalid: none or several.

@@ -80,6 +80,7 @@ class Emitter {
   BlockId forced_out(const Loop& loop, const Scope& scope) const;
   uint32_t code_offset(BlockId block) const;
   uint32_t end_of_loop(const Loop& loop) const;
+  uint32_t end_before_handlers(const Loop& loop) const;
   bool is_failed_assert(BlockId block) const;
   std::vector<BlockId> left_to(const Loop& loop, BlockId exhausted, const Scope& scope) const;
 

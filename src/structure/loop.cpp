@@ -146,6 +146,22 @@ uint32_t Emitter::end_of_loop(const Loop& loop) const {
   return said != 0 ? said : seen;
 }
 
+// The same, but for handlers that were moved behind everything else, if only these come back.
+uint32_t Emitter::end_before_handlers(const Loop& loop) const {
+  const uint32_t end = end_of_loop(loop);
+  uint32_t moved = end, seen = 0;
+  for (const BlockId member : loop.blocks) {
+    if (graph_[member].loop_end != 0) return end;
+    const HandlerId handler = graph_[member].handler;
+    if (!handler.valid()) continue;
+    moved = std::min(moved, graph_[graph_.f.handlers[handler.index()].entry].offset);
+  }
+  for (const BlockId member : loop.blocks) {
+    if (graph_[member].offset < moved) seen = std::max(seen, graph_[member].exit_offset + 1);
+  }
+  return seen;
+}
+
 // Whether that is where an `assert` fails: a part of that statement, wherever it is laid out.
 bool Emitter::is_failed_assert(BlockId block) const {
   const ir::Block& b = graph_[block];
@@ -268,7 +284,7 @@ BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) 
     // Where the other side was written into the loop, the test was, too: an `if`.
     const BlockId out_of = b.next[in0 ? 1 : 0].to;
     const bool is_inside = !graph_.is_tested(block) && graph_[out_of].offset > b.exit_offset &&
-                           graph_[out_of].offset < end_of_loop(loop) && !only_returns(out_of);
+                           graph_[out_of].offset < end_before_handlers(loop) && !only_returns(out_of);
     if (in0 != in1 && !is_inside && b.next[0].args.empty() && b.next[1].args.empty()) {
       Statements trial(context_);
       trial.run(b.items);

@@ -97,6 +97,7 @@ Effect Machine::effect(const State& state, const Point& point) const {
       // Asking comes first; what follows from the answer is decided when it is known.
       effect.op = Op::ToBool;
       effect.exit = ExitKind::Goto;
+      if (instr.b == flow::kLostTest) effect.handler = {};
       top(1);
       break;
     case ExitKind::ForIter:

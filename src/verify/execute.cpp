@@ -145,7 +145,9 @@ bool Machine::execute(State& state, const Instr& instr) {
     case Op::Unary:
     case Op::ToBool: {
       if (instr.op == Op::Unary && instr.a != static_cast<uint32_t>(bytecode::UnaryOperator::Not)) {
-        return false;
+        // `+7` is the object that 7 is: compilers see so at different times.
+        const bool is_plus = instr.a == static_cast<uint32_t>(bytecode::UnaryOperator::Positive);
+        return is_plus && values.is_number(peek(stack, 1));
       }
       const auto truth = truth_of(values, state, side_, peek(stack, 1));
       if (!truth) return false;

@@ -44,6 +44,7 @@ class Comparison {
         x.exit.next != y.exit.next || x.exit.jump != y.exit.jump || x.exit.falls != y.exit.falls) {
       return false;
     }
+    if (x.exit.kind == flow::ExitKind::Branch && x.exit.instr.b != y.exit.instr.b) return false;
     if (x.exit.kind == flow::ExitKind::Raise || x.exit.kind == flow::ExitKind::Reraise) {
       if (x.exit.instr.a != y.exit.instr.a || x.exit.instr.b != y.exit.instr.b) return false;
     }

@@ -124,6 +124,13 @@ std::optional<int64_t> Values::as_integer(Value value) const {
   return constant->integer;
 }
 
+bool Values::is_number(Value value) const {
+  const Constant* constant = as_constant(value);
+  if (constant == nullptr) return false;
+  return constant->kind == ConstKind::Int || constant->kind == ConstKind::BigInt ||
+         constant->kind == ConstKind::Float || constant->kind == ConstKind::Complex;
+}
+
 std::optional<std::vector<Value>> Values::tuple_items(Value value) {
   const Constant* constant = as_constant(value);
   if (constant == nullptr || constant->kind != ConstKind::Tuple) return std::nullopt;

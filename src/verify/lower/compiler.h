@@ -144,6 +144,7 @@ class Compiler {
   void chain_jump_if(NodeId test, bool when, Label to);
   // In `for x in <list>` and `x in <list>` a list is as good as a tuple.
   void iterated(NodeId node);
+  void iterator_of(const ast::comprehension& part);
 
   enum class Display : uint8_t { Tuple, List, Set };
   void sequence(Display display, std::span<const NodeId> elements, uint32_t pushed = 0);

@@ -23,6 +23,16 @@ const char* function_of(Kind kind) {
 
 }  // namespace
 
+// 3.14 turns no list that an `async for` goes through into a tuple.
+void Compiler::iterator_of(const ast::comprehension& part) {
+  if (part.is_async && since(14)) {
+    expression(part.iter);
+  } else {
+    iterated(part.iter);
+  }
+  emit().op(part.is_async ? Op::GetAiter : Op::GetIter);
+}
+
 void Compiler::comprehension(NodeId node) {
   Comprehension parts;
   parts.node = node;
@@ -43,8 +53,7 @@ void Compiler::comprehension(NodeId node) {
   });
   make_function(code, 0);
   const auto first = tree_.as<ast::comprehension>(parts.generators[0]);
-  iterated(first.iter);
-  emit().op(first.is_async ? Op::GetAiter : Op::GetIter);
+  iterator_of(first);
   call(1);
   if (symbols_[inner].is_coroutine && !tree_.is(node, Kind::GeneratorExp)) await(0);
 }
@@ -107,8 +116,7 @@ void Compiler::generator(Comprehension& parts, size_t index, bool iterator_on_st
       assigned = assign_in_parallel(part.target, only[0], false);
       if (!assigned) expression(only[0]);
     } else {
-      iterated(part.iter);
-      emit().op(part.is_async ? Op::GetAiter : Op::GetIter);
+      iterator_of(part);
     }
   }
   const Label failed = emit().label();
@@ -144,8 +152,7 @@ void Compiler::generator(Comprehension& parts, size_t index, bool iterator_on_st
 
 void Compiler::inlined_comprehension(NodeId node, Comprehension& parts) {
   const auto first = tree_.as<ast::comprehension>(parts.generators[0]);
-  iterated(first.iter);
-  emit().op(first.is_async ? Op::GetAiter : Op::GetIter);
+  iterator_of(first);
   const ScopeId inner = symbols_.scope_of(node);
   std::vector<Symbol> saved;
   const auto keep = [&](Symbol name, Binding binding) {

@@ -316,9 +316,29 @@ void Emitter::back_to(const Place& place) {
   start_anew();
 }
 
+bool Emitter::tests_operand(const Draft& block) const {
+  return block.exit.kind == ExitKind::Branch && !block.instrs.empty() &&
+         block.instrs.back().op == Op::Copy && block.instrs.back().a == 1;
+}
+
+// The jump over an operand that leads to one like it leads on from there, and what protects it is
+// lost. (flowgraph.c: jump_thread)
+void Emitter::lose_tests() {
+  for (const Label id : order_) {
+    Draft& block = blocks_[id.index()];
+    if (!tests_operand(block)) continue;
+    const Draft* to = &blocks_[block.exit.next[block.exit.jump].index()];
+    while (to->instrs.empty() && to->exit.falls) to = &blocks_[to->exit.next[0].index()];
+    const bool is_alike =
+        to->instrs.size() == 1 && tests_operand(*to) && to->exit.jump == block.exit.jump;
+    if (is_alike) block.exit.instr.b = flow::kLostTest;
+  }
+}
+
 flow::Graph Emitter::finish(object::CodeId code) {
   std::vector<bool> reached(blocks_.size(), false);
   std::vector<Label> work;
+  if (minor_ >= 14) lose_tests();
   const auto reach = [&](Label block) {
     if (!block.valid() || reached[block.index()]) return;
     reached[block.index()] = true;

@@ -96,6 +96,8 @@ class Emitter {
   void leads_to(Label label);
   void two_way(ExitKind kind, bool when, Label to);
   void settle_stores(std::vector<Instr>& code) const;
+  void lose_tests();
+  bool tests_operand(const Draft& block) const;
   Instr instr(Op op, uint32_t a, uint32_t b) const;
 
   int minor_;

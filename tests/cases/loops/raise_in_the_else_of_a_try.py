@@ -1,4 +1,3 @@
-# open: 3.14
 # What only raises, and lies in front of where the test leads, is in the loop.
 while a:
     try:

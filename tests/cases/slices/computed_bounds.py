@@ -1,4 +1,3 @@
-# relowering falls short: 3.14
 """Slices of literals are constants; those whose bounds are computed are built."""
 # since: 3.14
 
