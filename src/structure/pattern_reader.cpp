@@ -46,7 +46,7 @@ bool PatternReader::step() {
     open(test->on, fail);
   }
   if (!fail_.block.valid() && open_.empty()) {
-    held_ = held_behind(success);
+    held_ = held_behind(block, test->success);
     tested_ = test->kind == Kind::Sequence || test->kind == Kind::Mapping ? 1 : 0;
   }
   if (!apply(*test)) failed_ = true;
@@ -116,16 +116,10 @@ bool PatternReader::is_named_next() const {
          stores_name(g_[items[0]]) && operand(items[0], 0) == subject_;
 }
 
-// How often the subject lies on the stack where the edge leads.
-size_t PatternReader::held_behind(const ir::Edge& edge) const {
-  const ir::Block& to = g_[edge.to];
-  const auto is_subject = [&](ValueId id) {
-    const auto param = std::find(to.params.begin(), to.params.end(), id);
-    if (param != to.params.end()) id = edge.args[static_cast<size_t>(param - to.params.begin())];
-    return g_.resolve(id) == subject_;
-  };
-  return static_cast<size_t>(
-      std::count_if(to.entry_stack.begin(), to.entry_stack.end(), is_subject));
+// How often the subject lies on the stack behind the test.
+size_t PatternReader::held_behind(const ir::Block& test, uint8_t success) const {
+  const auto known = g_.held.find(test.exit_offset);
+  return known == g_.held.end() ? 0 : known->second[success];
 }
 
 bool PatternReader::keeps_subject() const { return !fail_.block.valid() || holds_more(); }

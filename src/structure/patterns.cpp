@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "structure/alternatives.h"
 #include "structure/inlined.h"
 #include "structure/ops.h"
 #include "structure/pattern_reader.h"
@@ -48,12 +49,6 @@ class Matches {
 
  private:
   using Place = PatternReader::Place;
-
-  struct Found {
-    Place start, end;
-    BlockId fail;
-    PatternId pattern;
-  };
 
   bool fold(BlockId id) { return fold(id, left_in(id)) || fold(id, tested_by(g_, id)); }
 
@@ -151,7 +146,7 @@ class Matches {
                             g_[items[i]].line == g_[subject].line));
     };
     for (; is_walrus(start.index); ++start.index) ++named;
-    std::vector<Found> cases;
+    std::vector<ReadCase> cases;
     std::vector<BlockId> read;
     std::unordered_set<BlockId> started;
     bool typed = false;
@@ -165,7 +160,7 @@ class Matches {
         const Place end{start.block, start.index + 1};
         const BlockId next = split_held(end, subject);
         g_.patterns.emplace_back().names.push_back(g_[name].symbol());
-        cases.push_back({start, end, next, PatternId(g_.patterns.size() - 1)});
+        cases.push_back({start, end, next, PatternId(g_.patterns.size() - 1), 0});
         typed = true;
         start = {next, 0};
         continue;
@@ -182,7 +177,7 @@ class Matches {
       if (one.is_empty() && !next.valid()) {
         if (!cases.empty() && goes_on && is_guard_before_default(start.block, subject)) {
           const ir::Block& guard = g_[start.block];
-          cases.push_back({start, start, guard.next[guard.jump].to, one.root()});
+          cases.push_back({start, start, guard.next[guard.jump].to, one.root(), 0});
         }
         break;
       }
@@ -190,7 +185,7 @@ class Matches {
       if (next.valid() && !g_[next].params.empty()) return false;
       // One case stands behind the other: what leads to one again is a loop.
       if (!started.insert(start.block).second) return false;
-      cases.push_back({start, one.end(), next, one.root()});
+      cases.push_back({start, one.end(), next, one.root(), one.spare()});
       read.insert(read.end(), one.blocks().begin(), one.blocks().end());
       // What has been tested is still at hand to be named.
       typed = typed || one.ends_by_type() || (one.fail().valid() && one.names() > 0);
@@ -203,12 +198,13 @@ class Matches {
       goes_on = one.keeps_subject();
       start = {next, 0};
     }
+    typed = join_alternatives(g_, cases) || typed;
     // One comparison alone may be a match, but reads as well as an `if`.
     if (cases.empty() || (cases.size() == 1 && !typed)) return false;
     if (!cases.back().fail.valid()) mark_constant_guard(cases.back(), subject);
     for (size_t i = cases.size(); i-- > 0;) cut(cases[i], i == 0 ? subject : ValueId());
     read_.insert(read.begin(), read.end());
-    for (const Found& each : cases) {
+    for (const ReadCase& each : cases) {
       read_.insert(each.start.block);
       if (each.end.index == 0 && each.end.block != each.start.block) read_.erase(each.end.block);
     }
@@ -239,7 +235,7 @@ class Matches {
 
   // The last case of all has the subject to itself. One that is dropped only now was kept for a
   // case that nothing leads to: a constant guard takes everything.
-  void mark_constant_guard(const Found& last, ValueId subject) {
+  void mark_constant_guard(const ReadCase& last, ValueId subject) {
     const auto& items = g_[last.end.block].items;
     if (last.end.index >= items.size()) return;
     const ir::Value& next = g_[items[last.end.index]];
@@ -393,7 +389,7 @@ class Matches {
     return found;
   }
 
-  void cut(const Found& found, ValueId subject) {
+  void cut(const ReadCase& found, ValueId subject) {
     const bool apart = found.end.index == 0 && found.end.block != found.start.block;
     const BlockId body = apart ? found.end.block : g_.split(found.end.block, found.end.index);
     ir::Block& block = g_[found.start.block];
