@@ -32,6 +32,7 @@ bool PatternReader::read(Place start) {
 bool PatternReader::step() {
   // Each alternative reads the join once more.
   if (blocks_.size() > 2 * g_.size() + 2) return false;
+  if (at_.index == 0 && makes_subject(at_.block)) return false;
   if (at_.index == 0 && meets_others()) return true;
   settle();
   const std::optional<Test> test = find_test();
@@ -70,6 +71,12 @@ bool PatternReader::step() {
   return true;
 }
 
+// Whether the subject is computed there: what leads to it again is the next round of a loop.
+bool PatternReader::makes_subject(BlockId block) const {
+  const auto& items = g_[block].items;
+  return std::find(items.begin(), items.end(), subject_) != items.end();
+}
+
 // Over the block itself and those behind it that do nothing but drop values.
 PatternReader::Target PatternReader::skip(const ir::Edge& edge) const {
   Target target{edge.to, edge.args};
@@ -83,6 +90,9 @@ PatternReader::Target PatternReader::skip(const ir::Edge& edge) const {
     if (block.exit != ExitKind::Goto || !only_drops) break;
     // Alternatives that are names end in an empty block as well.
     if (g_.is_kept(target.block)) break;
+    // What stands in front of a region is where a loop around it starts.
+    const HandlerId behind = g_[block.next[0].to].handler;
+    if (behind != block.handler && g_.within(behind, block.handler)) break;
     target = {block.next[0].to, block.next[0].args};
   }
   return target;

@@ -104,6 +104,7 @@ class PatternReader {
   void finish_alternatives();
   void keep_captures(const std::vector<ValueId>& args);
   bool continues_with(BlockId block, ValueId value) const;
+  bool makes_subject(BlockId block) const;
   bool fails_to(Target target);
   void pass(const ir::Edge& edge);
   bool is_named_next() const;

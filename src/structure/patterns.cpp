@@ -123,13 +123,14 @@ class Matches {
     if (g_[subject].kind == ValueKind::Phi && !arrives) return false;
     const auto& items = g_[id].items;
     const auto made = std::find(items.begin(), items.end(), subject);
-    Place start{id, made == items.end() ? 0 : static_cast<size_t>(made - items.begin()) + 1};
+    const bool is_made = made != items.end();
+    Place start{id, is_made ? static_cast<size_t>(made - items.begin()) + 1 : 0};
     // An inlined comprehension that made it puts back the locals that it hid.
     const auto puts_back = [&](ValueId item) {
       return is_op(g_[item], Op::StoreFast) &&
              is_op(g_[g_.resolve(g_.f.operands(item)[0])], Op::LoadFastAndClear);
     };
-    if (made == items.end()) {
+    if (!is_made) {
       while (start.index < items.size() && puts_back(items[start.index])) ++start.index;
     }
     // `match (name := value)`.
@@ -194,7 +195,8 @@ class Matches {
       if (!one.fail().valid() && pattern.kind == PatternKind::Or && one.holds_more()) {
         pattern.goes_on = true;
       }
-      if (!next.valid()) break;
+      // Where the subject is made anew, in another round of a loop, no case stands.
+      if (!next.valid() || (next == id && is_made)) break;
       goes_on = one.keeps_subject();
       start = {next, 0};
     }
@@ -390,7 +392,9 @@ class Matches {
   }
 
   void cut(const ReadCase& found, ValueId subject) {
-    const bool apart = found.end.index == 0 && found.end.block != found.start.block;
+    // A body that is empty may lead back to where the subject is made.
+    const bool apart = found.end.index == 0 && (found.end.block != found.start.block ||
+                                                found.start.index > 0);
     const BlockId body = apart ? found.end.block : g_.split(found.end.block, found.end.index);
     ir::Block& block = g_[found.start.block];
     const uint32_t offset = block.exit_offset;
