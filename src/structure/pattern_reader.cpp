@@ -50,6 +50,10 @@ bool PatternReader::step() {
     held_ = held_behind(block, test->success);
     tested_ = test->kind == Kind::Sequence || test->kind == Kind::Mapping ? 1 : 0;
   }
+  // An alternative has a copy of the subject to itself.
+  const bool is_alternative = fresh && test->on == subject_ && !open_.empty();
+  const bool keeps = test->kind == Kind::Sequence || test->kind == Kind::Mapping;
+  if (is_alternative && held_behind(block, test->success) < (keeps ? 2 : 1)) failed_ = true;
   if (!apply(*test)) failed_ = true;
   if (failed_ || !fails_to(std::move(fail))) return false;
   // A guard that is constant and false: the body is gone.
@@ -195,7 +199,7 @@ bool PatternReader::is_next_case(BlockId block) const {
 bool PatternReader::meets_others() {
   if (at_.block == resumed_ || blocks_.empty() || ways_into(at_.block) < 2) return false;
   if (open_.empty()) {
-    if (!is_join_of_subject(at_.block)) return false;
+    if (!is_join_of_subject(at_.block) || !holds_more()) return false;
     open(subject_, fail_);
   }
   close_alternative();
