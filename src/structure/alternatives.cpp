@@ -70,8 +70,7 @@ size_t times_held(const Graph& graph, const ir::Edge& edge, ValueId value) {
     if (param != to.params.end()) id = edge.args[static_cast<size_t>(param - to.params.begin())];
     return graph.resolve(id) == value;
   };
-  return static_cast<size_t>(
-      std::count_if(to.entry_stack.begin(), to.entry_stack.end(), is_value));
+  return static_cast<size_t>(std::count_if(to.entry_stack.begin(), to.entry_stack.end(), is_value));
 }
 
 using Place = PatternReader::Place;
@@ -172,8 +171,8 @@ bool join_alternatives(Graph& graph, std::vector<ReadCase>& cases) {
                           names_in(graph, before.pattern) == names;
       if (!is_one) break;
     }
-    const bool takes_all = end == cases.size() && names.empty() &&
-                           is_one_body(graph, last.end, Place{last.fail, 0});
+    const bool takes_all =
+        end == cases.size() && names.empty() && is_one_body(graph, last.end, Place{last.fail, 0});
     if (end - begin + takes_all < 2) continue;
     Pattern row;
     row.kind = PatternKind::Or;

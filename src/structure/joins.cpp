@@ -84,7 +84,8 @@ class EndingJoiner {
                                   static_cast<uint32_t>(line)};
       // What the compiler has not copied lies in one place (tails.cpp).
       if (g_.f.keeps_ends) key[6] = block.exit_offset;
-      // A `finally` body raises the same in all its copies, each of which is a statement of its own.
+      // A `finally` body raises the same in all its copies, each of which is a statement of its
+      // own.
       if (block.exit == ExitKind::Raise) key[7] = g_.exceptions_at(id, block.items.size());
       if (shortest > 0) {
         if (block.items.empty()) continue;

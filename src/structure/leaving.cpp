@@ -84,8 +84,8 @@ NodeId Emitter::lost_statement(BlockId block, const Scope& scope) {
   return mark == flow::kLostBreak ? tree_.add(ast::Break{}) : tree_.add(ast::Continue{});
 }
 
-// Whether the string that is returned was loaded before the last region or loop was left. Compilers load a
-// constant behind that: this one was an f-string without parts.
+// Whether the string that is returned was loaded before the last region or loop was left. Compilers
+// load a constant behind that: this one was an f-string without parts.
 bool Emitter::is_loaded_inside(BlockId block) const {
   const ValueId value = graph_.resolve(graph_[block].operands[0]);
   if (!is_op(graph_[value], Op::LoadConst)) return false;

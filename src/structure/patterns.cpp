@@ -393,8 +393,8 @@ class Matches {
 
   void cut(const ReadCase& found, ValueId subject) {
     // A body that is empty may lead back to where the subject is made.
-    const bool apart = found.end.index == 0 && (found.end.block != found.start.block ||
-                                                found.start.index > 0);
+    const bool apart =
+        found.end.index == 0 && (found.end.block != found.start.block || found.start.index > 0);
     const BlockId body = apart ? found.end.block : g_.split(found.end.block, found.end.index);
     ir::Block& block = g_[found.start.block];
     const uint32_t offset = block.exit_offset;
