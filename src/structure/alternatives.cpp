@@ -171,8 +171,9 @@ bool join_alternatives(Graph& graph, std::vector<ReadCase>& cases) {
                           names_in(graph, before.pattern) == names;
       if (!is_one) break;
     }
-    const bool takes_all =
-        end == cases.size() && names.empty() && is_one_body(graph, last.end, Place{last.fail, 0});
+    // Several of them tell already why the subject is there.
+    const bool takes_all = end - begin == 1 && end == cases.size() && names.empty() &&
+                           is_one_body(graph, last.end, Place{last.fail, 0});
     if (end - begin + takes_all < 2) continue;
     Pattern row;
     row.kind = PatternKind::Or;
