@@ -176,7 +176,10 @@ class Matches {
       if (!next.valid() && one.repeats()) next = split_held(one.end(), subject);
       if (!next.valid() && is_case) next = behind_guard(one.end().block, subject);
       if (one.is_empty() && !next.valid()) {
-        if (!cases.empty() && goes_on && is_guard_before_default(start.block, subject)) {
+        const bool are_alternatives = join_alternatives(g_, cases);
+        typed = typed || are_alternatives;
+        if (!are_alternatives && !cases.empty() && goes_on &&
+            is_guard_before_default(start.block, subject)) {
           const ir::Block& guard = g_[start.block];
           cases.push_back({start, start, guard.next[guard.jump].to, one.root(), 0});
         }
