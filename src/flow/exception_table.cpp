@@ -23,6 +23,7 @@ class ExceptionTable {
     bool operator==(const State&) const = default;
   };
 
+  uint32_t cover_of_jump(uint32_t at) const;
   void find_leaders();
   BlockId follow(uint32_t from_region, uint32_t target, const State& state);
   BlockId block_at(uint32_t at, const State& state);
@@ -75,6 +76,25 @@ ExceptionTable::ExceptionTable(const object::Module& module, const bytecode::Str
   find_leaders();
 }
 
+// What protects the jump. Compilers (3.12+) leave those without protection that they add at last,
+// in the middle of a region. Where regions lie in each other that is told from what leaves a `try`:
+// a jump out of the inner one would be protected by the outer one.
+uint32_t ExceptionTable::cover_of_jump(uint32_t at) const {
+  if (code_.cover[at] != kNoRegion || bytecode::can_raise(code_.instrs[at].op)) {
+    return code_.cover[at];
+  }
+  const auto is_bare = [&](uint32_t i) {
+    return code_.gone[i] || (code_.cover[i] == kNoRegion && control_of(code_.instrs[i]));
+  };
+  uint32_t before = at, behind = at;
+  constexpr uint32_t kFew = 8;  // in a row
+  while (before > 0 && at - before < kFew && is_bare(before)) --before;
+  while (behind + 1 < size_ && behind - at < kFew && is_bare(behind)) ++behind;
+  const uint32_t around = code_.common(code_.cover[before], code_.cover[behind]);
+  const bool is_nested = around != kNoRegion && code_.regions[around].parent != kNoRegion;
+  return is_nested ? around : kNoRegion;
+}
+
 void ExceptionTable::find_leaders() {
   for (const Region& region : code_.regions) leader_[code_.live(region.target)] = true;
   for (uint32_t i = 0; i < size_; ++i) {
@@ -83,7 +103,7 @@ void ExceptionTable::find_leaders() {
     const uint32_t target = code_.live(instr.a);
     leader_[target] = true;
     if (target > i || code_.cover[target] == kNoRegion) continue;
-    const uint32_t both = code_.common(code_.cover[i], code_.cover[target]);
+    const uint32_t both = code_.common(cover_of_jump(i), code_.cover[target]);
     if (both == code_.cover[target]) continue;
     outer_[target] = has_outer_[target] ? code_.common(outer_[target], both) : both;
     has_outer_[target] = true;

@@ -1,10 +1,11 @@
 #include "structure/alternatives.h"
 
 #include <algorithm>
+#include <set>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "structure/ops.h"
-#include "structure/pattern_reader.h"
 
 namespace pellucid::structure {
 namespace {
@@ -60,14 +61,146 @@ void forget_lone_copies(Graph& graph) {
   }
 }
 
+// How often the value lies on the stack where the edge leads.
+size_t times_held(const Graph& graph, const ir::Edge& edge, ValueId value) {
+  if (!edge.to.valid()) return 0;
+  const ir::Block& to = graph[edge.to];
+  const auto is_value = [&](ValueId id) {
+    const auto param = std::find(to.params.begin(), to.params.end(), id);
+    if (param != to.params.end()) id = edge.args[static_cast<size_t>(param - to.params.begin())];
+    return graph.resolve(id) == value;
+  };
+  return static_cast<size_t>(std::count_if(to.entry_stack.begin(), to.entry_stack.end(), is_value));
+}
+
+using Place = PatternReader::Place;
+
+constexpr size_t kLongestBody = 8;  // in blocks: compilers copy no more than what leaves the code
+
+// Whether the item only drops what the tests of a pattern have left.
+bool drops_part(const Graph& graph, ValueId item) {
+  const ir::Value& value = graph[item];
+  if (drops(value, ir::Dropped::Copy)) return true;
+  return drops(value, ir::Dropped::Result) &&
+         graph[graph.resolve(graph.f.operands(value)[0])].kind == ValueKind::Element;
+}
+
+// Over the blocks that do nothing but go on.
+Place behind_drops(const Graph& graph, Place at) {
+  for (size_t steps = 0; steps < kLongestBody; ++steps) {
+    const ir::Block& block = graph[at.block];
+    while (at.index < block.items.size() && drops_part(graph, block.items[at.index])) ++at.index;
+    const ir::Edge& next = block.next[0];
+    const bool goes_on = at.index == block.items.size() && block.exit == ExitKind::Goto &&
+                         next.to.valid() && next.args.empty() && graph[next.to].params.empty();
+    if (!goes_on) break;
+    at = {next.to, 0};
+  }
+  return at;
+}
+
+// Whether the same statement starts at both places, one being a copy of the other.
+bool is_one_body(const Graph& graph, Place a, Place b) {
+  std::unordered_map<ValueId, ValueId> inside;
+  const auto same = [&](ValueId x, ValueId y) {
+    x = graph.resolve(x);
+    y = graph.resolve(y);
+    const auto known = inside.find(x);
+    return known == inside.end() ? x == y : known->second == y;
+  };
+  const auto all_same = [&](std::span<const ValueId> x, std::span<const ValueId> y) {
+    return std::equal(x.begin(), x.end(), y.begin(), y.end(), same);
+  };
+  for (size_t steps = 0; steps < kLongestBody; ++steps) {
+    a = behind_drops(graph, a);
+    b = behind_drops(graph, b);
+    const ir::Block &here = graph[a.block], &there = graph[b.block];
+    if (a.block == b.block) return a.index == b.index;
+    if (here.handler != there.handler || here.exit != there.exit) return false;
+    if (here.exit_line != there.exit_line) return false;
+    if (here.items.size() - a.index != there.items.size() - b.index) return false;
+    for (; a.index < here.items.size(); ++a.index, ++b.index) {
+      const ValueId x = here.items[a.index], y = there.items[b.index];
+      const ir::Value &left = graph[x], &right = graph[y];
+      const bool alike = left.kind == ValueKind::Instr && right.kind == left.kind &&
+                         left.op == right.op && left.a == right.a && left.b == right.b &&
+                         left.line == right.line;
+      if (!alike || !all_same(graph.f.operands(x), graph.f.operands(y))) return false;
+      inside[x] = y;
+    }
+    if (here.exit == ExitKind::Return || here.exit == ExitKind::Raise) {
+      return all_same(here.operands, there.operands);
+    }
+    const ir::Edge &next = here.next[0], &other = there.next[0];
+    if (here.exit != ExitKind::Goto || !next.to.valid() || !other.to.valid()) return false;
+    if (!next.args.empty() || !other.args.empty()) return false;
+    a = {next.to, 0};
+    b = {other.to, 0};
+  }
+  return false;
+}
+
+// What the pattern binds.
+std::set<Symbol> names_in(const Graph& graph, PatternId root) {
+  std::set<Symbol> names;
+  std::vector<PatternId> todo{root};
+  while (!todo.empty()) {
+    const PatternId id = todo.back();
+    todo.pop_back();
+    if (!id.valid()) continue;
+    const Pattern& pattern = graph.patterns[id.index()];
+    names.insert(pattern.names.begin(), pattern.names.end());
+    if (pattern.rest.valid()) names.insert(pattern.rest);
+    todo.insert(todo.end(), pattern.subs.begin(), pattern.subs.end());
+  }
+  return names;
+}
+
 }  // namespace
+
+bool join_alternatives(Graph& graph, std::vector<ReadCase>& cases) {
+  bool joined = false;
+  for (size_t end = cases.size(); end > 0; --end) {
+    const ReadCase& last = cases[end - 1];
+    if (!last.fail.valid() || last.spare != (end < cases.size() ? 2 : 1)) continue;
+    const std::set<Symbol> names = names_in(graph, last.pattern);
+    size_t begin = end - 1;
+    for (; begin > 0; --begin) {
+      const ReadCase& before = cases[begin - 1];
+      const bool is_one = before.spare == last.spare && is_one_body(graph, before.end, last.end) &&
+                          names_in(graph, before.pattern) == names;
+      if (!is_one) break;
+    }
+    // Several of them tell already why the subject is there.
+    const bool takes_all = end - begin == 1 && end == cases.size() && names.empty() &&
+                           is_one_body(graph, last.end, Place{last.fail, 0});
+    if (end - begin + takes_all < 2) continue;
+    Pattern row;
+    row.kind = PatternKind::Or;
+    row.line = graph.patterns[cases[begin].pattern.index()].line;
+    for (size_t i = begin; i < end; ++i) row.subs.push_back(cases[i].pattern);
+    if (takes_all) row.subs.push_back(PatternId());
+    cases[begin].fail = takes_all ? BlockId() : last.fail;
+    cases[begin].pattern = PatternId(graph.patterns.size());
+    cases[begin].spare = last.spare - 1;
+    graph.patterns.push_back(std::move(row));
+    cases.erase(cases.begin() + static_cast<ptrdiff_t>(begin) + 1,
+                cases.begin() + static_cast<ptrdiff_t>(end));
+    joined = true;
+    end = begin + 1;
+  }
+  return joined;
+}
 
 void keep_alternatives(Graph& graph) {
   forget_lone_copies(graph);
   std::unordered_set<ValueId> tested;
   for (const BlockId id : graph.order()) {
     const ValueId value = tested_by(graph, id);
-    if (value.valid()) tested.insert(value);
+    if (!value.valid()) continue;
+    tested.insert(value);
+    auto& held = graph.held[graph[id].exit_offset];
+    for (uint8_t k = 0; k < 2; ++k) held[k] = times_held(graph, graph[id].next[k], value);
   }
   for (const BlockId id : graph.order()) {
     const ir::Block& block = graph[id];

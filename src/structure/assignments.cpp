@@ -285,10 +285,13 @@ bool Statements::start_group(std::span<const ValueId> items, size_t i, ValueId v
     for (size_t k = i + 1; want > 0; ++k) {
       if (k >= items.size()) return false;
       const ir::Value& next = c_.graph[items[k]];
-      if (is_walrus(items[k])) continue;
-      if (next.kind == ValueKind::Instr && (is_store(next) || is_unpack(next))) {
-        const ValueId stored = c_.graph.resolve(operands(items[k])[0]);
-        const size_t place = find(stored);
+      const bool receives = next.kind == ValueKind::Instr && (is_store(next) || is_unpack(next));
+      const ValueId stored = receives ? c_.graph.resolve(operands(items[k])[0]) : ValueId();
+      const size_t place = receives ? find(stored) : pending_.size();
+      // The last use of what a walrus has named already is a target: `a, b = v, (c := w)`.
+      const bool is_last = place < pending_.size() && pending_[place].uses_left == 1;
+      if (!is_last && is_walrus(items[k])) continue;
+      if (receives) {
         if (place < pending_.size()) {
           if (place <= at || pending_[place].uses_left != 1) return false;
           --want;

@@ -65,6 +65,7 @@ class Emitter {
   // Whether it stands for the end of a finally body that has none.
   bool never_ends(BlockId block) const;
   bool is_dead_end(BlockId block) const;
+  bool is_loaded_inside(BlockId block) const;
   void leave(BlockId block, Statements& out);
   ast::NodeId lost_statement(BlockId block, const Scope& scope);
 

@@ -156,10 +156,12 @@ bool Endings::makes_function(BlockId block, size_t length, ValueId code) const {
   });
 }
 
-// No expression chooses between NULLs, between iterators of loops, or between what `with`
-// statements leave by and what comes of it.
+// No expression chooses between NULLs, between iterators of loops, between what `with` statements
+// leave by and what comes of it, or between what patterns have taken out of their subjects.
 bool Endings::may_differ(ValueId id) const {
   if (g_[id].kind == ValueKind::Null) return false;
+  const ir::Value& whole = g_[whole_of(id)];
+  if (is_op(whole, Op::MatchClass) || is_op(whole, Op::MatchKeys)) return false;
   while (g_[id].kind == ValueKind::Instr && g_[id].count > 0 &&
          (g_[id].op == Op::Call || g_[id].op == Op::GetAwaitable || g_[id].op == Op::YieldFrom)) {
     id = g_.resolve(g_.f.operands(id)[0]);

@@ -150,6 +150,9 @@ class Graph {
   ir::Function f;
   std::vector<Region> regions;
   std::vector<Pattern> patterns;
+  // How often what a branch tests lies on the stack on either way from it, by the offset of the
+  // branch. The blocks themselves do not tell any more once those are gone that only drop it.
+  std::unordered_map<uint32_t, std::array<size_t, 2>> held;
   std::vector<HandlerInfo> handlers;
   // Where the clauses that name an exception go on at their end, if anything does (keeps_ends).
   // Such a place is not made part of the clause.

@@ -21,7 +21,6 @@ class Handlers {
   }
 
   void run() {
-    fold_except_star(g_);
     names_.drop_those_of_nothing();
     for (const BlockId id : g_.order()) {
       for (const ValueId item : g_[id].items) {
@@ -348,6 +347,10 @@ class Handlers {
 
 }  // namespace
 
-void fold_handlers(Graph& graph, const object::Module& module) { Handlers(graph, module).run(); }
+void fold_handlers(Graph& graph, const object::Module& module) {
+  // It dissolves regions, so that what is known of those comes after it.
+  fold_except_star(graph);
+  Handlers(graph, module).run();
+}
 
 }  // namespace pellucid::structure

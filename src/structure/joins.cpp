@@ -71,7 +71,7 @@ class EndingJoiner {
   std::vector<std::vector<BlockId>> groups(size_t shortest) {
     const bool of_handlers = kind_ == EndingKind::Handler;
     g_.recompute();
-    std::map<std::array<uint32_t, 7>, std::vector<BlockId>> found;
+    std::map<std::array<uint32_t, 8>, std::vector<BlockId>> found;
     for (const BlockId id : g_.order()) {
       const ir::Block& block = g_[id];
       // What raises the exception of a handler again stands on no line: the statement before does.
@@ -80,10 +80,13 @@ class EndingJoiner {
       if (of_handlers ? !reraises : !ends) continue;
       const int32_t line = of_handlers ? g_[block.items.back()].line : block.exit_line;
       if (line == bytecode::kNoLine || block.next[0].to.valid()) continue;
-      std::array<uint32_t, 7> key{block.handler.value, static_cast<uint32_t>(block.exit),
+      std::array<uint32_t, 8> key{block.handler.value, static_cast<uint32_t>(block.exit),
                                   static_cast<uint32_t>(line)};
       // What the compiler has not copied lies in one place (tails.cpp).
       if (g_.f.keeps_ends) key[6] = block.exit_offset;
+      // A `finally` body raises the same in all its copies, each of which is a statement of its
+      // own.
+      if (block.exit == ExitKind::Raise) key[7] = g_.exceptions_at(id, block.items.size());
       if (shortest > 0) {
         if (block.items.empty()) continue;
         const ir::Value& last = g_[block.items.back()];

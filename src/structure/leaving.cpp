@@ -84,6 +84,28 @@ NodeId Emitter::lost_statement(BlockId block, const Scope& scope) {
   return mark == flow::kLostBreak ? tree_.add(ast::Break{}) : tree_.add(ast::Continue{});
 }
 
+// Whether the string that is returned was loaded before the last region or loop was left. Compilers
+// load a constant behind that: this one was an f-string without parts.
+bool Emitter::is_loaded_inside(BlockId block) const {
+  const ValueId value = graph_.resolve(graph_[block].operands[0]);
+  if (!is_op(graph_[value], Op::LoadConst)) return false;
+  const object::Const& text = tree_.module()[graph_[value].constant()];
+  if (text.kind != object::ConstKind::Str || tree_.text(text.text).empty()) return false;
+  const auto leaves = [&](ValueId item) {
+    return is_op(graph_[item], Op::PopExcept) || drops(graph_[item], ir::Dropped::Iterator);
+  };
+  const auto& own = graph_[block].items;
+  const auto place = std::find(own.begin(), own.end(), value);
+  if (place != own.end()) return std::any_of(place, own.end(), leaves);
+  for (const BlockId id : graph_.order()) {
+    const auto& items = graph_[id].items;
+    const auto load = std::find(items.begin(), items.end(), value);
+    if (load == items.end()) continue;
+    return graph_[id].handler != graph_[block].handler || std::any_of(load, items.end(), leaves);
+  }
+  return false;
+}
+
 void Emitter::leave(BlockId block, Statements& out) {
   const ir::Block& b = graph_[block];
   const ast::Where at = exit_where(block);
@@ -93,6 +115,9 @@ void Emitter::leave(BlockId block, Statements& out) {
     }
     NodeId value = out.take(b.operands[0]);
     if (is_none(tree_, value)) value = {};
+    if (value.valid() && is_loaded_inside(block)) {
+      value = tree_.add(ast::JoinedStr{tree_.list({value})}, at);
+    }
     ast::Where place = at;
     // A return that leaves a `with` is compiled on the line of the `with`.
     const bool leaves_region = b.items.size() > 1 && graph_[b.items.back()].op == Op::PopExcept;

@@ -32,6 +32,7 @@ bool PatternReader::read(Place start) {
 bool PatternReader::step() {
   // Each alternative reads the join once more.
   if (blocks_.size() > 2 * g_.size() + 2) return false;
+  if (at_.index == 0 && makes_subject(at_.block)) return false;
   if (at_.index == 0 && meets_others()) return true;
   settle();
   const std::optional<Test> test = find_test();
@@ -46,9 +47,13 @@ bool PatternReader::step() {
     open(test->on, fail);
   }
   if (!fail_.block.valid() && open_.empty()) {
-    held_ = held_behind(success);
+    held_ = held_behind(block, test->success);
     tested_ = test->kind == Kind::Sequence || test->kind == Kind::Mapping ? 1 : 0;
   }
+  // An alternative has a copy of the subject to itself.
+  const bool is_alternative = fresh && test->on == subject_ && !open_.empty();
+  const bool keeps = test->kind == Kind::Sequence || test->kind == Kind::Mapping;
+  if (is_alternative && held_behind(block, test->success) < (keeps ? 2 : 1)) failed_ = true;
   if (!apply(*test)) failed_ = true;
   if (failed_ || !fails_to(std::move(fail))) return false;
   // A guard that is constant and false: the body is gone.
@@ -70,6 +75,12 @@ bool PatternReader::step() {
   return true;
 }
 
+// Whether the subject is computed there: what leads to it again is the next round of a loop.
+bool PatternReader::makes_subject(BlockId block) const {
+  const auto& items = g_[block].items;
+  return std::find(items.begin(), items.end(), subject_) != items.end();
+}
+
 // Over the block itself and those behind it that do nothing but drop values.
 PatternReader::Target PatternReader::skip(const ir::Edge& edge) const {
   Target target{edge.to, edge.args};
@@ -83,6 +94,9 @@ PatternReader::Target PatternReader::skip(const ir::Edge& edge) const {
     if (block.exit != ExitKind::Goto || !only_drops) break;
     // Alternatives that are names end in an empty block as well.
     if (g_.is_kept(target.block)) break;
+    // What stands in front of a region is where a loop around it starts.
+    const HandlerId behind = g_[block.next[0].to].handler;
+    if (behind != block.handler && g_.within(behind, block.handler)) break;
     target = {block.next[0].to, block.next[0].args};
   }
   return target;
@@ -116,16 +130,10 @@ bool PatternReader::is_named_next() const {
          stores_name(g_[items[0]]) && operand(items[0], 0) == subject_;
 }
 
-// How often the subject lies on the stack where the edge leads.
-size_t PatternReader::held_behind(const ir::Edge& edge) const {
-  const ir::Block& to = g_[edge.to];
-  const auto is_subject = [&](ValueId id) {
-    const auto param = std::find(to.params.begin(), to.params.end(), id);
-    if (param != to.params.end()) id = edge.args[static_cast<size_t>(param - to.params.begin())];
-    return g_.resolve(id) == subject_;
-  };
-  return static_cast<size_t>(
-      std::count_if(to.entry_stack.begin(), to.entry_stack.end(), is_subject));
+// How often the subject lies on the stack behind the test.
+size_t PatternReader::held_behind(const ir::Block& test, uint8_t success) const {
+  const auto known = g_.held.find(test.exit_offset);
+  return known == g_.held.end() ? 0 : known->second[success];
 }
 
 bool PatternReader::keeps_subject() const { return !fail_.block.valid() || holds_more(); }
@@ -191,7 +199,7 @@ bool PatternReader::is_next_case(BlockId block) const {
 bool PatternReader::meets_others() {
   if (at_.block == resumed_ || blocks_.empty() || ways_into(at_.block) < 2) return false;
   if (open_.empty()) {
-    if (!is_join_of_subject(at_.block)) return false;
+    if (!is_join_of_subject(at_.block) || !holds_more()) return false;
     open(subject_, fail_);
   }
   close_alternative();

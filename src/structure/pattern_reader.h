@@ -9,6 +9,7 @@
 // again: the next case.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <optional>
 #include <unordered_map>
@@ -50,7 +51,8 @@ class PatternReader {
   // last one in front of `case _:` has it to itself, as has the last of all.
   bool keeps_subject() const;
   // Whether it lies there, once more than the pattern itself needs, behind the first test.
-  bool holds_more() const { return held_ > own_copies(); }
+  bool holds_more() const { return spare() > 0; }
+  size_t spare() const { return held_ - std::min(held_, own_copies()); }
   // How many names it binds.
   size_t names() const { return captured_; }
   // Whether it ends where one of them is bound once more.
@@ -102,10 +104,11 @@ class PatternReader {
   void finish_alternatives();
   void keep_captures(const std::vector<ValueId>& args);
   bool continues_with(BlockId block, ValueId value) const;
+  bool makes_subject(BlockId block) const;
   bool fails_to(Target target);
   void pass(const ir::Edge& edge);
   bool is_named_next() const;
-  size_t held_behind(const ir::Edge& edge) const;
+  size_t held_behind(const ir::Block& test, uint8_t success) const;
   size_t own_copies() const;
   void captures();
   void place_last(int32_t line);

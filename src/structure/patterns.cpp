@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "structure/alternatives.h"
 #include "structure/inlined.h"
 #include "structure/ops.h"
 #include "structure/pattern_reader.h"
@@ -48,12 +49,6 @@ class Matches {
 
  private:
   using Place = PatternReader::Place;
-
-  struct Found {
-    Place start, end;
-    BlockId fail;
-    PatternId pattern;
-  };
 
   bool fold(BlockId id) { return fold(id, left_in(id)) || fold(id, tested_by(g_, id)); }
 
@@ -128,13 +123,14 @@ class Matches {
     if (g_[subject].kind == ValueKind::Phi && !arrives) return false;
     const auto& items = g_[id].items;
     const auto made = std::find(items.begin(), items.end(), subject);
-    Place start{id, made == items.end() ? 0 : static_cast<size_t>(made - items.begin()) + 1};
+    const bool is_made = made != items.end();
+    Place start{id, is_made ? static_cast<size_t>(made - items.begin()) + 1 : 0};
     // An inlined comprehension that made it puts back the locals that it hid.
     const auto puts_back = [&](ValueId item) {
       return is_op(g_[item], Op::StoreFast) &&
              is_op(g_[g_.resolve(g_.f.operands(item)[0])], Op::LoadFastAndClear);
     };
-    if (made == items.end()) {
+    if (!is_made) {
       while (start.index < items.size() && puts_back(items[start.index])) ++start.index;
     }
     // `match (name := value)`.
@@ -151,7 +147,7 @@ class Matches {
                             g_[items[i]].line == g_[subject].line));
     };
     for (; is_walrus(start.index); ++start.index) ++named;
-    std::vector<Found> cases;
+    std::vector<ReadCase> cases;
     std::vector<BlockId> read;
     std::unordered_set<BlockId> started;
     bool typed = false;
@@ -165,7 +161,7 @@ class Matches {
         const Place end{start.block, start.index + 1};
         const BlockId next = split_held(end, subject);
         g_.patterns.emplace_back().names.push_back(g_[name].symbol());
-        cases.push_back({start, end, next, PatternId(g_.patterns.size() - 1)});
+        cases.push_back({start, end, next, PatternId(g_.patterns.size() - 1), 0});
         typed = true;
         start = {next, 0};
         continue;
@@ -180,9 +176,12 @@ class Matches {
       if (!next.valid() && one.repeats()) next = split_held(one.end(), subject);
       if (!next.valid() && is_case) next = behind_guard(one.end().block, subject);
       if (one.is_empty() && !next.valid()) {
-        if (!cases.empty() && goes_on && is_guard_before_default(start.block, subject)) {
+        const bool are_alternatives = join_alternatives(g_, cases);
+        typed = typed || are_alternatives;
+        if (!are_alternatives && !cases.empty() && goes_on &&
+            is_guard_before_default(start.block, subject)) {
           const ir::Block& guard = g_[start.block];
-          cases.push_back({start, start, guard.next[guard.jump].to, one.root()});
+          cases.push_back({start, start, guard.next[guard.jump].to, one.root(), 0});
         }
         break;
       }
@@ -190,7 +189,7 @@ class Matches {
       if (next.valid() && !g_[next].params.empty()) return false;
       // One case stands behind the other: what leads to one again is a loop.
       if (!started.insert(start.block).second) return false;
-      cases.push_back({start, one.end(), next, one.root()});
+      cases.push_back({start, one.end(), next, one.root(), one.spare()});
       read.insert(read.end(), one.blocks().begin(), one.blocks().end());
       // What has been tested is still at hand to be named.
       typed = typed || one.ends_by_type() || (one.fail().valid() && one.names() > 0);
@@ -199,16 +198,18 @@ class Matches {
       if (!one.fail().valid() && pattern.kind == PatternKind::Or && one.holds_more()) {
         pattern.goes_on = true;
       }
-      if (!next.valid()) break;
+      // Where the subject is made anew, in another round of a loop, no case stands.
+      if (!next.valid() || (next == id && is_made)) break;
       goes_on = one.keeps_subject();
       start = {next, 0};
     }
+    typed = join_alternatives(g_, cases) || typed;
     // One comparison alone may be a match, but reads as well as an `if`.
     if (cases.empty() || (cases.size() == 1 && !typed)) return false;
     if (!cases.back().fail.valid()) mark_constant_guard(cases.back(), subject);
     for (size_t i = cases.size(); i-- > 0;) cut(cases[i], i == 0 ? subject : ValueId());
     read_.insert(read.begin(), read.end());
-    for (const Found& each : cases) {
+    for (const ReadCase& each : cases) {
       read_.insert(each.start.block);
       if (each.end.index == 0 && each.end.block != each.start.block) read_.erase(each.end.block);
     }
@@ -239,7 +240,7 @@ class Matches {
 
   // The last case of all has the subject to itself. One that is dropped only now was kept for a
   // case that nothing leads to: a constant guard takes everything.
-  void mark_constant_guard(const Found& last, ValueId subject) {
+  void mark_constant_guard(const ReadCase& last, ValueId subject) {
     const auto& items = g_[last.end.block].items;
     if (last.end.index >= items.size()) return;
     const ir::Value& next = g_[items[last.end.index]];
@@ -393,8 +394,10 @@ class Matches {
     return found;
   }
 
-  void cut(const Found& found, ValueId subject) {
-    const bool apart = found.end.index == 0 && found.end.block != found.start.block;
+  void cut(const ReadCase& found, ValueId subject) {
+    // A body that is empty may lead back to where the subject is made.
+    const bool apart =
+        found.end.index == 0 && (found.end.block != found.start.block || found.start.index > 0);
     const BlockId body = apart ? found.end.block : g_.split(found.end.block, found.end.index);
     ir::Block& block = g_[found.start.block];
     const uint32_t offset = block.exit_offset;

@@ -357,17 +357,18 @@ class Tails {
   bool has_merged_ = true;            // what leads where may have changed before, too
 };
 
-// Blocks that only say that a region or a loop was left, on the way to one place, are one block
-// where only tests lead: compilers copied what stood in them, and the steps of a condition have to
-// fail to one place. The ends of two regions, to which their statements lead, stay two, and so do
-// two `break`s, which stand on two lines.
+// Blocks that only say that a region, a clause or a loop was left, on the way to one place, are one
+// block where only tests lead: compilers copied what stood in them, and the steps of a condition
+// have to fail to one place. The ends of two regions, to which their statements lead, stay two, and
+// so do two `break`s, which stand on two lines.
 void join_ways_out(Graph& g) {
   bool changed = false;
-  std::map<std::vector<uint32_t>, BlockId> known;
+  std::map<std::vector<uint32_t>, std::pair<BlockId, bool>> known;  // and whether only tests lead
   for (const BlockId id : std::vector<BlockId>(g.order())) {
     const ir::Block& block = g[id];
     const ir::Edge& next = block.next[0];
     if (block.exit != ExitKind::Goto || block.items.empty() || !block.params.empty()) continue;
+    bool is_clause = false;
     std::vector<uint32_t> key{block.handler.value, next.to.value, block.exc_depth};
     const bool only_left =
         next.args.empty() && std::all_of(block.items.begin(), block.items.end(), [&](ValueId item) {
@@ -377,19 +378,23 @@ void join_ways_out(Graph& g) {
             key.push_back(static_cast<uint32_t>(value.line));
             return true;
           }
-          return value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.a == 0 &&
-                 value.b == 0;
+          key.insert(key.end(), {kPart, value.a});
+          is_clause = is_clause || value.a > 0;
+          return value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.b == 0;
         });
     const auto ways = g.ways_into(id);
-    const bool is_failure = std::all_of(ways.begin(), ways.end(), [&](const Way& way) {
+    const auto tests = std::count_if(ways.begin(), ways.end(), [&](const Way& way) {
       return g[way.from].exit == ExitKind::Branch;
     });
-    if (!only_left || !is_failure || next.to == id) continue;
-    const auto [first, fresh] = known.try_emplace(std::move(key), id);
-    if (fresh) continue;
+    // A clause has one end, to which the statement that is tested may lead as well.
+    const bool is_failure = tests == static_cast<ptrdiff_t>(ways.size());
+    if (!only_left || next.to == id || !(is_failure || (is_clause && tests > 0))) continue;
+    const auto [first, fresh] = known.try_emplace(std::move(key), std::pair(id, is_failure));
+    if (fresh || !(is_failure || first->second.second)) continue;
     for (const Way way : g.ways_into(id).copy()) {
-      g.redirect(way.from, way.edge, first->second);
+      g.redirect(way.from, way.edge, first->second.first);
     }
+    first->second.second = first->second.second && is_failure;
     for (const ValueId item : block.items) {
       for (const ValueId operand : g.f.operands(item)) --g[g.resolve(operand)].uses;
     }
