@@ -13,6 +13,7 @@ Folds folds_of(Version version) {
   folds.drops = version >= Version{3, 12};
   folds.formats = version >= Version{3, 11};
   folds.keys = version < Version{3, 14};
+  folds.literals = version >= Version{3, 14};
   folds.operations = version >= Version{3, 14};
   folds.slices = version >= Version{3, 14};
   folds.swaps = version >= Version{3, 13};

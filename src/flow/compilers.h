@@ -10,6 +10,7 @@ namespace pellucid::flow {
 struct Folds {
   bool arguments = false;   // the empty tuple of a call that has none by position
   bool choices = false;     // `v and x`, `v or x`, where the operand v is a constant
+  bool literals = false;    // the same, and `not v`, before operations and tuples are constants
   bool displays = false;    // a list or set display of constants
   bool drops = false;       // a constant that is loaded and dropped where it was loaded
   bool formats = false;     // `text % (v, ...)`: an f-string

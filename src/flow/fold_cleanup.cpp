@@ -81,8 +81,8 @@ void protect_branches(Regions& regions, bool tests_raise) {
 }
 
 // The compilers of 3.14 lose the regions of some tests of an operand: of `a` in `(a or b) or c`,
-// whose jump leads past the next test. What such a test raises, no handler gets; but it stands where
-// the operand does.
+// whose jump leads past the next test. What such a test raises, no handler gets; but it stands
+// where the operand does.
 void mark_lost_tests(Regions& regions) {
   for (uint32_t i = 1; i + 1 < regions.instrs.size(); ++i) {
     const Instr& copy = regions.instrs[i];

@@ -1,5 +1,7 @@
 #include "structure/dead_code.h"
 
+#include <cmath>
+
 #include "structure/expressions.h"
 
 namespace pellucid::structure {
@@ -71,6 +73,23 @@ NodeId tested_condition(ast::Tree& tree, NodeId test) {
   const auto op_and = static_cast<uint32_t>(ast::BoolOperator::And);
   return tree.add(ast::BoolOp{op_and, tree.list({constant_node(tree, ConstKind::True, at), test})},
                   at);
+}
+
+bool is_atom(const ast::Tree& tree, NodeId node) {
+  const Const* value = constant_of(tree, node);
+  if (!value) return false;
+  switch (value->kind) {
+    case ConstKind::Int:
+      return value->integer >= 0;
+    case ConstKind::BigInt:
+      return !tree.module().text(value->text).starts_with('-');
+    case ConstKind::Float:
+      return !std::signbit(value->real);
+    case ConstKind::Complex:
+      return value->real == 0 && !std::signbit(value->real) && !std::signbit(value->imag);
+    default:  // NOLINT: of the others tuples and sets are displays
+      return value->kind != ConstKind::Tuple && value->kind != ConstKind::FrozenSet;
+  }
 }
 
 NodeId tested_operand(ast::Tree& tree, NodeId operand) {

@@ -273,7 +273,8 @@ NodeId Expressions::operation(const ir::Value& value, Nodes operands) {
           is_not && function_.folds.operations ? constant_truth(tree_, operands[0]) : operands[0];
       // In a walrus compilers may have left it alone.
       const bool is_plain = function_.folds.walruses && !function_.is_generated &&
-                            is_plain_constant(operand(value, 0), whole);
+                            is_plain_constant(operand(value, 0), whole) &&
+                            (!is_not || !function_.folds.literals || is_atom(tree_, whole));
       if (is_plain && would_be_folded(tree_, value.a, whole)) {
         whole = function_.folds.operations ? tested_operand(tree_, whole) : computed(whole, at);
       }

@@ -284,7 +284,8 @@ BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) 
     // Where the other side was written into the loop, the test was, too: an `if`.
     const BlockId out_of = b.next[in0 ? 1 : 0].to;
     const bool is_inside = !graph_.is_tested(block) && graph_[out_of].offset > b.exit_offset &&
-                           graph_[out_of].offset < end_before_handlers(loop) && !only_returns(out_of);
+                           graph_[out_of].offset < end_before_handlers(loop) &&
+                           !only_returns(out_of);
     if (in0 != in1 && !is_inside && b.next[0].args.empty() && b.next[1].args.empty()) {
       Statements trial(context_);
       trial.run(b.items);

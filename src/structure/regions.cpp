@@ -54,7 +54,10 @@ void Statements::region(ValueId id) {
       }
       const auto add_tested = [&](NodeId node) {
         add(node);
-        if (c_.graph.f.folds.choices) values.back() = tested_operand(c_.tree, values.back());
+        const flow::Folds& folds = c_.graph.f.folds;
+        if (folds.choices || (folds.literals && is_atom(c_.tree, values.back()))) {
+          values.back() = tested_operand(c_.tree, values.back());
+        }
       };
       add_tested(first);
       for (const Part& p : region.parts) {

@@ -102,7 +102,7 @@ class Values {
   bool is_some(Value value) const { return is(value, Kind::Unknown) && (*this)[value].x == 1; }
   const Constant* as_constant(Value value) const;
   std::optional<int64_t> as_integer(Value value) const;  // of an int that is no bool
-  bool is_number(Value value) const;  // a constant, and no bool
+  bool is_number(Value value) const;                     // a constant, and no bool
   // The items of a tuple constant.
   std::optional<std::vector<Value>> tuple_items(Value value);
   // The items of a frozenset constant, sorted, if comparing and hashing them runs nobody's code.
