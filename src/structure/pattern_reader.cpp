@@ -81,6 +81,13 @@ bool PatternReader::makes_subject(BlockId block) const {
   return std::find(items.begin(), items.end(), subject_) != items.end();
 }
 
+// Whether code behind the block leads to it.
+bool PatternReader::comes_round(BlockId id) const {
+  const auto ways = g_.ways_into(id);
+  return std::any_of(ways.begin(), ways.end(),
+                     [&](const Way way) { return g_[way.from].offset > g_[id].offset; });
+}
+
 // Over the block itself and those behind it that do nothing but drop values.
 PatternReader::Target PatternReader::skip(const ir::Edge& edge) const {
   Target target{edge.to, edge.args};
@@ -96,7 +103,8 @@ PatternReader::Target PatternReader::skip(const ir::Edge& edge) const {
     if (g_.is_kept(target.block)) break;
     // What stands in front of a region is where a loop around it starts.
     const HandlerId behind = g_[block.next[0].to].handler;
-    if (behind != block.handler && g_.within(behind, block.handler)) break;
+    const bool enters = behind != block.handler && g_.within(behind, block.handler);
+    if (enters && comes_round(target.block)) break;
     target = {block.next[0].to, block.next[0].args};
   }
   return target;

@@ -86,6 +86,7 @@ class PatternReader {
     BlockId start;                   // of the current one
     size_t blocks = 0;               // how many had been read before it
   };
+  bool comes_round(BlockId id) const;
   Target skip(const ir::Edge& edge) const;
   bool step();
   bool go_on();

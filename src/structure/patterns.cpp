@@ -169,6 +169,8 @@ class Matches {
       const std::optional<PatternReader> found = read_case(start, subject);
       if (!found) break;
       const PatternReader& one = *found;
+      // A test that cannot be read is no guard of a first case that tests nothing.
+      if (cases.empty() && is_tested && one.is_empty()) return false;
       // A name alone, or `_`, takes everything, if its guard does.
       // Not where the value is made anew, in another round of a loop.
       const bool is_case = cases.empty() || holds(start.block, subject);
