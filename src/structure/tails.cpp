@@ -382,6 +382,11 @@ void join_ways_out(Graph& g) {
           is_clause = is_clause || value.a > 0;
           return value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.b == 0;
         });
+    // Each clause takes an exception of its own off the stack.
+    for (const ValueId value : block.entry_stack) {
+      const ValueId held = g.resolve(value);
+      if (is_clause && g[held].kind == ValueKind::Exception) key.push_back(held.value);
+    }
     const auto ways = g.ways_into(id);
     const auto tests = std::count_if(ways.begin(), ways.end(), [&](const Way& way) {
       return g[way.from].exit == ExitKind::Branch;
