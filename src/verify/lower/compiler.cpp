@@ -233,6 +233,8 @@ void Compiler::name(Symbol id, Use use) {
           return one.name == name && one.scope != inlined[i];
         });
     if (is_shared) give_up(kShared);
+    const Entry* own = around.find(name);
+    if (own != nullptr && (own->use & kLent)) return own->cell ? deref() : fast();
   }
   const Scope& here = scope();
   if (!inlined.empty() && here.kind == ScopeKind::Class) {

@@ -181,7 +181,13 @@ void Compiler::inlined_comprehension(NodeId node, Comprehension& parts) {
     for (const Entry& entry : symbols_[inner].entries) keep_known(entry.name);
   }
   for (const Kept& one : symbols_[inner].kept) {
-    keep(one.name, symbols_[one.scope].find(one.name)->binding);
+    Binding binding = symbols_[one.scope].find(one.name)->binding;
+    for (ScopeId p = one.scope; p != inner; p = symbols_[p].parent) {
+      // It is the cell of what lends it.
+      const Entry* lent = symbols_[symbols_[p].parent].find(one.name);
+      if (lent != nullptr && (lent->use & kLent) && lent->cell) binding = Binding::Cell;
+    }
+    keep(one.name, binding);
   }
   const auto count = static_cast<uint32_t>(saved.size());
   const auto restore = [&] {

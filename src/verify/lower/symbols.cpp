@@ -123,7 +123,10 @@ class Resolver {
     if (scope.binds(entry.name)) return set(id, which, Binding::Local);
     if (entry.use == kHandedOn) return set(id, which, Binding::Free);
     // An inlined comprehension is a part of what holds it.
-    if (scope.is_inlined && at(scope.parent).kind != ScopeKind::Class) return;
+    if (scope.is_inlined && at(scope.parent).kind != ScopeKind::Class) {
+      if (is_bound_outside(id, entry.name) && lends(id, entry.name)) lend(id, entry.name);
+      return;
+    }
     if (scope.in_class) {
       // What the class binds is looked up there when it runs.
       ScopeId p = scope.parent;
@@ -165,10 +168,73 @@ class Resolver {
 
   void set(ScopeId id, uint32_t which, Binding binding) { at(id).entries[which].binding = binding; }
 
-  // The name `which` of scope `id` is the one of scope `owner`.
+  // Whether a function around the scope binds the name.
+  bool is_bound_outside(ScopeId id, Symbol name) {
+    for (ScopeId p = at(id).parent; p.valid(); p = at(p).parent) {
+      if (!at(p).is_function()) continue;
+      const Entry* known = at(p).find(name);
+      if (known != nullptr && (known->use & kGlobal)) return false;
+      if (at(p).binds(name)) return true;
+    }
+    return false;
+  }
+
+  // Whether the compiler takes a free variable for that of an inlined comprehension in the scope:
+  // the scope does not say the name, and the first comprehension in it that has the name binds it.
+  bool lends(ScopeId id, Symbol name) {
+    const Scope& scope = at(id);
+    if (!scope.is_function() || !scope.bound_inside.contains(name)) return false;
+    const Entry* own = scope.find(name);
+    if (own != nullptr && !(own->use & kLifted) && (own->use & ~(kHandedOn | kLent))) return false;
+    for (const ScopeId inner : scope.inlined_inside) {
+      const std::vector<Kept>& kept = at(inner).kept;
+      if (std::any_of(kept.begin(), kept.end(), [&](const Kept& one) { return one.name == name; }))
+        return true;
+      const std::vector<Symbol>& order = at(inner).order;
+      if (std::find(order.begin(), order.end(), name) != order.end()) return false;
+      if (is_handed_on(inner, name)) return false;
+    }
+    return false;
+  }
+
+  // Whether a function in the comprehension has the name from outside of it.
+  bool is_handed_on(ScopeId comprehension, Symbol name) {
+    if (users_.empty()) {
+      for (size_t i = 0; i < scopes_.size(); ++i) {
+        for (const Entry& entry : scopes_[i].entries) {
+          if (!scopes_[i].binds(entry.name) && !(entry.use & kGlobal) && entry.use != kHandedOn) {
+            users_[entry.name].push_back(ScopeId(i));
+          }
+        }
+      }
+    }
+    for (ScopeId p : users_[name]) {
+      while (p.valid() && p != comprehension &&
+             (at(p).kind == ScopeKind::Class || !at(p).binds(name))) {
+        p = at(p).parent;
+      }
+      if (p == comprehension) return true;
+    }
+    return false;
+  }
+
+  Entry& lend(ScopeId id, Symbol name) {
+    Entry& entry = add(id, name, kLent);
+    entry.binding = Binding::Local;
+    return entry;
+  }
+
+  // The name `which` of scope `id` is the one of scope `owner`, unless one between them lends it.
   void capture(ScopeId id, uint32_t which, ScopeId owner) {
-    set(id, which, Binding::Free);
     const Symbol name = at(id).entries[which].name;
+    for (ScopeId p = id; p != owner; p = at(p).parent) {
+      if (!lends(p, name)) continue;
+      lend(p, name);
+      if (p == id) return;
+      owner = p;
+      break;
+    }
+    set(id, which, Binding::Free);
     for (ScopeId p = at(id).parent; p != owner; p = at(p).parent) {
       Entry& passing = add(p, name, kHandedOn);
       // A name of the class around an annotation scope stays that to the scope itself.
@@ -190,6 +256,7 @@ class Resolver {
   std::vector<Scope>& scopes_;
   Symbol class_, class_dictionary_, conditional_set_;
   bool is_lazy_;
+  std::unordered_map<Symbol, std::vector<ScopeId>> users_;  // of each name, who do not bind it
 };
 
 Symbols::Symbols(const ast::Tree& tree, object::Module& module, NodeId root) : module_(module) {

@@ -40,6 +40,7 @@ enum Use : uint16_t {
   kHandedOn = 32,  // free in a scope in it
   kAnnotated = 64,
   kLifted = 128,  // only inlined comprehensions in it use it
+  kLent = 256,    // it is taken for the variable of an inlined comprehension in it
 };
 
 struct Entry {
