@@ -131,13 +131,19 @@ class Conditions : private EitherWay {
     if (!is_comparison(test)) return false;
     if (g_.ways_into(id).size() != 1) return compares_after_choice(id, test);
     const Way way = g_.ways_into(id).front();
-    if (g_[way.from].exit != ExitKind::Branch || way.edge != 0) return false;
+    const ExitKind exit = g_[way.from].exit;
+    // `a < b in [c for c in d]`: so is what the link compares with collected.
+    if (exit == ExitKind::ForIter || exit == ExitKind::Goto) return compares_pivot(test);
+    if (exit != ExitKind::Branch || way.edge != 0) return false;
     return continues_chain(test, pivot_of(g_.resolve(g_[way.from].operands[0])));
   }
 
   // `a < b < (c or d)`: what the link compares with is chosen first, and will be part of it.
   bool compares_after_choice(BlockId id, ValueId test) const {
-    if (g_[id].params.empty()) return false;
+    return !g_[id].params.empty() && compares_pivot(test);
+  }
+
+  bool compares_pivot(ValueId test) const {
     return pivots_.contains(g_.resolve(g_.f.operands(test)[0]));
   }
 
