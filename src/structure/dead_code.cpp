@@ -1,5 +1,6 @@
 #include "structure/dead_code.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "structure/expressions.h"
@@ -16,10 +17,22 @@ namespace {
 
 using Nodes = std::vector<NodeId>;
 
+bool contains(const std::vector<Symbol>& names, Symbol name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 // `[lambda: name for name in ()]`: the cell of a comprehension that is part of the code around it.
 NodeId captured_in_comprehension(ast::Tree& tree, Symbol name) {
   const ListId generators = tree.list({empty_generator(tree, name)});
   return tree.add(ast::ListComp{capture(tree, name), generators});
+}
+
+// The name that `[None for name in ()]` hides.
+Symbol target_of(const ast::Tree& tree, NodeId mention) {
+  if (!tree.is(mention, Kind::ListComp)) return {};
+  const auto first = tree.items(tree.as<ast::ListComp>(mention).generators)[0];
+  const NodeId target = tree.as<ast::comprehension>(first).target;
+  return tree.is(target, Kind::Name) ? tree.as<ast::Name>(target).id : Symbol();
 }
 
 // A cell that was a local first, without being an argument: an inlined comprehension binds the name
@@ -107,10 +120,11 @@ NodeId dead_annotation(ast::Tree& tree, uint32_t simple) {
   return tree.add(ast::AnnAssign{target, none_node(tree, {}), NodeId(), simple});
 }
 
-Nodes dead_code(ast::Tree& tree, object::CodeId code, const Symbols& symbols) {
+Nodes dead_code(ast::Tree& tree, object::CodeId code, const Symbols& symbols, bool can_bind) {
   Nodes dead;
   const auto name = [&](Symbol symbol) { return tree.add(ast::Name{symbol}); };
   for (const auto* unbound : {&symbols.unbound_locals, &symbols.unbound_cells}) {
+    if (!can_bind) break;
     for (const Symbol symbol : *unbound) {
       dead.push_back(tree.add(ast::Assign{tree.list({name(symbol)}), none_node(tree, {})}));
     }
@@ -126,11 +140,15 @@ Nodes dead_code(ast::Tree& tree, object::CodeId code, const Symbols& symbols) {
     const ListId generators = tree.list({empty_generator(tree, symbol)});
     return tree.add(ast::Expr{tree.add(ast::ListComp{none_node(tree, {}), generators})});
   };
+  const auto is_unbound = [&](Symbol symbol) {
+    return contains(symbols.unbound_cells, symbol) || contains(symbols.unbound_locals, symbol);
+  };
   for (const Symbol symbol : symbols.unused_cells) {
-    const bool is_own = has_locals || tree.text(symbol) == "__class__";
+    const bool is_own =
+        (has_locals && (can_bind || !is_unbound(symbol))) || tree.text(symbol) == "__class__";
     const NodeId use = is_own ? capture(tree, symbol) : captured_in_comprehension(tree, symbol);
     dead.push_back(tree.add(ast::Expr{use}));
-    if (has_locals && is_hidden_too(tree.module()[code], symbol)) {
+    if (has_locals && is_own && is_hidden_too(tree.module()[code], symbol)) {
       dead.push_back(comprehension(symbol));
     }
   }
@@ -169,6 +187,39 @@ DeadParts take_dead_parts(const ast::Tree& tree, ListId body, Nodes& statements)
   }
   statements.pop_back();
   return parts;
+}
+
+NodeId annotation_with_mentions(ast::Tree& tree, NodeId annotation, const Nodes& mentions) {
+  if (mentions.empty() || !tree.is(annotation, Kind::Starred)) {
+    return with_mentions(tree, annotation, mentions);
+  }
+  const NodeId value = tree.as<ast::Starred>(annotation).value;
+  return tree.add(ast::Starred{with_mentions(tree, value, mentions)}, tree.where(annotation));
+}
+
+Nodes mentions_without_binding(ast::Tree& tree, ListId body) {
+  for (const NodeId statement : tree.items(body)) {
+    if (!tree.is(statement, Kind::If)) continue;
+    const ListId one = tree.list({statement});
+    Nodes rest;
+    const DeadParts dead = take_dead_parts(tree, one, rest);
+    if (dead.empty()) continue;
+    Nodes mentions;
+    for (const NodeId mention : dead.mentions) {
+      // A cell that nothing binds is that of a comprehension.
+      const NodeId named = tree.is(mention, Kind::Lambda) ? tree.as<ast::Lambda>(mention).body
+                                                          : NodeId();
+      const Symbol name =
+          named.valid() && tree.is(named, Kind::Name) ? tree.as<ast::Name>(named).id : Symbol();
+      if (contains(dead.bound, name)) {
+        mentions.push_back(captured_in_comprehension(tree, name));
+      } else if (!contains(dead.bound, target_of(tree, mention))) {
+        mentions.push_back(mention);
+      }
+    }
+    return mentions;
+  }
+  return {};
 }
 
 NodeId mentions_of(ast::Tree& tree, const Nodes& mentions) {

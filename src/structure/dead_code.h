@@ -14,8 +14,10 @@
 
 namespace pellucid::structure {
 
-// What the body of `code` has to mention of names that only dead code did.
-std::vector<ast::NodeId> dead_code(ast::Tree& tree, object::CodeId code, const Symbols& symbols);
+// What the body of `code` has to mention of names that only dead code did. Where the body cannot
+// bind them, as that of type parameters, their cells are those of comprehensions.
+std::vector<ast::NodeId> dead_code(ast::Tree& tree, object::CodeId code, const Symbols& symbols,
+                                   bool can_bind = true);
 
 // `if False:` over these statements.
 ast::NodeId dead_statement(ast::Tree& tree, std::span<const ast::NodeId> body);
@@ -56,6 +58,14 @@ DeadParts take_dead_parts(const ast::Tree& tree, ast::ListId body,
 
 // `value if True else (mentions...)`.
 ast::NodeId with_mentions(ast::Tree& tree, ast::NodeId value, std::vector<ast::NodeId> mentions);
+
+// The same for an annotation, which may be `*value`.
+ast::NodeId annotation_with_mentions(ast::Tree& tree, ast::NodeId annotation,
+                                     const std::vector<ast::NodeId>& mentions);
+
+// What the `if False:` of a function that computes annotations mentions, said in an expression of
+// its: none binds a name for it.
+std::vector<ast::NodeId> mentions_without_binding(ast::Tree& tree, ast::ListId body);
 
 // `constant or value`, or else `constant and value`: what comes to the value alone. Without a
 // constant the value itself.

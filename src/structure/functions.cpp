@@ -79,6 +79,16 @@ bool named_values(ast::Tree& tree, NodeId node, std::vector<Named>& out) {
   } else {
     std::vector<NodeId> both;
     if (!tuple_elements(tree, node, both) || both.size() % 2 != 0) return false;
+    if (!both.empty() && tree.is(both[0], ast::Kind::IfExp)) {
+      // Constants that were not made one: not the name, but what it names was computed.
+      auto chosen = tree.as<ast::IfExp>(both[0]);
+      if (!tree.is(both[1], ast::Kind::Constant)) return false;
+      both[0] = chosen.body;
+      const ast::Where at = tree.where(both[1]);
+      chosen.body = both[1];
+      chosen.orelse = tree.add(tree.as<ast::Constant>(both[1]), at);
+      both[1] = tree.add(chosen, at);
+    }
     for (size_t i = 0; i < both.size(); i += 2) {
       keys.push_back(both[i]);
       values.push_back(both[i + 1]);
@@ -203,11 +213,17 @@ NodeId returned_dict(const ast::Tree& tree, ListId body) {
 bool set_annotations(ast::Tree& tree, NodeId function, NodeId value, bool are_strings) {
   auto def = tree.as<ast::FunctionDef>(function);
   std::vector<Named> pairs;
+  std::vector<NodeId> mentions;
   if (tree.is(value, ast::Kind::FunctionDef)) {
-    value = returned_dict(tree, tree.as<ast::FunctionDef>(value).body);
+    const ListId body = tree.as<ast::FunctionDef>(value).body;
+    mentions = mentions_without_binding(tree, body);
+    value = returned_dict(tree, body);
     if (!value.valid()) return false;
   }
   if (!named_values(tree, value, pairs)) return false;
+  if (!pairs.empty()) {
+    pairs[0].second = annotation_with_mentions(tree, pairs[0].second, mentions);
+  }
   const auto all = tree.as<ast::arguments>(def.args);
   std::unordered_map<Symbol, NodeId> arg_nodes;
   for (const ListId list : {all.posonlyargs, all.args, all.kwonlyargs}) {

@@ -12,6 +12,7 @@
 #include <unordered_set>
 
 #include "structure/annotation_parts.h"
+#include "structure/dead_code.h"
 #include "structure/expressions.h"
 
 namespace pellucid::structure {
@@ -59,6 +60,19 @@ class Reader {
 
   // False: the function is not the compiler's.
   bool read(ListId body) {
+    const std::vector<NodeId> mentions = mentions_without_binding(tree_, body);
+    if (!read_statements(body)) return false;
+    if (!annotations.empty()) {
+      LazyAnnotation& first = annotations.front();
+      first.annotation = annotation_with_mentions(tree_, first.annotation, mentions);
+    }
+    return true;
+  }
+
+  std::vector<LazyAnnotation> annotations;
+
+ private:
+  bool read_statements(ListId body) {
     std::vector<NodeId> todo(tree_.items(body).rbegin(), tree_.items(body).rend());
     while (!todo.empty()) {
       const NodeId statement = todo.back();
@@ -74,10 +88,8 @@ class Reader {
     return has_check_ && !dict_.empty();
   }
 
-  std::vector<LazyAnnotation> annotations;
-
- private:
   bool branch(const ast::If& branch, std::vector<NodeId>& todo) {
+    if (is_constant(tree_, branch.test, ConstKind::False)) return true;
     const auto then = tree_.items(branch.body);
     const auto otherwise = tree_.items(branch.orelse);
     const int64_t index = condition_index(tree_, resolve(branch.test));

@@ -290,16 +290,17 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
       free.insert(free.end(), symbols.nonlocals.begin(), symbols.nonlocals.end());
     }
     if (!is_expression) {
-      if (!mentions_unused || symbols.unused_cells.empty()) return body;
-      // A cell that only dead code captures: told to whoever reads the parameters.
-      Symbols cells;
-      cells.unused_cells = symbols.unused_cells;
+      // What only dead code captures or reads: told to whoever reads the parameters.
+      const Statements dead =
+          mentions_unused ? dead_code(tree_, function.code, symbols, false) : Statements();
+      if (dead.empty()) return body;
       Statements with_dead(tree_.items(body).begin(), tree_.items(body).end());
-      with_dead.push_back(dead_statement(tree_, dead_code(tree_, function.code, cells)));
+      with_dead.push_back(dead_statement(tree_, dead));
       return tree_.list(with_dead);
     }
+    const bool can_bind = !lazy_.contains(function.code);
     const Statements dead =
-        mentions_unused ? dead_code(tree_, function.code, symbols) : Statements();
+        mentions_unused ? dead_code(tree_, function.code, symbols, can_bind) : Statements();
     const NodeId text = unread_docstring(tree_, function, body, !dead.empty());
     if (dead.empty() && !text.valid()) return body;
     Statements with_dead(tree_.items(body).begin(), tree_.items(body).end());

@@ -316,8 +316,7 @@ Symbols symbols_of(const object::Module& module, const ir::Function& function, S
       std::any_of(symbols.unused_cells.begin(), symbols.unused_cells.end(), is_looked_up)) {
     symbols.late_cells.swap(symbols.unused_cells);
   }
-  if (scope == ScopeKind::Function || scope == ScopeKind::Lambda ||
-      scope == ScopeKind::Comprehension) {
+  if (scope != ScopeKind::Module && scope != ScopeKind::Class) {
     const size_t args = code.argcount + code.kwonlyargcount +
                         ((code.flags & object::kVarArgs) != 0) +
                         ((code.flags & object::kVarKeywords) != 0);

@@ -197,6 +197,25 @@ NodeId Expressions::type_parameter(const ir::Value& value, Nodes operands) {
   }
 }
 
+// Whatever else the hidden function of a function computes is its annotations.
+void mention_in_annotation(ast::Tree& tree, ast::FunctionDef& def, const DeadParts& dead) {
+  if (dead.mentions.empty()) return;
+  const auto args = tree.as<ast::arguments>(def.args);
+  std::vector<NodeId> all{args.vararg, args.kwarg};
+  for (const ListId list : {args.posonlyargs, args.args, args.kwonlyargs}) {
+    all.insert(all.end(), tree.items(list).begin(), tree.items(list).end());
+  }
+  for (const NodeId each : all) {
+    if (!each.valid()) continue;
+    auto arg = tree.as<ast::arg>(each);
+    if (!arg.annotation.valid()) continue;
+    arg.annotation = annotation_with_mentions(tree, arg.annotation, dead.mentions);
+    tree.set(each, arg);
+    return;
+  }
+  if (def.returns.valid()) def.returns = with_mentions(tree, def.returns, dead.mentions);
+}
+
 // What the call of a hidden function makes: its literal, with the type parameters it bound.
 NodeId Expressions::with_type_parameters(NodeId callee, Nodes args) {
   const auto hidden = tree_.as<ast::FunctionDef>(callee);
@@ -227,6 +246,7 @@ NodeId Expressions::with_type_parameters(NodeId callee, Nodes args) {
     if (!bindings.parameters(parameter_list, parameters)) return NodeId();
     if (!pass_defaults(tree_, hidden.args, args, def.args)) return NodeId();
     def.type_params = tree_.list(parameters);
+    mention_in_annotation(tree_, def, dead);
     tree_.set(literal, def);
     return literal;
   }
