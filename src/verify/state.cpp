@@ -77,6 +77,12 @@ Value substitute(Values& values, Value in, Value from, Value to) {
   return in;
 }
 
+// Whether both say whether one object is another one: they are one value if the objects are.
+bool same_test(const Values& values, Value a, Value b) {
+  return a != b && values[a].kind == values[b].kind &&
+         (values.is(a, Kind::Is) || values.is(a, Kind::Not));
+}
+
 bool same_method(const Values& values, Value x, Value y) {
   return values.is(x, Kind::Method) && values.is(y, Kind::Method) && values[x].y == values[y].y;
 }
@@ -97,6 +103,11 @@ bool can_unify(Values& values, const State& state, Value x, Value y, size_t& bud
     }
     if (same_method(values, a, b)) {
       todo.emplace_back(Value(values[a].x), Value(values[b].x));
+      continue;
+    }
+    if (same_test(values, a, b)) {
+      todo.emplace_back(Value(values[a].x), Value(values[b].x));
+      if (values.is(a, Kind::Is)) todo.emplace_back(Value(values[a].y), Value(values[b].y));
       continue;
     }
     const Container* in_a = state.container(a);
@@ -188,6 +199,11 @@ bool unify(Values& values, State& state, Value x, Value y, CodePairs& pairs) {
     }
     if (same_method(values, a, b)) {
       todo.emplace_back(Value(values[a].x), Value(values[b].x));
+      continue;
+    }
+    if (same_test(values, a, b)) {
+      todo.emplace_back(Value(values[a].x), Value(values[b].x));
+      if (values.is(a, Kind::Is)) todo.emplace_back(Value(values[a].y), Value(values[b].y));
       continue;
     }
     const Container* in_a = state.container(a);
