@@ -253,6 +253,7 @@ class Lifter {
     const flow::Exit& exit = graph_[id].exit;
     block.exit = exit.kind;
     block.jump = exit.jump;
+    block.is_lost_test = exit.kind == ExitKind::Branch && exit.instr.b == flow::kLostTest;
     block.exit_offset = exit.instr.offset;
     block.exit_line = exit.instr.line;
     for (int k = 0; k < 2; ++k) block.next[k].to = exit.next[k];

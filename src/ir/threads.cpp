@@ -191,6 +191,7 @@ class Threads {
     block.items.insert(block.items.end(), rest.items.begin(), rest.items.end());
     block.exit = rest.exit;
     block.jump = rest.jump;
+    block.is_lost_test = rest.is_lost_test;
     block.operands = std::move(rest.operands);
     block.next = std::move(rest.next);
     block.exit_offset = rest.exit_offset;

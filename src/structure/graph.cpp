@@ -105,6 +105,7 @@ BlockId Graph::split(BlockId id, size_t index) {
   block.items.resize(index);
   rest.exit = block.exit;
   rest.jump = block.jump;
+  rest.is_lost_test = std::exchange(block.is_lost_test, false);
   rest.operands = std::move(block.operands);
   rest.next = std::move(block.next);
   rest.handler = block.handler;
@@ -143,6 +144,7 @@ void Graph::take_exit(BlockId into, BlockId from) {
   ir::Block& target = f.blocks[into.index()];
   target.exit = source.exit;
   target.jump = source.jump;
+  target.is_lost_test = source.is_lost_test;
   target.operands = source.operands;
   target.exit_offset = source.exit_offset;
   target.exit_line = source.exit_line;

@@ -49,6 +49,7 @@ enum class PatternKind : uint8_t { Any, Value, Singleton, Sequence, Mapping, Cla
 struct Part {
   std::vector<ValueId> items;
   ValueId result;
+  bool behind_lost_test = false;  // And, Or: the test of the operand before it is flow::kLostTest
 };
 
 // The parts of a region, which grow at both ends: `a and b and c` is read from its end.

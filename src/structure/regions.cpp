@@ -22,6 +22,31 @@ NodeId Statements::part(const Part& part, ValueId pivot) {
   return node;
 }
 
+// Whether the value is an `and` or `or` in which a test was lost.
+bool Statements::holds_lost_test(ValueId id) const {
+  const ir::Value& value = c_.graph[id];
+  if (value.kind != ValueKind::Region) return false;
+  const Parts& parts = c_.graph.regions[value.a].parts;
+  return std::any_of(parts.begin(), parts.end(), [](const Part& p) { return p.behind_lost_test; });
+}
+
+// `(a or b) or c`: compilers that lose tests lose those of operands whose jumps lead to the test of
+// what they are part of.
+std::vector<NodeId> Statements::in_brackets(const std::vector<NodeId>& values,
+                                            const std::vector<size_t>& lost, uint32_t op,
+                                            ast::Where at) {
+  std::vector<NodeId> out, inner;
+  for (size_t i = 0; i < values.size(); ++i) {
+    inner.push_back(values[i]);
+    if (std::find(lost.begin(), lost.end(), i) != lost.end()) continue;
+    const bool is_one = inner.size() == 1 || inner.size() == values.size();
+    if (!is_one) inner = {c_.tree.add(ast::BoolOp{op, c_.tree.list(inner), 1}, at)};
+    out.insert(out.end(), inner.begin(), inner.end());
+    inner.clear();
+  }
+  return out;
+}
+
 void Statements::region(ValueId id) {
   const ir::Value value = c_.graph[id];
   const Region region = c_.graph.regions[value.a];
@@ -36,8 +61,10 @@ void Statements::region(ValueId id) {
       const auto op = static_cast<uint32_t>(region.kind == RegionKind::And ? ast::BoolOperator::And
                                                                            : ast::BoolOperator::Or);
       std::vector<NodeId> values;
-      const auto add = [&](NodeId node) {
-        if (c_.tree.is(node, ast::Kind::BoolOp) && c_.tree.as<ast::BoolOp>(node).op == op) {
+      std::vector<size_t> lost;  // the places of those whose test is a lost one
+      const auto add = [&](NodeId node, ValueId of) {
+        if (c_.tree.is(node, ast::Kind::BoolOp) && c_.tree.as<ast::BoolOp>(node).op == op &&
+            !holds_lost_test(of)) {
           const auto inner = c_.tree.items(c_.tree.as<ast::BoolOp>(node).values);
           values.insert(values.end(), inner.begin(), inner.end());
         } else {
@@ -45,24 +72,27 @@ void Statements::region(ValueId id) {
         }
       };
       if (c_.tree.is(first, ast::Kind::match_case)) {
-        for (const Part& p : region.parts) add(part(p, {}));
+        for (const Part& p : region.parts) add(part(p, {}), p.result);
         ast::match_case guarded = c_.tree.as<ast::match_case>(first);
         guarded.guard =
             values.size() == 1 ? values[0] : c_.tree.add(ast::BoolOp{op, c_.tree.list(values)}, at);
         c_.tree.set(first, guarded);
         return push(id, first, false);
       }
-      const auto add_tested = [&](NodeId node) {
-        add(node);
+      const auto add_tested = [&](NodeId node, ValueId of) {
+        add(node, of);
         const flow::Folds& folds = c_.graph.f.folds;
         if (folds.choices || (folds.literals && is_atom(c_.tree, values.back()))) {
           values.back() = tested_operand(c_.tree, values.back());
         }
       };
-      add_tested(first);
+      add_tested(first, c_.graph.resolve(operands(id)[0]));
       for (const Part& p : region.parts) {
-        &p == &region.parts.back() ? add(part(p, {})) : add_tested(part(p, {}));
+        if (p.behind_lost_test) lost.push_back(values.size() - 1);
+        const bool is_last = &p == &region.parts.back();
+        is_last ? add(part(p, {}), p.result) : add_tested(part(p, {}), p.result);
       }
+      if (!lost.empty()) values = in_brackets(values, lost, op, at);
       const ast::BoolOp operation{op, c_.tree.list(values), region.is_tested_again ? 1u : 0u};
       return push(id, c_.tree.add(operation, at), false);
     }

@@ -135,6 +135,9 @@ class Statements {
   bool is_constant_slice(ValueId id) const;
   void region(ValueId id);
   ast::NodeId part(const Part& part, ValueId pivot);
+  bool holds_lost_test(ValueId id) const;
+  std::vector<ast::NodeId> in_brackets(const std::vector<ast::NodeId>& values,
+                                       const std::vector<size_t>& lost, uint32_t op, ast::Where at);
   ast::NodeId pattern(PatternId id);
   ast::NodeId pattern_of(const Pattern& pattern, ast::Where at);
   void store(std::span<const ValueId> items, size_t i);
