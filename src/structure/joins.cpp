@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "structure/endings.h"
 #include "structure/ops.h"
@@ -28,6 +29,7 @@ class EndingJoiner {
   // `shortest`: how many items endings have in common at least.
   std::vector<BlockId> join(size_t shortest) {
     if (kind_ == EndingKind::Statement) draw_in_returns();
+    if (kind_ == EndingKind::Handler) share_raises();
     for (std::vector<BlockId>& left : groups(shortest)) {
       while (left.size() > 1) cluster(left, shortest);
     }
@@ -67,6 +69,31 @@ class EndingJoiner {
     }
   }
 
+  // The last statement of a `try` at the end of a `finally` body: what is raised again stands behind
+  // the region in each copy of it. Inside, the handlers of the region would see it; it is made one.
+  void share_raises() {
+    g_.recompute();
+    std::map<std::array<uint32_t, 7>, BlockId> found;
+    for (const BlockId id : g_.order()) {
+      const ir::Block& block = g_[id];
+      if (block.exit != ExitKind::Goto || block.items.empty()) continue;
+      const BlockId next = block.next[0].to;
+      const ir::Block& rest = g_[next];
+      const bool raises = rest.exit == ExitKind::Reraise && rest.items.empty() &&
+                          rest.params.empty() && rest.handler != block.handler;
+      if (!raises || rest.operands.empty() || g_.ways_into(next).size() != 1) continue;
+      const ir::Value& last = g_[block.items.back()];
+      const auto known = found.try_emplace(
+          {block.handler.value, rest.handler.value, rest.exc_depth,
+           g_.resolve(rest.operands.back()).value, static_cast<uint32_t>(last.op), last.a,
+           static_cast<uint32_t>(last.line)},
+          next);
+      if (known.second) continue;
+      g_.redirect(id, 0, known.first->second);
+      shared_.insert(known.first->second);
+    }
+  }
+
   // Only what ends on one line can be one statement, and where items are shared, the last one is.
   std::vector<std::vector<BlockId>> groups(size_t shortest) {
     const bool of_handlers = kind_ == EndingKind::Handler;
@@ -75,17 +102,19 @@ class EndingJoiner {
     for (const BlockId id : g_.order()) {
       const ir::Block& block = g_[id];
       // What raises the exception of a handler again stands on no line: the statement before does.
-      const bool reraises = block.exit == ExitKind::Reraise && !block.items.empty();
+      const bool shares = block.exit == ExitKind::Goto && shared_.contains(block.next[0].to);
+      const bool reraises = (block.exit == ExitKind::Reraise || shares) && !block.items.empty();
       const bool ends = block.exit == ExitKind::Return || block.exit == ExitKind::Raise;
       if (of_handlers ? !reraises : !ends) continue;
       const int32_t line = of_handlers ? g_[block.items.back()].line : block.exit_line;
-      if (line == bytecode::kNoLine || block.next[0].to.valid()) continue;
+      if (line == bytecode::kNoLine || (block.next[0].to.valid() && !shares)) continue;
       std::array<uint32_t, 8> key{block.handler.value, static_cast<uint32_t>(block.exit),
                                   static_cast<uint32_t>(line)};
       // What the compiler has not copied lies in one place (tails.cpp).
       if (g_.f.keeps_ends) key[6] = block.exit_offset;
       // A `finally` body raises the same in all its copies, each of which is a statement of its
       // own.
+      if (shares) key[7] = block.next[0].to.value;
       if (block.exit == ExitKind::Raise) key[7] = g_.exceptions_at(id, block.items.size());
       if (shortest > 0) {
         if (block.items.empty()) continue;
@@ -190,6 +219,7 @@ class EndingJoiner {
   EndingKind kind_;
   Endings endings_;
   std::vector<BlockId> made_;
+  std::unordered_set<BlockId> shared_;  // what several blocks go to that raise again
 };
 
 // A copy of the ending `join` for one value of its parameter.

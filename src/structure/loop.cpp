@@ -38,10 +38,18 @@ bool Emitter::returns_from_outer(BlockId block) const {
 
 // The rest of a `return` whose value was computed in front of the block.
 bool Emitter::returns_from_before(BlockId block) const {
-  const ir::Block& b = graph_[block];
-  if (b.exit != ExitKind::Return || b.operands.empty()) return false;
-  const ValueId value = graph_.resolve(b.operands[0]);
-  return std::find(b.items.begin(), b.items.end(), value) == b.items.end();
+  std::vector<ValueId> made;
+  for (size_t steps = 0; steps <= graph_.size(); ++steps) {
+    const ir::Block& b = graph_[block];
+    made.insert(made.end(), b.items.begin(), b.items.end());
+    if (b.exit == ExitKind::Return) {
+      return !b.operands.empty() &&
+             std::find(made.begin(), made.end(), graph_.resolve(b.operands[0])) == made.end();
+    }
+    if (b.exit != ExitKind::Goto || !b.next[0].args.empty() || !cannot_raise(block)) return false;
+    block = b.next[0].to;
+  }
+  return false;
 }
 
 // Whether a round hands another value than `parameter` to the header in its place.
@@ -305,8 +313,9 @@ BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) 
   if (std::find(left.begin(), left.end(), exhausted) == left.end() || !tested) {
     BlockId best;
     for (const BlockId target : left) {
-      if (only_returns(target) && (tested || left.size() > 1 || returns_from_before(target)))
-        continue;
+      const bool is_return = returns_from_before(target);
+      if (only_returns(target) && (tested || left.size() > 1 || is_return)) continue;
+      if (is_return && returns_from_outer(target)) continue;
       // What comes to another such place by itself is a statement of the loop, and a `break`.
       const bool is_named = target == scope.follow || is_jump_target(target, scope);
       const bool goes_on = !is_named && std::any_of(left.begin(), left.end(), [&](BlockId other) {
