@@ -113,7 +113,7 @@ struct Block {
   std::vector<ValueId> params;  // phis
   std::vector<ValueId> items;   // in order of evaluation
   ExitKind exit = ExitKind::Goto;
-  uint8_t jump = 0;  // as flow::Exit::jump
+  uint8_t jump = 0;           // as flow::Exit::jump
   bool is_lost_test = false;  // of a Branch: flow::kLostTest
   std::vector<ValueId>
       operands;  // of the exit: condition | iterator, its Item | value | raised values

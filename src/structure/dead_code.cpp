@@ -207,8 +207,8 @@ Nodes mentions_without_binding(ast::Tree& tree, ListId body) {
     Nodes mentions;
     for (const NodeId mention : dead.mentions) {
       // A cell that nothing binds is that of a comprehension.
-      const NodeId named = tree.is(mention, Kind::Lambda) ? tree.as<ast::Lambda>(mention).body
-                                                          : NodeId();
+      const NodeId named =
+          tree.is(mention, Kind::Lambda) ? tree.as<ast::Lambda>(mention).body : NodeId();
       const Symbol name =
           named.valid() && tree.is(named, Kind::Name) ? tree.as<ast::Name>(named).id : Symbol();
       if (contains(dead.bound, name)) {

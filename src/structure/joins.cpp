@@ -69,8 +69,9 @@ class EndingJoiner {
     }
   }
 
-  // The last statement of a `try` at the end of a `finally` body: what is raised again stands behind
-  // the region in each copy of it. Inside, the handlers of the region would see it; it is made one.
+  // The last statement of a `try` at the end of a `finally` body: what is raised again stands
+  // behind the region in each copy of it. Inside, the handlers of the region would see it; it is
+  // made one.
   void share_raises() {
     g_.recompute();
     std::map<std::array<uint32_t, 7>, BlockId> found;
@@ -83,11 +84,11 @@ class EndingJoiner {
                           rest.params.empty() && rest.handler != block.handler;
       if (!raises || rest.operands.empty() || g_.ways_into(next).size() != 1) continue;
       const ir::Value& last = g_[block.items.back()];
-      const auto known = found.try_emplace(
-          {block.handler.value, rest.handler.value, rest.exc_depth,
-           g_.resolve(rest.operands.back()).value, static_cast<uint32_t>(last.op), last.a,
-           static_cast<uint32_t>(last.line)},
-          next);
+      const auto known =
+          found.try_emplace({block.handler.value, rest.handler.value, rest.exc_depth,
+                             g_.resolve(rest.operands.back()).value, static_cast<uint32_t>(last.op),
+                             last.a, static_cast<uint32_t>(last.line)},
+                            next);
       if (known.second) continue;
       g_.redirect(id, 0, known.first->second);
       shared_.insert(known.first->second);

@@ -56,13 +56,14 @@ class Collector {
     ScopeId scope;
     bool stores;
     bool is_conditional;  // in a statement that may not come to it
+    bool is_entered;      // a comprehension of which the outermost iterable has been seen to
   };
 
   Scope& at(ScopeId id) { return symbols_.scopes_[id.index()]; }
   Symbol text(const char* name) { return symbols_.module_.strings.intern(name); }
 
   void push(NodeId node, ScopeId scope, bool stores = false) {
-    if (node.valid()) todo_.push_back({node, scope, stores, is_conditional_});
+    if (node.valid()) todo_.push_back({node, scope, stores, is_conditional_, false});
   }
   void list(ListId items, ScopeId scope, bool stores = false) {
     for (NodeId item : tree_.items(items)) push(item, scope, stores);
@@ -136,7 +137,7 @@ class Collector {
       case Kind::SetComp:
       case Kind::DictComp:
       case Kind::GeneratorExp:
-        return comprehension(node, scope);
+        return todo.is_entered ? enter_comprehension(node, scope) : comprehension(node, scope);
       case Kind::NamedExpr:
         return named_expression(node, scope);
       case Kind::AnnAssign:
@@ -451,11 +452,18 @@ class Collector {
     push(alias.value, annotation_scope(node, Role::Body, outer, in_class));
   }
 
+  // The outermost iterable is evaluated outside, and comprehensions in it come first there.
   void comprehension(NodeId node, ScopeId scope) {
+    const size_t last = ast::fields_of(tree_.kind(node)).size() - 1;
+    const auto first = tree_.items(ListId(tree_.slot(node, last)))[0];
+    push(tree_.as<ast::comprehension>(first).iter, scope);
+    todo_.push_back({node, scope, false, is_conditional_, true});
+  }
+
+  void enter_comprehension(NodeId node, ScopeId scope) {
     const auto fields = ast::fields_of(tree_.kind(node));
     const ListId generators(tree_.slot(node, fields.size() - 1));
     const auto first = tree_.items(generators)[0];
-    push(tree_.as<ast::comprehension>(first).iter, scope);
     const ScopeId inner = open(ScopeKind::Comprehension, scope, node, Role::Body);
     Scope& made = at(inner);
     made.is_generator_expression = tree_.is(node, Kind::GeneratorExp);

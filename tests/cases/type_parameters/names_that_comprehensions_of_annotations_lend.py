@@ -25,3 +25,6 @@ def captured_by_another[T](a: {0 for T in first}, b: [lambda: T for x in second]
 
 def within_another[T](a: [({0 for T in x}, [lambda: T for y in x]) for x in first]):
     pass
+
+
+type Iterated[T] = [0 for x in {0 for T in first} if T]
