@@ -147,8 +147,9 @@ class EndingJoiner {
         continue;
       }
       const std::optional<CommonEnding> match = endings_.compare(first, left[i], shortest);
-      const bool fits = match && (same.size() == 1 || (match->length == common.length &&
-                                                       match->differs == common.differs));
+      const bool fits = match && !only_drops(first, *match) &&
+                        (same.size() == 1 ||
+                         (match->length == common.length && match->differs == common.differs));
       if (fits) common = *match;
       (fits ? same : others).push_back(left[i]);
     }
@@ -159,6 +160,13 @@ class EndingJoiner {
       others.insert(others.end(), twins.begin(), twins.end());
     }
     left = std::move(others);
+  }
+
+  // What is dropped in front of a shared raise is dropped on each way in the other copies, too.
+  bool only_drops(BlockId id, const CommonEnding& common) const {
+    const ir::Block& block = g_[id];
+    return block.exit == ExitKind::Goto && common.length == 1 &&
+           is_op(g_[block.items.back()], Op::Pop);
   }
 
   void replace(BlockId copy, BlockId ending) {
