@@ -189,6 +189,16 @@ bool join_alternatives(Graph& graph, std::vector<ReadCase>& cases) {
     row.kind = PatternKind::Or;
     row.line = graph.patterns[cases[begin].pattern.index()].line;
     for (size_t i = begin; i < end; ++i) row.subs.push_back(cases[i].pattern);
+    // Nothing tells `(p | q) as name` from `(p as name) | (q as name)`, which nobody writes.
+    const std::vector<Symbol> shared = graph.patterns[row.subs[0].index()].names;
+    const bool are_shared =
+        !takes_all && std::all_of(row.subs.begin(), row.subs.end(), [&](PatternId sub) {
+          return graph.patterns[sub.index()].names == shared;
+        });
+    if (are_shared) {
+      row.names = shared;
+      for (const PatternId sub : row.subs) graph.patterns[sub.index()].names.clear();
+    }
     if (takes_all) row.subs.push_back(PatternId());
     cases[begin].fail = takes_all ? BlockId() : last.fail;
     cases[begin].pattern = PatternId(graph.patterns.size());
