@@ -99,6 +99,15 @@ Place behind_drops(const Graph& graph, Place at) {
   return at;
 }
 
+// Whether all that is left to do is to return, which nothing has to protect: one copy of a body may
+// count as a part of the statement around it when another does not.
+bool only_returns(const Graph& graph, Place at) {
+  const ir::Block& block = graph[at.block];
+  return block.exit == ExitKind::Return &&
+         std::all_of(block.items.begin() + static_cast<ptrdiff_t>(at.index), block.items.end(),
+                     [&](ValueId item) { return is_op(graph[item], Op::LoadConst); });
+}
+
 // Whether the same statement starts at both places, one being a copy of the other.
 bool is_one_body(const Graph& graph, Place a, Place b) {
   std::unordered_map<ValueId, ValueId> inside;
@@ -116,7 +125,8 @@ bool is_one_body(const Graph& graph, Place a, Place b) {
     b = behind_drops(graph, b);
     const ir::Block &here = graph[a.block], &there = graph[b.block];
     if (a.block == b.block) return a.index == b.index;
-    if (here.handler != there.handler || here.exit != there.exit) return false;
+    if (here.exit != there.exit) return false;
+    if (here.handler != there.handler && !only_returns(graph, a)) return false;
     if (here.exit_line != there.exit_line) return false;
     if (here.items.size() - a.index != there.items.size() - b.index) return false;
     for (; a.index < here.items.size(); ++a.index, ++b.index) {
@@ -179,6 +189,16 @@ bool join_alternatives(Graph& graph, std::vector<ReadCase>& cases) {
     row.kind = PatternKind::Or;
     row.line = graph.patterns[cases[begin].pattern.index()].line;
     for (size_t i = begin; i < end; ++i) row.subs.push_back(cases[i].pattern);
+    // Nothing tells `(p | q) as name` from `(p as name) | (q as name)`, which nobody writes.
+    const std::vector<Symbol> shared = graph.patterns[row.subs[0].index()].names;
+    const bool are_shared =
+        !takes_all && std::all_of(row.subs.begin(), row.subs.end(), [&](PatternId sub) {
+          return graph.patterns[sub.index()].names == shared;
+        });
+    if (are_shared) {
+      row.names = shared;
+      for (const PatternId sub : row.subs) graph.patterns[sub.index()].names.clear();
+    }
     if (takes_all) row.subs.push_back(PatternId());
     cases[begin].fail = takes_all ? BlockId() : last.fail;
     cases[begin].pattern = PatternId(graph.patterns.size());

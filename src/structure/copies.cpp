@@ -166,9 +166,16 @@ bool strip_copies(Graph& g, const object::Module& module, HandlerId handler,
     if (rests.count(cuts[i])) continue;
     rests[cuts[i]] = cuts[i].index == 0 ? cuts[i].block : g.split(cuts[i].block, cuts[i].index);
   }
-  // A return right behind a nested statement seems to belong to it.
+  // A return right behind a nested statement seems to belong to it, out of whichever loops it goes.
+  const auto only_leaves = [&](const ir::Block& block) {
+    return std::all_of(block.items.begin(), block.items.end(), [&](ValueId item) {
+      const ir::Value& value = g[item];
+      const bool is_marker = value.op == Op::PopExcept && value.b != flow::kEmptyBody;
+      return value.kind == ValueKind::Instr && (is_marker || drops(value, ir::Dropped::Iterator));
+    });
+  };
   for (const auto& [at, rest] : rests) {
-    if (g[rest].exit == ExitKind::Return && only_markers(g, g[rest])) {
+    if (g[rest].exit == ExitKind::Return && only_leaves(g[rest])) {
       g[rest].handler = g.handlers[handler.index()].outer;
     }
   }

@@ -115,7 +115,8 @@ void Emitter::leave(BlockId block, Statements& out) {
     }
     NodeId value = out.take(b.operands[0]);
     if (is_none(tree_, value)) value = {};
-    if (value.valid() && is_loaded_inside(block)) {
+    // A walrus is no constant to compilers.
+    if (value.valid() && tree_.is(value, ast::Kind::Constant) && is_loaded_inside(block)) {
       value = tree_.add(ast::JoinedStr{tree_.list({value})}, at);
     }
     ast::Where place = at;

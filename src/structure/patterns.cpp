@@ -193,6 +193,7 @@ class Matches {
       if (!started.insert(start.block).second) return false;
       cases.push_back({start, one.end(), next, one.root(), one.spare()});
       read.insert(read.end(), one.blocks().begin(), one.blocks().end());
+      read.push_back(start.block);  // the case may become an alternative of the one before
       // What has been tested is still at hand to be named.
       typed = typed || one.ends_by_type() || (one.fail().valid() && one.names() > 0);
       // Alternatives that take everything, and keep the subject for a case that nothing leads to.

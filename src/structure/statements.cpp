@@ -270,11 +270,14 @@ void Statements::dropped_constant(ValueId id) {
   append(c_.tree.add(ast::Expr{node}, at));
 }
 
+// Whether it can be made again wherever it is used. What a bound is still to be stored to is said
+// only once.
 bool Statements::is_constant_slice(ValueId id) const {
   const auto bounds = operands(id);
   return std::all_of(bounds.begin(), bounds.end(), [&](ValueId bound) {
-    const ir::Value& value = c_.graph[c_.graph.resolve(bound)];
-    return value.kind == ValueKind::Instr && value.op == Op::LoadConst;
+    const ValueId resolved = c_.graph.resolve(bound);
+    const ir::Value& value = c_.graph[resolved];
+    return value.kind == ValueKind::Instr && value.op == Op::LoadConst && !assignment_of(resolved);
   });
 }
 
