@@ -62,12 +62,12 @@ class Dumper {
     enum What : uint8_t { Text, NewLine, Node } what;
     uint32_t id = 0;
     uint32_t depth = 0;
-    const char* text = "";
+    std::string_view text;
   };
 
-  void push_text(const char* text) { work_.push_back({Step::Text, 0, 0, text}); }
-  void push_line(uint32_t depth) { work_.push_back({Step::NewLine, 0, depth, ""}); }
-  void push_node(NodeId id, uint32_t depth) { work_.push_back({Step::Node, id.value, depth, ""}); }
+  void push_text(std::string_view text) { work_.push_back({Step::Text, 0, 0, text}); }
+  void push_line(uint32_t depth) { work_.push_back({Step::NewLine, 0, depth, {}}); }
+  void push_node(NodeId id, uint32_t depth) { work_.push_back({Step::Node, id.value, depth, {}}); }
 
   void new_line(uint32_t depth) {
     out_ += '\n';
@@ -169,7 +169,7 @@ class Dumper {
   }
 
   // The text lives as long as the dump.
-  void push_owned(const std::string& text) { push_text(owned_.view(owned_.intern(text)).data()); }
+  void push_owned(const std::string& text) { push_text(owned_.view(owned_.intern(text))); }
 
   const Tree& tree_;
   std::string out_;

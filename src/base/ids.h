@@ -31,7 +31,5 @@ using Symbol = Id<struct SymbolTag>;
 
 template <typename Tag>
 struct std::hash<pellucid::Id<Tag>> {
-  size_t operator()(pellucid::Id<Tag> id) const noexcept {
-    return id.value * 0x9e3779b97f4a7c15ull;
-  }
+  size_t operator()(pellucid::Id<Tag> id) const noexcept { return id.value; }
 };

@@ -31,8 +31,8 @@ constexpr size_t kFine = 1024;      // up to here there is a size each kStep byt
 constexpr size_t kLargest = 32768;  // up to here four for each doubling
 constexpr size_t kSizes = kFine / kStep + 1 + 4 * 5;
 // The kernel takes its price for every page that it hands out, and the lists of one step are as
-// large as those of the next: malloc keeps what is given back, but for what is larger than this.
-constexpr int kMapped = 1 << 25;
+// large as those of the next: malloc keeps what is given back, up to this, however large the
+// blocks.
 constexpr int kKept = 1 << 28;
 
 struct Block {
@@ -67,7 +67,7 @@ size_t size_at(size_t index) {
 
 std::byte* reserve() {
 #ifdef __GLIBC__
-  mallopt(M_MMAP_THRESHOLD, kMapped);
+  mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, kKept);
 #endif
   void* found = mmap(nullptr, kRange, PROT_READ | PROT_WRITE,

@@ -76,14 +76,14 @@ enum class DropPlace : uint32_t {
 struct Value {
   ValueKind kind = ValueKind::Instr;
   Op op = Op::Pop;
+  bool steady = false;  // a name that is the same wherever it is loaded (generated.h)
   uint32_t a = 0;
   uint32_t b = 0;
   uint32_t first = 0;  // into Function::operands
   uint32_t count = 0;
   uint32_t offset = 0;  // in the bytecode
   int32_t line = bytecode::kNoLine;
-  uint32_t uses = 0;    // as an operand, a condition, an argument or a returned value
-  bool steady = false;  // a name that is the same wherever it is loaded (generated.h)
+  uint32_t uses = 0;  // as an operand, a condition, an argument or a returned value
 
   Symbol symbol() const { return Symbol(a); }
   object::ConstId constant() const { return object::ConstId(a); }

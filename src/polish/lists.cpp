@@ -1,5 +1,7 @@
 #include "polish/lists.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <string_view>
 
 namespace pellucid::polish {
@@ -21,11 +23,33 @@ Statements items_at(const ast::Tree& tree, Place place) {
   return {items.begin(), items.end()};
 }
 
+namespace {
+
+// Whether a list of statements, or of clauses that have some, may be a field of it.
+bool holds_statements(Kind kind) {
+  switch (kind) {
+    case Kind::For:
+    case Kind::While:
+    case Kind::If:
+    case Kind::With:
+    case Kind::Match:
+    case Kind::match_case:
+    case Kind::Try:
+    case Kind::ExceptHandler:
+    case Kind::Unstructured:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
 std::vector<Place> nested_lists(const ast::Tree& tree, const Statements& body) {
   std::vector<Place> found;
   const auto look_into = [&](NodeId node) {
     const Kind kind = tree.kind(node);
-    if (is_definition(kind)) return;
+    if (!holds_statements(kind)) return;
     const auto fields = ast::fields_of(kind);
     for (size_t i = 0; i < fields.size(); ++i) {
       if (fields[i].type == FieldType::List) found.push_back({node, i});
@@ -50,36 +74,50 @@ std::vector<Place> nested_lists(const ast::Tree& tree, const Statements& body) {
 
 namespace {
 
-std::vector<NodeId> nodes_below(const ast::Tree& tree, const Statements& body, bool in_lambdas) {
-  std::vector<NodeId> nodes = body;
-  for (size_t n = 0; n < nodes.size(); ++n) {
-    const NodeId node = nodes[n];
+// What is below `statements` and is wanted, as the text has it.
+template <typename Wanted>
+std::vector<NodeId> nodes_below(const ast::Tree& tree, const Statements& statements,
+                                bool in_lambdas, Wanted wanted) {
+  std::vector<NodeId> nodes;
+  std::vector<NodeId> todo(statements.rbegin(), statements.rend());
+  while (!todo.empty()) {
+    const NodeId node = todo.back();
+    todo.pop_back();
     const Kind kind = tree.kind(node);
+    if (wanted(kind)) nodes.push_back(node);
+    const bool is_code = is_definition(kind) || (kind == Kind::Lambda && !in_lambdas);
+    const auto first = static_cast<std::ptrdiff_t>(todo.size());
     const auto fields = ast::fields_of(kind);
     for (size_t i = 0; i < fields.size(); ++i) {
       const uint32_t slot = tree.slot(node, i);
-      const bool is_code = is_definition(kind) || (kind == Kind::Lambda && !in_lambdas);
       if (is_code && std::string_view(fields[i].name) == "body") continue;
       if (fields[i].type == FieldType::Node) {
-        if (NodeId(slot).valid()) nodes.push_back(NodeId(slot));
+        if (NodeId(slot).valid()) todo.push_back(NodeId(slot));
       } else if (fields[i].type == FieldType::List) {
         for (const NodeId item : tree.items(ListId(slot))) {
-          if (item.valid()) nodes.push_back(item);
+          if (item.valid()) todo.push_back(item);
         }
       }
     }
+    std::reverse(todo.begin() + first, todo.end());
   }
   return nodes;
 }
 
+bool any_kind(Kind) { return true; }
+
 }  // namespace
 
 std::vector<NodeId> all_nodes(const ast::Tree& tree, const Statements& body) {
-  return nodes_below(tree, body, true);
+  return nodes_below(tree, body, true, any_kind);
 }
 
 std::vector<NodeId> own_nodes(const ast::Tree& tree, const Statements& body) {
-  return nodes_below(tree, body, false);
+  return nodes_below(tree, body, false, any_kind);
+}
+
+std::vector<NodeId> own_nodes(const ast::Tree& tree, const Statements& body, bool wanted(Kind)) {
+  return nodes_below(tree, body, false, wanted);
 }
 
 }  // namespace pellucid::polish

@@ -20,10 +20,12 @@ using Statements = std::vector<ast::NodeId>;
 // Every list of statements below those of `body`, outer ones before those in them.
 std::vector<Place> nested_lists(const ast::Tree& tree, const Statements& body);
 
-// Every node below the statements of `body` and the statements themselves, parents first.
+// Every node below the statements of `body` and the statements themselves, as the text has them.
 std::vector<ast::NodeId> all_nodes(const ast::Tree& tree, const Statements& body);
-// Those that no lambda has finished before.
+// Those that no lambda has finished before; of these, those of a kind that is wanted.
 std::vector<ast::NodeId> own_nodes(const ast::Tree& tree, const Statements& body);
+std::vector<ast::NodeId> own_nodes(const ast::Tree& tree, const Statements& body,
+                                   bool wanted(ast::Kind));
 
 Statements items_at(const ast::Tree& tree, Place place);
 

@@ -43,8 +43,7 @@ Percent percent_of(const ast::Tree& tree, NodeId joined) {
 
 }  // namespace
 
-void percent_formats(ast::Tree& tree, Statements& body) {
-  const std::vector<NodeId> nodes = own_nodes(tree, body);
+void percent_formats(ast::Tree& tree, const std::vector<NodeId>& nodes) {
   std::unordered_set<NodeId> specs;
   for (const NodeId id : nodes) {
     if (tree.is(id, Kind::FormattedValue)) {

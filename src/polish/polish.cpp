@@ -4,6 +4,29 @@
 
 namespace pellucid::polish {
 
+namespace {
+
+// What the rewrites of expressions look at: one walk finds it for all of them.
+bool may_be_rewritten(ast::Kind kind) {
+  switch (kind) {
+    case ast::Kind::If:
+    case ast::Kind::While:
+    case ast::Kind::Assert:
+    case ast::Kind::IfExp:
+    case ast::Kind::comprehension:
+    case ast::Kind::UnaryOp:
+    case ast::Kind::NamedExpr:
+    case ast::Kind::JoinedStr:
+    case ast::Kind::FormattedValue:
+    case ast::Kind::Interpolation:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
 ast::ListId run(ast::Tree& tree, ast::ListId body, Body kind, const Compiler& compiler,
                 const Source& source) {
   Statements statements(tree.items(body).begin(), tree.items(body).end());
@@ -29,11 +52,11 @@ ast::ListId run(ast::Tree& tree, ast::ListId body, Body kind, const Compiler& co
   // Statements of one line that stand side by side only now.
   join_lines(tree, statements);
   // Expressions last: which of them stay is known.
-  const std::vector<ast::NodeId> nodes = own_nodes(tree, statements);
+  const std::vector<ast::NodeId> nodes = own_nodes(tree, statements, may_be_rewritten);
   negate_comparisons(tree, nodes, compiler.looks_into_walrus);
   // Counts the words of what is written by now.
   join_negations(tree, nodes, starts);
-  if (compiler.makes_f_strings_of_percent) percent_formats(tree, statements);
+  if (compiler.makes_f_strings_of_percent) percent_formats(tree, nodes);
   // Behind all that looks at what a body ends with.
   if (compiler.leaves_dropped && kind != Body::Expression) {
     keep_dropped_constants(tree, statements);

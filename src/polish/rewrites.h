@@ -22,7 +22,7 @@ void negate_comparisons(ast::Tree& tree, const std::vector<ast::NodeId>& nodes,
                         bool looks_into_walrus);
 
 // `f'{a!s}: {b!r}'`  ->  `'%s: %r' % (a, b)`, for compilers that make the same of both
-void percent_formats(ast::Tree& tree, Statements& body);
+void percent_formats(ast::Tree& tree, const std::vector<ast::NodeId>& nodes);
 
 // `else: if a: return b` and `return c` behind it  ->  `elif a: return b else: return c`
 void chain_elif(ast::Tree& tree, Statements& body);

@@ -1,0 +1,65 @@
+// Interned strings: one Symbol for equal bytes, whatever was forgotten before.
+#include "base/string_pool.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "testing.h"
+
+namespace pellucid {
+namespace {
+
+// Texts of many lengths: none at all, some with NUL, some longer than a chunk of the pool.
+std::string text_of(size_t n) {
+  std::string text = std::to_string(n);
+  if (n % 7 == 0) text += std::string(1, '\0') + "behind";
+  if (n % 50 == 0) text.append(3000 + 100 * n, 'x');
+  return n == 3 ? std::string() : text;
+}
+
+bool has_first(const StringPool& pool, size_t count) {
+  bool right = pool.size() == count;
+  for (size_t n = 0; n < count; ++n) {
+    right = right && pool.find(text_of(n)) == Symbol(n) && pool.view(Symbol(n)) == text_of(n);
+  }
+  return right;
+}
+
+void fill_to(StringPool& pool, size_t count) {
+  for (size_t n = 0; n < count; ++n) pool.intern(text_of(n));
+}
+
+TEST("string_pool: equal bytes have one symbol, and keep it as the pool grows") {
+  StringPool pool;
+  fill_to(pool, 500);
+  fill_to(pool, 500);
+  EXPECT(has_first(pool, 500));
+  EXPECT(!pool.find("not there").valid());
+  EXPECT(!StringPool().find("").valid());
+}
+
+TEST("string_pool: what is forgotten is not found, and can be had again") {
+  StringPool pool;
+  fill_to(pool, 300);
+  for (const size_t size : {299u, 201u, 200u, 51u, 4u, 3u, 0u}) {
+    pool.shrink(size);
+    EXPECT(has_first(pool, size));
+    EXPECT(!pool.find(text_of(size)).valid());
+    fill_to(pool, 300);
+    EXPECT(has_first(pool, 300));
+  }
+}
+
+TEST("string_pool: a pool that was moved is whole, and so is the next one in its place") {
+  StringPool pool;
+  fill_to(pool, 100);
+  const StringPool taken = std::move(pool);
+  pool = StringPool();
+  fill_to(pool, 60);
+  EXPECT(has_first(taken, 100));
+  EXPECT(has_first(pool, 60));
+}
+
+}  // namespace
+}  // namespace pellucid
