@@ -25,8 +25,10 @@ class Simplifier {
   void run(bool known_to_be_generated) {
     if (!known_to_be_generated && !is_program_generated()) return;
     count_ways();
-    find_eligible();
-    read_shared();
+    // An item that was read is used where its list was.
+    do {
+      find_eligible();
+    } while (read_shared());
     std::vector<std::pair<BlockId, State>> todo;
     std::vector<uint8_t> seen(f_.blocks.size(), 0);
     for (size_t i = 0; i < f_.blocks.size(); ++i) {
@@ -89,6 +91,7 @@ class Simplifier {
 
   // Containers all of whose uses lie on paths without joins from where they are made.
   void find_eligible() {
+    shared_.clear();
     std::unordered_map<ValueId, BlockId> home;
     for (size_t i = 0; i < f_.blocks.size(); ++i) {
       for (const ValueId id : f_.blocks[i].items) home[id] = BlockId(i);
@@ -116,8 +119,10 @@ class Simplifier {
     }
   }
 
-  // A list behind a join of which only items are read is its elements as well.
-  void read_shared() {
+  // A list behind a join of which only items are read is its elements as well. Whether there was
+  // such an item.
+  bool read_shared() {
+    std::unordered_map<ValueId, ValueId> read;  // an item -> what it is
     std::unordered_map<ValueId, bool> only_read;
     for (const ValueId id : shared_) {
       only_read[id] = is_op(f_[id], Op::BuildList) || is_op(f_[id], Op::BuildTuple);
@@ -152,16 +157,14 @@ class Simplifier {
           const auto elements = f_.operands(operands[0]);
           int64_t index = *integer(operands[1]);
           if (index < 0) index += static_cast<int64_t>(elements.size());
-          elements_[item] = elements[static_cast<size_t>(index)];
+          read[item] = elements[static_cast<size_t>(index)];
         }
         return true;
       });
     }
-    if (elements_.empty()) return;
+    if (read.empty()) return false;
     const auto put = [&](ValueId& id) {
-      for (auto it = elements_.find(id); it != elements_.end(); it = elements_.find(id)) {
-        id = it->second;
-      }
+      for (auto it = read.find(id); it != read.end(); it = read.find(id)) id = it->second;
     };
     for (ValueId& operand : f_.operand_pool) put(operand);
     for (Block& block : f_.blocks) {
@@ -170,6 +173,7 @@ class Simplifier {
         for (ValueId& arg : edge.args) put(arg);
       }
     }
+    return true;
   }
 
   ValueId resolve(const State& state, ValueId id) const {
@@ -442,9 +446,8 @@ class Simplifier {
   const object::Module& module_;
   Function& f_;
   std::vector<std::vector<BlockId>> ways_;
-  std::unordered_set<BlockId> entries_;            // of handlers
-  std::unordered_set<ValueId> shared_;             // used behind a join
-  std::unordered_map<ValueId, ValueId> elements_;  // items that were read -> what they are
+  std::unordered_set<BlockId> entries_;  // of handlers
+  std::unordered_set<ValueId> shared_;   // used behind a join
 };
 
 }  // namespace
