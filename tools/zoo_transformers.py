@@ -5,12 +5,15 @@ small keeps the proportions of all widths, a third keeps the widths, a fourth ke
 last fills in what the defaults leave open (zoo_filled.py).
 """
 
+import copy
 from typing import Any, Dict, Iterator, List, Set, Tuple
 
 import torch
 from zoo_built import Built, Missing
 from zoo_filled import filled, lacked
+from zoo_fitted import Search, callable_at_all, complaint
 from zoo_inputs import inputs_of
+from zoo_mended import agree, mended
 
 # Attributes of a configuration that say how large a model is, by the size wanted.
 _DEPTHS = """num_hidden_layers n_layer n_layers num_layers encoder_layers decoder_layers depth
@@ -44,6 +47,7 @@ _WITHOUT_DEFAULT = {"prediction_length": 4, "num_experts_per_tok": 2}
 _HEAD = ("qk_nope_head_dim", "qk_rope_head_dim")
 _LARGEST = 200_000_000  # parameters
 _FEW = 6  # layers
+_MENDS = 16  # settings changed one after the other
 
 # What an architecture works on whose configuration names none of its own.
 _BACKBONE = {
@@ -76,6 +80,22 @@ def architecture(name: str) -> Iterator[Built]:
 def transformer(cls: Any) -> Iterator[Built]:
     """Yield the ways to build a model of a class, the smallest first; raises Missing at the end."""
     errors: List[str] = []
+    for way, config, module, what in _modules(cls, errors):
+        for inputs in inputs_of(module, config):
+            yield Built(f"{what}, {way}", module, inputs)
+    if not callable_at_all(cls):
+        raise Missing(f"{cls.__name__} has no forward")
+    for way, config, module, what in _modules(cls, []):
+        made = Search(module, config).inputs()
+        if made is not None:
+            yield Built(f"{what}, {way}, its inputs found", module, made)
+    for way in ("small", "scaled"):
+        yield from _mended(cls, way)
+    raise Missing(" | ".join(dict.fromkeys(errors)) or "no inputs fit")
+
+
+def _modules(cls: Any, errors: List[str]) -> Iterator[Tuple[str, Any, Any, str]]:
+    """Yield modules of a class with their configurations, each by another way, and what they are."""
     for way in _WAYS:
         try:
             config, count = _configured(cls, way, set())
@@ -85,9 +105,44 @@ def transformer(cls: Any) -> Iterator[Built]:
         except Exception as error:  # a configuration that this architecture refuses
             errors.append(f"{type(error).__name__}: {' '.join(str(error).split())[:160]}")
             continue
-        for inputs in inputs_of(module, config):
-            yield Built(f"{cls.__name__}, {count / 1e6:.1f}M, {way}", module, inputs)
-    raise Missing(" | ".join(dict.fromkeys(errors)) or "no inputs fit")
+        yield way, config, module, f"{cls.__name__}, {count / 1e6:.1f}M"
+
+
+def _mended(cls: Any, way: str) -> Iterator[Built]:
+    """A model whose settings were mended, one after the other, until some inputs fit."""
+    values = cls.config_class().to_dict()
+    made = agree(small(values, way), values)
+    seen = [made]
+    while len(seen) < _MENDS:
+        config = cls.config_class(**copy.deepcopy(made))
+        wrong: List[BaseException] = []
+        try:
+            with torch.device("meta"):
+                count = sum(p.numel() for p in cls(config).parameters())
+            if count > _LARGEST:
+                return
+            module = cls(config)
+        except Exception as error:
+            wrong.append(error)
+        else:
+            for inputs in inputs_of(module, config):
+                error = complaint(module, inputs)
+                if error is None:
+                    yield Built(f"{cls.__name__}, {count / 1e6:.1f}M, {way}, mended", module, inputs)
+                    return
+                wrong.append(error)
+            search = Search(module, config)
+            inputs = search.inputs()
+            if inputs is not None:
+                what = f"{cls.__name__}, {count / 1e6:.1f}M, {way}, mended, its inputs found"
+                yield Built(what, module, inputs)
+                return
+            wrong += search.errors
+        others = (other for error in wrong for other in mended(made, config, error))
+        made = next((other for other in others if other not in seen), None)
+        if made is None:
+            return
+        seen.append(made)
 
 
 def _configured(cls: Any, way: str, lacking: Set[str]) -> Tuple[Any, int]:
