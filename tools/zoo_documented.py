@@ -37,6 +37,8 @@ class Tensor(NamedTuple):
         """Return a new one."""
         if self.kind == "tokens":
             return known.ids(*self.shape)
+        if self.kind == "few":
+            return torch.randint(0, 2, self.shape)
         if self.kind == "ones":
             return torch.ones(*self.shape, dtype=torch.long)
         if self.kind == "grid":  # pictures of one moment, as high as wide

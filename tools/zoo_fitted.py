@@ -7,7 +7,9 @@ has some remedies, and the first that leads to another error is followed.
 
 import inspect
 import linecache
+import math
 import re
+import time
 import traceback
 from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
@@ -17,8 +19,10 @@ from zoo_documented import Tensor, documented
 from zoo_inputs import Settings
 
 Tensors = Dict[str, Tensor]
-_TRIES = 40
+_TRIES = 32
 _DEPTH = 7
+_SECONDS = 4.0  # of this process's time, for one module
+_LARGEST = 1 << 20  # numbers in a tensor
 # How errors name two sizes that ought to agree: the one there is, and the one wanted.
 _SIZES = (
     r"to have (?P<want>\d+) channels, but got (?P<got>\d+) channels",
@@ -55,12 +59,13 @@ def complaint(module: Any, inputs: Inputs) -> Optional[BaseException]:
 
 
 class Search:
-    """Tries inputs on a module; `errors` has what was in the way."""
+    """Tries inputs on a module."""
 
-    def __init__(self, module: Any, config: Any) -> None:
+    def __init__(self, module: Any, config: Any, seconds: float = _SECONDS) -> None:
         self.module = module
         self.known = Settings(module, config)
-        self.errors: List[BaseException] = []
+        self._wrong: List[Tuple[int, BaseException]] = []
+        self._until = time.process_time() + seconds
 
     def inputs(self) -> Optional[Inputs]:
         """Inputs with which the module runs, if there are any in reach."""
@@ -69,6 +74,10 @@ class Search:
             if found is not None:
                 return found
         return None
+
+    def errors(self) -> List[BaseException]:
+        """What was in the way, with the inputs that took the most steps first."""
+        return [error for _, error in sorted(self._wrong, key=lambda pair: -pair[0])]
 
     def _search(self, batch: int) -> Optional[Inputs]:
         every = documented(self.module, self.known, batch)
@@ -79,17 +88,17 @@ class Search:
             first = {name: every[name]} if name else {}
         pending = [(first, 0, "")]
         seen: Set[Any] = set()
-        while pending and len(seen) < _TRIES:
+        while pending and len(seen) < _TRIES and time.process_time() < self._until:
             tensors, depth, before = pending.pop()
             key = tuple(sorted(tensors.items()))
-            if key in seen:
+            if key in seen or any(math.prod(t.shape) > _LARGEST for t in tensors.values()):
                 continue
             seen.add(key)
             made = self._maker(tensors)
             error = complaint(self.module, made)
             if error is None:
                 return made
-            self.errors.append(error)
+            self._wrong.append((depth, error))
             if depth < _DEPTH and str(error) != before:
                 ways = _remedies(tensors, error, every)
                 pending += [(way, depth + 1, str(error)) for way in reversed(list(ways))]
@@ -103,7 +112,9 @@ def mentioned(error: BaseException) -> Iterator[Set[str]]:
     """The names in an error's text, then those in each line that it came through, the last first."""
     yield set(re.findall(r"\w+", str(error)))
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        yield set(re.findall(r"\w+", frame.line or linecache.getline(frame.filename, frame.lineno or 0)))
+        yield set(
+            re.findall(r"\w+", frame.line or linecache.getline(frame.filename, frame.lineno or 0))
+        )
 
 
 def _remedies(tensors: Tensors, error: BaseException, every: Tensors) -> Iterator[Tensors]:
@@ -126,31 +137,39 @@ def _changed(tensor: Tensor, error: BaseException) -> Iterator[Tensor]:
     text, shape = str(error), tensor.shape
     if tensor.kind == "numbers":
         for got, want in agreeing(error):
-            for place in reversed(range(len(shape))):
-                size, rest = divmod(shape[place] * want, got)
-                if not rest and 0 < size != shape[place]:
-                    yield _resized(tensor, place, size)
+            for place in reversed(range(1, len(shape))):
+                if shape[place] == got != want:
+                    yield _resized(tensor, place, want)
         if len(shape) > 2 and shape[-1] != shape[-2]:
             yield Tensor(tensor.kind, (*shape[:-2], shape[-1], shape[-2]))
+        for got, want in agreeing(error):
+            for place in reversed(range(1, len(shape))):
+                size, rest = divmod(shape[place] * want, got)
+                if not rest and shape[place] not in (size, got):
+                    yield _resized(tensor, place, size)
         yield from _ranked(tensor, text)
-        if "Long" in text or "indices" in text:
+        if "Long" in text or "indices" in text or "indexes" in text:
             yield Tensor("tokens", shape)
+    if tensor.kind == "tokens" and "index out of range" in text:
+        yield Tensor("few", shape)
     numbers = list(dict.fromkeys(int(number) for number in re.findall(r"\d+", text)))[:8]
-    for place in reversed(range(len(shape))):
+    for place in reversed(range(1, len(shape))):
         if shape[place] in numbers and tensor.kind in ("numbers", "tokens", "ones"):
             for number in numbers:
-                if 1 < number != shape[place] and number < 10**5:
+                if 1 < number != shape[place]:
                     yield _resized(tensor, place, number)
 
 
 def _ranked(tensor: Tensor, text: str) -> Iterator[Tensor]:
     shape = tensor.shape
-    if any(words in text for words in _MORE):
+    wanted = re.search(r"Expected \dD \(unbatched\) or (\d)D", text)
+    wide = int(wanted[1]) if wanted else 0
+    if any(words in text for words in _MORE) and len(shape) < (wide or 5):
         side = round((shape[-1] / 3) ** 0.5)
         if 3 * side * side == shape[-1]:  # a row that was a coloured square
             yield Tensor(tensor.kind, (*shape[:-1], 3, side, side))
         yield Tensor(tensor.kind, (shape[0], 1, *shape[1:]))
-    if any(words in text for words in _LESS) and len(shape) > 2:
+    if any(words in text for words in _LESS) and len(shape) > (wide or 2):
         yield Tensor(tensor.kind, (shape[0] * shape[1], *shape[2:]))
 
 

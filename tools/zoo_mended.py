@@ -2,7 +2,8 @@
 
 `agree` sets what must go together: how many experts see a token and how many there are, layers that
 are named by number, the parts of a rotation. `mended` reads one error and changes the settings that
-it is about: those that the failing code reads and that are open, or that have the size complained of.
+it is about: those that the failing code reads and that are open, or that have the size that it
+complains of.
 """
 
 import contextlib
@@ -18,9 +19,9 @@ Path = Tuple[str, ...]
 _BY_NAME: Tuple[Tuple[str, Any], ...] = (
     (r"vocab", 300),
     (r"token_id$", 1),
-    (r"(layer|stage)_(ids|indices|indexes)$|^index", [0]),
+    (r"(layer|stage)_(ids|indices|indexes)$", [0]),
     (r"per_tok|top_?k", 2),
-    (r"(kv|key_value)_heads", 2),
+    (r"(kv|key_value)_heads", 1),
     (r"shared_experts", 1),
     (r"expert|heads$", 4),
     (r"head_dim|kv_channels", 16),
@@ -30,6 +31,11 @@ _BY_NAME: Tuple[Tuple[str, Any], ...] = (
     (r"budget|window|length|block", 8),
     (r"group", 1),
 )
+_TOKENS = 300
+_NARROWEST = 4
+# Counts of experts that see a token, and of groups of experts; and of experts.
+_CHOSEN = r"expert.*per_tok|moe_top_?k|top_?k_expert|experts?_top_?k|expert_group|n_group|num_group"
+_EXPERTS = r"^(n|num)_\w*experts$"
 _WIDTH = r"dim|size|width|channels|hidden"
 _PLAIN_ROTATION = {"rope_type": "default", "rope_theta": 10000.0}
 
@@ -44,17 +50,16 @@ def agree(made: Values, values: Values) -> Values:
             if part:
                 found[key] = part
         elif isinstance(value, int) and not isinstance(value, bool):
-            if re.search(r"expert.*per_tok|moe_top_?k|top_?k_expert|experts?_top_?k", key):
-                found[key] = min(now, 2)
-            elif re.search(r"expert_group|n_group|num_group", key):
+            if re.search(_CHOSEN, key):
                 found[key] = min(now, 2)
             elif key.startswith("topk_group"):
                 found[key] = 1
-            elif re.search(r"^(n|num)_\w*experts$", key) and "shared" not in key:
+            elif re.search(_EXPERTS, key) and "shared" not in key:
                 found[key] = min(now, 4)
-        elif isinstance(value, list) and value and value == list(range(len(value))):
-            if len(value) == values.get("num_hidden_layers"):
-                found[key] = list(range(found.get("num_hidden_layers", len(value))))
+            elif key.endswith("token_id") and value < values.get("vocab_size", 0) <= _TOKENS:
+                found[key] = value  # the vocabulary is as it was
+        elif isinstance(value, list) and value == list(range(values.get("num_hidden_layers", -1))):
+            found[key] = list(range(found.get("num_hidden_layers", len(value))))
     rotation = found.get("rope_parameters", values.get("rope_parameters"))
     kinds = found.get("layer_types", values.get("layer_types"))
     if rotation == {} and kinds:
@@ -77,19 +82,64 @@ def _head(values: Values) -> int:
 def mended(made: Values, config: Any, error: BaseException) -> Iterator[Values]:
     """Settings with which the error may be another one; `config` is what `made` made."""
     yield from _named(made, config, error)
+    if isinstance(error, IndexError):  # fewer stages than are wanted
+        for path, part in _parts(config, ()):
+            if getattr(part, "stage_names", None):
+                yield _with(made, (*path, "out_features"), list(part.stage_names[-4:]))
+        words = [(path, value) for path, value in _numbers(config) if path[-1] == "vocab_size"]
+        for path, value in words:  # what one part writes another reads
+            if value < max(most for _, most in words):
+                yield _with(made, path, max(most for _, most in words))
     for got, want in agreeing(error):
-        for path, value in _numbers(config, ()):
+        if min(got, want) < _NARROWEST:  # a size of the inputs
+            continue
+        for path, value in _near(config, error):
             # A list may have the size more than once: all of a kind change together.
-            if isinstance(value, (list, tuple)) and want in value:
+            if isinstance(value, tuple) and want in value:
                 yield _with(made, path, [got if item == want else item for item in value])
-            elif value == want and re.search(_WIDTH, path[-1]):
+            elif value == want and re.search(_WIDTH, path[-1]) and "num_" not in path[-1]:
                 yield _with(made, path, got)
+
+
+def _near(config: Any, error: BaseException) -> Iterator[Tuple[Path, Any]]:
+    """The sizes in a configuration, those that the failing code reads first."""
+    every = list(_numbers(config))
+    for frame, number, part, path in _frames(config, error):
+        for text in _around(frame, number, frame.f_locals.get("self")):
+            for place in _read(part, text):
+                yield from (size for size in every if size[0] == (*path, *place[0]))
+    yield from every
 
 
 def _named(made: Values, config: Any, error: BaseException) -> Iterator[Values]:
     """Fill the open settings that the code around the error reads, from the narrowest part out."""
     missing = re.fullmatch(r"'(\w+)'", str(error)) if isinstance(error, KeyError) else None
     lacking = re.search(r"Config' object has no attribute '(\w+)'", str(error))
+    for frame, number, part, path in _frames(config, error):
+        if lacking:
+            value = _value(lacking[1])
+            if value is not None:
+                yield _with(made, (*path, lacking[1]), value)
+        for text in _around(frame, number, frame.f_locals.get("self")):
+            read = list(_read(part, text))
+            filled = [
+                ((*path, *where), _value(where[-1])) for where, value in read if value is None
+            ]
+            filled = [(where, value) for where, value in filled if value is not None]
+            if len(filled) > 1:  # some are refused but all together
+                together = made
+                for where, value in filled:
+                    together = _with(together, where, value)
+                yield together
+            for where, value in filled:
+                yield _with(made, where, value)
+            for where, value in read:
+                if missing and isinstance(value, dict) and missing[1] not in value:
+                    yield _keyed(made, (*path, *where), value, missing[1])
+
+
+def _frames(config: Any, error: BaseException) -> Iterator[Tuple[Any, int, Any, Path]]:
+    """The calls that an error came through, the last first, each with the part that it works by."""
     trace = error.__traceback__
     frames: List[Any] = []
     while trace is not None:
@@ -98,26 +148,17 @@ def _named(made: Values, config: Any, error: BaseException) -> Iterator[Values]:
     for frame, number in reversed(frames):
         owner = frame.f_locals.get("self")
         part = frame.f_locals.get("config", getattr(owner, "config", None))
-        path = _path(config, part, ())
-        if path is None:
-            continue
-        if lacking:
-            value = _value(lacking[1])
-            if value is not None:
-                yield _with(made, (*path, lacking[1]), value)
-        for text in _around(frame, number, owner):
-            read = re.findall(r"\b(?:config|self)((?:\.\w+)+)", text)
-            for dotted in dict.fromkeys(read):
-                place = _resolved(part, dotted.split(".")[1:])
-                if place is None:
-                    continue
-                where, value = place
-                if value is None:
-                    filled = _value(where[-1])
-                    if filled is not None:
-                        yield _with(made, (*path, *where), filled)
-                elif missing and isinstance(value, dict) and missing[1] not in value:
-                    yield _keyed(made, (*path, *where), value, missing[1])
+        path = _path(config, part)
+        if path is not None:
+            yield frame, number, part, path
+
+
+def _read(part: Any, text: str) -> Iterator[Tuple[Path, Any]]:
+    """The settings that a text of code reads."""
+    for dotted in dict.fromkeys(re.findall(r"\b(?:config|self)((?:\.\w+)+)", text)):
+        place = _resolved(part, dotted.split(".")[1:])
+        if place is not None:
+            yield place
 
 
 def _around(frame: Any, number: int, owner: Any) -> Iterator[str]:
@@ -160,25 +201,24 @@ def _value(name: str) -> Any:
     return next((value for words, value in _BY_NAME if re.search(words, name)), None)
 
 
-def _path(config: Any, part: Any, before: Path) -> Optional[Path]:
-    """Where in a configuration a part of it is."""
-    if part is config:
-        return before
+def _parts(config: Any, before: Path) -> Iterator[Tuple[Path, Any]]:
+    """A configuration and those in it, with where they are."""
+    yield before, config
     for key, value in vars(config).items():
         if hasattr(value, "to_dict"):
-            found = _path(value, part, (*before, key))
-            if found is not None:
-                return found
-    return None
+            yield from _parts(value, (*before, key))
 
 
-def _numbers(config: Any, before: Path) -> Iterator[Tuple[Path, Any]]:
+def _path(config: Any, part: Any) -> Optional[Path]:
+    return next((path for path, other in _parts(config, ()) if other is part), None)
+
+
+def _numbers(config: Any) -> Iterator[Tuple[Path, Any]]:
     """All sizes in a configuration, with where they are."""
-    for key, value in vars(config).items():
-        if hasattr(value, "to_dict"):
-            yield from _numbers(value, (*before, key))
-        elif isinstance(value, (int, list, tuple)) and not isinstance(value, bool):
-            yield (*before, key), value
+    for path, part in _parts(config, ()):
+        for key, value in vars(part).items():
+            if isinstance(value, (int, list, tuple)) and not isinstance(value, bool):
+                yield (*path, key), tuple(value) if isinstance(value, list) else value
 
 
 def _with(made: Values, path: Path, value: Any) -> Values:

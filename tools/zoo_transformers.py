@@ -6,7 +6,8 @@ last fills in what the defaults leave open (zoo_filled.py).
 """
 
 import copy
-from typing import Any, Dict, Iterator, List, Set, Tuple
+import time
+from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
 import torch
 from zoo_built import Built, Missing
@@ -48,6 +49,7 @@ _HEAD = ("qk_nope_head_dim", "qk_rope_head_dim")
 _LARGEST = 200_000_000  # parameters
 _FEW = 6  # layers
 _MENDS = 16  # settings changed one after the other
+_SECONDS = 30.0  # of this process's time, to mend configurations
 
 # What an architecture works on whose configuration names none of its own.
 _BACKBONE = {
@@ -89,13 +91,14 @@ def transformer(cls: Any) -> Iterator[Built]:
         made = Search(module, config).inputs()
         if made is not None:
             yield Built(f"{what}, {way}, its inputs found", module, made)
+    until = time.process_time() + _SECONDS
     for way in ("small", "scaled"):
-        yield from _mended(cls, way)
+        yield from _mended(cls, way, until)
     raise Missing(" | ".join(dict.fromkeys(errors)) or "no inputs fit")
 
 
 def _modules(cls: Any, errors: List[str]) -> Iterator[Tuple[str, Any, Any, str]]:
-    """Yield modules of a class with their configurations, each by another way, and what they are."""
+    """Yield modules of a class: by which way, its configuration, the module, and what it is."""
     for way in _WAYS:
         try:
             config, count = _configured(cls, way, set())
@@ -108,41 +111,56 @@ def _modules(cls: Any, errors: List[str]) -> Iterator[Tuple[str, Any, Any, str]]
         yield way, config, module, f"{cls.__name__}, {count / 1e6:.1f}M"
 
 
-def _mended(cls: Any, way: str) -> Iterator[Built]:
+def _mended(cls: Any, way: str, until: float) -> Iterator[Built]:
     """A model whose settings were mended, one after the other, until some inputs fit."""
     values = cls.config_class().to_dict()
-    made = agree(small(values, way), values)
-    seen = [made]
-    while len(seen) < _MENDS:
-        config = cls.config_class(**copy.deepcopy(made))
-        wrong: List[BaseException] = []
-        try:
-            with torch.device("meta"):
-                count = sum(p.numel() for p in cls(config).parameters())
-            if count > _LARGEST:
-                return
-            module = cls(config)
-        except Exception as error:
-            wrong.append(error)
-        else:
-            for inputs in inputs_of(module, config):
-                error = complaint(module, inputs)
-                if error is None:
-                    yield Built(f"{cls.__name__}, {count / 1e6:.1f}M, {way}, mended", module, inputs)
-                    return
-                wrong.append(error)
-            search = Search(module, config)
-            inputs = search.inputs()
-            if inputs is not None:
-                what = f"{cls.__name__}, {count / 1e6:.1f}M, {way}, mended, its inputs found"
-                yield Built(what, module, inputs)
-                return
-            wrong += search.errors
-        others = (other for error in wrong for other in mended(made, config, error))
-        made = next((other for other in others if other not in seen), None)
+    pending: List[Iterator[Dict[str, Any]]] = [iter([agree(small(values, way), values)])]
+    seen: List[Dict[str, Any]] = []
+    while pending and len(seen) < _MENDS and time.process_time() < until:
+        made = next((settings for settings in pending[-1] if settings not in seen), None)
         if made is None:
-            return
+            pending.pop()
+            continue
         seen.append(made)
+        try:
+            config = cls.config_class(**copy.deepcopy(made))
+        except Exception:  # it is refused: the next way to mend the one before
+            continue
+        wrong: List[BaseException] = []
+        built = _running(cls, config, wrong)
+        if built is not None:
+            yield built._replace(what=f"{built.what}, {way}, settings mended")
+            return
+        pending.append(_mends(made, config, wrong))
+
+
+def _mends(made: Dict[str, Any], config: Any, wrong: List[Any]) -> Iterator[Dict[str, Any]]:
+    for error in wrong:
+        yield from mended(made, config, error)
+
+
+def _running(cls: Any, config: Any, wrong: List[BaseException]) -> Optional[Built]:
+    """A model with inputs that it runs with; where there are none, `wrong` is told why."""
+    try:
+        with torch.device("meta"):
+            count = sum(p.numel() for p in cls(config).parameters())
+        if count > _LARGEST:
+            return None
+        module = cls(config)
+    except Exception as error:
+        wrong.append(error)
+        return None
+    what = f"{cls.__name__}, {count / 1e6:.1f}M"
+    first: List[BaseException] = []
+    for inputs in inputs_of(module, config):
+        error = complaint(module, inputs)
+        if error is None:
+            return Built(what, module, inputs)
+        first.append(error)
+    search = Search(module, config, 2.0)
+    found = search.inputs()
+    wrong += [*search.errors(), *first]
+    return None if found is None else Built(f"{what}, its inputs found", module, found)
 
 
 def _configured(cls: Any, way: str, lacking: Set[str]) -> Tuple[Any, int]:
