@@ -84,7 +84,7 @@ def _kind(name: str, what: str, last: int) -> str:
 
 
 def _of_patches(name: str, what: str, known: Settings, batch: int) -> Tensor:
-    """A picture that was cut into patches, each a row; in one heap where a grid tells them apart."""
+    """A picture cut into patches, each a row; in one heap where a grid tells them apart."""
     side = known.pair("patch_size", 14)[0]
     times = known.pair("temporal_patch_size", 1)[0]
     wide = known.get("num_channels", known.get("in_channels", 3)) * side * side * times

@@ -2,18 +2,20 @@
 
 It begins with what `forward` must have, as documented (zoo_documented.py). An error may tell of a
 parameter that is missing, of a size that does not fit, or of too few or too many dimensions; each
-has some remedies, and the first that leads to another error is followed.
+has some remedies. Those of the error that came last in the module are tried first.
 """
 
+import heapq
 import inspect
 import linecache
 import math
 import re
 import time
 import traceback
-from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple
 
 import torch
+from torch.nn.modules.module import register_module_forward_pre_hook
 from zoo_built import Inputs
 from zoo_documented import Tensor, documented
 from zoo_inputs import Settings
@@ -44,16 +46,26 @@ def agreeing(error: BaseException) -> Iterator[Tuple[int, int]]:
             yield int(found["got"]), int(found["want"])
 
 
-def complaint(module: Any, inputs: Inputs) -> Optional[BaseException]:
+class Complaint(NamedTuple):
+    """What went wrong when a module was called, and how many modules had been called by then."""
+
+    error: BaseException
+    reached: int
+
+
+def complaint(module: Any, inputs: Inputs) -> Optional[Complaint]:
     """What goes wrong when a module is called, if anything does."""
     mode = module.training
+    called: List[Any] = []
+    handle = register_module_forward_pre_hook(lambda inner, _: called.append(type(inner)))
     try:
         made = inputs()
         with torch.no_grad():
             module.eval()(*made.pop("", ()), **made)
     except Exception as error:
-        return error
+        return Complaint(error, len(called))
     finally:
+        handle.remove()
         module.train(mode)
     return None
 
@@ -64,7 +76,7 @@ class Search:
     def __init__(self, module: Any, config: Any, seconds: float = _SECONDS) -> None:
         self.module = module
         self.known = Settings(module, config)
-        self._wrong: List[Tuple[int, BaseException]] = []
+        self.complaints: List[Complaint] = []
         self._until = time.process_time() + seconds
 
     def inputs(self) -> Optional[Inputs]:
@@ -75,10 +87,6 @@ class Search:
                 return found
         return None
 
-    def errors(self) -> List[BaseException]:
-        """What was in the way, with the inputs that took the most steps first."""
-        return [error for _, error in sorted(self._wrong, key=lambda pair: -pair[0])]
-
     def _search(self, batch: int) -> Optional[Inputs]:
         every = documented(self.module, self.known, batch)
         first = {name: every[name] for name in self.known.required if name in every}
@@ -86,22 +94,25 @@ class Search:
             main = getattr(self.module, "main_input_name", "")
             name = main if isinstance(main, str) and main in every else next(iter(every), "")
             first = {name: every[name]} if name else {}
-        pending = [(first, 0, "")]
+        pending = [(0, 0, first, 0, "")]  # those from which the most modules were called first
         seen: Set[Any] = set()
+        number = 0
         while pending and len(seen) < _TRIES and time.process_time() < self._until:
-            tensors, depth, before = pending.pop()
+            _, _, tensors, depth, before = heapq.heappop(pending)
             key = tuple(sorted(tensors.items()))
             if key in seen or any(math.prod(t.shape) > _LARGEST for t in tensors.values()):
                 continue
             seen.add(key)
             made = self._maker(tensors)
-            error = complaint(self.module, made)
-            if error is None:
+            found = complaint(self.module, made)
+            if found is None:
                 return made
-            self._wrong.append((depth, error))
-            if depth < _DEPTH and str(error) != before:
-                ways = _remedies(tensors, error, every)
-                pending += [(way, depth + 1, str(error)) for way in reversed(list(ways))]
+            self.complaints.append(found)
+            said = str(found.error)
+            if depth < _DEPTH and said != before:
+                for way in _remedies(tensors, found.error, every):
+                    number += 1
+                    heapq.heappush(pending, (-found.reached, number, way, depth + 1, said))
         return None
 
     def _maker(self, tensors: Tensors) -> Inputs:
@@ -109,7 +120,7 @@ class Search:
 
 
 def mentioned(error: BaseException) -> Iterator[Set[str]]:
-    """The names in an error's text, then those in each line that it came through, the last first."""
+    """The names in an error's text, then those in the lines it came through, the last first."""
     yield set(re.findall(r"\w+", str(error)))
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         yield set(

@@ -56,7 +56,7 @@ def agree(made: Values, values: Values) -> Values:
                 found[key] = 1
             elif re.search(_EXPERTS, key) and "shared" not in key:
                 found[key] = min(now, 4)
-            elif key.endswith("token_id") and value < values.get("vocab_size", 0) <= _TOKENS:
+            elif key.endswith("token_id") and value < (values.get("vocab_size") or 0) <= _TOKENS:
                 found[key] = value  # the vocabulary is as it was
         elif isinstance(value, list) and value == list(range(values.get("num_hidden_layers", -1))):
             found[key] = list(range(found.get("num_hidden_layers", len(value))))
@@ -87,9 +87,10 @@ def mended(made: Values, config: Any, error: BaseException) -> Iterator[Values]:
             if getattr(part, "stage_names", None):
                 yield _with(made, (*path, "out_features"), list(part.stage_names[-4:]))
         words = [(path, value) for path, value in _numbers(config) if path[-1] == "vocab_size"]
+        sizes = [value for _, value in words]
         for path, value in words:  # what one part writes another reads
-            if value < max(most for _, most in words):
-                yield _with(made, path, max(most for _, most in words))
+            if value < max(sizes):
+                yield _with(made, path, max(sizes))
     for got, want in agreeing(error):
         if min(got, want) < _NARROWEST:  # a size of the inputs
             continue

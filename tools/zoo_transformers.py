@@ -12,7 +12,7 @@ from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 import torch
 from zoo_built import Built, Missing
 from zoo_filled import filled, lacked
-from zoo_fitted import Search, callable_at_all, complaint
+from zoo_fitted import Complaint, Search, callable_at_all, complaint
 from zoo_inputs import inputs_of
 from zoo_mended import agree, mended
 
@@ -114,7 +114,8 @@ def _modules(cls: Any, errors: List[str]) -> Iterator[Tuple[str, Any, Any, str]]
 def _mended(cls: Any, way: str, until: float) -> Iterator[Built]:
     """A model whose settings were mended, one after the other, until some inputs fit."""
     values = cls.config_class().to_dict()
-    pending: List[Iterator[Dict[str, Any]]] = [iter([agree(small(values, way), values)])]
+    first = [{**agree(small(values, way), values), **parts} for parts in _intended(cls)]
+    pending = [iter(first)]
     seen: List[Dict[str, Any]] = []
     while pending and len(seen) < _MENDS and time.process_time() < until:
         made = next((settings for settings in pending[-1] if settings not in seen), None)
@@ -134,6 +135,19 @@ def _mended(cls: Any, way: str, until: float) -> Iterator[Built]:
         pending.append(_mends(made, config, wrong))
 
 
+def _intended(cls: Any) -> Iterator[Dict[str, Any]]:
+    """The parts that its class means a configuration to have, and those that it has."""
+    meant = getattr(cls.config_class, "sub_configs_defaults", {})
+    parts = {
+        key: {"model_type": spec.model_type, **spec.init_kwargs}
+        for key, spec in meant.items()
+        if spec.model_type and spec.init_kwargs
+    }
+    if parts:
+        yield parts
+    yield {}
+
+
 def _mends(made: Dict[str, Any], config: Any, wrong: List[Any]) -> Iterator[Dict[str, Any]]:
     for error in wrong:
         yield from mended(made, config, error)
@@ -151,16 +165,17 @@ def _running(cls: Any, config: Any, wrong: List[BaseException]) -> Optional[Buil
         wrong.append(error)
         return None
     what = f"{cls.__name__}, {count / 1e6:.1f}M"
-    first: List[BaseException] = []
+    complaints: List[Complaint] = []
     for inputs in inputs_of(module, config):
-        error = complaint(module, inputs)
-        if error is None:
+        found = complaint(module, inputs)
+        if found is None:
             return Built(what, module, inputs)
-        first.append(error)
+        complaints.append(found)
     search = Search(module, config, 2.0)
-    found = search.inputs()
-    wrong += [*search.errors(), *first]
-    return None if found is None else Built(f"{what}, its inputs found", module, found)
+    made = search.inputs()
+    complaints += search.complaints
+    wrong += [one.error for one in sorted(complaints, key=lambda one: -one.reached)]
+    return None if made is None else Built(f"{what}, its inputs found", module, made)
 
 
 def _configured(cls: Any, way: str, lacking: Set[str]) -> Tuple[Any, int]:
