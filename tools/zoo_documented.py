@@ -52,7 +52,7 @@ class Tensor(NamedTuple):
 
 
 def documented(module: Any, known: Settings, batch: int) -> Dict[str, Tensor]:
-    """The tensors that a module's `forward` takes, by name; the others of its parameters are not here."""
+    """The tensors that the `forward` of a module takes, by name."""
     found: Dict[str, Tensor] = {}
     said = {name: rest for name, *rest in _ENTRY.findall(type(module).forward.__doc__ or "")}
     patched = any(_kind(name, "", 2) in ("grid", "sides", "places") for name in known.required)
