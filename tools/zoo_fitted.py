@@ -23,7 +23,7 @@ from zoo_inputs import Settings
 Tensors = Dict[str, Tensor]
 _TRIES = 32
 _DEPTH = 7
-_SECONDS = 4.0  # of this process's time, for one module
+_SECONDS = 3.0  # of this process's time, for one module
 _LARGEST = 1 << 20  # numbers in a tensor
 # How errors name two sizes that ought to agree: the one there is, and the one wanted.
 _SIZES = (

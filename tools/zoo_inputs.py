@@ -41,6 +41,15 @@ def _first(name: str, known: "Settings") -> Dict[str, Any]:
     return next(iter(_WAYS[name][0](known)))()
 
 
+def required(function: Any) -> List[str]:
+    """The parameters of a function that have no default, but the object that a method is of."""
+    return [
+        name
+        for name, parameter in inspect.signature(function).parameters.items()
+        if parameter.default is parameter.empty and parameter.kind not in (2, 4) and name != "self"
+    ]
+
+
 class Settings:
     """What a configuration, and the parts that it has, say of the inputs."""
 
@@ -48,11 +57,7 @@ class Settings:
         parameters = inspect.signature(module.forward).parameters
         self.parameters = list(parameters)
         self.taken = frozenset(parameters)
-        self.required = [
-            name
-            for name, parameter in parameters.items()
-            if parameter.default is parameter.empty and parameter.kind not in (2, 4)
-        ]
+        self.required = required(module.forward)
         self._parts = [config, *(v for v in vars(config).values() if hasattr(v, "to_dict"))]
         self.vocabulary = max(12, min(int(self.get("vocab_size", 300)), 300))
 

@@ -13,7 +13,7 @@ import torch
 from zoo_built import Built, Missing
 from zoo_filled import filled, lacked
 from zoo_fitted import Complaint, Search, callable_at_all, complaint
-from zoo_inputs import inputs_of
+from zoo_inputs import inputs_of, required
 from zoo_mended import agree, mended
 
 # Attributes of a configuration that say how large a model is, by the size wanted.
@@ -49,7 +49,7 @@ _HEAD = ("qk_nope_head_dim", "qk_rope_head_dim")
 _LARGEST = 200_000_000  # parameters
 _FEW = 6  # layers
 _MENDS = 16  # settings changed one after the other
-_SECONDS = 30.0  # of this process's time, to mend configurations
+_SECONDS = 20.0  # of this process's time, to mend configurations
 
 # What an architecture works on whose configuration names none of its own.
 _BACKBONE = {
@@ -87,13 +87,10 @@ def transformer(cls: Any) -> Iterator[Built]:
             yield Built(f"{what}, {way}", module, inputs)
     if not callable_at_all(cls):
         raise Missing(f"{cls.__name__} has no forward")
-    for way, config, module, what in _modules(cls, []):
-        made = Search(module, config).inputs()
-        if made is not None:
-            yield Built(f"{what}, {way}, its inputs found", module, made)
-    until = time.process_time() + _SECONDS
-    for way in ("small", "scaled"):
-        yield from _mended(cls, way, until)
+    # Where `forward` must have nothing, its inputs are rarely what is wrong.
+    ways = (_with_found_inputs, _mended) if required(cls.forward) else (_mended, _with_found_inputs)
+    for more in ways:
+        yield from more(cls)
     raise Missing(" | ".join(dict.fromkeys(errors)) or "no inputs fit")
 
 
@@ -111,7 +108,20 @@ def _modules(cls: Any, errors: List[str]) -> Iterator[Tuple[str, Any, Any, str]]
         yield way, config, module, f"{cls.__name__}, {count / 1e6:.1f}M"
 
 
-def _mended(cls: Any, way: str, until: float) -> Iterator[Built]:
+def _with_found_inputs(cls: Any) -> Iterator[Built]:
+    for way, config, module, what in _modules(cls, []):
+        made = Search(module, config).inputs()
+        if made is not None:
+            yield Built(f"{what}, {way}, its inputs found", module, made)
+
+
+def _mended(cls: Any) -> Iterator[Built]:
+    until = time.process_time() + _SECONDS
+    for way in ("small", "scaled"):
+        yield from _mended_until(cls, way, until)
+
+
+def _mended_until(cls: Any, way: str, until: float) -> Iterator[Built]:
     """A model whose settings were mended, one after the other, until some inputs fit."""
     values = cls.config_class().to_dict()
     first = [{**agree(small(values, way), values), **parts} for parts in _intended(cls)]
