@@ -56,6 +56,8 @@ def agree(made: Values, values: Values) -> Values:
                 found[key] = 1
             elif re.search(_EXPERTS, key) and "shared" not in key:
                 found[key] = min(now, 4)
+            elif key.startswith("linear_") and key.endswith(("heads", "head_dim")):
+                found[key] = min(now, 16 if key.endswith("dim") else 4)
             elif key.endswith("token_id") and value < (values.get("vocab_size") or 0) <= _TOKENS:
                 found[key] = value  # the vocabulary is as it was
         elif isinstance(value, list) and value == list(range(values.get("num_hidden_layers", -1))):

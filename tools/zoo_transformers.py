@@ -81,12 +81,12 @@ def architecture(name: str) -> Iterator[Built]:
 
 def transformer(cls: Any) -> Iterator[Built]:
     """Yield the ways to build a model of a class, the smallest first; raises Missing at the end."""
+    if not callable_at_all(cls):
+        raise Missing(f"{cls.__name__} has no forward")
     errors: List[str] = []
     for way, config, module, what in _modules(cls, errors):
         for inputs in inputs_of(module, config):
             yield Built(f"{what}, {way}", module, inputs)
-    if not callable_at_all(cls):
-        raise Missing(f"{cls.__name__} has no forward")
     # Where `forward` must have nothing, its inputs are rarely what is wrong.
     ways = (_with_found_inputs, _mended) if required(cls.forward) else (_mended, _with_found_inputs)
     for more in ways:
