@@ -6,8 +6,8 @@ from typing import Any, Callable, Dict, Iterator, List, Tuple
 import torch
 from zoo_built import Inputs
 
-_TOKENS = 16
-_MEL = """num_mel_bins feature_size input_feat_per_channel feature_projection_input_dim input_dim
+TOKENS = 16
+MEL = """num_mel_bins feature_size input_feat_per_channel feature_projection_input_dim input_dim
     n_mels mel_bins"""
 
 
@@ -16,8 +16,9 @@ def inputs_of(module: Any, config: Any) -> Iterator[Inputs]:
 
     The commonest kind of input comes first.
     """
-    known = _Settings(module, config)
+    known = Settings(module, config)
     main = getattr(module, "main_input_name", "input_ids")
+    main = main if isinstance(main, str) else main[0]
     ways = _WAYS.get(main, _WAYS["input_ids"]) if main in known.taken else []
     required = [name for name in known.required if name != main or name not in _WAYS]
     # A tower inside a model says what it takes only by what has no default.
@@ -36,21 +37,27 @@ def inputs_of(module: Any, config: Any) -> Iterator[Inputs]:
         yield lambda: dict(module.dummy_inputs)
 
 
-def _first(name: str, known: "_Settings") -> Dict[str, Any]:
+def _first(name: str, known: "Settings") -> Dict[str, Any]:
     return next(iter(_WAYS[name][0](known)))()
 
 
-class _Settings:
+def required(function: Any) -> List[str]:
+    """The parameters of a function that have no default, but the object that a method is of."""
+    return [
+        name
+        for name, parameter in inspect.signature(function).parameters.items()
+        if parameter.default is parameter.empty and parameter.kind not in (2, 4) and name != "self"
+    ]
+
+
+class Settings:
     """What a configuration, and the parts that it has, say of the inputs."""
 
     def __init__(self, module: Any, config: Any) -> None:
         parameters = inspect.signature(module.forward).parameters
+        self.parameters = list(parameters)
         self.taken = frozenset(parameters)
-        self.required = [
-            name
-            for name, parameter in parameters.items()
-            if parameter.default is parameter.empty and parameter.kind not in (2, 4)
-        ]
+        self.required = required(module.forward)
         self._parts = [config, *(v for v in vars(config).values() if hasattr(v, "to_dict"))]
         self.vocabulary = max(12, min(int(self.get("vocab_size", 300)), 300))
 
@@ -66,7 +73,7 @@ class _Settings:
 
     def ids(self, *shape: int) -> torch.Tensor:
         """Tokens, none of which is special."""
-        return torch.randint(8, max(10, self.vocabulary - 150), shape or (2, _TOKENS))
+        return torch.randint(8, max(10, self.vocabulary - 150), shape or (2, TOKENS))
 
     def pair(self, key: str, default: int) -> Tuple[int, int]:
         """A height and a width."""
@@ -78,9 +85,9 @@ class _Settings:
         return {key: value for key, value in made.items() if key in self.taken}
 
 
-def _text(known: _Settings) -> Iterator[Inputs]:
+def _text(known: Settings) -> Iterator[Inputs]:
     def text() -> Dict[str, Any]:
-        mask = torch.ones(2, _TOKENS, dtype=torch.long)
+        mask = torch.ones(2, TOKENS, dtype=torch.long)
         made = {"input_ids": known.ids(), "attention_mask": mask}
         others = ("decoder_input_ids", "qformer_input_ids")
         return known.only({**made, **{name: known.ids() for name in others}})
@@ -90,7 +97,7 @@ def _text(known: _Settings) -> Iterator[Inputs]:
     # A classifier without a padding token takes one text at a time.
     yield lambda: _one(text())
     if "bbox" in known.taken:  # where on a page each token stands
-        yield lambda: {**text(), "bbox": torch.rand(2, _TOKENS, 4)}
+        yield lambda: {**text(), "bbox": torch.rand(2, TOKENS, 4)}
     for pixels in (_images, _videos):
         for shown in pixels(known):
             yield lambda shown=shown: {**text(), **shown()}
@@ -98,19 +105,19 @@ def _text(known: _Settings) -> Iterator[Inputs]:
         yield lambda heard=heard: known.only({**_one(text()), **heard()})
     for books in known.all("num_codebooks num_channels n_codebooks"):
         # Sound as tokens of several books; of a decoder's alone where the encoder reads text.
-        for shape in ((1, _TOKENS, books), (1, books, _TOKENS)):
+        for shape in ((1, TOKENS, books), (1, books, TOKENS)):
             yield lambda shape=shape: known.only(
-                {"input_ids": known.ids(1, _TOKENS), "decoder_input_ids": known.ids(*shape)}
+                {"input_ids": known.ids(1, TOKENS), "decoder_input_ids": known.ids(*shape)}
             )
             yield lambda shape=shape: {"input_ids": known.ids(*shape)}
-        yield lambda books=books: {"input_ids": known.ids(1, _TOKENS, 1 + books)}  # and of text
+        yield lambda books=books: {"input_ids": known.ids(1, TOKENS, 1 + books)}  # and of text
 
 
 def _one(batch: Dict[str, torch.Tensor]) -> Dict[str, torch.Tensor]:
     return {key: value[:1] for key, value in batch.items()}
 
 
-def _illustrated(known: _Settings) -> Iterator[Inputs]:
+def _illustrated(known: Settings) -> Iterator[Inputs]:
     """Text with as many tokens for pictures in front as the pictures are worth."""
     tokens = known.all("image_token_id image_token_index video_token_id video_token_index")
     frames = known.get("num_frames", 2)
@@ -122,15 +129,15 @@ def _illustrated(known: _Settings) -> Iterator[Inputs]:
                     shown = next(iter(pixels(known)))()
                     batch = len(next(iter(shown.values())))
                     front = torch.full((batch, wide), token)
-                    ids = torch.cat([front, known.ids(batch, _TOKENS)], 1)
-                    others = {"qformer_input_ids": known.ids(batch, _TOKENS)}
+                    ids = torch.cat([front, known.ids(batch, TOKENS)], 1)
+                    others = {"qformer_input_ids": known.ids(batch, TOKENS)}
                     mask = {"attention_mask": torch.ones_like(ids)}
                     return {**shown, "input_ids": ids, **known.only({**others, **mask})}
 
                 yield made
 
 
-def _pixels(known: _Settings) -> Iterator[Inputs]:
+def _pixels(known: Settings) -> Iterator[Inputs]:
     grid = next((name for name in known.required if name.endswith("grid_thw")), "")
     if grid:
         for patches in _patches(known):
@@ -143,14 +150,14 @@ def _pixels(known: _Settings) -> Iterator[Inputs]:
         yield lambda: {**next(iter(_text(known)))(), **next(iter(_pixels(known)))()}
 
 
-def _images(known: _Settings) -> Iterator[Inputs]:
+def _images(known: Settings) -> Iterator[Inputs]:
     channels = known.get("num_channels", known.get("in_channels", 3))
     sizes = [known.pair("image_size", 64), (64, 64), (224, 224), (256, 256)]
     for height, width in dict.fromkeys(sizes if "pixel_values" in known.taken else []):
         yield lambda size=(height, width): {"pixel_values": torch.randn(2, channels, *size)}
 
 
-def _videos(known: _Settings) -> Iterator[Inputs]:
+def _videos(known: Settings) -> Iterator[Inputs]:
     channels = known.get("num_channels", 3)
     frames = known.get("num_frames", known.get("frames_per_clip", 2))
     for name in ("pixel_values_videos", "pixel_values"):
@@ -160,19 +167,19 @@ def _videos(known: _Settings) -> Iterator[Inputs]:
                 yield lambda name=name, shape=shape: {name: torch.randn(*shape)}
 
 
-def _spectrogram(known: _Settings) -> Iterator[Inputs]:
+def _spectrogram(known: Settings) -> Iterator[Inputs]:
     def made(features: torch.Tensor) -> Dict[str, Any]:
-        tokens = known.ids(len(features), _TOKENS)
+        tokens = known.ids(len(features), TOKENS)
         return known.only({"input_features": features, "decoder_input_ids": tokens})
 
-    bands = [*known.all(_MEL), 80]
+    bands = [*known.all(MEL), 80]
     # Two or four frames may stand in one.
     for mel in dict.fromkeys(times * mel for times in (1, 2, 4) for mel in bands):
         for shape in ((1, mel, 200), (1, 60, mel), (1, mel, 3000)):
             yield lambda shape=shape: made(torch.randn(*shape))
 
 
-def _waves(known: _Settings) -> Iterator[Inputs]:
+def _waves(known: Settings) -> Iterator[Inputs]:
     yield lambda: {"input_values": torch.randn(1, 4000)}
     yield lambda: {"input_values": torch.randn(1, 1, 4000)}
     if "decoder_input_ids" in known.taken:
@@ -180,11 +187,11 @@ def _waves(known: _Settings) -> Iterator[Inputs]:
         def heard() -> Dict[str, Any]:
             values = torch.randn(1, 4000)
             mask = torch.ones(1, 4000, dtype=torch.long)
-            tokens = known.ids(1, _TOKENS)
+            tokens = known.ids(1, TOKENS)
             return {"input_values": values, "attention_mask": mask, "decoder_input_ids": tokens}
 
         yield heard
-    for mel in [*known.all(_MEL), 80]:
+    for mel in [*known.all(MEL), 80]:
 
         def made(mel: int = mel) -> Dict[str, Any]:
             values = torch.randn(1, 32, mel)
@@ -193,7 +200,7 @@ def _waves(known: _Settings) -> Iterator[Inputs]:
         yield made
 
 
-def _series(known: _Settings) -> Iterator[Inputs]:
+def _series(known: Settings) -> Iterator[Inputs]:
     """A series of the past, and what is known of the future where a model asks for it."""
     context = known.get("context_length", 32)
     lags = known.get("lags_sequence", [0])
@@ -218,7 +225,7 @@ def _series(known: _Settings) -> Iterator[Inputs]:
     yield lambda: {"past_values": [torch.randn(64), torch.randn(48)]}
 
 
-def _patches(known: _Settings) -> Iterator[Inputs]:
+def _patches(known: Settings) -> Iterator[Inputs]:
     """The patches of one image in a row, with how many there are in each direction."""
     side = known.get("patch_size", 14)
     deep = known.get("in_channels", known.get("num_channels", 3))
@@ -230,7 +237,7 @@ def _patches(known: _Settings) -> Iterator[Inputs]:
 _GRID = torch.tensor([[1, 4, 4]])
 
 
-def _trajectory(known: _Settings) -> Iterator[Inputs]:
+def _trajectory(known: Settings) -> Iterator[Inputs]:
     """States, actions and rewards over time."""
 
     def made() -> Dict[str, Any]:
@@ -245,19 +252,19 @@ def _trajectory(known: _Settings) -> Iterator[Inputs]:
     yield made
 
 
-def _latents(known: _Settings) -> Iterator[Inputs]:
+def _latents(known: Settings) -> Iterator[Inputs]:
     for wide in known.all("hidden_size d_model codebook_dim latent_dim dim"):
         for name in ("inputs_embeds", "latents"):
-            for shape in ((2, _TOKENS, wide), (2, wide, _TOKENS)):
+            for shape in ((2, TOKENS, wide), (2, wide, TOKENS)):
                 if name in known.required:
                     yield lambda n=name, shape=shape: {n: torch.randn(*shape)}
 
 
-def _rows(known: _Settings) -> Iterator[Inputs]:
-    yield lambda: {"inputs": torch.randn(2, _TOKENS, known.get("d_model", 64))}
+def _rows(known: Settings) -> Iterator[Inputs]:
+    yield lambda: {"inputs": torch.randn(2, TOKENS, known.get("d_model", 64))}
 
 
-_WAYS: Dict[str, List[Callable[[_Settings], Iterator[Inputs]]]] = {
+_WAYS: Dict[str, List[Callable[[Settings], Iterator[Inputs]]]] = {
     "input_ids": [_text],
     "pixel_values": [_pixels, _videos, _illustrated],
     "pixel_values_videos": [_videos],

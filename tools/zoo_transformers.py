@@ -5,12 +5,16 @@ small keeps the proportions of all widths, a third keeps the widths, a fourth ke
 last fills in what the defaults leave open (zoo_filled.py).
 """
 
-from typing import Any, Dict, Iterator, List, Set, Tuple
+import copy
+import time
+from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
 import torch
 from zoo_built import Built, Missing
 from zoo_filled import filled, lacked
-from zoo_inputs import inputs_of
+from zoo_fitted import Complaint, Search, callable_at_all, complaint
+from zoo_inputs import inputs_of, required
+from zoo_mended import agree, mended
 
 # Attributes of a configuration that say how large a model is, by the size wanted.
 _DEPTHS = """num_hidden_layers n_layer n_layers num_layers encoder_layers decoder_layers depth
@@ -44,6 +48,8 @@ _WITHOUT_DEFAULT = {"prediction_length": 4, "num_experts_per_tok": 2}
 _HEAD = ("qk_nope_head_dim", "qk_rope_head_dim")
 _LARGEST = 200_000_000  # parameters
 _FEW = 6  # layers
+_MENDS = 16  # settings changed one after the other
+_SECONDS = 20.0  # of this process's time, to mend configurations
 
 # What an architecture works on whose configuration names none of its own.
 _BACKBONE = {
@@ -75,7 +81,21 @@ def architecture(name: str) -> Iterator[Built]:
 
 def transformer(cls: Any) -> Iterator[Built]:
     """Yield the ways to build a model of a class, the smallest first; raises Missing at the end."""
+    if not callable_at_all(cls):
+        raise Missing(f"{cls.__name__} has no forward")
     errors: List[str] = []
+    for way, config, module, what in _modules(cls, errors):
+        for inputs in inputs_of(module, config):
+            yield Built(f"{what}, {way}", module, inputs)
+    # Where `forward` must have nothing, its inputs are rarely what is wrong.
+    ways = (_with_found_inputs, _mended) if required(cls.forward) else (_mended, _with_found_inputs)
+    for more in ways:
+        yield from more(cls)
+    raise Missing(" | ".join(dict.fromkeys(errors)) or "no inputs fit")
+
+
+def _modules(cls: Any, errors: List[str]) -> Iterator[Tuple[str, Any, Any, str]]:
+    """Yield modules of a class: by which way, its configuration, the module, and what it is."""
     for way in _WAYS:
         try:
             config, count = _configured(cls, way, set())
@@ -85,9 +105,87 @@ def transformer(cls: Any) -> Iterator[Built]:
         except Exception as error:  # a configuration that this architecture refuses
             errors.append(f"{type(error).__name__}: {' '.join(str(error).split())[:160]}")
             continue
-        for inputs in inputs_of(module, config):
-            yield Built(f"{cls.__name__}, {count / 1e6:.1f}M, {way}", module, inputs)
-    raise Missing(" | ".join(dict.fromkeys(errors)) or "no inputs fit")
+        yield way, config, module, f"{cls.__name__}, {count / 1e6:.1f}M"
+
+
+def _with_found_inputs(cls: Any) -> Iterator[Built]:
+    for way, config, module, what in _modules(cls, []):
+        made = Search(module, config).inputs()
+        if made is not None:
+            yield Built(f"{what}, {way}, its inputs found", module, made)
+
+
+def _mended(cls: Any) -> Iterator[Built]:
+    until = time.process_time() + _SECONDS
+    for way in ("small", "scaled"):
+        yield from _mended_until(cls, way, until)
+
+
+def _mended_until(cls: Any, way: str, until: float) -> Iterator[Built]:
+    """A model whose settings were mended, one after the other, until some inputs fit."""
+    values = cls.config_class().to_dict()
+    first = [{**agree(small(values, way), values), **parts} for parts in _intended(cls)]
+    pending = [iter(first)]
+    seen: List[Dict[str, Any]] = []
+    while pending and len(seen) < _MENDS and time.process_time() < until:
+        made = next((settings for settings in pending[-1] if settings not in seen), None)
+        if made is None:
+            pending.pop()
+            continue
+        seen.append(made)
+        try:
+            config = cls.config_class(**copy.deepcopy(made))
+        except Exception:  # it is refused: the next way to mend the one before
+            continue
+        wrong: List[BaseException] = []
+        built = _running(cls, config, wrong)
+        if built is not None:
+            yield built._replace(what=f"{built.what}, {way}, settings mended")
+            return
+        pending.append(_mends(made, config, wrong))
+
+
+def _intended(cls: Any) -> Iterator[Dict[str, Any]]:
+    """The parts that its class means a configuration to have, and those that it has."""
+    meant = getattr(cls.config_class, "sub_configs_defaults", {})
+    parts = {
+        key: {"model_type": spec.model_type, **spec.init_kwargs}
+        for key, spec in meant.items()
+        if spec.model_type and spec.init_kwargs
+    }
+    if parts:
+        yield parts
+    yield {}
+
+
+def _mends(made: Dict[str, Any], config: Any, wrong: List[Any]) -> Iterator[Dict[str, Any]]:
+    for error in wrong:
+        yield from mended(made, config, error)
+
+
+def _running(cls: Any, config: Any, wrong: List[BaseException]) -> Optional[Built]:
+    """A model with inputs that it runs with; where there are none, `wrong` is told why."""
+    try:
+        with torch.device("meta"):
+            count = sum(p.numel() for p in cls(config).parameters())
+        if count > _LARGEST:
+            return None
+        module = cls(config)
+    except Exception as error:
+        wrong.append(error)
+        return None
+    what = f"{cls.__name__}, {count / 1e6:.1f}M"
+    complaints: List[Complaint] = []
+    for inputs in inputs_of(module, config):
+        found = complaint(module, inputs)
+        if found is None:
+            return Built(what, module, inputs)
+        complaints.append(found)
+    search = Search(module, config, 2.0)
+    made = search.inputs()
+    complaints += search.complaints
+    wrong += [one.error for one in sorted(complaints, key=lambda one: -one.reached)]
+    return None if made is None else Built(f"{what}, its inputs found", module, made)
 
 
 def _configured(cls: Any, way: str, lacking: Set[str]) -> Tuple[Any, int]:
