@@ -29,8 +29,10 @@ _SIZES = {
     2: f"""{_DEPTHS} num_key_value_heads num_self_attends_per_block num_experts_per_tok n_group
         moe_k top_k_experts""",
     4: """num_attention_heads n_head n_heads num_heads encoder_attention_heads num_experts
-        decoder_attention_heads num_local_experts n_routed_experts moe_num_experts index_n_heads""",
-    16: "head_dim d_kv qk_rope_head_dim qk_nope_head_dim v_head_dim index_head_dim",
+        decoder_attention_heads num_local_experts n_routed_experts moe_num_experts index_n_heads
+        linear_num_heads""",
+    16: """head_dim d_kv qk_rope_head_dim qk_nope_head_dim v_head_dim index_head_dim
+        linear_head_dim""",
     128: "max_position_embeddings n_positions n_ctx",
     32: "kv_lora_rank",
     8: "rotary_dim",
