@@ -307,7 +307,8 @@ ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& 
       diagnostics.push_back({code, static_cast<uint32_t>(error.offset), error.message, refused});
     };
     const Form form = code.index() < forms.size() ? forms[code.index()] : Form::Usual;
-    const bool is_forced = options.force_unstructured || form == Form::Unstructured;
+    const bool is_forced =
+        form == Form::Unstructured || (options.force_unstructured && !scopes.is_in_lazy(code));
     const bool is_generated = options.facts.hold_for(code == root, module.text(module[code].name));
     const object::Facts facts = is_generated ? options.facts : object::Facts();
     // A try that fails may leave the bodies that it read as expressions half rewritten.
@@ -319,8 +320,7 @@ ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& 
       if (form == Form::Unstructured)
         reason.message = "what was written with structure is unproven";
       tree.restore();
-      // Comprehensions stay what they are, wherever they can be called as such.
-      tree.remember();
+      tree.remember();  // comprehensions stay what they are, wherever they can be called as such
       body = unstructured_body(module, code, tree, scopes, bodies, reason, misfits);
       if (!body.ok()) {
         tree.restore();

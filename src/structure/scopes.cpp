@@ -223,6 +223,12 @@ Scopes::Scopes(ast::Tree& tree)
   }
 }
 
+bool Scopes::is_in_lazy(CodeId code) const {
+  if (lazy_.empty()) return false;
+  while (code.valid() && !lazy_.contains(code)) code = parent_[code.index()];
+  return code.valid();
+}
+
 ScopeKind Scopes::scope_of(CodeId id) const {
   const Code& code = tree_.module()[id];
   const std::string_view name = tree_.text(code.name);
