@@ -8,6 +8,22 @@ namespace pellucid::structure {
 using ast::ListId;
 using ast::NodeId;
 
+namespace {
+
+// Whether every subject matches: behind such a case, or alternative, Python takes no other.
+bool takes_all(const ast::Tree& tree, NodeId pattern) {
+  while (tree.is(pattern, ast::Kind::MatchAs)) {
+    pattern = tree.as<ast::MatchAs>(pattern).pattern;
+    if (!pattern.valid()) return true;
+  }
+  if (!tree.is(pattern, ast::Kind::MatchOr)) return false;
+  const auto alternatives = tree.items(tree.as<ast::MatchOr>(pattern).patterns);
+  return std::any_of(alternatives.begin(), alternatives.end(),
+                     [&](NodeId alternative) { return takes_all(tree, alternative); });
+}
+
+}  // namespace
+
 NodeId Statements::pattern(PatternId id) {
   if (!id.valid()) return c_.tree.add(ast::MatchAs{});
   const Pattern pattern = c_.graph.patterns[id.index()];
@@ -184,6 +200,12 @@ BlockId Emitter::match(BlockId block, NodeId first, const Scope& scope, Statemen
     const NodeId never = tree_.add(ast::MatchSingleton{tree_.as<ast::Constant>(nothing).value}, at);
     const ListId body = tree_.list({tree_.add(ast::Pass{}, at)});
     cases.push_back(tree_.add(ast::match_case{never, NodeId(), body}, at));
+  }
+  for (size_t i = 0; i + 1 < cases.size(); ++i) {
+    const ast::match_case one = tree_.as<ast::match_case>(cases[i]);
+    if (!one.guard.valid() && takes_all(tree_, one.pattern)) {
+      fail("a case that hides those behind it", i < tests.size() ? tests[i] : block);
+    }
   }
   out.append(tree_.add(ast::Match{of, tree_.list(cases)}, at));
   for (const NodeId statement : rest) out.append(statement);
