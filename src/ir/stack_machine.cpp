@@ -86,8 +86,12 @@ void StackMachine::discard(const bytecode::Instr& instr) {
       !block_.items.empty() && block_.items.back() == id) {
     return emit_drop(instr, id, Dropped::Constant);
   }
-  // `a or b` and `0 if a else b` as statements, where the end of the statement was copied.
-  if (block_.items.empty() && id == settled) return emit_drop(instr, id, Dropped::Carried);
+  // `a or b` and `0 if a else b` as statements, where the end of the statement was copied: behind
+  // nothing but what a chain has held, as in `a < (b or c) < d`.
+  const bool starts = std::all_of(block_.items.begin(), block_.items.end(), [&](ValueId item) {
+    return drops(out_[item], Dropped::Used);
+  });
+  if (starts && id == settled) return emit_drop(instr, id, Dropped::Carried);
   const bool copied = std::find(stack.begin(), stack.end(), id) != stack.end();
   const bool silent =
       value.kind == ValueKind::Null || value.kind == ValueKind::Exception ||

@@ -27,6 +27,12 @@ NodeId captured_in_comprehension(ast::Tree& tree, Symbol name) {
   return tree.add(ast::ListComp{capture(tree, name), generators});
 }
 
+// `[None for name in ()]`: it hides the name.
+NodeId empty_comprehension(ast::Tree& tree, Symbol name) {
+  const ListId generators = tree.list({empty_generator(tree, name)});
+  return tree.add(ast::ListComp{none_node(tree, {}), generators});
+}
+
 // The name that `[None for name in ()]` hides.
 Symbol target_of(const ast::Tree& tree, NodeId mention) {
   if (!tree.is(mention, Kind::ListComp)) return {};
@@ -54,6 +60,11 @@ NodeId capture(ast::Tree& tree, Symbol name) {
 NodeId empty_generator(ast::Tree& tree, Symbol name) {
   const NodeId nothing = tree.add(ast::Tuple{tree.list({})});
   return tree.add(ast::comprehension{tree.add(ast::Name{name}), nothing, tree.list({}), 0});
+}
+
+NodeId binding_of(ast::Tree& tree, Symbol name) {
+  const NodeId target = tree.add(ast::Name{name});
+  return tree.add(ast::Assign{tree.list({target}), none_node(tree, {})});
 }
 
 NodeId dead_statement(ast::Tree& tree, std::span<const NodeId> body) {
@@ -125,9 +136,7 @@ Nodes dead_code(ast::Tree& tree, object::CodeId code, const Symbols& symbols, bo
   const auto name = [&](Symbol symbol) { return tree.add(ast::Name{symbol}); };
   for (const auto* unbound : {&symbols.unbound_locals, &symbols.unbound_cells}) {
     if (!can_bind) break;
-    for (const Symbol symbol : *unbound) {
-      dead.push_back(tree.add(ast::Assign{tree.list({name(symbol)}), none_node(tree, {})}));
-    }
+    for (const Symbol symbol : *unbound) dead.push_back(binding_of(tree, symbol));
   }
   for (const Symbol symbol : symbols.unused_free) dead.push_back(tree.add(ast::Expr{name(symbol)}));
   for (const Symbol symbol : symbols.passed_on) {
@@ -137,8 +146,7 @@ Nodes dead_code(ast::Tree& tree, object::CodeId code, const Symbols& symbols, bo
   // comprehensions are, wherever these are no functions.
   const bool has_locals = (tree.module()[code].flags & object::kOptimized) != 0;
   const auto comprehension = [&](Symbol symbol) {
-    const ListId generators = tree.list({empty_generator(tree, symbol)});
-    return tree.add(ast::Expr{tree.add(ast::ListComp{none_node(tree, {}), generators})});
+    return tree.add(ast::Expr{empty_comprehension(tree, symbol)});
   };
   const auto is_unbound = [&](Symbol symbol) {
     return contains(symbols.unbound_cells, symbol) || contains(symbols.unbound_locals, symbol);
@@ -231,6 +239,15 @@ NodeId with_mentions(ast::Tree& tree, NodeId value, Nodes mentions) {
   const ast::Where at = tree.where(value);
   const NodeId test = constant_node(tree, ConstKind::True, at);
   return tree.add(ast::IfExp{test, value, mentions_of(tree, mentions)}, at);
+}
+
+NodeId behind_comprehensions(ast::Tree& tree, NodeId value, const std::vector<Symbol>& names) {
+  if (names.empty()) return value;
+  Nodes lending;
+  for (const Symbol name : names) lending.push_back(empty_comprehension(tree, name));
+  const ast::Where at = tree.where(value);
+  const NodeId test = constant_node(tree, ConstKind::False, at);
+  return tree.add(ast::IfExp{test, mentions_of(tree, lending), value}, at);
 }
 
 NodeId behind_constant(ast::Tree& tree, NodeId constant, NodeId value) {

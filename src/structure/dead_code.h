@@ -19,6 +19,9 @@ namespace pellucid::structure {
 std::vector<ast::NodeId> dead_code(ast::Tree& tree, object::CodeId code, const Symbols& symbols,
                                    bool can_bind = true);
 
+// `name = None`, never reached: the name is local.
+ast::NodeId binding_of(ast::Tree& tree, Symbol name);
+
 // `if False:` over these statements.
 ast::NodeId dead_statement(ast::Tree& tree, std::span<const ast::NodeId> body);
 
@@ -66,6 +69,11 @@ ast::NodeId annotation_with_mentions(ast::Tree& tree, ast::NodeId annotation,
 // What the `if False:` of a function that computes annotations mentions, said in an expression of
 // its: none binds a name for it.
 std::vector<ast::NodeId> mentions_without_binding(ast::Tree& tree, ast::ListId body);
+
+// `[None for name in ()] if False else value`, for each of the names: comprehensions that are part
+// of the code around them make locals of what they bind, of which those in the value may read.
+ast::NodeId behind_comprehensions(ast::Tree& tree, ast::NodeId value,
+                                  const std::vector<Symbol>& names);
 
 // `constant or value`, or else `constant and value`: what comes to the value alone. Without a
 // constant the value itself.

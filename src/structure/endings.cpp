@@ -121,6 +121,8 @@ std::optional<CommonEnding> Endings::equal_choice(BlockId x, BlockId y, size_t l
     while (!is_op(g_[items[at]], Op::MakeFunction)) ++at;
     if (g_[items[at]].count != at) return std::nullopt;
   }
+  // A name of a class that may come from a scope around it is looked up in the class's own first.
+  if (is_op(g_[items[0]], Op::LoadLocals)) at = 1;
   const ValueId chosen = items[at];
   const ir::Value& value = g_[chosen];
   if ((at == 0 && value.count > 0) || value.uses != 1 || calls(x, length, chosen)) {

@@ -305,8 +305,11 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
       return tree_.list(with_dead);
     }
     const bool can_bind = !lazy_.contains(function.code);
-    const Statements dead =
+    Statements dead =
         mentions_unused ? dead_code(tree_, function.code, symbols, can_bind) : Statements();
+    if (!can_bind && mentions_unused) {
+      for (const Symbol name : symbols.unbound_locals) dead.push_back(binding_of(tree_, name));
+    }
     const NodeId text = unread_docstring(tree_, function, body, !dead.empty());
     if (dead.empty() && !text.valid()) return body;
     Statements with_dead(tree_.items(body).begin(), tree_.items(body).end());
