@@ -120,6 +120,13 @@ class Tree {
     return NodeId(records_.size() - 1);
   }
 
+  // Makes room for so many more nodes at once: where one code object brings most of a tree, that is
+  // not moved over and over while it grows.
+  void make_room(size_t nodes) {
+    if (nodes <= records_.capacity() - records_.size()) return;
+    records_.reserve(std::max(records_.size() + nodes, 2 * records_.capacity()));
+  }
+
   // A node with the same fields; its children are shared until they are replaced.
   NodeId copy(NodeId id) {
     const Record record = records_[id.index()];

@@ -32,6 +32,7 @@ Result<ast::ListId> recover(const ir::Function& function, ast::Tree& tree,
   try {
     Graph graph(function);
     refuse_sends(graph);
+    tree.make_room(function.values.size());
     keep_alternatives(graph);
     drop_at_last(graph);
     // Stack shuffling leaves blocks without items.
