@@ -78,12 +78,17 @@ class Emitter {
   BlockId while_loop(BlockId block, const Scope& scope, Statements& out);
   BlockId break_target(const Loop* loop, BlockId header, BlockId exhausted) const;
   bool leads_to(BlockId from, BlockId to) const;
+  bool is_overtaken_around(const Loop& loop, BlockId block) const;
   BlockId forced_out(const Loop& loop, const Scope& scope) const;
   uint32_t code_offset(BlockId block) const;
   uint32_t end_of_loop(const Loop& loop) const;
   uint32_t end_before_handlers(const Loop& loop) const;
   bool is_failed_assert(BlockId block) const;
-  std::vector<BlockId> left_to(const Loop& loop, BlockId exhausted, const Scope& scope) const;
+  struct LeftTo {
+    std::vector<BlockId> places;
+    BlockId overtaken;  // the same, where a finally body goes another way
+  };
+  LeftTo left_to(const Loop& loop, BlockId exhausted, const Scope& scope) const;
 
   // try.cpp
   BlockId protected_region(HandlerId handler, BlockId block, const Scope& scope, Statements& out);

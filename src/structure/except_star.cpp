@@ -92,13 +92,16 @@ class ExceptStar {
     g_.handlers[handler->second.index()].kind = HandlerKind::ExceptStar;
     g_.handlers[handler->second.index()].exit = g_[statement.handled].items[0];
     first.erase(first.begin());
+    bool falls = false;
     for (size_t i = 0; i < clauses.size(); ++i) {
       const bool last = i + 1 == clauses.size();
-      rewrite(statement, clauses[i], last ? statement.raises : clauses[i].next);
+      falls |= rewrite(statement, clauses[i], last ? statement.raises : clauses[i].next);
     }
-    // As the clauses of `except` end: what none of them takes is raised again.
+    // As the clauses of `except` end: what none of them takes is raised again. What stands behind
+    // them all is said there, where they all raise for themselves.
     g_[statement.raises].items.clear();
     g_[statement.raises].operands.assign(1, statement.exception);
+    if (!falls) g_[statement.raises].next[0] = {statement.handled, {}};
   }
 
   // Behind the last clause, one side leaves the handler and the other raises.
@@ -213,7 +216,8 @@ class ExceptStar {
     return found;
   }
 
-  void rewrite(const Statement& statement, const Clause& clause, BlockId next) {
+  // Returns whether the clause comes to its end.
+  bool rewrite(const Statement& statement, const Clause& clause, BlockId next) {
     ir::Value match = g_[clause.split];
     match.op = Op::ExcMatch;
     match.uses = 1;
@@ -229,7 +233,7 @@ class ExceptStar {
     block.next[1] = {next, {}};
     if (!clause.handler.valid() && clause.start == 0) {
       block.next[0].to = statement.handled;
-      return;
+      return true;
     }
     if (!clause.handler.valid()) {
       ir::Block& body = g_[clause.body];
@@ -237,7 +241,7 @@ class ExceptStar {
       body.exit = ExitKind::Goto;
       body.operands.clear();
       body.next = {ir::Edge{statement.handled, {}}, ir::Edge{}};
-      return;
+      return true;
     }
     const Inside body = inside(clause);
     for (const Way& way : body.ways_out) g_.redirect(way.from, way.edge, statement.handled);
@@ -250,6 +254,7 @@ class ExceptStar {
       if (info.outer == clause.handler) info.outer = outer;
     }
     g_.handlers[clause.handler.index()].kind = HandlerKind::Dissolved;
+    return !body.ways_out.empty();
   }
 
   Graph& g_;

@@ -181,12 +181,12 @@ bool Emitter::is_failed_assert(BlockId block) const {
 
 // Where control that leaves the loop other than by its test ends up: blocks laid out behind it.
 // Blocks before `exhausted` that never come back are still inside (`if c: f(); break`).
-std::vector<BlockId> Emitter::left_to(const Loop& loop, BlockId exhausted,
-                                      const Scope& scope) const {
+Emitter::LeftTo Emitter::left_to(const Loop& loop, BlockId exhausted, const Scope& scope) const {
   // What comes next to a loop at the end of another one is that one's header, in front of both.
   const bool is_behind = exhausted.valid() && graph_[exhausted].offset > graph_[loop.header].offset;
   const uint32_t end = is_behind ? graph_[exhausted].offset : end_of_loop(loop);
-  std::vector<BlockId> found;
+  LeftTo left;
+  std::vector<BlockId>& found = left.places;
   std::unordered_set<BlockId> seen;
   std::vector<BlockId> todo;
   // What protects code of the loop, and nothing around it.
@@ -221,7 +221,13 @@ std::vector<BlockId> Emitter::left_to(const Loop& loop, BlockId exhausted,
     const BlockId target = skip_markers(todo.back(), scope);
     todo.pop_back();
     if (!seen.insert(target).second || analysis_.contains(loop, target)) continue;
+    if (is_overtaken_around(loop, target)) left.overtaken = target;
     if (is_failed_assert(target) || never_ends(target)) continue;
+    // A case stands with those in front of it, wherever its body leads.
+    if (is_next_case(target) && analysis_.dominates(loop.header, target)) {
+      visit(target);
+      continue;
+    }
     // Code that handles an exception of the loop, or shares its protection, is still inside.
     const bool handles = graph_.exceptions_at(target, 0) > graph_.exceptions_at(loop.header, 0);
     HandlerId region = graph_[target].handler;
@@ -237,7 +243,7 @@ std::vector<BlockId> Emitter::left_to(const Loop& loop, BlockId exhausted,
     }
     visit(target);
   }
-  return found;
+  return left;
 }
 
 // Whether control may come from one place to the other without going back; true only if it is near.
@@ -276,6 +282,13 @@ BlockId Emitter::forced_out(const Loop& loop, const Scope& scope) const {
   return best;
 }
 
+// Whether a block stands for a finally body around the loop that never comes to its end.
+bool Emitter::is_overtaken_around(const Loop& loop, BlockId block) const {
+  const HandlerId around = graph_[loop.header].handler, outside = graph_[block].handler;
+  return never_ends(block) && lost_jump(graph_, block) == 0 && around != outside &&
+         graph_.within(around, outside);
+}
+
 BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) {
   const Loop& loop = *loop_at(block);
   const ir::Block b = graph_[block];
@@ -309,16 +322,17 @@ BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) 
   }
   const BlockId exhausted = tested ? skip_markers(b.next[1 - stay].to, scope) : BlockId();
   BlockId follow = exhausted;
-  const std::vector<BlockId> left = left_to(loop, exhausted, scope);
-  if (std::find(left.begin(), left.end(), exhausted) == left.end() || !tested) {
+  const LeftTo left = left_to(loop, exhausted, scope);
+  const std::vector<BlockId>& places = left.places;
+  if (std::find(places.begin(), places.end(), exhausted) == places.end() || !tested) {
     BlockId best;
-    for (const BlockId target : left) {
+    for (const BlockId target : places) {
       const bool is_return = returns_from_before(target);
-      if (only_returns(target) && (tested || left.size() > 1 || is_return)) continue;
+      if (only_returns(target) && (tested || places.size() > 1 || is_return)) continue;
       if (is_return && returns_from_outer(target)) continue;
       // What comes to another such place by itself is a statement of the loop, and a `break`.
       const bool is_named = target == scope.follow || is_jump_target(target, scope);
-      const bool goes_on = !is_named && std::any_of(left.begin(), left.end(), [&](BlockId other) {
+      const bool goes_on = !is_named && std::any_of(places.begin(), places.end(), [&](BlockId other) {
         return other != target && !only_returns(other) && leads_to(target, other);
       });
       if (goes_on) continue;
@@ -337,6 +351,8 @@ BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) 
     if (!best.valid() && !is_behind) best = forced_out(loop, scope);
     if (best.valid()) follow = best;
   }
+  // Where nothing but such a finally body comes next, what leads to it is a `break`.
+  if (!follow.valid()) follow = left.overtaken;
   OpenLoop open{block, follow, scope.loop};
   Scope inner{block, &open, scope.handler, scope.handled};
   ListId body, orelse;

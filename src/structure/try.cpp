@@ -412,7 +412,11 @@ Emitter::TryEnds Emitter::ends_of_try(HandlerId handler, const Scope& scope) con
 // The clauses of `except*` come to their end by themselves or raise: no jump can leave them.
 Emitter::TryEnds Emitter::ends_of_star(HandlerId handler, const Scope& scope) const {
   const std::vector<ClauseEnd> left = exits_of_clauses(handler, scope);
-  const BlockId after = left.empty() ? BlockId() : left[0].to;
+  BlockId after = left.empty() ? BlockId() : left[0].to;
+  if (const BlockId unmatched = end_of_clauses(handler); left.empty() && unmatched.valid()) {
+    after = graph_[unmatched].next[0].to;
+    if (after.valid()) after = skip_markers(after, scope);
+  }
   const std::vector<BlockId> ends = exits_of(handler, scope);
   // What the body itself falls through to is no `else`; a jump may lead there all the same.
   const bool falls = std::find(ends.begin(), ends.end(), after) != ends.end();
