@@ -83,16 +83,21 @@ def _head(values: Values) -> int:
 
 def mended(made: Values, config: Any, error: BaseException) -> Iterator[Values]:
     """Settings with which the error may be another one; `config` is what `made` made."""
+    words = [(path, value) for path, value in _numbers(config) if path[-1] == "vocab_size"]
+    largest = max((value for _, value in words), default=0)
+    fewer = [path for path, value in words if value < largest]
+    if "index out of range in self" in str(error) and fewer:  # what one part writes another reads
+        together = made
+        for path in fewer:
+            together = _with(together, path, largest)
+        yield together
     yield from _named(made, config, error)
     if isinstance(error, IndexError):  # fewer stages than are wanted
         for path, part in _parts(config, ()):
             if getattr(part, "stage_names", None):
                 yield _with(made, (*path, "out_features"), list(part.stage_names[-4:]))
-        words = [(path, value) for path, value in _numbers(config) if path[-1] == "vocab_size"]
-        sizes = [value for _, value in words]
-        for path, value in words:  # what one part writes another reads
-            if value < max(sizes):
-                yield _with(made, path, max(sizes))
+        for path in fewer:
+            yield _with(made, path, largest)
     for got, want in agreeing(error):
         if min(got, want) < _NARROWEST:  # a size of the inputs
             continue
@@ -102,6 +107,20 @@ def mended(made: Values, config: Any, error: BaseException) -> Iterator[Values]:
                 yield _with(made, path, [got if item == want else item for item in value])
             elif value == want and re.search(_WIDTH, path[-1]) and "num_" not in path[-1]:
                 yield _with(made, path, got)
+        yield from _wider_heads(made, config, min(got, want), max(got, want))
+
+
+def _wider_heads(made: Values, config: Any, narrow: int, wide: int) -> Iterator[Values]:
+    """Fewer heads, each as wide as what is laid on it, in all parts whose heads are too narrow."""
+    times, rest = divmod(wide, narrow)
+    found = made
+    for path, part in _parts(config, ()):
+        width, heads = (getattr(part, key, None) for key in ("hidden_size", "num_attention_heads"))
+        known = isinstance(width, int) and isinstance(heads, int) and not rest
+        if known and width == narrow * heads and heads % times == 0:
+            found = _with(found, (*path, "num_attention_heads"), heads // times)
+    if found != made:
+        yield found
 
 
 def _near(config: Any, error: BaseException) -> Iterator[Tuple[Path, Any]]:
@@ -126,7 +145,9 @@ def _named(made: Values, config: Any, error: BaseException) -> Iterator[Values]:
         for text in _around(frame, number, frame.f_locals.get("self")):
             read = list(_read(part, text))
             filled = [
-                ((*path, *where), _value(where[-1])) for where, value in read if value is None
+                ((*path, *where), _first_of(part, where) or _value(where[-1]))
+                for where, value in read
+                if value is None
             ]
             filled = [(where, value) for where, value in filled if value is not None]
             if len(filled) > 1:  # some are refused but all together
@@ -158,7 +179,7 @@ def _frames(config: Any, error: BaseException) -> Iterator[Tuple[Any, int, Any, 
 
 def _read(part: Any, text: str) -> Iterator[Tuple[Path, Any]]:
     """The settings that a text of code reads."""
-    for dotted in dict.fromkeys(re.findall(r"\b(?:config|self)((?:\.\w+)+)", text)):
+    for dotted in dict.fromkeys(re.findall(r"\b(?:(?:self\.)?config|self)((?:\.\w+)+)", text)):
         place = _resolved(part, dotted.split(".")[1:])
         if place is not None:
             yield place
@@ -198,6 +219,13 @@ def _keyed(made: Values, path: Path, value: Values, key: str) -> Values:
         changed = _with(made, path, network)
         return _with(changed, (*path[:-1], "architecture"), "vit_tiny_patch16_224")
     return _with(made, path, {**value, key: _value(key)})
+
+
+def _first_of(part: Any, where: Path) -> Any:
+    """The first of those that a default may be one of: of `languages` for `default_language`."""
+    kind = re.fullmatch(r"default_(\w+)", where[-1])
+    listed = getattr(part, f"{kind[1]}s", None) if kind and len(where) == 1 else None
+    return listed[0] if listed and isinstance(listed, (list, tuple)) else None
 
 
 def _value(name: str) -> Any:
