@@ -35,6 +35,7 @@ _SIZES = (
     r"Expected size (?P<want>\d+) but got size (?P<got>\d+)",
     r"Expected size (?P<got>\d+) but got size (?P<want>\d+)",
 )
+_SHORT = "Kernel size can't be greater than actual input size"
 _MORE = ("out of range", "not enough values", "input to conv", "too many indices", "D input")
 _LESS = ("too many values", "D input", "input to conv", "must be 2-D")
 
@@ -147,6 +148,8 @@ def _remedies(tensors: Tensors, error: BaseException, every: Tensors) -> Iterato
 def _changed(tensor: Tensor, error: BaseException) -> Iterator[Tensor]:
     text, shape = str(error), tensor.shape
     if tensor.kind == "numbers":
+        if _SHORT in text:  # along all that a kernel moves over
+            yield Tensor(tensor.kind, (*shape[:2], *(size * 8 for size in shape[2:])))
         for got, want in agreeing(error):
             for place in reversed(range(1, len(shape))):
                 if shape[place] == got != want:

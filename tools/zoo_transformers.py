@@ -35,7 +35,7 @@ _SIZES = {
         linear_head_dim""",
     128: "max_position_embeddings n_positions n_ctx",
     32: "kv_lora_rank",
-    8: "rotary_dim",
+    8: "rotary_dim num_filters",
     1: "topk_group",
     300: "vocab_size",
 }
