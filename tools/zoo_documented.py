@@ -33,8 +33,10 @@ class Tensor(NamedTuple):
     kind: str
     shape: Tuple[int, ...]
 
-    def make(self, known: Settings) -> torch.Tensor:
+    def make(self, known: Settings) -> Any:
         """Return a new one."""
+        if self.kind == "one":
+            return 1
         if self.kind == "tokens":
             return known.ids(*self.shape)
         if self.kind == "few":
@@ -70,6 +72,8 @@ def documented(module: Any, known: Settings, batch: int) -> Dict[str, Tensor]:
 
 
 def _kind(name: str, what: str, last: int) -> str:
+    if what == "int":
+        return "one"
     if name.endswith("grid_thw"):
         return "grid"
     if name == "spatial_shapes":
@@ -103,7 +107,12 @@ def _by_name(name: str, what: str, known: Settings, batch: int) -> Tensor:
         "input_values": (batch, 4000),
         "pixel_position_ids": (batch, _PATCHES, 2),
     }
-    shapes = {"numbers": (batch, TOKENS, wide), "grid": (batch, 3), "sides": (batch, 2)}
+    shapes: Dict[str, Tuple[int, ...]] = {
+        "numbers": (batch, TOKENS, wide),
+        "grid": (batch, 3),
+        "sides": (batch, 2),
+        "one": (),
+    }
     return Tensor(kind, rows.get(name, shapes.get(kind, (batch, TOKENS))))
 
 

@@ -18,11 +18,12 @@ import torch
 from torch.nn.modules.module import register_module_forward_pre_hook
 from zoo_built import Inputs
 from zoo_documented import Tensor, documented
-from zoo_inputs import Settings
+from zoo_inputs import Settings, inputs_of
 
 Tensors = Dict[str, Tensor]
 _TRIES = 32
 _DEPTH = 7
+_BOOKS = 8
 _SECONDS = 3.0  # of this process's time, for one module
 _LARGEST = 1 << 20  # numbers in a tensor
 # How errors name two sizes that ought to agree: the one there is, and the one wanted.
@@ -120,6 +121,18 @@ class Search:
         return lambda: {name: tensor.make(self.known) for name, tensor in tensors.items()}
 
 
+def fitting(module: Any, config: Any, seconds: float) -> Tuple[Optional[Inputs], List[Complaint]]:
+    """Inputs that a module runs with, if there are any, and what it complained of others."""
+    complaints: List[Complaint] = []
+    for inputs in inputs_of(module, config):
+        found = complaint(module, inputs)
+        if found is None:
+            return inputs, complaints
+        complaints.append(found)
+    search = Search(module, config, seconds)
+    return search.inputs(), complaints + search.complaints
+
+
 def mentioned(error: BaseException) -> Iterator[Set[str]]:
     """The names in an error's text, then those in the lines it came through, the last first."""
     yield set(re.findall(r"\w+", str(error)))
@@ -166,6 +179,8 @@ def _changed(tensor: Tensor, error: BaseException) -> Iterator[Tensor]:
             yield Tensor("tokens", shape)
     if tensor.kind == "tokens" and "index out of range" in text:
         yield Tensor("few", shape)
+    if tensor.kind == "tokens" and "too many indices" in text:  # one of several books each
+        yield Tensor(tensor.kind, (*shape, _BOOKS))
     numbers = list(dict.fromkeys(int(number) for number in re.findall(r"\d+", text)))[:8]
     for place in reversed(range(1, len(shape))):
         if shape[place] in numbers and tensor.kind in ("numbers", "tokens", "ones"):
@@ -178,7 +193,8 @@ def _ranked(tensor: Tensor, text: str) -> Iterator[Tensor]:
     shape = tensor.shape
     wanted = re.search(r"Expected \dD \(unbatched\) or (\d)D", text)
     wide = int(wanted[1]) if wanted else 0
-    if any(words in text for words in _MORE) and len(shape) < (wide or 5):
+    alone = f"input[1, {', '.join(map(str, shape))}]" in text  # it was taken for one of a batch
+    if (alone or any(words in text for words in _MORE)) and len(shape) < (wide or 5):
         side = round((shape[-1] / 3) ** 0.5)
         if 3 * side * side == shape[-1]:  # a row that was a coloured square
             yield Tensor(tensor.kind, (*shape[:-1], 3, side, side))
