@@ -12,15 +12,16 @@ import math
 import re
 import time
 import traceback
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple, Union
 
 import torch
 from torch.nn.modules.module import register_module_forward_pre_hook
-from zoo_built import Inputs
+from zoo_built import Inputs, Missing, parts_in
 from zoo_documented import Tensor, documented
 from zoo_inputs import Settings, inputs_of
+from zoo_objects import Thing, thing_of
 
-Tensors = Dict[str, Tensor]
+Tensors = Dict[str, Union[Tensor, Thing]]
 _TRIES = 32
 _DEPTH = 7
 _BOOKS = 8
@@ -63,7 +64,9 @@ def complaint(module: Any, inputs: Inputs) -> Optional[Complaint]:
     try:
         made = inputs()
         with torch.no_grad():
-            module.eval()(*made.pop("", ()), **made)
+            given = module.eval()(*made.pop("", ()), **made)
+        if not any(isinstance(part, torch.Tensor) for part in parts_in(given)):
+            raise Missing("no tensor comes out")
     except Exception as error:
         return Complaint(error, len(called))
     finally:
@@ -90,7 +93,11 @@ class Search:
         return None
 
     def _search(self, batch: int) -> Optional[Inputs]:
-        every = documented(self.module, self.known, batch)
+        every: Tensors = {**documented(self.module, self.known, batch)}
+        for name in self.known.required:
+            thing = thing_of(self.module, name)
+            if thing is not None:
+                every[name] = thing
         first = {name: every[name] for name in self.known.required if name in every}
         if not first:
             main = getattr(self.module, "main_input_name", "")
@@ -111,6 +118,8 @@ class Search:
                 return made
             self.complaints.append(found)
             said = str(found.error)
+            if isinstance(found.error, KeyError):  # the same key may lack in several places
+                said += str(traceback.extract_tb(found.error.__traceback__)[-1].lineno)
             if depth < _DEPTH and said != before:
                 for way in _remedies(tensors, found.error, every):
                     number += 1
@@ -154,6 +163,10 @@ def _remedies(tensors: Tensors, error: BaseException, every: Tensors) -> Iterato
     if unknown and unknown[1] in tensors:
         yield {name: tensor for name, tensor in tensors.items() if name != unknown[1]}
     for name, tensor in tensors.items():
+        if isinstance(tensor, Thing):
+            for told in tensor.remedies(error):
+                yield {**tensors, name: told}
+            continue
         for changed in _changed(tensor, error):
             yield {**tensors, name: changed}
 

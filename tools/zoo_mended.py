@@ -33,6 +33,7 @@ _BY_NAME: Tuple[Tuple[str, Any], ...] = (
 )
 _TOKENS = 300
 _NARROWEST = 4
+_MANY = 4  # widths of a part that change together
 # Counts of experts that see a token, and of groups of experts; and of experts.
 _CHOSEN = r"expert.*per_tok|moe_top_?k|top_?k_expert|experts?_top_?k|expert_group|n_group|num_group"
 _EXPERTS = r"^(n|num)_\w*experts$"
@@ -87,10 +88,11 @@ def mended(made: Values, config: Any, error: BaseException) -> Iterator[Values]:
     largest = max((value for _, value in words), default=0)
     fewer = [path for path, value in words if value < largest]
     if "index out of range in self" in str(error) and fewer:  # what one part writes another reads
-        together = made
-        for path in fewer:
-            together = _with(together, path, largest)
-        yield together
+        yield _all(made, fewer, largest)
+    if "no tensor comes out" in str(error):
+        yield from _lower(made, config)
+    if "invalid for input of size" in str(error):
+        yield from _whole_patches(made, config)
     yield from _named(made, config, error)
     if isinstance(error, IndexError):  # fewer stages than are wanted
         for path, part in _parts(config, ()):
@@ -101,13 +103,49 @@ def mended(made: Values, config: Any, error: BaseException) -> Iterator[Values]:
     for got, want in agreeing(error):
         if min(got, want) < _NARROWEST:  # a size of the inputs
             continue
+        alike = [path for path, value in _numbers(config) if value == want and _is_width(path)]
+        for part in dict.fromkeys(path[:-1] for path in alike):
+            of_part = [path for path in alike if path[:-1] == part]
+            if len(of_part) >= _MANY:  # one part's work on another's
+                yield _all(made, of_part, got)
         for path, value in _near(config, error):
             # A list may have the size more than once: all of a kind change together.
             if isinstance(value, tuple) and want in value:
                 yield _with(made, path, [got if item == want else item for item in value])
-            elif value == want and re.search(_WIDTH, path[-1]) and "num_" not in path[-1]:
+            elif value == want and _is_width(path):
                 yield _with(made, path, got)
         yield from _wider_heads(made, config, min(got, want), max(got, want))
+
+
+def _is_width(path: Path) -> bool:
+    return bool(re.search(_WIDTH, path[-1])) and "num_" not in path[-1]
+
+
+def _lower(made: Values, config: Any) -> Iterator[Values]:
+    """All that a score is to exceed, lower, and fewer that have scores.
+
+    Weights that nobody trained give middling ones, all of which then are above.
+    """
+    found = made
+    for path, part in _parts(config, ()):
+        for key, value in vars(part).items():
+            if "thresh" in key and isinstance(value, float) and value > 0:
+                found = _with(found, (*path, key), value / 4)
+            elif key == "num_queries":
+                found = _with(found, (*path, key), 2)
+    if found != made:
+        yield found
+
+
+def _whole_patches(made: Values, config: Any) -> Iterator[Values]:
+    """Pictures that are cut into patches without a rest."""
+    sizes = list(_numbers(config))
+    patches = {v for path, v in sizes if path[-1] == "patch_size" and isinstance(v, int)}
+    pictures = [(path, v) for path, v in sizes if path[-1] == "image_size" and isinstance(v, int)]
+    for patch in patches:
+        cut = [path for path, value in pictures if value > patch and value % patch]
+        for value in {value // patch * patch for path, value in pictures if path in cut}:
+            yield _all(made, cut, value)
 
 
 def _wider_heads(made: Values, config: Any, narrow: int, wide: int) -> Iterator[Values]:
@@ -250,6 +288,12 @@ def _numbers(config: Any) -> Iterator[Tuple[Path, Any]]:
         for key, value in vars(part).items():
             if isinstance(value, (int, list, tuple)) and not isinstance(value, bool):
                 yield (*path, key), tuple(value) if isinstance(value, list) else value
+
+
+def _all(made: Values, paths: List[Path], value: Any) -> Values:
+    for path in paths:
+        made = _with(made, path, value)
+    return made
 
 
 def _with(made: Values, path: Path, value: Any) -> Values:
