@@ -26,7 +26,7 @@ _SIZES = {
         hidden_size_global fpn_hidden_size
         encoder_ffn_dim decoder_ffn_dim n_inner dim_feedforward moe_intermediate_size
         shared_expert_intermediate_size image_size d_latents num_latents q_lora_rank
-        adapter_in_dim adapter_input_size adapter_out_dim""",
+        adapter_in_dim adapter_input_size adapter_out_dim output_channels""",
     2: f"""{_DEPTHS} num_key_value_heads num_self_attends_per_block num_experts_per_tok n_group
         moe_k top_k_experts""",
     4: """num_attention_heads n_head n_heads num_heads encoder_attention_heads num_experts
@@ -35,14 +35,15 @@ _SIZES = {
     16: """head_dim d_kv qk_rope_head_dim qk_nope_head_dim v_head_dim index_head_dim
         linear_head_dim""",
     128: "max_position_embeddings n_positions n_ctx",
-    32: "kv_lora_rank",
+    32: "kv_lora_rank num_pos_feats",
     8: "rotary_dim num_filters",
     1: "topk_group",
     300: "vocab_size",
 }
 SIZES = {name: size for size, listed in _SIZES.items() for name in listed.split()}
 # What the names of widths have in them, and what those of other numbers have.
-_WIDTHS = ("dim", "hidden", "size", "width", "embd", "d_model", "channel", "rank", "section", "ff")
+_WIDTHS = ("dim", "hidden", "size", "width", "embd", "d_model", "channel", "rank", "section")
+_WIDTHS += ("feats", "ff")
 _NO_WIDTHS = ("vocab", "patch", "image", "kernel", "window", "chunk", "group", "num_channels")
 _SCALE = 8
 _WAYS = ("small", "scaled", "shallow", "default", "filled")
