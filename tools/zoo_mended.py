@@ -93,6 +93,9 @@ def mended(made: Values, config: Any, error: BaseException) -> Iterator[Values]:
         yield from _lower(made, config)
     if "invalid for input of size" in str(error):
         yield from _whole_patches(made, config)
+    rates = {path: value for path, value in _numbers(config) if path[-1].endswith("sample_rate")}
+    if "Sizes of tensors must match" in str(error) and len({*rates.values()}) > 1:
+        yield _all(made, list(rates), min(rates.values()))  # one sound, heard in two ways
     yield from _named(made, config, error)
     if isinstance(error, IndexError):  # fewer stages than are wanted
         for path, part in _parts(config, ()):
