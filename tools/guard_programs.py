@@ -121,6 +121,7 @@ def _torchvision() -> None:
     import zoo
 
     zoo.make_torchvision_import()
+    zoo.make_torchaudio_import()
 
 
 def _timm(name: str) -> tuple[Callable[..., Any], Calls]:

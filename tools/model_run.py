@@ -270,19 +270,9 @@ def _under_depyf(run: Callable[..., Run], alone: Run, backend: str) -> Record:
 
 def _tensors(value: Any) -> List[Any]:
     import torch
+    from zoo_built import parts_in
 
-    found, pending = [], [value]
-    while pending:
-        item = pending.pop()
-        if isinstance(item, torch.Tensor):
-            found.append(item)
-        elif hasattr(item, "to_tuple"):
-            pending.extend(reversed(item.to_tuple()))
-        elif isinstance(item, dict):
-            pending.extend(reversed(list(item.values())))
-        elif isinstance(item, (list, tuple)):
-            pending.extend(reversed(item))
-    return found
+    return [part for part in parts_in(value) if isinstance(part, torch.Tensor)]
 
 
 def _same(ours: List[Any], theirs: List[Any]) -> bool:

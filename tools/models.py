@@ -177,6 +177,7 @@ def _quiet() -> None:
 
     torch.set_num_threads(1)
     zoo.make_torchvision_import()
+    zoo.make_torchaudio_import()
     for module in _USED:
         with contextlib.suppress(ImportError):
             __import__(module)

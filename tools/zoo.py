@@ -7,6 +7,8 @@ model of timm). Nothing is downloaded.
 
 import contextlib
 import random
+import sys
+import types
 from typing import Any, Dict, Iterator, List, Tuple
 
 import torch
@@ -93,6 +95,19 @@ def make_torchvision_import() -> None:
         for name in ("nms", "qnms"):
             declared = f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
             _OPERATORS[0].define(declared)
+
+
+def make_torchaudio_import() -> None:
+    """Let PyPI's torchaudio, where it is installed, be imported beside any build of torch.
+
+    Its compiled part wants the libraries of one CUDA. What is called here is written in Python,
+    which asks no more of the compiled part than whether it is there.
+    """
+    absent = types.ModuleType("torchaudio._extension")
+    absent.__dict__.update(
+        _IS_TORCHAUDIO_EXT_AVAILABLE=False, fail_if_no_align=lambda function: function
+    )
+    sys.modules.setdefault("torchaudio._extension", absent)
 
 
 _OPERATORS: List[Any] = []  # they go when this does

@@ -1,6 +1,6 @@
 """What tools/zoo.py and its parts build: a module with its inputs, or why there is none."""
 
-from typing import Any, Callable, Dict, NamedTuple
+from typing import Any, Callable, Dict, Iterator, NamedTuple
 
 import torch
 
@@ -17,3 +17,18 @@ class Built(NamedTuple):
     what: str
     module: torch.nn.Module
     inputs: Inputs
+
+
+def parts_in(value: Any) -> Iterator[Any]:
+    """What there is in the output of a model, in the order in which it stands there."""
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if hasattr(item, "to_tuple"):
+            pending.extend(reversed(item.to_tuple()))
+        elif isinstance(item, dict):
+            pending.extend(reversed(list(item.values())))
+        elif isinstance(item, (list, tuple)):
+            pending.extend(reversed(item))
+        else:
+            yield item

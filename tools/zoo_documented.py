@@ -33,8 +33,10 @@ class Tensor(NamedTuple):
     kind: str
     shape: Tuple[int, ...]
 
-    def make(self, known: Settings) -> torch.Tensor:
+    def make(self, known: Settings) -> Any:
         """Return a new one."""
+        if self.kind == "one":
+            return 1
         if self.kind == "tokens":
             return known.ids(*self.shape)
         if self.kind == "few":
@@ -55,21 +57,24 @@ def documented(module: Any, known: Settings, batch: int) -> Dict[str, Tensor]:
     """The tensors that the `forward` of a module takes, by name."""
     found: Dict[str, Tensor] = {}
     said = {name: rest for name, *rest in _ENTRY.findall(type(module).forward.__doc__ or "")}
-    patched = any(_kind(name, "", 2) in ("grid", "sides", "places") for name in known.required)
+    patched = any(kind_of(name, "", 2) in ("grid", "sides", "places") for name in known.required)
     for name in known.parameters:
         what, shape = said.get(name, ("", ""))
-        if patched and name.startswith("pixel") and _kind(name, what, 0) in ("numbers", "ones"):
+        if patched and name.startswith("pixel") and kind_of(name, what, 0) in ("numbers", "ones"):
             found[name] = _of_patches(name, what, known, batch)
         elif "Tensor" in what and shape and not what.startswith(("list", "tuple", "dict")):
             sizes = _sizes(name, shape, known, batch)
             if sizes:
-                found[name] = Tensor(_kind(name, what, sizes[-1]), sizes)
-        if name not in found and name in known.required:
+                found[name] = Tensor(kind_of(name, what, sizes[-1]), sizes)
+        if name not in found and (name in known.required or (name == "frame" and what)):
             found[name] = _by_name(name, what, known, batch)
     return found
 
 
-def _kind(name: str, what: str, last: int) -> str:
+def kind_of(name: str, what: str, last: int) -> str:
+    """What the numbers of a tensor mean, by its name, its type, and the last of its sizes."""
+    if what == "int":
+        return "one"
     if name.endswith("grid_thw"):
         return "grid"
     if name == "spatial_shapes":
@@ -88,22 +93,28 @@ def _of_patches(name: str, what: str, known: Settings, batch: int) -> Tensor:
     side = known.pair("patch_size", 14)[0]
     times = known.pair("temporal_patch_size", 1)[0]
     wide = known.get("num_channels", known.get("in_channels", 3)) * side * side * times
-    heap = any(_kind(other, "", 2) == "grid" for other in known.required)
+    heap = any(kind_of(other, "", 2) == "grid" for other in known.required)
     rows = (batch * _PATCHES,) if heap else (batch, _PATCHES)
-    kind = _kind(name, what, 0)
+    kind = kind_of(name, what, 0)
     return Tensor(kind, rows if kind == "ones" else (*rows, wide))
 
 
 def _by_name(name: str, what: str, known: Settings, batch: int) -> Tensor:
     """What a parameter most likely is of which no shape is written down."""
     wide = next(iter(known.all("hidden_size d_model embed_dim dim")), 64)
-    kind = _kind(name, what, 2)
+    kind = kind_of(name, what, 2)
     rows: Dict[str, Tuple[int, ...]] = {
         "pixel_values": (batch, 3, 64, 64),
+        "frame": (1, 3, *known.pair("image_size", 64)),
         "input_values": (batch, 4000),
         "pixel_position_ids": (batch, _PATCHES, 2),
     }
-    shapes = {"numbers": (batch, TOKENS, wide), "grid": (batch, 3), "sides": (batch, 2)}
+    shapes: Dict[str, Tuple[int, ...]] = {
+        "numbers": (batch, TOKENS, wide),
+        "grid": (batch, 3),
+        "sides": (batch, 2),
+        "one": (),
+    }
     return Tensor(kind, rows.get(name, shapes.get(kind, (batch, TOKENS))))
 
 

@@ -12,17 +12,19 @@ import math
 import re
 import time
 import traceback
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple, Union
 
 import torch
 from torch.nn.modules.module import register_module_forward_pre_hook
-from zoo_built import Inputs
+from zoo_built import Inputs, Missing, parts_in
 from zoo_documented import Tensor, documented
-from zoo_inputs import Settings
+from zoo_inputs import Settings, inputs_of
+from zoo_objects import Thing, thing_of
 
-Tensors = Dict[str, Tensor]
+Tensors = Dict[str, Union[Tensor, Thing]]
 _TRIES = 32
 _DEPTH = 7
+_BOOKS = 8
 _SECONDS = 3.0  # of this process's time, for one module
 _LARGEST = 1 << 20  # numbers in a tensor
 # How errors name two sizes that ought to agree: the one there is, and the one wanted.
@@ -35,6 +37,7 @@ _SIZES = (
     r"Expected size (?P<want>\d+) but got size (?P<got>\d+)",
     r"Expected size (?P<got>\d+) but got size (?P<want>\d+)",
 )
+_SHORT = "Kernel size can't be greater than actual input size"
 _MORE = ("out of range", "not enough values", "input to conv", "too many indices", "D input")
 _LESS = ("too many values", "D input", "input to conv", "must be 2-D")
 
@@ -61,7 +64,9 @@ def complaint(module: Any, inputs: Inputs) -> Optional[Complaint]:
     try:
         made = inputs()
         with torch.no_grad():
-            module.eval()(*made.pop("", ()), **made)
+            given = module.eval()(*made.pop("", ()), **made)
+        if not any(isinstance(part, torch.Tensor) for part in parts_in(given)):
+            raise Missing("no tensor comes out")
     except Exception as error:
         return Complaint(error, len(called))
     finally:
@@ -88,7 +93,11 @@ class Search:
         return None
 
     def _search(self, batch: int) -> Optional[Inputs]:
-        every = documented(self.module, self.known, batch)
+        every: Tensors = {**documented(self.module, self.known, batch)}
+        for name in self.known.required:
+            thing = thing_of(self.module, name)
+            if thing is not None:
+                every[name] = thing
         first = {name: every[name] for name in self.known.required if name in every}
         if not first:
             main = getattr(self.module, "main_input_name", "")
@@ -109,6 +118,8 @@ class Search:
                 return made
             self.complaints.append(found)
             said = str(found.error)
+            if isinstance(found.error, KeyError):  # the same key may lack in several places
+                said += str(traceback.extract_tb(found.error.__traceback__)[-1].lineno)
             if depth < _DEPTH and said != before:
                 for way in _remedies(tensors, found.error, every):
                     number += 1
@@ -117,6 +128,18 @@ class Search:
 
     def _maker(self, tensors: Tensors) -> Inputs:
         return lambda: {name: tensor.make(self.known) for name, tensor in tensors.items()}
+
+
+def fitting(module: Any, config: Any, seconds: float) -> Tuple[Optional[Inputs], List[Complaint]]:
+    """Inputs that a module runs with, if there are any, and what it complained of others."""
+    complaints: List[Complaint] = []
+    for inputs in inputs_of(module, config):
+        found = complaint(module, inputs)
+        if found is None:
+            return inputs, complaints
+        complaints.append(found)
+    search = Search(module, config, seconds)
+    return search.inputs(), complaints + search.complaints
 
 
 def mentioned(error: BaseException) -> Iterator[Set[str]]:
@@ -140,6 +163,10 @@ def _remedies(tensors: Tensors, error: BaseException, every: Tensors) -> Iterato
     if unknown and unknown[1] in tensors:
         yield {name: tensor for name, tensor in tensors.items() if name != unknown[1]}
     for name, tensor in tensors.items():
+        if isinstance(tensor, Thing):
+            for told in tensor.remedies(error):
+                yield {**tensors, name: told}
+            continue
         for changed in _changed(tensor, error):
             yield {**tensors, name: changed}
 
@@ -147,6 +174,8 @@ def _remedies(tensors: Tensors, error: BaseException, every: Tensors) -> Iterato
 def _changed(tensor: Tensor, error: BaseException) -> Iterator[Tensor]:
     text, shape = str(error), tensor.shape
     if tensor.kind == "numbers":
+        if _SHORT in text:  # along all that a kernel moves over
+            yield Tensor(tensor.kind, (*shape[:2], *(size * 8 for size in shape[2:])))
         for got, want in agreeing(error):
             for place in reversed(range(1, len(shape))):
                 if shape[place] == got != want:
@@ -163,6 +192,8 @@ def _changed(tensor: Tensor, error: BaseException) -> Iterator[Tensor]:
             yield Tensor("tokens", shape)
     if tensor.kind == "tokens" and "index out of range" in text:
         yield Tensor("few", shape)
+    if tensor.kind == "tokens" and "too many indices" in text:  # one of several books each
+        yield Tensor(tensor.kind, (*shape, _BOOKS))
     numbers = list(dict.fromkeys(int(number) for number in re.findall(r"\d+", text)))[:8]
     for place in reversed(range(1, len(shape))):
         if shape[place] in numbers and tensor.kind in ("numbers", "tokens", "ones"):
@@ -175,7 +206,8 @@ def _ranked(tensor: Tensor, text: str) -> Iterator[Tensor]:
     shape = tensor.shape
     wanted = re.search(r"Expected \dD \(unbatched\) or (\d)D", text)
     wide = int(wanted[1]) if wanted else 0
-    if any(words in text for words in _MORE) and len(shape) < (wide or 5):
+    alone = f"input[1, {', '.join(map(str, shape))}]" in text  # it was taken for one of a batch
+    if (alone or any(words in text for words in _MORE)) and len(shape) < (wide or 5):
         side = round((shape[-1] / 3) ** 0.5)
         if 3 * side * side == shape[-1]:  # a row that was a coloured square
             yield Tensor(tensor.kind, (*shape[:-1], 3, side, side))

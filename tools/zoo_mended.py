@@ -33,6 +33,7 @@ _BY_NAME: Tuple[Tuple[str, Any], ...] = (
 )
 _TOKENS = 300
 _NARROWEST = 4
+_MANY = 4  # widths of a part that change together
 # Counts of experts that see a token, and of groups of experts; and of experts.
 _CHOSEN = r"expert.*per_tok|moe_top_?k|top_?k_expert|experts?_top_?k|expert_group|n_group|num_group"
 _EXPERTS = r"^(n|num)_\w*experts$"
@@ -83,25 +84,84 @@ def _head(values: Values) -> int:
 
 def mended(made: Values, config: Any, error: BaseException) -> Iterator[Values]:
     """Settings with which the error may be another one; `config` is what `made` made."""
+    words = [(path, value) for path, value in _numbers(config) if path[-1] == "vocab_size"]
+    largest = max((value for _, value in words), default=0)
+    fewer = [path for path, value in words if value < largest]
+    if "index out of range in self" in str(error) and fewer:  # what one part writes another reads
+        yield _all(made, fewer, largest)
+    if "no tensor comes out" in str(error):
+        yield from _lower(made, config)
+    if "invalid for input of size" in str(error):
+        yield from _whole_patches(made, config)
+    rates = {path: value for path, value in _numbers(config) if path[-1].endswith("sample_rate")}
+    if "Sizes of tensors must match" in str(error) and len({*rates.values()}) > 1:
+        yield _all(made, list(rates), min(rates.values()))  # one sound, heard in two ways
     yield from _named(made, config, error)
     if isinstance(error, IndexError):  # fewer stages than are wanted
         for path, part in _parts(config, ()):
             if getattr(part, "stage_names", None):
                 yield _with(made, (*path, "out_features"), list(part.stage_names[-4:]))
-        words = [(path, value) for path, value in _numbers(config) if path[-1] == "vocab_size"]
-        sizes = [value for _, value in words]
-        for path, value in words:  # what one part writes another reads
-            if value < max(sizes):
-                yield _with(made, path, max(sizes))
+        for path in fewer:
+            yield _with(made, path, largest)
     for got, want in agreeing(error):
         if min(got, want) < _NARROWEST:  # a size of the inputs
             continue
+        alike = [path for path, value in _numbers(config) if value == want and _is_width(path)]
+        for part in dict.fromkeys(path[:-1] for path in alike):
+            of_part = [path for path in alike if path[:-1] == part]
+            if len(of_part) >= _MANY:  # one part's work on another's
+                yield _all(made, of_part, got)
         for path, value in _near(config, error):
             # A list may have the size more than once: all of a kind change together.
             if isinstance(value, tuple) and want in value:
                 yield _with(made, path, [got if item == want else item for item in value])
-            elif value == want and re.search(_WIDTH, path[-1]) and "num_" not in path[-1]:
+            elif value == want and _is_width(path):
                 yield _with(made, path, got)
+        yield from _wider_heads(made, config, min(got, want), max(got, want))
+
+
+def _is_width(path: Path) -> bool:
+    return bool(re.search(_WIDTH, path[-1])) and "num_" not in path[-1]
+
+
+def _lower(made: Values, config: Any) -> Iterator[Values]:
+    """All that a score is to exceed, lower, and fewer that have scores.
+
+    Weights that nobody trained give middling ones, all of which then are above.
+    """
+    found = made
+    for path, part in _parts(config, ()):
+        for key, value in vars(part).items():
+            if "thresh" in key and isinstance(value, float) and value > 0:
+                found = _with(found, (*path, key), value / 4)
+            elif key == "num_queries":
+                found = _with(found, (*path, key), 2)
+    if found != made:
+        yield found
+
+
+def _whole_patches(made: Values, config: Any) -> Iterator[Values]:
+    """Pictures that are cut into patches without a rest."""
+    sizes = list(_numbers(config))
+    patches = {v for path, v in sizes if path[-1] == "patch_size" and isinstance(v, int)}
+    pictures = [(path, v) for path, v in sizes if path[-1] == "image_size" and isinstance(v, int)]
+    for patch in patches:
+        cut = [path for path, value in pictures if value > patch and value % patch]
+        for value in {value // patch * patch for path, value in pictures if path in cut}:
+            yield _all(made, cut, value)
+
+
+def _wider_heads(made: Values, config: Any, narrow: int, wide: int) -> Iterator[Values]:
+    """Fewer heads, each as wide as what is laid on it, in all parts whose heads are too narrow."""
+    times, rest = divmod(wide, narrow)
+    found = made
+    for path, part in _parts(config, ()):
+        width, heads = (getattr(part, key, None) for key in ("hidden_size", "num_attention_heads"))
+        known = isinstance(width, int) and isinstance(heads, int) and not rest
+        if known and width == narrow * heads and heads % times == 0:
+            found = _with(found, (*path, "num_attention_heads"), heads // times)
+    if found != made:
+        yield found
 
 
 def _near(config: Any, error: BaseException) -> Iterator[Tuple[Path, Any]]:
@@ -126,7 +186,9 @@ def _named(made: Values, config: Any, error: BaseException) -> Iterator[Values]:
         for text in _around(frame, number, frame.f_locals.get("self")):
             read = list(_read(part, text))
             filled = [
-                ((*path, *where), _value(where[-1])) for where, value in read if value is None
+                ((*path, *where), _first_of(part, where) or _value(where[-1]))
+                for where, value in read
+                if value is None
             ]
             filled = [(where, value) for where, value in filled if value is not None]
             if len(filled) > 1:  # some are refused but all together
@@ -158,7 +220,7 @@ def _frames(config: Any, error: BaseException) -> Iterator[Tuple[Any, int, Any, 
 
 def _read(part: Any, text: str) -> Iterator[Tuple[Path, Any]]:
     """The settings that a text of code reads."""
-    for dotted in dict.fromkeys(re.findall(r"\b(?:config|self)((?:\.\w+)+)", text)):
+    for dotted in dict.fromkeys(re.findall(r"\b(?:(?:self\.)?config|self)((?:\.\w+)+)", text)):
         place = _resolved(part, dotted.split(".")[1:])
         if place is not None:
             yield place
@@ -200,6 +262,13 @@ def _keyed(made: Values, path: Path, value: Values, key: str) -> Values:
     return _with(made, path, {**value, key: _value(key)})
 
 
+def _first_of(part: Any, where: Path) -> Any:
+    """The first of those that a default may be one of: of `languages` for `default_language`."""
+    kind = re.fullmatch(r"default_(\w+)", where[-1])
+    listed = getattr(part, f"{kind[1]}s", None) if kind and len(where) == 1 else None
+    return listed[0] if listed and isinstance(listed, (list, tuple)) else None
+
+
 def _value(name: str) -> Any:
     return next((value for words, value in _BY_NAME if re.search(words, name)), None)
 
@@ -222,6 +291,12 @@ def _numbers(config: Any) -> Iterator[Tuple[Path, Any]]:
         for key, value in vars(part).items():
             if isinstance(value, (int, list, tuple)) and not isinstance(value, bool):
                 yield (*path, key), tuple(value) if isinstance(value, list) else value
+
+
+def _all(made: Values, paths: List[Path], value: Any) -> Values:
+    for path in paths:
+        made = _with(made, path, value)
+    return made
 
 
 def _with(made: Values, path: Path, value: Any) -> Values:

@@ -12,9 +12,10 @@ from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 import torch
 from zoo_built import Built, Missing
 from zoo_filled import filled, lacked
-from zoo_fitted import Complaint, Search, callable_at_all, complaint
+from zoo_fitted import Search, callable_at_all, fitting
 from zoo_inputs import inputs_of, required
 from zoo_mended import agree, mended
+from zoo_parts import encoding, parts_of
 
 # Attributes of a configuration that say how large a model is, by the size wanted.
 _DEPTHS = """num_hidden_layers n_layer n_layers num_layers encoder_layers decoder_layers depth
@@ -25,7 +26,7 @@ _SIZES = {
         hidden_size_global fpn_hidden_size
         encoder_ffn_dim decoder_ffn_dim n_inner dim_feedforward moe_intermediate_size
         shared_expert_intermediate_size image_size d_latents num_latents q_lora_rank
-        adapter_in_dim adapter_input_size adapter_out_dim""",
+        adapter_in_dim adapter_input_size adapter_out_dim output_channels""",
     2: f"""{_DEPTHS} num_key_value_heads num_self_attends_per_block num_experts_per_tok n_group
         moe_k top_k_experts""",
     4: """num_attention_heads n_head n_heads num_heads encoder_attention_heads num_experts
@@ -34,14 +35,15 @@ _SIZES = {
     16: """head_dim d_kv qk_rope_head_dim qk_nope_head_dim v_head_dim index_head_dim
         linear_head_dim""",
     128: "max_position_embeddings n_positions n_ctx",
-    32: "kv_lora_rank",
-    8: "rotary_dim",
+    32: "kv_lora_rank num_pos_feats",
+    8: "rotary_dim num_filters",
     1: "topk_group",
     300: "vocab_size",
 }
 SIZES = {name: size for size, listed in _SIZES.items() for name in listed.split()}
 # What the names of widths have in them, and what those of other numbers have.
-_WIDTHS = ("dim", "hidden", "size", "width", "embd", "d_model", "channel", "rank", "section", "ff")
+_WIDTHS = ("dim", "hidden", "size", "width", "embd", "d_model", "channel", "rank", "section")
+_WIDTHS += ("feats", "ff")
 _NO_WIDTHS = ("vocab", "patch", "image", "kernel", "window", "chunk", "group", "num_channels")
 _SCALE = 8
 _WAYS = ("small", "scaled", "shallow", "default", "filled")
@@ -84,7 +86,8 @@ def architecture(name: str) -> Iterator[Built]:
 def transformer(cls: Any) -> Iterator[Built]:
     """Yield the ways to build a model of a class, the smallest first; raises Missing at the end."""
     if not callable_at_all(cls):
-        raise Missing(f"{cls.__name__} has no forward")
+        encoder = encoding(cls)
+        yield from _in_parts(cls) if encoder is None else transformer(encoder)
     errors: List[str] = []
     for way, config, module, what in _modules(cls, errors):
         for inputs in inputs_of(module, config):
@@ -108,6 +111,15 @@ def _modules(cls: Any, errors: List[str]) -> Iterator[Tuple[str, Any, Any, str]]
             errors.append(f"{type(error).__name__}: {' '.join(str(error).split())[:160]}")
             continue
         yield way, config, module, f"{cls.__name__}, {count / 1e6:.1f}M"
+
+
+def _in_parts(cls: Any) -> Iterator[Built]:
+    errors = [f"{cls.__name__} has no forward"]
+    for way, _, module, what in _modules(cls, errors):
+        built = parts_of(module, f"{what}, {way}")
+        if built is not None:
+            yield built
+    raise Missing(" | ".join(dict.fromkeys(errors)))
 
 
 def _with_found_inputs(cls: Any) -> Iterator[Built]:
@@ -177,17 +189,9 @@ def _running(cls: Any, config: Any, wrong: List[BaseException]) -> Optional[Buil
         wrong.append(error)
         return None
     what = f"{cls.__name__}, {count / 1e6:.1f}M"
-    complaints: List[Complaint] = []
-    for inputs in inputs_of(module, config):
-        found = complaint(module, inputs)
-        if found is None:
-            return Built(what, module, inputs)
-        complaints.append(found)
-    search = Search(module, config, 2.0)
-    made = search.inputs()
-    complaints += search.complaints
+    made, complaints = fitting(module, config, 2.0)
     wrong += [one.error for one in sorted(complaints, key=lambda one: -one.reached)]
-    return None if made is None else Built(f"{what}, its inputs found", module, made)
+    return None if made is None else Built(what, module, made)
 
 
 def _configured(cls: Any, way: str, lacking: Set[str]) -> Tuple[Any, int]:
