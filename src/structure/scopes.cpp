@@ -199,6 +199,14 @@ std::vector<Symbol> lent_names(const ast::Tree& tree, const ir::Function& functi
   return names;
 }
 
+// Whether an inlined comprehension of the body binds the name for itself.
+bool is_hidden_in(const ir::Function& function, Symbol name) {
+  return std::any_of(function.values.begin(), function.values.end(), [&](const ir::Value& value) {
+    return value.kind == ir::ValueKind::Instr && value.op == bytecode::Op::LoadFastAndClear &&
+           value.symbol() == name;
+  });
+}
+
 bool sees_class(const object::Module& module, CodeId code) {
   const auto& free = module[code].freevars;
   return std::any_of(free.begin(), free.end(),
@@ -308,7 +316,9 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
     Statements dead =
         mentions_unused ? dead_code(tree_, function.code, symbols, can_bind) : Statements();
     if (!can_bind && mentions_unused) {
-      for (const Symbol name : symbols.unbound_locals) dead.push_back(binding_of(tree_, name));
+      for (const Symbol name : symbols.unbound_locals) {
+        if (!is_hidden_in(function, name)) dead.push_back(binding_of(tree_, name));
+      }
     }
     const NodeId text = unread_docstring(tree_, function, body, !dead.empty());
     if (dead.empty() && !text.valid()) return body;

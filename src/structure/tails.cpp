@@ -357,6 +357,18 @@ class Tails {
   bool has_merged_ = true;            // what leads where may have changed before, too
 };
 
+// Whether a block is a test, or does nothing where only tests lead: a chain has dropped there what
+// it was to go on with.
+bool comes_from_tests(const Graph& g, BlockId id) {
+  const ir::Block& block = g[id];
+  if (block.exit == ExitKind::Branch) return true;
+  const auto ways = g.ways_into(id);
+  return block.exit == ExitKind::Goto && block.items.empty() && !ways.empty() &&
+         std::all_of(ways.begin(), ways.end(), [&](const Way& way) {
+           return g[way.from].exit == ExitKind::Branch;
+         });
+}
+
 // Blocks that only say that a region, a clause or a loop was left, on the way to one place, are one
 // block where only tests lead: compilers copied what stood in them, and the steps of a condition
 // have to fail to one place. The ends of two regions, to which their statements lead, stay two, and
@@ -388,9 +400,8 @@ void join_ways_out(Graph& g) {
       if (is_clause && g[held].kind == ValueKind::Exception) key.push_back(held.value);
     }
     const auto ways = g.ways_into(id);
-    const auto tests = std::count_if(ways.begin(), ways.end(), [&](const Way& way) {
-      return g[way.from].exit == ExitKind::Branch;
-    });
+    const auto tests = std::count_if(ways.begin(), ways.end(),
+                                     [&](const Way& way) { return comes_from_tests(g, way.from); });
     // A clause has one end, to which the statement that is tested may lead as well.
     const bool is_failure = tests == static_cast<ptrdiff_t>(ways.size());
     if (!only_left || next.to == id || !(is_failure || (is_clause && tests > 0))) continue;

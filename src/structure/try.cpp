@@ -93,17 +93,30 @@ BlockId Emitter::end_of_finally(HandlerId handler, const Scope& scope) const {
     return skip_markers(graph_[end].next[0].to, scope);
   }
   const BlockId entry = graph_.f.handlers[handler.index()].entry;
+  // What a statement in it handles is raised again by that one.
+  const auto is_own = [&](ValueId value) {
+    const auto& stack = graph_[entry].entry_stack;
+    return std::any_of(stack.begin(), stack.end(), [&](ValueId each) {
+      return graph_.resolve(each) == graph_.resolve(value);
+    });
+  };
   std::unordered_set<BlockId> seen{entry};
   std::vector<BlockId> todo{entry};
   while (!todo.empty()) {
     const ir::Block& block = graph_[todo.back()];
     todo.pop_back();
     if (block.exit == ExitKind::Reraise) {
-      if (block.next[0].to.valid()) return skip_markers(block.next[0].to, scope);
+      const bool ends = block.operands.empty() || is_own(block.operands.back());
+      if (ends && block.next[0].to.valid()) return skip_markers(block.next[0].to, scope);
       continue;
     }
-    for (const ir::Edge& edge : block.next) {
-      if (edge.to.valid() && seen.insert(edge.to).second) todo.push_back(edge.to);
+    const auto reach = [&](BlockId to) {
+      if (to.valid() && seen.insert(to).second) todo.push_back(to);
+    };
+    for (const ir::Edge& edge : block.next) reach(edge.to);
+    // A `with` in it may be what control comes out of: where that swallows what its body raises.
+    if (block.handler.valid() && block.handler != graph_.handlers[handler.index()].outer) {
+      reach(graph_.f.handlers[block.handler.index()].entry);
     }
   }
   return {};

@@ -271,10 +271,14 @@ bool settle_heap(Values& values, State& state, CodePairs& pairs, Settle what) {
     if (container.shape == Container::kDict && what == Settle::kButDictionaries) continue;
     of[index(container.side)].push_back(container.self);
   }
+  // The last that was made first: where one side has more of a kind, generated code has left what
+  // it does not need any more at the bottom of its stack.
   size_t budget = 10000;
   bool found = false;
-  for (Value a : of[0]) {
-    for (Value b : of[1]) {
+  for (size_t i = of[0].size(); i-- > 0;) {
+    const Value a = of[0][i];
+    for (size_t j = of[1].size(); j-- > 0;) {
+      const Value b = of[1][j];
       // Both may have gone with a container that held them.
       if (state.container(a) == nullptr || state.container(b) == nullptr) continue;
       if (!can_unify(values, state, a, b, budget)) continue;

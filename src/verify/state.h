@@ -93,9 +93,9 @@ bool unify(Values& values, State& state, Value x, Value y, CodePairs& pairs);
 // Drops the containers that nothing refers to.
 void collect(const Values& values, State& state);
 
-// Makes one of the containers of A and B that hold the same, in order of allocation. Dictionaries
-// may stay two, of which it is known what they hold: a call may copy one and not the other. False
-// if there were none.
+// Makes one of the containers of A and B that hold the same, in order of allocation, from the last.
+// Dictionaries may stay two, of which it is known what they hold: a call may copy one and not the
+// other. False if there were none.
 enum class Settle : uint8_t { kButDictionaries, kAll };
 bool settle_heap(Values& values, State& state, CodePairs& pairs, Settle what);
 
