@@ -332,9 +332,10 @@ BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) 
       if (is_return && returns_from_outer(target)) continue;
       // What comes to another such place by itself is a statement of the loop, and a `break`.
       const bool is_named = target == scope.follow || is_jump_target(target, scope);
-      const bool goes_on = !is_named && std::any_of(places.begin(), places.end(), [&](BlockId other) {
-        return other != target && !only_returns(other) && leads_to(target, other);
-      });
+      const bool goes_on =
+          !is_named && std::any_of(places.begin(), places.end(), [&](BlockId other) {
+            return other != target && !only_returns(other) && leads_to(target, other);
+          });
       if (goes_on) continue;
       // What the region around the loop does not protect cannot be written into the loop.
       const auto is_outside = [&](BlockId id) {

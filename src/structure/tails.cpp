@@ -364,9 +364,8 @@ bool comes_from_tests(const Graph& g, BlockId id) {
   if (block.exit == ExitKind::Branch) return true;
   const auto ways = g.ways_into(id);
   return block.exit == ExitKind::Goto && block.items.empty() && !ways.empty() &&
-         std::all_of(ways.begin(), ways.end(), [&](const Way& way) {
-           return g[way.from].exit == ExitKind::Branch;
-         });
+         std::all_of(ways.begin(), ways.end(),
+                     [&](const Way& way) { return g[way.from].exit == ExitKind::Branch; });
 }
 
 // Blocks that only say that a region, a clause or a loop was left, on the way to one place, are one

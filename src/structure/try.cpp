@@ -96,9 +96,8 @@ BlockId Emitter::end_of_finally(HandlerId handler, const Scope& scope) const {
   // What a statement in it handles is raised again by that one.
   const auto is_own = [&](ValueId value) {
     const auto& stack = graph_[entry].entry_stack;
-    return std::any_of(stack.begin(), stack.end(), [&](ValueId each) {
-      return graph_.resolve(each) == graph_.resolve(value);
-    });
+    return std::any_of(stack.begin(), stack.end(),
+                       [&](ValueId each) { return graph_.resolve(each) == graph_.resolve(value); });
   };
   std::unordered_set<BlockId> seen{entry};
   std::vector<BlockId> todo{entry};

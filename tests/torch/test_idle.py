@@ -45,3 +45,10 @@ def test_no_frame_stores_an_argument_where_it_is(idle, torch, tmp_path):
 def test_a_frame_stores_what_was_changed(idle, torch, tmp_path):
     frames = frames_of(torch, tmp_path, idle.changed_in_a_cell, torch.ones(2), 3)
     assert "n = 4" in frames[0].source
+
+
+def test_a_list_waits_on_the_stack_while_a_dict_is_filled(idle, torch, tmp_path):
+    held = idle.Held()
+    frames = frames_of(torch, tmp_path, idle.filled_and_emptied, torch.ones(2), held)
+    assert [len(frame.source.split("[]")) for frame in frames] == [2]
+    assert held.ordered == {1: 0} and held.emptied == []

@@ -1,5 +1,7 @@
 """Functions for whose frames Dynamo writes what has no effect."""
 
+from collections import OrderedDict
+
 import torch
 
 
@@ -36,3 +38,17 @@ def changed_in_a_cell(x, n):
         return breaks(y) * n
 
     return inner(x) + n
+
+
+class Held:
+    """What a frame changes: an ordered dict, which is filled anew, and an attribute."""
+
+    def __init__(self):
+        self.ordered = OrderedDict()
+        self.emptied = [3]
+
+
+def filled_and_emptied(x, held):
+    held.ordered[1] = 0
+    held.emptied = []
+    return x + 1
