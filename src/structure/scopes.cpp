@@ -199,6 +199,18 @@ std::vector<Symbol> lent_names(const ast::Tree& tree, const ir::Function& functi
   return names;
 }
 
+// The code objects that the body does anything with.
+std::unordered_set<CodeId> loaded_codes(const object::Module& module,
+                                        const ir::Function& function) {
+  std::unordered_set<CodeId> found;
+  for (const ir::Value& value : function.values) {
+    if (value.kind != ir::ValueKind::Instr || value.op != bytecode::Op::LoadConst) continue;
+    const object::Const& constant = module[value.constant()];
+    if (constant.kind == object::ConstKind::Code) found.insert(constant.code);
+  }
+  return found;
+}
+
 // Whether an inlined comprehension of the body binds the name for itself.
 bool is_hidden_in(const ir::Function& function, Symbol name) {
   return std::any_of(function.values.begin(), function.values.end(), [&](const ir::Value& value) {
@@ -300,8 +312,9 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
       names.insert(names.end(), symbols.global_reads.begin(), symbols.global_reads.end());
       auto& stores = undeclared_stores_[parent];
       stores.insert(stores.end(), symbols.globals.begin(), symbols.globals.end());
-      auto& free = undeclared_nonlocals_[parent];
-      free.insert(free.end(), symbols.nonlocals.begin(), symbols.nonlocals.end());
+      for (const Symbol name : symbols.nonlocals) {
+        undeclared_nonlocals_[parent].emplace_back(function.code, name);
+      }
     }
     if (!is_expression) {
       // What only dead code captures or reads: told to whoever reads the parameters.
@@ -330,8 +343,12 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
   if (scope != ScopeKind::Module) {
     for (const Symbol name : undeclared_stores_[function.code]) symbols.declare_global(name);
     const auto& free = tree_.module()[function.code].freevars;
-    for (const Symbol name : undeclared_nonlocals_[function.code]) {
-      // A comprehension in this body binds it.
+    const auto& undeclared = undeclared_nonlocals_[function.code];
+    std::unordered_set<CodeId> loaded;
+    if (!undeclared.empty()) loaded = loaded_codes(tree_.module(), function);
+    for (const auto& [inner, name] : undeclared) {
+      // A comprehension in this body binds it. Of one in dead code compilers keep the constant.
+      if (!loaded.contains(inner)) continue;
       std::erase(symbols.unbound_locals, name);
       std::erase(symbols.unbound_cells, name);
       if (std::find(free.begin(), free.end(), name) != free.end()) symbols.declare_nonlocal(name);

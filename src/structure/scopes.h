@@ -57,7 +57,9 @@ class Scopes {
   std::vector<object::CodeId> parent_;  // by CodeId; invalid: none
   NamesByCode undeclared_;              // global names that lambdas and comprehensions in it read
   NamesByCode undeclared_stores_;       // ... and bind (by walrus)
-  NamesByCode undeclared_nonlocals_;
+  // Those also by which code was to declare them.
+  std::unordered_map<object::CodeId, std::vector<std::pair<object::CodeId, Symbol>>>
+      undeclared_nonlocals_;
   std::unordered_map<object::CodeId, object::ConstId> opaques_;  // names of code objects as values
 };
 
