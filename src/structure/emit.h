@@ -78,6 +78,8 @@ class Emitter {
   BlockId while_loop(BlockId block, const Scope& scope, Statements& out);
   BlockId break_target(const Loop* loop, BlockId header, BlockId exhausted) const;
   bool leads_to(BlockId from, BlockId to) const;
+  std::unordered_set<HandlerId> regions_in(const Loop& loop) const;
+  bool is_within(BlockId block, const std::unordered_set<HandlerId>& regions) const;
   bool is_overtaken_around(const Loop& loop, BlockId block) const;
   BlockId forced_out(const Loop& loop, const Scope& scope) const;
   uint32_t code_offset(BlockId block) const;

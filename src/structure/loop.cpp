@@ -190,6 +190,28 @@ bool Emitter::is_failed_assert(BlockId block) const {
          (first.op == Op::LoadAssertionError || (first.op == Op::LoadGlobal && first.b == 1));
 }
 
+// What protects code of the loop, and nothing around it.
+std::unordered_set<HandlerId> Emitter::regions_in(const Loop& loop) const {
+  const HandlerId outside = graph_[loop.header].handler;
+  std::unordered_set<HandlerId> regions;
+  for (const BlockId member : loop.blocks) {
+    HandlerId region = graph_[member].handler;
+    while (region.valid() && region != outside && regions.insert(region).second) {
+      region = graph_.handlers[region.index()].outer;
+    }
+  }
+  return regions;
+}
+
+// Whether one of the regions protects the block.
+bool Emitter::is_within(BlockId block, const std::unordered_set<HandlerId>& regions) const {
+  HandlerId region = graph_[block].handler;
+  while (region.valid() && regions.count(region) == 0) {
+    region = graph_.handlers[region.index()].outer;
+  }
+  return region.valid();
+}
+
 // Where control that leaves the loop other than by its test ends up: blocks laid out behind it.
 // Blocks before `exhausted` that never come back are still inside (`if c: f(); break`).
 Emitter::LeftTo Emitter::left_to(const Loop& loop, BlockId exhausted, const Scope& scope) const {
@@ -200,15 +222,7 @@ Emitter::LeftTo Emitter::left_to(const Loop& loop, BlockId exhausted, const Scop
   std::vector<BlockId>& found = left.places;
   std::unordered_set<BlockId> seen;
   std::vector<BlockId> todo;
-  // What protects code of the loop, and nothing around it.
-  const HandlerId outside = graph_[loop.header].handler;
-  std::unordered_set<HandlerId> regions;
-  for (const BlockId member : loop.blocks) {
-    HandlerId region = graph_[member].handler;
-    while (region.valid() && region != outside && regions.insert(region).second) {
-      region = graph_.handlers[region.index()].outer;
-    }
-  }
+  const std::unordered_set<HandlerId> regions = regions_in(loop);
   const auto visit = [&](BlockId from) {
     const HandlerId handler = graph_[from].handler;
     if (handler.valid() && handler != graph_[loop.header].handler) {
@@ -241,11 +255,7 @@ Emitter::LeftTo Emitter::left_to(const Loop& loop, BlockId exhausted, const Scop
     }
     // Code that handles an exception of the loop, or shares its protection, is still inside.
     const bool handles = graph_.exceptions_at(target, 0) > graph_.exceptions_at(loop.header, 0);
-    HandlerId region = graph_[target].handler;
-    while (region.valid() && regions.count(region) == 0) {
-      region = graph_.handlers[region.index()].outer;
-    }
-    const bool inside = handles || region.valid();
+    const bool inside = handles || is_within(target, regions);
     // Where a body ends is behind its last loop, whichever copy of that end was kept.
     if (target == exhausted || target == scope.follow || (code_offset(target) >= end && !inside) ||
         !analysis_.dominates(loop.header, target)) {
@@ -278,20 +288,36 @@ bool Emitter::leads_to(BlockId from, BlockId to) const {
 // where it is left, for it would be protected there. Of several, all but one are the `else` of a
 // `try`: what a `with` falls through to is one, and so is what lies in front of the last.
 BlockId Emitter::forced_out(const Loop& loop, const Scope& scope) const {
-  const HandlerId outside = graph_[loop.header].handler;
   const uint32_t handled = graph_.exceptions_at(loop.header, 0);
+  const std::unordered_set<HandlerId> regions = regions_in(loop);
+  const auto is_protected = [&](BlockId id) { return is_within(id, regions); };
   std::unordered_set<BlockId> targets, fallen_to;
-  for (const BlockId member : loop.blocks) {
+  // What another region of the loop protects is in the loop as well: an `else` within a `finally`.
+  std::vector<BlockId> inside;
+  std::unordered_set<BlockId> seen;
+  const auto look_at = [&](BlockId id) {
+    if (is_protected(id) && seen.insert(id).second) inside.push_back(id);
+  };
+  for (const BlockId member : loop.blocks) look_at(member);
+  for (size_t i = 0; i < inside.size(); ++i) {
+    const BlockId member = inside[i];
     const HandlerId region = graph_[member].handler;
-    if (region == outside || !graph_.within(region, outside)) continue;
     if (const HandlerInfo& info = graph_.handlers[region.index()];
         info.kind == HandlerKind::With && info.swallowed.valid()) {
       fallen_to.insert(landing(info.swallowed, scope));
     }
     for (const ir::Edge& edge : graph_[member].next) {
-      if (!edge.to.valid() || graph_.within(graph_[edge.to].handler, region)) continue;
+      if (!edge.to.valid()) continue;
+      if (graph_.within(graph_[edge.to].handler, region)) {
+        look_at(edge.to);
+        continue;
+      }
       const BlockId target = landing(edge.to, scope);
       if (!target.valid() || analysis_.contains(loop, target) || only_returns(target)) continue;
+      if (is_protected(target)) {
+        look_at(target);
+        continue;
+      }
       if (left_by_jump(target) || never_ends(target)) continue;
       if (graph_.exceptions_at(target, 0) <= handled) targets.insert(target);
     }

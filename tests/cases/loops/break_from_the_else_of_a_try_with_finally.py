@@ -1,0 +1,13 @@
+def tried_again(a, count):
+    while True:
+        try:
+            a()
+        except ValueError:
+            pass
+        else:
+            count += a
+            break
+        finally:
+            done()
+    use(count)
+    return a
