@@ -258,22 +258,33 @@ bool Emitter::leads_to(BlockId from, BlockId to) const {
 }
 
 // Code that a `try` or `with` inside the loop leads to, and that never comes back: it cannot stand
-// where it is left, for it would be protected there. The first one in the order of the bytecode.
+// where it is left, for it would be protected there. Of several, all but one are the `else` of a
+// `try`: what a `with` falls through to is one, and so is what lies in front of the last.
 BlockId Emitter::forced_out(const Loop& loop, const Scope& scope) const {
   const HandlerId outside = graph_[loop.header].handler;
-  BlockId best;
+  const uint32_t handled = graph_.exceptions_at(loop.header, 0);
+  std::unordered_set<BlockId> targets, fallen_to;
   for (const BlockId member : loop.blocks) {
     const HandlerId region = graph_[member].handler;
     if (region == outside || !graph_.within(region, outside)) continue;
+    if (const HandlerInfo& info = graph_.handlers[region.index()];
+        info.kind == HandlerKind::With && info.swallowed.valid()) {
+      fallen_to.insert(landing(info.swallowed, scope));
+    }
     for (const ir::Edge& edge : graph_[member].next) {
       if (!edge.to.valid() || graph_.within(graph_[edge.to].handler, region)) continue;
       const BlockId target = landing(edge.to, scope);
       if (!target.valid() || analysis_.contains(loop, target) || only_returns(target)) continue;
       if (left_by_jump(target) || never_ends(target)) continue;
-      if (!best.valid() || graph_[target].offset < graph_[best].offset) best = target;
+      if (graph_.exceptions_at(target, 0) <= handled) targets.insert(target);
     }
   }
-  return best;
+  const auto rank = [&](BlockId id) {
+    return std::tuple(fallen_to.count(id) == 0, graph_[id].offset);
+  };
+  const auto last = std::max_element(targets.begin(), targets.end(),
+                                     [&](BlockId a, BlockId b) { return rank(a) < rank(b); });
+  return last == targets.end() ? BlockId() : *last;
 }
 
 BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) {
