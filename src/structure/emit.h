@@ -80,6 +80,7 @@ class Emitter {
   bool leads_to(BlockId from, BlockId to) const;
   BlockId forced_out(const Loop& loop, const Scope& scope) const;
   uint32_t code_offset(BlockId block) const;
+  uint32_t said_end_of_loop(const Loop& loop) const;
   uint32_t end_of_loop(const Loop& loop) const;
   uint32_t end_before_handlers(const Loop& loop) const;
   bool is_failed_assert(BlockId block) const;

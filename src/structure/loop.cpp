@@ -143,12 +143,23 @@ uint32_t Emitter::code_offset(BlockId block) const {
   return graph_[block].offset;
 }
 
+// What the bytecode says of where the code ends that was written into the loop; 0: nothing. An
+// inner loop says it of itself only.
+uint32_t Emitter::said_end_of_loop(const Loop& loop) const {
+  const uint32_t own = analysis_.loop_of_header[loop.header.index()];
+  uint32_t said = 0;
+  for (const BlockId member : loop.blocks) {
+    if (analysis_.innermost[member.index()] == own) said = std::max(said, graph_[member].loop_end);
+  }
+  return said;
+}
+
 // Behind the last code that was written into the loop, as far as the bytecode says it; else behind
 // the last that comes back.
 uint32_t Emitter::end_of_loop(const Loop& loop) const {
-  uint32_t said = 0, seen = 0;
+  const uint32_t said = said_end_of_loop(loop);
+  uint32_t seen = 0;
   for (const BlockId member : loop.blocks) {
-    said = std::max(said, graph_[member].loop_end);
     seen = std::max(seen, graph_[member].exit_offset + 1);
   }
   return said != 0 ? said : seen;
@@ -157,9 +168,9 @@ uint32_t Emitter::end_of_loop(const Loop& loop) const {
 // The same, but for handlers that were moved behind everything else, if only these come back.
 uint32_t Emitter::end_before_handlers(const Loop& loop) const {
   const uint32_t end = end_of_loop(loop);
+  if (said_end_of_loop(loop) != 0) return end;
   uint32_t moved = end, seen = 0;
   for (const BlockId member : loop.blocks) {
-    if (graph_[member].loop_end != 0) return end;
     const HandlerId handler = graph_[member].handler;
     if (!handler.valid()) continue;
     moved = std::min(moved, graph_[graph_.f.handlers[handler.index()].entry].offset);
