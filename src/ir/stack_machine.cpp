@@ -88,9 +88,8 @@ void StackMachine::discard(const bytecode::Instr& instr) {
   }
   // `a or b` and `0 if a else b` as statements, where the end of the statement was copied: behind
   // nothing but what a chain has held, as in `a < (b or c) < d`.
-  const bool starts = std::all_of(block_.items.begin(), block_.items.end(), [&](ValueId item) {
-    return drops(out_[item], Dropped::Used);
-  });
+  const bool starts = std::all_of(block_.items.begin(), block_.items.end(),
+                                  [&](ValueId item) { return drops(out_[item], Dropped::Used); });
   if (starts && id == settled) return emit_drop(instr, id, Dropped::Carried);
   const bool copied = std::find(stack.begin(), stack.end(), id) != stack.end();
   const bool silent =

@@ -274,14 +274,10 @@ bool Emitter::leads_to(BlockId from, BlockId to) const {
 BlockId Emitter::forced_out(const Loop& loop, const Scope& scope) const {
   const HandlerId outside = graph_[loop.header].handler;
   const uint32_t handled = graph_.exceptions_at(loop.header, 0);
-  std::unordered_set<BlockId> targets, fallen_to;
+  std::unordered_set<BlockId> targets;
   for (const BlockId member : loop.blocks) {
     const HandlerId region = graph_[member].handler;
     if (region == outside || !graph_.within(region, outside)) continue;
-    if (const HandlerInfo& info = graph_.handlers[region.index()];
-        info.kind == HandlerKind::With && info.swallowed.valid()) {
-      fallen_to.insert(landing(info.swallowed, scope));
-    }
     for (const ir::Edge& edge : graph_[member].next) {
       if (!edge.to.valid() || graph_.within(graph_[edge.to].handler, region)) continue;
       const BlockId target = landing(edge.to, scope);
@@ -291,7 +287,7 @@ BlockId Emitter::forced_out(const Loop& loop, const Scope& scope) const {
     }
   }
   const auto rank = [&](BlockId id) {
-    return std::tuple(fallen_to.count(id) == 0, graph_[id].offset);
+    return std::tuple(!is_behind_with(id, outside, scope), graph_[id].offset);
   };
   const auto last = std::max_element(targets.begin(), targets.end(),
                                      [&](BlockId a, BlockId b) { return rank(a) < rank(b); });
