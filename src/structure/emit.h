@@ -102,6 +102,7 @@ class Emitter {
   ast::ListId clauses(HandlerId handler, const Scope& scope);
   BlockId landing(BlockId block, const Scope& scope) const;
   bool jumps_behind_clauses(BlockId block, HandlerId handler) const;
+  bool is_behind_with(BlockId place, HandlerId region, const Scope& scope) const;
   std::vector<BlockId> exits_of(HandlerId handler, const Scope& scope) const;
   struct ClauseEnd {
     BlockId to;

@@ -46,7 +46,11 @@ BlockId Emitter::label_of(HandlerId handler, const Scope& scope) const {
     case HandlerKind::Except: {
       const TryEnds found = ends_of_try(handler, scope);
       for (const BlockId end : ends) {
-        if (end != found.follow && (end != found.orelse || end == scope.follow)) add(end);
+        // The way behind an `else` is no way of the body's own.
+        const bool overtakes = found.orelse.valid() && found.orelse != found.follow;
+        const bool is_named =
+            end == found.follow ? !overtakes : end == found.orelse && end != scope.follow;
+        if (!is_named) add(end);
       }
       for (const ClauseEnd& end : exits_of_clauses(handler, scope)) {
         if (!end.is_left && end.to != found.follow) add(end.to);

@@ -288,10 +288,11 @@ bool Emitter::leads_to(BlockId from, BlockId to) const {
 // where it is left, for it would be protected there. Of several, all but one are the `else` of a
 // `try`: what a `with` falls through to is one, and so is what lies in front of the last.
 BlockId Emitter::forced_out(const Loop& loop, const Scope& scope) const {
+  const HandlerId outside = graph_[loop.header].handler;
   const uint32_t handled = graph_.exceptions_at(loop.header, 0);
   const std::unordered_set<HandlerId> regions = regions_in(loop);
   const auto is_protected = [&](BlockId id) { return is_within(id, regions); };
-  std::unordered_set<BlockId> targets, fallen_to;
+  std::unordered_set<BlockId> targets;
   // What another region of the loop protects is in the loop as well: an `else` within a `finally`.
   std::vector<BlockId> inside;
   std::unordered_set<BlockId> seen;
@@ -302,10 +303,6 @@ BlockId Emitter::forced_out(const Loop& loop, const Scope& scope) const {
   for (size_t i = 0; i < inside.size(); ++i) {
     const BlockId member = inside[i];
     const HandlerId region = graph_[member].handler;
-    if (const HandlerInfo& info = graph_.handlers[region.index()];
-        info.kind == HandlerKind::With && info.swallowed.valid()) {
-      fallen_to.insert(landing(info.swallowed, scope));
-    }
     for (const ir::Edge& edge : graph_[member].next) {
       if (!edge.to.valid()) continue;
       if (graph_.within(graph_[edge.to].handler, region)) {
@@ -323,7 +320,7 @@ BlockId Emitter::forced_out(const Loop& loop, const Scope& scope) const {
     }
   }
   const auto rank = [&](BlockId id) {
-    return std::tuple(fallen_to.count(id) == 0, graph_[id].offset);
+    return std::tuple(!is_behind_with(id, outside, scope), graph_[id].offset);
   };
   const auto last = std::max_element(targets.begin(), targets.end(),
                                      [&](BlockId a, BlockId b) { return rank(a) < rank(b); });

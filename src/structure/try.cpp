@@ -49,6 +49,19 @@ bool Emitter::jumps_behind_clauses(BlockId block, HandlerId handler) const {
   return false;
 }
 
+// Whether a `with` in the region falls through to the place, and not by a jump statement only.
+bool Emitter::is_behind_with(BlockId place, HandlerId region, const Scope& scope) const {
+  for (uint32_t i = 0; i < graph_.handlers.size(); ++i) {
+    const HandlerInfo& info = graph_.handlers[i];
+    const bool is_inner = info.kind == HandlerKind::With && info.swallowed.valid() &&
+                          HandlerId(i) != region && graph_.within(HandlerId(i), region);
+    if (is_inner && graph_.reachable(info.swallowed) && landing(info.swallowed, scope) == place) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // The blocks outside a region that its blocks lead to, markers skipped; each once.
 std::vector<BlockId> Emitter::exits_of(HandlerId handler, const Scope& scope) const {
   std::vector<BlockId> region = protection_->region(handler);
@@ -380,16 +393,20 @@ Emitter::TryEnds Emitter::ends_of_try(HandlerId handler, const Scope& scope) con
   const std::unordered_set<BlockId> ends_clause(clause_ends.begin(), clause_ends.end());
   std::vector<BlockId> common, all = clause_ends;
   BlockId orelse, after_clause, after_both;
-  bool body_falls = false, clause_falls = false;
+  bool clause_falls = false;
   for (const BlockId end : ends) {
     const bool shared = ends_clause.count(end) > 0;
     // A return that is laid out before the clauses is a statement of the body.
     const bool returns = only_returns(end) && graph_[end].offset < graph_[entry].offset;
     if (shared) common.push_back(end);
     if (!shared && !returns) all.push_back(end);
-    if (is_code(end)) (shared ? after_both : orelse) = end;
-    body_falls |= end == scope.follow && !is_jump_target(end, scope);
+    if (!is_code(end)) continue;
+    const bool jumps = !shared && orelse.valid() && is_behind_with(orelse, handler, scope) &&
+                       !is_behind_with(end, handler, scope);
+    if (!jumps) (shared ? after_both : orelse) = end;
   }
+  const bool body_falls = !is_jump_target(scope.follow, scope) &&
+                          std::find(ends.begin(), ends.end(), scope.follow) != ends.end();
   for (const BlockId end : clause_ends) {
     if (is_code(end) && !after_clause.valid()) after_clause = end;
     clause_falls |= end == scope.follow && !is_jump_target(end, scope);

@@ -1,3 +1,4 @@
+# reads otherwise: 3.10
 def tried_again(a, count):
     while True:
         try:
