@@ -79,6 +79,7 @@ class Emitter {
   BlockId break_target(const Loop* loop, BlockId header, BlockId exhausted) const;
   bool leads_to(BlockId from, BlockId to) const;
   BlockId forced_out(const Loop& loop, const Scope& scope) const;
+  bool jumps_out_of_with(const Loop& loop, BlockId place, const Scope& scope) const;
   uint32_t code_offset(BlockId block) const;
   uint32_t said_end_of_loop(const Loop& loop) const;
   uint32_t end_of_loop(const Loop& loop) const;
