@@ -82,6 +82,7 @@ class Emitter {
   bool is_within(BlockId block, const std::unordered_set<HandlerId>& regions) const;
   bool is_overtaken_around(const Loop& loop, BlockId block) const;
   BlockId forced_out(const Loop& loop, const Scope& scope) const;
+  bool jumps_out_of_with(const Loop& loop, BlockId place, const Scope& scope) const;
   uint32_t code_offset(BlockId block) const;
   uint32_t said_end_of_loop(const Loop& loop) const;
   uint32_t end_of_loop(const Loop& loop) const;

@@ -46,10 +46,11 @@ BlockId Emitter::label_of(HandlerId handler, const Scope& scope) const {
     case HandlerKind::Except: {
       const TryEnds found = ends_of_try(handler, scope);
       for (const BlockId end : ends) {
-        // The way behind an `else` is no way of the body's own.
-        const bool overtakes = found.orelse.valid() && found.orelse != found.follow;
+        // Nothing but a `return` that a finally body overtakes leads past an `else`.
+        const bool skips_else = found.orelse.valid() && found.orelse != found.follow &&
+                                !(never_ends(end) && may_return());
         const bool is_named =
-            end == found.follow ? !overtakes : end == found.orelse && end != scope.follow;
+            end == found.follow ? !skips_else : end == found.orelse && end != scope.follow;
         if (!is_named) add(end);
       }
       for (const ClauseEnd& end : exits_of_clauses(handler, scope)) {

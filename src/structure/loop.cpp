@@ -334,6 +334,26 @@ bool Emitter::is_overtaken_around(const Loop& loop, BlockId block) const {
          graph_.within(around, outside);
 }
 
+// Whether a `with` in the loop is left for the place, to which it does not fall through.
+bool Emitter::jumps_out_of_with(const Loop& loop, BlockId place, const Scope& scope) const {
+  const HandlerId outside = graph_[loop.header].handler;
+  for (const BlockId member : loop.blocks) {
+    HandlerId region = graph_[member].handler;
+    if (region == outside || !graph_.within(region, outside)) continue;
+    const bool leads_there =
+        std::any_of(graph_[member].next.begin(), graph_[member].next.end(), [&](const auto& edge) {
+          return edge.to.valid() && graph_.within(outside, graph_[edge.to].handler) &&
+                 landing(edge.to, scope) == place;
+        });
+    for (; leads_there && region != outside; region = graph_.handlers[region.index()].outer) {
+      const HandlerInfo& info = graph_.handlers[region.index()];
+      const bool falls = info.swallowed.valid() && landing(info.swallowed, scope) == place;
+      if (info.kind == HandlerKind::With && !falls) return true;
+    }
+  }
+  return false;
+}
+
 BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) {
   const Loop& loop = *loop_at(block);
   const ir::Block b = graph_[block];
@@ -394,7 +414,13 @@ BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) 
     }
     // What lies in front of where the test leads is in the loop, in an `else` if nowhere else.
     const bool is_behind = tested && graph_[exhausted].offset > b.offset;
-    if (!best.valid() && !is_behind) best = forced_out(loop, scope);
+    const BlockId forced = is_behind ? BlockId() : forced_out(loop, scope);
+    // Handlers that were moved may lie behind the loop while all that leads there is behind it,
+    // too.
+    if (forced.valid() && (!best.valid() || (forced != best && analysis_.dominates(forced, best) &&
+                                             jumps_out_of_with(loop, forced, scope)))) {
+      best = forced;
+    }
     if (best.valid()) follow = best;
   }
   // Where nothing but such a finally body comes next, what leads to it is a `break`.

@@ -29,6 +29,7 @@ std::optional<SameCode::Copy> SameCode::copy(const Graph& graph, const object::M
                                              HandlerId handler, BlockId start) {
   SameCode both(graph, module);
   both.entry_ = graph.f.handlers[handler.index()].entry;
+  both.start_ = start;
   both.placeholder_ = placeholder(graph, handler);
   both.outer_a_ = graph[both.entry_].handler;
   both.outer_b_ = both.outer_a_;
@@ -196,7 +197,8 @@ bool SameCode::walk(Place a, Place b) {
 
 void SameCode::meet(BlockId a, BlockId b) {
   const auto &x = g_[a].params, &y = g_[b].params;
-  copied_.insert(y.begin(), y.end());
+  // What is brought to the start of the copy is none of its own values.
+  if (b != start_) copied_.insert(y.begin(), y.end());
   if (x.size() != y.size()) return;
   for (size_t i = 0; i < x.size(); ++i) values_[x[i]].push_back(y[i]);
 }

@@ -98,6 +98,7 @@ class SameCode {
   std::unordered_set<ValueId> copied_;  // values of the copy
   std::vector<CopyEnd> ends_;
   ValueId dropped_;
+  BlockId start_;  // of a copy
   ValueId placeholder_;
 };
 
