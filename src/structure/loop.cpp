@@ -415,10 +415,8 @@ BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) 
     // What lies in front of where the test leads is in the loop, in an `else` if nowhere else.
     const bool is_behind = tested && graph_[exhausted].offset > b.offset;
     const BlockId forced = is_behind ? BlockId() : forced_out(loop, scope);
-    // Handlers that were moved may lie behind the loop while all that leads there is behind it,
-    // too.
-    if (forced.valid() && (!best.valid() || (forced != best && analysis_.dominates(forced, best) &&
-                                             jumps_out_of_with(loop, forced, scope)))) {
+    // Nothing but a `break` leaves a `with` for elsewhere than where it falls to.
+    if (forced.valid() && (!best.valid() || jumps_out_of_with(loop, forced, scope))) {
       best = forced;
     }
     if (best.valid()) follow = best;

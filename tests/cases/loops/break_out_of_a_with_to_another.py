@@ -29,3 +29,17 @@ async def out_of_an_async_with(a, g):
     with a as value:
         return g(value)
     g(1)
+
+
+def past_more_of_the_loop(a, g):
+    while True:
+        with a as item:
+            break
+        with a:
+            g(1)
+        if a:
+            g(2)
+            with a:
+                raise
+            break
+    g(3)
