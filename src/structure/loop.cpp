@@ -339,16 +339,17 @@ bool Emitter::jumps_out_of_with(const Loop& loop, BlockId place, const Scope& sc
   const HandlerId outside = graph_[loop.header].handler;
   for (const BlockId member : loop.blocks) {
     HandlerId region = graph_[member].handler;
-    if (region == outside || !graph_.within(region, outside)) continue;
-    const bool leads_there =
-        std::any_of(graph_[member].next.begin(), graph_[member].next.end(), [&](const auto& edge) {
-          return edge.to.valid() && graph_.within(outside, graph_[edge.to].handler) &&
-                 landing(edge.to, scope) == place;
-        });
-    for (; leads_there && region != outside; region = graph_.handlers[region.index()].outer) {
+    if (!graph_.within(region, outside)) continue;
+    for (; region != outside; region = graph_.handlers[region.index()].outer) {
       const HandlerInfo& info = graph_.handlers[region.index()];
-      const bool falls = info.swallowed.valid() && landing(info.swallowed, scope) == place;
-      if (info.kind == HandlerKind::With && !falls) return true;
+      if (info.kind != HandlerKind::With) continue;
+      if (info.swallowed.valid() && landing(info.swallowed, scope) == place) continue;
+      const auto& next = graph_[member].next;
+      const bool leads_there = std::any_of(next.begin(), next.end(), [&](const ir::Edge& edge) {
+        return edge.to.valid() && !graph_.within(graph_[edge.to].handler, region) &&
+               landing(edge.to, scope) == place;
+      });
+      if (leads_there) return true;
     }
   }
   return false;
