@@ -85,8 +85,15 @@ def _reason(error: OSError) -> str:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file so that it appears whole or not at all."""
+    """Write a file so that it appears whole or not at all.
+
+    A link stays: what it leads to is written; and so does a device or a pipe.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
+    path = Path(os.path.realpath(path))
+    if path.exists() and not path.is_file() and not path.is_dir():
+        path.write_bytes(text.encode("utf-8", "surrogatepass"))
+        return
     handle, unfinished = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", errors="surrogatepass", newline="\n") as file:

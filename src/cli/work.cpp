@@ -83,21 +83,36 @@ std::string quoted(const std::string& text) {
   return out + '"';
 }
 
-// Written beside its place and moved there, so that the file appears whole or not at all.
+bool write_to(const std::string& path, const std::string& text) {
+  errno = 0;
+  std::FILE* file = std::fopen(path.c_str(), "wb");
+  if (file == nullptr) return false;
+  const bool wrote = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const int why = errno;
+  const bool closed = std::fclose(file) == 0;
+  if (!wrote) errno = why;
+  return wrote && closed;
+}
+
+// A file is written beside its place and moved there, so that it appears whole or not at all. A
+// link stays: what it leads to is written; and so does a device or a pipe.
 bool write_whole(const std::string& path, const std::string& text) {
   namespace fs = std::filesystem;
-  const fs::path place(path);
   std::error_code failed;
+  fs::path place(path);
   if (place.has_parent_path()) fs::create_directories(place.parent_path(), failed);
+  // Links may lead around in a circle.
+  for (size_t links = 0; links < 40 && fs::is_symlink(place, failed); ++links) {
+    place = place.parent_path() / fs::read_symlink(place, failed);
+  }
+  if (fs::is_other(place, failed)) return write_to(place.string(), text);
   // Two processes may write the same place.
   fs::path unfinished = place;
   unfinished.replace_filename('.' + place.filename().string() + '.' + std::to_string(getpid()));
-  errno = 0;
-  std::FILE* file = std::fopen(unfinished.string().c_str(), "wb");
-  if (file == nullptr) return false;
-  const bool wrote = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const bool closed = std::fclose(file) == 0;
-  if (wrote && closed && std::rename(unfinished.string().c_str(), path.c_str()) == 0) return true;
+  if (write_to(unfinished.string(), text) &&
+      std::rename(unfinished.string().c_str(), place.string().c_str()) == 0) {
+    return true;
+  }
   const int why = errno;
   std::remove(unfinished.string().c_str());
   errno = why;

@@ -212,7 +212,7 @@ void tell_of_surroundings(const object::Module& module, const std::vector<object
     if (!stream.ok()) continue;
     for (const object::CodeId lazy : flow::lazy_values(module, *stream)) scopes.set_lazy(lazy);
     if ((module[code].flags & object::kOptimized) == 0) continue;
-    scopes.hide(code, flow::names_of_inlined(*stream));
+    scopes.hide(code, flow::names_of_inlined(module[code], *stream));
   }
 }
 

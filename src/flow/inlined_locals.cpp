@@ -135,10 +135,7 @@ class HiddenRanges {
 
 }  // namespace
 
-std::vector<Symbol> names_of_inlined(const Stream& stream) {
-  const bool any = std::any_of(stream.instrs.begin(), stream.instrs.end(),
-                               [](const Instr& instr) { return instr.op == Op::LoadFastAndClear; });
-  if (!any) return {};
+std::vector<Symbol> names_of_inlined(const object::Code& code, const Stream& stream) {
   struct Uses {
     size_t hidden = 0, stored = 0;
     bool deleted = false;
@@ -147,15 +144,21 @@ std::vector<Symbol> names_of_inlined(const Stream& stream) {
   const HiddenRanges ranges(stream);
   for (size_t i = 0; i < stream.instrs.size(); ++i) {
     const Instr& instr = stream.instrs[i];
-    if (instr.op == Op::DeleteFast) uses[instr.a].deleted = true;
+    const bytecode::Operand operand = operand_of(instr.op);
+    if (operand != bytecode::Operand::Local && operand != bytecode::Operand::Cell) continue;
+    Uses& use = uses[instr.a];
+    if (instr.op == Op::DeleteFast) use.deleted = true;
     if (instr.op != Op::LoadFastAndClear && instr.op != Op::StoreFast) continue;
     if (ranges.contain(i, instr.a)) continue;
-    ++(instr.op == Op::StoreFast ? uses[instr.a].stored : uses[instr.a].hidden);
+    ++(instr.op == Op::StoreFast ? use.stored : use.hidden);
   }
   std::vector<Symbol> names;
   for (const auto& [name, use] : uses) {
     const bool is_only_hidden = !use.deleted && use.stored <= use.hidden;
     if (use.hidden > 0 && is_only_hidden) names.push_back(Symbol(name));
+  }
+  for (size_t i = object::parameter_count(code); i < code.varnames.size(); ++i) {
+    if (!uses.contains(code.varnames[i].value)) names.push_back(code.varnames[i]);
   }
   return names;
 }

@@ -55,32 +55,40 @@ class Matches {
   // A value that stays on the stack while the block tests something else, to be tested itself when
   // that has failed: the subject of a first case that is a name or `_` with a guard.
   ValueId left_in(BlockId id) const {
-    const ir::Block& block = g_[id];
     const BlockId guard = end_of_guard(id);
     if (!guard.valid()) return {};
     for (const ir::Edge& edge : g_[guard].next) {
-      if (!edge.to.valid() || g_[edge.to].entry_stack.empty()) continue;
-      const ValueId top = g_.resolve(g_[edge.to].entry_stack.back());
-      const auto has = [&](const std::vector<ValueId>& values) {
-        return std::find(values.begin(), values.end(), top) != values.end();
-      };
-      // In `a == b == c` the value that stays is part of the test.
-      const auto looks_at = [&](ValueId item) {
-        const auto operands = g_.f.operands(item);
-        return !stores_name(g_[item]) && !drops(g_[item], ir::Dropped::Copy) &&
-               std::any_of(operands.begin(), operands.end(),
-                           [&](ValueId each) { return g_.resolve(each) == top; });
-      };
-      // It is computed here, or where several ways bring it, or by the comprehension that ends
-      // here.
-      const bool is_made = has(block.items) && !is_filled_behind(id, top);
-      if (!is_made && !has(block.params) && !is_filled_before(id, top)) continue;
-      if (std::any_of(block.items.begin(), block.items.end(), looks_at)) continue;
-      const auto& last = g_[guard].items;
-      if (guard != id && std::any_of(last.begin(), last.end(), looks_at)) continue;
-      if (behind_guard(id, top).valid()) return top;
+      if (!edge.to.valid()) continue;
+      // On top of it a chain of comparisons keeps what comes next in it.
+      const auto& stack = g_[edge.to].entry_stack;
+      for (size_t depth = 1; depth <= std::min<size_t>(stack.size(), 2); ++depth) {
+        const ValueId value = g_.resolve(stack[stack.size() - depth]);
+        if (is_left_in(id, guard, value) && behind_guard(id, value).valid()) return value;
+      }
     }
     return {};
+  }
+
+  // Whether a block, and that which ends the guard in it, leave the value alone that is on the stack
+  // behind them.
+  bool is_left_in(BlockId id, BlockId guard, ValueId value) const {
+    const ir::Block& block = g_[id];
+    const auto has = [&](const std::vector<ValueId>& values) {
+      return std::find(values.begin(), values.end(), value) != values.end();
+    };
+    // It is computed here, or where several ways bring it, or by the comprehension that ends here.
+    const bool is_made = has(block.items) && !is_filled_behind(id, value);
+    if (!is_made && !has(block.params) && !is_filled_before(id, value)) return false;
+    // In `a == b == c` the value that stays is part of the test.
+    const auto looks_at = [&](ValueId item) {
+      const auto operands = g_.f.operands(item);
+      return !stores_name(g_[item]) && !drops(g_[item], ir::Dropped::Copy) &&
+             std::any_of(operands.begin(), operands.end(),
+                         [&](ValueId each) { return g_.resolve(each) == value; });
+    };
+    if (std::any_of(block.items.begin(), block.items.end(), looks_at)) return false;
+    const auto& last = g_[guard].items;
+    return guard == id || std::none_of(last.begin(), last.end(), looks_at);
   }
 
   // Whether the loop of an inlined comprehension adds to the value behind the block that makes it:
@@ -92,11 +100,14 @@ class Matches {
 
   // Whether the loop of an inlined comprehension that adds to the value ends in front of the block.
   bool is_filled_before(BlockId id, ValueId value) const {
+    if (fills_.count(value) == 0 || !holds(id, value)) return false;
     const auto ways = g_.ways_into(id);
-    return fills_.count(value) > 0 && holds(id, value) &&
-           std::any_of(ways.begin(), ways.end(), [&](const Way way) {
-             return g_[way.from].exit == ExitKind::ForIter && way.edge == 1;
-           });
+    return std::any_of(ways.begin(), ways.end(), [&](const Way way) {
+      if (g_[way.from].exit != ExitKind::ForIter || way.edge != 1) return false;
+      // Below the iterator; others lie deeper.
+      const auto& stack = g_[way.from].entry_stack;
+      return stack.size() > 1 && g_.resolve(stack[stack.size() - 2]) == value;
+    });
   }
 
   // Patterns of what turns out to be no match are dropped, or trying would cost more every time.
@@ -267,6 +278,11 @@ class Matches {
                        [&](ValueId each) { return g_.resolve(each) == value; });
   }
 
+  bool is_on_top(BlockId id, ValueId value) const {
+    const auto& stack = g_[id].entry_stack;
+    return !stack.empty() && g_.resolve(stack.back()) == value;
+  }
+
   // The blocks in front of which the value lies on the stack, from `start` on, and not behind one
   // that is an end.
   template <typename IsEnd>
@@ -371,8 +387,7 @@ class Matches {
     };
     BlockId body;
     for (const BlockId id : held) {
-      const bool drops = id != guard && g_[id].drops > 0 && !g_[id].entry_stack.empty() &&
-                         g_.resolve(g_[id].entry_stack.back()) == subject;
+      const bool drops = id != guard && g_[id].drops > 0 && is_on_top(id, subject);
       if (drops && before(id, body)) body = id;
     }
     if (!body.valid()) return {};
@@ -385,13 +400,20 @@ class Matches {
         if (comes && held[i] != body) grows = leads.insert(held[i]).second || grows;
       }
     }
-    BlockId found;
+    // What a chain of comparisons kept is dropped first.
+    std::vector<BlockId> todo;
     for (const BlockId id : held) {
-      if (leads.count(id) == 0 || id == body) continue;
-      for (const ir::Edge& edge : g_[id].next) {
-        const bool is_other =
-            edge.to.valid() && leads.count(edge.to) == 0 && holds(edge.to, subject);
-        if (is_other && before(edge.to, found)) found = edge.to;
+      if (leads.count(id) > 0 && id != body) todo.push_back(id);
+    }
+    BlockId found;
+    for (size_t i = 0; i < todo.size(); ++i) {
+      for (const ir::Edge& edge : g_[todo[i]].next) {
+        if (!edge.to.valid() || leads.count(edge.to) > 0 || !holds(edge.to, subject)) continue;
+        if (is_on_top(edge.to, subject)) {
+          if (before(edge.to, found)) found = edge.to;
+        } else if (leads.insert(edge.to).second) {
+          todo.push_back(edge.to);
+        }
       }
     }
     return found;

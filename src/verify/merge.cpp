@@ -101,6 +101,17 @@ bool is_dictionary(const Container* container) {
   return container != nullptr && container->shape == Container::kDict;
 }
 
+// A container that the value is about: a method of it, or whether it is something; invalid: none.
+Value container_in(const Values& values, const State& state, Value value) {
+  while (values.is(value, Kind::Not) || values.is(value, Kind::Method)) {
+    value = Value(values[value].x);
+  }
+  const auto known = [&](Value part) { return state.container(part) ? part : Value(); };
+  if (!values.is(value, Kind::Is)) return known(value);
+  const Value first = known(Value(values[value].x));
+  return first.valid() ? first : known(Value(values[value].y));
+}
+
 // Gives up one pair of containers that do not fit each other; false if there is none. Dictionaries
 // become one with what holds the same on the other side first, so that both sides go on with one.
 bool give_up_one(Values& values, const Slots& slots, State& known, State& next, CodePairs& pairs,
@@ -116,16 +127,17 @@ bool give_up_one(Values& values, const Slots& slots, State& known, State& next, 
         todo.insert(todo.end(), operands->begin(), operands->end());
         continue;
       }
-      const auto list_of = [&](const State& state, Value value) {
-        const Node& node = values[value];
-        return node.kind == Kind::Method && state.container(Value(node.x)) != nullptr
-                   ? Value(node.x)
-                   : Value();
+      // Of what is asked whether it is something both sides go on with one, too.
+      const auto lose = [&](State& state, Value whole, Value part) {
+        const bool is_asked = part.valid() && !values.is(whole, Kind::Method);
+        if (is_asked && settle_heap(values, state, pairs, Settle::kAll)) return;
+        if (part.valid()) give_up(values, state, part);
       };
-      const Value in_known = list_of(known, o);
-      const Value in_next = list_of(next, n);
-      if (in_known.valid()) give_up(values, known, in_known);
-      if (in_next.valid()) give_up(values, next, in_next);
+      const Value in_known =
+          is_structured(values[o].kind) ? container_in(values, known, o) : Value();
+      const Value in_next = is_structured(values[n].kind) ? container_in(values, next, n) : Value();
+      lose(known, o, in_known);
+      lose(next, n, in_next);
       known_changed = known_changed || in_known.valid();
       if (in_known.valid() || in_next.valid()) return true;
     }

@@ -305,6 +305,34 @@ def test_a_pipe_is_read_to_its_end(command: "List[str]", package: Path, tmp_path
     assert process.returncode == 0
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+def test_a_pipe_is_written_and_stays(command: "List[str]", pyc: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "named.py"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE, text=True) as reader:
+        try:
+            done = ask(command, "decompile", pyc, "-o", pipe)
+            assert (done.returncode, pipe.is_fifo()) == (0, True), done.stderr
+            assert "def f(x):" in reader.communicate(timeout=60)[0]
+        finally:
+            reader.kill()
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_what_a_link_leads_to_is_written(
+    command: "List[str]", pyc: Path, tmp_path: Path, exists: bool
+) -> None:
+    target, link = tmp_path / "elsewhere" / "target.py", tmp_path / "link.py"
+    target.parent.mkdir()
+    if exists:
+        target.write_text("old")
+    link.symlink_to(Path("elsewhere") / "target.py")
+    done = ask(command, "decompile", pyc, "-o", link)
+    assert (done.returncode, link.is_symlink()) == (0, True), done.stderr
+    assert "def f(x):" in target.read_text()
+    assert [path.name for path in target.parent.iterdir()] == ["target.py"]
+
+
 def test_no_name_is_no_folder(command: "List[str]") -> None:
     done = ask(command, "decompile", "")
     assert (done.returncode, done.stdout) == (1, "")
