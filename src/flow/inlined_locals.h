@@ -18,8 +18,8 @@ void mark_annotations(Graph& graph);
 
 // The locals of `stream` that its inlined comprehensions bind, and nothing else: functions within
 // do not see them. Outside of where its handler hides the name, each comprehension stores to it
-// once: to put back what it was. Also those that nothing in it mentions: comprehensions in dead code
-// are inlined as well.
+// once: to put back what it was. Also those that nothing in it mentions: comprehensions in dead
+// code are inlined as well.
 std::vector<Symbol> names_of_inlined(const object::Code& code, const bytecode::Stream& stream);
 
 }  // namespace pellucid::flow

@@ -69,8 +69,8 @@ class Matches {
     return {};
   }
 
-  // Whether a block, and that which ends the guard in it, leave the value alone that is on the stack
-  // behind them.
+  // Whether a block, and that which ends the guard in it, leave the value alone that is on the
+  // stack behind them.
   bool is_left_in(BlockId id, BlockId guard, ValueId value) const {
     const ir::Block& block = g_[id];
     const auto has = [&](const std::vector<ValueId>& values) {
