@@ -34,6 +34,9 @@ constexpr size_t kSizes = kFine / kStep + 1 + 4 * 5;
 // large as those of the next: malloc keeps what is given back, up to this, however large the
 // blocks.
 constexpr int kKept = 1 << 28;
+// And by the page: a process that has come to need this much of one kind gets large ones.
+constexpr size_t kHugePage = size_t{1} << 21;
+constexpr size_t kMuch = 2 * kHugePage;
 
 struct Block {
   Block* next;
@@ -65,6 +68,15 @@ size_t size_at(size_t index) {
   return (size_t{kFine} << (coarse / 4)) / 4 * (5 + coarse % 4);
 }
 
+// What lies wholly between the two may come in pages of kHugePage, where the system has such.
+void ask_for_huge_pages([[maybe_unused]] std::byte* begin, [[maybe_unused]] std::byte* end) {
+#ifdef MADV_HUGEPAGE
+  const uintptr_t first = (reinterpret_cast<uintptr_t>(begin) + kHugePage - 1) & ~(kHugePage - 1);
+  const uintptr_t last = reinterpret_cast<uintptr_t>(end) & ~(kHugePage - 1);
+  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+#endif
+}
+
 std::byte* reserve() {
 #ifdef __GLIBC__
   mallopt(M_MMAP_MAX, 0);
@@ -73,8 +85,10 @@ std::byte* reserve() {
   void* found = mmap(nullptr, kRange, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (found == MAP_FAILED) return nullptr;
+  std::byte* const start = static_cast<std::byte*>(found);
+  ask_for_huge_pages(start + kMuch, start + kRange);
   range.store(reinterpret_cast<uintptr_t>(found), std::memory_order_relaxed);
-  return static_cast<std::byte*>(found);
+  return start;
 }
 
 // A span for blocks of one size; nullptr if there is no room left.
@@ -89,7 +103,11 @@ std::byte* span_for(size_t index) {
 
 void* from_malloc(size_t size) {
   for (;;) {
-    if (void* block = std::malloc(size == 0 ? 1 : size)) return block;
+    if (void* block = std::malloc(size == 0 ? 1 : size)) {
+      std::byte* const start = static_cast<std::byte*>(block);
+      if (size >= kMuch) ask_for_huge_pages(start, start + size);
+      return block;
+    }
     const std::new_handler handler = std::get_new_handler();
     if (handler == nullptr) throw std::bad_alloc();
     handler();
