@@ -1,6 +1,7 @@
 // 3.11+: every instruction is visited once; the exception table says what protects it.
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "flow/draft.h"
@@ -8,6 +9,8 @@
 
 namespace pellucid::flow {
 namespace {
+
+constexpr uint32_t kUnknownRegion = kNoRegion - 1;
 
 class ExceptionTable {
  public:
@@ -23,8 +26,15 @@ class ExceptionTable {
     bool operator==(const State&) const = default;
   };
 
-  uint32_t cover_of_jump(uint32_t at) const;
+  struct Cover {
+    uint32_t region = kNoRegion;
+    bool is_known = true;  // else it is the region, or one around it or none
+  };
+
+  uint32_t around_jump(uint32_t at) const;
+  Cover cover_of(uint32_t at) const;
   void find_leaders();
+  void find_entered(std::unordered_map<uint32_t, uint32_t>& entered_in) const;
   BlockId follow(uint32_t from_region, uint32_t target, const State& state);
   BlockId block_at(uint32_t at, const State& state);
   BlockId add_block(uint32_t at, const State& state);
@@ -76,13 +86,9 @@ ExceptionTable::ExceptionTable(const object::Module& module, const bytecode::Str
   find_leaders();
 }
 
-// What protects the jump. Compilers (3.12+) leave those without protection that they add at last,
-// in the middle of a region. Where regions lie in each other that is told from what leaves a `try`:
-// a jump out of the inner one would be protected by the outer one.
-uint32_t ExceptionTable::cover_of_jump(uint32_t at) const {
-  if (code_.cover[at] != kNoRegion || bytecode::can_raise(code_.instrs[at].op)) {
-    return code_.cover[at];
-  }
+// What protects both what stands before a jump without protection and what stands behind it.
+// Compilers (3.12+) leave those without that they add at last, in the middle of a region.
+uint32_t ExceptionTable::around_jump(uint32_t at) const {
   const auto is_bare = [&](uint32_t i) {
     return code_.gone[i] || (code_.cover[i] == kNoRegion && control_of(code_.instrs[i]));
   };
@@ -90,23 +96,68 @@ uint32_t ExceptionTable::cover_of_jump(uint32_t at) const {
   constexpr uint32_t kFew = 8;  // in a row
   while (before > 0 && at - before < kFew && is_bare(before)) --before;
   while (behind + 1 < size_ && behind - at < kFew && is_bare(behind)) ++behind;
-  const uint32_t around = code_.common(code_.cover[before], code_.cover[behind]);
+  return code_.common(code_.cover[before], code_.cover[behind]);
+}
+
+// What protects an instruction. Of a jump without protection the one or the other may be true: it
+// was added at last, or it leaves a `try`. Where regions lie in each other that is told apart, as a
+// jump out of the inner one would be protected by the outer one. Else it is not known.
+ExceptionTable::Cover ExceptionTable::cover_of(uint32_t at) const {
+  if (code_.cover[at] != kNoRegion || bytecode::can_raise(code_.instrs[at].op)) {
+    return {code_.cover[at], true};
+  }
+  const uint32_t around = around_jump(at);
   const bool is_nested = around != kNoRegion && code_.regions[around].parent != kNoRegion;
-  return is_nested ? around : kNoRegion;
+  return {around, around == kNoRegion || is_nested};
 }
 
 void ExceptionTable::find_leaders() {
   for (const Region& region : code_.regions) leader_[code_.live(region.target)] = true;
+  struct Back {
+    uint32_t target;
+    Cover cover;
+  };
+  std::vector<Back> back;
+  std::unordered_map<uint32_t, uint32_t> entered_in;  // what protects all other ways to a target
   for (uint32_t i = 0; i < size_; ++i) {
     const Instr& instr = code_.instrs[i];
     if (code_.gone[i] || bytecode::operand_of(instr.op) != bytecode::Operand::Target) continue;
     const uint32_t target = code_.live(instr.a);
     leader_[target] = true;
     if (target > i || code_.cover[target] == kNoRegion) continue;
-    const uint32_t both = code_.common(cover_of_jump(i), code_.cover[target]);
+    back.push_back({target, cover_of(i)});
+    if (!back.back().cover.is_known) entered_in.try_emplace(target, kUnknownRegion);
+  }
+  if (!entered_in.empty()) find_entered(entered_in);
+  for (const auto& [target, cover] : back) {
+    uint32_t from = cover.region;
+    if (!cover.is_known) {
+      const uint32_t entered = entered_in[target];
+      const bool is_within = entered != kUnknownRegion && code_.common(entered, from) == from;
+      if (!is_within) from = kNoRegion;
+    }
+    const uint32_t both = code_.common(from, code_.cover[target]);
     if (both == code_.cover[target]) continue;
     outer_[target] = has_outer_[target] ? code_.common(outer_[target], both) : both;
     has_outer_[target] = true;
+  }
+}
+
+// The innermost region that holds every way to a target of which it is known what protects it.
+void ExceptionTable::find_entered(std::unordered_map<uint32_t, uint32_t>& entered_in) const {
+  const auto comes = [&](uint32_t from, uint32_t target) {
+    const auto found = entered_in.find(target);
+    if (found == entered_in.end()) return;
+    const Cover cover = cover_of(from);
+    if (!cover.is_known) return;
+    uint32_t& known = found->second;
+    known = known == kUnknownRegion ? cover.region : code_.common(known, cover.region);
+  };
+  for (uint32_t i = 0; i < size_; ++i) {
+    if (code_.gone[i]) continue;
+    const auto control = control_of(code_.instrs[i]);
+    if (!control || control->falls) comes(i, code_.live(i + 1));
+    if (control && control->jumps) comes(i, code_.live(code_.instrs[i].a));
   }
 }
 

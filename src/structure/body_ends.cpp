@@ -74,11 +74,41 @@ class BodyEnds {
     const NodeId value = tree_.as<ast::Return>(statement).value;
     return is_class_ || !value.valid() || is_none(tree_, value);
   }
-  // How every way through a list ends: one at least by a return that cannot be written, all by
+  // `case _`, or a name, without a guard.
+  bool takes_everything(NodeId match_case) const {
+    const auto it = tree_.as<ast::match_case>(match_case);
+    if (it.guard.valid()) return false;
+    NodeId pattern = it.pattern;
+    while (pattern.valid()) {
+      if (tree_.is(pattern, Kind::MatchAs)) {
+        pattern = tree_.as<ast::MatchAs>(pattern).pattern;
+      } else if (tree_.is(pattern, Kind::MatchOr)) {
+        pattern = tree_.items(tree_.as<ast::MatchOr>(pattern).patterns).back();
+      } else {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // Whether a return that cannot be written is anywhere in a list.
+  bool has_end(ListId list) const {
+    Statements todo = to_vector(tree_, list);
+    while (!todo.empty()) {
+      const NodeId statement = todo.back();
+      todo.pop_back();
+      if (is_end(statement)) return true;
+      for_each_block(tree_, statement, [&](size_t, ListId inner) {
+        for (const NodeId each : tree_.items(inner)) todo.push_back(each);
+      });
+    }
+    return false;
+  }
+
+  // How the ways through a list end: one at least by a return that cannot be written, all by
   // raising, or some way goes on.
   enum class Ends : uint8_t { Returns, Raises, GoesOn };
   Ends ends(ListId list) const {
-    Ends found = Ends::Raises;
     std::vector<ListId> todo = {list};
     while (!todo.empty()) {
       const auto items = tree_.items(todo.back());
@@ -88,13 +118,21 @@ class BodyEnds {
         const auto branch = tree_.as<ast::If>(items.back());
         todo.push_back(branch.body);
         todo.push_back(branch.orelse);
-      } else if (is_end(items.back())) {
-        found = Ends::Returns;
-      } else if (!tree_.is(items.back(), Kind::Raise)) {
+      } else if (tree_.is(items.back(), Kind::Match)) {
+        const auto cases = tree_.items(tree_.as<ast::Match>(items.back()).cases);
+        if (!takes_everything(cases.back())) return Ends::GoesOn;
+        for (const NodeId each : cases) todo.push_back(tree_.as<ast::match_case>(each).body);
+      } else if (tree_.is(items.back(), Kind::Try)) {
+        const auto attempt = tree_.as<ast::Try>(items.back());
+        todo.push_back(tree_.items(attempt.orelse).empty() ? attempt.body : attempt.orelse);
+        for (const NodeId each : tree_.items(attempt.handlers)) {
+          todo.push_back(tree_.as<ast::ExceptHandler>(each).body);
+        }
+      } else if (!is_end(items.back()) && !tree_.is(items.back(), Kind::Raise)) {
         return Ends::GoesOn;
       }
     }
-    return found;
+    return has_end(list) ? Ends::Returns : Ends::Raises;
   }
 
   // Takes from the end what the compiler put there.
@@ -156,6 +194,7 @@ class BodyEnds {
   void nest_what_follows(Statements& items) {
     for (size_t i = 0; i + 1 < items.size(); ++i) {
       if (tree_.is(items[i], Kind::Try) && nest_in_else(items, i)) return;
+      if (tree_.is(items[i], Kind::Match) && nest_in_case(items, i)) return;
       if (nest_in_else_of_loop(items, i)) return;
       if (!tree_.is(items[i], Kind::If)) continue;
       auto branch = tree_.as<ast::If>(items[i]);
@@ -187,6 +226,37 @@ class BodyEnds {
     other.insert(other.end(), items.begin() + static_cast<std::ptrdiff_t>(i) + 1, items.end());
     statement.orelse = tree_.list(other);
     tree_.set(items[i], statement);
+    items.resize(i + 1);
+    return true;
+  }
+
+  // What follows a `match` belongs to its only case that goes on, or to one that takes what no
+  // other does.
+  bool nest_in_case(Statements& items, size_t i) {
+    auto statement = tree_.as<ast::Match>(items[i]);
+    Statements cases = to_vector(tree_, statement.cases);
+    bool returns = false;
+    std::vector<NodeId> open;
+    for (const NodeId each : cases) {
+      const Ends end = ends(tree_.as<ast::match_case>(each).body);
+      if (end == Ends::GoesOn) open.push_back(each);
+      returns |= end == Ends::Returns;
+    }
+    const bool is_default_missing = !takes_everything(cases.back());
+    if (!returns || open.size() + is_default_missing != 1) return false;
+    const Statements rest(items.begin() + static_cast<std::ptrdiff_t>(i) + 1, items.end());
+    if (is_default_missing) {
+      const NodeId any = tree_.add(ast::MatchAs{}, tree_.where(rest[0]));
+      cases.push_back(tree_.add(ast::match_case{any, {}, tree_.list(rest)}, tree_.where(rest[0])));
+      statement.cases = tree_.list(cases);
+      tree_.set(items[i], statement);
+    } else {
+      auto only = tree_.as<ast::match_case>(open[0]);
+      Statements body = to_vector(tree_, only.body);
+      body.insert(body.end(), rest.begin(), rest.end());
+      only.body = tree_.list(body);
+      tree_.set(open[0], only);
+    }
     items.resize(i + 1);
     return true;
   }
@@ -247,7 +317,11 @@ class BodyEnds {
       const NodeId statement = items[i];
       const Kind kind = tree_.kind(statement);
       if (kind == Kind::For || kind == Kind::While) {
-        if (!leaves_by_return_only(statement)) continue;
+        if (!leaves_by_return_only(statement)) {
+          // What stands behind it in its `else` is not in it.
+          todo_.push_back({statement, else_field(statement), true, true});
+          continue;
+        }
         leave_both(items, i);
       }
       for_each_block(tree_, statement, [&](size_t field, ListId) {

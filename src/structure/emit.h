@@ -55,6 +55,7 @@ class Emitter {
   // leaving.cpp
   // Constants and markers, then a return.
   bool only_returns(BlockId block, size_t from = 0) const;
+  bool drops_and_returns(BlockId block) const;
   bool cannot_raise(BlockId block, size_t from = 0) const;
   bool may_return() const;
   // Whether a jump statement has left a region in the block (ir::Function::keeps_ends), or in front

@@ -243,8 +243,10 @@ class Graph {
     kept_[id.index()] = 1;
   }
   // Loops of which the test was found twice, in front of the body and behind it: written as tests.
-  void note_tested(BlockId header) { tested_.insert(header); }
+  // `stay` is the edge into the body.
+  void note_tested(BlockId header, uint8_t stay) { tested_[header] = stay; }
   bool is_tested(BlockId header) const { return tested_.contains(header); }
+  uint8_t stay_of(BlockId header) const { return tested_.at(header); }
   void keep_none() { kept_.clear(); }
   bool is_kept(BlockId id) const { return id.index() < kept_.size() && kept_[id.index()] != 0; }
 
@@ -255,7 +257,7 @@ class Graph {
   Ways ways_;
   std::vector<uint8_t> reachable_;
   std::vector<uint8_t> kept_;
-  std::unordered_set<BlockId> tested_;
+  std::unordered_map<BlockId, uint8_t> tested_;
   std::unordered_map<ValueId, BlockId> clause_ends_;
   std::vector<uint8_t> is_clause_end_;
   std::vector<BlockId> order_;

@@ -24,6 +24,17 @@ bool Emitter::only_returns(BlockId block, size_t from) const {
   return graph_[block].exit == ExitKind::Return && cannot_raise(block, from);
 }
 
+// The same, behind what a `return` drops of the loops that it leaves.
+bool Emitter::drops_and_returns(BlockId block) const {
+  constexpr size_t kFew = 8;
+  for (size_t steps = 0; steps < kFew && block.valid() && !only_returns(block); ++steps) {
+    const ir::Block& b = graph_[block];
+    if (b.exit != ExitKind::Goto || !b.next[0].args.empty() || !cannot_raise(block)) return false;
+    block = b.next[0].to;
+  }
+  return block.valid() && only_returns(block);
+}
+
 // Whether a `return` can be written: not in a module or a class, where the end comes by itself.
 bool Emitter::may_return() const {
   return (tree_.module()[graph_.f.code].flags & object::kOptimized) != 0;

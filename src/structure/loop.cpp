@@ -394,7 +394,7 @@ BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) 
     BlockId best;
     for (const BlockId target : places) {
       const bool is_return = returns_from_before(target);
-      if (only_returns(target) && (tested || places.size() > 1 || is_return)) continue;
+      if (drops_and_returns(target) && (tested || places.size() > 1 || is_return)) continue;
       if (is_return && returns_from_outer(target)) continue;
       // What comes to another such place by itself is a statement of the loop, and a `break`.
       const bool is_named = target == scope.follow || is_jump_target(target, scope);

@@ -108,7 +108,7 @@ class Rotation {
     const BlockId end = cut(second, common);
     if (header != top.from) ends_[top.from] = header;
     ends_[bottom.from] = header;
-    g_.note_tested(header);
+    g_.note_tested(header, top.edge);
     // The second test goes; what is left of its block leads to the first.
     g_[end].items.clear();
     g_[end].operands.clear();
