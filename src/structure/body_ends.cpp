@@ -1,4 +1,6 @@
 // Returns that cannot be written: a module or class body ends where its code returns None.
+#include <algorithm>
+
 #include "structure/blocks.h"
 #include "structure/expressions.h"
 #include "structure/not_structured.h"
@@ -245,6 +247,11 @@ class BodyEnds {
     const bool is_default_missing = !takes_everything(cases.back());
     if (!returns || open.size() + is_default_missing != 1) return false;
     const Statements rest(items.begin() + static_cast<std::ptrdiff_t>(i) + 1, items.end());
+    // The end itself is not written.
+    const bool is_over = std::all_of(rest.begin(), rest.end(), [&](NodeId each) {
+      return is_end(each) || (is_class_ && is_epilogue(tree_, each));
+    });
+    if (is_over) return false;
     if (is_default_missing) {
       const NodeId any = tree_.add(ast::MatchAs{}, tree_.where(rest[0]));
       cases.push_back(tree_.add(ast::match_case{any, {}, tree_.list(rest)}, tree_.where(rest[0])));

@@ -93,7 +93,8 @@ class Emitter {
     std::vector<BlockId> places;
     BlockId overtaken;  // the same, where a finally body goes another way
   };
-  LeftTo left_to(const Loop& loop, BlockId exhausted, const Scope& scope) const;
+  LeftTo left_to(const Loop& loop, BlockId exhausted, const Scope& scope,
+                 BlockId outside = {}) const;
 
   // try.cpp
   BlockId protected_region(HandlerId handler, BlockId block, const Scope& scope, Statements& out);

@@ -213,11 +213,24 @@ bool Emitter::is_within(BlockId block, const std::unordered_set<HandlerId>& regi
 }
 
 // Where control that leaves the loop other than by its test ends up: blocks laid out behind it.
-// Blocks before `exhausted` that never come back are still inside (`if c: f(); break`).
-Emitter::LeftTo Emitter::left_to(const Loop& loop, BlockId exhausted, const Scope& scope) const {
-  // What comes next to a loop at the end of another one is that one's header, in front of both.
-  const bool is_behind = exhausted.valid() && graph_[exhausted].offset > graph_[loop.header].offset;
-  const uint32_t end = is_behind ? graph_[exhausted].offset : end_of_loop(loop);
+// Blocks before `exhausted` that never come back are still inside (`if c: f(); break`), but for
+// `outside`.
+Emitter::LeftTo Emitter::left_to(const Loop& loop, BlockId exhausted, const Scope& scope,
+                                 BlockId outside) const {
+  // What comes next to a loop at the end of another one is that one's header, in front of both, and
+  // what comes next to a handler may be, too; but not what ends the handler.
+  uint32_t end = end_of_loop(loop);
+  if (exhausted.valid()) {
+    const uint32_t start = graph_[loop.header].offset;
+    BlockId behind = exhausted;
+    for (const ir::Edge& edge : graph_[loop.header].next) {
+      const bool ends_handler = !analysis_.contains(loop, edge.to) &&
+                                !graph_[edge.to].items.empty() &&
+                                only_markers(graph_, graph_[edge.to]);
+      if (graph_[behind].offset <= start && ends_handler) behind = edge.to;
+    }
+    if (graph_[behind].offset > start) end = graph_[behind].offset;
+  }
   LeftTo left;
   std::vector<BlockId>& found = left.places;
   std::unordered_set<BlockId> seen;
@@ -257,8 +270,8 @@ Emitter::LeftTo Emitter::left_to(const Loop& loop, BlockId exhausted, const Scop
     const bool handles = graph_.exceptions_at(target, 0) > graph_.exceptions_at(loop.header, 0);
     const bool inside = handles || is_within(target, regions);
     // Where a body ends is behind its last loop, whichever copy of that end was kept.
-    if (target == exhausted || target == scope.follow || (code_offset(target) >= end && !inside) ||
-        !analysis_.dominates(loop.header, target)) {
+    if (target == exhausted || target == scope.follow || target == outside ||
+        (code_offset(target) >= end && !inside) || !analysis_.dominates(loop.header, target)) {
       found.push_back(target);
       continue;
     }
@@ -416,8 +429,15 @@ BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) 
     // What lies in front of where the test leads is in the loop, in an `else` if nowhere else.
     const bool is_behind = tested && graph_[exhausted].offset > b.offset;
     const BlockId forced = is_behind ? BlockId() : forced_out(loop, scope);
+    // Where only that comes to the end of the body around the loop, the loop is left for it.
+    const auto is_on_the_way = [&] {
+      if (best != scope.follow) return false;
+      const std::vector<BlockId> others = left_to(loop, exhausted, scope, forced).places;
+      return std::find(others.begin(), others.end(), best) == others.end();
+    };
     // Nothing but a `break` leaves a `with` for elsewhere than where it falls to.
-    if (forced.valid() && (!best.valid() || jumps_out_of_with(loop, forced, scope))) {
+    if (forced.valid() &&
+        (!best.valid() || jumps_out_of_with(loop, forced, scope) || is_on_the_way())) {
       best = forced;
     }
     if (best.valid()) follow = best;
