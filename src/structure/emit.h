@@ -81,6 +81,7 @@ class Emitter {
   bool leads_to(BlockId from, BlockId to) const;
   std::unordered_set<HandlerId> regions_in(const Loop& loop) const;
   bool is_within(BlockId block, const std::unordered_set<HandlerId>& regions) const;
+  bool goes_on_behind_try(const Loop& loop) const;
   bool is_overtaken_around(const Loop& loop, BlockId block) const;
   BlockId forced_out(const Loop& loop, const Scope& scope) const;
   bool jumps_out_of_with(const Loop& loop, BlockId place, const Scope& scope) const;

@@ -340,6 +340,21 @@ BlockId Emitter::forced_out(const Loop& loop, const Scope& scope) const {
   return last == targets.end() ? BlockId() : *last;
 }
 
+// Whether a handler of the loop goes on with other statements of it, which stand behind the `try`.
+bool Emitter::goes_on_behind_try(const Loop& loop) const {
+  const HandlerId outside = graph_[loop.header].handler;
+  const uint32_t handled = graph_.exceptions_at(loop.header, 0);
+  const std::unordered_set<HandlerId> regions = regions_in(loop);
+  return std::any_of(loop.blocks.begin(), loop.blocks.end(), [&](BlockId member) {
+    const bool is_statement = graph_[member].handler == outside &&
+                              graph_.exceptions_at(member, 0) == handled &&
+                              !only_markers(graph_, graph_[member]);
+    return is_statement && std::any_of(regions.begin(), regions.end(), [&](HandlerId region) {
+             return analysis_.dominates(graph_.f.handlers[region.index()].entry, member);
+           });
+  });
+}
+
 // Whether a block stands for a finally body around the loop that never comes to its end.
 bool Emitter::is_overtaken_around(const Loop& loop, BlockId block) const {
   const HandlerId around = graph_[loop.header].handler, outside = graph_[block].handler;
@@ -431,7 +446,7 @@ BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) 
     const BlockId forced = is_behind ? BlockId() : forced_out(loop, scope);
     // Where only that comes to the end of the body around the loop, the loop is left for it.
     const auto is_on_the_way = [&] {
-      if (best != scope.follow) return false;
+      if (best != scope.follow || !goes_on_behind_try(loop)) return false;
       const std::vector<BlockId> others = left_to(loop, exhausted, scope, forced).places;
       return std::find(others.begin(), others.end(), best) == others.end();
     };
