@@ -47,7 +47,8 @@ flow::Graph split_for_slots(const flow::Graph& graph) {
       const int step = change_of_level(instr);
       depth = depth - effect.pops + effect.pushes;
       level = static_cast<uint32_t>(static_cast<int>(level) + step);
-      if (!disturbs && step == 0) continue;
+      // What `except*` matches is handled from here on, at the same level.
+      if (!disturbs && step == 0 && instr.op != Op::EgMatch) continue;
       flow::Block rest;
       rest.first = i + 1;
       rest.count = end - (i + 1);

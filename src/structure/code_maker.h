@@ -30,6 +30,7 @@ class CodeMaker {
   ast::NodeId tuple(const Nodes& elements) {
     return tree_.add(ast::Tuple{tree_.list(elements)}, at);
   }
+  ast::NodeId list(const Nodes& elements) { return tree_.add(ast::List{tree_.list(elements)}, at); }
   ast::NodeId empty_list() { return tree_.add(ast::List{}, at); }
 
   ast::NodeId assign(ast::NodeId target, ast::NodeId value) {
@@ -50,6 +51,9 @@ class CodeMaker {
   ast::NodeId raise(ast::NodeId exception = {}) { return tree_.add(ast::Raise{exception, {}}, at); }
   ast::NodeId try_except(const Nodes& body, const Nodes& handlers) {
     return tree_.add(ast::Try{tree_.list(body), tree_.list(handlers), {}, {}, 0}, at);
+  }
+  ast::NodeId try_star(const Nodes& body, const Nodes& handlers) {
+    return tree_.add(ast::Try{tree_.list(body), tree_.list(handlers), {}, {}, 1}, at);
   }
   ast::NodeId try_finally(const Nodes& body, const Nodes& finalbody) {
     return tree_.add(ast::Try{tree_.list(body), {}, {}, tree_.list(finalbody), 0}, at);

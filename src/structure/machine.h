@@ -123,6 +123,13 @@ class Machine {
   void copy_without_keys(BlockId block, ValueId id, Statements& code);
   void found_or_not(ValueId id, Symbol values, Statements& code);
 
+  // machine_star.cpp: the same for `except*`
+  bool ends_in_split(BlockId id) const;
+  void handle_match(BlockId id, Nodes& out);
+  ast::NodeId is_group(Symbol exception);
+  void split_group(BlockId block, ValueId id, Statements& code);
+  void join_raised(BlockId block, ValueId id, Statements& code);
+
   // machine_plain.cpp: the same without looking at neighbours
   void plain(BlockId id, Statements& code);
   void plain_item(ValueId id, Statements& code);

@@ -24,6 +24,9 @@ void Machine::block(BlockId id, Nodes& out) {
       if (pushes) {
         set_state(pushed_by_[id.index()], out);
         next = {};
+      } else if (ends_in_split(id)) {
+        handle_match(id, out);
+        next = {};
       } else if (!is_inlined(next)) {
         go(next, b.exc_depth, out);
         next = {};

@@ -154,6 +154,8 @@ bool Machine::is_special(const std::vector<ValueId>& all, size_t i) const {
     }
     case Op::YieldFrom:
       return is_op(operands(id)[0], Op::GetAnext);
+    case Op::Intrinsic2:
+      return value.a == bytecode::kPrepReraiseStar;
     case Op::ListAppend:
     case Op::SetAdd:
     case Op::MapAdd:
@@ -237,6 +239,12 @@ size_t Machine::special(BlockId block, size_t index, Statements& code) {
     }
     case Op::ExcMatch:
       exception_match(block, id, code);
+      break;
+    case Op::EgMatch:
+      split_group(block, id, code);
+      break;
+    case Op::Intrinsic2:
+      join_raised(block, id, code);
       break;
     case Op::EndAsyncFor:
       end_async_for(block, code);

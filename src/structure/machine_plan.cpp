@@ -38,7 +38,7 @@ void Machine::choose_heads() {
     depth[id.index()] = is_head_[from.index()] ? 0 : depth[from.index()];
     if (forks) ++depth[id.index()];
     const bool same = graph_[from].handler == graph_[id].handler &&
-                      graph_[from].exc_depth == graph_[id].exc_depth;
+                      graph_[from].exc_depth == graph_[id].exc_depth && !ends_in_split(from);
     // Where no return can be written, what runs before the loop must not branch to one.
     const bool outside = forks && entry_first_ && scope_ != Scope::Function;
     bool fits = same && depth[id.index()] <= kDeepestArm;
@@ -65,6 +65,8 @@ void Machine::plan() {
     if (is_head_[id.index()] && !in_front) arms_.push_back({id, b.exc_depth, b.handler, false});
     if (!b.items.empty() && is_op(b.items.back(), Op::PushExcInfo)) {
       arms_.push_back({id, b.exc_depth, {}, true});
+    } else if (ends_in_split(id)) {
+      arms_.push_back({id, b.exc_depth - 1, {}, true});
     }
     if (!b.handler.valid()) continue;
     const uint32_t level = level_of(graph_.f.handlers[b.handler.index()]);

@@ -10,6 +10,10 @@ bool is_push(const Graph& graph, ValueId item) {
   return graph[item].kind == ValueKind::Instr && graph[item].op == Op::PushExcInfo;
 }
 
+bool is_split(const Graph& graph, ValueId item) {
+  return graph[item].kind == ValueKind::Instr && graph[item].op == Op::EgMatch;
+}
+
 }  // namespace
 
 bool only_pushes(const Graph& graph, BlockId block) {
@@ -128,11 +132,13 @@ bool Slots::flow_from(BlockId id) {
   const ir::Block& block = graph_[id];
   bool changed = false;
   const bool pushes = !block.items.empty() && is_push(graph_, block.items.back());
+  const bool splits = !block.items.empty() && is_split(graph_, block.items.back());
   for (const ir::Edge& edge : block.next) {
     if (!edge.to.valid()) continue;
     for (size_t p = 0; p < edge.args.size(); ++p) {
       Slot slot = of(edge.args[p]);
       if (pushes && p + 1 == edge.args.size()) slot.handles = block.exc_depth + 1;
+      if (splits && slot.handles == block.exc_depth) slot.handles = 0;  // the match may be instead
       changed = join(edge.to, p, slot) || changed;
     }
   }
