@@ -96,25 +96,22 @@ ValueId Statements::entered(ValueId id) const {
 // `target` receives `value`: as a slot of an unpacking, a member of a group, one of a chain.
 void Statements::deliver(std::span<const ValueId> items, size_t i, ValueId value, NodeId target) {
   const ast::Where at = where(items[i]);
+  const Unpacking* outermost = nullptr;
   for (;;) {
     const auto slot = slots_.find(value);
     if (slot == slots_.end()) break;
     Unpacking& unpacking = unpackings_[slot->second.first];
+    check_unpacked(unpacking, target);
     unpacking.slots[slot->second.second] =
         slot->second.second == unpacking.star ? c_.tree.add(ast::Starred{target}, at) : target;
     if (++unpacking.filled < unpacking.slots.size()) return;
     target = c_.tree.add(ast::Tuple{c_.tree.list(unpacking.slots)}, at);
     value = unpacking.value;
+    outermost = &unpacking;
   }
   const ir::Value& source = c_.graph[value];
-  if (source.kind == ValueKind::Item) {
-    c_.targets[value] = target;
-    return;
-  }
-  if (const ValueId manager = entered(value); manager.valid()) {
-    c_.targets[manager] = target;
-    return;
-  }
+  const ValueId giver = source.kind == ValueKind::Item ? value : entered(value);
+  if (giver.valid() && receives(giver, value, target)) return;
   for (Group& group : groups_) {
     for (size_t k = 0; k < group.values.size(); ++k) {
       if (group.values[k] != value || group.targets[k].valid()) continue;
@@ -128,6 +125,7 @@ void Statements::deliver(std::span<const ValueId> items, size_t i, ValueId value
     }
   }
   if (start_group(items, i, value)) return deliver(items, i, value, target);
+  if (outermost != nullptr) protect_unpacked(*outermost, target);
   // What came later and was stored first is stored first.
   if (is_assigned_above(find(value))) spill_all();
   const size_t entry = find(value);
@@ -319,7 +317,7 @@ bool Statements::start_group(std::span<const ValueId> items, size_t i, ValueId v
 void Statements::finish_group(Group& group, ast::Where at) {
   for (NodeId& node : group.nodes) node = hoist_literals(node);
   for (const NodeId target : group.targets) {
-    if (c_.tree.is(target, ast::Kind::Name)) protect(c_.tree.as<ast::Name>(target).id);
+    for (const Symbol local : names_in(target)) protect(local);
   }
   const NodeId left = c_.tree.add(ast::Tuple{c_.tree.list(group.targets)}, at);
   const NodeId right = c_.tree.add(ast::Tuple{c_.tree.list(group.nodes)}, at);
@@ -453,6 +451,7 @@ void Statements::unpack(std::span<const ValueId> items, size_t i) {
   const ValueId source = c_.graph.resolve(operands(id)[0]);
   Unpacking unpacking;
   unpacking.value = source;
+  unpacking.loaded = loaded_before(source);
   unpacking.slots.resize(count);
   if (value.op == Op::UnpackEx) unpacking.star = value.a;
   const bool nested = slots_.count(source) > 0;

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "structure/copies.h"
 #include "structure/dead_code.h"
+#include "structure/ops.h"
 
 namespace pellucid::structure {
 
@@ -84,9 +85,15 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
     }
   }
   context_.iterators = iterators_of_loops(graph);
+  std::unordered_map<ValueId, uint32_t> pops;
   for (const BlockId id : graph.order()) {
     for (const ValueId item : graph[id].items) {
       const ir::Value& value = graph[item];
+      if (is_op(value, Op::Pop)) {
+        const ValueId what = graph.resolve(graph.f.operands(value)[0]);
+        const bool is_item = graph[what].kind == ValueKind::Item;
+        if (is_item && ++pops[what] == graph[what].uses) context_.dropped.insert(what);
+      }
       if (drops(value, ir::Dropped::Result)) {
         const ValueId what = graph.resolve(graph.f.operands(value)[0]);
         if (graph[what].kind == ValueKind::Instr && graph[what].uses == 1)

@@ -52,6 +52,9 @@ class Emitter {
   ast::NodeId constant(object::ConstKind kind, ast::Where at);
   ast::NodeId if_statement(ast::NodeId test, ast::ListId body, ast::ListId orelse, ast::Where at);
 
+  // targets.cpp
+  ast::NodeId target_of(ValueId item, ast::Where at);
+
   // leaving.cpp
   // Constants and markers, then a return.
   bool only_returns(BlockId block, size_t from = 0) const;

@@ -98,19 +98,12 @@ BlockId Emitter::for_loop(BlockId block, const Scope& scope, Statements& out) {
   OpenLoop loop{block, follow, scope.loop};
   // Inside, the header is where each arm falls through to.
   Scope inner{block, &loop, scope.handler, scope.handled};
-  context_.targets.erase(item);
+  context_.targets[item] = {};
   Statements body(context_);
+  body.begin_body(item);
   emit(b.next[0].to, inner, body);
   const ListId statements = tree_.list(body.take_list());
-  NodeId target;
-  const auto stored = context_.targets.find(item);
-  if (stored != context_.targets.end()) {
-    target = stored->second;
-  } else if (graph_[item].uses <= 1) {
-    target = name_node(tree_, "_", exit_where(block));
-  } else {
-    fail("a for loop without a target", block);
-  }
+  const NodeId target = target_of(item, exit_where(block));
   ListId orelse;
   if (follow != exhausted) {
     orelse = list(exhausted, {follow, scope.loop, scope.handler, scope.handled});

@@ -307,6 +307,10 @@ std::vector<NodeId> Statements::take_all(std::span<const ValueId> ids) {
   }
   std::vector<NodeId> nodes;
   nodes.reserve(ids.size());
+  for (const ValueId id : ids) {
+    // No target stores it, or that is not all.
+    if (c_.graph[id].kind == ValueKind::Item) c_.name_given(id, id);
+  }
   place = pending_.size() - std::min(ids.size(), pending_.size());
   size_t taken = pending_.size();  // the first entry that is used up
   for (const ValueId id : ids) {

@@ -181,16 +181,16 @@ NodeId Statements::inlined_comprehension(const Region& region, NodeId iterable, 
     }
     const ValueId item = g.resolve(loop.operands[1]);
     is_async = g[item].b == 1 ? 1u : 0u;
+    c_.targets[item] = {};
+    inner.begin_body(item);
     bool has_target = false;
     for (const BlockId id : step.blocks) {
       const ir::Block& block = g[id];
       inner.run(block.items);
       if (!has_target) {
         has_target = true;
-        const auto known = c_.targets.find(item);
-        if (known == c_.targets.end())
-          throw NotStructured("a comprehension without a target", at.offset);
-        target = known->second;
+        target = c_.targets[item];
+        if (!target.valid()) throw NotStructured("a comprehension without a target", at.offset);
       }
       if (block.exit == ExitKind::Branch) {
         const NodeId test = inner.take(block.operands[0]);

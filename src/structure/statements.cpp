@@ -192,6 +192,7 @@ void Statements::step(std::span<const ValueId> items, size_t i) {
     case Op::BeforeWith:
     case Op::BeforeAsyncWith:
       c_.managers[id] = take(operands(id)[0]);
+      c_.targets[id] = {};
       spill_all();
       return;
     case Op::ListAppend:

@@ -31,7 +31,8 @@ struct FunctionContext {
   ast::Tree& tree;
   Expressions& expressions;
   std::unordered_map<ValueId, Symbol> materialized = {};  // values that a name holds
-  std::unordered_map<ValueId, ast::NodeId> targets = {};  // of ForIter items and BeforeWith results
+  // Of ForIter items and BeforeWith results, while their bodies are read; invalid: none so far.
+  std::unordered_map<ValueId, ast::NodeId> targets = {};
   std::unordered_map<ValueId, ast::NodeId> managers = {};  // BeforeWith -> context expression
   std::unordered_set<ValueId> iterators = {};              // GetIter values that a loop consumes
   std::unordered_set<ValueId> accumulators = {};           // containers that comprehensions fill
@@ -48,7 +49,13 @@ struct FunctionContext {
   InlinedNames inlined_names = InlinedNames(tree);
   std::unordered_set<ast::NodeId> without_literals = {};  // expressions that were looked through
 
+  Symbol nothing = {};  // what is assigned to it nobody reads
+
   Symbol fresh_name(const char* stem);
+
+  // targets.cpp
+  Symbol name_of_nothing();
+  void name_given(ValueId giver, ValueId value);
 
   // Throws unless every way to this place has assigned the temporary of the value, if it is one.
   void check_kept(ValueId id) const;
@@ -57,6 +64,9 @@ struct FunctionContext {
 class Statements {
  public:
   explicit Statements(FunctionContext& context) : c_(context) {}
+
+  // They are the body of the loop or `with` that gives this value.
+  void begin_body(ValueId giver) { giver_ = giver; }
 
   // Reads items in order.
   void run(std::span<const ValueId> items);
@@ -113,6 +123,7 @@ class Statements {
     std::vector<ast::NodeId> slots;
     size_t filled = 0;
     uint32_t star = ~0u;
+    std::vector<ValueId> loaded;  // from locals before it, and still wanted
   };
   // `a = b = v` so far.
   struct Assignment {
@@ -142,6 +153,12 @@ class Statements {
   ast::NodeId pattern_of(const Pattern& pattern, ast::Where at);
   void store(std::span<const ValueId> items, size_t i);
   void deliver(std::span<const ValueId> items, size_t i, ValueId value, ast::NodeId target);
+  bool receives(ValueId giver, ValueId value, ast::NodeId target);
+  std::vector<ValueId> loaded_before(ValueId unpacked) const;
+  bool is_load_before(const Unpacking& unpacking, const Entry& entry) const;
+  void check_unpacked(const Unpacking& unpacking, ast::NodeId target) const;
+  void protect_unpacked(const Unpacking& unpacking, ast::NodeId target);
+  std::vector<Symbol> names_in(ast::NodeId target) const;
   void assign(ValueId value, ast::NodeId target, ast::Where where);
   bool are_locals_once(std::span<const ValueId> stores) const;
   bool start_group(std::span<const ValueId> items, size_t i, ValueId value);
@@ -207,6 +224,7 @@ class Statements {
   std::vector<Assignment> assignments_;
   std::vector<Group> groups_;
   Symbol caught_;
+  ValueId giver_;
   std::vector<ValueId> adopted_;
   std::unordered_map<ValueId, std::pair<size_t, size_t>> slots_;  // Element -> unpacking, slot
   std::unordered_set<ValueId> augmented_;  // Binary values whose store is an augmented assignment

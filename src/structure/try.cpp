@@ -242,12 +242,14 @@ BlockId Emitter::with_statement(HandlerId handler, BlockId block, const Scope& s
                                 Statements& out) {
   const HandlerInfo& info = graph_.handlers[handler.index()];
   const BlockId follow = skip_markers(info.swallowed, scope);
-  const ListId body = list(block, {follow, scope.loop, handler, scope.handled});
+  Statements statements(context_);
+  statements.begin_body(info.exit);
+  emit(block, {follow, scope.loop, handler, scope.handled}, statements);
+  const ListId body = tree_.list(statements.take_list());
   const auto manager = context_.managers.find(info.exit);
   if (manager == context_.managers.end()) fail("a with statement without a manager", block);
-  NodeId target;
-  const auto stored = context_.targets.find(info.exit);
-  if (stored != context_.targets.end()) target = stored->second;
+  const NodeId target = context_.targets[info.exit];
+  context_.targets.erase(info.exit);
   const ir::Value& before = graph_[info.exit];
   const ast::Where at{before.line, before.offset};
   const NodeId item = tree_.add(ast::withitem{manager->second, target}, at);

@@ -5,6 +5,7 @@ code that no source text gives.
 """
 
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -36,3 +37,20 @@ def test_its_code_is_recovered(path: Path) -> None:
     assert failure is None or failure.kind == "unproven", failure
     told = [each.message for each in decompile_pyc(pyc).diagnostics]
     assert "without_structure" in path.stem or not told, told
+
+
+# Those that say when they run what they do.
+PROGRAMS = ["stores_of_what_a_loop_or_a_with_gives"]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_its_text_does_the_same(name: str, tmp_path: Path) -> None:
+    path, again = REGRESS / f"{name}.pyc", tmp_path / "again.py"
+    found = decompile_pyc(path.read_bytes())
+    again.write_text(found.source, encoding="utf-8")
+    python = need("python" + ".".join(map(str, found.version)))
+    said = [
+        subprocess.run([str(python), str(each)], capture_output=True, text=True, check=True)
+        for each in (path, again)
+    ]
+    assert said[0].stdout and said[1].stdout == said[0].stdout
