@@ -226,7 +226,7 @@ Emitter::LeftTo Emitter::left_to(const Loop& loop, BlockId exhausted, const Scop
   }
   LeftTo left;
   std::vector<BlockId>& found = left.places;
-  std::unordered_set<BlockId> seen;
+  std::unordered_set<BlockId> seen, bodies;
   std::vector<BlockId> todo;
   const std::unordered_set<HandlerId> regions = regions_in(loop);
   const auto visit = [&](BlockId from) {
@@ -243,6 +243,8 @@ Emitter::LeftTo Emitter::left_to(const Loop& loop, BlockId exhausted, const Scop
         todo.push_back(edge.to);
       }
     }
+    // What takes the item is the body of a `for`, though it may never come back.
+    if (graph_[from].exit == ExitKind::ForIter) bodies.insert(graph_[from].next[0].to);
   };
   for (const BlockId member : loop.blocks) {
     if (member == loop.header && exhausted.valid()) continue;
@@ -255,7 +257,8 @@ Emitter::LeftTo Emitter::left_to(const Loop& loop, BlockId exhausted, const Scop
     if (is_overtaken_around(loop, target)) left.overtaken = target;
     if (is_failed_assert(target) || never_ends(target)) continue;
     // A case stands with those in front of it, wherever its body leads.
-    if (is_next_case(target) && analysis_.dominates(loop.header, target)) {
+    const bool stands_inside = is_next_case(target) || bodies.count(target) != 0;
+    if (stands_inside && analysis_.dominates(loop.header, target)) {
       visit(target);
       continue;
     }
