@@ -1,5 +1,6 @@
 // How control leaves a block: what its marks say of it, and the jump statements that this becomes.
 #include <algorithm>
+#include <unordered_set>
 
 #include "structure/copies.h"
 #include "structure/emit.h"
@@ -38,6 +39,29 @@ bool Emitter::drops_and_returns(BlockId block) const {
 // Whether a `return` can be written: not in a module or a class, where the end comes by itself.
 bool Emitter::may_return() const {
   return (tree_.module()[graph_.f.code].flags & object::kOptimized) != 0;
+}
+
+// Whether the loop comes back from a block that the region does not protect. Behind a `return` that
+// ends a clause comes the end of that clause, which may lie in the loop; but nothing gets there
+// from the `return`, nor from what finally bodies around the loop do in front of it.
+bool Emitter::goes_on_outside(const Loop& loop, HandlerId region) const {
+  const auto is_outside = [&](BlockId id) { return !graph_.within(graph_[id].handler, region); };
+  if (std::none_of(loop.blocks.begin(), loop.blocks.end(), is_outside)) return false;
+  std::unordered_set<BlockId> seen{loop.header};
+  std::vector<BlockId> todo{loop.header};
+  while (!todo.empty()) {
+    const BlockId block = todo.back();
+    todo.pop_back();
+    if (is_outside(block)) return true;
+    for (const Way& way : graph_.ways_into(block)) {
+      const ExitKind exit = graph_[way.from].exit;
+      const bool comes = exit != ExitKind::Return && exit != ExitKind::Raise;
+      if (comes && analysis_.contains(loop, way.from) && seen.insert(way.from).second) {
+        todo.push_back(way.from);
+      }
+    }
+  }
+  return false;
 }
 
 bool Emitter::left_by_jump(BlockId block) const { return has_mark(graph_, block, kLeftByJump); }
