@@ -123,7 +123,8 @@ NodeId Expressions::call_ex(const ir::Value& value, Nodes operands) {
     for (const NodeId arg : args) has_star |= tree_.is(arg, ast::Kind::Starred);
     for (const NodeId word : keywords) has_double_star |= !tree_.as<ast::keyword>(word).arg.valid();
     // One dictionary that is made at once has been written as one, if not all of it is names.
-    const bool is_one = is_op(kwargs, Op::BuildMap) && has_double_star;
+    const bool is_made_at_once = is_op(kwargs, Op::BuildMap) || is_op(kwargs, Op::BuildConstKeyMap);
+    const bool is_one = is_made_at_once && has_double_star;
     has_star |= has_double_star;
     if (is_one || (!has_star && args.size() + 2 * keywords.size() <= kManyOperands)) {
       keywords = {double_starred(tree_, dict)};

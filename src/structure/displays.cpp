@@ -95,11 +95,12 @@ bool continues_dict(const ir::Function& function, const ast::Tree& tree, const i
   return plain_pairs(function, before) == kDictChunk;
 }
 
-bool has_string_keys(const ast::Tree& tree, NodeId dict) {
+// Whether a call may have the pairs of a dict as arguments of its own.
+bool has_names_for_keys(const ast::Tree& tree, NodeId dict) {
   const auto keys = tree.items(tree.as<ast::Dict>(dict).keys);
   return std::all_of(keys.begin(), keys.end(), [&](NodeId key) {
     const Const* constant = key.valid() ? constant_of(tree, key) : nullptr;
-    return constant && constant->kind == ConstKind::Str;
+    return constant && constant->kind == ConstKind::Str && is_identifier(tree.text(constant->text));
   });
 }
 
@@ -252,7 +253,7 @@ NodeId Expressions::extended(const ir::Value& value, Nodes operands) {
       append_pair(tree_, display, operands[1], operands[2]);
     } else if (continues_dict(function_, tree_, container, display, operand(value, 1),
                               operands[1]) &&
-               (value.op != Op::DictMerge || has_string_keys(tree_, operands[1]))) {
+               (value.op != Op::DictMerge || has_names_for_keys(tree_, operands[1]))) {
       append_pairs(tree_, display, operands[1]);
     } else {
       append_pair(tree_, display, NodeId(), operands[1]);
@@ -308,9 +309,9 @@ NodeId Expressions::unpack_38(const ir::Value& value, Nodes operands) {
     const Const* constant = constant_of(tree_, operands[i]);
     bool plain = false;
     if (is_map) {
-      // Keywords of a call are strings; a display of anything else was written as one.
+      // Keywords of a call are names; a display of anything else was written as one.
       plain = tree_.is(operands[i], ast::Kind::Dict) && plain_pairs(function_, part) > 0 &&
-              (value.op != Op::BuildMapUnpackWithCall || has_string_keys(tree_, operands[i]));
+              (value.op != Op::BuildMapUnpackWithCall || has_names_for_keys(tree_, operands[i]));
     } else if (constant) {
       plain = constant->kind == ConstKind::Tuple && !constant->items.empty() && !is_set;
     } else {

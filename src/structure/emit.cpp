@@ -233,11 +233,7 @@ bool Emitter::emit(BlockId block, const Scope& scope, Statements& out) {
         }
         // A loop that goes on outside the region contains the `try`, not the other way round.
         const Loop* loop = loop_at(block);
-        const bool loop_first =
-            loop && std::any_of(loop->blocks.begin(), loop->blocks.end(), [&](BlockId member) {
-              return !graph_.within(graph_[member].handler, enter);
-            });
-        if (!loop_first) {
+        if (!loop || !goes_on_outside(*loop, enter)) {
           block = protected_region(enter, block, scope, out);
           fell_from_ = {};
           continue;

@@ -144,6 +144,8 @@ class Emitter {
   void check_handled(BlockId block, const Scope& scope) const;
   BlockId skip_markers(BlockId block, const Scope& scope) const;
   const Loop* loop_at(BlockId block) const;
+  bool goes_on_outside(const Loop& loop, HandlerId region) const;
+  bool is_broken_to(BlockId block) const;
   [[noreturn]] void fail(const char* what, BlockId block) const;
   ast::Where exit_where(BlockId block) const {
     return {graph_[block].exit_line, graph_[block].exit_offset};

@@ -1,5 +1,6 @@
 // How control leaves a block: what its marks say of it, and the jump statements that this becomes.
 #include <algorithm>
+#include <unordered_set>
 
 #include "structure/copies.h"
 #include "structure/emit.h"
@@ -38,6 +39,70 @@ bool Emitter::drops_and_returns(BlockId block) const {
 // Whether a `return` can be written: not in a module or a class, where the end comes by itself.
 bool Emitter::may_return() const {
   return (tree_.module()[graph_.f.code].flags & object::kOptimized) != 0;
+}
+
+// Where the code of a block lies, which may start with the mark of a region that was left earlier.
+uint32_t Emitter::code_offset(BlockId block) const {
+  for (const ValueId item : graph_[block].items) {
+    const ir::Value& value = graph_[item];
+    const bool is_mark =
+        value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.a == 0;
+    if (!is_mark) return value.offset;
+  }
+  return graph_[block].offset;
+}
+
+// Whether the loop comes back from a block that the region does not protect. Behind a `return` that
+// ends a clause comes the end of that clause, which may lie in the loop; but nothing gets there
+// from the `return`, nor from what finally bodies around the loop do in front of it.
+bool Emitter::goes_on_outside(const Loop& loop, HandlerId region) const {
+  const auto is_outside = [&](BlockId id) { return !graph_.within(graph_[id].handler, region); };
+  if (std::none_of(loop.blocks.begin(), loop.blocks.end(), is_outside)) return false;
+  std::unordered_set<BlockId> seen{loop.header};
+  std::vector<BlockId> todo{loop.header};
+  while (!todo.empty()) {
+    const BlockId block = todo.back();
+    todo.pop_back();
+    if (is_outside(block)) return true;
+    for (const Way& way : graph_.ways_into(block)) {
+      const ExitKind exit = graph_[way.from].exit;
+      const bool comes = exit != ExitKind::Return && exit != ExitKind::Raise;
+      if (comes && analysis_.contains(loop, way.from) && seen.insert(way.from).second) {
+        todo.push_back(way.from);
+      }
+    }
+  }
+  return false;
+}
+
+// Whether a clause in front of the block ends in a jump statement to it: it is left on the line of
+// its last statement, but for a `break` or `continue`, which has a line of its own. So has a
+// `return`, which needs no loop to leave.
+bool Emitter::is_broken_to(BlockId block) const {
+  constexpr size_t kFew = 4;
+  if (only_returns(block)) return false;
+  const auto is_mark = [&](ValueId item) {
+    return graph_[item].kind == ValueKind::Instr && graph_[item].op == Op::PopExcept;
+  };
+  for (const Way& way : graph_.ways_into(block)) {
+    if (analysis_.dominates(block, way.from)) continue;
+    const auto& marks = graph_[way.from].items;
+    const int32_t left = marks.empty() ? graph_[way.from].exit_line : graph_[marks.back()].line;
+    BlockId from = way.from;
+    for (size_t steps = 0; steps < kFew && graph_[from].exit == ExitKind::Goto; ++steps) {
+      const auto& items = graph_[from].items;
+      const auto last = std::find_if_not(items.rbegin(), items.rend(), is_mark);
+      if (last != items.rend()) {
+        const bool is_clause = graph_.exceptions_at(from, 0) > graph_.exceptions_at(block, 0);
+        if (is_clause && graph_[*last].line > 0 && left > graph_[*last].line) return true;
+        break;
+      }
+      const auto ways = graph_.ways_into(from);
+      if (ways.size() != 1) break;
+      from = (*ways.begin()).from;
+    }
+  }
+  return false;
 }
 
 bool Emitter::left_by_jump(BlockId block) const { return has_mark(graph_, block, kLeftByJump); }

@@ -125,17 +125,6 @@ bool Emitter::is_behind_clause(BlockId from, BlockId to, BlockId header) const {
          graph_.exceptions_at(to, 0) == graph_.exceptions_at(header, 0);
 }
 
-// Where the code of a block lies, which may start with the mark of a region that was left earlier.
-uint32_t Emitter::code_offset(BlockId block) const {
-  for (const ValueId item : graph_[block].items) {
-    const ir::Value& value = graph_[item];
-    const bool is_mark =
-        value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.a == 0;
-    if (!is_mark) return value.offset;
-  }
-  return graph_[block].offset;
-}
-
 // What the bytecode says of where the code ends that was written into the loop; 0: nothing. An
 // inner loop says it of itself only.
 uint32_t Emitter::said_end_of_loop(const Loop& loop) const {
@@ -224,6 +213,7 @@ Emitter::LeftTo Emitter::left_to(const Loop& loop, BlockId exhausted, const Scop
     }
     if (graph_[behind].offset > start) end = graph_[behind].offset;
   }
+  const uint32_t end_of_rest = std::min(end, end_before_handlers(loop));
   LeftTo left;
   std::vector<BlockId>& found = left.places;
   std::unordered_set<BlockId> seen, bodies;
@@ -265,9 +255,11 @@ Emitter::LeftTo Emitter::left_to(const Loop& loop, BlockId exhausted, const Scop
     // Code that handles an exception of the loop, or shares its protection, is still inside.
     const bool handles = graph_.exceptions_at(target, 0) > graph_.exceptions_at(loop.header, 0);
     const bool inside = handles || is_within(target, regions);
+    const uint32_t at = code_offset(target);
+    const bool is_behind = at >= end || (at >= end_of_rest && is_broken_to(target));
     // Where a body ends is behind its last loop, whichever copy of that end was kept.
     if (target == exhausted || target == scope.follow || target == outside ||
-        (code_offset(target) >= end && !inside) || !analysis_.dominates(loop.header, target)) {
+        (is_behind && !inside) || !analysis_.dominates(loop.header, target)) {
       found.push_back(target);
       continue;
     }

@@ -92,7 +92,18 @@ void Machine::enter(State& state) const {
   }
 }
 
-Stop Machine::advance(State& state, Point& point, bool stop_at_joins) {
+bool Machine::is_decided(const State& state, const Point& point) const {
+  const flow::Block& here = block(point);
+  const std::vector<Value>& stack = state[side_].stack;
+  if (!point.entering || here.exit.kind != ExitKind::Branch || here.count > 1 || stack.empty() ||
+      !context_->values->is(stack.back(), Kind::Const)) {
+    return false;
+  }
+  const Instr& first = graph_->instrs[here.first];
+  return here.count == 0 || (first.op == Op::Copy && first.a == 1);
+}
+
+Stop Machine::advance(State& state, Point& point, Joins joins) {
   uint64_t hops = 0;
   uint64_t next_snapshot = 2 * graph_->blocks.size() + 16;
   Snapshot snapshot;
@@ -103,7 +114,9 @@ Stop Machine::advance(State& state, Point& point, bool stop_at_joins) {
     }
     Half& half = state[side_];
     if (point.entering) {
-      if (stop_at_joins && joins_[point.block.index()]) return Stop::Join;
+      const bool stops =
+          joins == Joins::Stop || (joins == Joins::PassDecided && !is_decided(state, point));
+      if (stops && joins_[point.block.index()]) return Stop::Join;
       point.entering = false;
       // Unwinding restores what was being handled; so does every other way into the block.
       PELLUCID_CHECK(half.exceptions.size() >= block(point).exc_depth);

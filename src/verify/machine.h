@@ -46,6 +46,9 @@ struct Effect {
 
 enum class Stop : uint8_t { Effect, Fork, Join, Spin, Problem };
 
+// Which joins one goes on past.
+enum class Joins : uint8_t { Stop, PassDecided, Pass };
+
 // What both sides share during one walk.
 struct Context {
   Values* values = nullptr;
@@ -66,9 +69,12 @@ class Machine {
 
   // The state of this side when the function starts.
   void enter(State& state) const;
-  Stop advance(State& state, Point& point, bool stop_at_joins);
+  Stop advance(State& state, Point& point, Joins joins);
   // What it stands before; only after Stop::Effect.
   Effect effect(const State& state, const Point& point) const;
+  // Whether it stands at a join that only asks for the truth of a constant on the stack: where that
+  // leads to depends on the way, which nobody knows behind the join.
+  bool is_decided(const State& state, const Point& point) const;
   // After advance, if the other side has stopped at a join.
   void unload_test(State& state, Point& point) const;
   // Executes it with these results; `way` chooses among the successors of a two-way exit.

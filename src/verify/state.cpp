@@ -271,8 +271,13 @@ bool settle_heap(Values& values, State& state, CodePairs& pairs, Settle what) {
     if (container.shape == Container::kDict && what == Settle::kButDictionaries) continue;
     of[index(container.side)].push_back(container.self);
   }
-  // The last that was made first: where one side has more of a kind, generated code has left what
-  // it does not need any more at the bottom of its stack.
+  // The last that was made first: where A has more of a kind, generated code has left what it does
+  // not need any more at the bottom of its stack. Where B has more, it has gone on past a join that
+  // A waits at, and what it has made behind that came last.
+  const bool b_is_ahead = of[1].size() > of[0].size();
+  if (b_is_ahead) {
+    for (std::vector<Value>& made : of) std::reverse(made.begin(), made.end());
+  }
   size_t budget = 10000;
   bool found = false;
   for (size_t i = of[0].size(); i-- > 0;) {

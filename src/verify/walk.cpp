@@ -63,11 +63,16 @@ void Walk::follow(Path path) {
   }
   const uint64_t hops = b_.hops();
   // A side that has a call to make up for goes on past joins until it comes to that.
-  const bool at_joins = path.ahead.empty();
+  const Joins at_joins = path.ahead.empty() ? Joins::Stop : Joins::Pass;
   const Stop at_a = a_.advance(path.state, path.a, at_joins);
   Stop at_b = at_a == Stop::Problem ? Stop::Effect : b_.advance(path.state, path.b, at_joins);
   // B waits at a join only for A to be at one.
-  if (at_b == Stop::Join && at_a != Stop::Join) at_b = b_.advance(path.state, path.b, false);
+  if (at_b == Stop::Join && at_a != Stop::Join) {
+    at_b = b_.advance(path.state, path.b, Joins::Pass);
+  } else if (at_b == Stop::Join && b_.is_decided(path.state, path.b) &&
+             !a_.is_decided(path.state, path.a)) {
+    at_b = b_.advance(path.state, path.b, Joins::PassDecided);
+  }
   path.b_moved = path.b_moved || b_.hops() != hops || at_b == Stop::Spin;
   if (at_a == Stop::Problem || at_b == Stop::Problem) {
     fail(path, at_a == Stop::Problem ? a_.problem() : b_.problem());

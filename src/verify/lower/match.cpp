@@ -102,11 +102,11 @@ class Matcher {
 
   void pattern(NodeId node) {
     if (++c_.nesting_ > 1000) c_.give_up("patterns are nested too deep");
+    const int32_t outer = emit().line();
     if (keeps_lines_) go_to(node);
-    const int32_t own = emit().line();
     pattern_in(node);
-    // 3.11 is still where it was last.
-    if (c_.since(12)) emit().on_line(own);
+    // What comes next belongs to the pattern around this one. 3.11 is still where it was last.
+    if (c_.since(12)) emit().on_line(outer);
     --c_.nesting_;
   }
 
