@@ -1,0 +1,25 @@
+"""Functions whose frames have what few programs give Dynamo to write down."""
+
+import torch
+
+
+class Made(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.power = 3
+
+    def forward(self, x):
+        return x**self.power
+
+
+def makes_a_module(x):
+    """Its sets and dictionaries are built in the frame, the empty ones among them."""
+    module = Made()
+    return module(x), module
+
+
+def empty_set_beside_a_graph_break(x):
+    seen = set()
+    torch._dynamo.graph_break()
+    seen.add(4)
+    return x + 1, seen
