@@ -327,9 +327,8 @@ class Converter {
       return module_.add(std::move(made));
     }
     if (depth < kTupleDepth && PyTuple_CheckExact(p)) return items(ConstKind::Tuple, value, depth);
-    if (depth < kTupleDepth && PyFrozenSet_CheckExact(p)) {
-      return items(ConstKind::FrozenSet, value, depth);
-    }
+    // Compilers put none into another constant.
+    if (depth == 0 && PyFrozenSet_CheckExact(p)) return items(ConstKind::FrozenSet, value, depth);
     return std::nullopt;
   }
 
@@ -361,6 +360,8 @@ class Converter {
       if (!id) return std::nullopt;
       made.items.push_back(*id);
     }
+    // It has a display only where it is searched or iterated; anywhere else it goes by a name.
+    if (kind == ConstKind::FrozenSet) made.text = intern(names_.name_of(value));
     return module_.add(std::move(made));
   }
 

@@ -7,6 +7,7 @@ from support import torch_version
 
 FUNCTIONS = [
     "makes_a_module",
+    "looks_a_frozenset_up",
     "empty_set_beside_a_graph_break",
 ]
 

@@ -18,6 +18,12 @@ def makes_a_module(x):
     return module(x), module
 
 
+def looks_a_frozenset_up(x):
+    key, empty = frozenset([1, 2]), frozenset()
+    torch._dynamo.graph_break()
+    return x * {frozenset(): 2, frozenset([1, 2]): 3}[key], empty, 1 in key
+
+
 def empty_set_beside_a_graph_break(x):
     seen = set()
     torch._dynamo.graph_break()
