@@ -9,6 +9,7 @@ FUNCTIONS = [
     "makes_a_module",
     "looks_a_frozenset_up",
     "empty_set_beside_a_graph_break",
+    "calls_a_comprehension",
 ]
 
 

@@ -29,3 +29,17 @@ def empty_set_beside_a_graph_break(x):
     torch._dynamo.graph_break()
     seen.add(4)
     return x + 1, seen
+
+
+class Comprehends(torch.nn.Module):
+    @torch._dynamo.disable(recursive=False)
+    def forward(self, x):
+        # Before Python 3.12 this is a frame of its own, with an argument called `.0`.
+        return sum([i * torch.cos(x) for i in range(4)])
+
+
+comprehends = Comprehends()
+
+
+def calls_a_comprehension(x):
+    return comprehends(x)
