@@ -202,6 +202,13 @@ void Machine::describe(const Instr& instr, const State& state, Effect& effect) c
     case Op::MakeCell:
       effect.results = 1;
       break;
+    case Op::ImportName:
+      // A generator may ask for no names by an empty tuple, where a compiler has None.
+      if (context_->assumed.any()) {
+        const auto names = values.tuple_items(effect.inputs[1]);
+        if (names && names->empty()) effect.inputs[1] = values.none();
+      }
+      break;
     case Op::IsOp:
     case Op::ContainsOp:
       // `not in` asks the same and turns the answer around: see finish().

@@ -9,6 +9,7 @@ FUNCTIONS = [
     "makes_a_module",
     "looks_a_frozenset_up",
     "empty_set_beside_a_graph_break",
+    "returns_a_module_of_torch",
     "calls_a_comprehension",
 ]
 

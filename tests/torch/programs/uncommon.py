@@ -31,6 +31,10 @@ def empty_set_beside_a_graph_break(x):
     return x + 1, seen
 
 
+def returns_a_module_of_torch(x):
+    return x + 1, torch.get_device_module("cpu")
+
+
 class Comprehends(torch.nn.Module):
     @torch._dynamo.disable(recursive=False)
     def forward(self, x):
