@@ -48,7 +48,7 @@ enum class ConstKind : uint8_t {
   Tuple,          // `items`
   List,           // `items` (marshal can carry it; no compiler emits it)
   Set,            // `items`, in marshalled order
-  FrozenSet,      // `items`, in marshalled order
+  FrozenSet,      // `items`, in marshalled order; of live code `text`, a name as of an Opaque
   Dict,           // `items`: key, value, key, value, ...
   Slice,          // `items`: start, stop, step (3.14 folds constant slices)
   Code,           // `code`

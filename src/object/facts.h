@@ -3,9 +3,10 @@
 // A decompiler cannot know that `tmp_3` is a name that no person chose, or that nobody ever binds
 // `__compiled_fn_1` anew. Who had the code generated does. The facts hold for the root code object,
 // and for those within it that they name; all other code is taken as it is. They are assumptions of
-// the proof: `verify` uses them as they are, and finds on its own what follows. One goes without
+// the proof: `verify` uses them as they are, and finds on its own what follows. Two go without
 // saying where there are any: what a generator put among the constants to call stays what it is
-// (known.h).
+// (known.h), and an import that takes no names is the same whether it is given None or an empty
+// tuple of them.
 #pragma once
 
 #include <algorithm>

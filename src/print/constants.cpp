@@ -72,6 +72,8 @@ void Expressions::expand_constant(ConstId id, Place place) {
       // The compiler makes these of displays, in membership tests and in what a loop iterates.
       if (place.has(Place::kMembership) && !value.items.empty()) {
         constant_items(value.items, "{", "}");
+      } else if (value.text.valid()) {
+        write(module_.text(value.text));
       } else if (value.items.empty()) {
         write("frozenset()");
       } else {

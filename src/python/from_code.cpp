@@ -178,7 +178,10 @@ class Converter {
       const nb::handle code = todo.back();
       todo.pop_back();
       for (const char* attribute : {"co_names", "co_varnames", "co_cellvars", "co_freevars"}) {
-        for (const std::string& name : texts(code, attribute)) names_.reserve(name);
+        for (const std::string& name : texts(code, attribute)) {
+          names_.reserve(name);
+          own_.insert(name);
+        }
       }
       for (nb::handle item : nb::tuple(code.attr("co_consts"))) {
         if (PyCode_Check(item.ptr()) && seen.insert(item.ptr()).second) todo.push_back(item);
@@ -194,10 +197,16 @@ class Converter {
     if (!is_root || is_identifier(name)) return name;
     const auto known = renamed_to_.find(name);
     if (known != renamed_to_.end()) return known->second;
-    const std::string base = "_" + identifier_part(name);
-    std::string candidate = base;
-    for (int n = 1; names_.taken(candidate); ++n) candidate = base + "_" + std::to_string(n);
-    names_.reserve(candidate);
+    // Two codes that are compared call it the same, where the second has no such name of its own.
+    std::string& given = names_.variables()[name];
+    std::string candidate = given;
+    if (candidate.empty() || own_.count(candidate) != 0) {
+      const std::string base = "_" + identifier_part(name);
+      candidate = base;
+      for (int n = 1; names_.taken(candidate); ++n) candidate = base + "_" + std::to_string(n);
+      names_.reserve(candidate);
+      given = candidate;
+    }
     renamed_to_.emplace(name, candidate);
     renamed_.emplace(candidate, name);
     return candidate;
@@ -327,9 +336,8 @@ class Converter {
       return module_.add(std::move(made));
     }
     if (depth < kTupleDepth && PyTuple_CheckExact(p)) return items(ConstKind::Tuple, value, depth);
-    if (depth < kTupleDepth && PyFrozenSet_CheckExact(p)) {
-      return items(ConstKind::FrozenSet, value, depth);
-    }
+    // Compilers put none into another constant.
+    if (depth == 0 && PyFrozenSet_CheckExact(p)) return items(ConstKind::FrozenSet, value, depth);
     return std::nullopt;
   }
 
@@ -361,12 +369,15 @@ class Converter {
       if (!id) return std::nullopt;
       made.items.push_back(*id);
     }
+    // It has a display only where it is searched or iterated; anywhere else it goes by a name.
+    if (kind == ConstKind::FrozenSet) made.text = intern(names_.name_of(value));
     return module_.add(std::move(made));
   }
 
   OpaqueNames& names_;
   Module module_;
-  std::vector<nb::object> pending_;  // by CodeId
+  std::vector<nb::object> pending_;      // by CodeId
+  std::unordered_set<std::string> own_;  // every name in the code
   std::unordered_map<PyObject*, CodeId> codes_;
   std::unordered_map<PyObject*, ConstId> consts_;
   std::unordered_map<std::string, std::string> renamed_;     // new -> old

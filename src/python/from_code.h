@@ -27,11 +27,15 @@ class OpaqueNames {
   // The name of `object`, made up from what it is on first sight.
   const std::string& name_of(nanobind::handle object);
 
+  // The names given to variables that have none, such as `.0`, by what they are called.
+  std::unordered_map<std::string, std::string>& variables() { return variables_; }
+
   // Name -> object, in the order in which the objects were met.
   nanobind::dict bindings() const;
 
  private:
   std::unordered_map<PyObject*, std::string> names_;
+  std::unordered_map<std::string, std::string> variables_;
   std::unordered_set<std::string> taken_;
   std::vector<nanobind::object> objects_;  // kept alive, so that an address means one object
 };

@@ -195,6 +195,16 @@ Decompiled decompile(object::Module& module, bool keep_lines, bool unstructured,
   return made;
 }
 
+// A frozenset that is only searched is written as a display, and its name nowhere.
+void drop_unused_sets(Decompiled& made) {
+  nb::dict used;
+  for (const auto& [name, object] : made.globals) {
+    const bool is_set = PyFrozenSet_CheckExact(object.ptr());
+    if (!is_set || nb::cast<bool>(made.source.attr("__contains__")(name))) used[name] = object;
+  }
+  made.globals = used;
+}
+
 Decompiled decompile_code(nb::handle code, bool keep_lines, bool unstructured,
                           const FormsByPath& forms, nb::handle facts) {
   require_code(code);
@@ -202,6 +212,7 @@ Decompiled decompile_code(nb::handle code, bool keep_lines, bool unstructured,
   LiveCode live = from_code(code, names);
   Decompiled made = decompile(live.module, keep_lines, unstructured, forms, facts_of(facts));
   made.globals = names.bindings();
+  drop_unused_sets(made);
   for (const auto& [name, value] : made.code_values) {
     made.globals[text(name)] = live.codes[value.index()];
   }

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "structure/names.h"
+#include "structure/ops.h"
 #include "structure/statements.h"
 
 namespace pellucid::structure {
@@ -26,11 +27,44 @@ bool is_mangled(std::string_view name, std::string_view written) {
 
 }  // namespace
 
+// Whether what `import a` gives goes into an expression of generated code, and not to a name.
+bool Statements::is_used_as_it_is(std::span<const ValueId> items, size_t i) {
+  Graph& g = c_.graph;
+  const ValueId id = items[i];
+  const auto is_constant = [&](const ir::Value& value, auto&& holds) {
+    return is_op(value, Op::LoadConst) && holds(c_.tree.module()[value.constant()]);
+  };
+  const ValueId names = g.resolve(operands(id)[1]);
+  const bool takes_none =
+      is_constant(g[names], [](const auto& c) { return c.kind == object::ConstKind::None; }) ||
+      (is_op(g[names], Op::BuildTuple) && operands(names).empty());
+  const bool is_absolute =
+      is_constant(g[g.resolve(operands(id)[0])], [](const auto& c) { return level_of(c) == 0; });
+  const bool is_part = c_.tree.text(g[id].symbol()).find('.') != std::string_view::npos;
+  if (!g.f.is_generated || !takes_none || !is_absolute || is_part) return false;
+  for (const ValueId user : items.subspan(i + 1)) {
+    const auto used = operands(user);
+    if (std::find(used.begin(), used.end(), id) == used.end()) continue;
+    return !stores_name(g[user]) && g[user].op != Op::ImportFrom && g[user].op != Op::ImportStar;
+  }
+  return false;
+}
+
 bool Statements::import(std::span<const ValueId> items, size_t i) {
   Graph& g = c_.graph;
   const ValueId id = items[i];
   const ir::Value value = g[id];
   if (value.op == Op::ImportName) {
+    if (is_used_as_it_is(items, i)) {
+      // Only generated code goes on with a module without a name.
+      Symbol& name = c_.kept_as[id];
+      if (!name.valid()) name = c_.fresh_name("module");
+      c_.kept_in[id] = c_.here;
+      const NodeId alias = c_.tree.add(ast::alias{value.symbol(), name}, where(id));
+      append(c_.tree.add(ast::Import{c_.tree.list({alias})}, where(id)));
+      c_.materialized[id] = name;
+      return true;
+    }
     imports_[id] = {};
     for (const ValueId operand : operands(id)) {
       const size_t at = find(g.resolve(operand));

@@ -173,6 +173,7 @@ class Statements {
   bool augmented_load(std::span<const ValueId> items, size_t i);
   void use_once(const std::vector<ValueId>& bases);
   bool augmented_store(ValueId id);
+  bool is_used_as_it_is(std::span<const ValueId> items, size_t i);
   bool import(std::span<const ValueId> items, size_t i);
   bool stored_import(ValueId id, Symbol name);
   ValueId entered(ValueId id) const;

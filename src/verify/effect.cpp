@@ -130,7 +130,8 @@ Effect Machine::effect(const State& state, const Point& point) const {
   return effect;
 }
 
-// `{1, 2, 3}`, of which 3.9 and later make a constant that goes into a new set: its items.
+// `{1, 2, 3}`, of which 3.9 and later make a constant that goes into a new set: its items. An empty
+// set, for which there is no other expression than `{*()}`, is made the same way.
 std::optional<std::vector<Value>> Machine::folded_set(const Point& point) const {
   const flow::Block& here = block(point);
   const Instr* const first = &graph_->instrs[here.first + point.at];
@@ -138,7 +139,10 @@ std::optional<std::vector<Value>> Machine::folded_set(const Point& point) const 
       first[1].op != Op::LoadConst || first[2].op != Op::SetUpdate || first[2].a != 1) {
     return std::nullopt;
   }
-  return context_->values->set_items(context_->values->constant(side_, first[1].constant()));
+  Values& values = *context_->values;
+  const Value added = values.constant(side_, first[1].constant());
+  if (const auto items = values.tuple_items(added); items && items->empty()) return items;
+  return values.set_items(added);
 }
 
 void Machine::describe(const Instr& instr, const State& state, Effect& effect) const {
@@ -197,6 +201,13 @@ void Machine::describe(const Instr& instr, const State& state, Effect& effect) c
       break;
     case Op::MakeCell:
       effect.results = 1;
+      break;
+    case Op::ImportName:
+      // A generator may ask for no names by an empty tuple, where a compiler has None.
+      if (context_->assumed.any()) {
+        const auto names = values.tuple_items(effect.inputs[1]);
+        if (names && names->empty()) effect.inputs[1] = values.none();
+      }
       break;
     case Op::IsOp:
     case Op::ContainsOp:

@@ -21,9 +21,11 @@ Values::Values(const object::Module& a, const object::Module& b) : modules_{&a, 
   none_ = plain(ConstKind::None);
   true_ = plain(ConstKind::True);
   false_ = plain(ConstKind::False);
-  for (const Const& value : a.consts) {
-    if (value.kind != ConstKind::Opaque) continue;
-    opaques_[name(Side::A, value.text).value] = intern_one(Side::A, value);
+  for (size_t i = 0; i < a.consts.size(); ++i) {
+    const Const& value = a.consts[i];
+    const bool is_named = value.kind == ConstKind::FrozenSet && value.text.valid();
+    if (value.kind != ConstKind::Opaque && !is_named) continue;
+    opaques_[name(Side::A, value.text).value] = number(Side::A, ConstId(i));
   }
   // A name that the original itself uses is not one that was made up for an object.
   for (const object::Code& code : a.codes) {

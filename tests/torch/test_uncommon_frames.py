@@ -1,0 +1,31 @@
+"""What Dynamo rarely has to write down is proven as well, and runs from its file."""
+
+import pytest
+from pellucid.torch import prepare_debug
+from pellucid.torch.events import Frame
+from support import torch_version
+
+FUNCTIONS = [
+    "makes_a_module",
+    "looks_a_frozenset_up",
+    "empty_set_beside_a_graph_break",
+    "returns_a_module_of_torch",
+    "calls_a_comprehension",
+]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_frame_is_proven_and_runs(name, program, dynamo, torch, tmp_path, valid_python):
+    if torch_version() < (2, 13):
+        pytest.skip("older torch breaks these functions elsewhere")
+    module = program("uncommon")
+    function, x = getattr(module, name), torch.ones(3)
+    expected = function(x)
+    with prepare_debug(tmp_path) as session:
+        found = torch.compile(function, backend="eager")(x)
+    frames = session.of(Frame)
+    assert frames
+    assert [f.verdict for f in frames if f.verdict.status not in ("identical", "equivalent")] == []
+    assert [f.file for f in frames if not f.swapped] == []
+    assert repr(found) == repr(expected)
+    assert valid_python(tmp_path) == []
