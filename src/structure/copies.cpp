@@ -76,6 +76,25 @@ std::vector<Way> ways_behind_clauses(const Graph& g, HandlerId handler) {
   return found;
 }
 
+// Whether control comes from an empty block straight back into the region: that heads a loop in it,
+// though nothing protects it.
+bool heads_loop_inside(const Graph& g, HandlerId handler, BlockId block) {
+  const ir::Block& b = g[block];
+  return b.items.empty() && b.params.empty() && b.exit == ExitKind::Goto &&
+         b.next[0].args.empty() && g.within(g[b.next[0].to].handler, handler);
+}
+
+// Leads those ways to a block of its own in the region.
+void keep_inside(Graph& g, HandlerId handler, const std::map<BlockId, std::vector<Way>>& rounds) {
+  for (const auto& [head, ways] : rounds) {
+    ir::Block inside = g[head];
+    inside.handler = handler;
+    inside.loop_end = 0;
+    g.f.blocks.push_back(std::move(inside));
+    for (const Way& way : ways) g[way.from].next[way.edge].to = BlockId(g.size() - 1);
+  }
+}
+
 // 3.8 puts a constant in the place of a value that the `try` may return, if the finally body goes
 // another way. Where there is no such value it comes to where one is dropped by a way of its own.
 void part_placeholders(Graph& g, HandlerId handler, const std::vector<Way>& exits) {
@@ -141,13 +160,21 @@ bool strip_copies(Graph& g, const object::Module& module, HandlerId handler,
   std::vector<Way> exits = ways_out(g, handler, region);
   part_placeholders(g, handler, exits);
   std::map<BlockId, SameCode::Copy> copies;
+  std::map<BlockId, std::vector<Way>> rounds;  // that leave no more than a loop's body
   for (const Way& way : exits) {
     const BlockId start = g[way.from].next[way.edge].to;
     if (copies.count(start)) continue;
-    std::optional<SameCode::Copy> copy = SameCode::copy(g, module, handler, start);
-    if (!copy) return false;
-    copies.emplace(start, std::move(*copy));
+    std::optional<SameCode::Copy> copy;
+    if (!rounds.count(start)) copy = SameCode::copy(g, module, handler, start);
+    if (copy) {
+      copies.emplace(start, std::move(*copy));
+    } else if (heads_loop_inside(g, handler, start)) {
+      rounds[start].push_back(way);
+    } else {
+      return false;
+    }
   }
+  keep_inside(g, handler, rounds);
   for (const Way& way : ways_behind_clauses(g, handler)) {
     const BlockId start = g[way.from].next[way.edge].to;
     std::optional<SameCode::Copy> copy;

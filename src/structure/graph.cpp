@@ -193,6 +193,10 @@ bool Graph::merge_into_predecessor(BlockId id) {
   ir::Block& first = f.blocks[from.index()];
   ir::Block& second = f.blocks[id.index()];
   if (from == id || first.exit != ExitKind::Goto || first.handler != second.handler) return false;
+  // The end of a finally body, which a `break` of the body's last loop may lead to as well.
+  if (second.items.empty() && second.exit == ExitKind::Reraise && !second.operands.empty()) {
+    return false;
+  }
   const uint32_t end_of_loop = spans_.end_around(first.offset);
   if (end_of_loop != 0 && second.offset >= end_of_loop) return false;
   bind(second.params, first.next[0].args);

@@ -36,6 +36,17 @@ bool Emitter::drops_and_returns(BlockId block) const {
   return block.valid() && only_returns(block);
 }
 
+// Whether both blocks return the same constant and do nothing else.
+bool Emitter::same_return(BlockId a, BlockId b) const {
+  if (!only_returns(a) || !only_returns(b)) return false;
+  const ir::Value &x = graph_[graph_.resolve(graph_[a].operands[0])],
+                  &y = graph_[graph_.resolve(graph_[b].operands[0])];
+  const auto is_constant = [](const ir::Value& value) {
+    return value.kind == ValueKind::Instr && value.op == Op::LoadConst;
+  };
+  return is_constant(x) && is_constant(y) && x.a == y.a;
+}
+
 // Whether a `return` can be written: not in a module or a class, where the end comes by itself.
 bool Emitter::may_return() const {
   return (tree_.module()[graph_.f.code].flags & object::kOptimized) != 0;

@@ -267,7 +267,12 @@ int32_t Emitter::first_line(ListId body) const {
 BlockId Emitter::try_finally(HandlerId handler, BlockId block, const Scope& scope,
                              Statements& out) {
   BlockId follow = end_of_finally(handler, scope);
-  if (!follow.valid()) follow = pick_follow(exits_of(handler, scope), scope);
+  if (!follow.valid()) {
+    // What a finally body around it overtakes was left by a return if others go on.
+    std::vector<BlockId> exits = exits_of(handler, scope);
+    std::erase_if(exits, [&](BlockId exit) { return never_ends(exit); });
+    follow = pick_follow(exits, scope);
+  }
   if (follow == block) fail("a try statement that goes on at its own start", block);
   // Behind a finally body that never comes to its end nothing goes on.
   if (follow.valid() && never_ends(follow)) follow = {};
@@ -460,17 +465,6 @@ Emitter::TryEnds Emitter::ends_of_star(HandlerId handler, const Scope& scope) co
   }
   if (after.valid()) return {after, orelse};
   return {orelse.valid() ? orelse : pick_follow(ends, scope), {}};
-}
-
-// Whether both blocks return the same constant and do nothing else.
-bool Emitter::same_return(BlockId a, BlockId b) const {
-  if (!only_returns(a) || !only_returns(b)) return false;
-  const ir::Value &x = graph_[graph_.resolve(graph_[a].operands[0])],
-                  &y = graph_[graph_.resolve(graph_[b].operands[0])];
-  const auto is_constant = [](const ir::Value& value) {
-    return value.kind == ValueKind::Instr && value.op == Op::LoadConst;
-  };
-  return is_constant(x) && is_constant(y) && x.a == y.a;
 }
 
 BlockId Emitter::try_except(HandlerId handler, BlockId block, const Scope& scope, Statements& out) {
