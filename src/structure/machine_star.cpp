@@ -1,6 +1,4 @@
 // The operations of `except*`, each on its own: what CPython's exceptions.c and ceval.c do.
-#include <array>
-
 #include "structure/machine.h"
 
 namespace pellucid::structure {

@@ -1,18 +1,13 @@
 #include "structure/slots.h"
 
 #include "structure/names.h"
+#include "structure/ops.h"
 
 namespace pellucid::structure {
 
 namespace {
 
-bool is_push(const Graph& graph, ValueId item) {
-  return graph[item].kind == ValueKind::Instr && graph[item].op == Op::PushExcInfo;
-}
-
-bool is_split(const Graph& graph, ValueId item) {
-  return graph[item].kind == ValueKind::Instr && graph[item].op == Op::EgMatch;
-}
+bool is_push(const Graph& graph, ValueId item) { return is_op(graph[item], Op::PushExcInfo); }
 
 }  // namespace
 
@@ -132,7 +127,7 @@ bool Slots::flow_from(BlockId id) {
   const ir::Block& block = graph_[id];
   bool changed = false;
   const bool pushes = !block.items.empty() && is_push(graph_, block.items.back());
-  const bool splits = !block.items.empty() && is_split(graph_, block.items.back());
+  const bool splits = !block.items.empty() && is_op(graph_[block.items.back()], Op::EgMatch);
   for (const ir::Edge& edge : block.next) {
     if (!edge.to.valid()) continue;
     for (size_t p = 0; p < edge.args.size(); ++p) {
