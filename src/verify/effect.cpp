@@ -209,6 +209,16 @@ void Machine::describe(const Instr& instr, const State& state, Effect& effect) c
         if (names && names->empty()) effect.inputs[1] = values.none();
       }
       break;
+    case Op::BuildSetUnpack: {
+      // Python 3.8's `{*()}`, for which see folded_set().
+      const auto items = instr.a == 1 ? values.tuple_items(effect.inputs[0]) : std::nullopt;
+      if (items && items->empty()) {
+        effect.op = Op::BuildSet;
+        effect.a = 0;
+        effect.inputs.clear();
+      }
+      break;
+    }
     case Op::IsOp:
     case Op::ContainsOp:
       // `not in` asks the same and turns the answer around: see finish().

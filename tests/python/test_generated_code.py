@@ -756,3 +756,14 @@ def test_of_an_unpacking_the_first_elements_are_stored_where_they_are():
         "    one, two, temp_1 = g(a)",
         "    return temp_1",
     ]
+
+
+def test_an_empty_set_of_one_instruction_is_its_display():
+    # As Dynamo makes one, where a compiler takes two instructions or three.
+    code = code_of("return {a}")
+    made = bytearray(code.co_code)
+    (build,) = (found.offset for found in dis.get_instructions(code) if found.opname == "BUILD_SET")
+    made[build - 2 : build + 2] = bytes([dis.opmap["NOP"], 0, dis.opmap["BUILD_SET"], 0])
+    found = decompile_ex(code.replace(co_code=bytes(made)))
+    assert found.verdict.status == "equivalent", found.verdict.reason
+    assert found.source.strip().split("\n") == ["def f(a, b):", "    return {*()}"]

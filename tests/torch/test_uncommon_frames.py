@@ -16,8 +16,8 @@ FUNCTIONS = [
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_every_frame_is_proven_and_runs(name, program, dynamo, torch, tmp_path, valid_python):
-    if torch_version() < (2, 13):
-        pytest.skip("older torch breaks these functions elsewhere")
+    if name == "looks_a_frozenset_up" and torch_version() < (2, 9):
+        pytest.skip("this torch makes no frozenset of a list: its own bytecode calls a number")
     module = program("uncommon")
     function, x = getattr(module, name), torch.ones(3)
     expected = function(x)
