@@ -126,7 +126,6 @@ class Machine {
   // machine_star.cpp: the same for `except*`
   bool ends_in_split(BlockId id) const;
   void handle_match(BlockId id, Nodes& out);
-  ast::NodeId is_group(Symbol exception);
   void split_group(BlockId block, ValueId id, Statements& code);
   void join_raised(BlockId block, ValueId id, Statements& code);
 

@@ -10,6 +10,113 @@ namespace {
 
 constexpr const char* kGroup = "BaseExceptionGroup";
 
+NodeId is_group(CodeMaker& make, Symbol exception) {
+  return make.call(make.builtin("isinstance"), {make.name(exception), make.builtin(kGroup)});
+}
+
+// What is left to raise behind the clauses of a group: CPython's _PyExc_PrepReraiseStar().
+class Reraise {
+ public:
+  using Nodes = CodeMaker::Nodes;
+
+  Reraise(CodeMaker& make, ast::Tree& tree, FunctionContext& context, Symbol caught, Symbol all)
+      : make_(make),
+        tree_(tree),
+        caught_(caught),
+        all_(all),
+        raised_(context.fresh_name("raised")),
+        unmatched_(context.fresh_name("unmatched")),
+        leaves_(context.fresh_name("leaves")),
+        each_(context.fresh_name("each")),
+        result_(context.fresh_name("rest")) {}
+
+  // Leaves in `result()` an exception, or None.
+  void write(Statements& code) {
+    code.append(make_.assign(result_, make_.none()));
+    for (const Symbol list : {raised_, unmatched_, leaves_}) {
+      code.append(make_.assign(list, make_.empty_list()));
+    }
+    const Nodes group = {sort(), gather_leaves(), project(), join()};
+    // An exception that is no group runs one clause at most.
+    code.append(make_.if_else(is_group(make_, caught_), group, {take_first(all_)}));
+  }
+  Symbol result() const { return result_; }
+
+ private:
+  // Of what clauses left, what still has all that the caught exception had was only not matched;
+  // the rest was raised by a clause.
+  NodeId sort() {
+    const NodeId is_there = make_.compare(name(each_), CmpOperator::IsNot, make_.none());
+    const NodeId is_same = make_.compare(kept_by(each_), CmpOperator::Eq, kept_by(caught_));
+    const NodeId sorted =
+        make_.if_else(is_same, {make_.expression(call(unmatched_, "append", name(each_)))},
+                      {make_.expression(call(raised_, "append", name(each_)))});
+    return for_each(all_, {make_.if_else(is_there, {sorted})});
+  }
+
+  NodeId kept_by(Symbol exception) {
+    Nodes parts;
+    for (const char* part : {"__traceback__", "__cause__", "__context__"}) {
+      parts.push_back(identity(make_.attribute(name(exception), part)));
+    }
+    parts.push_back(identity(make_.call(make_.builtin("getattr"),
+                                        {name(exception), make_.text("__notes__"), make_.none()})));
+    return make_.tuple(parts);
+  }
+
+  // The groups among these grow the list that is gone through by what they hold.
+  NodeId gather_leaves() {
+    const NodeId inner = make_.attribute(name(each_), "exceptions");
+    const NodeId descend =
+        make_.if_else(is_group(make_, each_), {make_.expression(call(unmatched_, "extend", inner))},
+                      {make_.expression(call(leaves_, "append", identity(name(each_))))});
+    return for_each(unmatched_, {descend});
+  }
+
+  // rest = caught.subgroup(lambda each, leaves=leaves: id(each) in leaves)
+  NodeId project() {
+    ast::arguments parameters{};
+    parameters.args = tree_.list({parameter(each_), parameter(leaves_)});
+    parameters.defaults = tree_.list({name(leaves_)});
+    const NodeId is_leaf = make_.compare(identity(name(each_)), CmpOperator::In, name(leaves_));
+    const NodeId function =
+        tree_.add(ast::Lambda{tree_.add(parameters, make_.at), is_leaf}, make_.at);
+    return make_.assign(result_, call(caught_, "subgroup", function));
+  }
+
+  // One exception alone needs no group.
+  NodeId join() {
+    const NodeId count = make_.call(make_.builtin("len"), {name(raised_)});
+    const NodeId joined = make_.call(make_.builtin(kGroup), {make_.text(""), name(raised_)});
+    const NodeId several = make_.if_else(make_.compare(count, CmpOperator::Gt, make_.integer(1)),
+                                         {make_.assign(result_, joined)}, {take_first(raised_)});
+    const NodeId is_any = make_.compare(name(result_), CmpOperator::IsNot, make_.none());
+    const NodeId more =
+        make_.if_else(is_any, {make_.expression(call(raised_, "append", name(result_)))});
+    return make_.if_else(name(raised_), {more, several});
+  }
+
+  NodeId take_first(Symbol list) {
+    return for_each(list, {make_.assign(result_, name(each_)), make_.break_loop()});
+  }
+  NodeId for_each(Symbol list, const Nodes& body) {
+    return tree_.add(ast::For{name(each_), name(list), tree_.list(body), {}, 0}, make_.at);
+  }
+  NodeId name(Symbol symbol) { return make_.name(symbol); }
+  NodeId parameter(Symbol symbol) { return tree_.add(ast::arg{symbol, {}}, make_.at); }
+  NodeId identity(NodeId of) { return make_.call(make_.builtin("id"), {of}); }
+  NodeId call(Symbol object, const char* method, NodeId argument) {
+    return make_.call(make_.attribute(name(object), method), {argument});
+  }
+
+  CodeMaker& make_;
+  ast::Tree& tree_;
+  Symbol caught_, all_;
+  Symbol raised_, unmatched_, leaves_;  // lists
+  Symbol each_;
+  Symbol result_;
+};
+
 }  // namespace
 
 // Whether the block ends in finding what one clause handles.
@@ -30,10 +137,6 @@ void Machine::handle_match(BlockId id, Nodes& out) {
   go(next, graph_[id].exc_depth, unmatched);
   const NodeId is_any = make_.compare(make_.name(match), CmpOperator::IsNot, make_.none());
   out.push_back(make_.if_else(is_any, matched, unmatched));
-}
-
-NodeId Machine::is_group(Symbol exception) {
-  return make_.call(make_.builtin("isinstance"), {make_.name(exception), make_.builtin(kGroup)});
 }
 
 // exception, type -> what does not match, what does (each maybe None). Only `except*` knows which
@@ -68,7 +171,7 @@ void Machine::split_group(BlockId block, ValueId id, Statements& code) {
   const NodeId wrapped =
       make_.call(make_.builtin(kGroup), {make_.text(""), make_.list({name(exception)})});
   const NodeId parts = make_.if_else(
-      is_group(exception), {make_.assign(make_.tuple({name(match), name(rest)}), split)},
+      is_group(make_, exception), {make_.assign(make_.tuple({name(match), name(rest)}), split)},
       {make_.assign(match, wrapped), make_.assign(rest, make_.none())});
   given.push_back(make_.if_else(is_none(match, CmpOperator::IsNot), {parts}));
 
@@ -82,81 +185,14 @@ void Machine::split_group(BlockId block, ValueId id, Statements& code) {
   }
 }
 
-// the exception that was caught, a list -> what is left to raise, maybe None. Of the list, what
-// still has all that the caught one had was only not matched; the rest was raised by a clause.
+// the exception that was caught, a list of what clauses left -> what is left to raise, maybe None
 void Machine::join_raised(BlockId block, ValueId id, Statements& code) {
   const std::vector<ValueId> both(operands(id).begin(), operands(id).end());
   const Symbol caught = context_.fresh_name("exception");
   code.append(make_.assign(caught, code.take(both[0])));
-  const Symbol all = named(both[1], "exceptions", code);
-  const Symbol raised = context_.fresh_name("raised");
-  const Symbol unmatched = context_.fresh_name("unmatched");
-  const Symbol leaves = context_.fresh_name("leaves");
-  const Symbol each = context_.fresh_name("each");
-  const Symbol result = context_.fresh_name("rest");
-  const auto name = [&](Symbol symbol) { return make_.name(symbol); };
-  const auto call = [&](Symbol object, const char* method, NodeId argument) {
-    return make_.call(make_.attribute(name(object), method), {argument});
-  };
-  const auto identity = [&](NodeId of) { return make_.call(make_.builtin("id"), {of}); };
-  const auto for_each = [&](Symbol list, const Nodes& body) {
-    return tree_.add(ast::For{name(each), name(list), tree_.list(body), {}, 0}, make_.at);
-  };
-  const auto first_of = [&](Symbol list) {
-    return for_each(list, {make_.assign(result, name(each)), make_.break_loop()});
-  };
-
-  const auto kept_by = [&](Symbol exception) {
-    Nodes parts;
-    for (const char* part : {"__traceback__", "__cause__", "__context__"}) {
-      parts.push_back(identity(make_.attribute(name(exception), part)));
-    }
-    const NodeId notes = make_.call(make_.builtin("getattr"),
-                                    {name(exception), make_.text("__notes__"), make_.none()});
-    parts.push_back(identity(notes));
-    return make_.tuple(parts);
-  };
-  const NodeId is_same = make_.compare(kept_by(each), CmpOperator::Eq, kept_by(caught));
-  const NodeId sort =
-      make_.if_else(is_same, {make_.expression(call(unmatched, "append", name(each)))},
-                    {make_.expression(call(raised, "append", name(each)))});
-  const NodeId is_there = make_.compare(name(each), CmpOperator::IsNot, make_.none());
-
-  // The groups among these grow the list that is gone through by what they hold.
-  const NodeId inner = make_.attribute(name(each), "exceptions");
-  const NodeId descend =
-      make_.if_else(is_group(each), {make_.expression(call(unmatched, "extend", inner))},
-                    {make_.expression(call(leaves, "append", identity(name(each))))});
-  // caught.subgroup(lambda each, leaves=leaves: id(each) in leaves)
-  ast::arguments parameters{};
-  parameters.args = tree_.list(
-      {tree_.add(ast::arg{each, {}}, make_.at), tree_.add(ast::arg{leaves, {}}, make_.at)});
-  parameters.defaults = tree_.list({name(leaves)});
-  const NodeId is_leaf =
-      tree_.add(ast::Lambda{tree_.add(parameters, make_.at),
-                            make_.compare(identity(name(each)), CmpOperator::In, name(leaves))},
-                make_.at);
-  const NodeId more = make_.if_else(make_.compare(name(result), CmpOperator::IsNot, make_.none()),
-                                    {make_.expression(call(raised, "append", name(result)))});
-  // One exception alone needs no group.
-  const NodeId count = make_.call(make_.builtin("len"), {name(raised)});
-  const NodeId joined = make_.call(make_.builtin(kGroup), {make_.text(""), name(raised)});
-  const NodeId several = make_.if_else(make_.compare(count, CmpOperator::Gt, make_.integer(1)),
-                                       {make_.assign(result, joined)}, {first_of(raised)});
-  const Nodes projected = {
-      for_each(all, {make_.if_else(is_there, {sort})}),
-      for_each(unmatched, {descend}),
-      make_.assign(result, call(caught, "subgroup", is_leaf)),
-      make_.if_else(name(raised), {more, several}),
-  };
-
-  code.append(make_.assign(result, make_.none()));
-  for (const Symbol list : {raised, unmatched, leaves}) {
-    code.append(make_.assign(list, make_.empty_list()));
-  }
-  // An exception that is no group runs one clause at most.
-  code.append(make_.if_else(is_group(caught), projected, {first_of(all)}));
-  keep(block, id, name(result), code);
+  Reraise reraise(make_, tree_, context_, caught, named(both[1], "exceptions", code));
+  reraise.write(code);
+  keep(block, id, make_.name(reraise.result()), code);
 }
 
 }  // namespace pellucid::structure
