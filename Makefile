@@ -159,8 +159,8 @@ $(STAMPS)/torch: $(STAMPS)/tools
 	@touch $@
 
 $(STAMPS)/models: $(STAMPS)/torch
-	@$(PIP) --no-deps torchvision==0.28.0 timm==1.0.31
-	@$(PIP) pillow pyyaml safetensors huggingface_hub transformers accelerate
+	@$(PIP) --no-deps torchvision==0.28.0 torchaudio==2.11.0 timm==1.0.31
+	@$(PIP) pillow pyyaml safetensors huggingface_hub transformers accelerate scipy
 	@touch $@
 
 .PHONY: $(STAMPS)/torch-if-pinned

@@ -14,6 +14,7 @@ from typing import Any, Dict, Iterator, List, Tuple
 import torch
 from zoo_bench import SMALL
 from zoo_built import Built, Missing
+from zoo_timm import SHALLOW
 from zoo_transformers import architecture, named, transformer
 
 # What a paper's name is called today. The huge ones stand for the smallest of their architecture.
@@ -71,8 +72,6 @@ TORCHVISION = {
 # What says in the name of a model of timm that it is small, the best first.
 _SMALL = """test_ nano atto femto pico xxs xxtiny xtiny tiny micro mini small lite _s0 _b0 _t0 _xs
     s16 121 _t$ _s$ _m$ 18 26"""
-# How timm's models are told how many layers they have, in all or in each of their stages.
-_SHALLOW: List[Dict[str, Any]] = [{"depths": (1,) * 4}, {"layers": (1,) * 4}, {"depth": 2}]
 # Families whose smallest member is large: fewer layers of it.
 _FEWER = {
     "beit_base_patch16_224": "depth=3",
@@ -175,7 +174,7 @@ def _family(name: str) -> Iterator[Built]:
     if name in _FEWER:
         yield from _timm(f"{name}:{_FEWER[name]}")
         return
-    for options in _SHALLOW:
+    for options in SHALLOW:
         with contextlib.suppress(Exception):  # it has no such setting, or another use for it
             yield from _network(name, options)
     yield from _network(name, {})

@@ -43,6 +43,8 @@ class Tensor(NamedTuple):
             return torch.randint(0, 2, self.shape)
         if self.kind == "ones":
             return torch.ones(*self.shape, dtype=torch.long)
+        if self.kind == "marks":  # some, whatever it is that they mark
+            return torch.arange(self.shape[-1]).remainder(2).bool().expand(self.shape).clone()
         if self.kind == "grid":  # pictures of one moment, as high as wide
             return torch.tensor([[1, _SIDE, _SIDE]]).repeat(self.shape[0], 1)
         if self.kind == "sides":
@@ -77,7 +79,7 @@ def kind_of(name: str, what: str, last: int) -> str:
         return "one"
     if name.endswith("grid_thw"):
         return "grid"
-    if name == "spatial_shapes":
+    if name in ("spatial_shapes", "target_sizes"):
         return "sides"
     if name.endswith("position_ids") and last == 2 and name != "position_ids":
         return "places"

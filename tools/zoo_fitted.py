@@ -194,9 +194,11 @@ def _changed(tensor: Tensor, error: BaseException) -> Iterator[Tensor]:
         yield Tensor("few", shape)
     if tensor.kind == "tokens" and "too many indices" in text:  # one of several books each
         yield Tensor(tensor.kind, (*shape, _BOOKS))
+    if tensor.kind == "ones" and "boolean mask" in text:
+        yield Tensor("marks", shape)
     numbers = list(dict.fromkeys(int(number) for number in re.findall(r"\d+", text)))[:8]
     for place in reversed(range(1, len(shape))):
-        if shape[place] in numbers and tensor.kind in ("numbers", "tokens", "ones"):
+        if shape[place] in numbers and tensor.kind in ("numbers", "tokens", "ones", "marks"):
             for number in numbers:
                 if 1 < number != shape[place]:
                     yield _resized(tensor, place, number)

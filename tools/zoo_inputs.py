@@ -200,6 +200,12 @@ def _waves(known: Settings) -> Iterator[Inputs]:
         yield made
 
 
+def _heard_and_seen(known: Settings) -> Iterator[Inputs]:
+    """Sound with a video."""
+    for shown in _videos(known):
+        yield lambda shown=shown: {"input_values": torch.randn(1, 1, 4000), **shown()}
+
+
 def _series(known: Settings) -> Iterator[Inputs]:
     """A series of the past, and what is known of the future where a model asks for it."""
     context = known.get("context_length", 32)
@@ -269,7 +275,7 @@ _WAYS: Dict[str, List[Callable[[Settings], Iterator[Inputs]]]] = {
     "pixel_values": [_pixels, _videos, _illustrated],
     "pixel_values_videos": [_videos],
     "input_features": [_spectrogram],
-    "input_values": [_waves],
+    "input_values": [_waves, _heard_and_seen],
     "inputs": [_rows],
     "past_values": [_series],
     "hidden_states": [_patches],

@@ -9,6 +9,7 @@ complains of.
 import contextlib
 import inspect
 import re
+import traceback
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from zoo_fitted import agreeing
@@ -32,11 +33,13 @@ _BY_NAME: Tuple[Tuple[str, Any], ...] = (
     (r"group", 1),
 )
 _TOKENS = 300
+_FIRST_SPECIAL = 250  # above all the tokens that inputs have
 _NARROWEST = 4
 _MANY = 4  # widths of a part that change together
 # Counts of experts that see a token, and of groups of experts; and of experts.
 _CHOSEN = r"expert.*per_tok|moe_top_?k|top_?k_expert|experts?_top_?k|expert_group|n_group|num_group"
 _EXPERTS = r"^(n|num)_\w*experts$"
+_SHARING = r"shared_layers$"  # how many of the last layers share what those before them made
 _WIDTH = r"dim|size|width|channels|hidden"
 _PLAIN_ROTATION = {"rope_type": "default", "rope_theta": 10000.0}
 
@@ -53,6 +56,10 @@ def agree(made: Values, values: Values) -> Values:
         elif isinstance(value, int) and not isinstance(value, bool):
             if re.search(_CHOSEN, key):
                 found[key] = min(now, 2)
+            elif key.startswith("vocab_size_"):
+                found[key] = min(now, _TOKENS)
+            elif re.search(_SHARING, key):
+                found[key] = min(now, 1)
             elif key.startswith("topk_group"):
                 found[key] = 1
             elif re.search(_EXPERTS, key) and "shared" not in key:
@@ -186,11 +193,12 @@ def _named(made: Values, config: Any, error: BaseException) -> Iterator[Values]:
         for text in _around(frame, number, frame.f_locals.get("self")):
             read = list(_read(part, text))
             filled = [
-                ((*path, *where), _first_of(part, where) or _value(where[-1]))
-                for where, value in read
-                if value is None
+                ((*path, *where), value)
+                for where, open_value in read
+                if open_value is None
+                for where, value in _filling(where, part, frame, error)
+                if value is not None
             ]
-            filled = [(where, value) for where, value in filled if value is not None]
             if len(filled) > 1:  # some are refused but all together
                 together = made
                 for where, value in filled:
@@ -201,6 +209,40 @@ def _named(made: Values, config: Any, error: BaseException) -> Iterator[Values]:
             for where, value in read:
                 if missing and isinstance(value, dict) and missing[1] not in value:
                     yield _keyed(made, (*path, *where), value, missing[1])
+
+
+def _filling(
+    where: Path, part: Any, frame: Any, error: BaseException
+) -> Iterator[Tuple[Path, Any]]:
+    """What an open setting may be, with what goes with it."""
+    *outer, key = where
+    kinds = _layer_kinds(frame) if key == "layer_types" else []
+    line = traceback.extract_tb(error.__traceback__)[-1].line or ""
+    asked = re.findall(r"""\.get\(["'](.+?)["']\)""", line)
+    if kinds:  # two layers of each, as some are told apart by their places too
+        yield where, kinds * 2
+        yield (*outer, "num_hidden_layers"), 2 * len(kinds)
+    elif asked and not outer and "dict" in _declared(part, key):
+        yield where, {word: _FIRST_SPECIAL + number for number, word in enumerate(asked)}
+    else:
+        yield where, _first_of(part, where) or _value(key)
+
+
+def _declared(part: Any, key: str) -> str:
+    """The type that a configuration class writes down for a setting, as text."""
+    field = getattr(type(part), "__dataclass_fields__", {}).get(key)
+    return "" if field is None else str(field.type)
+
+
+def _layer_kinds(frame: Any) -> List[str]:
+    """The kinds of layers that the code of a module tells apart."""
+    from transformers import configuration_utils
+
+    known = getattr(configuration_utils, "ALLOWED_ATTN_LAYER_TYPES", ())
+    with contextlib.suppress(OSError, TypeError):
+        text = inspect.getsource(inspect.getmodule(frame.f_code))
+        return [kind for kind in known if f'"{kind}"' in text]
+    return []
 
 
 def _frames(config: Any, error: BaseException) -> Iterator[Tuple[Any, int, Any, Path]]:

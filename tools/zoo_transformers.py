@@ -16,10 +16,11 @@ from zoo_fitted import Search, callable_at_all, fitting
 from zoo_inputs import inputs_of, required
 from zoo_mended import agree, mended
 from zoo_parts import encoding, parts_of
+from zoo_timm import channels, smaller
 
 # Attributes of a configuration that say how large a model is, by the size wanted.
 _DEPTHS = """num_hidden_layers n_layer n_layers num_layers encoder_layers decoder_layers depth
-    num_encoder_layers num_decoder_layers decoder_num_layers"""
+    num_encoder_layers num_decoder_layers decoder_num_layers conf_num_hidden_layers"""
 _SIZES = {
     64: """hidden_size d_model n_embd dim embed_dim embedding_size projection_dim emb_dim
         word_embed_proj_dim hidden_dim decoder_hidden_size intermediate_size d_ff ffn_dim
@@ -229,7 +230,7 @@ def small(values: Dict[str, Any], way: str) -> Dict[str, Any]:
         elif key == "backbone_config" and value is None and not values.get("backbone"):
             made[key] = _BACKBONE
         elif key == "backbone_channel_list" and "architecture" in values["backbone_config"]:
-            made[key] = _channels(made["backbone_config"])
+            made[key] = channels(made["backbone_config"])
         elif isinstance(value, int) and not isinstance(value, bool):
             made[key] = _number(key, value, values, way, layers, number)
         elif isinstance(value, list):
@@ -260,8 +261,8 @@ def _kind(value: Dict[str, Any]) -> Dict[str, Any]:
         kind["out_features"] = _stages(value)
     if value.get("backbone"):  # a network of timm's: smaller ones have the same stages
         kind.update(backbone="resnet18", out_indices=value.get("out_indices"))
-    if value.get("model_type") == "timm_wrapper":
-        kind.update(_timm_kind(value))
+    if value.get("architecture") and "model_args" in value:  # the same, wrapped
+        kind.update(smaller(value))
     return kind
 
 
@@ -274,25 +275,6 @@ def _stages(value: Dict[str, Any]) -> List[str]:
     return [f"stage{n}" for n in range(max(1, depth + 1 - len(wanted)), depth + 1)]
 
 
-def _channels(backbone: Dict[str, Any]) -> List[int]:
-    """The widths of what a network of timm's gives, the last first."""
-    import timm
-
-    network = timm.create_model(backbone["architecture"], **backbone["model_args"])
-    return list(reversed(network.feature_info.channels()))
-
-
-def _timm_kind(value: Dict[str, Any]) -> Dict[str, Any]:
-    """A smaller network of timm's of the same kind."""
-    kind = {"num_classes": value.get("num_classes", 2), "architecture": value["architecture"]}
-    arguments = value.get("model_args") or {}
-    if arguments.get("features_only"):
-        return {**kind, "architecture": "convnext_atto", "model_args": arguments}
-    if "vit" in kind["architecture"]:
-        arguments = {**arguments, "depth": 2}
-    return {**kind, "model_args": arguments}
-
-
 def _number(
     key: str, value: int, values: Dict[str, Any], way: str, layers: List[int], number: int
 ) -> int:
@@ -302,6 +284,8 @@ def _number(
         return (
             (7 if value == values.get("pad_token_id") else 200 + number % 90) if special else value
         )
+    if key.endswith("layer_id"):  # one of those that are kept
+        return min(value, 1)
     if key in _DEPTHS.split():
         return len(layers) if layers and key == "num_hidden_layers" else min(value, 2)
     if way == "scaled" and _is_width(key) and value % _SCALE == 0 and value >= 64:

@@ -1,8 +1,10 @@
 """The comparison of models with and without pellucid (tools/models.py) works, and can fail."""
 
 import contextlib
+import dataclasses
 import random
 import sys
+import types
 from pathlib import Path
 from typing import Any, Iterator
 
@@ -95,6 +97,97 @@ def test_a_model_of_fewer_layers_gives_what_its_last_ones_make(torch: Any) -> No
     part = {"model_type": "part", "num_hidden_layers": 9, "out_features": ["stage4", "stage9"]}
     made = small({"part_config": part}, "small")["part_config"]
     assert (made["num_hidden_layers"], made["out_features"]) == (2, ["stage1", "stage2"])
+
+
+def test_a_layer_that_is_named_is_one_of_those_kept(torch: Any) -> None:
+    from zoo_transformers import small
+
+    made = small({"num_hidden_layers": 12, "insert_layer_id": 6, "other_layer_id": 0}, "small")
+    assert made == {"num_hidden_layers": 2, "insert_layer_id": 1}
+
+
+def test_layers_that_share_and_further_vocabularies_become_fewer(torch: Any) -> None:
+    from zoo_mended import agree
+
+    values = {"num_kv_shared_layers": 15, "vocab_size_per_layer_input": 9000, "other": 9000}
+    assert agree({}, values) == {"num_kv_shared_layers": 1, "vocab_size_per_layer_input": 300}
+
+
+@dataclasses.dataclass
+class _Open:
+    vocabulary_map: "dict | None" = None
+    layer_types: "list | None" = None
+    num_hidden_layers: int = 2
+
+    def to_dict(self) -> Any:
+        return dataclasses.asdict(self)
+
+
+def _special(words: Any) -> Any:
+    return words.get("<image>")
+
+
+def _reads_words(config: Any) -> Any:
+    return _special(config.vocabulary_map)
+
+
+def _reads_kinds(config: Any) -> Any:
+    return ["convolution" if kind == "conv" else kind for kind in config.layer_types]
+
+
+def test_an_open_dictionary_gets_the_words_that_are_looked_up_in_it(torch: Any) -> None:
+    assert {"vocabulary_map": {"<image>": 250}} in _mended(_reads_words)
+
+
+def test_open_kinds_of_layers_are_those_that_the_code_tells_apart(
+    torch: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = types.SimpleNamespace(ALLOWED_ATTN_LAYER_TYPES=("no" + "where", "conv"))
+    library = types.SimpleNamespace(configuration_utils=known)
+    monkeypatch.setitem(sys.modules, "transformers", library)
+    assert _mended(_reads_kinds)[0] == {"layer_types": ["conv", "conv"], "num_hidden_layers": 2}
+
+
+def test_a_mask_that_must_be_boolean_becomes_so(torch: Any) -> None:
+    from zoo_fitted import Search
+
+    class Masked(torch.nn.Module):
+        def forward(self, hidden_states: Any, attention_mask: Any) -> Any:
+            return hidden_states.masked_fill(attention_mask[..., None], 0.0)
+
+    inputs = Search(Masked(), types.SimpleNamespace(hidden_size=8)).inputs()
+    assert inputs is not None
+    mask = inputs()["attention_mask"]
+    assert mask.dtype == torch.bool
+    assert mask.any()
+    assert not mask.all()
+
+
+def test_a_large_network_of_timm_is_told_to_be_smaller_as_it_can_be_told(
+    torch: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from zoo_timm import smaller
+
+    def create_model(name: str, pretrained: bool, layers: Any = (5,), plain: bool = False) -> Any:
+        return torch.nn.Linear(10_000 if name == "large" else 10, 10_000 * sum(layers))
+
+    monkeypatch.setitem(sys.modules, "timm", types.SimpleNamespace(create_model=create_model))
+    told = smaller({"architecture": "large", "model_args": {"plain": True}, "num_classes": 3})
+    arguments = {"plain": True, "layers": (1,) * 4}
+    assert told == {"architecture": "large", "model_args": arguments, "num_classes": 3}
+    told = smaller({"architecture": "little", "model_args": None})
+    assert told == {"architecture": "little", "model_args": {}, "num_classes": 2}
+
+
+def _mended(function: Any) -> Any:
+    from zoo_mended import mended
+
+    config = _Open()
+    try:
+        function(config)
+    except Exception as error:
+        return list(mended({}, config, error))
+    raise AssertionError("it did not fail")
 
 
 def _examined(name: str, mode: str) -> Any:
