@@ -25,6 +25,7 @@ from typing import (
     Union,
 )
 
+from pellucid._core import function_name
 from pellucid.errors import CannotStandIn
 from pellucid.instructions import bind_constants, units_of, with_slots_in_order
 
@@ -187,13 +188,19 @@ def _functions_in(function: _Function, names: Collection[str]) -> Iterator[_Func
             todo += ast.iter_child_nodes(node)
 
 
+def def_name(code: CodeType) -> str:
+    """Return what a `def` of this code is called: `resume_in_<lambda>` is no name of one."""
+    name: str = code.co_name
+    return name if name.startswith("<") else function_name(name)
+
+
 def _named(code: CodeType, name: str, line: Optional[int] = None) -> List[CodeType]:
     """Return the code objects of this name directly inside; with a line, those that begin there."""
     return [
         const
         for const in code.co_consts
         if isinstance(const, CodeType)
-        and const.co_name == name
+        and def_name(const) == name
         and line in (None, const.co_firstlineno)
     ]
 
@@ -260,8 +267,11 @@ def _with_original_names(code: CodeType, original: CodeType, renamed: Dict[str, 
     return _with_functions_alike(code.replace(**changes), [original])
 
 
+_NAMES = ("co_name", "co_qualname") if sys.version_info >= (3, 11) else ("co_name",)
+
+
 def _with_functions_alike(code: CodeType, originals: List[CodeType]) -> CodeType:
-    """Give the functions inside `code` the CO_NESTED and the qualified names of the originals'.
+    """Give the functions inside `code` the CO_NESTED and the names of the originals'.
 
     Generated code makes functions of code objects that were compiled for elsewhere. `originals`
     are those that `code` may stand for; where they disagree, a compiler's answer stays.
@@ -271,7 +281,7 @@ def _with_functions_alike(code: CodeType, originals: List[CodeType]) -> CodeType
     named: Dict[str, List[CodeType]] = {}
     for other in [const for original in originals for const in original.co_consts]:
         if isinstance(other, CodeType):
-            named.setdefault(other.co_name, []).append(other)
+            named.setdefault(def_name(other), []).append(other)
     given = _made_functions(originals)
     ours = {qualname: name for name, names in _made_functions([code]).items() for qualname in names}
     consts: List[Any] = []
@@ -282,6 +292,10 @@ def _with_functions_alike(code: CodeType, originals: List[CodeType]) -> CodeType
             flags = {other.co_flags & _CO_NESTED for other in theirs}
             if len(flags) == 1:
                 const = const.replace(co_flags=const.co_flags & ~_CO_NESTED | flags.pop())
+            for name in _NAMES:
+                given_names = {getattr(other, name) for other in theirs}
+                if len(given_names) == 1:
+                    const = const.replace(**{name: given_names.pop()})
         elif isinstance(const, str) and const in ours:
             qualnames = given.get(ours[const], set())
             const = next(iter(qualnames)) if len(qualnames) == 1 else const
@@ -304,7 +318,7 @@ def _made_functions(codes: List[CodeType]) -> Dict[str, Set[str]]:
                 continue
             function, qualname = code.co_consts[first.arg], code.co_consts[second.arg]
             if isinstance(function, CodeType) and isinstance(qualname, str):
-                made.setdefault(function.co_name, set()).add(qualname)
+                made.setdefault(def_name(function), set()).add(qualname)
     return made
 
 

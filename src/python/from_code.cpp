@@ -219,12 +219,13 @@ class Converter {
     }
   }
 
-  // What the `def` of the root is called: `<lambda>` and `<genexpr>` are no names.
-  static std::string function_name(nb::handle live) {
-    const std::string name = utf8(live.attr("co_name"));
-    if ((number(live, "co_flags") & object::kOptimized) == 0 || is_identifier(name)) return name;
-    const std::string part = identifier_part(name);
-    return is_identifier(part) ? part : "_" + part;
+  // What the `def` of a code object is called. Nested code that a compiler has given no name, such
+  // as `<lambda>`, keeps what says so.
+  static std::string name_of(nb::handle live, bool is_root) {
+    const nb::object name = live.attr("co_name");
+    const std::string text = utf8(name);
+    const bool is_function = (number(live, "co_flags") & object::kOptimized) != 0;
+    return is_function && (is_root || text.substr(0, 1) != "<") ? function_name(name) : text;
   }
 
   std::vector<Symbol> variables(nb::handle code, const char* attribute, bool is_root) {
@@ -245,7 +246,7 @@ class Converter {
     code.stacksize = number(live, "co_stacksize");
     code.flags = number(live, "co_flags");
     code.firstlineno = nb::cast<int32_t>(live.attr("co_firstlineno"));
-    code.name = intern(id == module_.root ? function_name(live) : utf8(live.attr("co_name")));
+    code.name = intern(name_of(live, id == module_.root));
     code.filename = intern(utf8(live.attr("co_filename")));
     code.bytecode = bytes_of(live, "co_code");
 #if PY_VERSION_HEX >= 0x030B0000
@@ -401,6 +402,13 @@ nb::dict OpaqueNames::bindings() const {
   nb::dict bound;
   for (const nb::object& object : objects_) bound[names_.at(object.ptr()).c_str()] = object;
   return bound;
+}
+
+std::string function_name(nb::handle name) {
+  std::string text = utf8(name);
+  if (is_identifier(text)) return text;
+  const std::string part = identifier_part(text);
+  return is_identifier(part) ? part : "_" + part;
 }
 
 LiveCode from_code(nb::handle code, OpaqueNames& names) { return Converter(names).run(code); }

@@ -48,6 +48,9 @@ struct LiveCode {
   std::vector<nanobind::object> codes;  // the live object of each of the module's code objects
 };
 
+// What a `def` is called whose code object has this name: `resume_in_<lambda>` is none.
+std::string function_name(nanobind::handle name);
+
 // Converts `code`, a types.CodeType of the running interpreter. Throws nanobind::python_error.
 LiveCode from_code(nanobind::handle code, OpaqueNames& names);
 

@@ -343,6 +343,9 @@ NB_MODULE(_core, m) {
   m.def("compare_pyc", &compare_pyc, nb::arg("pyc"), nb::arg("marshalled"));
   m.def("relower_pyc", &relower_pyc, nb::arg("pyc"), nb::arg("unstructured") = false,
         nb::arg("forms") = FormsByPath());
+  m.def(
+      "function_name", [](const nb::str& name) { return text(function_name(name)); },
+      nb::arg("name"));
   m.def("pyc_version", &pyc_version, nb::arg("data"));
 }
 

@@ -767,3 +767,19 @@ def test_an_empty_set_of_one_instruction_is_its_display():
     found = decompile_ex(code.replace(co_code=bytes(made)))
     assert found.verdict.status == "equivalent", found.verdict.reason
     assert found.source.strip().split("\n") == ["def f(a, b):", "    return {*()}"]
+
+
+def test_a_function_whose_name_is_none_is_made_where_it_was():
+    # Dynamo calls what goes on in a lambda function by the lambda's name.
+    body = "tmp = g(a)\ndef inner(c):\n    return b + c\nreturn [tmp, inner]"
+    code = without(without(code_of(body), "tmp"), "inner")
+    consts = [
+        const.replace(co_name="go_on_in_<lambda>_at_7") if hasattr(const, "co_name") else const
+        for const in code.co_consts
+    ]
+    facts = {**FACTS, "nested": ["go_on_in_lambda_at_7"]}
+    found = decompile_ex(code.replace(co_consts=tuple(consts)), facts=facts)
+    assert found.verdict.status == "equivalent", found.verdict.reason
+    assert "def go_on_in_lambda_at_7(c):" in found.source
+    inside = [const.co_name for const in found.compile().co_consts if hasattr(const, "co_name")]
+    assert inside == ["go_on_in_<lambda>_at_7"]

@@ -12,6 +12,8 @@ import re
 from types import CodeType
 from typing import Dict, List, Mapping
 
+from pellucid.recompile import def_name
+
 from .names import is_resumed
 
 Facts = Dict[str, List[str]]
@@ -81,5 +83,5 @@ def facts(original: CodeType, code: CodeType, shown: Mapping[str, str] | None = 
         "makers": [name for name in own if name.rpartition(".")[2] in _MAKERS],
         "owned": [name for name in _OWNED if name in names] + ["_modules[]"],
         "graphs": [seen[name] for name in names if _GRAPH.match(name)],
-        "nested": list(dict.fromkeys(nested.co_name for nested in resumed)),
+        "nested": list(dict.fromkeys(def_name(nested) for nested in resumed)),
     }
