@@ -253,6 +253,7 @@ def _with_original_names(code: CodeType, original: CodeType, renamed: Dict[str, 
     changes: Dict[str, Any] = {
         "co_name": original.co_name,
         "co_flags": flags,
+        "co_names": old(code.co_names),
         "co_varnames": old(code.co_varnames),
         "co_cellvars": old(code.co_cellvars),
         "co_freevars": old(code.co_freevars),
@@ -343,8 +344,9 @@ def _requalified(const: Any, compiled: str, wanted: str, renamed: Dict[str, str]
         return const
     changes: Dict[str, Any] = {
         "co_consts": tuple(_requalified(c, compiled, wanted, renamed) for c in const.co_consts),
-        "co_freevars": tuple(renamed.get(name, name) for name in const.co_freevars),
     }
+    for names in ("co_names", "co_varnames", "co_cellvars", "co_freevars"):
+        changes[names] = tuple(renamed.get(name, name) for name in getattr(const, names))
     if sys.version_info >= (3, 11):
         changes["co_qualname"] = _requalified(const.co_qualname, compiled, wanted, renamed)
     return const.replace(**changes)

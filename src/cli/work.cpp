@@ -162,6 +162,12 @@ Result<Outcome> done(const Arguments& arguments, const Job& job) {
                                 ", " + quoted(diagnostic.message) +
                                 (diagnostic.refused ? ", true]" : ", false]");
   }
+  if (!output.renamed.empty()) {
+    const auto& [given, before] = output.renamed[0];
+    const std::string count = std::to_string(output.renamed.size());
+    outcome.complaints.push_back("names that no source can write are others: " + count + ", " +
+                                 before + " as " + given + " among them");
+  }
   if (output.verdict) add_verdict(*output.verdict, outcome);
   if (job.out.empty()) {
     outcome.text = std::move(output.source);

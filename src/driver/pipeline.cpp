@@ -16,6 +16,7 @@
 #include "ir/lift.h"
 #include "ir/simplify.h"
 #include "ir/write_backs.h"
+#include "object/fitting_names.h"
 #include "polish/polish.h"
 #include "polish/release.h"
 #include "print/print.h"
@@ -442,13 +443,31 @@ Output search(object::Module& module, object::CodeId root, const Options& option
   return again();
 }
 
+// A source with other names than the code is no proof of it, whatever the tree's code compares to.
+void tell_of(const object::FittingNames& fitting, const object::Module& module, Output& out) {
+  for (const auto& [given, before] : fitting.names) {
+    out.renamed.emplace_back(module.text(given), module.text(before));
+  }
+  if (!out.verdict || fitting.codes.empty()) return;
+  out.verdict->status = verify::Status::Unproven;
+  for (verify::CodeVerdict& code : out.verdict->codes) {
+    const auto& codes = fitting.codes;
+    if (std::find(codes.begin(), codes.end(), code.code) == codes.end()) continue;
+    code.status = verify::Status::Unproven;
+    code.reason = "it has names that no source can write, such as " + out.renamed[0].second;
+  }
+}
+
 }  // namespace
 
 Result<Output> decompile(object::Module& module, object::CodeId root, const Options& options) {
-  if (!options.verify || !options.search || options.force_unstructured) {
-    return written(module, root, options, options.forms);
-  }
-  return search(module, root, options);
+  std::unordered_map<std::string, std::string> none_before;
+  const object::FittingNames fitting = object::fit_names(module, none_before);
+  const bool searches = options.verify && options.search && !options.force_unstructured;
+  Output out =
+      searches ? search(module, root, options) : written(module, root, options, options.forms);
+  tell_of(fitting, module, out);
+  return out;
 }
 
 verify::Verdict compare_with_tree(const object::Module& original, object::Module& module,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -52,11 +53,14 @@ struct Output {
   std::vector<LineMapEntry> line_map;
   std::vector<object::ConstId> opaques;  // constants that the source refers to by name
   std::vector<Diagnostic> diagnostics;
+  // Names that no source can write, behind the ones that stand for them in this one.
+  std::vector<std::pair<std::string, std::string>> renamed;
   std::optional<verify::Verdict> verdict;  // of the relowered tier, where it was asked for
 };
 
 // Decompiles `root` with everything nested in it. `module` gains the few names and constants that
-// the source needs and the original lacked.
+// the source needs and the original lacked, and loses the names that no source can write: code that
+// has any of these is unproven.
 Result<Output> decompile(object::Module& module, object::CodeId root, const Options& options = {});
 
 // Whether `original` means what the tree says that `module` is decompiled to: the relowered tier

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "object/code.h"
+#include "object/fitting_names.h"
 #include "object/known.h"
 
 namespace nb = nanobind;
@@ -157,6 +158,9 @@ class Converter {
     module_.root = id_of(root);
     reserve_names(root);
     for (size_t done = 0; done < pending_.size(); ++done) fill(CodeId(done), pending_[done]);
+    for (const auto& [given, before] : object::fit_names(module_, names_.variables()).names) {
+      renamed_.emplace(module_.text(given), module_.text(before));
+    }
     return {std::move(module_), std::move(renamed_), std::move(pending_)};
   }
 

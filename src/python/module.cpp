@@ -181,6 +181,7 @@ Decompiled decompile(object::Module& module, bool keep_lines, bool unstructured,
     const std::string path = entry.code.valid() ? paths[entry.code.index()] : std::string();
     made.line_map.append(nb::make_tuple(entry.line, original, offset, text(path)));
   }
+  for (const auto& [given, before] : output.renamed) made.renamed[text(given)] = text(before);
   for (const driver::Diagnostic& diagnostic : output.diagnostics) {
     made.diagnostics.append(nb::make_tuple(text(paths[diagnostic.code.index()]), diagnostic.offset,
                                            text(diagnostic.message), diagnostic.refused));

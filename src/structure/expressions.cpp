@@ -445,19 +445,4 @@ bool is_none(const ast::Tree& tree, NodeId node) {
   return constant && constant->kind == ConstKind::None;
 }
 
-bool is_identifier(std::string_view text) {
-  static constexpr std::array<std::string_view, 35> kKeywords = {
-      "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
-      "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
-      "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
-      "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
-  if (text.empty() || (text[0] >= '0' && text[0] <= '9')) return false;
-  for (const char c : text) {
-    const bool fits = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                      c == '_' || static_cast<unsigned char>(c) >= 0x80;
-    if (!fits) return false;
-  }
-  return std::find(kKeywords.begin(), kKeywords.end(), text) == kKeywords.end();
-}
-
 }  // namespace pellucid::structure

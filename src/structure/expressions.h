@@ -22,6 +22,7 @@
 
 #include "ast/tree.h"
 #include "ir/function.h"
+#include "object/fitting_names.h"
 
 namespace pellucid::structure {
 
@@ -139,6 +140,6 @@ bool is_constant(const ast::Tree& tree, ast::NodeId node, object::ConstKind kind
 bool is_none(const ast::Tree& tree, ast::NodeId node);
 // The constant of a Constant node, or null.
 const object::Const* constant_of(const ast::Tree& tree, ast::NodeId node);
-bool is_identifier(std::string_view text);
+using object::is_identifier;
 
 }  // namespace pellucid::structure

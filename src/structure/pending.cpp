@@ -325,7 +325,8 @@ std::vector<NodeId> Statements::take_all(std::span<const ValueId> ids) {
       const ir::Value& value = c_.graph[id];
       const bool constant = value.op == Op::LoadConst || value.op == Op::LoadClosure ||
                             value.op == Op::LoadAssertionError || value.op == Op::LoadBuildClass ||
-                            value.op == Op::LoadCommonConstant || value.steady;
+                            value.op == Op::LoadCommonConstant || value.steady ||
+                            (value.op == Op::BuildSlice && is_constant_slice(id));
       if (value.kind == ValueKind::Instr && constant) {
         nodes.push_back(remake(id));
         continue;

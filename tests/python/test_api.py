@@ -2,8 +2,10 @@
 
 import asyncio
 import functools
+import importlib.util
+import marshal
 import types
-from typing import Any, AsyncIterator, Callable, Iterator, List
+from typing import Any, AsyncIterator, Callable, Iterator, List, Sequence, Tuple
 
 import pellucid
 import pytest
@@ -156,3 +158,61 @@ def test_a_verdict_is_ordered() -> None:
     assert verdict.at_least("unproven")
     assert verdict.at_least("equivalent")
     assert not verdict.at_least("identical")
+
+
+def with_odd_names(code: types.CodeType) -> types.CodeType:
+    """The code with names that a generator may take, and no source can write."""
+    odd = {"x": "@x", "y": "@y", "attribute": "class"}
+
+    def named(names: Sequence[str]) -> Tuple[str, ...]:
+        return tuple(odd.get(name, name) for name in names)
+
+    return code.replace(
+        co_names=named(code.co_names),
+        co_varnames=named(code.co_varnames),
+        co_cellvars=named(code.co_cellvars),
+        co_freevars=named(code.co_freevars),
+        co_consts=tuple(
+            with_odd_names(const) if isinstance(const, types.CodeType) else const
+            for const in code.co_consts
+        ),
+    )
+
+
+ODD = """\
+import sys as x
+
+def f(a):
+    y = x.path
+    a.attribute = lambda: (y, _x)
+    return y
+"""
+FITTED = """\
+import sys as _x_1
+
+
+def f(a):
+    _y = _x_1.path
+    a._class = lambda: (_y, _x)
+    return _y
+"""
+
+
+@pytest.mark.parametrize("tier", ["recompiled", "relowered"])
+def test_names_that_no_source_can_write_are_others_and_no_proof(tier: str) -> None:
+    code = with_odd_names(compile(ODD, "odd.py", "exec", dont_inherit=True))
+    data = importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code)
+    found = pellucid.decompile_pyc(data)
+    assert found.source == FITTED
+    assert found.renamed == {"_x_1": "@x", "_y": "@y", "_class": "class"}
+    assert found.verify(tier).status == "unproven"
+
+
+def test_names_that_no_source_can_write_come_back_in_what_runs() -> None:
+    code = with_odd_names(compile(ODD, "odd.py", "exec", dont_inherit=True))
+    (function,) = (const for const in code.co_consts if isinstance(const, types.CodeType))
+    found = pellucid.decompile_ex(function)
+    assert found.verdict.status in ("identical", "equivalent"), found.verdict.reason
+    assert {"_y": "@y", "_x_1": "@x", "_class": "class"}.items() <= found.renamed.items()
+    made = found.compile()
+    assert (set(made.co_names), made.co_cellvars) == (set(function.co_names), ("@y",))

@@ -10,6 +10,7 @@ FUNCTIONS = [
     "looks_a_frozenset_up",
     "empty_set_beside_a_graph_break",
     "returns_a_module_of_torch",
+    "fills_a_dictionary_and_a_list",
     "calls_a_comprehension",
 ]
 

@@ -1,5 +1,7 @@
 """Functions whose frames have what few programs give Dynamo to write down."""
 
+import collections
+
 import torch
 
 
@@ -33,6 +35,27 @@ def empty_set_beside_a_graph_break(x):
 
 def returns_a_module_of_torch(x):
     return x + 1, torch.get_device_module("cpu")
+
+
+class Filled(collections.OrderedDict):
+    def __init__(self, x, y):
+        super().__init__()
+        self["x"], self["y"] = x, y
+
+
+class Holder:
+    items = None
+
+
+HELD = Holder()
+HELD.items = [0] * 8
+
+
+def fills_a_dictionary_and_a_list(x):
+    """The list's new items wait on the stack for the loop that fills the dictionary."""
+    HELD.items.remove(0)
+    HELD.sum = x + 1
+    return Filled(x + 1, x * 2)
 
 
 class Comprehends(torch.nn.Module):
