@@ -46,7 +46,9 @@ def agreeing(error: BaseException) -> Iterator[Tuple[int, int]]:
     """The sizes that an error tells of, each with the size that it ought to have."""
     for pattern in _SIZES:
         for found in re.finditer(pattern, str(error)):
-            yield int(found["got"]), int(found["want"])
+            sizes = int(found["got"]), int(found["want"])
+            if all(sizes):
+                yield sizes
 
 
 class Complaint(NamedTuple):
@@ -162,6 +164,9 @@ def _remedies(tensors: Tensors, error: BaseException, every: Tensors) -> Iterato
     unknown = re.search(r"unexpected keyword argument '(\w+)'", str(error))
     if unknown and unknown[1] in tensors:
         yield {name: tensor for name, tensor in tensors.items() if name != unknown[1]}
+    works = any(isinstance(tensor, Thing) for tensor in tensors.values())
+    if works and "list index out of range" in str(error):  # it may be filled by another input
+        yield from ({**tensors, name: every[name]} for name in every if name not in tensors)
     for name, tensor in tensors.items():
         if isinstance(tensor, Thing):
             for told in tensor.remedies(error):

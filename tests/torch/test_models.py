@@ -163,6 +163,56 @@ def test_a_mask_that_must_be_boolean_becomes_so(torch: Any) -> None:
     assert not mask.all()
 
 
+def test_an_object_is_told_what_the_forward_that_works_on_it_misses(torch: Any) -> None:
+    from zoo_fitted import Search
+
+    class Session:
+        def __init__(self, height: Any = None) -> None:
+            self.height = height
+            self.frames: Any = []
+            self.masks: Any = {}
+            self.fresh: Any = []
+
+        def index(self, key: int) -> int:
+            self.masks[key] = {}
+            return key
+
+        def add_mask_inputs(self, key: int, frame: int, inputs: torch.Tensor) -> None:
+            self.masks[key][frame] = inputs
+
+    class Tracks(torch.nn.Module):
+        def forward(self, session: Session, frame: Any = None) -> Any:
+            """Track on a `frame`.
+
+            frame (`torch.Tensor`):
+                A picture.
+            """
+            session.frames += [] if frame is None else [frame]
+            first = session.frames[0]
+            if not session.masks:
+                raise ValueError("There is no object; please add inputs first.")
+            has_mask = 0 in session.fresh
+            if not has_mask:
+                raise ValueError("The memory is empty.")
+            return first * session.masks[0][0]
+
+    inputs = Search(Tracks(), types.SimpleNamespace(image_size=32)).inputs()
+    assert inputs is not None
+    made = inputs()
+    assert (made["session"].height, made["session"].fresh) == (32, [0])
+    assert made["session"].masks[0][0].shape == (1, 1, 32, 32)
+    assert made["frame"].shape == (1, 3, 32, 32)
+    assert inputs()["session"] is not made["session"]
+
+
+def test_sizes_of_nothing_agree_with_none(torch: Any) -> None:
+    from zoo_fitted import agreeing
+
+    text = "The size of tensor a ({}) must match the size of tensor b ({})"
+    assert not list(agreeing(RuntimeError(text.format(4, 0))))
+    assert list(agreeing(RuntimeError(text.format(4, 6)))) == [(4, 6), (6, 4)]
+
+
 def test_a_large_network_of_timm_is_told_to_be_smaller_as_it_can_be_told(
     torch: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
