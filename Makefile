@@ -159,7 +159,7 @@ $(STAMPS)/torch: $(STAMPS)/tools
 	@touch $@
 
 $(STAMPS)/models: $(STAMPS)/torch
-	@$(PIP) --no-deps torchvision==0.28.0 torchaudio==2.11.0 timm==1.0.31
+	@$(PIP) --no-deps torchvision==0.28.0 timm==1.0.31
 	@$(PIP) pillow pyyaml safetensors huggingface_hub transformers accelerate scipy
 	@touch $@
 
