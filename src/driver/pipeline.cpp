@@ -454,7 +454,7 @@ void tell_of(const object::FittingNames& fitting, const object::Module& module, 
     const auto& codes = fitting.codes;
     if (std::find(codes.begin(), codes.end(), code.code) == codes.end()) continue;
     code.status = verify::Status::Unproven;
-    code.reason = "it has names that no source can write, such as " + out.renamed[0].second;
+    code.reason = "it has names that no source can write";
   }
 }
 
