@@ -154,7 +154,7 @@ class Converter {
   explicit Converter(OpaqueNames& names) : names_(names) {}
 
   LiveCode run(nb::handle root) {
-    module_.version = {PY_MAJOR_VERSION, PY_MINOR_VERSION};
+    module_ = object::new_module({PY_MAJOR_VERSION, PY_MINOR_VERSION});
     module_.root = id_of(root);
     reserve_names(root);
     for (size_t done = 0; done < pending_.size(); ++done) fill(CodeId(done), pending_[done]);
