@@ -36,10 +36,12 @@ constexpr Meaning kMeanings[] = {
     {"ENTER_EXECUTOR", kAll, Form::Never},
     {"EXIT_INIT_CHECK", kAll, Form::Never},
     {"RESERVED", kAll, Form::Never},
+    {"TRACE_RECORD", kAll, Form::Never},
 
     // -- stack ------------------------------------------------------------------------------------
     {"POP_TOP", kAll, Form::Plain, Op::Pop},
-    {"POP_ITER", kAll, Form::Plain, Op::Pop},
+    {"POP_ITER", until(14), Form::Plain, Op::Pop},
+    {"POP_ITER", since(15), Form::PopTwo, Op::Pop},
     {"DUP_TOP", kAll, Form::Plain, Op::Copy, 1},
     {"DUP_TOP_TWO", kAll, Form::DupTwo, Op::Copy},
     {"ROT_TWO", kAll, Form::Plain, Op::Rot, 2},
@@ -187,7 +189,8 @@ constexpr Meaning kMeanings[] = {
     {"CALL_FUNCTION_EX", since(14), Form::Plain, Op::CallEx, 1, 2},
     {"CALL_INTRINSIC_1", kAll, Form::Intrinsic1, Op::Intrinsic1},
     {"CALL_INTRINSIC_2", kAll, Form::Number, Op::Intrinsic2},
-    {"GET_ITER", kAll, Form::Plain, Op::GetIter},
+    {"GET_ITER", until(14), Form::Plain, Op::GetIter},
+    {"GET_ITER", since(15), Form::GetIter, Op::GetIter},
     {"GET_YIELD_FROM_ITER", kAll, Form::Plain, Op::GetYieldFromIter},
     {"GET_AWAITABLE", kAll, Form::Number, Op::GetAwaitable},
     {"GET_AITER", kAll, Form::Plain, Op::GetAiter},
@@ -197,7 +200,8 @@ constexpr Meaning kMeanings[] = {
     {"YIELD_FROM", kAll, Form::Plain, Op::YieldFrom},
     {"ASYNC_GEN_WRAP", kAll, Form::Plain, Op::Intrinsic1, kAsyncGenWrap},
     {"PREP_RERAISE_STAR", kAll, Form::Plain, Op::Intrinsic2, kPrepReraiseStar},
-    {"IMPORT_NAME", kAll, Form::Name, Op::ImportName},
+    {"IMPORT_NAME", until(14), Form::Name, Op::ImportName},
+    {"IMPORT_NAME", since(15), Form::Import, Op::ImportName},
     {"IMPORT_FROM", kAll, Form::Name, Op::ImportFrom},
     {"IMPORT_STAR", kAll, Form::Plain, Op::ImportStar},
     {"SETUP_ANNOTATIONS", kAll, Form::Plain, Op::SetupAnnotations},
@@ -224,7 +228,8 @@ constexpr Meaning kMeanings[] = {
     {"WITH_EXCEPT_START", {9, 10}, Form::Plain, Op::WithExceptStart, 7, 1},
     {"WITH_EXCEPT_START", {11, 13}, Form::Plain, Op::WithExceptStart, 4, 1},
     {"WITH_EXCEPT_START", since(14), Form::Plain, Op::WithExceptStart, 5, 2},
-    {"CLEANUP_THROW", kAll, Form::Plain, Op::CleanupThrow},
+    {"CLEANUP_THROW", until(14), Form::Plain, Op::CleanupThrow},
+    {"CLEANUP_THROW", since(15), Form::Plain, Op::CleanupThrow, 0, 1},
     {"END_ASYNC_FOR", until(10), Form::Plain, Op::EndAsyncFor, 7},
     {"END_ASYNC_FOR", since(11), Form::Plain, Op::EndAsyncFor, 2},
 
@@ -249,12 +254,15 @@ constexpr Meaning kMeanings[] = {
     {"JUMP_IF_FALSE_OR_POP", kAll, Form::JumpOrPop, Op::BranchFalse},
     {"JUMP_IF_NOT_EXC_MATCH", kAll, Form::JumpIfNotExcMatch, Op::BranchFalse},
     {"FOR_ITER", until(11), Form::Target, Op::ForIter},
-    {"FOR_ITER", since(12), Form::ForIter, Op::ForIter},
+    {"FOR_ITER", {12, 14}, Form::ForIter, Op::ForIter},
+    {"FOR_ITER", since(15), Form::ForIter, Op::ForIter, 0, 1},
     {"END_FOR", kAll, Form::EndFor},
     // b = 1: where it ends, 3.11 has popped the iterator.
     {"SEND", {11, 11}, Form::Target, Op::Send, 0, 1},
-    {"SEND", since(12), Form::Target, Op::Send},
-    {"END_SEND", kAll, Form::EndSend},
+    {"SEND", {12, 14}, Form::Target, Op::Send},
+    {"SEND", since(15), Form::Target, Op::Send, 0, 2},
+    {"END_SEND", until(14), Form::EndSend, Op::Pop, 1},
+    {"END_SEND", since(15), Form::EndSend, Op::Pop, 2},
     {"RETURN_VALUE", kAll, Form::Plain, Op::ReturnValue},
     {"RAISE_VARARGS", kAll, Form::Number, Op::Raise},
     {"RERAISE", {9, 10}, Form::Plain, Op::Reraise, 3},
@@ -293,7 +301,8 @@ consteval Rows rows_of(int minor) {
 }
 
 constexpr std::array<Rows, kLastMinor - kFirstMinor + 1> kRows = {
-    rows_of(8), rows_of(9), rows_of(10), rows_of(11), rows_of(12), rows_of(13), rows_of(14)};
+    rows_of(8),  rows_of(9),  rows_of(10), rows_of(11),
+    rows_of(12), rows_of(13), rows_of(14), rows_of(15)};
 
 }  // namespace
 

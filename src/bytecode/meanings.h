@@ -20,7 +20,7 @@ enum class Form : uint8_t {
   // ... and these make none or several, or take their argument apart (translate.cpp).
   Drop,
   Never,            // occurs in no code object
-  ReturnGenerator,  // dropped with the pop behind it
+  ReturnGenerator,  // with the pop behind it; dropped where nothing stands before it
   MakeCell,         // dropped in the prologue
   DupTwo,           // Copy 2, Copy 2
   SmallInt,         // LoadConst
@@ -31,7 +31,7 @@ enum class Form : uint8_t {
   GlobalNullAbove,  // low bit: LoadGlobal, then PushNull
   AttrOrMethod,     // low bit: LoadMethod instead of LoadAttr
   SuperAttr,        // LoadSuper, then LoadAttr or LoadMethod
-  CommonConstant,   // LoadAssertionError where it is that
+  CommonConstant,   // LoadAssertionError or LoadConst where it is that
   Slice,            // three parts if the operand is 3, else two, as the interpreter has it
   SliceThen,        // BuildSlice 2, then the row's op
   BinaryOp,         // 3.11+ numbers
@@ -51,7 +51,10 @@ enum class Form : uint8_t {
   CheckExcMatch,      // Copy 2, Swap 2, ExcMatch
   ForIter,            // an exhausted iterator leads past END_FOR and the pop behind it
   EndFor,             // dropped with the pop behind it
-  EndSend,            // Swap 2, Pop
+  EndSend,            // the result instead of the row's a slots below it
+  PopTwo,             // Pop, Pop
+  GetIter,            // and the empty slot above the iterator (3.15)
+  Import,             // a = the name; b = lazy or not, in the low bits (3.15)
   Copy,               // or the start of 3.14's with statement
   Reraise,
 };

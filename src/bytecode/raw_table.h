@@ -33,7 +33,7 @@ struct RawOpcode {
 
 using RawTable = std::array<RawOpcode, 256>;
 
-// The table of a supported version (3.8-3.14); CHECK-fails on others.
+// The table of a supported version (3.8-3.15); CHECK-fails on others.
 const RawTable& raw_table(object::Version version);
 
 }  // namespace pellucid::bytecode

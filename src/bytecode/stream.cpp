@@ -61,6 +61,8 @@ uint32_t variable_pops(const Instr& instr) {
       return a + b + 1;
     case Op::CallEx:
       return b + 1 + (a & 1);
+    case Op::CleanupThrow:
+      return 3 + b;
     default:
       return 0;  // the 3.8 finally ops: their effect depends on the path
   }
@@ -77,6 +79,8 @@ uint32_t variable_pushes(const Instr& instr) {
     case Op::BeforeWith:
     case Op::BeforeAsyncWith:
       return 1 + instr.b;
+    case Op::CleanupThrow:
+      return 2 + instr.b;
     default:
       return 0;  // as above
   }

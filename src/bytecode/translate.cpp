@@ -22,6 +22,10 @@ constexpr BinaryOperator kBinaryOps[] = {
 constexpr uint32_t kBinaryOpCount = 13;
 constexpr uint32_t kSubscript = 2 * kBinaryOpCount;
 
+// How many objects LOAD_COMMON_CONSTANT can load in 3.14, and in 3.15 before its constants.
+constexpr uint32_t kObjects14 = 5;
+constexpr uint32_t kObjects15 = 7;
+
 // Arguments of LOAD_SPECIAL.
 enum Special : uint32_t { kEnter, kExit, kAsyncEnter, kAsyncExit };
 
@@ -140,8 +144,7 @@ class Translator {
       case Form::Never:
         return fail("not an instruction of a code object");
       case Form::ReturnGenerator:
-        skip_ = name_behind(1) == "POP_TOP" ? 1 : 0;
-        return true;
+        return return_generator();
       case Form::MakeCell:
         return in_prologue_ || emit_cell(op, arg);
       case Form::DupTwo:
@@ -163,7 +166,7 @@ class Translator {
       case Form::SuperAttr:
         return emit(op, arg >> 1 & 1) && attribute(arg & 1, arg >> 2);
       case Form::CommonConstant:
-        return arg == 0 ? emit(Op::LoadAssertionError) : emit(op, arg);
+        return common_constant(arg);
       case Form::Slice:
         return emit(op, arg == 3 ? 3 : 2);
       case Form::SliceThen:
@@ -199,11 +202,17 @@ class Translator {
       case Form::CheckExcMatch:
         return emit(Op::Copy, 2) && emit(Op::Swap, 2) && emit(Op::ExcMatch);
       case Form::ForIter:
-        return for_iter(instr);
+        return for_iter(instr, meaning.b);
       case Form::EndFor:
         return end_for();
       case Form::EndSend:
-        return emit(Op::Swap, 2) && emit(Op::Pop);
+        return emit(Op::Swap, meaning.a + 1) && emit(Op::Pop) && (meaning.a == 1 || emit(Op::Pop));
+      case Form::PopTwo:
+        return emit(Op::Pop) && emit(Op::Pop);
+      case Form::GetIter:
+        return emit(arg == 0 ? op : Op::GetYieldFromIter) && emit(Op::PushNull);
+      case Form::Import:
+        return import_name(arg >> 2, arg & 3);
       case Form::Copy:
         return before_with() || emit(op, arg);
       case Form::Reraise:
@@ -231,6 +240,31 @@ class Translator {
   bool drop() {
     if (name_at(0) == "RESUME") in_prologue_ = false;
     return true;
+  }
+
+  // Where it comes first it says no more than the flags of the code object do.
+  bool return_generator() {
+    const bool pops = name_behind(1) == "POP_TOP";
+    const bool is_first = out_.instrs.empty() && !facts_.is_target[at_];
+    if (!is_first && !pops) return fail("without a pop of what is sent first");
+    skip_ = pops ? 1 : 0;
+    return is_first || emit(Op::StartGenerator);
+  }
+
+  bool common_constant(uint32_t arg) {
+    if (arg == 0) return emit(Op::LoadAssertionError);
+    const uint32_t objects = code_.version.minor == 14 ? kObjects14 : kObjects15;
+    if (arg < objects) return emit(Op::LoadCommonConstant, arg);
+    if (arg - objects >= object::common_const_count(code_.version)) {
+      return fail("no such constant");
+    }
+    const auto which = static_cast<object::CommonConst>(arg - objects);
+    return emit(Op::LoadConst, object::common_const(code_.version, which).value);
+  }
+
+  bool import_name(uint32_t index, uint32_t laziness) {
+    if (laziness > 2) return fail("lazy and eager at once");
+    return emit_name(Op::ImportName, index, laziness);
   }
 
   bool small_int(uint32_t value) {
@@ -315,7 +349,7 @@ class Translator {
                                        : "POP_ITER";
   }
 
-  bool for_iter(const RawInstr& instr) {
+  bool for_iter(const RawInstr& instr, uint32_t slots_above) {
     const uint32_t end = raw_at(instr.target);
     if (end == kNoRaw) return fail("jump to where no instruction starts");
     const auto name = [&](uint32_t index) {
@@ -325,7 +359,7 @@ class Translator {
     if (name(end) != "END_FOR" || (pops && name(end + 1) != pop_behind_end_for())) {
       return fail("does not lead to END_FOR");
     }
-    return emit(Op::ForIter, end + (pops ? 2 : 1));
+    return emit(Op::ForIter, end + (pops ? 2 : 1), slots_above);
   }
 
   // FOR_ITER leads past it, so it is dropped; but whoever built the code may get here otherwise.

@@ -101,8 +101,8 @@ class Checker {
         goes(1, 1, 0);
         return;
       case ExitKind::ForIter:
-        goes(0, 1, 2);
-        goes(1, 1, 0);
+        goes(0, 1 + exit.instr.b, 2 + exit.instr.b);
+        goes(1, 1 + exit.instr.b, 0);
         return;
       case ExitKind::Send:
         goes(0, 2, 2);

@@ -23,7 +23,7 @@ std::optional<Control> control_of(const Instr& instr) {
     case Op::BranchNotNone:
       return two_way(ExitKind::BranchNone, 1, -1, -1);
     case Op::ForIter:
-      return two_way(ExitKind::ForIter, 1, -1, 1);
+      return two_way(ExitKind::ForIter, 1, -1 - static_cast<int>(instr.b), 1);
     case Op::Send:
       // 3.11 (b = 1) has popped the iterator where it jumps.
       return two_way(ExitKind::Send, 1, instr.b == 1 ? -1 : 0, 0);
@@ -64,12 +64,14 @@ uint32_t reach_of(const Instr& instr) {
     case Op::GetLen:
     case Op::MatchMapping:
     case Op::MatchSequence:
-    case Op::ForIter:
       return 1;
+    case Op::ForIter:
+      return 1 + instr.b;
     case Op::CopyDictWithoutKeys:
     case Op::MatchKeys:
-    case Op::Send:
       return 2;
+    case Op::Send:
+      return instr.b == 2 ? 3 : 2;
     default:  // NOLINT: every other op looks at what it pops
       return pops;
   }

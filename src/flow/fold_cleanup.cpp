@@ -46,6 +46,18 @@ void fold_cleanups(Regions& regions) {
   }
 }
 
+// What stands before the start of a generator runs outside of it, and so outside of the wrapper.
+bool starts_generator_within(const Regions& regions, uint32_t wrapper, uint32_t& start) {
+  start = 0;
+  for (uint32_t i = 0; i < regions.instrs.size(); ++i) {
+    if (regions.instrs[i].op != Op::StartGenerator) continue;
+    for (uint32_t before = start; before < i; ++before)
+      if (regions.cover[before] == wrapper) return false;
+    start = i + 1;
+  }
+  return true;
+}
+
 // The wrapper goes only if nothing that can raise is outside of it.
 void fold_stop_iteration_wrapper(Regions& regions) {
   uint32_t wrapper = kNoRegion;
@@ -56,7 +68,9 @@ void fold_stop_iteration_wrapper(Regions& regions) {
   }
   if (wrapper == kNoRegion) return;
   const uint32_t target = regions.regions[wrapper].target;
-  for (uint32_t i = 0; i < regions.instrs.size(); ++i)
+  uint32_t start = 0;
+  if (!starts_generator_within(regions, wrapper, start)) return;
+  for (uint32_t i = start; i < regions.instrs.size(); ++i)
     if (regions.cover[i] == kNoRegion && (i < target || i > target + 1) &&
         bytecode::can_raise(regions.instrs[i].op))
       return;

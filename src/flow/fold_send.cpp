@@ -8,6 +8,9 @@
 //                                      c:    CLEANUP_THROW    (out of line, or right before t)
 //                                            JUMP t
 //
+// In 3.15 a slot that only the interpreter sees lies above the iterator: PUSH_NULL or GET_ITER
+// pushes it right before the loop, and END_SEND takes it away.
+//
 // throw() and close() on the generator go to the iterator first, which 3.11 does by itself and
 // 3.12+ by CLEANUP_THROW; YieldFrom means the same as in 3.10.
 #include "flow/regions.h"
@@ -30,13 +33,18 @@ class SendFolder {
     if (!is(at + 1, Op::YieldValue) || !is(at + 2, Op::Jump) || instrs[at + 2].a != at ||
         jumps_to_[at + 1] != 0 || jumps_to_[at + 2] != 0 || target == at)
       return;
-    const bool keeps_iterator = instrs[at].b == 0;
+    const bool keeps_iterator = instrs[at].b != 1;
+    const bool has_slot = instrs[at].b == 2;
+    const uint32_t end_size = has_slot ? 3 : 2;  // of END_SEND
+    if (has_slot && (jumps_to_[at] != 1 || at < 2 || !is(at - 2, Op::PushNull) ||
+                     !is(at - 1, Op::LoadConst) || jumps_to_[at - 2] != 0 || jumps_to_[at - 1] != 0))
+      return;
     const uint32_t cover = regions_.cover[at];
     uint32_t behind = target;
     if (keeps_iterator) {
-      // END_SEND is one raw instruction, so nothing can jump between its two.
-      if (!is(target, Op::Swap) || instrs[target].a != 2 || !is(target + 1, Op::Pop)) return;
-      behind = target + 2;
+      // END_SEND is one raw instruction, so nothing can jump into it.
+      if (!is(target, Op::Swap) || instrs[target].a != end_size || !is(target + 1, Op::Pop)) return;
+      behind = target + end_size;
     }
     uint32_t ways_in = 1;  // to `target`: by SEND
     uint32_t throws = kNoRegion;
@@ -60,7 +68,8 @@ class SendFolder {
     regions_.instrs[at].a = 0;
     regions_.instrs[at].b = 0;
     regions_.gone[at + 1] = true;
-    if (keeps_iterator) regions_.gone[target] = regions_.gone[target + 1] = true;
+    if (has_slot) regions_.gone[at - 2] = true;
+    for (uint32_t i = target; i < behind; ++i) regions_.gone[i] = true;
     if (throws != kNoRegion) {
       regions_.gone[throws] = true;
       if (ways_in == 2) regions_.gone[throws + 1] = true;

@@ -1,14 +1,14 @@
-// `any(...)`, `all(...)` and `tuple(...)` of a generator expression in 3.14: the compiler writes
-// the loop of the builtin in front of the call, behind a test that the name still means the
-// builtin.
+// `any(...)`, `all(...)` and `tuple(...)` of a generator expression in 3.14, `list(...)` and
+// `set(...)` as well in 3.15: the compiler writes the loop of the builtin before the call, after a
+// test that the name still means the builtin.
 //
 //   i:    COPY 1; LOAD_COMMON_CONSTANT any; IS_OP 0; POP_JUMP_IF_FALSE t
-//         POP_TOP                           (tuple: and BUILD_LIST 0)
-//         <the generator>
+//         POP_TOP                           (tuple, list: and BUILD_LIST 0; set: BUILD_SET 0)
+//         <the generator>                   (3.15: and PUSH_NULL, the slot above an iterator)
 //   l:    FOR_ITER e
-//         POP_JUMP_IF_TRUE s; JUMP l        (all: IF_FALSE; tuple: LIST_APPEND 2; JUMP l)
+//         POP_JUMP_IF_TRUE s; JUMP l        (all: IF_FALSE; tuple, list: LIST_APPEND 2; JUMP l; set: SET_ADD 2)
 //   s:    POP_ITER; LOAD_CONST True; ...    (all: False)
-//   e:    LOAD_CONST False; ...             (all: True; tuple: LIST_TO_TUPLE)
+//   e:    LOAD_CONST False; ...             (all: True; tuple: LIST_TO_TUPLE; list, set: nothing)
 //   t:    PUSH_NULL
 //         <the generator>
 //         CALL 1; ...
@@ -24,7 +24,7 @@ namespace pellucid::flow {
 namespace {
 
 // Numbers of LOAD_COMMON_CONSTANT.
-enum Builtin : uint32_t { kTuple = 2, kAll = 3, kAny = 4 };
+enum Builtin : uint32_t { kTuple = 2, kAll = 3, kAny = 4, kList = 5, kSet = 6 };
 
 // How far behind the call the two ways may run apart: compilers copy short ends only.
 constexpr size_t kMaxPairs = 256;
@@ -47,10 +47,12 @@ class ShortcutFolder {
     for (uint32_t i = at + 1; i < at + 5; ++i)
       if (is_target_[i]) return;
     builtin_ = regions_.instrs[at + 1].a;
-    if (builtin_ != kTuple && builtin_ != kAll && builtin_ != kAny) return;
+    if (builtin_ < kTuple || builtin_ > kSet) return;
     const uint32_t call = regions_.instrs[at + 3].a;
     uint32_t loop = at + 5;
-    if (builtin_ == kTuple && !is(loop++, Op::BuildList, 0)) return;
+    const bool makes_list = builtin_ == kTuple || builtin_ == kList;
+    if (makes_list && !is(loop++, Op::BuildList, 0)) return;
+    if (builtin_ == kSet && !is(loop++, Op::BuildSet, 0)) return;
     if (!is(call, Op::PushNull) || !same_generators(loop, call + 1)) return;
     regions_.instrs[at].op = Op::Jump;
     regions_.instrs[at].a = call;
@@ -120,7 +122,7 @@ class ShortcutFolder {
 
   // Both ways make the generator; then one loops over it and the other one calls the builtin.
   bool same_generators(uint32_t loop, uint32_t call) const {
-    const uint32_t delta = builtin_ == kTuple ? 1 : 2;
+    const uint32_t delta = fills() ? 1 : 2;
     std::vector<Pair> todo = {{loop, call}};
     std::set<Pair> seen;
     bool has_loop = false;
@@ -131,8 +133,10 @@ class ShortcutFolder {
       if (a >= regions_.instrs.size() || b >= regions_.instrs.size()) return false;
       if (!seen.insert(pair).second) continue;
       if (a == b) return false;
-      if (is(a, Op::ForIter) && is(b, Op::Call, 1)) {
-        if (has_loop || !same_handlers(a, b, delta, todo) || !same_result(a, b)) return false;
+      if (const uint32_t loop_at = loop_behind(a); loop_at != kNoRegion && is(b, Op::Call, 1)) {
+        if (has_loop || !same_handlers(loop_at, b, delta, todo) || !same_result(loop_at, b)) {
+          return false;
+        }
         has_loop = true;
       } else if (!same_step(a, b, delta, todo)) {
         return false;
@@ -141,19 +145,36 @@ class ShortcutFolder {
     return has_loop;
   }
 
+  // Whether the loop puts the items into a container.
+  bool fills() const { return builtin_ == kTuple || builtin_ == kList || builtin_ == kSet; }
+
+  // The loop that starts here; kNoRegion: there is none.
+  uint32_t loop_behind(uint32_t index) const {
+    if (is(index, Op::ForIter) && at(index).b == 0) return index;
+    const uint32_t next = regions_.live(index + 1);
+    const bool has_slot = is(index, Op::PushNull) && is(next, Op::ForIter) && at(next).b == 1;
+    return has_slot ? next : kNoRegion;
+  }
+
   bool same_result(uint32_t loop, uint32_t call) const {
     const uint32_t behind = settle(call + 1);
     const uint32_t end = settle(at(loop).a);
-    if (builtin_ == kTuple) {
-      return is(loop + 1, Op::ListAppend, 2) && settle(loop + 2) == loop &&
-             is(end, Op::ListToTuple) && same_ends(settle(end + 1), behind);
+    const uint32_t slots = 1 + at(loop).b;  // of the iterator
+    if (fills()) {
+      const Op add = builtin_ == kSet ? Op::SetAdd : Op::ListAppend;
+      if (!is(loop + 1, add, 1 + slots) || settle(loop + 2) != loop) return false;
+      if (builtin_ != kTuple) return same_ends(end, behind);
+      return is(end, Op::ListToTuple) && same_ends(settle(end + 1), behind);
     }
     const uint32_t test = settle(loop + 1);
     const bool found = builtin_ == kAny;
     if (!is_branch(test) || edge(test, !found) != loop) return false;
-    const uint32_t stop = edge(test, found);
-    return is(stop, Op::Pop) && same_known(settle(stop + 1), behind, found) &&
-           same_known(end, behind, !found);
+    uint32_t stop = edge(test, found);
+    for (uint32_t slot = 0; slot < slots; ++slot) {
+      if (!is(stop, Op::Pop)) return false;
+      stop = settle(stop + 1);
+    }
+    return same_known(stop, behind, found) && same_known(end, behind, !found);
   }
 
   // The way of the loop knows the result: `value`. The compiler may have decided tests of it.

@@ -267,12 +267,13 @@ class Lifter {
         block.operands.push_back(machine.pop_used());
         break;
       case ExitKind::ForIter: {
-        const ValueId iterator = machine.top();
+        const uint32_t slots = 1 + exit.instr.b;
+        const ValueId iterator = machine.peek(slots);
         machine.use(iterator);
         block.operands.push_back(iterator);
         machine.mark_iterator(iterator);
         stacks[1] = machine.stack;
-        stacks[1].pop_back();
+        stacks[1].resize(stacks[1].size() - slots);
         Value item;
         item.kind = ValueKind::Item;
         item.offset = exit.instr.offset;
@@ -285,7 +286,7 @@ class Lifter {
       }
       case ExitKind::Send: {
         const ValueId sent = machine.pop_used();
-        const ValueId receiver = machine.top();
+        const ValueId receiver = machine.peek(exit.instr.b == 2 ? 2 : 1);
         machine.use(receiver);
         block.operands = {receiver, sent};
         Value value;

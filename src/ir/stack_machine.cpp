@@ -274,10 +274,11 @@ void StackMachine::step(const bytecode::Instr& instr) {
       stack.push_back(emit(instr, {peek(instr.a)}));
       return;
     case Op::CleanupThrow: {
-      const std::vector<ValueId> operands(stack.end() - 3, stack.end());
-      stack.resize(stack.size() - 3);
-      const ValueId thrown = emit(instr, operands);
-      stack.push_back(null());
+      // The iterator, what was sent, the exception; the slot above the iterator is the interpreter's.
+      const uint32_t slots = 3 + instr.b;
+      const ValueId thrown = emit(instr, {peek(slots), peek(2), peek(1)});
+      stack.resize(stack.size() - slots);
+      for (uint32_t i = 0; i <= instr.b; ++i) stack.push_back(null());
       stack.push_back(thrown);
       return;
     }
@@ -339,6 +340,7 @@ void StackMachine::step(const bytecode::Instr& instr) {
     case Op::SetFunctionAttribute:
     case Op::GetIter:
     case Op::GetYieldFromIter:
+    case Op::StartGenerator:
     case Op::GetAwaitable:
     case Op::GetAiter:
     case Op::YieldValue:

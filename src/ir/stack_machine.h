@@ -18,6 +18,7 @@ class StackMachine {
   void step(const bytecode::Instr& instr);
 
   ValueId top() const;
+  ValueId peek(size_t depth) const;  // 1: the top
   ValueId pop();
   ValueId pop_used() {
     const ValueId id = pop();
@@ -46,7 +47,6 @@ class StackMachine {
   }
   ValueId element(ValueId of, uint32_t index);
   static ValueId null();
-  ValueId peek(size_t depth) const;
   void discard(const bytecode::Instr& instr);
   void emit_drop(bytecode::Instr instr, ValueId id, Dropped what);
   void call(const bytecode::Instr& instr, uint32_t extra);

@@ -24,6 +24,20 @@ void check_code(const Module& module, const Code& code) {
   PELLUCID_CHECK(code.posonlyargcount <= code.argcount);
 }
 
+void check_common_consts(const Module& module) {
+  if (common_const_count(module.version) == 0) return;
+  PELLUCID_CHECK(module.consts.size() >=
+                 small_int_count(module.version) + common_const_count(module.version));
+  const auto at = [&](CommonConst which) { return module[common_const(module.version, which)]; };
+  PELLUCID_CHECK(at(CommonConst::None).kind == ConstKind::None);
+  PELLUCID_CHECK(at(CommonConst::EmptyStr).kind == ConstKind::Str);
+  PELLUCID_CHECK(module.text(at(CommonConst::EmptyStr).text).empty());
+  PELLUCID_CHECK(at(CommonConst::True).kind == ConstKind::True);
+  PELLUCID_CHECK(at(CommonConst::False).kind == ConstKind::False);
+  PELLUCID_CHECK(at(CommonConst::MinusOne).kind == ConstKind::Int);
+  PELLUCID_CHECK(at(CommonConst::MinusOne).integer == -1);
+}
+
 // Items come before what holds them, so that the constants are a DAG in the order of their ids.
 void check_const(const Module& module, ConstId id) {
   const Const& value = module[id];
@@ -43,6 +57,7 @@ void check(const Module& module) {
     PELLUCID_CHECK(module.consts[n].kind == ConstKind::Int);
     PELLUCID_CHECK(module.consts[n].integer == static_cast<int64_t>(n));
   }
+  check_common_consts(module);
   for (const Code& code : module.codes) check_code(module, code);
   for (size_t i = 0; i < module.consts.size(); ++i) check_const(module, ConstId(i));
 }

@@ -3,12 +3,12 @@
 // A Module owns every string, constant and code object that came from one .pyc file (or from one
 // live code object). Everything to the right of this layer refers to them by id. Two ways in:
 //
-//   read_pyc(bytes)               a .pyc file of CPython 3.8-3.14         (pyc.h)
+//   read_pyc(bytes)               a .pyc file of CPython 3.8-3.15         (pyc.h)
 //   python/from_code.cpp          a live types.CodeType
 //
-// LOAD_SMALL_INT of 3.14 names no constant of its code object, so a Module of 3.14 or later starts
-// with the constants that it can mean: constant n is the int n for n < 256. Start every Module
-// with new_module().
+// LOAD_SMALL_INT of 3.14 and LOAD_COMMON_CONSTANT of 3.15 name no constant of their code object, so
+// a Module starts with the constants that they can mean: constant n is the int n for n < 256, and
+// in 3.15 those of CommonConst follow. Start every Module with new_module().
 //
 // Invariants (check()): every id is in range; the constant graph is a DAG; `root` is a code object;
 // every Code has the version of its Module.
@@ -137,11 +137,22 @@ struct Module {
   }
 };
 
-// An empty module of a version, with the small ints where that version needs them.
+// An empty module of a version, with the constants that its instructions name by themselves.
 Module new_module(Version version);
 
 // How many constants at the front of a module of this version are the small ints.
 constexpr size_t small_int_count(Version version) { return version.minor >= 14 ? 256 : 0; }
+
+// What LOAD_COMMON_CONSTANT loads besides built-in functions and types, in its order.
+enum class CommonConst : uint32_t { None, EmptyStr, True, False, MinusOne };
+
+// How many of them follow the small ints.
+constexpr size_t common_const_count(Version version) { return version.minor >= 15 ? 5 : 0; }
+
+// The constant of a module that has it.
+constexpr ConstId common_const(Version version, CommonConst which) {
+  return ConstId(small_int_count(version) + static_cast<size_t>(which));
+}
 
 // Fills localsplus and localspluskinds from varnames, cellvars and freevars, in the order
 // that 3.11+ gives them: locals (arguments that are cells among them), other cells, free variables.

@@ -140,6 +140,15 @@ Module new_module(Version version) {
   for (size_t n = 0; n < small_int_count(version); ++n) {
     module.add(Const{.kind = ConstKind::Int, .integer = static_cast<int64_t>(n)});
   }
+  if (common_const_count(version) > 0) {
+    module.add(Const{.kind = ConstKind::None});
+    Const empty{.kind = ConstKind::Str};
+    empty.text = module.strings.intern("");
+    module.add(std::move(empty));
+    module.add(Const{.kind = ConstKind::True});
+    module.add(Const{.kind = ConstKind::False});
+    module.add(Const{.kind = ConstKind::Int, .integer = -1});
+  }
   return module;
 }
 

@@ -1,5 +1,7 @@
 #include "object/pyc.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 
 #include "object/marshal_reader.h"
@@ -21,7 +23,7 @@ struct MagicRange {
 // changed.
 constexpr MagicRange kMagic[] = {
     {3410, 3413, {3, 8}},  {3425, 3425, {3, 9}},  {3438, 3439, {3, 10}}, {3494, 3495, {3, 11}},
-    {3531, 3531, {3, 12}}, {3568, 3571, {3, 13}}, {3623, 3627, {3, 14}},
+    {3531, 3531, {3, 12}}, {3568, 3571, {3, 13}}, {3623, 3627, {3, 14}}, {3666, 3666, {3, 15}},
 };
 
 // What else a number is known to be of: who is refused wants to know what wrote the file. Each
@@ -30,14 +32,21 @@ constexpr MagicRange kRefused[] = {
     {62171, 62211, {2, 7}}, {3190, 3230, {3, 3}},  {3250, 3310, {3, 4}},  {3320, 3351, {3, 5}},
     {3360, 3379, {3, 6}},   {3390, 3394, {3, 7}},  {3400, 3409, {3, 8}},  {3420, 3424, {3, 9}},
     {3430, 3437, {3, 10}},  {3450, 3493, {3, 11}}, {3500, 3530, {3, 12}}, {3550, 3567, {3, 13}},
-    {3600, 3622, {3, 14}},  {3650, 3699, {3, 15}},
+    {3600, 3622, {3, 14}},  {3650, 3665, {3, 15}},
 };
+
+// The versions of kMagic, for people.
+const std::string kSupported = "3.8-3.15";
+
+bool is_supported(Version version) {
+  return std::any_of(std::begin(kMagic), std::end(kMagic),
+                     [&](const MagicRange& range) { return range.version == version; });
+}
 
 std::string what_is_refused(uint16_t magic) {
   for (const MagicRange& range : kRefused) {
     if (magic < range.first || magic > range.last) continue;
-    const bool is_early =
-        range.version.major == 3 && range.version.minor >= 8 && range.version.minor <= 14;
+    const bool is_early = is_supported(range.version);
     return "pyc: magic number " + std::to_string(magic) +
            (is_early ? " of a pre-release of CPython " : " of CPython ") +
            std::to_string(range.version.major) + "." + std::to_string(range.version.minor);
@@ -55,10 +64,10 @@ std::optional<Version> version_of_magic(uint16_t magic) {
 }
 
 static Result<Module> read_code(std::span<const uint8_t> bytes, Version version, uint64_t base) {
-  if (version.major != 3 || version.minor < 8 || version.minor > 14) {
+  if (!is_supported(version)) {
     return Error{ErrorCode::UnknownVersion, 0,
                  "marshal: CPython " + std::to_string(version.major) + "." +
-                     std::to_string(version.minor) + " is not supported (3.8-3.14 are)"};
+                     std::to_string(version.minor) + " is not supported (" + kSupported + " are)"};
   }
   Module module = new_module(version);
   PELLUCID_TRY(const ConstId root, read_object(module, bytes, base));
@@ -87,7 +96,7 @@ Result<Module> read_pyc(std::span<const uint8_t> bytes) {
   const std::optional<Version> version = version_of_magic(magic);
   if (!version) {
     return Error{ErrorCode::UnknownVersion, 0,
-                 what_is_refused(magic) + " (CPython 3.8-3.14 are supported)"};
+                 what_is_refused(magic) + " (CPython " + kSupported + " are supported)"};
   }
   const uint32_t flags = bytes[4] | static_cast<uint32_t>(bytes[5]) << 8 |
                          static_cast<uint32_t>(bytes[6]) << 16 |

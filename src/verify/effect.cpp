@@ -102,11 +102,13 @@ Effect Machine::effect(const State& state, const Point& point) const {
       break;
     case ExitKind::ForIter:
       effect.results = 1;
-      top(1);
+      top(1 + instr.b);
+      effect.inputs.resize(1);
       break;
     case ExitKind::Send:
       effect.results = 1;
-      top(2);
+      top(instr.b == 2 ? 3 : 2);
+      if (instr.b == 2) effect.inputs.erase(effect.inputs.begin() + 1);
       break;
     case ExitKind::Return:
       effect.raises = false;
@@ -203,6 +205,7 @@ void Machine::describe(const Instr& instr, const State& state, Effect& effect) c
       effect.results = 1;
       break;
     case Op::ImportName:
+      effect.b = instr.b;
       // A generator may ask for no names by an empty tuple, where a compiler has None.
       if (context_->assumed.any()) {
         const auto names = values.tuple_items(effect.inputs[1]);
@@ -301,7 +304,7 @@ void Machine::finish(State& state, Point& point, const std::vector<Value>& resul
     switch (exit.kind) {
       case ExitKind::ForIter:
         if (way == 0) stack.push_back(results[0]);
-        if (way == 1) stack.pop_back();
+        if (way == 1) stack.resize(stack.size() - 1 - exit.instr.b);
         go(point, exit.next[way]);
         return;
       case ExitKind::Send:

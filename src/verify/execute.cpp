@@ -245,6 +245,7 @@ bool Machine::execute(State& state, const Instr& instr) {
     case Op::CallKw:
     case Op::GetIter:
     case Op::GetYieldFromIter:
+    case Op::StartGenerator:
     case Op::GetAwaitable:
     case Op::GetAiter:
     case Op::GetAnext:
