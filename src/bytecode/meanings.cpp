@@ -2,6 +2,8 @@
 // meaning that a name has had. The compiler refuses an opcode of raw/<version>.def without a row.
 #include "bytecode/meanings.h"
 
+#include <utility>
+
 #include "base/check.h"
 #include "bytecode/raw_tables.inc"
 
@@ -284,15 +286,16 @@ constexpr Meaning kMeanings[] = {
 
 using Rows = std::array<uint16_t, 256>;
 
-consteval Rows rows_of(int minor) {
+constexpr Rows rows_of(int minor) {
   Rows rows{};
   const RawTable& table = kRawTables[static_cast<size_t>(minor - kFirstMinor)];
   for (size_t opcode = 0; opcode < table.size(); ++opcode) {
-    if (table[opcode].name.empty()) continue;
+    const std::string_view name = table[opcode].name;
+    if (name.empty()) continue;
     size_t row = 0;
-    while (kMeanings[row].name != table[opcode].name || kMeanings[row].versions.first > minor ||
+    while (kMeanings[row].name != name || kMeanings[row].versions.first > minor ||
            kMeanings[row].versions.last < minor) {
-      // Behind the last row the compiler stops: an opcode has no meaning.
+      // After the last row the compiler stops: an opcode has no meaning.
       ++row;
     }
     rows[opcode] = static_cast<uint16_t>(row);
@@ -300,9 +303,16 @@ consteval Rows rows_of(int minor) {
   return rows;
 }
 
-constexpr std::array<Rows, kLastMinor - kFirstMinor + 1> kRows = {
-    rows_of(8),  rows_of(9),  rows_of(10), rows_of(11),
-    rows_of(12), rows_of(13), rows_of(14), rows_of(15)};
+// A constant of its own for each version: compilers limit the steps that one constant may take.
+template <int minor>
+constexpr Rows kRowsOf = rows_of(minor);
+
+template <int... index>
+constexpr auto rows_of_all(std::integer_sequence<int, index...>) {
+  return std::array{kRowsOf<kFirstMinor + index>...};
+}
+
+constexpr auto kRows = rows_of_all(std::make_integer_sequence<int, kLastMinor - kFirstMinor + 1>{});
 
 }  // namespace
 
