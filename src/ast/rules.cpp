@@ -24,6 +24,7 @@ bool may_be_absent(Kind kind, std::string_view field) {
     case Kind::Return:
     case Kind::AnnAssign:
     case Kind::Yield:
+    case Kind::DictComp:
       return field == "value";
     case Kind::Raise:
       return true;

@@ -199,6 +199,13 @@ void StackMachine::step(const bytecode::Instr& instr) {
       PELLUCID_CHECK(out_.values.size() == before + 1);
       return;
     }
+    case Op::ImportName: {
+      // Whether it is lazy. That it may not be made so depends on where it stands: compilers say it
+      // of one copy of a finally body and not of another.
+      bytecode::Instr import = instr;
+      import.b = instr.b == 1;
+      return generic(import);
+    }
     case Op::ListAppend:
     case Op::SetAdd:
     case Op::ListExtend:
@@ -347,7 +354,6 @@ void StackMachine::step(const bytecode::Instr& instr) {
     case Op::YieldFrom:
     case Op::Intrinsic1:
     case Op::Intrinsic2:
-    case Op::ImportName:
     case Op::ImportStar:
     case Op::SetupAnnotations:
     case Op::PrintExpr:

@@ -17,11 +17,15 @@ ast::ListId names_of(const ast::Tree& tree, NodeId statement) {
   return {};
 }
 
+uint32_t is_lazy(const ast::Tree& tree, NodeId statement) {
+  return tree.is(statement, Kind::Import) ? tree.as<ast::Import>(statement).is_lazy : 0;
+}
+
 void set_names(ast::Tree& tree, NodeId statement, ast::ListId names) {
   if (tree.is(statement, Kind::Delete)) {
     tree.set(statement, ast::Delete{names});
   } else {
-    tree.set(statement, ast::Import{names});
+    tree.set(statement, ast::Import{names, is_lazy(tree, statement)});
   }
 }
 
@@ -34,6 +38,7 @@ void join_lines(ast::Tree& tree, Statements& body) {
       const int32_t line = tree.where(item).line;
       const ast::ListId names = names_of(tree, item);
       if (kept.empty() || !names.valid() || line < 0 || tree.kind(kept.back()) != tree.kind(item) ||
+          is_lazy(tree, kept.back()) != is_lazy(tree, item) ||
           tree.where(kept.back()).line != line) {
         kept.push_back(item);
         continue;

@@ -72,6 +72,9 @@ void Expressions::tuple(NodeId id, Place place) {
 
 void Expressions::comprehension_of(const char* opening, NodeId elt, ast::ListId generators,
                                    const char* closing) {
+  if (before(15) && tree_->is(elt, Kind::Starred)) {
+    problem("unpacking in a comprehension needs Python 3.15");
+  }
   open(opening);
   expr(elt, kTest);
   for (const NodeId generator : tree_->items(generators)) {

@@ -300,9 +300,15 @@ void Expressions::expand_bare(NodeId id, Place place) {
     case Kind::DictComp: {
       const auto node = tree.as<ast::DictComp>(id);
       open("{");
-      expr(node.key, kTest);
-      text(": ");
-      expr(node.value, kTest);
+      if (node.value.valid()) {
+        expr(node.key, kTest);
+        text(": ");
+        expr(node.value, kTest);
+      } else {
+        if (before(15)) problem("unpacking in a comprehension needs Python 3.15");
+        text("**");
+        expr(node.key, at(Level::BitOr));
+      }
       for (const NodeId generator : tree.items(node.generators)) {
         push(Task::Comprehension, generator.value);
       }

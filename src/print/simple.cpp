@@ -48,6 +48,7 @@ void Statements::simple(NodeId id, uint32_t depth) {
       assertion(id);
       break;
     case Kind::Import:
+      lazily(tree_.as<ast::Import>(id).is_lazy);
       out_ += "import ";
       aliases(tree_.as<ast::Import>(id).names);
       break;
@@ -162,6 +163,7 @@ void Statements::assertion(NodeId id) {
 
 void Statements::import_from(NodeId id) {
   const auto node = tree_.as<ast::ImportFrom>(id);
+  lazily(node.is_lazy);
   out_ += "from ";
   if (node.level <= kMostDots) {
     out_.append(node.level, '.');
@@ -171,6 +173,12 @@ void Statements::import_from(NodeId id) {
   if (node.module.valid()) word(node.module);
   out_ += " import ";
   aliases(node.names);
+}
+
+void Statements::lazily(uint32_t is_lazy) {
+  if (is_lazy == 0) return;
+  if (before(15)) needs(15, "a lazy import");
+  out_ += "lazy ";
 }
 
 void Statements::aliases(ListId list) {

@@ -68,6 +68,7 @@ class Statements {
   void raise(ast::NodeId id);
   void assertion(ast::NodeId id);
   void import_from(ast::NodeId id);
+  void lazily(uint32_t is_lazy);
   void aliases(ast::ListId names);
   void names(ast::ListId list);
   void comment(std::string_view text, uint32_t depth);

@@ -54,12 +54,12 @@ class Choices {
   void replace_args(BlockId id, ValueId from, ValueId to);
 
   Graph& g_;
+  object::Module& module_;
   std::unordered_set<ValueId> pivots_;  // right sides of comparisons that are compared once more
 
  private:
   ValueId first_comparison(ValueId id) const;
 
-  object::Module& module_;
   std::map<object::ConstKind, object::ConstId> constants_;
   std::unordered_map<ValueId, uint32_t> filled_;  // containers -> additions of elements
 };

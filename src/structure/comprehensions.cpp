@@ -92,8 +92,25 @@ struct Loops {
   std::vector<NodeId> to_settle;  // `if not x: pass`, which is what jumps for `if x or True` do
   WalrusFold walrus;
   NodeId yield;
+  NodeId spread;  // `(*x for x in y)`: the x whose items are yielded
   NodeId dead;  // the statement that was left where only `if False` could have been
 };
+
+// Whether the innermost loop yields each of its items and gives them no name of the code's own:
+// `(*x for x in y)`.
+bool spreads(const ast::Tree& tree, const std::vector<Generator>& generators, NodeId yielded) {
+  const Generator& inner = generators.back();
+  const bool is_plain = generators.size() > 1 && inner.ifs.empty() && !inner.is_single &&
+                        !inner.loop.is_async && yielded.valid() && tree.is(yielded, Kind::Name) &&
+                        tree.is(inner.loop.target, Kind::Name);
+  if (!is_plain) return false;
+  const Symbol item = tree.as<ast::Name>(yielded).id;
+  if (tree.as<ast::Name>(inner.loop.target).id != item) return false;
+  const object::CodeId code = tree.where(inner.node).code;
+  if (!code.valid()) return false;
+  const auto& locals = tree.module()[code].localsplus;
+  return std::find(locals.begin(), locals.end(), item) == locals.end();
+}
 
 bool read_loops(const ast::Tree& tree, ListId body, Loops& loops) {
   std::vector<NodeId> at;
@@ -160,6 +177,11 @@ bool read_loops(const ast::Tree& tree, ListId body, Loops& loops) {
       loops.yield = tree.as<ast::Expr>(statement).value;
       if (!tree.is(loops.yield, Kind::Yield)) return false;
       const NodeId value = tree.as<ast::Yield>(loops.yield).value;
+      if (spreads(tree, loops.generators, value)) {
+        loops.spread = loops.generators.back().loop.iter;
+        loops.generators.pop_back();
+        return assignments.empty();
+      }
       return value.valid() ? take(value) : assignments.empty();
     } else if (at.size() == 1 &&
                (tree.is(statement, Kind::Pass) || tree.is(statement, Kind::Continue))) {
@@ -208,6 +230,9 @@ bool comprehension_parts(ast::Tree& tree, ListId body, NodeId first_iter,
   if (!read_loops(tree, tree.list(statements), loops)) return false;
   loops.walrus.apply(tree);
   if (loops.yield.valid()) parts.elt = tree.as<ast::Yield>(loops.yield).value;
+  if (loops.spread.valid()) {
+    parts.elt = tree.add(ast::Starred{loops.spread}, tree.where(loops.spread));
+  }
   if (!parts.elt.valid() && !dead.mentions.empty()) {
     parts.elt = mentions_of(tree, dead.mentions);
   } else if (!dead.mentions.empty()) {
@@ -262,6 +287,10 @@ NodeId Expressions::comprehension_call(const ir::Value& value, NodeId callee, No
   if (name == "<listcomp>") return tree_.add(ast::ListComp{parts.elt, parts.generators}, at);
   if (name == "<setcomp>") return tree_.add(ast::SetComp{parts.elt, parts.generators}, at);
   if (name == "<genexpr>") return tree_.add(ast::GeneratorExp{parts.elt, parts.generators}, at);
+  if (tree_.is(parts.elt, Kind::Starred)) {
+    const NodeId added = tree_.as<ast::Starred>(parts.elt).value;
+    return tree_.add(ast::DictComp{added, NodeId(), parts.generators}, at);
+  }
   // What adds to a dict is a pair; what is none stands for an element that is never reached.
   const bool is_tuple = tree_.is(parts.elt, Kind::Tuple);
   const auto pair =

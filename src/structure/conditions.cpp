@@ -67,7 +67,7 @@ class Conditions : private EitherWay {
       const BlockId next = g_[id].next[0].to;
       if (!next.valid()) return false;
       return (next != id && is_short(next, id) && g_.merge_into_predecessor(next)) ||
-             fold_inlined_comprehension(g_, id);
+             fold_inlined_comprehension(g_, module_, id);
     }
     if (g_[id].exit != ExitKind::Branch) return false;
     bool absorbed = false;

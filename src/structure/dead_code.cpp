@@ -197,14 +197,6 @@ DeadParts take_dead_parts(const ast::Tree& tree, ListId body, Nodes& statements)
   return parts;
 }
 
-NodeId annotation_with_mentions(ast::Tree& tree, NodeId annotation, const Nodes& mentions) {
-  if (mentions.empty() || !tree.is(annotation, Kind::Starred)) {
-    return with_mentions(tree, annotation, mentions);
-  }
-  const NodeId value = tree.as<ast::Starred>(annotation).value;
-  return tree.add(ast::Starred{with_mentions(tree, value, mentions)}, tree.where(annotation));
-}
-
 Nodes mentions_without_binding(ast::Tree& tree, ListId body) {
   for (const NodeId statement : tree.items(body)) {
     if (!tree.is(statement, Kind::If)) continue;
@@ -237,6 +229,11 @@ NodeId mentions_of(ast::Tree& tree, const Nodes& mentions) {
 NodeId with_mentions(ast::Tree& tree, NodeId value, Nodes mentions) {
   if (mentions.empty()) return value;
   const ast::Where at = tree.where(value);
+  if (tree.is(value, Kind::Starred)) {
+    // The star stays outermost.
+    const NodeId starred = tree.as<ast::Starred>(value).value;
+    return tree.add(ast::Starred{with_mentions(tree, starred, std::move(mentions))}, at);
+  }
   const NodeId test = constant_node(tree, ConstKind::True, at);
   return tree.add(ast::IfExp{test, value, mentions_of(tree, mentions)}, at);
 }

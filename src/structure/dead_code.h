@@ -59,12 +59,8 @@ struct DeadParts {
 DeadParts take_dead_parts(const ast::Tree& tree, ast::ListId body,
                           std::vector<ast::NodeId>& statements);
 
-// `value if True else (mentions...)`.
+// `value if True else (mentions...)`; of `*value`, `*(value if ...)`.
 ast::NodeId with_mentions(ast::Tree& tree, ast::NodeId value, std::vector<ast::NodeId> mentions);
-
-// The same for an annotation, which may be `*value`.
-ast::NodeId annotation_with_mentions(ast::Tree& tree, ast::NodeId annotation,
-                                     const std::vector<ast::NodeId>& mentions);
 
 // What the `if False:` of a function that computes annotations mentions, said in an expression of
 // its: none binds a name for it.

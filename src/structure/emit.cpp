@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "structure/copies.h"
 #include "structure/dead_code.h"
+#include "structure/inlined.h"
 #include "structure/ops.h"
 
 namespace pellucid::structure {
@@ -99,10 +100,7 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
         if (graph[what].kind == ValueKind::Instr && graph[what].uses == 1)
           context_.dropped.insert(what);
       }
-      const bool fills =
-          value.kind == ValueKind::Instr && value.a > 1 &&
-          (value.op == Op::ListAppend || value.op == Op::SetAdd || value.op == Op::MapAdd);
-      if (fills) context_.accumulators.insert(graph.resolve(graph.f.operands(value)[0]));
+      if (fills_container(value)) context_.accumulators.insert(graph.resolve(graph.f.operands(value)[0]));
     }
   }
   if (graph.size() != blocks) graph.recompute();

@@ -223,7 +223,7 @@ bool set_annotations(ast::Tree& tree, NodeId function, NodeId value, bool are_st
   }
   if (!named_values(tree, value, pairs)) return false;
   if (!pairs.empty()) {
-    pairs[0].second = annotation_with_mentions(tree, pairs[0].second, mentions);
+    pairs[0].second = with_mentions(tree, pairs[0].second, mentions);
   }
   const auto all = tree.as<ast::arguments>(def.args);
   std::unordered_map<Symbol, NodeId> arg_nodes;

@@ -342,10 +342,14 @@ bool is_statement(const ir::Value& value) {
     case Op::WithExceptStart:
     case Op::UnpackSequence:
     case Op::UnpackEx:
+    case Op::StartGenerator:
       return true;
     case Op::ListAppend:
     case Op::SetAdd:
     case Op::MapAdd:
+    case Op::ListExtend:
+    case Op::SetUpdate:
+    case Op::DictUpdate:
       return value.a > 1;
     default:  // everything else computes a value
       return false;

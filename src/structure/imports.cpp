@@ -61,7 +61,8 @@ bool Statements::import(std::span<const ValueId> items, size_t i) {
       if (!name.valid()) name = c_.fresh_name("module");
       c_.kept_in[id] = c_.here;
       const NodeId alias = c_.tree.add(ast::alias{value.symbol(), name}, where(id));
-      append(c_.tree.add(ast::Import{c_.tree.list({alias})}, where(id)));
+      const uint32_t is_lazy = value.b;
+      append(c_.tree.add(ast::Import{c_.tree.list({alias}), is_lazy}, where(id)));
       c_.materialized[id] = name;
       return true;
     }
@@ -78,7 +79,8 @@ bool Statements::import(std::span<const ValueId> items, size_t i) {
   if (source.op != Op::ImportName) return false;
   const uint32_t level = level_of(c_.tree.module()[g[g.resolve(operands(module)[0])].constant()]);
   const NodeId star = c_.tree.add(ast::alias{c_.tree.intern("*"), {}}, where(id));
-  append(c_.tree.add(ast::ImportFrom{source.symbol(), c_.tree.list({star}), level}, where(module)));
+  const ast::ImportFrom made{source.symbol(), c_.tree.list({star}), level, source.b};
+  append(c_.tree.add(made, where(module)));
   return true;
 }
 
@@ -105,7 +107,7 @@ bool Statements::stored_import(ValueId id, Symbol stored) {
                        (head == objects.text(stored) || is_mangled(objects.text(stored), head));
     const NodeId alias = c_.tree.add(ast::alias{source.symbol(), plain ? Symbol() : stored}, at);
     protect(stored);
-    append(c_.tree.add(ast::Import{c_.tree.list({alias})}, at));
+    append(c_.tree.add(ast::Import{c_.tree.list({alias}), source.b}, at));
     return true;
   }
   std::vector<NodeId>& aliases = imports_[module];
@@ -122,7 +124,8 @@ bool Statements::stored_import(ValueId id, Symbol stored) {
   aliases.push_back(c_.tree.add(ast::alias{member, asname}, at));
   if (aliases.size() == members.items.size()) {
     const uint32_t level = level_of(constant(0));
-    append(c_.tree.add(ast::ImportFrom{source.symbol(), c_.tree.list(aliases), level}, at));
+    const ast::ImportFrom made{source.symbol(), c_.tree.list(aliases), level, source.b};
+    append(c_.tree.add(made, at));
   }
   return true;
 }

@@ -51,14 +51,17 @@ void add_hidden(const Graph& g, BlockId block, size_t made, Region& region) {
 ValueId left_empty(const Graph& g, BlockId block, ValueId iterator) {
   const auto& items = g[block].items;
   if (items.size() < 2) return {};
-  size_t before = items.size() - 1;
+  // 3.15 makes the iterator after the container.
+  const bool is_early = items.back() == iterator;
+  size_t before = items.size() - (is_early ? 2 : 1);
+  const ValueId last = items[before];
   while (before > 0 && hides_local(g[items[before - 1]])) --before;
-  const bool hides = before < items.size() - 1;
-  if (!hides && (before == 0 || items[before - 1] != iterator)) return {};
-  const ir::Value& made = g[items.back()];
+  const bool hides = items[before] != last;
+  if (!hides && !is_early && (before == 0 || items[before - 1] != iterator)) return {};
+  const ir::Value& made = g[last];
   const bool builds =
       is_op(made, Op::BuildList) || is_op(made, Op::BuildSet) || is_op(made, Op::BuildMap);
-  return builds && made.count == 0 ? items.back() : ValueId();
+  return builds && made.count == 0 ? last : ValueId();
 }
 
 // By both ways, it may be: `if x or True`.
@@ -90,8 +93,13 @@ bool only_returns_behind(const Graph& g, BlockId block) {
 }  // namespace
 
 bool fills_container(const ir::Value& value) {
-  return value.a > 1 &&
-         (is_op(value, Op::ListAppend) || is_op(value, Op::SetAdd) || is_op(value, Op::MapAdd));
+  return value.a > 1 && (is_op(value, Op::ListAppend) || is_op(value, Op::SetAdd) ||
+                         is_op(value, Op::MapAdd) || is_spread(value));
+}
+
+bool is_spread(const ir::Value& value) {
+  return value.a > 1 && (is_op(value, Op::ListExtend) || is_op(value, Op::SetUpdate) ||
+                         is_op(value, Op::DictUpdate));
 }
 
 std::vector<ComprehensionStep> comprehension_steps(const Graph& g, BlockId header) {
@@ -150,7 +158,7 @@ void drop_at_last(Graph& g) {
   }
 }
 
-bool fold_inlined_comprehension(Graph& g, BlockId block) {
+bool fold_inlined_comprehension(Graph& g, const object::Module& module, BlockId block) {
   if (g[block].exit != ExitKind::Goto) return false;
   const BlockId header = g[block].next[0].to;
   if (!header.valid() || header == block || g[header].exit != ExitKind::ForIter) return false;
@@ -161,9 +169,12 @@ bool fold_inlined_comprehension(Graph& g, BlockId block) {
   const ValueId iterable = g.resolve(g[header].operands[0]);
   if (!is_filled) container = left_empty(g, block, iterable);
   if (!container.valid()) return false;
-  // The iterator is made here; where it is an argument, the comprehension is a function.
+  // The iterator is made here; where it, or since 3.15 what it is of, is an argument, the
+  // comprehension is a function.
   const ir::Value& source = g[iterable];
   if (!is_op(source, Op::GetIter) && !is_op(source, Op::GetAiter)) return false;
+  const ir::Value& of = g[g.resolve(g.f.operands(source)[0])];
+  if (is_op(of, Op::LoadFast) && module.text(of.symbol()) == ".0") return false;
   auto& items = g[block].items;
   const auto made = std::find(items.begin(), items.end(), container);
   if (made == items.end()) return false;

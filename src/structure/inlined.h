@@ -7,8 +7,11 @@
 
 namespace pellucid::structure {
 
-// Whether an element is added to a container that a comprehension makes.
+// Whether an element, or several at once, are added to a container that a comprehension makes.
 bool fills_container(const ir::Value& value);
+
+// Whether it is several: `[*x for x in y]`, `{**x for x in y}` (3.15).
+bool is_spread(const ir::Value& value);
 
 // Reads the loop at `header` as nested `for`s and `if`s, with an element at the end or without;
 // empty if it is not that.
@@ -16,7 +19,7 @@ std::vector<ComprehensionStep> comprehension_steps(const Graph& graph, BlockId h
 
 // If `block` leads into a loop that only fills a container made in `block`, makes that loop a
 // Region value of `block`, which goes on behind it.
-bool fold_inlined_comprehension(Graph& graph, BlockId block);
+bool fold_inlined_comprehension(Graph& graph, const object::Module& module, BlockId block);
 
 // What a comprehension made may be dropped before the locals are put back that it has hidden, or
 // behind: in either case the statement ends behind all of it.

@@ -64,7 +64,7 @@ class Reader {
     if (!read_statements(body)) return false;
     if (!annotations.empty()) {
       LazyAnnotation& first = annotations.front();
-      first.annotation = annotation_with_mentions(tree_, first.annotation, mentions);
+      first.annotation = with_mentions(tree_, first.annotation, mentions);
     }
     return true;
   }

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "structure/dead_code.h"
+#include "structure/inlined.h"
 #include "structure/ops.h"
 #include "structure/statements.h"
 
@@ -229,6 +230,9 @@ NodeId Statements::comprehension_of(Op container, NodeId elt, const std::vector<
   const ast::ListId list = c_.tree.list(generators);
   if (container == Op::BuildList) return c_.tree.add(ast::ListComp{elt, list}, at);
   if (container == Op::BuildSet) return c_.tree.add(ast::SetComp{elt, list}, at);
+  if (c_.tree.is(elt, ast::Kind::Starred)) {
+    return c_.tree.add(ast::DictComp{c_.tree.as<ast::Starred>(elt).value, NodeId(), list}, at);
+  }
   const bool is_tuple = c_.tree.is(elt, ast::Kind::Tuple);
   if (!is_tuple || c_.tree.items(c_.tree.as<ast::Tuple>(elt).elts).size() != 2) {
     throw NotStructured("a dict comprehension without a pair", at.offset);
@@ -343,8 +347,9 @@ void Statements::comprehension_element(ValueId id) {
   std::vector<ValueId> wanted;
   for (const ValueId operand : operands(id).subspan(1)) wanted.push_back(c_.graph.resolve(operand));
   const std::vector<NodeId> nodes = take_all(wanted);
-  const NodeId element =
+  NodeId element =
       nodes.size() == 1 ? nodes[0] : c_.tree.add(ast::Tuple{c_.tree.list(nodes)}, where(id));
+  if (is_spread(c_.graph[id])) element = c_.tree.add(ast::Starred{element}, where(id));
   const NodeId yielded = c_.tree.add(ast::Yield{element}, where(id));
   append(c_.tree.add(ast::Expr{yielded}, where(id)));
 }

@@ -198,6 +198,9 @@ void Statements::step(std::span<const ValueId> items, size_t i) {
     case Op::ListAppend:
     case Op::SetAdd:
     case Op::MapAdd:
+    case Op::ListExtend:
+    case Op::SetUpdate:
+    case Op::DictUpdate:
       if (value.a > 1) return comprehension_element(id);
       return expression(items, i);
     case Op::ImportName:
@@ -210,6 +213,10 @@ void Statements::step(std::span<const ValueId> items, size_t i) {
     case Op::PopExcept:
     case Op::LoadFastAndClear:  // the comprehension that hides the local is an expression by now
       return;
+    case Op::StartGenerator:
+      // A generator expression says so by what it is.
+      if (c_.tree.text(c_.tree.module()[c_.graph.f.code].name) == "<genexpr>") return;
+      throw NotStructured("work that is done before a generator starts", value.offset);
     case Op::EndAsyncFor:
     case Op::WithExceptStart:
       throw NotStructured("a handler of unknown form (" + std::string(name_of(value.op)) + ")",

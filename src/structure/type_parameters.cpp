@@ -209,7 +209,7 @@ void mention_in_annotation(ast::Tree& tree, ast::FunctionDef& def, const DeadPar
     if (!each.valid()) continue;
     auto arg = tree.as<ast::arg>(each);
     if (!arg.annotation.valid()) continue;
-    arg.annotation = annotation_with_mentions(tree, arg.annotation, dead.mentions);
+    arg.annotation = with_mentions(tree, arg.annotation, dead.mentions);
     tree.set(each, arg);
     return;
   }

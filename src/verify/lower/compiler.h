@@ -144,7 +144,9 @@ class Compiler {
   void chain_jump_if(NodeId test, bool when, Label to);
   // In `for x in <list>` and `x in <list>` a list is as good as a tuple.
   void iterated(NodeId node);
+  void iterable_of(const ast::comprehension& part);
   void iterator_of(const ast::comprehension& part);
+  void iterator_of_iterable(const ast::comprehension& part);
 
   enum class Display : uint8_t { Tuple, List, Set };
   void sequence(Display display, std::span<const NodeId> elements, uint32_t pushed = 0);
@@ -193,14 +195,19 @@ class Compiler {
     std::span<const NodeId> generators;
     NodeId element, value;   // a value of dictionaries only
     uint32_t container = 0;  // depth of what is being filled
+    bool first_on_stack = false;  // the outermost iterable, or its iterator: else it is an argument
   };
   void comprehension(NodeId node);
-  void comprehension_body(Comprehension& parts, bool iterator_on_stack);
-  void generator(Comprehension& parts, size_t index, bool iterator_on_stack);
+  void comprehension_body(Comprehension& parts);
+  void generator(Comprehension& parts, size_t index);
+  void yield_element();
+  void yield_each();
   void element(Comprehension& parts);
   void inlined_comprehension(NodeId node, Comprehension& parts);
 
   // -- statements ------------------------------------------------------------------------------
+  // What IMPORT_NAME says of an import that stands here: its `b`.
+  uint32_t laziness(bool is_lazy, bool is_star);
   void statements(ListId list);
   void statement(NodeId node);
   void expression_statement(NodeId value);
@@ -230,6 +237,9 @@ class Compiler {
   void while_loop(const ast::While& node);
   void for_loop(const ast::For& node);
   void async_for_loop(const ast::For& node);
+  void get_iterator();
+  void drop_iterator();
+  uint32_t iterator_slots() const { return since(15) ? 2 : 1; }
   void leave_loop(bool is_continue);
   void unwind(const Enclosing& from, bool keeps_value);
   // Undoes everything down to `depth` enclosing statements.

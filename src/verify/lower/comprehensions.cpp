@@ -24,13 +24,22 @@ const char* function_of(Kind kind) {
 }  // namespace
 
 // 3.14 turns no list that an `async for` goes through into a tuple.
-void Compiler::iterator_of(const ast::comprehension& part) {
+void Compiler::iterable_of(const ast::comprehension& part) {
   if (part.is_async && since(14)) {
     expression(part.iter);
   } else {
     iterated(part.iter);
   }
-  emit().op(part.is_async ? Op::GetAiter : Op::GetIter);
+}
+
+void Compiler::iterator_of_iterable(const ast::comprehension& part) {
+  if (part.is_async) return emit().op(Op::GetAiter);
+  get_iterator();
+}
+
+void Compiler::iterator_of(const ast::comprehension& part) {
+  iterable_of(part);
+  iterator_of_iterable(part);
 }
 
 void Compiler::comprehension(NodeId node) {
@@ -47,18 +56,19 @@ void Compiler::comprehension(NodeId node) {
   header.argcount = 1;
   header.varnames.push_back(text(".0"));
   const CodeId code = compile_unit(inner, text(function_of(tree_.kind(node))), header, [&] {
-    comprehension_body(parts, false);
+    comprehension_body(parts);
     if (tree_.is(node, Kind::GeneratorExp)) load_none();
     emit().give_back();
   });
   make_function(code, 0);
   const auto first = tree_.as<ast::comprehension>(parts.generators[0]);
-  iterator_of(first);
+  // Since 3.15 the function makes the iterator itself.
+  since(15) ? iterable_of(first) : iterator_of(first);
   call(1);
   if (symbols_[inner].is_coroutine && !tree_.is(node, Kind::GeneratorExp)) await(0);
 }
 
-void Compiler::comprehension_body(Comprehension& parts, bool iterator_on_stack) {
+void Compiler::comprehension_body(Comprehension& parts) {
   switch (tree_.kind(parts.node)) {
     case Kind::ListComp:
       emit().op(Op::BuildList, 0);
@@ -73,39 +83,58 @@ void Compiler::comprehension_body(Comprehension& parts, bool iterator_on_stack) 
       break;
   }
   parts.container = emit().depth();
-  if (iterator_on_stack) {
+  if (parts.first_on_stack) {
     emit().op(Op::Swap, 2);
     --parts.container;
   }
-  generator(parts, 0, iterator_on_stack);
+  generator(parts, 0);
 }
 
 void Compiler::element(Comprehension& parts) {
-  expression(parts.element);
+  const bool is_spread = tree_.is(parts.element, Kind::Starred);
+  expression(is_spread ? tree_.as<ast::Starred>(parts.element).value : parts.element);
   const auto container = [&] { return emit().depth() - parts.container; };
   switch (tree_.kind(parts.node)) {
     case Kind::ListComp:
-      return emit().op(Op::ListAppend, container());
+      return emit().op(is_spread ? Op::ListExtend : Op::ListAppend, container());
     case Kind::SetComp:
-      return emit().op(Op::SetAdd, container());
+      return emit().op(is_spread ? Op::SetUpdate : Op::SetAdd, container());
     case Kind::DictComp:
+      if (!parts.value.valid()) return emit().op(Op::DictUpdate, container());
       expression(parts.value);
       return emit().op(Op::MapAdd, container() - 1);
     default:  // NOLINT: a generator
-      if (scope().is_coroutine) emit().op(Op::Intrinsic1, bytecode::kAsyncGenWrap);
-      emit().op(Op::YieldValue);
-      return emit().op(Op::Pop);
+      return is_spread ? yield_each() : yield_element();
   }
 }
 
-void Compiler::generator(Comprehension& parts, size_t index, bool iterator_on_stack) {
+void Compiler::yield_element() {
+  if (scope().is_coroutine) emit().op(Op::Intrinsic1, bytecode::kAsyncGenWrap);
+  emit().op(Op::YieldValue);
+  emit().op(Op::Pop);
+}
+
+void Compiler::yield_each() {
+  const Label start = emit().label();
+  const Label end = emit().label();
+  get_iterator();
+  emit().place(start);
+  emit().for_iter(end, iterator_slots());
+  yield_element();
+  emit().jump(start);
+  emit().place(end);
+}
+
+void Compiler::generator(Comprehension& parts, size_t index) {
   const auto part = tree_.as<ast::comprehension>(parts.generators[index]);
   const Label start = emit().label();
   const Label again = emit().label();
   const Label end = emit().label();
   bool loops = true, assigned = false;
   if (index == 0) {
-    if (!iterator_on_stack) emit().op(Op::LoadFast, text(".0").value);
+    if (!parts.first_on_stack) emit().op(Op::LoadFast, text(".0").value);
+    if (since(15)) iterator_of_iterable(part);
+    if (since(15) && tree_.is(parts.node, Kind::GeneratorExp)) emit().op(Op::StartGenerator);
   } else {
     // `for y in [f(x)]` is an assignment since 3.9.
     std::span<const NodeId> only;
@@ -129,13 +158,13 @@ void Compiler::generator(Comprehension& parts, size_t index, bool iterator_on_st
       emit().op(Op::YieldFrom);
       emit().unprotect();
     } else {
-      emit().for_iter(end);
+      emit().for_iter(end, iterator_slots());
     }
   }
   if (!assigned) assign(part.target);
   for (NodeId condition : tree_.items(part.ifs)) jump_if(condition, false, again);
   if (index + 1 < parts.generators.size()) {
-    generator(parts, index + 1, false);
+    generator(parts, index + 1);
   } else {
     element(parts);
   }
@@ -152,7 +181,8 @@ void Compiler::generator(Comprehension& parts, size_t index, bool iterator_on_st
 
 void Compiler::inlined_comprehension(NodeId node, Comprehension& parts) {
   const auto first = tree_.as<ast::comprehension>(parts.generators[0]);
-  iterator_of(first);
+  // Since 3.15 the iterator is made when the variables have been kept.
+  since(15) ? iterable_of(first) : iterator_of(first);
   const ScopeId inner = symbols_.scope_of(node);
   std::vector<Symbol> saved;
   const auto keep = [&](Symbol name, Binding binding) {
@@ -201,7 +231,8 @@ void Compiler::inlined_comprehension(NodeId node, Comprehension& parts) {
     emit().protect(failed, false);
   }
   unit().inlined.push_back(inner);
-  comprehension_body(parts, true);
+  parts.first_on_stack = true;
+  comprehension_body(parts);
   unit().inlined.pop_back();
   if (count == 0) return;
   emit().unprotect();

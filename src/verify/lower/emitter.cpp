@@ -206,12 +206,12 @@ void Emitter::two_way(ExitKind kind, bool when, Label to) {
 void Emitter::branch(bool when, Label to) { two_way(ExitKind::Branch, when, to); }
 void Emitter::branch_none(bool when, Label to) { two_way(ExitKind::BranchNone, when, to); }
 
-void Emitter::for_iter(Label exhausted) {
-  PELLUCID_CHECK(depth_ > 0);
+void Emitter::for_iter(Label exhausted, uint32_t slots) {
+  PELLUCID_CHECK(depth_ >= slots);
   ++written_;
-  --depth_;
+  depth_ -= slots;
   leads_to(exhausted);
-  depth_ += 2;
+  depth_ += slots + 1;
   if (!live_) return;
   const Label next = label();
   leads_to(next);
@@ -219,7 +219,7 @@ void Emitter::for_iter(Label exhausted) {
   exit.kind = ExitKind::ForIter;
   exit.jump = 1;
   exit.next = {next, exhausted};
-  exit.instr = instr(Op::ForIter, 0, 0);
+  exit.instr = instr(Op::ForIter, 0, slots - 1);
   end(exit);
   start(next);
   live_ = true;

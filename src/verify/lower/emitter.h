@@ -47,7 +47,7 @@ class Emitter {
   void branch(bool when, Label to);
   void branch_none(bool when, Label to);
   // Pushes the next item; jumps with the iterator popped.
-  void for_iter(Label exhausted);
+  void for_iter(Label exhausted, uint32_t slots);
   void give_back();  // return
   void raise(uint32_t values);
   // `lasti`: the slots below the exception are unwound to where it was raised (3.11+).

@@ -34,9 +34,9 @@ void Compiler::for_loop(const ast::For& node) {
   const Label exhausted = emit().label();
   const Label end = emit().label();
   iterated(node.iter);
-  emit().op(Op::GetIter);
+  get_iterator();
   emit().place(start);
-  emit().for_iter(exhausted);
+  emit().for_iter(exhausted, iterator_slots());
   unit().enclosing.push_back({Enclosing::kFor, start, end, {}, {}, false});
   assign(node.target);
   statements(node.body);
@@ -70,6 +70,16 @@ void Compiler::async_for_loop(const ast::For& node) {
   emit().place(end);
 }
 
+// The iterator of what is on the stack, with the slot that 3.15 keeps above it.
+void Compiler::get_iterator() {
+  emit().op(Op::GetIter);
+  if (iterator_slots() == 2) emit().op(Op::PushNull);
+}
+
+void Compiler::drop_iterator() {
+  for (uint32_t slot = 0; slot < iterator_slots(); ++slot) emit().op(Op::Pop);
+}
+
 void Compiler::leave_loop(bool is_continue) {
   std::vector<Enclosing>& around = unit().enclosing;
   size_t loop = around.size();
@@ -82,7 +92,8 @@ void Compiler::leave_loop(bool is_continue) {
   const Emitter::Place before = emit().here();
   unwind_to(loop, false);
   const Enclosing target = around[loop - 1];
-  if (!is_continue && target.kind != Enclosing::kWhile) emit().op(Op::Pop);
+  if (!is_continue && target.kind == Enclosing::kFor) drop_iterator();
+  if (!is_continue && target.kind == Enclosing::kAsyncFor) emit().op(Op::Pop);
   emit().jump(is_continue ? target.start : target.end);
   emit().back_to(before);
 }
@@ -108,6 +119,8 @@ void Compiler::unwind(const Enclosing& from, bool keeps_value) {
     case Enclosing::kWhile:
       return;
     case Enclosing::kFor:
+      if (keeps_value) emit().op(Op::Swap, iterator_slots() + 1);
+      return drop_iterator();
     case Enclosing::kAsyncFor:
       if (keeps_value) emit().op(Op::Swap, 2);
       return emit().op(Op::Pop);

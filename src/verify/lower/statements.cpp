@@ -1,4 +1,6 @@
 // Statements, except those with files of their own.
+#include <algorithm>
+
 #include "ast/lines.h"
 #include "verify/lower/compiler.h"
 
@@ -209,13 +211,42 @@ void Compiler::assert_statement(const ast::Assert& node) {
   emit().place(end);
 }
 
+// Where 3.15 allows no `lazy import`, none is made lazy by the program's filter either: in functions
+// and classes, in a `try` and what handles its exceptions, and where all names are imported.
+uint32_t Compiler::laziness(bool is_lazy, bool is_star) {
+  if (!since(15)) return 0;
+  const auto& around = unit().enclosing;
+  const bool is_eager =
+      is_star || scope().kind != ScopeKind::Module ||
+      std::any_of(around.begin(), around.end(), [](const Enclosing& one) {
+        switch (one.kind) {
+          case Enclosing::kTryExcept:
+          case Enclosing::kTryFinally:
+          case Enclosing::kFinallyEnd:
+          case Enclosing::kHandler:
+          case Enclosing::kStarHandler:
+            return true;
+          case Enclosing::kWhile:
+          case Enclosing::kFor:
+          case Enclosing::kAsyncFor:
+          case Enclosing::kWith:
+          case Enclosing::kAsyncWith:
+          case Enclosing::kValue:
+            return false;
+        }
+        return false;
+      });
+  if (is_lazy && is_eager) give_up("a lazy import where there is none");
+  return is_lazy ? 1 : is_eager ? 2 : 0;
+}
+
 void Compiler::import(const ast::Import& node) {
   for (NodeId part : tree_.items(node.names)) {
     const auto alias = tree_.as<ast::alias>(part);
     const std::string dotted(tree_.text(alias.name));
     load_number(0);
     load_none();
-    emit().op(Op::ImportName, mangled(alias.name).value);
+    emit().op(Op::ImportName, mangled(alias.name).value, laziness(node.is_lazy != 0, false));
     const size_t dot = dotted.find('.');
     if (!alias.asname.valid()) {
       store_name(dotted.substr(0, dot));
@@ -239,7 +270,13 @@ void Compiler::import_from(const ast::ImportFrom& node) {
   }
   load_number(node.level);
   load(tuple_constant(names));
-  emit().op(Op::ImportName, node.module.valid() ? mangled(node.module).value : text("").value);
+  const auto names_all = [&](NodeId part) {
+    return tree_.text(tree_.as<ast::alias>(part).name) == "*";
+  };
+  const auto parts = tree_.items(node.names);
+  const bool is_star = std::any_of(parts.begin(), parts.end(), names_all);
+  emit().op(Op::ImportName, node.module.valid() ? mangled(node.module).value : text("").value,
+            laziness(node.is_lazy != 0, is_star));
   for (NodeId part : tree_.items(node.names)) {
     const auto alias = tree_.as<ast::alias>(part);
     if (tree_.text(alias.name) == "*") return emit().op(Op::ImportStar);
