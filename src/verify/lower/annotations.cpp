@@ -73,14 +73,14 @@ uint32_t Compiler::function_annotations(NodeId node) {
   }
   if (!has_any) return 0;
   const ScopeId scope = symbols_.scope_of(node, Role::Annotations);
-  make_function(lazy_code(scope, text("__annotate__"), "format",
-                          [&] {
-                            std::vector<ConstId> names;
-                            const uint32_t count = annotation_pairs(args, def.returns, names);
-                            emit().op(Op::BuildMap, count);
-                            emit().give_back();
-                          }),
-                0);
+  const auto pairs = [&] {
+    std::vector<ConstId> names;
+    const uint32_t count = annotation_pairs(args, def.returns, names);
+    emit().op(Op::BuildMap, count);
+    emit().give_back();
+  };
+  const std::string owner = since(15) ? std::string(tree_.text(def.name)) + '.' : std::string();
+  make_function(lazy_code(scope, text("__annotate__"), "format", pairs, owner), 0);
   return bytecode::kAnnotate;
 }
 
@@ -113,13 +113,13 @@ uint32_t Compiler::annotation_pairs(const ast::arguments& args, NodeId returns,
 // -- 3.14 ----------------------------------------------------------------------------------------
 
 CodeId Compiler::lazy_code(ScopeId scope, Symbol name, const char* argument,
-                           const std::function<void()>& body) {
+                           const std::function<void()>& body, const std::string& owner) {
   constexpr int64_t kValueWithFakeGlobals = 2;
   object::Code header;
   header.varnames.push_back(text(argument));
   header.argcount = 1;
   header.posonlyargcount = 1;
-  return compile_unit(scope, name, std::move(header), [&] {
+  const auto checked = [&] {
     const Label known = emit().label();
     emit().op(Op::LoadFast, unit().first_argument.value);
     load_number(kValueWithFakeGlobals);
@@ -129,7 +129,8 @@ CodeId Compiler::lazy_code(ScopeId scope, Symbol name, const char* argument,
     emit().raise(1);
     emit().place(known);
     body();
-  });
+  };
+  return compile_unit(scope, name, std::move(header), checked, owner);
 }
 
 // Where annotations of a module or class are noted that were reached.

@@ -39,8 +39,8 @@ void Compiler::run(NodeId root) {
   });
 }
 
-std::string Compiler::qualname_of(ScopeId scope, Symbol name) const {
-  const std::string own(out_.module.text(name));
+std::string Compiler::qualname_of(ScopeId scope, Symbol name, const std::string& owner) const {
+  std::string own(out_.module.text(name));
   size_t outer = units_.size();
   if (outer == 0) return own;
   const Unit* parent = units_[--outer];
@@ -51,7 +51,10 @@ std::string Compiler::qualname_of(ScopeId scope, Symbol name) const {
   if (symbols_[parent->scope].kind == ScopeKind::Annotation && !in_alias) {
     if (outer == 0) return own;
     parent = units_[--outer];
+    // CPython asks no further below a module, and forgets the owner.
+    if (outer == 0) return own;
   }
+  own.insert(0, owner);
   const Scope& around = symbols_[parent->scope];
   if (around.kind == ScopeKind::Module) return own;
   const ScopeKind kind = symbols_[scope].kind;
@@ -65,14 +68,14 @@ std::string Compiler::qualname_of(ScopeId scope, Symbol name) const {
 }
 
 CodeId Compiler::compile_unit(ScopeId scope, Symbol name, object::Code header,
-                              const std::function<void()>& body) {
+                              const std::function<void()>& body, const std::string& owner) {
   if (const auto known = codes_.find(scope); known != codes_.end()) return known->second;
   const CodeId id(out_.module.codes.size());
   codes_.emplace(scope, id);
   Unit unit(minor_);
   unit.scope = scope;
   unit.code = id;
-  unit.qualname = qualname_of(scope, name);
+  unit.qualname = qualname_of(scope, name, owner);
   if (!header.varnames.empty()) unit.first_argument = header.varnames[0];
   header.version = out_.module.version;
   header.name = name;

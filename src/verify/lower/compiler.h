@@ -90,10 +90,11 @@ class Compiler {
  private:
   // -- units ----------------------------------------------------------------------------------
   // The code object of a scope: `body` writes what it does. `header` has its arguments.
+  // `owner`: what its qualified name has before the name, in the scope around.
   CodeId compile_unit(ScopeId scope, Symbol name, object::Code header,
-                      const std::function<void()>& body);
+                      const std::function<void()>& body, const std::string& owner = {});
   void describe(const Unit& unit);
-  std::string qualname_of(ScopeId scope, Symbol name) const;
+  std::string qualname_of(ScopeId scope, Symbol name, const std::string& owner) const;
   [[noreturn]] void give_up(const std::string& what) const { throw NotLowered{what}; }
 
   Emitter& emit() { return units_.back()->emit; }
@@ -144,7 +145,6 @@ class Compiler {
   void chain_jump_if(NodeId test, bool when, Label to);
   // In `for x in <list>` and `x in <list>` a list is as good as a tuple.
   void iterated(NodeId node);
-  void iterable_of(const ast::comprehension& part);
   void iterator_of(const ast::comprehension& part);
   void iterator_of_iterable(const ast::comprehension& part);
 
@@ -228,7 +228,7 @@ class Compiler {
   void lazily_annotated(NodeId node);
   // A function that makes something of annotations when asked, in a format that it checks (3.14).
   CodeId lazy_code(ScopeId scope, Symbol name, const char* argument,
-                   const std::function<void()>& body);
+                   const std::function<void()>& body, const std::string& owner = {});
   void lazy_annotations();
   void make_conditional_set();
   void erase(NodeId target);

@@ -24,22 +24,18 @@ const char* function_of(Kind kind) {
 }  // namespace
 
 // 3.14 turns no list that an `async for` goes through into a tuple.
-void Compiler::iterable_of(const ast::comprehension& part) {
+void Compiler::iterator_of(const ast::comprehension& part) {
   if (part.is_async && since(14)) {
     expression(part.iter);
   } else {
     iterated(part.iter);
   }
+  iterator_of_iterable(part);
 }
 
 void Compiler::iterator_of_iterable(const ast::comprehension& part) {
   if (part.is_async) return emit().op(Op::GetAiter);
   get_iterator();
-}
-
-void Compiler::iterator_of(const ast::comprehension& part) {
-  iterable_of(part);
-  iterator_of_iterable(part);
 }
 
 void Compiler::comprehension(NodeId node) {
@@ -63,7 +59,7 @@ void Compiler::comprehension(NodeId node) {
   make_function(code, 0);
   const auto first = tree_.as<ast::comprehension>(parts.generators[0]);
   // Since 3.15 the function makes the iterator itself.
-  since(15) ? iterable_of(first) : iterator_of(first);
+  since(15) ? expression(first.iter) : iterator_of(first);
   call(1);
   if (symbols_[inner].is_coroutine && !tree_.is(node, Kind::GeneratorExp)) await(0);
 }
@@ -182,7 +178,7 @@ void Compiler::generator(Comprehension& parts, size_t index) {
 void Compiler::inlined_comprehension(NodeId node, Comprehension& parts) {
   const auto first = tree_.as<ast::comprehension>(parts.generators[0]);
   // Since 3.15 the iterator is made when the variables have been kept.
-  since(15) ? iterable_of(first) : iterator_of(first);
+  since(15) ? expression(first.iter) : iterator_of(first);
   const ScopeId inner = symbols_.scope_of(node);
   std::vector<Symbol> saved;
   const auto keep = [&](Symbol name, Binding binding) {
