@@ -101,8 +101,11 @@ uint32_t Compiler::annotation_pairs(const ast::arguments& args, NodeId returns,
   const auto argument = [&](NodeId node) {
     if (node.valid()) one(tree_.as<ast::arg>(node).arg, tree_.as<ast::arg>(node).annotation);
   };
-  for (NodeId arg : tree_.items(args.args)) argument(arg);
-  for (NodeId arg : tree_.items(args.posonlyargs)) argument(arg);
+  // Those that are positional only come first since 3.15.
+  const ListId first = since(15) ? args.posonlyargs : args.args;
+  const ListId second = since(15) ? args.args : args.posonlyargs;
+  for (NodeId arg : tree_.items(first)) argument(arg);
+  for (NodeId arg : tree_.items(second)) argument(arg);
   argument(args.vararg);
   for (NodeId arg : tree_.items(args.kwonlyargs)) argument(arg);
   argument(args.kwarg);

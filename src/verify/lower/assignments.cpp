@@ -131,8 +131,11 @@ void Compiler::augmented(const ast::AugAssign& node) {
       const auto item = tree_.as<ast::Subscript>(node.target);
       expression(item.value);
       const bool is_slice = tree_.is(item.slice, Kind::Slice);
-      // 3.12+ makes the slice twice.
-      if (since(12) && is_slice && !tree_.as<ast::Slice>(item.slice).step.valid()) {
+      // 3.12+ makes the slice twice; where it is a constant, up to 3.14.
+      const bool is_constant =
+          is_slice && since(15) && constant_slice(tree_.as<ast::Slice>(item.slice));
+      if (since(12) && is_slice && !is_constant &&
+          !tree_.as<ast::Slice>(item.slice).step.valid()) {
         const auto slice = tree_.as<ast::Slice>(item.slice);
         expression_or_none(slice.lower);
         expression_or_none(slice.upper);

@@ -135,6 +135,7 @@ class Compiler {
   void expression_or_none(NodeId node);
   void unary(const ast::UnaryOp& node);
   void slice(const ast::Slice& node);
+  std::optional<ConstId> constant_slice(const ast::Slice& node);
   bool is_literal(ast::NodeId node) const;
   void yield(NodeId value);
   void boolean(const ast::BoolOp& node);
@@ -144,7 +145,7 @@ class Compiler {
   void jump_if(NodeId test, bool when, Label to);
   void chain_jump_if(NodeId test, bool when, Label to);
   // In `for x in <list>` and `x in <list>` a list is as good as a tuple.
-  void iterated(NodeId node);
+  void iterated(NodeId node, bool is_searched = false);
   void iterator_of(const ast::comprehension& part);
   void iterator_of_iterable(const ast::comprehension& part);
 

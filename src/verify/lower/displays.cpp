@@ -59,8 +59,18 @@ void Compiler::drop_equal(std::vector<ConstId>& items) const {
   items = std::move(kept);
 }
 
-void Compiler::iterated(NodeId node) {
+void Compiler::iterated(NodeId node, bool is_searched) {
   if (!folds()) return expression(node);
+  // Since 3.15 a tuple that is made of a list is left a list, where a loop goes through it.
+  const bool is_tuple = tree_.is(node, Kind::Tuple) && !is_searched;
+  if (since(15) && (is_tuple || tree_.is(node, Kind::List)) && !constant_of(node)) {
+    const auto elements = tree_.items(ListId(tree_.slot(node, 0)));
+    const bool is_made_of_list =
+        elements.size() > kMostOnStack ||
+        std::any_of(elements.begin(), elements.end(),
+                    [&](NodeId element) { return tree_.is(element, Kind::Starred); });
+    if (is_made_of_list) return sequence(Display::List, elements);
+  }
   if (tree_.is(node, Kind::List)) {
     const auto elements = tree_.items(tree_.as<ast::List>(node).elts);
     const auto is_starred = [&](NodeId element) { return tree_.is(element, Kind::Starred); };

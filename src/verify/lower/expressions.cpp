@@ -128,18 +128,21 @@ bool Compiler::is_literal(NodeId node) const {
   }
 }
 
-void Compiler::slice(const ast::Slice& node) {
-  // 3.14 makes constants of slices whose bounds are literals, before it computes anything: not of
-  // `[:-1]`.
-  if (since(14)) {
-    object::Const folded;
-    folded.kind = object::ConstKind::Slice;
-    for (NodeId part : {node.lower, node.upper, node.step}) {
-      if (part.valid() && !is_literal(part)) continue;
-      folded.items.push_back(part.valid() ? tree_.as<ast::Constant>(part).value : none_);
-    }
-    if (folded.items.size() == 3) return load(out_.module.add(std::move(folded)));
+// 3.14 makes constants of slices whose bounds are literals, before it computes anything: not of
+// `[:-1]`.
+std::optional<ConstId> Compiler::constant_slice(const ast::Slice& node) {
+  if (!since(14)) return std::nullopt;
+  object::Const folded;
+  folded.kind = object::ConstKind::Slice;
+  for (NodeId part : {node.lower, node.upper, node.step}) {
+    if (part.valid() && !is_literal(part)) return std::nullopt;
+    folded.items.push_back(part.valid() ? tree_.as<ast::Constant>(part).value : none_);
   }
+  return out_.module.add(std::move(folded));
+}
+
+void Compiler::slice(const ast::Slice& node) {
+  if (const auto constant = constant_slice(node)) return load(*constant);
   expression_or_none(node.lower);
   expression_or_none(node.upper);
   if (node.step.valid()) expression(node.step);
@@ -246,7 +249,7 @@ void Compiler::comparison(NodeId node) {
   const auto ops = tree_.numbers(chain.ops);
   const auto others = tree_.items(chain.comparators);
   const auto last = [&] {
-    if (is_membership(ops.back())) return iterated(others.back());
+    if (is_membership(ops.back())) return iterated(others.back(), true);
     expression(others.back());
   };
   expression(chain.left);
@@ -289,7 +292,7 @@ void Compiler::chain_jump_if(NodeId test, bool when, Label to) {
     emit().branch(false, cleanup);
   }
   if (is_membership(ops.back())) {
-    iterated(others.back());
+    iterated(others.back(), true);
   } else {
     expression(others.back());
   }
