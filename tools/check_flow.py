@@ -71,7 +71,7 @@ def check(version: str, binary: Path, every: int, python: Optional[str] = None) 
 def main() -> int:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("version", help="3.8 to 3.14")
+    parser.add_argument("version", help="3.8 to 3.15")
     parser.add_argument("--every", type=int, default=1, help="take every N-th file only")
     parser.add_argument("--python", help="the interpreter of that version (default: looked for)")
     parser.add_argument("--binary", type=Path, default=ROOT / "build" / "make" / "pellucid")

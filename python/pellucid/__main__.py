@@ -71,7 +71,7 @@ class _Help(argparse.RawDescriptionHelpFormatter):
 
 _INPUTS = """\
 each INPUT is a .pyc file, a folder (all .pyc files below it), a wheel, an egg or another zip
-archive, or - for standard input; CPython 3.8 to 3.14, whatever Python runs pellucid. Nothing that
+archive, or - for standard input; CPython 3.8 to 3.15, whatever Python runs pellucid. Nothing that
 is read is ever executed."""
 
 _DECOMPILE = """\

@@ -306,7 +306,7 @@ def _decompiled(
 def decompile_pyc(
     data: bytes, *, keep_lines: bool = False, unstructured: bool = False
 ) -> Decompilation:
-    """Decompile the bytes of a `.pyc` file of CPython 3.8-3.14. Nothing in it is executed.
+    """Decompile the bytes of a `.pyc` file of CPython 3.8-3.15. Nothing in it is executed.
 
     With `keep_lines` statements stand on the lines that they had in the original source, so that
     its tracebacks and its coverage fit. With `unstructured` no control flow is recovered. Raises

@@ -36,7 +36,7 @@ constexpr const char* kDecompileHelp =
     "\n"
     "Each INPUT is a .pyc file, a folder (all .pyc files below it), a wheel, an egg or another "
     "zip\n"
-    "archive, or - for standard input; CPython 3.8 to 3.14. Nothing that is read is ever "
+    "archive, or - for standard input; CPython 3.8 to 3.15. Nothing that is read is ever "
     "executed.\n"
     "\n"
     "Without -o the source goes to standard output. With -o OUT, one file is written to OUT; "

@@ -1,6 +1,6 @@
 """Checks the printer against CPython's own parser: parse, print, parse again, compare.
 
-Runs under any CPython of 3.8 to 3.14 and needs only the standard library:
+Runs under any CPython of 3.8 to 3.15 and needs only the standard library:
 
     python3.9 tests/python/reprint.py build/make/pellucid_reprint FILE_OR_FOLDER...
 

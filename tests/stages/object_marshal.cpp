@@ -163,7 +163,7 @@ TEST("pyc headers that are wrong say why") {
   std::vector<uint8_t> header(17);
   header[2] = '\r';
   header[3] = '\n';
-  EXPECT_EQ(message(header), "pyc: unknown magic number 0 (CPython 3.8-3.14 are supported)");
+  EXPECT_EQ(message(header), "pyc: unknown magic number 0 (CPython 3.8-3.15 are supported)");
   const auto magic = [&](int number) {
     header[0] = static_cast<uint8_t>(number & 0xff);
     header[1] = static_cast<uint8_t>(number >> 8);
@@ -171,13 +171,13 @@ TEST("pyc headers that are wrong say why") {
     return said.substr(0, said.find(" ("));
   };
   EXPECT_EQ(magic(3394), "pyc: magic number 3394 of CPython 3.7");
-  EXPECT_EQ(magic(3650), "pyc: magic number 3650 of CPython 3.15");
+  EXPECT_EQ(magic(3650), "pyc: magic number 3650 of a pre-release of CPython 3.15");
   EXPECT_EQ(magic(3555), "pyc: magic number 3555 of a pre-release of CPython 3.13");
 }
 
 TEST("magic numbers of the final releases are known") {
-  const int finals[] = {3413, 3425, 3439, 3495, 3531, 3571, 3627};
-  for (int i = 0; i < 7; ++i) {
+  const int finals[] = {3413, 3425, 3439, 3495, 3531, 3571, 3627, 3666};
+  for (int i = 0; i < 8; ++i) {
     const auto version = version_of_magic(static_cast<uint16_t>(finals[i]));
     EXPECT(version && *version == Version({3, static_cast<uint8_t>(8 + i)}));
   }

@@ -131,9 +131,9 @@ void Compiler::augmented(const ast::AugAssign& node) {
       const auto item = tree_.as<ast::Subscript>(node.target);
       expression(item.value);
       const bool is_slice = tree_.is(item.slice, Kind::Slice);
-      // 3.12+ makes the slice twice; where it is a constant, up to 3.14.
+      // 3.12+ makes the slice twice; where it is a constant, up to 3.13.
       const bool is_constant =
-          is_slice && since(15) && constant_slice(tree_.as<ast::Slice>(item.slice));
+          is_slice && since(14) && constant_slice(tree_.as<ast::Slice>(item.slice));
       if (since(12) && is_slice && !is_constant &&
           !tree_.as<ast::Slice>(item.slice).step.valid()) {
         const auto slice = tree_.as<ast::Slice>(item.slice);

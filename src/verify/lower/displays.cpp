@@ -61,9 +61,9 @@ void Compiler::drop_equal(std::vector<ConstId>& items) const {
 
 void Compiler::iterated(NodeId node, bool is_searched) {
   if (!folds()) return expression(node);
-  // Since 3.15 a tuple that is made of a list is left a list, where a loop goes through it.
+  // Since 3.14 a tuple that is made of a list is left a list, where a loop goes through it.
   const bool is_tuple = tree_.is(node, Kind::Tuple) && !is_searched;
-  if (since(15) && (is_tuple || tree_.is(node, Kind::List)) && !constant_of(node)) {
+  if (since(14) && (is_tuple || tree_.is(node, Kind::List)) && !constant_of(node)) {
     const auto elements = tree_.items(ListId(tree_.slot(node, 0)));
     const bool is_made_of_list =
         elements.size() > kMostOnStack ||
