@@ -27,7 +27,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 SOURCES := CMakeLists.txt pyproject.toml $(wildcard cmake/*.cmake) \
            $(shell find src include tests/stages -type f 2>/dev/null)
 
-.PHONY: help demo test test-cpp bench fuzz corpus random matrix models cases asan format lint package clean
+.PHONY: help demo test test-cpp bench fuzz corpus random matrix models wheels cases asan format lint package clean
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
@@ -85,6 +85,10 @@ matrix: $(BUILD)/.stamp
 models: $(BUILD)/.stamp $(STAMPS)/models
 	cd build && $(BIN)/python ../tools/models.py $(MODELS_ARGS)
 
+## make wheels   the wheels for Linux on x86-64 and the source archive, into dist
+wheels: $(BUILD)/.stamp $(STAMPS)/wheels
+	$(BIN)/python tools/wheels.py $(WHEELS_ARGS)
+
 ## make cases    compile tests/cases with every version found (tests/cases/pyc)
 cases: $(BUILD)/.stamp $(STAMPS)/test build/node/.stamp
 	$(BIN)/python tools/case_pycs.py
@@ -135,6 +139,10 @@ $(STAMPS)/test: $(STAMPS)/tools pyproject.toml
 
 $(STAMPS)/dev: $(STAMPS)/tools pyproject.toml
 	@$(BIN)/python tools/extras.py dev > $@.txt && $(PIP) -r $@.txt
+	@touch $@
+
+$(STAMPS)/wheels: $(STAMPS)/tools pyproject.toml
+	@$(BIN)/python tools/extras.py wheels > $@.txt && $(PIP) -r $@.txt
 	@touch $@
 
 $(STAMPS)/bench: $(STAMPS)/tools

@@ -1,12 +1,16 @@
 # pellucid._core: the thin Python boundary.
 
-find_package(Python 3.8 REQUIRED COMPONENTS Interpreter Development.Module)
+# A wheel for several Pythons (tools/wheels.py) is built against the stable ABI.
+find_package(Python 3.8 REQUIRED COMPONENTS Interpreter Development.Module ${SKBUILD_SABI_COMPONENT})
+if(SKBUILD_SABI_VERSION)
+  set(stable_abi STABLE_ABI)
+endif()
 execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir
   OUTPUT_STRIP_TRAILING_WHITESPACE OUTPUT_VARIABLE nanobind_ROOT COMMAND_ERROR_IS_FATAL ANY)
 find_package(nanobind CONFIG REQUIRED)
 
 pellucid_sources(extension_sources src/python)
-nanobind_add_module(_core NB_STATIC NB_SUPPRESS_WARNINGS NOMINSIZE ${extension_sources})
+nanobind_add_module(_core ${stable_abi} NB_STATIC NB_SUPPRESS_WARNINGS NOMINSIZE ${extension_sources})
 target_compile_definitions(_core PRIVATE PELLUCID_VERSION="${PROJECT_VERSION}")
 target_link_libraries(_core PRIVATE pellucid_driver pellucid_options)
 install(TARGETS _core LIBRARY DESTINATION pellucid)

@@ -26,7 +26,10 @@ target_compile_options(pellucid_options INTERFACE
   -Werror=switch -Werror=return-type
   $<$<BOOL:${PELLUCID_WERROR}>:-Werror>
   # GCC reports false positives here when it inlines std::optional and std::variant.
-  $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>
+  # In libstdc++ 12, std::stable_sort calls a function that the library itself deprecates, and
+  # Clang blames the caller.
+  $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
 
 if(PELLUCID_CHECKS)
   # The standard library checks indices, empty containers and optionals as well.

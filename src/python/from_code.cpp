@@ -1,11 +1,14 @@
 #include "python/from_code.h"
 
+#include <nanobind/eval.h>
+
 #include <cctype>
 #include <optional>
 
 #include "object/code.h"
 #include "object/fitting_names.h"
 #include "object/known.h"
+#include "python/types.h"
 
 namespace nb = nanobind;
 
@@ -32,14 +35,14 @@ std::string utf8(nb::handle text) {
   PyErr_Clear();  // a lone surrogate
   nb::object encoded = nb::steal(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogatepass"));
   if (!encoded.is_valid()) throw nb::python_error();
-  return std::string(PyBytes_AS_STRING(encoded.ptr()),
-                     static_cast<size_t>(PyBytes_GET_SIZE(encoded.ptr())));
+  return std::string(PyBytes_AsString(encoded.ptr()),
+                     static_cast<size_t>(PyBytes_Size(encoded.ptr())));
 }
 
 std::vector<uint8_t> bytes_of(nb::handle code, const char* attribute) {
   nb::object value = code.attr(attribute);
-  const auto* data = reinterpret_cast<const uint8_t*>(PyBytes_AS_STRING(value.ptr()));
-  return std::vector<uint8_t>(data, data + PyBytes_GET_SIZE(value.ptr()));
+  const auto* data = reinterpret_cast<const uint8_t*>(PyBytes_AsString(value.ptr()));
+  return std::vector<uint8_t>(data, data + PyBytes_Size(value.ptr()));
 }
 
 uint32_t number(nb::handle code, const char* attribute) {
@@ -77,7 +80,7 @@ std::string hint_of(nb::handle object) {
        {object, nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())))}) {
     // Only these are asked for their name: a proxy's attribute access may run anybody's code.
     PyObject* p = named.ptr();
-    if (!PyType_Check(p) && !PyFunction_Check(p) && !PyCFunction_Check(p) && !PyModule_Check(p)) {
+    if (!PyType_Check(p) && !is_function(p) && !PyCFunction_Check(p) && !PyModule_Check(p)) {
       continue;
     }
     nb::object name = nb::steal(PyObject_GetAttrString(p, "__name__"));
@@ -106,9 +109,8 @@ bool is_builtin_iter(nb::handle object) {
 bool does_what(nb::handle function, const std::string& lambda) {
   nb::object scope = nb::dict();
   const std::string text = "(" + lambda + ").__code__";
-  nb::object other = nb::steal(PyRun_String(text.c_str(), Py_eval_input, scope.ptr(), scope.ptr()));
-  if (!other.is_valid()) throw nb::python_error();
-  nb::object code = nb::borrow(PyFunction_GetCode(function.ptr()));
+  nb::object other = nb::eval(nb::str(text.c_str()), scope);
+  nb::object code = function.attr("__code__");
   for (const char* attribute : {"co_argcount", "co_kwonlyargcount", "co_code", "co_consts"}) {
     if (!code.attr(attribute).equal(other.attr(attribute))) return false;
   }
@@ -120,14 +122,14 @@ bool does_what(nb::handle function, const std::string& lambda) {
 // Whether calling it, without arguments, gives None and does nothing. Dynamo calls such a function
 // to take a NULL from the stack, for which there is no instruction.
 bool returns_none(nb::handle object) {
-  return PyFunction_Check(object.ptr()) && does_what(object, "lambda: None");
+  return is_function(object) && does_what(object, "lambda: None");
 }
 
 // Of how many arguments this is a function that returns them in the order of object/known.h; 0: of
 // none. Dynamo calls such a one where a Python has no instruction that rotates so many values.
 uint32_t rotates(nb::handle object) {
-  if (!PyFunction_Check(object.ptr())) return 0;
-  nb::object code = nb::borrow(PyFunction_GetCode(object.ptr()));
+  if (!is_function(object)) return 0;
+  nb::object code = object.attr("__code__");
   const uint32_t count = number(code, "co_argcount");
   if (count < 2 || count > object::kMostRotated || number(code, "co_nlocals") != count) return 0;
   std::string given, returned;
@@ -154,7 +156,7 @@ class Converter {
   explicit Converter(OpaqueNames& names) : names_(names) {}
 
   LiveCode run(nb::handle root) {
-    module_ = object::new_module({PY_MAJOR_VERSION, PY_MINOR_VERSION});
+    module_ = object::new_module(running_version());
     module_.root = id_of(root);
     reserve_names(root);
     for (size_t done = 0; done < pending_.size(); ++done) fill(CodeId(done), pending_[done]);
@@ -188,7 +190,7 @@ class Converter {
         }
       }
       for (nb::handle item : nb::tuple(code.attr("co_consts"))) {
-        if (PyCode_Check(item.ptr()) && seen.insert(item.ptr()).second) todo.push_back(item);
+        if (is_code(item) && seen.insert(item.ptr()).second) todo.push_back(item);
       }
     }
   }
@@ -319,12 +321,12 @@ class Converter {
     if (PyUnicode_CheckExact(p)) return with_text(ConstKind::Str, utf8(value));
     if (PyBytes_CheckExact(p)) {
       return with_text(ConstKind::Bytes,
-                       std::string(PyBytes_AS_STRING(p), static_cast<size_t>(PyBytes_GET_SIZE(p))));
+                       std::string(PyBytes_AsString(p), static_cast<size_t>(PyBytes_Size(p))));
     }
     if (PyFloat_CheckExact(p)) {
       Const made;
       made.kind = ConstKind::Float;
-      made.real = PyFloat_AS_DOUBLE(p);
+      made.real = PyFloat_AsDouble(p);
       return module_.add(std::move(made));
     }
     if (PyComplex_CheckExact(p)) {
@@ -334,7 +336,7 @@ class Converter {
       made.imag = PyComplex_ImagAsDouble(p);
       return module_.add(std::move(made));
     }
-    if (PyCode_Check(p)) {
+    if (is_code(p)) {
       Const made;
       made.kind = ConstKind::Code;
       made.code = id_of(value);
@@ -369,7 +371,7 @@ class Converter {
     made.kind = kind;
     for (nb::handle item : value) {
       // A code object inside a tuple is no constant that source can write.
-      if (PyCode_Check(item.ptr())) return std::nullopt;
+      if (is_code(item)) return std::nullopt;
       const std::optional<ConstId> id = convert_literal(item, depth + 1);
       if (!id) return std::nullopt;
       made.items.push_back(*id);

@@ -20,6 +20,7 @@
 #include "object/known.h"
 #include "object/pyc.h"
 #include "python/from_code.h"
+#include "python/types.h"
 #include "verify/compare.h"
 
 namespace nb = nanobind;
@@ -77,7 +78,7 @@ std::span<const uint8_t> span_of(const nb::bytes& data) {
 }
 
 void require_code(nb::handle object) {
-  if (!PyCode_Check(object.ptr())) throw nb::type_error("a code object is wanted");
+  if (!is_code(object)) throw nb::type_error("a code object is wanted");
 }
 
 // "<module>/f/<lambda>" for every code object that the root's constants lead to.
@@ -323,6 +324,7 @@ std::tuple<int, int> pyc_version(const nb::bytes& data) {
 }  // namespace
 
 NB_MODULE(_core, m) {
+  find_types();
   m.attr("__version__") = PELLUCID_VERSION;
   nb::class_<Decompiled>(m, "Decompiled")
       .def_ro("source", &Decompiled::source)

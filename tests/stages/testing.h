@@ -60,7 +60,7 @@ inline bool expect(const char* file, int line, const char* text, bool holds) {
   static const ::pellucid::testing::Registration PELLUCID_TEST_CONCAT(test_registration_, id){ \
       name, PELLUCID_TEST_CONCAT(test_body_, id)};                                             \
   static void PELLUCID_TEST_CONCAT(test_body_, id)()
-#define TEST(name) PELLUCID_TEST_(name, __COUNTER__)
+#define TEST(name) PELLUCID_TEST_(name, __LINE__)
 
 #define EXPECT(...) \
   ::pellucid::testing::expect(__FILE__, __LINE__, #__VA_ARGS__, static_cast<bool>(__VA_ARGS__))

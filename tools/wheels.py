@@ -1,0 +1,161 @@
+"""Build the wheels for Linux on x86-64, and the source archive, into `--out`.
+
+The core is compiled once, by Zig's C++ compiler: a Clang that links against a glibc as old as it
+is told to and brings a static libc++, so that a wheel needs nothing but libc. The extension of each
+Python links that core. 3.8 to 3.11 have a wheel each; that of 3.12 is built against the stable
+ABI and serves every later Python as well.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import List, Optional
+
+from pellucid.interpreters import Version, find_interpreter
+
+ROOT = Path(__file__).resolve().parent.parent
+STABLE: Version = (3, 12)  # nanobind's stable ABI starts here
+VERSIONS: List[Version] = [*((3, minor) for minor in range(8, 12)), STABLE]
+GLIBC = "2.17"
+PLATFORM = f"manylinux_{GLIBC.replace('.', '_')}_x86_64"
+MOST_BYTES = 6_000_000
+
+
+def run(command: List[str], log: Path) -> None:
+    """Run a command quietly; show the end of its output if it fails."""
+    with log.open("ab") as file:
+        done = subprocess.run(command, stdout=file, stderr=subprocess.STDOUT, cwd=ROOT, check=False)
+    if done.returncode != 0:
+        print(log.read_text(errors="replace")[-6000:], file=sys.stderr)
+        raise SystemExit(f"wheels: failed: {' '.join(command)}")
+
+
+def compiler(folder: Path) -> List[str]:
+    """Write the programs that CMake calls into `folder`; return the settings that name them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    programs = {
+        "CMAKE_CXX_COMPILER": f"c++ -target x86_64-linux-gnu.{GLIBC}",
+        "CMAKE_AR": "ar",
+        "CMAKE_RANLIB": "ranlib",
+    }
+    settings = []
+    for variable, arguments in programs.items():
+        program = folder / f"zig-{arguments.split()[0]}"
+        text = f'#!/bin/sh\nexec "{sys.executable}" -m ziglang {arguments} "$@"\n'
+        if not program.exists() or program.read_text() != text:
+            program.write_text(text)
+            program.chmod(0o755)
+        settings.append(f"{variable}={program}")
+    # Python.h includes it up to 3.10, for functions that no extension needs and Zig has no word of.
+    (folder / "crypt.h").write_bytes(b"")
+    settings.append(f"CMAKE_CXX_FLAGS=-idirafter {folder}")
+    # Before 2.40, glibc's part of this way to reach thread-local memory loses registers.
+    return [*settings, "NB_HAS_MTLS_GNU2=OFF", "PELLUCID_WERROR=ON", "PELLUCID_BUILD_CLI=OFF"]
+
+
+def build_core(folder: Path, settings: List[str], log: Path) -> None:
+    """Compile the layers into the build tree `folder`."""
+    defines = [f"-D{setting}" for setting in settings]
+    run(["cmake", "-S", ".", "-B", str(folder), "-G", "Ninja", *defines], log)
+    run(["cmake", "--build", str(folder), "--target", "pellucid_driver"], log)
+
+
+def environment(version: Version, folder: Path, log: Path) -> Optional[Path]:
+    """Return an interpreter that has what a build needs, or None if there is no such Python."""
+    interpreter = find_interpreter(version)
+    if interpreter is None:
+        return None
+    python = folder / "bin" / "python"
+    if not python.exists():
+        run([str(interpreter), "-m", "venv", str(folder)], log)
+        run([str(python), "-m", "pip", "install", "--quiet", "--upgrade", "pip"], log)
+        listed = subprocess.run(
+            [str(python), "tools/extras.py", "requires"],
+            stdout=subprocess.PIPE,
+            cwd=ROOT,
+            check=True,
+        )
+        run([str(python), "-m", "pip", "install", "--quiet", *listed.stdout.decode().split()], log)
+    return python
+
+
+def build_wheel(python: Path, settings: List[str], work: Path, stable: bool, log: Path) -> Path:
+    """Build one wheel into an empty folder below `work`, as this machine's linker leaves it."""
+    out = work / "made"
+    shutil.rmtree(out, ignore_errors=True)
+    command = [str(python), "-m", "pip", "wheel", "--no-build-isolation", "--no-deps", ".", "-w"]
+    command += [str(out), f"-Cbuild-dir={work / 'build'}"]
+    command += [f"-Ccmake.define.{setting}" for setting in settings]
+    if stable:
+        command.append("-Cwheel.py-api=cp{}{}".format(*STABLE))
+    run(command, log)
+    (wheel,) = out.glob("*.whl")
+    return wheel
+
+
+def repair(wheel: Path, out: Path, log: Path) -> Path:
+    """Check that `wheel` runs where PLATFORM says, name it accordingly, and put it into `out`."""
+    made = wheel.parent / "repaired"
+    auditwheel = [sys.executable, "-m", "auditwheel"]
+    run([*auditwheel, "repair", "--plat", PLATFORM, "-w", str(made), str(wheel)], log)
+    (repaired,) = made.glob("*.whl")
+    size = repaired.stat().st_size
+    if size > MOST_BYTES:
+        raise SystemExit(f"wheels: {repaired.name}: {size} bytes, more than {MOST_BYTES}")
+    kept = out / repaired.name
+    shutil.move(str(repaired), str(kept))
+    return kept
+
+
+def main() -> int:
+    """Build everything that `--only` does not leave out; return 1 if a Python was missing."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--work", type=Path, default=ROOT / "build" / "wheels")
+    parser.add_argument("--out", type=Path, default=ROOT / "dist")
+    parser.add_argument("--only", help="a version of Python, such as 3.12: its wheel alone")
+    arguments = parser.parse_args()
+    wanted = [v for v in VERSIONS if arguments.only in (None, "{}.{}".format(*v))]
+    if not wanted:
+        parser.error("there are wheels of {}".format(", ".join("%d.%d" % v for v in VERSIONS)))
+    work, out = arguments.work.resolve(), arguments.out.resolve()
+    settings = compiler(work / "compiler")
+    out.mkdir(parents=True, exist_ok=True)
+    log = work / "log.txt"
+    log.write_bytes(b"")
+    # The tools lie beside the interpreter that runs this.
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+
+    print("wheels: the core", flush=True)
+    core = work / "core"
+    build_core(core, settings, log)
+    missing = []
+    for version in wanted:
+        name = "{}.{}".format(*version)
+        python = environment(version, work / name, log)
+        if python is None:
+            missing.append(name)
+            continue
+        made = build_wheel(
+            python,
+            [*settings, f"PELLUCID_PREBUILT={core}"],
+            work / f"{name}-wheel",
+            version == STABLE,
+            log,
+        )
+        kept = repair(made, out, log)
+        print(f"wheels: {kept.name}: {kept.stat().st_size / 1e6:.2f} MB", flush=True)
+        subprocess.run([sys.executable, "-m", "auditwheel", "show", str(kept)], check=True)
+    if arguments.only is None:
+        run([sys.executable, "-m", "build", "--sdist", "--no-isolation", "-o", str(out)], log)
+        (archive,) = out.glob("*.tar.gz")
+        print(f"wheels: {archive.name}: {archive.stat().st_size / 1e6:.2f} MB")
+    if missing:
+        print(f"wheels: no Python {', '.join(missing)} here, so no wheel for it", file=sys.stderr)
+    return 1 if missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
