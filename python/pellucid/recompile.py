@@ -37,13 +37,16 @@ _INNER = "__pellucid_inner__"
 _CO_OPTIMIZED = 0x1
 _CO_NESTED = 0x10
 _CO_ITERABLE_COROUTINE = 0x100
-_CO_METHOD_AND_DOCSTRING = 0xC000000  # 3.14
+_CO_HAS_DOCSTRING = 0x4000000  # 3.14
+_CO_METHOD = 0x8000000 if sys.version_info >= (3, 14) else 0
 _Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 _FUTURE_FLAGS = 0
 for _name in __future__.all_feature_names:
     _FUTURE_FLAGS |= getattr(__future__, _name).compiler_flag & ~_CO_NESTED
+# What a function has from where its `def` stands.
+_FLAGS_OF_PLACE = _CO_NESTED | _CO_METHOD
 # What `compile` takes from a flag and not from the text, and what depends on the context alone.
-_FLAGS_OF_CONTEXT = _CO_NESTED | _FUTURE_FLAGS | _CO_ITERABLE_COROUTINE
+_FLAGS_OF_CONTEXT = _FLAGS_OF_PLACE | _FUTURE_FLAGS | _CO_ITERABLE_COROUTINE
 
 
 def stand_in(
@@ -272,7 +275,7 @@ _NAMES = ("co_name", "co_qualname") if sys.version_info >= (3, 11) else ("co_nam
 
 
 def _with_functions_alike(code: CodeType, originals: List[CodeType]) -> CodeType:
-    """Give the functions inside `code` the CO_NESTED and the names of the originals'.
+    """Give the functions inside `code` the flags of their places and the names of the originals'.
 
     Generated code makes functions of code objects that were compiled for elsewhere. `originals`
     are those that `code` may stand for; where they disagree, a compiler's answer stays.
@@ -290,9 +293,9 @@ def _with_functions_alike(code: CodeType, originals: List[CodeType]) -> CodeType
         if isinstance(const, CodeType):
             theirs = named.get(const.co_name, [])
             const = _with_functions_alike(const, theirs)
-            flags = {other.co_flags & _CO_NESTED for other in theirs}
+            flags = {other.co_flags & _FLAGS_OF_PLACE for other in theirs}
             if len(flags) == 1:
-                const = const.replace(co_flags=const.co_flags & ~_CO_NESTED | flags.pop())
+                const = const.replace(co_flags=const.co_flags & ~_FLAGS_OF_PLACE | flags.pop())
             for name in _NAMES:
                 given_names = {getattr(other, name) for other in theirs}
                 if len(given_names) == 1:
@@ -390,6 +393,6 @@ def _check(code: CodeType, original: CodeType) -> None:
     if lost and original.co_flags & _CO_OPTIMIZED:
         raise CannotStandIn(f"the locals {sorted(lost)} are lost")
     # CO_NOFREE (<= 3.10) follows from the names, and the rest of the mask was copied.
-    different = (code.co_flags ^ original.co_flags) & ~0x40 & ~_CO_METHOD_AND_DOCSTRING
+    different = (code.co_flags ^ original.co_flags) & ~0x40 & ~_CO_HAS_DOCSTRING
     if different:
         raise CannotStandIn(f"the flags differ in 0x{different:x}")

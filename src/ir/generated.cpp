@@ -353,13 +353,21 @@ class Generated {
     none.kind = object::ConstKind::None;
     number.kind = object::ConstKind::Int;
     number.integer = count;
-    std::vector<ValueId> made{constant(none, call), constant(number, call)};
-    made.push_back(add(Op::BuildSlice, 2, {made[0], made[1]}, call));
-    made.push_back(add(Op::Subscr, 0, {call, made[2]}, call));
-    made.push_back(add(Op::UnpackSequence, count, {made[3]}, call));
+    std::vector<ValueId> made;
+    if (f_.folds.slices) {
+      object::Const slice;
+      slice.kind = object::ConstKind::Slice;
+      slice.items = {module_.add(none), module_.add(number), module_.add(none)};
+      made = {constant(slice, call)};
+    } else {
+      made = {constant(none, call), constant(number, call)};
+      made.push_back(add(Op::BuildSlice, 2, {made[0], made[1]}, call));
+    }
+    made.push_back(add(Op::Subscr, 0, {call, made.back()}, call));
+    made.push_back(add(Op::UnpackSequence, count, {made.back()}, call));
     std::vector<ValueId> elements;
     for (uint32_t i = 0; i < count; ++i) {
-      elements.push_back(add(Op::UnpackSequence, i, {made[4]}, call));
+      elements.push_back(add(Op::UnpackSequence, i, {made.back()}, call));
       f_[elements[i]].kind = ValueKind::Element;
     }
     std::map<ValueId, ValueId> replaced;

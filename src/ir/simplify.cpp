@@ -1,6 +1,7 @@
 #include "ir/simplify.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
@@ -191,9 +192,21 @@ class Simplifier {
     return constant.integer;
   }
 
-  bool is_none(ValueId id) const {
-    return is_op(f_[id], Op::LoadConst) &&
-           module_[f_[id].constant()].kind == object::ConstKind::None;
+  // The bounds of a slice without a step, which is built of constants or is one.
+  std::optional<std::array<object::ConstId, 2>> slice_parts(const State& state, ValueId key) const {
+    if (is_op(f_[key], Op::LoadConst)) {
+      const object::Const& slice = module_[f_[key].constant()];
+      if (slice.kind != object::ConstKind::Slice ||
+          module_[slice.items[2]].kind != object::ConstKind::None) {
+        return std::nullopt;
+      }
+      return std::array{slice.items[0], slice.items[1]};
+    }
+    if (!is_op(f_[key], Op::BuildSlice) || f_[key].a != 2) return std::nullopt;
+    const ValueId start = resolve(state, f_.operands(key)[0]);
+    const ValueId stop = resolve(state, f_.operands(key)[1]);
+    if (!is_op(f_[start], Op::LoadConst) || !is_op(f_[stop], Op::LoadConst)) return std::nullopt;
+    return std::array{f_[start].constant(), f_[stop].constant()};
   }
 
   struct Range {
@@ -209,13 +222,13 @@ class Simplifier {
       if (at < 0 || at >= count) return std::nullopt;
       return Range{static_cast<size_t>(at), static_cast<size_t>(at) + 1};
     }
-    if (!is_op(f_[key], Op::BuildSlice) || f_[key].a != 2) return std::nullopt;
+    const auto parts = slice_parts(state, key);
+    if (!parts) return std::nullopt;
     const auto bound = [&](size_t i, int64_t otherwise) -> std::optional<int64_t> {
-      const ValueId id = resolve(state, f_.operands(key)[i]);
-      if (is_none(id)) return otherwise;
-      const auto value = integer(id);
-      if (!value) return std::nullopt;
-      return std::clamp<int64_t>(*value < 0 ? *value + count : *value, 0, count);
+      const object::Const& part = module_[(*parts)[i]];
+      if (part.kind == object::ConstKind::None) return otherwise;
+      if (part.kind != object::ConstKind::Int) return std::nullopt;
+      return std::clamp<int64_t>(part.integer < 0 ? part.integer + count : part.integer, 0, count);
     };
     const auto begin = bound(0, 0), end = bound(1, count);
     if (!begin || !end) return std::nullopt;

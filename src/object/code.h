@@ -45,14 +45,14 @@ enum class ConstKind : uint8_t {
   Complex,        // `real`, `imag`
   Str,            // `text`: UTF-8, lone surrogates as three bytes each ("surrogatepass")
   Bytes,          // `text`: the raw bytes
-  Tuple,          // `items`
+  Tuple,          // `items`; of live code with a slice in it `text`, as of a Slice
   List,           // `items` (marshal can carry it; no compiler emits it)
   Set,            // `items`, in marshalled order
   FrozenSet,      // `items`, in marshalled order; of live code `text`, a name as of an Opaque
   Dict,           // `items`: key, value, key, value, ...
-  Slice,          // `items`: start, stop, step (3.14 folds constant slices)
-  Code,           // `code`
-  Opaque,         // `text`: the name that the value is bound to; not a literal
+  Slice,   // `items`: start, stop, step (3.14 folds constant slices); `text` as of a FrozenSet
+  Code,    // `code`
+  Opaque,  // `text`: the name that the value is bound to; not a literal
 };
 
 // One constant. Only the members named at its kind have a meaning.

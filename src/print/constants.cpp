@@ -60,7 +60,11 @@ void Expressions::expand_constant(ConstId id, Place place) {
       text_constant(module_.text(value.text), TextKind::Bytes);
       break;
     case ConstKind::Tuple:
-      constant_tuple(value, place);
+      if (value.text.valid()) {
+        write(module_.text(value.text));
+      } else {
+        constant_tuple(value, place);
+      }
       break;
     case ConstKind::List:
       constant_items(value.items, "[", "]");
@@ -94,7 +98,11 @@ void Expressions::expand_constant(ConstId id, Place place) {
       break;
     }
     case ConstKind::Slice:
-      constant_slice(value, place);
+      if (value.text.valid()) {
+        write(module_.text(value.text));
+      } else {
+        constant_slice(value, place);
+      }
       break;
     case ConstKind::Code:
       problem("a code object has no literal");

@@ -15,7 +15,7 @@ Level level_of(const object::Module& module, object::ConstId id, object::Version
     case object::ConstKind::Complex:
       return number_of(module, value, version).level;
     case object::ConstKind::Tuple:
-      return value.items.empty() ? Level::Primary : Level::Tuple;
+      return value.items.empty() || value.text.valid() ? Level::Primary : Level::Tuple;
     case object::ConstKind::None:
     case object::ConstKind::False:
     case object::ConstKind::True:

@@ -343,6 +343,10 @@ class Converter {
       return module_.add(std::move(made));
     }
     if (depth < kTupleDepth && PyTuple_CheckExact(p)) return items(ConstKind::Tuple, value, depth);
+    // No compiler before 3.14 makes constants of slices.
+    if (depth < kTupleDepth && PySlice_Check(p) && module_.version.minor >= 14) {
+      return slice(value, depth);
+    }
     // Compilers put none into another constant.
     if (depth == 0 && PyFrozenSet_CheckExact(p)) return items(ConstKind::FrozenSet, value, depth);
     return std::nullopt;
@@ -375,9 +379,31 @@ class Converter {
       const std::optional<ConstId> id = convert_literal(item, depth + 1);
       if (!id) return std::nullopt;
       made.items.push_back(*id);
+      // What has a slice in it has a display only in a subscript.
+      const Const& part = module_[*id];
+      if (part.text.valid() && !has_own_text(part.kind)) made.text = intern(names_.name_of(value));
     }
     // It has a display only where it is searched or iterated; anywhere else it goes by a name.
     if (kind == ConstKind::FrozenSet) made.text = intern(names_.name_of(value));
+    return module_.add(std::move(made));
+  }
+
+  // Whether `text` is what such a constant says, and no name that it goes by.
+  static bool has_own_text(ConstKind kind) {
+    return kind == ConstKind::Str || kind == ConstKind::Bytes || kind == ConstKind::BigInt;
+  }
+
+  // It is a display only in a subscript, and only where compilers make a constant of that; anywhere
+  // else it goes by a name.
+  std::optional<ConstId> slice(nb::handle value, int depth) {
+    Const made;
+    made.kind = ConstKind::Slice;
+    for (const char* part : {"start", "stop", "step"}) {
+      const std::optional<ConstId> id = convert_literal(value.attr(part), depth + 1);
+      if (!id) return std::nullopt;
+      made.items.push_back(*id);
+    }
+    made.text = intern(names_.name_of(value));
     return module_.add(std::move(made));
   }
 

@@ -197,14 +197,19 @@ Decompiled decompile(object::Module& module, bool keep_lines, bool unstructured,
   return made;
 }
 
-// A frozenset that is only searched is written as a display, and its name nowhere.
-void drop_unused_sets(Decompiled& made) {
-  nb::dict used;
-  for (const auto& [name, object] : made.globals) {
-    const bool is_set = PyFrozenSet_CheckExact(object.ptr());
-    if (!is_set || nb::cast<bool>(made.source.attr("__contains__")(name))) used[name] = object;
+// A frozenset that is only searched, and a slice that stands in brackets, alone or in a tuple, is
+// written as a display, and its name nowhere.
+void drop_unused_displays(const object::Module& module, Decompiled& made) {
+  for (const object::Const& value : module.consts) {
+    const bool has_items = value.kind == object::ConstKind::FrozenSet ||
+                           value.kind == object::ConstKind::Slice ||
+                           value.kind == object::ConstKind::Tuple;
+    if (!has_items || !value.text.valid()) continue;
+    const nb::str name = text(std::string(module.text(value.text)));
+    if (!nb::cast<bool>(made.source.attr("__contains__")(name))) {
+      made.globals.attr("pop")(name, nb::none());
+    }
   }
-  made.globals = used;
 }
 
 Decompiled decompile_code(nb::handle code, bool keep_lines, bool unstructured,
@@ -214,7 +219,7 @@ Decompiled decompile_code(nb::handle code, bool keep_lines, bool unstructured,
   LiveCode live = from_code(code, names);
   Decompiled made = decompile(live.module, keep_lines, unstructured, forms, facts_of(facts));
   made.globals = names.bindings();
-  drop_unused_sets(made);
+  drop_unused_displays(live.module, made);
   for (const auto& [name, value] : made.code_values) {
     made.globals[text(name)] = live.codes[value.index()];
   }

@@ -55,9 +55,10 @@ class Normaliser {
       const Const constant = *constant_of(tree_, task.node);
       if (constant.kind == ConstKind::Code) {
         tree_.set(task.node, ast::Constant{named(constant.code)});
-      } else if (constant.kind == ConstKind::Slice && task.is_subscript) {
+      } else if (constant.kind == ConstKind::Slice && task.is_subscript && is_display(constant)) {
         write_slice(task.node, constant);
-      } else if (constant.kind == ConstKind::Tuple && task.is_subscript && has_slice(constant)) {
+      } else if (constant.kind == ConstKind::Tuple && task.is_subscript && has_slice(constant) &&
+                 is_display(constant)) {
         std::vector<NodeId> elements;
         for (const ConstId item : constant.items)
           elements.push_back(tree_.add(ast::Constant{item}));
@@ -91,6 +92,19 @@ class Normaliser {
       if (tree_.module()[item].kind == ConstKind::Slice) return true;
     }
     return false;
+  }
+
+  // Whether what stands in brackets is made a constant of again. What is not goes by its name,
+  // where it has one.
+  bool is_display(const Const& constant) const {
+    if (!constant.text.valid()) return true;
+    const object::Module& module = tree_.module();
+    return std::all_of(constant.items.begin(), constant.items.end(), [&](ConstId id) {
+      const Const& item = module[id];
+      if (constant.kind == ConstKind::Slice) return is_one_literal(module, item);
+      if (item.kind == ConstKind::Slice) return is_display(item);
+      return item.kind != ConstKind::Tuple || !item.text.valid();
+    });
   }
 
   void make_call(NodeId node) {

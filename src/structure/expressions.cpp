@@ -34,7 +34,8 @@ NodeId cell(ast::Tree& tree, Symbol name, ast::Where where) {
   return tree.add(ast::Subscript{closure, index}, where);
 }
 
-// Whether one literal says the constant, without an operator or elements.
+}  // namespace
+
 bool is_one_literal(const object::Module& module, const Const& constant) {
   switch (constant.kind) {
     case ConstKind::None:
@@ -64,6 +65,8 @@ bool is_one_literal(const object::Module& module, const Const& constant) {
   }
   return false;
 }
+
+namespace {
 
 // A compiler that makes a constant of a slice whose bounds are literals has built this one when it
 // ran: its bounds were computed from constants, as `+1` is.
@@ -265,7 +268,8 @@ NodeId Expressions::operation(const ir::Value& value, Nodes operands) {
     case Op::Subscr:
       return tree_.add(ast::Subscript{operands[0], operands[1]}, at);
     case Op::BuildSlice:
-      return slice(tree_, operands, at, function_.folds.slices);
+      // To a proof of generated code it is the same whether such a slice is built or a constant.
+      return slice(tree_, operands, at, function_.folds.slices && !function_.is_generated);
     case Op::Unary: {
       const bool is_not = value.a == static_cast<uint32_t>(ast::UnaryOperator::Not);
       // The constant may have been made of a test.

@@ -136,6 +136,8 @@ ast::NodeId name_node(ast::Tree& tree, std::string_view name, ast::Where where);
 ast::NodeId none_node(ast::Tree& tree, ast::Where where);
 // A constant of a kind that has one value, such as True.
 ast::NodeId constant_node(ast::Tree& tree, object::ConstKind kind, ast::Where where = {});
+// Whether one literal says the constant, without an operator or elements.
+bool is_one_literal(const object::Module& module, const object::Const& constant);
 bool is_constant(const ast::Tree& tree, ast::NodeId node, object::ConstKind kind);
 bool is_none(const ast::Tree& tree, ast::NodeId node);
 // The constant of a Constant node, or null.

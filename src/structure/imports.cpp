@@ -35,9 +35,12 @@ bool Statements::is_used_as_it_is(std::span<const ValueId> items, size_t i) {
     return is_op(value, Op::LoadConst) && holds(c_.tree.module()[value.constant()]);
   };
   const ValueId names = g.resolve(operands(id)[1]);
-  const bool takes_none =
-      is_constant(g[names], [](const auto& c) { return c.kind == object::ConstKind::None; }) ||
-      (is_op(g[names], Op::BuildTuple) && operands(names).empty());
+  const auto names_none = [](const object::Const& c) {
+    return c.kind == object::ConstKind::None ||
+           (c.kind == object::ConstKind::Tuple && c.items.empty());
+  };
+  const bool takes_none = is_constant(g[names], names_none) ||
+                          (is_op(g[names], Op::BuildTuple) && operands(names).empty());
   const bool is_absolute =
       is_constant(g[g.resolve(operands(id)[0])], [](const auto& c) { return level_of(c) == 0; });
   const bool is_part = c_.tree.text(g[id].symbol()).find('.') != std::string_view::npos;

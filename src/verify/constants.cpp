@@ -42,14 +42,16 @@ std::string quoted(std::string_view text, const char* prefix) {
   return out + '\'';
 }
 
+bool has_parts(ConstKind kind) { return kind == ConstKind::Tuple || kind == ConstKind::Slice; }
+
 }  // namespace
 
 uint32_t Values::intern(Constant constant, const std::string& key) {
   const auto [it, is_new] =
       constant_index_.try_emplace(key, static_cast<uint32_t>(constants_.size()));
   if (is_new) {
-    if (constant.kind == ConstKind::Tuple && constant.repr.empty()) {
-      constant.repr = "(";
+    if (constant.repr.empty() && has_parts(constant.kind)) {
+      constant.repr = constant.kind == ConstKind::Slice ? "slice(" : "(";
       for (size_t i = 0; i < constant.items.size(); ++i) {
         if (constant.repr.size() > kLongestRepr) {
           constant.repr += ", ...";
@@ -120,12 +122,12 @@ uint32_t Values::intern_one(Side side, const Const& value) {
                                                        : std::string(text(constant.text));
       break;
     case ConstKind::Tuple:
+    case ConstKind::Slice:
       items();
       append_items();
       break;
     case ConstKind::List:
     case ConstKind::Dict:
-    case ConstKind::Slice:
       items();
       append_items();
       constant.repr = "<constant container>";

@@ -74,6 +74,9 @@ class Containers {
     if (shape == Container::kTuple) {
       if (const auto constant = values_.tuple_of(items)) return *constant;
     }
+    if (shape == Container::kSlice) {
+      if (const auto constant = values_.slice_of(items)) return *constant;
+    }
     constexpr std::array names{"(...)", "[...]", "slice(...)", "{...}"};
     const Value self = values_.fresh(Kind::Fresh, values_.name(names[shape]));
     state_.heap.push_back({self, side_, shape, std::move(items)});
@@ -132,8 +135,8 @@ class Containers {
 
   // [begin, end) of a slice with step 1 and bounds that are known.
   std::optional<std::pair<size_t, size_t>> range(Value value, size_t size) {
-    const Container* slice = state_.container(value);
-    if (slice == nullptr || slice->shape != Container::kSlice) return std::nullopt;
+    const auto parts = slice_parts(values_, state_, value);
+    if (!parts) return std::nullopt;
     const auto length = static_cast<int64_t>(size);
     const auto bound = [&](Value item, int64_t otherwise) -> std::optional<int64_t> {
       if (item == values_.none()) return otherwise;
@@ -142,12 +145,12 @@ class Containers {
       if (*at < 0) *at += length;
       return std::clamp<int64_t>(*at, 0, length);
     };
-    if (slice->items.size() == 3 && slice->items[2] != values_.none() &&
-        values_.as_integer(slice->items[2]) != 1) {
+    if (parts->size() == 3 && (*parts)[2] != values_.none() &&
+        values_.as_integer((*parts)[2]) != 1) {
       return std::nullopt;
     }
-    const auto begin = bound(slice->items[0], 0);
-    const auto end = bound(slice->items[1], length);
+    const auto begin = bound((*parts)[0], 0);
+    const auto end = bound((*parts)[1], length);
     if (!begin || !end) return std::nullopt;
     return std::pair(static_cast<size_t>(*begin), static_cast<size_t>(std::max(*begin, *end)));
   }
@@ -308,6 +311,13 @@ std::optional<std::vector<Value>> items_of(Values& values, const State& state, V
   const Container* found = state.container(value);
   if (found == nullptr) return values.tuple_items(value);
   if (found->shape != Container::kTuple && found->shape != Container::kList) return std::nullopt;
+  return found->items;
+}
+
+std::optional<std::vector<Value>> slice_parts(Values& values, const State& state, Value value) {
+  const Container* found = state.container(value);
+  if (found == nullptr) return values.slice_items(value);
+  if (found->shape != Container::kSlice) return std::nullopt;
   return found->items;
 }
 

@@ -286,12 +286,12 @@ bool Machine::take_item(State& state, Point& point) const {
     ++point.at;
     return true;
   }
-  const Container* slice = state.container(stack.back());
-  if (slice == nullptr || slice->shape != Container::kSlice || slice->items.size() != 2 ||
-      slice->items[0] != values.none() || point.at + 1 >= here.count) {
+  const auto parts = slice_parts(values, state, stack.back());
+  if (!parts || (*parts)[0] != values.none() || point.at + 1 >= here.count ||
+      (parts->size() == 3 && (*parts)[2] != values.none())) {
     return false;
   }
-  const auto count = values.as_integer(slice->items[1]);
+  const auto count = values.as_integer((*parts)[1]);
   const Instr& next = graph_->instrs[here.first + point.at + 1];
   if (!count || *count < 1 || *count > assumed.most() + 1 || next.op != Op::UnpackSequence ||
       next.a != static_cast<uint64_t>(*count) || !assumed.is_outputs(outputs)) {
@@ -347,11 +347,15 @@ bool Machine::call_nothing(State& state, const Instr& instr) const {
 bool Machine::call_rotation(State& state, const Instr& instr) const {
   Values& values = *context_->values;
   std::vector<Value>& stack = state[side_].stack;
-  if (!context_->assumed.any() || (instr.a & 1) != 0 || stack.size() <= instr.b) return false;
+  // 3.14 has a NULL where there are no keyword arguments.
+  const uint32_t above = instr.a & 1;
+  if (!context_->assumed.any() || stack.size() <= instr.b + above) return false;
+  if (above == 1 && !values.is(stack.back(), Kind::Null)) return false;
+  const size_t arguments = stack.size() - 1 - above;
   // The callee is in one of two slots (3.11+), with a NULL in the other.
   uint32_t count = 0, others = 0;
   for (uint32_t slot = 0; slot < instr.b; ++slot) {
-    const Value value = stack[stack.size() - 2 - slot];
+    const Value value = stack[arguments - 1 - slot];
     const Constant* callee = values.as_constant(value);
     if (callee != nullptr && callee->kind == object::ConstKind::Opaque) {
       count = object::rotated(callee->integer);
@@ -359,9 +363,9 @@ bool Machine::call_rotation(State& state, const Instr& instr) const {
       ++others;
     }
   }
-  const auto given = items_of(values, state, stack.back());
+  const auto given = items_of(values, state, stack[arguments]);
   if (count == 0 || others > 0 || !given || given->size() != count) return false;
-  stack.resize(stack.size() - 1 - instr.b);
+  stack.resize(arguments - instr.b);
   for (uint32_t i = 0; i < count; ++i) {
     stack.push_back((*given)[i + 1 < count ? count - 2 - i : i]);
   }

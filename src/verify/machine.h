@@ -128,6 +128,9 @@ void assume(Values& values, State& state, Value condition, bool truth);
 // The items of a list or tuple that is known, or of a tuple constant.
 std::optional<std::vector<Value>> items_of(Values& values, const State& state, Value value);
 
+// Start, stop and, where it has one, step of a slice that is a constant or that this frame built.
+std::optional<std::vector<Value>> slice_parts(Values& values, const State& state, Value value);
+
 // Instructions on containers that only this frame knows; false if it takes an effect.
 bool execute_on_fresh(Values& values, State& state, Side side, const Instr& instr, Name name);
 bool execute_on_dictionary(Values& values, State& state, Side side, const Instr& instr);

@@ -23,7 +23,9 @@ Values::Values(const object::Module& a, const object::Module& b) : modules_{&a, 
   false_ = plain(ConstKind::False);
   for (size_t i = 0; i < a.consts.size(); ++i) {
     const Const& value = a.consts[i];
-    const bool is_named = value.kind == ConstKind::FrozenSet && value.text.valid();
+    const bool has_items = value.kind == ConstKind::FrozenSet || value.kind == ConstKind::Slice ||
+                           value.kind == ConstKind::Tuple;
+    const bool is_named = has_items && value.text.valid();
     if (value.kind != ConstKind::Opaque && !is_named) continue;
     opaques_[name(Side::A, value.text).value] = number(Side::A, ConstId(i));
   }
@@ -87,10 +89,12 @@ Value Values::negation(Value truth) {
 }
 
 Value Values::identity(Value x, Value y) {
-  // Equal tuples count as one value, though some were built and some are constants.
+  // Equal tuples count as one value, though some were built and some are constants; so do slices,
+  // of which code may have several.
   const Constant* in_x = as_constant(x);
-  const bool is_tuple = in_x != nullptr && in_x->kind == ConstKind::Tuple;
-  if (x == y && !is_tuple) return boolean(true);
+  const bool is_any =
+      in_x != nullptr && (in_x->kind == ConstKind::Tuple || in_x->kind == ConstKind::Slice);
+  if (x == y && !is_any) return boolean(true);
   if (x == y) return shared(Kind::Is, x.value, y.value);
   if (is(x, Kind::Const) && is(y, Kind::Const)) return boolean(false);
   const auto single = [&](Value value) {
@@ -143,6 +147,15 @@ std::optional<std::vector<Value>> Values::tuple_items(Value value) {
   return items;
 }
 
+std::optional<std::vector<Value>> Values::slice_items(Value value) {
+  const Constant* constant = as_constant(value);
+  if (constant == nullptr || constant->kind != ConstKind::Slice) return std::nullopt;
+  const std::vector<uint32_t> numbers = constant->items;
+  std::vector<Value> items;
+  for (const uint32_t item : numbers) items.push_back(constant_number(item));
+  return items;
+}
+
 std::optional<std::vector<Value>> Values::set_items(Value value) {
   const Constant* constant = as_constant(value);
   if (constant == nullptr || constant->kind != ConstKind::FrozenSet) return std::nullopt;
@@ -156,16 +169,25 @@ std::optional<std::vector<Value>> Values::set_items(Value value) {
   return items;
 }
 
-std::optional<Value> Values::tuple_of(const std::vector<Value>& items) {
-  Constant tuple;
-  tuple.kind = ConstKind::Tuple;
+std::optional<Value> Values::constant_of(ConstKind kind, const std::vector<Value>& items) {
+  Constant made;
+  made.kind = kind;
   for (Value item : items) {
     if (!is(item, Kind::Const)) return std::nullopt;
-    tuple.items.push_back((*this)[item].x);
+    made.items.push_back((*this)[item].x);
   }
-  std::string key(1, static_cast<char>(ConstKind::Tuple));
-  for (uint32_t item : tuple.items) key += ' ' + std::to_string(item);
-  return constant_number(intern(std::move(tuple), key));
+  std::string key(1, static_cast<char>(kind));
+  for (uint32_t item : made.items) key += ' ' + std::to_string(item);
+  return constant_number(intern(std::move(made), key));
+}
+
+std::optional<Value> Values::tuple_of(const std::vector<Value>& items) {
+  return constant_of(ConstKind::Tuple, items);
+}
+
+std::optional<Value> Values::slice_of(std::vector<Value> items) {
+  if (items.size() == 2) items.push_back(none());
+  return constant_of(ConstKind::Slice, items);
 }
 
 Value Values::sorted(Value tuple) {

@@ -88,6 +88,8 @@ class Values {
   Value sorted(Value tuple);
   // A tuple constant of these values, if all are constants.
   std::optional<Value> tuple_of(const std::vector<Value>& items);
+  // The slice constant of constants: start, stop and perhaps a step.
+  std::optional<Value> slice_of(std::vector<Value> items);
 
   // A new value each time.
   Value fresh(Kind kind, Name hint = Name());
@@ -107,6 +109,8 @@ class Values {
   std::optional<std::vector<Value>> tuple_items(Value value);
   // The items of a frozenset constant, sorted, if comparing and hashing them runs nobody's code.
   std::optional<std::vector<Value>> set_items(Value value);
+  // Start, stop and step of a slice constant.
+  std::optional<std::vector<Value>> slice_items(Value value);
   // Whether the object is true, where the value alone says so.
   std::optional<bool> truth(Value value) const;
 
@@ -117,6 +121,7 @@ class Values {
   uint32_t number(Side side, object::ConstId id);
   uint32_t intern(Constant constant, const std::string& key);
   uint32_t intern_one(Side side, const object::Const& value);
+  std::optional<Value> constant_of(object::ConstKind kind, const std::vector<Value>& items);
 
   const object::Module* modules_[2];
   StringPool names_;

@@ -347,6 +347,23 @@ return k()
 """
 
 
+def test_lists_that_nobody_sees_are_their_elements():
+    body = (
+        "tmp_1 = [g(a), b]\ntmp_1[0:0] = [a]\ntmp_2 = tmp_1[-2:]\nreturn resume(tmp_1[:1], *tmp_2)"
+    )
+    found = decompile_ex(code_of(body), facts=FACTS)
+    assert found.verdict.status == "equivalent", found.verdict.reason
+    assert found.source.split("\n")[1] == "    return resume([a], g(a), b)"
+
+
+def test_outputs_that_are_all_taken_are_unpacked():
+    found = decompile_ex(
+        code_of("tmp_1 = graph(a)\nreturn resume(tmp_1[0], tmp_1[1])"), facts=FACTS
+    )
+    assert found.verdict.status == "equivalent", found.verdict.reason
+    assert found.source.split("\n")[1].endswith(" = graph(a)[:2]")
+
+
 def test_an_output_that_is_taken_twice_is_one_value():
     found = decompile_ex(code_of(TWICE), facts=FACTS)
     assert found.verdict.status == "equivalent", found.verdict.reason

@@ -7,10 +7,12 @@ import inspect
 import json
 import marshal
 import re
+import sys
 import types
 import typing
-from typing import List
+from typing import Any, List
 
+import pellucid
 import pytest
 from pellucid import _core
 
@@ -34,6 +36,11 @@ def test_a_live_code_object_equals_its_pyc(module: types.ModuleType) -> None:
     assert _core.compare_codes(code, marshal.loads(marshal.dumps(code)))[0] == "identical"
 
 
+class Keys:
+    def __getitem__(self, key: Any) -> Any:
+        return key
+
+
 def with_consts(*consts: object) -> types.CodeType:
     def f() -> None:
         return None
@@ -53,6 +60,31 @@ def test_what_no_literal_can_write_is_bound_by_name() -> None:
         "_const_json": json,
     }
     assert raw.globals["_const_list"] is shared
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="no constant of a compiler's is a slice")
+def test_a_slice_is_a_display_where_a_compiler_makes_that_a_constant() -> None:
+    def f(x: Any, y: Any) -> Any:
+        return x[1:2], x["start":, ::3], y("slice")
+
+    def with_slices(*slices: Any) -> types.CodeType:
+        shown = [slice(1, 2), (slice("start", None), slice(None, None, 3)), "slice"]
+        other = dict(zip(map(str, shown), slices))
+        consts = [other.get(str(const), const) for const in f.__code__.co_consts]
+        return f.__code__.replace(co_consts=tuple(consts))
+
+    made = pellucid.decompile_ex(f.__code__)
+    assert made.verdict.status == "identical", made.verdict.reason
+    assert "return x[1:2], x['start':, ::3], y('slice')" in made.source
+    assert made.globals == {}
+    # No text makes constants of these.
+    last, deep, alone = slice(-1, None), (slice(1), slice(None, (2, 3))), slice(1, 2)
+    made = pellucid.decompile_ex(with_slices(last, deep, alone))
+    assert made.verdict.status == "identical", made.verdict.reason
+    assert "return x[_const_slice], x[_const_tuple], y(_const_slice_1)" in made.source
+    assert made.globals["_const_slice"] is last and made.globals["_const_tuple"] is deep
+    code = made.compile()
+    assert types.FunctionType(code, {})(Keys(), str) == (last, deep, "slice(1, 2, None)")
 
 
 def test_names_of_opaque_constants_avoid_those_in_use() -> None:

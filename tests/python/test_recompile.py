@@ -4,6 +4,7 @@ import sys
 from types import CodeType, FunctionType
 from typing import Any, Dict
 
+import pellucid
 import pytest
 from pellucid.errors import CannotStandIn
 from pellucid.recompile import stand_in
@@ -210,3 +211,16 @@ def test_functions_inside_have_the_flags_that_they_were_compiled_with() -> None:
     made = stand_in("def outer():\n    return lambda: 1\n", original, "outer.py")
     again = next(c for c in made.co_consts if isinstance(c, CodeType))
     assert again.co_flags == moved.co_flags
+
+
+class Holder:
+    def method(self, x: int) -> int:
+        return x + 1
+
+
+def test_a_method_keeps_what_says_that_it_is_one() -> None:
+    original = Holder.method.__code__
+    made = stand_in("def method(self, x):\n    return x + 1\n", original, "method.py")
+    assert made.co_flags == original.co_flags
+    verdict = pellucid.decompile_ex(Holder.method).verdict
+    assert verdict.status == "identical", verdict.reason
