@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import CodeType
 from typing import Any, Callable, Iterable
 
-from . import guard_objects, guard_state, guards, hooks
+from . import guard_objects, guard_state, guard_tree, guards, hooks
 from .events import CacheEntry, CompileKey, Frame, Graph, Recompile
 from .full_code import full_code_name, full_code_text
 from .full_code_names import bindings
@@ -35,11 +35,13 @@ def _entries(session: Session, function: int, code: CodeType) -> list[CacheEntry
     for raw in hooks.cache_entries(code):
         key = newest.get(raw.compile_id) or by_file.get(raw.code.co_filename)
         key = key or CompileKey(raw.compile_id)
-        if raw.guard_manager is None:
+        manager = raw.guard_manager
+        if manager is None or not guard_tree.can_be_read(getattr(manager, "root", manager)):
             result.append(CacheEntry(key, ()))
             continue
+        guard_objects.check(manager)
         names = guard_state.names()
-        made = guards.translate(raw.guard_manager, key.slug, names, guard_state.type_name)
+        made = guards.translate(manager, key.slug, names, guard_state.type_name)
         kept = made.kept.runs(raw.code, code)
         result.append(CacheEntry(key, made.guards, made.body, kept, made.forms))
     return result
