@@ -241,8 +241,6 @@ def finish(session: Session) -> None:
         for row in (*hooks.missing(), *guard_state.missing()):
             if row.of_captures:
                 session.problem("this torch", f"no {row.name}: {row.lost}")
-        for shape in SHAPES.missing:
-            session.problem("this torch", f"no {shape.name} where it is looked for: {shape.lost}")
         _add_what_is_not_traced(session)
         write_summary(session)
         session.close()

@@ -8,6 +8,7 @@ can run from a file, and the one function through which third parties show graph
 from __future__ import annotations
 
 import contextlib
+import logging
 import sys
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, Callable, Iterator, Mapping
@@ -20,11 +21,13 @@ from .shapes import (
     LAZY_METHODS,
     OPTIONS_OF_INDUCTOR,
     SHAPES,
+    SOURCE_KEY,
     VALUE_KEYS,
     WRAPPED,
     has_own_class,
 )
 from .stages import program_direction
+from .trace import TraceRecord
 
 
 def emitted_graph(kind: str, payload: str) -> Any | None:
@@ -60,13 +63,15 @@ def _callers(most: int) -> Iterator[FrameType]:
 def _holds(frame: FrameType, payload: str) -> bool:
     """Whether a frame has an object that was made with this text: a cache's entry."""
     for value in list(frame.f_locals.values()):
+        if isinstance(value, (ModuleType, TraceRecord, logging.LogRecord)):
+            continue  # what is no object of torch's, and what the text is on its way in
         try:  # without a word to the object's own class, which may be the program's
             held = object.__getattribute__(value, "__dict__")
         except AttributeError:
             continue
-        if isinstance(held, dict) and not isinstance(value, ModuleType):
-            if any(isinstance(text, str) and text == payload for text in list(held.values())):
-                return True
+        texts = list(held.values()) if isinstance(held, dict) else []
+        if any(isinstance(text, str) and text == payload for text in texts):
+            return True
     return False
 
 
@@ -196,7 +201,7 @@ def elements(tensor: Any) -> Any | None:
 
 def source_of(placeholder: Any) -> str | None:
     """Where an input of a graph of Dynamo's is from, in torch's words; None when it is not told."""
-    source = getattr(placeholder.meta.get("grapharg"), "source", None)
+    source = getattr(placeholder.meta.get(SOURCE_KEY), "source", None)
     return _worded(source)
 
 

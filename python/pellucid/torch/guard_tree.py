@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any, Callable
+from typing import Any
 
 from .shapes import SHAPES
 
 _ACCESSOR = re.compile(r"(?P<kind>\w+)(?:<(?P<of>[\w:]+)>)?(?:\((?P<key>.*)\))?\Z", re.DOTALL)
-_NO_CHILDREN: Callable[[], Any] = list
 _NEEDED = ("get_accessors", "get_child_managers", "get_leaf_guards", "get_source")
 
 
@@ -80,12 +79,16 @@ def read_tree(root: Any) -> tuple[Manager, list[Leaf]]:
                 if child is not None:
                     ours.children.append(_manager(child, access, str(number), known))
                     pending.append((child, ours.children[-1]))
-    epilogue = getattr(root, "get_epilogue_lambda_guards", _NO_CHILDREN)()
-    return top, [_leaf(handle, known) for handle in epilogue]
+    last = getattr(root, "get_epilogue_lambda_guards", None)
+    if last is None:
+        SHAPES.missed("guards that torch decides last")
+    return top, [_leaf(handle, known) for handle in (last() if last else ())]
 
 
 def _manager(theirs: Any, access: str, key: str, known: dict[int, Leaf]) -> Manager:
     tell = getattr(theirs, "get_type_of_guarded_value", None)
+    if tell is None and hasattr(theirs, "clone_manager"):  # without which it is an older release
+        SHAPES.missed("types of guarded values")
     kind = None if tell is None or not access else tell()
     return Manager(
         source=str(theirs.get_source()) if access else "L",

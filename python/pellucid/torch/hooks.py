@@ -21,7 +21,7 @@ from pellucid._version import __version__
 
 from .compat import Capability, Probe
 from .names import scrub
-from .shapes import SHAPES
+from .shapes import SHAPES, tells_default
 from .trace import OURS, Listeners, TraceHandler, TraceRecord
 
 Remove = Callable[[], None]
@@ -92,10 +92,11 @@ def _is_default(codegen: Any, setting: str, value: str) -> bool:
 
     To patch a setting for a while, as torch itself does, is enough for that.
     """
-    settings = getattr(getattr(codegen, "__self__", None), "_config", None)
-    entry = settings.get(setting.rpartition(".config.")[2]) if isinstance(settings, dict) else None
-    if settings is None or not (entry is None or hasattr(entry, "default")):
+    module, name = getattr(codegen, "__self__", None), setting.rpartition(".config.")[2]
+    if not tells_default(module, name):
         SHAPES.missed("defaults of settings")
+        return False
+    entry = getattr(module, "_config", {}).get(name)
     return repr(getattr(entry, "default", _UNKNOWN)) == value
 
 
@@ -249,7 +250,8 @@ def add_trace_handler(receive: Callable[[TraceRecord], None]) -> Remove:
     emit = handler.emit
 
     def emit_and_tell(record: logging.LogRecord) -> None:
-        if len(log.handlers) == 1:  # else the event would have been taken where torch asks
+        # Where ours is the only handler an event is taken right where torch asks for handlers.
+        if len(log.handlers) == 1 and getattr(log.handlers, "is_asked_elsewhere", False):
             SHAPES.missed("arguments of a trace event")
         emit(record)
 

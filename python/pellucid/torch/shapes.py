@@ -39,6 +39,8 @@ LAZY_METHODS = ("_real_recompile", "_lazy_forward")
 VALUE_KEYS = ("val", "example_value")
 """The keys of a node's ``meta`` that have the value that torch compiled with."""
 MODULE_KEYS = ("nn_module_stack", "fwd_nn_module_stack")
+SOURCE_KEY, LINE_KEY = "grapharg", "stack_trace"
+"""The keys of a node's ``meta`` that have where an input is from, and the user's lines."""
 WRAPPED = ("_orig_mod", "_torchdynamo_orig_callable")
 """The attributes under which what ``torch.compile`` returns has what it was given."""
 
@@ -135,14 +137,11 @@ def _emitters_have_graphs() -> bool | None:
         for function in _functions(module)
         for code in code_objects(function)
     ]
-    named = {
-        kind: [code for code in outer if _nested_const(code, kind)] for kind in EMITTER_LOCAL
-    }
+    named = {kind: [code for code in outer if _nested_const(code, kind)] for kind in EMITTER_LOCAL}
     if not all(named.values()):
         return None  # emitted elsewhere
     return all(
-        any(local in _locals(code) for code in named[kind])
-        for kind, local in EMITTER_LOCAL.items()
+        any(local in _locals(code) for code in named[kind]) for kind, local in EMITTER_LOCAL.items()
     )
 
 
@@ -201,7 +200,7 @@ def _node_has_stack_trace() -> bool | None:
     import torch
 
     node = torch.fx.Graph().placeholder("x")
-    node.meta["stack_trace"] = "here"
+    node.meta[LINE_KEY] = "here"
     return getattr(node, "stack_trace", None) == "here"
 
 
@@ -242,10 +241,20 @@ def _hook_can_be_removed() -> bool | None:
 
 
 def _defaults_are_told() -> bool | None:
-    settings = getattr(resolve("torch._dynamo.config:"), "_config", None)
-    if not isinstance(settings, dict) or not settings:
-        return False
-    return hasattr(next(iter(settings.values())), "default")
+    module = resolve("torch._dynamo.config:")
+    name = next(iter(getattr(module, "_config", None) or {}), "")
+    return tells_default(module, name)
+
+
+def tells_default(settings: Any, name: str) -> bool:
+    """Whether a module of settings tells which value one of them has by itself.
+
+    Older releases have a table of those that are not at their defaults, and tell of no others.
+    """
+    if hasattr(settings, "_default"):
+        return True
+    table = getattr(settings, "_config", None)
+    return isinstance(table, dict) and (name not in table or hasattr(table[name], "default"))
 
 
 def _is_plain_function() -> bool | None:
@@ -355,7 +364,7 @@ TABLE: Tuple[Shape, ...] = (
     Shape(
         "source of a graph's input",
         lambda: _both(
-            _says("torch._dynamo.output_graph:", "grapharg", "_param_name_to_source"),
+            _says("torch._dynamo.output_graph:", SOURCE_KEY, "_param_name_to_source"),
             _has("torch._dynamo.variables.builder:GraphArg", "source"),
             _has("torch._guards:Source", "name"),
         ),

@@ -6,12 +6,13 @@ from types import CodeType
 from typing import Any, Callable, Iterable
 
 from . import guard_objects, guard_state, guard_tree, guards, hooks
-from .events import CacheEntry, CompileKey, Frame, Graph, Recompile
+from .events import CacheEntry, CompileKey, Frame, Graph, Problem, Recompile
 from .full_code import full_code_name, full_code_text
 from .full_code_names import bindings
 from .index import index_text
 from .names import definable
 from .session import INDEX, RECORD, TIMES, Session
+from .shapes import SHAPES
 
 
 def refresh_caches(session: Session) -> None:
@@ -75,6 +76,14 @@ def _binder(
     return lambda names: bindings(names, values, graphs, find_file)
 
 
+def _add_missed(session: Session) -> None:
+    """Tell of what was looked for inside torch in vain, once each."""
+    for row in SHAPES.missing:
+        problem = Problem("this torch", f"no {row.name} where it is looked for: {row.lost}")
+        if problem not in session.of(Problem):
+            session.record(problem)
+
+
 def write_summary(session: Session) -> None:
     """Write full code, index and record: what is known only at the end."""
     full: dict[str, list[Frame]] = {}
@@ -98,6 +107,7 @@ def write_summary(session: Session) -> None:
     with session.guard("reading versions and configuration"):
         session.versions = hooks.versions()
         session.configuration = hooks.changed_configuration()
+    _add_missed(session)
     with session.guard("writing the index"):
         session.write(INDEX, index_text(session, full))
     with session.guard("writing the times"):

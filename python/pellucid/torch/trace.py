@@ -174,6 +174,8 @@ class Listeners(List[logging.Handler]):
         super().__init__(handlers)
         self._context = context
         self._is_strange = is_strange
+        self.is_asked_elsewhere = False
+        """Whether what is not the known function has asked while ours was the only handler."""
 
     def __bool__(self) -> bool:
         if len(self) != 1 or not isinstance(self[0], TraceHandler):
@@ -184,6 +186,7 @@ class Listeners(List[logging.Handler]):
                 break
             caller = caller.f_back
         if caller is None or caller.f_code.co_name != "trace_structured":
+            self.is_asked_elsewhere = True
             return True
         local = caller.f_locals
         if not set(TRACE_CALL) <= set(local):

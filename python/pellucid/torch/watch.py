@@ -22,7 +22,7 @@ from .capture import CAPTURE
 from .events import CompileKey, Graph, NonFinite, Place, Values
 from .names import as_written
 from .session import Session
-from .shapes import SHAPES
+from .shapes import LINE_KEY, SHAPES
 
 _MOST_FINDINGS = 100
 _NAN, _INF = 1, 2
@@ -174,7 +174,7 @@ def _check(graph: Any) -> None:
     calls = [node for node in graph.graph.nodes if node.op.startswith("call_")]
     if inputs and not any(map(graph_hooks.source_of, inputs)):
         SHAPES.missed("source of a graph's input")
-    if calls and not any("stack_trace" in node.meta for node in calls):
+    if calls and not any(LINE_KEY in node.meta for node in calls):
         SHAPES.missed("line of a graph's operation")
 
 
@@ -427,7 +427,7 @@ def user_line(node: Any) -> tuple[Place | None, str]:
 
     A node of the backward pass has the line of the operation that it differentiates.
     """
-    found = _USER_LINE.findall(str(node.meta.get("stack_trace") or ""))
+    found = _USER_LINE.findall(str(node.meta.get(LINE_KEY) or ""))
     if not found:
         return None, ""
     file, line, function, code = found[-1]
