@@ -273,6 +273,17 @@ def _modules_have_files() -> bool | None:
     return None
 
 
+def _keys_begin_with_offsets() -> bool | None:
+    # The key of a function that goes on is what it is generated from, but for the code, its line
+    # and the offset at which a resumed function was resumed itself.
+    generate = resolve("torch._dynamo.resume_execution:ContinueExecutionCache.generate")
+    codes = [] if generate is None else list(code_objects(generate))
+    names = codes[0].co_varnames[: codes[0].co_argcount] if codes else ()
+    known = ("cls", "code", "lineno", "init_offset")
+    after = [name for name in names if name not in known]
+    return None if not after else "offset" in after[0]
+
+
 def _unwraps() -> bool | None:
     module = _says("torch._dynamo.eval_frame:OptimizedModule", WRAPPED[0])
     function = _says("torch._dynamo.eval_frame:_TorchDynamoContext", WRAPPED[1])
@@ -447,7 +458,7 @@ TABLE: Tuple[Shape, ...] = (
     ),
     Shape(
         "offsets of resume functions",
-        lambda: None,
+        _keys_begin_with_offsets,
         "what resume functions are given is named by where it comes from",
     ),
     Shape(
