@@ -277,11 +277,15 @@ def _changed_opcodes(tables: Tables, before: Tuple[int, int], here: Dict[str, An
     return found
 
 
+# 'I' was written by Python 2, and CPython still reads it; '}' is 3.15's frozendict, of which no
+# compiler makes a constant.
+_IN_NO_CODE = "I}"
+
+
 def marshal_news(tables: Tables) -> List[News]:
     """Return type codes that are not read, and code objects whose fields lie otherwise."""
     file, known = "src/object/marshal_reader.cpp", tables.marshal_codes()
-    # 'I' was written by Python 2 only, and is still read by CPython.
-    codes = [c for c in _marshal_codes() if c not in known + "I"]
+    codes = [c for c in _marshal_codes() if c not in known and c not in _IN_NO_CODE]
     found = [News(file, "type code %r is not known" % code) for code in codes]
     problem = "" if VERSION < (3, 11) else Layout(tables).problem()
     if problem:
@@ -424,7 +428,7 @@ def place_news(tables: Tables) -> List[News]:
     label = "%d.%d" % VERSION
     listed = [
         ("pyproject.toml", "Python :: %s" % label),
-        ("tests/lib/needs.py", '"%s"' % label),
+        ("tools/pythons.py", '"%s"' % label),
         ("src/object/pyc.cpp", "{%d, %d}" % VERSION),
     ]
     found = [
