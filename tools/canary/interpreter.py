@@ -78,6 +78,14 @@ def _effect(number: int, argument: Optional[int], jump: bool) -> str:
         return "none"
 
 
+def _opcode_module() -> Dict[str, str]:
+    return {
+        name: type(value).__name__
+        for name, value in vars(opcode).items()
+        if not name.startswith("__") and len(name) > 2
+    }
+
+
 def _signatures() -> Dict[str, str]:
     classes = [c for c in vars(ast).values() if isinstance(c, type) and issubclass(c, ast.AST)]
     # The doc of a group of classes lists them all, and that of ours is not of the grammar.
@@ -148,6 +156,11 @@ RECORDED: List[Tuple[str, str, Callable[[], Dict[str, Any]]]] = [
         "flags for compile()",
         "python/pellucid/interpreters.py",
         lambda: {n: hex(v) for n, v in vars(ast).items() if n.startswith("PyCF_")},
+    ),
+    (
+        "types in the module opcode",
+        "tools/gen_opcodes.py, python/pellucid/instructions.py",
+        _opcode_module,
     ),
     ("format of marshal", "src/object/marshal_reader.cpp", lambda: {"": str(marshal.version)}),
     ("syntax tree", "src/ast/nodes.def, src/print/", _signatures),
