@@ -97,7 +97,7 @@ def main() -> int:
         return status
     found = torch_side.news(arguments.root, torch_side.known(folder / "torch.json"))
     if not arguments.no_capture:
-        found += torch_side.captured_news()
+        found += torch_side.captured_news(arguments.root)
     show("torch %s" % torch_side.version(), found)
     return status | bool(found)
 

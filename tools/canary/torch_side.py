@@ -38,6 +38,17 @@ _ARTIFACT = re.compile(
     r"\btrace_structured_artifact\(\s*(?:name=)?f?\"([^\"]+)\""
     r"|\"name\": f?\"([\w .{}\[\]'()-]+)\",\s*\"encoding\""
 )
+# What torch calls its things and how it words them, where pellucid goes by that.
+_WORDS = [
+    ("Graph Break Reason: ", "events.py (Break.title)"),
+    ("User code traceback:", "events.py, hooks.py (_break_text)"),
+    ("torch_dynamo_resume_in", "names.py"),
+    ("__compiled_fn", "names.py, generated.py, stages.py"),
+    ("__resume_at", "names.py, generated.py"),
+    ("AOT ID: ", "stages.py (program_direction)"),
+    ("async_compile.", "stages.py (kernels)"),
+    ("CompilationMetrics", "facts.py"),
+]
 # Of torch's guards, those that stand for others.
 _BASES = frozenset(["LeafGuard", "RelationalGuard", "GuardAccessor"])
 
@@ -140,6 +151,15 @@ def shape_news(ours: Any) -> List[News]:
             text = "whether there is a %s can no longer be checked" % row.name
             found.append(News(_HERE + "shapes.py", text))
     return found
+
+
+def word_news() -> List[News]:
+    """Return the names and wordings that torch's sources no longer have."""
+    missing = dict(_WORDS)
+    for text in _sources():
+        for word in [word for word in missing if word in text]:
+            del missing[word]
+    return [News(_HERE + file, "torch no longer says %r" % word) for word, file in missing.items()]
 
 
 # -- lists -----------------------------------------------------------------------------------------
@@ -259,8 +279,9 @@ def accept(before: Known) -> Known:
 # -- a capture -------------------------------------------------------------------------------------
 
 
-def captured_news() -> List[News]:
+def captured_news(root: Path) -> List[News]:
     """Capture a small program, and return what the capture says of this torch."""
+    by_wording = set(tables(root).guard_kinds._BY_KIND)
     try:
         import pellucid
         from pellucid.torch.events import Problem
@@ -275,6 +296,7 @@ def captured_news() -> List[News]:
         return (y * x.shape[0]).relu()
 
     problems: List[Any] = []
+    worded: List[str] = []
     for backend in ("eager", "aot_eager", "inductor"):
         torch._dynamo.reset()
         with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
@@ -285,11 +307,18 @@ def captured_news() -> List[News]:
                 for size in (2, 3):
                     compiled(model, torch.ones(size, 3, requires_grad=True)).sum().backward()
             problems += session.of(Problem)
+            for path in Path(folder).glob("full_code_*.py"):
+                worded += re.findall(r"yield LEAF_GUARD\('(\w+)'", path.read_text(encoding="utf-8"))
     told = dict.fromkeys((problem.where, problem.what) for problem in problems)
-    return [News("what a capture of a small program says", "%s: %s" % pair) for pair in told]
+    found = [News("what a capture of a small program says", "%s: %s" % pair) for pair in told]
+    for kind in sorted(by_wording & set(worded)):
+        text = "torch's wording of a guard of kind %s is not understood" % kind
+        found.append(News(_HERE + "guard_kinds.py", text))
+    return found
 
 
 def news(root: Path, accepted: Known) -> List[News]:
     """Return everything that pellucid does not know of this torch."""
     ours = tables(root)
-    return name_news(ours) + shape_news(ours) + list_news(root, ours, accepted)
+    found = name_news(ours) + shape_news(ours) + word_news()
+    return found + list_news(root, ours, accepted)
