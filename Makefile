@@ -27,7 +27,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 SOURCES := CMakeLists.txt pyproject.toml $(wildcard cmake/*.cmake) \
            $(shell find src include tests/stages -type f 2>/dev/null)
 
-.PHONY: help demo test test-cpp bench fuzz corpus random matrix models wheels cases asan format lint package clean
+.PHONY: help demo test test-cpp bench fuzz corpus random matrix models wheels canary cases asan format lint package clean
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
@@ -92,6 +92,12 @@ wheels: $(BUILD)/.stamp $(STAMPS)/wheels
 ## make cases    compile tests/cases with every version found (tests/cases/pyc)
 cases: $(BUILD)/.stamp $(STAMPS)/test build/node/.stamp
 	$(BIN)/python tools/case_pycs.py
+
+## make canary   what is new in a Python, and in its torch, that pellucid does not know, with the files
+##               to edit (PYTHON=python3.16; CANARY_ARGS=--accept: known from now on)
+canary:
+	@$(if $(filter file,$(origin PYTHON)),$$([ -x $(BIN)/python ] && echo $(BIN)/python || echo $(PYTHON)),$(PYTHON)) \
+	  tools/canary $(CANARY_ARGS)
 
 ## make asan     the native binary and the stage tests under the sanitizers
 asan: build/asan/.stamp

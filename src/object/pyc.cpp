@@ -36,7 +36,12 @@ constexpr MagicRange kRefused[] = {
 };
 
 // The versions of kMagic, for people.
-const std::string kSupported = "3.8-3.15";
+std::string supported() {
+  const auto text = [](Version version) {
+    return std::to_string(version.major) + "." + std::to_string(version.minor);
+  };
+  return text(std::begin(kMagic)->version) + "-" + text(std::prev(std::end(kMagic))->version);
+}
 
 bool is_supported(Version version) {
   return std::any_of(std::begin(kMagic), std::end(kMagic),
@@ -67,7 +72,7 @@ static Result<Module> read_code(std::span<const uint8_t> bytes, Version version,
   if (!is_supported(version)) {
     return Error{ErrorCode::UnknownVersion, 0,
                  "marshal: CPython " + std::to_string(version.major) + "." +
-                     std::to_string(version.minor) + " is not supported (" + kSupported + " are)"};
+                     std::to_string(version.minor) + " is not supported (" + supported() + " are)"};
   }
   Module module = new_module(version);
   PELLUCID_TRY(const ConstId root, read_object(module, bytes, base));
@@ -96,7 +101,7 @@ Result<Module> read_pyc(std::span<const uint8_t> bytes) {
   const std::optional<Version> version = version_of_magic(magic);
   if (!version) {
     return Error{ErrorCode::UnknownVersion, 0,
-                 what_is_refused(magic) + " (CPython " + kSupported + " are supported)"};
+                 what_is_refused(magic) + " (CPython " + supported() + " are supported)"};
   }
   const uint32_t flags = bytes[4] | static_cast<uint32_t>(bytes[5]) << 8 |
                          static_cast<uint32_t>(bytes[6]) << 16 |

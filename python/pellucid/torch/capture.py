@@ -25,6 +25,7 @@ from .frames import add_compiled_before, write_frame
 from .interpreted import generate_interpreted_graphs
 from .records import on_record, write_graph
 from .session import Session
+from .shapes import SHAPES
 from .stages import sent_twice, stage_named
 from .summary import refresh_caches, write_summary
 from .trace import TraceRecord
@@ -56,6 +57,7 @@ class Capture:
         with self._lock:
             self._sessions.append(session)
             if len(self._sessions) == 1:
+                SHAPES.forget()
                 self._breaks = hooks.break_reasons()
                 self._remove = [
                     hooks.add_bytecode_hook(self._on_bytecode),

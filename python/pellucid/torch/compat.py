@@ -1,8 +1,9 @@
 """What lives where in which torch: the table of everything internal that pellucid reaches for.
 
 One row a capability: where it is looked for (the first path that exists wins), and what is lost
-without it.  :mod:`pellucid.torch.hooks` is the only user.  A missing row costs one feature and one
-warning; nothing else in pellucid tests a version of torch.
+without it.  A missing row costs one feature and one warning; nothing else in pellucid tests a
+version of torch.  What the things that are found look like inside is the other half of this table,
+:mod:`~pellucid.torch.shapes`; ``make canary`` goes through both.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from . import graph_hooks
 from .graph_modules import ModulePath
 from .graph_needs import Needs, Tensor, Value
 from .names import as_written, scrub
+from .shapes import MODULE_KEYS, SHAPES, VALUE_KEYS
 
 _LITERAL_CONSTANT = 32
 """Constants of at most so many elements are written out."""
@@ -49,8 +50,7 @@ def describe(graph: Any) -> Needs:
 
 
 def _example(node: Any) -> Any:
-    meta = node.meta
-    return meta["val"] if "val" in meta else meta.get("example_value", _UNKNOWN)
+    return next((node.meta[key] for key in VALUE_KEYS if key in node.meta), _UNKNOWN)
 
 
 _UNKNOWN = object()
@@ -135,8 +135,9 @@ def _constant(graph: Any, name: str) -> Value:
 
 def _modules(graph: Any) -> Iterator[tuple[str, ModulePath]]:
     """The path of each node that belongs to a module; a backward node has its forward node's."""
+    SHAPES.has("modules of a graph's operations")
     for node in graph.graph.nodes:
-        stack = node.meta.get("nn_module_stack") or node.meta.get("fwd_nn_module_stack")
+        stack = next(filter(None, map(node.meta.get, MODULE_KEYS)), None)
         if not isinstance(stack, dict) or node.op in ("placeholder", "output"):
             continue
         path = []
@@ -156,7 +157,10 @@ def _globals(graph: Any) -> list[tuple[str, Any]]:
     modules = {str(getattr(target, "__module__", None)) for target in calls}
     if all(m.startswith(_IN_FULL) and not m.startswith("torch._dynamo") for m in modules):
         return []
-    found = graph.graph.python_code("self").globals
+    found = getattr(graph.graph.python_code("self"), "globals", None)
+    if not isinstance(found, dict):
+        SHAPES.missed("globals of a graph")
+        return []
     return sorted(item for item in found.items() if item[0] not in _IMPORTED_ALWAYS)
 
 

@@ -8,57 +8,88 @@ can run from a file, and the one function through which third parties show graph
 from __future__ import annotations
 
 import contextlib
+import logging
 import sys
-from types import CodeType, FunctionType
-from typing import Any, Callable, Iterator
+from types import CodeType, FrameType, FunctionType, ModuleType
+from typing import Any, Callable, Iterator, Mapping
 
 from .hooks import PROBE, Remove, invisible, never_compile, no_op
+from .shapes import (
+    COMPILED_CODE,
+    COMPILER,
+    EMITTER_LOCAL,
+    LAZY_METHODS,
+    OPTIONS_OF_INDUCTOR,
+    SHAPES,
+    SOURCE_KEY,
+    VALUE_KEYS,
+    WRAPPED,
+    has_own_class,
+)
 from .stages import program_direction
-
-# The structured trace has a graph's text, not the graph.  The function that emits the event has
-# it in a local of this name; when a torch renames it, graphs stop running from their files and
-# nothing else is lost.
-_EMITTER_LOCAL = {
-    "dynamo_output_graph": "gm",
-    "aot_joint_graph": "fx_g",
-    "aot_forward_graph": "fw_module",
-    "aot_inference_graph": "fw_module",
-    "aot_backward_graph": "bw_module",
-}
+from .trace import TraceRecord
 
 
-def emitted_graph(kind: str) -> Any | None:
-    """The graph module whose text the structured-trace event being handled carries."""
-    name = _EMITTER_LOCAL.get(kind)
+def emitted_graph(kind: str, payload: str) -> Any | None:
+    """The graph module whose text, the payload, the structured-trace event being handled carries.
+
+    None where AOTAutograd takes the text of a graph from its cache, and there is no graph.
+    """
+    name = EMITTER_LOCAL.get(kind)
     graph_module = PROBE.get("graph_module")
     if name is None or graph_module is None:
         return None
-    frame = sys._getframe(1)
-    for _ in range(24):
-        if frame.f_back is None:
-            return None
-        frame = frame.f_back
+    for frame in _callers(24):
         if name in frame.f_code.co_varnames or name in frame.f_code.co_cellvars:
             found = frame.f_locals.get(name)
             if isinstance(found, graph_module):
+                _check_inputs(found)
                 return found
+    if not any(_holds(frame, payload) for frame in _callers(24)):
+        SHAPES.missed("graph of a trace event")
     return None
+
+
+def _callers(most: int) -> Iterator[FrameType]:
+    """The frames that led to the caller's, from its own caller's on."""
+    frame = sys._getframe(2).f_back
+    for _ in range(most):
+        if frame is None:
+            return
+        yield frame
+        frame = frame.f_back
+
+
+def _holds(frame: FrameType, payload: str) -> bool:
+    """Whether a frame has an object that was made with this text: a cache's entry."""
+    for value in list(frame.f_locals.values()):
+        if isinstance(value, (ModuleType, TraceRecord, logging.LogRecord)):
+            continue  # what is no object of torch's, and what the text is on its way in
+        try:  # without a word to the object's own class, which may be the program's
+            held = object.__getattribute__(value, "__dict__")
+        except AttributeError:
+            continue
+        texts = list(held.values()) if isinstance(held, dict) else []
+        if any(isinstance(text, str) and text == payload for text in texts):
+            return True
+    return False
+
+
+def _check_inputs(graph: Any) -> None:
+    inputs = [node for node in graph.graph.nodes if node.op == "placeholder"]
+    if inputs and not any(key in node.meta for node in inputs for key in VALUE_KEYS):
+        SHAPES.missed("values of a graph's inputs")
 
 
 def code_being_compiled() -> CodeType | None:
     """The code object that Dynamo works on now; None when that cannot be told."""
-    frame = sys._getframe(1).f_back
-    for _ in range(40):
-        if frame is None:
-            return None
-        if frame.f_code.co_name == _COMPILER:
-            code = frame.f_locals.get("code")
-            return code if isinstance(code, CodeType) else None
-        frame = frame.f_back
+    for frame in _callers(40):
+        if frame.f_code.co_name == COMPILER:
+            code = frame.f_locals.get(COMPILED_CODE)
+            if isinstance(code, CodeType):
+                return code
+    SHAPES.missed("code that is being compiled")
     return None
-
-
-_COMPILER = "_compile"
 
 
 def direction() -> str:
@@ -67,11 +98,8 @@ def direction() -> str:
     Inductor's events do not say, but the functions that emit them were told, and what comes from a
     cache has its program with it, which says so.
     """
-    frame = sys._getframe(1).f_back
-    for _ in range(40):
-        if frame is None:
-            return ""
-        for name in _OPTIONS_OF_INDUCTOR:
+    for frame in _callers(40):
+        for name in OPTIONS_OF_INDUCTOR:
             if name in frame.f_code.co_varnames:
                 options = frame.f_locals.get(name)
                 if isinstance(options, dict) and "is_backward" in options:
@@ -82,11 +110,8 @@ def direction() -> str:
             program = getattr(frame.f_locals.get("graph"), "source_code", None)
             if isinstance(program, str) and program_direction(program):
                 return program_direction(program)
-        frame = frame.f_back
+    SHAPES.missed("options of Inductor")
     return ""
-
-
-_OPTIONS_OF_INDUCTOR = ("graph_kwargs", "fx_kwargs", "kwargs")
 
 
 def add_formatted_graphs(receive: Callable[[str, Any], None]) -> Remove:
@@ -95,15 +120,22 @@ def add_formatted_graphs(receive: Callable[[str, Any], None]) -> Remove:
     Everybody has imported that function by name, so its code changes place, not the function.
     """
     function = PROBE.get("format_graph")
+    if function is None:
+        return no_op
     if not isinstance(function, FunctionType) or function.__closure__:
+        SHAPES.missed("formatted graphs")
         return no_op
     before = function.__code__
     original = FunctionType(before, function.__globals__, function.__name__, function.__defaults__)
     original.__kwdefaults__ = function.__kwdefaults__
 
-    def formatted(name: str, graph: Any, *args: Any, **kwargs: Any) -> Any:
-        receive(str(name), graph)
-        return original(name, graph, *args, **kwargs)
+    def formatted(*args: Any, **kwargs: Any) -> Any:
+        name, graph = _named(("name", "gm"), args, kwargs)
+        if graph is None:
+            SHAPES.missed("formatted graphs")
+        else:
+            receive(str(name), graph)
+        return original(*args, **kwargs)
 
     shown, defaults = _trampoline.__code__, function.__kwdefaults__
     never_compile(shown)
@@ -118,11 +150,16 @@ def add_formatted_graphs(receive: Callable[[str, Any], None]) -> Remove:
     return remove
 
 
-def _trampoline(
-    name: Any, gm: Any, maybe_id: Any = None, *, pellucid_formatted: Any, **kwargs: Any
-) -> Any:
-    # Runs in torch's namespace, and so knows of ours only what its defaults bring.
-    return pellucid_formatted(name, gm, maybe_id, **kwargs)
+def _named(names: tuple[str, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
+    """The first arguments of a call, however they were given; None for each that was not."""
+    by_place = dict(zip(names, args))
+    return [by_place.get(name, kwargs.get(name)) for name in names]
+
+
+def _trampoline(*args: Any, pellucid_formatted: Any, **kwargs: Any) -> Any:
+    # Runs in torch's namespace, and so knows of ours only what its defaults bring.  Whatever a
+    # torch calls its function with, the function gets: its own defaults hold there.
+    return pellucid_formatted(*args, **kwargs)
 
 
 def memory_of(tensor: Any) -> Callable[[], bool]:
@@ -145,6 +182,9 @@ def size_hint(size: Any) -> Any | None:
         return size
     try:
         hint = node.hint
+    except AttributeError:
+        SHAPES.has("hint of a symbolic size")
+        return None
     except Exception:  # known only at run time
         return None
     return hint if isinstance(hint, (bool, int, float)) else None
@@ -161,7 +201,7 @@ def elements(tensor: Any) -> Any | None:
 
 def source_of(placeholder: Any) -> str | None:
     """Where an input of a graph of Dynamo's is from, in torch's words; None when it is not told."""
-    source = getattr(placeholder.meta.get("grapharg"), "source", None)
+    source = getattr(placeholder.meta.get(SOURCE_KEY), "source", None)
     return _worded(source)
 
 
@@ -170,9 +210,12 @@ def held_by(graph: Any) -> Iterator[tuple[str, str, Any]]:
 
     Older releases give a graph none of the program's parameters.
     """
-    sources = getattr(graph, "_param_name_to_source", None) or {}
-    for name, value in (*graph.named_parameters(), *graph.named_buffers()):
-        yield name, _worded(sources.get(name)) or name, value
+    sources = getattr(graph, "_param_name_to_source", None)
+    held = [*graph.named_parameters(), *graph.named_buffers()]
+    if held and sources is None:
+        SHAPES.missed("source of a graph's input")
+    for name, value in held:
+        yield name, _worded((sources or {}).get(name)) or name, value
 
 
 def _worded(source: Any) -> str | None:
@@ -197,8 +240,12 @@ def forward_function(graph: Any) -> FunctionType | None:
     function = type(graph).__dict__.get("forward")
     if not isinstance(function, FunctionType):
         return None
-    if lazy is not None and function is lazy.__dict__.get("_lazy_forward"):
-        return None
+    if lazy is not None:
+        unmade = lazy.__dict__.get(LAZY_METHODS[1])
+        if unmade is None:
+            SHAPES.missed("lazy graph")
+        if function is unmade:
+            return None
     return function
 
 
@@ -209,12 +256,17 @@ def after_recompile(graph: Any, follow: Callable[[Any], None], copies: bool) -> 
     ``copies``, its deep copies.  Returns False when the graph has no class of its own.
     """
     cls = type(graph)
-    own = cls.__qualname__.rpartition(".")[2] == "GraphModuleImpl"
-    if not own or is_followed(graph):
+    if not has_own_class(graph):
+        SHAPES.missed("class of a graph")
+        return False
+    if is_followed(graph):
         return False
     lazy = PROBE.get("lazy_graph_module")
     is_lazy = lazy is not None and isinstance(graph, lazy)
-    name = "_real_recompile" if is_lazy else "recompile"
+    name = LAZY_METHODS[0] if is_lazy else "recompile"
+    if not hasattr(cls, name):
+        SHAPES.missed("lazy graph")
+        return False
     recompile, deepcopy = getattr(cls, name), cls.__deepcopy__
 
     # What torch does inside must stay as visible to Dynamo as ever, and only our own part not.
@@ -252,7 +304,12 @@ def program_functions(path: str) -> list[FunctionType]:
     modules = PROBE.get("inductor_modules")
     found: dict[int, FunctionType] = {}
     if isinstance(modules, dict):  # by key, in older torch
-        modules = modules.values()
+        modules = list(modules.values())
+    if modules is not None and not isinstance(modules, list):
+        SHAPES.missed("modules of Inductor")
+        return []
+    if modules and not any(hasattr(module, "__file__") for module in modules):
+        SHAPES.missed("modules of Inductor")
     for module in list(modules or ()):
         if getattr(module, "__file__", None) != path:
             continue
@@ -280,6 +337,8 @@ def aot_backend(compile_graph: Callable[[str, Any], Callable[..., Any]]) -> Any 
     def compiler(stage: str) -> Callable[[Any, Any], Any]:
         def compile_stage(graph: Any, _inputs: Any) -> Any:
             run = compile_graph(stage, graph)
+            if not SHAPES.has("calls with one list of inputs"):
+                return invisible(lambda *values: run(list(values)))
             # On both: torch unwraps a function that it is to make invisible once more.
             run._boxed_call = True  # type: ignore[attr-defined]
             hidden = invisible(run)
@@ -336,7 +395,8 @@ _FORCED: list[Callable[..., Any]] = []
 
 def uncompiled(function: Any) -> Any:
     """What ``torch.compile`` was called with, or the function itself."""
-    for name in ("_orig_mod", "_torchdynamo_orig_callable"):
+    SHAPES.has("what torch.compile was called with")
+    for name in WRAPPED:
         inner = getattr(function, name, None)
         if inner is not None:
             return inner

@@ -16,6 +16,7 @@ from types import CodeType, FunctionType
 from typing import Any, Callable, Mapping, Sequence
 
 from .names import stable_globals
+from .shapes import SHAPES
 
 _REGISTRY: dict[tuple[str, str], Kept] = {}
 _LOCK = threading.Lock()
@@ -56,7 +57,7 @@ class DictKeys:
         root: Any = getattr(self._owner(), "root", None)
         clone = getattr(root, "clone_manager", None)
         alone = root if clone is None else clone(lambda m: m.get_source() in self._sources)
-        if alone is None:
+        if not hasattr(alone, "check_verbose"):
             return True
         info = alone.check_verbose(frame)
         told = str(info.verbose_code_parts[0]) if info.verbose_code_parts else ""
@@ -148,6 +149,14 @@ class Kept:
 
 def _nothing() -> None:
     """Stand for a reference to what is not there."""
+
+
+def check(owner: Any) -> None:
+    """Say what torch's guard manager has not of what the functions here ask it."""
+    if not hasattr(owner, "global_scope") or not hasattr(owner, "cache_entry"):
+        SHAPES.missed("guard manager of a cache entry")
+    if not hasattr(getattr(owner, "root", owner), "check_verbose"):
+        SHAPES.missed("check that says what failed")
 
 
 def register(path: str, slug: str, kept: Kept) -> None:

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any, Callable
+from typing import Any
+
+from .shapes import SHAPES
 
 _ACCESSOR = re.compile(r"(?P<kind>\w+)(?:<(?P<of>[\w:]+)>)?(?:\((?P<key>.*)\))?\Z", re.DOTALL)
-_NO_CHILDREN: Callable[[], Any] = list
+_NEEDED = ("get_accessors", "get_child_managers", "get_leaf_guards", "get_source")
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,14 @@ class Manager:
     children: list[Manager] = field(default_factory=list)
 
 
+def can_be_read(root: Any) -> bool:
+    """Whether a root guard manager has what :func:`read_tree` calls; says so where it has not."""
+    readable = all(hasattr(root, name) for name in _NEEDED)
+    if not readable:
+        SHAPES.missed("tree of guards")
+    return readable
+
+
 def read_tree(root: Any) -> tuple[Manager, list[Leaf]]:
     """Read a root guard manager: its tree, and the leaf guards that come after the tree."""
     known: dict[int, Leaf] = {}
@@ -52,13 +62,15 @@ def read_tree(root: Any) -> tuple[Manager, list[Leaf]]:
     while pending:
         theirs, ours = pending.pop()
         # torch orders the accessors anew by how often each failed; this is the order of now.
-        accessors = getattr(theirs, "get_accessors", _NO_CHILDREN)()
+        accessors = theirs.get_accessors()
         for accessor, child in zip(accessors, theirs.get_child_managers()):
             access, key = _access(accessor)
             ours.children.append(_manager(child, access, key, known))
             pending.append((child, ours.children[-1]))
         pairs = getattr(theirs, "get_key_value_managers", None)
         if pairs is None:
+            if type(theirs).__name__ == "DictGuardManager":
+                SHAPES.missed("guards of a dict's keys")
             continue
         numbered = sorted(pairs().items())
         ours.ordered_keys = 1 + max((number for number, _ in numbered), default=-1)
@@ -67,12 +79,16 @@ def read_tree(root: Any) -> tuple[Manager, list[Leaf]]:
                 if child is not None:
                     ours.children.append(_manager(child, access, str(number), known))
                     pending.append((child, ours.children[-1]))
-    epilogue = getattr(root, "get_epilogue_lambda_guards", _NO_CHILDREN)()
-    return top, [_leaf(handle, known) for handle in epilogue]
+    last = getattr(root, "get_epilogue_lambda_guards", None)
+    if last is None:
+        SHAPES.missed("guards that torch decides last")
+    return top, [_leaf(handle, known) for handle in (last() if last else ())]
 
 
 def _manager(theirs: Any, access: str, key: str, known: dict[int, Leaf]) -> Manager:
     tell = getattr(theirs, "get_type_of_guarded_value", None)
+    if tell is None and hasattr(theirs, "clone_manager"):  # without which it is an older release
+        SHAPES.missed("types of guarded values")
     kind = None if tell is None or not access else tell()
     return Manager(
         source=str(theirs.get_source()) if access else "L",

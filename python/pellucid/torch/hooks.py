@@ -21,6 +21,7 @@ from pellucid._version import __version__
 
 from .compat import Capability, Probe
 from .names import scrub
+from .shapes import SHAPES, tells_default
 from .trace import OURS, Listeners, TraceHandler, TraceRecord
 
 Remove = Callable[[], None]
@@ -91,8 +92,11 @@ def _is_default(codegen: Any, setting: str, value: str) -> bool:
 
     To patch a setting for a while, as torch itself does, is enough for that.
     """
-    settings = getattr(getattr(codegen, "__self__", None), "_config", {})
-    entry = settings.get(setting.rpartition(".config.")[2])
+    module, name = getattr(codegen, "__self__", None), setting.rpartition(".config.")[2]
+    if not tells_default(module, name):
+        SHAPES.missed("defaults of settings")
+        return False
+    entry = getattr(module, "_config", {}).get(name)
     return repr(getattr(entry, "default", _UNKNOWN)) == value
 
 
@@ -168,7 +172,10 @@ def add_bytecode_hook(hook: BytecodeHook) -> Remove:
     register = PROBE.get("bytecode_hook")
     if register is None:
         return no_op
-    remove: Remove = register(hook).remove
+    remove: Remove | None = getattr(register(hook), "remove", None)
+    if remove is None:
+        SHAPES.missed("handle of a hook")
+        return no_op
     return remove
 
 
@@ -177,14 +184,16 @@ def resume_parameters(original: CodeType) -> dict[int, list[tuple[str, ...]]]:
     found: dict[int, list[tuple[str, ...]]] = {}
     cache = PROBE.get("resume_functions")
     try:
-        if cache is None or original not in cache:
-            return found
-        for key, code in dict(cache[original]).items():
+        held = {} if cache is None or original not in cache else dict(cache[original])
+        for key, code in held.items():
             if isinstance(code, CodeType) and key and isinstance(key[0], int):
                 names = tuple(code.co_varnames[: code.co_argcount])
                 found.setdefault(key[0], []).append(names)
+        known = bool(found) or not held
     except Exception:  # a name is not worth an exception in the program
-        return {}
+        found, known = {}, False
+    if not known:
+        SHAPES.missed("offsets of resume functions")
     return found
 
 
@@ -193,8 +202,12 @@ def current_compile_id() -> str | None:
     context = PROBE.get("compile_context")
     if context is None:
         return None
+    ask = getattr(context, "current_compile_id", None)
+    if ask is None:
+        SHAPES.missed("fields of a compile id")
+        return None
     try:
-        current = context.current_compile_id()
+        current = ask()
     except Exception:  # outside a compile some releases raise
         return None
     return None if current is None else str(current)
@@ -210,14 +223,18 @@ class _InvisibleListeners(Listeners):
 def _trace_context(given: Any) -> dict[str, Any]:
     """The fields of a trace record that name the compile, as torch fills them in."""
     context = PROBE.get("compile_context")
-    trace = None if context is None else context.current_trace_id()
-    compile_id = given if trace is None else trace.compile_id
+    ask = getattr(context, "current_trace_id", None)
+    trace = None if ask is None else ask()
+    compile_id = given if trace is None else getattr(trace, "compile_id", None)
     fields = {
         name: getattr(compile_id, name, None)
         for name in ("compiled_autograd_id", "frame_id", "frame_compile_id")
     }
     found = {name: value for name, value in fields.items() if value is not None}
-    return found if trace is None else {**found, "attempt": trace.attempt}
+    attempt = getattr(trace, "attempt", None)
+    if (context is not None and ask is None) or (trace is not None and not found):
+        SHAPES.missed("fields of a compile id")
+    return found if attempt is None else {**found, "attempt": attempt}
 
 
 def add_trace_handler(receive: Callable[[TraceRecord], None]) -> Remove:
@@ -230,11 +247,23 @@ def add_trace_handler(receive: Callable[[TraceRecord], None]) -> Remove:
     if log is None:
         return no_op
     handler = TraceHandler(receive)
+    emit = handler.emit
+
+    def emit_and_tell(record: logging.LogRecord) -> None:
+        # Where ours is the only handler an event is taken right where torch asks for handlers.
+        if len(log.handlers) == 1 and getattr(log.handlers, "is_asked_elsewhere", False):
+            SHAPES.missed("arguments of a trace event")
+        emit(record)
+
     # As an attribute, so that the frame of `emit` itself is invisible.
-    handler.emit = invisible(handler.emit)  # type: ignore[method-assign]
+    handler.emit = invisible(emit_and_tell)  # type: ignore[method-assign]
     # In front: torch's own handler takes itself off the list at the first record when no trace
     # directory is set, and logging then skips the handler that stood behind it.
-    log.handlers = _InvisibleListeners([handler, *log.handlers], _trace_context)
+    log.handlers = _InvisibleListeners(
+        [handler, *log.handlers],
+        _trace_context,
+        lambda: SHAPES.missed("arguments of a trace event"),
+    )
 
     def remove() -> None:
         log.handlers = [other for other in log.handlers if other is not handler]
@@ -259,13 +288,19 @@ class BreakReasons:
             self._taken = 0  # torch was reset since
         new = self._reasons[self._taken :]
         self._taken += len(new)
-        return [_break_text(reason) for reason in new]
+        told = [reason for reason in new if all(hasattr(reason, name) for name in _TOLD)]
+        if len(told) < len(new):
+            SHAPES.missed("reason of a graph break")
+        return [_break_text(reason) for reason in told]
 
 
 def break_reasons() -> BreakReasons:
     """The graph breaks from now on."""
     reasons = PROBE.get("break_reasons") if PROBE.has("break_reasons") else None
     return BreakReasons(reasons if isinstance(reasons, list) else [])
+
+
+_TOLD = ("reason", "user_stack")
 
 
 def _break_text(reason: Any) -> str:
@@ -322,16 +357,18 @@ def cache_entries(code: CodeType) -> list[RawEntry]:
         return []
     entries = []
     for entry in find(code):
-        if entry.code is None:
+        transformed = getattr(entry, "code", _UNKNOWN)
+        if transformed is None:
             continue  # given up for good: an object that it knew by identity is gone
+        # Before torch 2.5 the manager was called what it had replaced.
+        manager = getattr(entry, "guard_manager", None) or getattr(entry, "check_fn", None)
+        if not isinstance(transformed, CodeType) or manager is None:
+            SHAPES.missed("cache entry")
+        if not isinstance(transformed, CodeType):
+            continue
         compile_id = getattr(entry, "compile_id", None)
         entries.append(
-            RawEntry(
-                None if compile_id is None else str(compile_id),
-                entry.code,
-                # Before torch 2.5 the manager was called what it had replaced.
-                getattr(entry, "guard_manager", None) or getattr(entry, "check_fn", None),
-            )
+            RawEntry(None if compile_id is None else str(compile_id), transformed, manager)
         )
     return entries
 

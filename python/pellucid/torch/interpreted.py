@@ -12,7 +12,7 @@ from typing import Any, Callable
 
 from .hooks import PROBE, Remove, never_compile, no_op
 
-Compile = Callable[[Any, Any], Callable[..., Any]]
+Compile = Callable[..., Callable[..., Any]]
 
 
 def generate_interpreted_graphs(is_wanted: Callable[[Any], bool]) -> Remove:
@@ -30,9 +30,10 @@ def generate_interpreted_graphs(is_wanted: Callable[[Any], bool]) -> Remove:
     original = FunctionType(before, function.__globals__, function.__name__, function.__defaults__)
     generator = _boxed(code_generator)
 
-    def generated(graph: Any, inputs: Any) -> Callable[..., Any]:
-        if not is_wanted(graph):
-            return original(graph, inputs)  # type: ignore[no-any-return]
+    def generated(*args: Any, **kwargs: Any) -> Callable[..., Any]:
+        graph = args[0] if args else kwargs.get("fx_g")
+        if graph is None or not is_wanted(graph):
+            return original(*args, **kwargs)  # type: ignore[no-any-return]
         graph.graph.set_codegen(generator())
         graph.recompile()
 
@@ -55,9 +56,9 @@ def generate_interpreted_graphs(is_wanted: Callable[[Any], bool]) -> Remove:
     return remove
 
 
-def _trampoline(fx_g: Any, example_inputs: Any, *, pellucid_generated: Compile) -> Any:
+def _trampoline(*args: Any, pellucid_generated: Compile, **kwargs: Any) -> Any:
     # Runs in torch's namespace, and so knows of ours only what its defaults bring.
-    return pellucid_generated(fx_g, example_inputs)
+    return pellucid_generated(*args, **kwargs)
 
 
 def _interprets(code: CodeType) -> bool:

@@ -13,6 +13,7 @@ from .events import Break, CompileKey, Graph, KernelFile, Place, Recompile, Star
 from .fx_meta import describe
 from .graph_needs import needs_of_text
 from .session import Session
+from .shapes import SHAPES
 from .stages import kernels, program_stage, stage_of
 from .summary import write_summary
 from .trace import OURS, UNREADABLE, TraceRecord
@@ -44,7 +45,7 @@ def on_record(session: Session, record: TraceRecord, runs: bool) -> tuple[Graph,
     if stage == "forward" and not _has_joint(session, key):
         stage = "inference"  # which torch 2.4 calls by the same name
     if stage is not None and payload is not None:
-        module = graph_hooks.emitted_graph(kind)
+        module = graph_hooks.emitted_graph(kind, payload)
         write_graph(session, key, stage, module, named_class(payload), runs)
     elif kind == "artifact:dynamo_graph_break_reason" and payload is not None:
         event = Break(key, payload)
@@ -99,7 +100,8 @@ def _sizes(session: Session, key: CompileKey) -> dict[str, int]:
 
 def _place(data: Any) -> Place | None:
     stack = data.get("stack") if isinstance(data, dict) else None
-    if not stack:
+    if not stack or not isinstance(stack[-1], dict) or not {"filename", "line"} <= set(stack[-1]):
+        SHAPES.missed("place where a compile starts")
         return None
     if any(_IN_COMPILER.search(str(hooks.interned(call.get("filename")))) for call in stack):
         # Older releases do not name the frame itself, and tell of their own compiler instead.

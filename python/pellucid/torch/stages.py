@@ -6,6 +6,7 @@ same channels keeps the name that they gave it.
 
 from __future__ import annotations
 
+import ast
 import re
 from typing import Mapping, NamedTuple
 
@@ -37,6 +38,25 @@ _SENT_TWICE = re.compile(
 # Dynamo's name of the compiled function; the files are named by the compile already.
 _COMPILED_FUNCTION = re.compile(r"\s+__compiled_fn_\w+\Z")
 _KERNEL = re.compile(r"^(\w+) = async_compile\.(\w+)\(", re.MULTILINE)
+# What each method of Inductor's `async_compile` is given: C++, Python, or text that is neither.
+SUFFIX_OF_KERNEL: Mapping[str, str] = {
+    "cpp": "cpp",
+    "cpp_pybinding": "cpp",
+    "halide": "cpp",
+    "triton": "py",
+    "cutedsl": "py",
+    "flydsl": "py",
+    "pallas": "py",
+    "nv_universal_gemm": "py",
+    "cuda": "txt",
+    "cutlass": "txt",
+    "rocm": "txt",
+    "xpu": "txt",
+    "metal": "txt",
+    "mps": "txt",
+}
+NO_KERNELS = frozenset(["multi_kernel", "nvgemm_precompile", "size_hint_multi_kernel", "wait"])
+"""The methods that are given other kernels, not the text of one."""
 _STRING = re.compile(r"r?('''|\"\"\")(.*?)(?<!\\)\1", re.DOTALL)
 _AOT_ID = re.compile(r"AOT ID: \['\d+_(forward|backward|inference)'\]")
 
@@ -129,9 +149,15 @@ def kernels(program: str) -> list[Kernel]:
         text = _STRING.search(program, start.end(), end)
         if text is None:
             continue
-        maker = start[2]
-        suffix = "cpp" if maker.startswith(("cpp", "halide")) else "py"
-        if maker.startswith(("cuda", "rocm", "cutlass", "metal", "mps")):
-            suffix = "txt"
+        suffix = SUFFIX_OF_KERNEL.get(start[2]) or _suffix_of(text[2])
         found.append(Kernel(start[1], suffix, text[2]))
     return found
+
+
+def _suffix_of(text: str) -> str:
+    """The suffix of a kernel of a kind that is newer than the table: Python's, if it is Python."""
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError):
+        return "txt"
+    return "py"

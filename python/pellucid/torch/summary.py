@@ -5,13 +5,14 @@ from __future__ import annotations
 from types import CodeType
 from typing import Any, Callable, Iterable
 
-from . import guard_objects, guard_state, guards, hooks
-from .events import CacheEntry, CompileKey, Frame, Graph, Recompile
+from . import guard_objects, guard_state, guard_tree, guards, hooks
+from .events import CacheEntry, CompileKey, Frame, Graph, Problem, Recompile
 from .full_code import full_code_name, full_code_text
 from .full_code_names import bindings
 from .index import index_text
 from .names import definable
 from .session import INDEX, RECORD, TIMES, Session
+from .shapes import SHAPES
 
 
 def refresh_caches(session: Session) -> None:
@@ -35,11 +36,13 @@ def _entries(session: Session, function: int, code: CodeType) -> list[CacheEntry
     for raw in hooks.cache_entries(code):
         key = newest.get(raw.compile_id) or by_file.get(raw.code.co_filename)
         key = key or CompileKey(raw.compile_id)
-        if raw.guard_manager is None:
+        manager = raw.guard_manager
+        if manager is None or not guard_tree.can_be_read(getattr(manager, "root", manager)):
             result.append(CacheEntry(key, ()))
             continue
+        guard_objects.check(manager)
         names = guard_state.names()
-        made = guards.translate(raw.guard_manager, key.slug, names, guard_state.type_name)
+        made = guards.translate(manager, key.slug, names, guard_state.type_name)
         kept = made.kept.runs(raw.code, code)
         result.append(CacheEntry(key, made.guards, made.body, kept, made.forms))
     return result
@@ -73,6 +76,14 @@ def _binder(
     return lambda names: bindings(names, values, graphs, find_file)
 
 
+def _add_missed(session: Session) -> None:
+    """Tell of what was looked for inside torch in vain, once each."""
+    for row in SHAPES.missing:
+        problem = Problem("this torch", f"no {row.name} where it is looked for: {row.lost}")
+        if problem not in session.of(Problem):
+            session.record(problem)
+
+
 def write_summary(session: Session) -> None:
     """Write full code, index and record: what is known only at the end."""
     full: dict[str, list[Frame]] = {}
@@ -96,6 +107,7 @@ def write_summary(session: Session) -> None:
     with session.guard("reading versions and configuration"):
         session.versions = hooks.versions()
         session.configuration = hooks.changed_configuration()
+    _add_missed(session)
     with session.guard("writing the index"):
         session.write(INDEX, index_text(session, full))
     with session.guard("writing the times"):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional
 
+from .shapes import TRACE_CALL
 from .stages import STAGE_OF_EVENT
 
 
@@ -83,7 +84,7 @@ class TraceHandler(logging.Handler):
         """Receive what a call of torch's ``trace_structured`` would send, if it is wanted."""
         event: Optional[TraceRecord] = None
         try:
-            name = call["name"]
+            name = call[TRACE_CALL[0]]
             if name != "artifact" and not wanted(name):
                 return
             metadata = call["metadata_fn"]()
@@ -161,13 +162,20 @@ class Listeners(List[logging.Handler]):
         handlers: ours first.
         context: the fields of a record that name the compile; it is given the caller's
             ``compile_id``.
+        is_strange: called where torch asks, but not with the names that are known.
     """
 
     def __init__(
-        self, handlers: Iterable[logging.Handler], context: Callable[[Any], Dict[str, Any]]
+        self,
+        handlers: Iterable[logging.Handler],
+        context: Callable[[Any], Dict[str, Any]],
+        is_strange: Callable[[], None] = lambda: None,
     ) -> None:
         super().__init__(handlers)
         self._context = context
+        self._is_strange = is_strange
+        self.is_asked_elsewhere = False
+        """Whether what is not the known function has asked while ours was the only handler."""
 
     def __bool__(self) -> bool:
         if len(self) != 1 or not isinstance(self[0], TraceHandler):
@@ -178,9 +186,11 @@ class Listeners(List[logging.Handler]):
                 break
             caller = caller.f_back
         if caller is None or caller.f_code.co_name != "trace_structured":
+            self.is_asked_elsewhere = True
             return True
         local = caller.f_locals
-        if not {"name", "metadata_fn", "payload_fn"} <= set(local):
+        if not set(TRACE_CALL) <= set(local):
+            self._is_strange()
             return True  # another torch, with other names
         self[0].take(local, self._context)
         return False

@@ -22,6 +22,7 @@ from .capture import CAPTURE
 from .events import CompileKey, Graph, NonFinite, Place, Values
 from .names import as_written
 from .session import Session
+from .shapes import LINE_KEY, SHAPES
 
 _MOST_FINDINGS = 100
 _NAN, _INF = 1, 2
@@ -74,6 +75,7 @@ class Watch:
             return graph.forward  # type: ignore[no-any-return]
         key = self.session.key(hooks.current_compile_id())
         file = self._file_of(key, "captured")
+        _check(graph)
         given = [_given(node) for node in graph.graph.nodes if node.op == "placeholder"]
         held = list(_held(graph))
         compiled = aot(graph, inputs)
@@ -163,6 +165,17 @@ class Watch:
     def leave(self, key: CompileKey, origins: Origins) -> None:
         """Remember where all came from that is not finite and leaves a graph's forward pass."""
         self._left[key] = origins
+
+
+def _check(graph: Any) -> None:
+    """Say what a graph of Dynamo's does not tell in this torch."""
+    SHAPES.has("schema of an operator")
+    inputs = [node for node in graph.graph.nodes if node.op == "placeholder"]
+    calls = [node for node in graph.graph.nodes if node.op.startswith("call_")]
+    if inputs and not any(map(graph_hooks.source_of, inputs)):
+        SHAPES.missed("source of a graph's input")
+    if calls and not any(LINE_KEY in node.meta for node in calls):
+        SHAPES.missed("line of a graph's operation")
 
 
 def _given(placeholder: Any) -> Input:
@@ -414,7 +427,7 @@ def user_line(node: Any) -> tuple[Place | None, str]:
 
     A node of the backward pass has the line of the operation that it differentiates.
     """
-    found = _USER_LINE.findall(str(node.meta.get("stack_trace") or ""))
+    found = _USER_LINE.findall(str(node.meta.get(LINE_KEY) or ""))
     if not found:
         return None, ""
     file, line, function, code = found[-1]

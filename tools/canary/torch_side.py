@@ -1,0 +1,324 @@
+"""What the torch of the interpreter that runs this has, and what of it pellucid does not know.
+
+The tables are those of python/pellucid/torch, imported without the package around them, which
+needs pellucid's extension; where that is there, a small program is captured as well, and what the
+capture says of this torch is told. What is known and of no use is in known/torch.json.
+"""
+
+import ast
+import importlib
+import importlib.abc
+import importlib.util
+import inspect
+import json
+import re
+import sys
+import tempfile
+import types
+import warnings
+from pathlib import Path
+from typing import Any, Dict, Iterable, List, Set, Tuple
+
+from interpreter import News
+
+Known = Dict[str, List[str]]
+
+_HERE = "python/pellucid/torch/"
+_TRACED = (
+    "_dynamo",
+    "_functorch",
+    "_inductor",
+    "fx",
+    "_logging",
+    "_higher_order_ops",
+    "_subclasses",
+)
+_EVENT = re.compile(r"\btrace_structured\(\s*\"(\w+)\"")
+_ARTIFACT = re.compile(
+    r"\btrace_structured_artifact\(\s*(?:name=)?f?\"([^\"]+)\""
+    r"|\"name\": f?\"([\w .{}\[\]'()-]+)\",\s*\"encoding\""
+)
+# What torch calls its things and how it words them, where pellucid goes by that.
+_WORDS = [
+    ("Graph Break Reason: ", "events.py (Break.title)"),
+    ("User code traceback:", "events.py, hooks.py (_break_text)"),
+    ("torch_dynamo_resume_in", "names.py"),
+    ("__compiled_fn", "names.py, generated.py, stages.py"),
+    ("__resume_at", "names.py, generated.py"),
+    ("AOT ID: ", "stages.py (program_direction)"),
+    ("async_compile.", "stages.py (kernels)"),
+    ("CompilationMetrics", "facts.py"),
+]
+# Of torch's guards, those that stand for others.
+_BASES = frozenset(["LeafGuard", "RelationalGuard", "GuardAccessor"])
+
+
+def version() -> str:
+    """Return the version of torch."""
+    import torch
+
+    return str(torch.__version__)
+
+
+def known(path: Path) -> Known:
+    """Return what a record says is known."""
+    if not path.exists():
+        return {}
+    found: Known = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+class _InTree(importlib.abc.MetaPathFinder):
+    """Finds pellucid's modules in a tree, whatever is installed."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root / "python"
+
+    def find_spec(self, name: str, path: Any, target: Any = None) -> Any:
+        file = self._root.joinpath(*name.split(".")).with_suffix(".py")
+        if not name.startswith("pellucid.") or not file.exists():
+            return None
+        return importlib.util.spec_from_file_location(name, file)
+
+
+def tables(root: Path) -> types.SimpleNamespace:
+    """Import the modules of ours that have tables, and nothing else of pellucid."""
+    saved = {
+        name: sys.modules.pop(name) for name in list(sys.modules) if name.startswith("pellucid")
+    }
+    finder = _InTree(root)
+    sys.meta_path.insert(0, finder)
+    try:
+        for name in ("pellucid", "pellucid.torch"):
+            package = types.ModuleType(name)
+            package.__path__ = [str(root / "python" / name.replace(".", "/"))]
+            sys.modules[name] = package
+        names = ("compat", "shapes", "stages", "trace", "facts", "guard_kinds", "guard_access")
+        modules = {name: importlib.import_module("pellucid.torch." + name) for name in names}
+    finally:
+        sys.meta_path.remove(finder)
+        for name in list(sys.modules):
+            if name.startswith("pellucid"):
+                del sys.modules[name]
+        sys.modules.update(saved)
+    return types.SimpleNamespace(**modules)
+
+
+def relations(root: Path) -> Set[str]:
+    """Return the guards between values, from the text of guards.py, which imports more."""
+    text = (root / _HERE / "guards.py").read_text(encoding="utf-8")
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.AnnAssign) and getattr(node.target, "id", "") == "_RELATIONS":
+            assert isinstance(node.value, ast.Dict)
+            return {key.value for key in node.value.keys if isinstance(key, ast.Constant)}
+    return set()
+
+
+def _read_artifacts(root: Path) -> Set[str]:
+    text = (root / _HERE / "records.py").read_text(encoding="utf-8")
+    return set(re.findall(r"\"artifact:(\w+)\"", text))
+
+
+# -- names and shapes ------------------------------------------------------------------------------
+
+
+def name_news(ours: Any) -> List[News]:
+    """Return the capabilities for which no path leads to anything."""
+    import torch._inductor.compile_fx  # noqa: F401
+
+    found = []
+    for row in ours.compat.TABLE:
+        if all(ours.compat.resolve(path) is None for path in row.paths):
+            text = "%s is at none of %s: %s" % (row.name, ", ".join(row.paths), row.lost)
+            found.append(News(_HERE + "compat.py", text))
+    return found
+
+
+def shape_news(ours: Any) -> List[News]:
+    """Return the shapes that this torch has not, and those whose check has lost its place."""
+    found = []
+    for row in ours.shapes.TABLE:
+        try:
+            answer = row.check()
+        except Exception as error:
+            answer, why = False, " (%s: %s)" % (type(error).__name__, error)
+        else:
+            why = ""
+        if answer is False:
+            text = "no %s where it is looked for%s: %s" % (row.name, why, row.lost)
+            found.append(News(_HERE + "shapes.py", text))
+        elif answer is None:
+            text = "whether there is a %s can no longer be checked" % row.name
+            found.append(News(_HERE + "shapes.py", text))
+    return found
+
+
+def word_news() -> List[News]:
+    """Return the names and wordings that torch's sources no longer have."""
+    missing = dict(_WORDS)
+    for text in _sources():
+        for word in [word for word in missing if word in text]:
+            del missing[word]
+    return [News(_HERE + file, "torch no longer says %r" % word) for word, file in missing.items()]
+
+
+# -- lists -----------------------------------------------------------------------------------------
+
+
+def _guard_classes(base: str) -> Set[str]:
+    import torch
+
+    module = torch._C._dynamo.guards
+    classes = {n: c for n, c in vars(module).items() if isinstance(c, type)}
+    return {n for n, c in classes.items() if issubclass(c, classes[base]) and n not in _BASES}
+
+
+def _sources() -> Iterable[str]:
+    import torch
+
+    top = Path(torch.__file__).parent
+    for folder in _TRACED:
+        for path in sorted((top / folder).rglob("*.py")):
+            yield path.read_text(encoding="utf-8", errors="replace")
+
+
+def _traced() -> Tuple[Set[str], Set[str]]:
+    events, artifacts = set(), set()
+    for text in _sources():
+        if "trace_structured" in text:
+            events |= set(_EVENT.findall(text))
+            artifacts |= {a or b for a, b in _ARTIFACT.findall(text)}
+    return events - {"artifact"}, artifacts
+
+
+def _metrics() -> Set[str]:
+    import torch._dynamo.utils as utils
+
+    return set(getattr(utils.CompilationMetrics, "__dataclass_fields__", ()))
+
+
+def _makers() -> Set[str]:
+    from torch._inductor.async_compile import AsyncCompile
+
+    found = set()
+    for name, value in vars(AsyncCompile).items():
+        if inspect.isfunction(value) and not name.startswith("_"):
+            found.add(name)
+    return found
+
+
+def _breaks() -> Dict[str, str]:
+    import torch._dynamo
+
+    path = Path(torch._dynamo.__file__).with_name("graph_break_registry.json")
+    if not path.exists():
+        return {}
+    table = json.loads(path.read_text(encoding="utf-8"))
+    return {name: str(rows[0].get("Gb_type", "")) for name, rows in table.items() if rows}
+
+
+def lists(root: Path, ours: Any) -> List[Tuple[str, str, Set[str], Set[str]]]:
+    """Return each list of names: what it is, the file to edit, what there is, what is known."""
+    events, artifacts = _traced()
+    stages = {kind.partition(":")[2] or kind for kind in ours.stages.STAGE_OF_EVENT}
+    caches = {c + s for c in ours.facts._CACHES for s in ("_hit", "_miss", "_bypass")}
+    unwanted = set(ours.trace._UNWANTED_ARTIFACTS)
+    guards = set(ours.guard_kinds._BY_KIND) | set(ours.guard_kinds._ALSO_AS_WORDED)
+    return [
+        (
+            "kind of guard",
+            _HERE + "guard_kinds.py, guards.py (_RELATIONS)",
+            _guard_classes("LeafGuard"),
+            guards | relations(root),
+        ),
+        (
+            "way to a guarded value",
+            _HERE + "guard_access.py",
+            _guard_classes("GuardAccessor"),
+            {name.partition(":")[0] for name in ours.guard_access._BY_ACCESSOR},
+        ),
+        (
+            "kind of async_compile",
+            _HERE + "stages.py (SUFFIX_OF_KERNEL)",
+            _makers(),
+            set(ours.stages.SUFFIX_OF_KERNEL) | ours.stages.NO_KERNELS,
+        ),
+        ("event of the trace", _HERE + "trace.py, stages.py", events, stages | ours.trace._WANTED),
+        (
+            "artifact of the trace",
+            _HERE + "trace.py, stages.py, facts.py",
+            {name for name in artifacts if not name.endswith(tuple(unwanted))},
+            stages | caches | _read_artifacts(root),
+        ),
+        ("metric", _HERE + "facts.py", _metrics(), set(ours.facts._STABLE_METRICS)),
+        ("graph break", _HERE + "events.py (Break)", set(_breaks()), set()),
+    ]
+
+
+def list_news(root: Path, ours: Any, accepted: Known) -> List[News]:
+    """Return the names that neither a table of ours nor the record has."""
+    found, breaks = [], _breaks()
+    for what, file, here, handled in lists(root, ours):
+        new = here - handled - set(accepted.get(what, ()))
+        for name in sorted(new):
+            told = " (%s)" % breaks[name] if what == "graph break" else ""
+            found.append(News(file, "%s %s is not known%s" % (what, name, told)))
+    return found
+
+
+def accept(before: Known) -> Known:
+    """Return a record with all names of this torch that no table of ours has."""
+    root = Path(__file__).resolve().parents[2]
+    ours = tables(root)
+    return {
+        what: sorted(set(before.get(what, ())) | (here - handled))
+        for what, _, here, handled in lists(root, ours)
+    }
+
+
+# -- a capture -------------------------------------------------------------------------------------
+
+
+def captured_news(root: Path) -> List[News]:
+    """Capture a small program, and return what the capture says of this torch."""
+    by_wording = set(tables(root).guard_kinds._BY_KIND)
+    try:
+        import pellucid
+        from pellucid.torch.events import Problem
+    except ImportError as error:
+        print("torch: nothing was captured, as pellucid is not built for this Python: %s" % error)
+        return []
+    import torch
+
+    def step(model: Any, x: Any) -> Any:
+        y = model(x)
+        torch._dynamo.graph_break()
+        return (y * x.shape[0]).relu()
+
+    problems: List[Any] = []
+    worded: List[str] = []
+    for backend in ("eager", "aot_eager", "inductor"):
+        torch._dynamo.reset()
+        with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
+            warnings.simplefilter("ignore")
+            with pellucid.prepare_debug(folder) as session:
+                model = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ReLU())
+                compiled = torch.compile(step, backend=backend)
+                for size in (2, 3):
+                    compiled(model, torch.ones(size, 3, requires_grad=True)).sum().backward()
+            problems += session.of(Problem)
+            for path in Path(folder).glob("full_code_*.py"):
+                worded += re.findall(r"yield LEAF_GUARD\('(\w+)'", path.read_text(encoding="utf-8"))
+    told = dict.fromkeys((problem.where, problem.what) for problem in problems)
+    found = [News("what a capture of a small program says", "%s: %s" % pair) for pair in told]
+    for kind in sorted(by_wording & set(worded)):
+        text = "torch's wording of a guard of kind %s is not understood" % kind
+        found.append(News(_HERE + "guard_kinds.py", text))
+    return found
+
+
+def news(root: Path, accepted: Known) -> List[News]:
+    """Return everything that pellucid does not know of this torch."""
+    ours = tables(root)
+    found = name_news(ours) + shape_news(ours) + word_news()
+    return found + list_news(root, ours, accepted)
