@@ -75,13 +75,14 @@ def compile_one(case: Path, place: Path, check: bool, same_release: bool) -> boo
     header += importlib.util.source_hash(source)
     old = place.read_bytes() if place.exists() else b""
     # What marshal writes depends on what else is alive, so the code objects are compared.
-    if old[:16] == header and (not same_release or marshal.loads(old[16:]) == code):
+    same_code = old[:4] == header[:4] and marshal.loads(old[16:]) == code
+    if old[:16] == header and (same_code or not same_release):
         return True
     if check:
         print(f"{place.relative_to(ROOT)}: not what {case.relative_to(ROOT)} compiles to")
         return False
     place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_bytes(header + marshal.dumps(code))
+    place.write_bytes(header + (old[16:] if same_code else marshal.dumps(code)))
     return True
 
 
@@ -106,7 +107,9 @@ def main() -> int:
         if python is None:
             print(f"{version}: skipped, no such interpreter here")
             continue
-        command = [str(python), "-I", "-W", "ignore", __file__, "--here"] + ["--check"] * arguments.check
+        command = [str(python), "-I", "-W", "ignore", __file__, "--here"] + [
+            "--check"
+        ] * arguments.check
         status |= subprocess.run(command, check=False).returncode
     return status
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import List
 
 ROOT = Path(__file__).resolve().parent.parent
-VERSIONS: List[str] = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14"]
+VERSIONS: List[str] = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15"]
 # Those that a system in use may well lack, as it is older than they are.
-NEWEST = ["3.14", "3.15"]
+NEWEST = VERSIONS[-2:]
 FOLDER = ROOT / "build" / "newest" / "root"
 
 

@@ -7,9 +7,9 @@ first; the proof is left out where there is none.
 
 Comments of a case say more: `# since: 3.10` where its syntax begins; `# optimize: 2` what it is
 compiled with, lines that end in `# dropped by -O` being gone then; `# reads otherwise: 3.8 3.12`
-where other statements make the same code, so that only the proof counts; `# open: 3.12` where it is
-not done yet and `# relowering falls short: 3.12` where only recompiling proves it: both fail when
-it is done. One file alone: `pytest tests/python/test_cases.py -k NAME`.
+where other statements make the same code, so that only the proof counts (`3.12+`: from 3.12 on);
+`# open: 3.12` where it is not done yet and `# relowering falls short: 3.12` where only recompiling
+proves it: both fail when it is done. One file alone: `pytest tests/python/test_cases.py -k NAME`.
 """
 
 import ast
@@ -38,6 +38,13 @@ def parts(version: str) -> Tuple[int, int]:
 def said(source: str, name: str) -> str:
     found = re.search(rf"^# {name}: (.+)$", source, re.MULTILINE)
     return found.group(1) if found else ""
+
+
+def holds(source: str, name: str, version: str) -> bool:
+    """Return true if a comment names the version, or with a + one from which on it holds."""
+    named = said(source, name).split()
+    from_there_on = [parts(each[:-1]) for each in named if each.endswith("+")]
+    return version in named or any(since <= parts(version) for since in from_there_on)
 
 
 def case_of(pyc: Path) -> Path:
@@ -80,11 +87,11 @@ def difference(golden: str, source: str) -> str:
 def test_a_case_is_its_own_golden(pyc: Path, request: pytest.FixtureRequest) -> None:
     version = pyc.parts[-3]
     golden = golden_of(case_of(pyc))
-    if version in said(golden, "open").split():
+    if holds(golden, "open", version):
         request.node.add_marker(pytest.mark.xfail(reason=said(golden, "open"), strict=True))
     result = decompile_pyc(pyc.read_bytes())
     assert not result.diagnostics, result.source
-    if version not in said(golden, "reads otherwise").split():
+    if not holds(golden, "reads otherwise", version):
         since = said(golden, "since")
         same = tree_of(result.source, since) == tree_of(golden, since)
         assert same, difference(golden, result.source)
