@@ -17,7 +17,7 @@ import subprocess
 import sys
 import urllib.request
 from pathlib import Path
-from typing import Callable, List, Optional, Tuple
+from typing import Callable, Optional, Tuple
 
 import hollow
 
@@ -109,16 +109,13 @@ def install(python: str, requirement: str, run: Run, say: "Callable[[str], None]
             run(*pip, "numpy")
             return
     say(f"installing {requirement} without the libraries of CUDA, as there is no GPU")
-    install_hollow(python, [requirement], run)
+    install_hollow(python, requirement, run)
 
 
-def install_hollow(python: str, requirements: "List[str]", run: Run) -> None:
-    """Install the torch that pip's own index has, and what it needs but for CUDA.
-
-    `requirements` are arguments of pip; `run` runs a command or ends the program.
-    """
+def install_hollow(python: str, requirement: str, run: Run) -> None:
+    """Install the torch that pip finds by itself, and what it needs but for CUDA."""
     pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-    run(*pip, "--no-deps", *requirements)
+    run(*pip, "--no-deps", requirement)
     listed = subprocess.check_output([python, "-c", _REQUIRED]).decode().splitlines()
     run(*pip, "numpy", "setuptools", _UNLISTED, *listed)
     hollow.fill(Path(subprocess.check_output([python, "-c", _LIBRARIES]).decode().strip()))
