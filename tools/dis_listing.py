@@ -15,7 +15,6 @@ import marshal
 import os
 import sys
 import warnings
-import zipfile
 
 
 def jump_targets():
@@ -90,19 +89,13 @@ def listing(root):
 
 
 def stdlib():
-    """Yield (name, source) of the standard library, of its tests too, from a folder or a zip."""
+    """Yield (name, source) of the standard library, of its tests too."""
     home = os.path.dirname(os.__file__)
-    if home.endswith(".zip"):
-        with zipfile.ZipFile(home) as archive:
-            for name in sorted(archive.namelist()):
-                if name.endswith(".py"):
-                    yield name, archive.read(name)
-        return
     for folder, folders, files in os.walk(home):
         folders[:] = sorted(set(folders) - {"site-packages", "__pycache__"})
         for name in sorted(files):
-            if name.endswith(".py"):
-                path = os.path.join(folder, name)
+            path = os.path.join(folder, name)
+            if name.endswith(".py") and os.path.exists(path):  # not a link to what is not there
                 with open(path, "rb") as source:
                     yield os.path.relpath(path, home), source.read()
 

@@ -11,12 +11,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import List, Optional
+from typing import Optional
 
 from pellucid.interpreters import Version, find_interpreter
-
-ROOT = Path(__file__).resolve().parent.parent
-VERSIONS: List[Version] = [(3, minor) for minor in range(8, 16)]
+from pythons import ROOT as ROOT
+from pythons import VERSIONS, minor
 
 
 def run(log: Path, *command: str) -> None:
@@ -64,7 +63,8 @@ def main() -> int:
     parser.add_argument("--core", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
-    others = [version for version in VERSIONS if version != sys.version_info[:2]]
+    versions = [(3, minor(version)) for version in VERSIONS]
+    others = [version for version in versions if version != sys.version_info[:2]]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         made = list(pool.map(lambda v: install(v, arguments.core, arguments.out), others))
     found = ["{}.{}".format(*v) for v, python in zip(others, made) if python is not None]

@@ -1,11 +1,12 @@
 """Test the PyTorch side on every pair of Python and torch: `make matrix`.
 
-Each pair gets an environment of its own, below build/matrix, with pellucid linked with the core
-that `--core` names; a pair whose Python is not on this machine is left out, and said so. A build of
-torch for CUDA is installed without the libraries of CUDA (see hollow.py).
+Each pair is tested in the environment that its Python has in build/hosts, with pellucid linked with
+the core that `--core` names; a pair whose Python is not on this machine is left out, and said so. A build of
+torch for CUDA is installed without the libraries of CUDA (see get_torch.py).
 """
 
 import argparse
+import functools
 import os
 import re
 import subprocess
@@ -14,11 +15,12 @@ import time
 from pathlib import Path
 from typing import Counter, List, NamedTuple, Optional
 
-import hollow
+import get_torch
 import hosts
+from pythons import NEWEST
 
 ROOT = hosts.ROOT
-OUT = ROOT / "build" / "matrix"
+OUT = ROOT / "build" / "hosts"
 
 
 class Pair(NamedTuple):
@@ -38,14 +40,15 @@ PAIRS = [
         r'^torch==(\S+); python_version == "(\S+)"$', REQUIREMENTS.read_text(), re.MULTILINE
     )
 ]
-_REQUIRED = """
-import importlib.metadata, re
-for line in importlib.metadata.requires("torch") or []:
-    if not re.match(r"nvidia|cuda|triton", line):
-        print(line)
-"""
-# What torch.distributed imports below Python 3.10, where the standard library has less of it.
-_UNLISTED = 'importlib_metadata; python_version < "3.10"'
+
+
+# `make test` runs these too under CI.
+NEWEST_PAIRS = [pair for pair in PAIRS if pair.python in NEWEST]
+
+
+def stamp_of(pair: Pair) -> Path:
+    """Return the file that says that the environment of a pair is there."""
+    return OUT / pair.python / f"torch-{pair.torch}"
 
 
 def install(pair: Pair, core: Path) -> Optional[Path]:
@@ -54,17 +57,10 @@ def install(pair: Pair, core: Path) -> Optional[Path]:
     python = hosts.install((int(major), int(minor)), core, OUT)
     if python is None:
         return None
-    stamp = OUT / pair.python / f"torch-{pair.torch}"
-    if not stamp.exists():
-        log = OUT / f"{pair.python}.log"
-        pip = [str(python), "-m", "pip", "install", "--quiet"]
-        hosts.run(log, *pip, "--no-deps", "-r", str(REQUIREMENTS))
-        listed = subprocess.run([str(python), "-c", _REQUIRED], stdout=subprocess.PIPE, check=True)
-        hosts.run(log, *pip, "numpy", "setuptools", _UNLISTED, *listed.stdout.decode().splitlines())
-        libraries = next((OUT / pair.python).glob("lib/python*/site-packages/torch/lib"))
-        hollow.fill(libraries)
-        hosts.run(log, str(python), "-c", "import torch")
-        stamp.write_text("")
+    if not stamp_of(pair).exists():
+        run = functools.partial(hosts.run, OUT / f"{pair.python}.log")
+        get_torch.install_hollow(str(python), f"torch=={pair.torch}", run)
+        stamp_of(pair).write_text("")
     return python
 
 
@@ -134,10 +130,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--core", type=Path, required=True)
     parser.add_argument("--only", help="pairs such as 3.13+2.15.0, with commas between them")
+    parser.add_argument("--newest", action="store_true", help="the newest Pythons only")
     parser.add_argument("--install", action="store_true", help="make the environments only")
     parser.add_argument("tests", nargs="*", default=["tests/torch"], help="arguments of pytest")
     arguments = parser.parse_args()
-    chosen = [p for p in PAIRS if not arguments.only or str(p) in arguments.only.split(",")]
+    chosen = NEWEST_PAIRS if arguments.newest else PAIRS
+    if arguments.only:
+        chosen = [pair for pair in chosen if str(pair) in arguments.only.split(",")]
     if not chosen:
         parser.error(f"no such pair: {arguments.only}")
     failed = 0

@@ -5,6 +5,7 @@
 `Failure.what` is the reason without the names, numbers and offsets of the one program.
 """
 
+import functools
 import importlib.util
 import os
 import re
@@ -16,13 +17,10 @@ from typing import List, NamedTuple, Optional, Tuple
 
 from pellucid import DecompileError, decompile_pyc
 from pellucid.interpreters import compile_to_marshal, find_interpreter
+from pythons import ROOT as ROOT
+from pythons import VERSIONS as VERSIONS
 
-ROOT = Path(__file__).resolve().parent.parent
-VERSIONS = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13"]
 Version = Tuple[int, int]
-
-# The magic numbers of the releases, for text that this process had compiled elsewhere.
-_MAGIC = {8: 3413, 9: 3425, 10: 3439, 11: 3495, 12: 3531, 13: 3571}
 
 
 class Failure(NamedTuple):
@@ -44,10 +42,17 @@ def interpreter(version: str) -> Optional[Path]:
     return find_interpreter(parsed(version))
 
 
+@functools.lru_cache(maxsize=None)
+def magic_number(version: str) -> bytes:
+    """Return what the `.pyc` files of a version start with, as its interpreter says."""
+    show = "import sys, importlib.util as u; sys.stdout.buffer.write(u.MAGIC_NUMBER)"
+    return subprocess.check_output([str(interpreter(version)), "-I", "-c", show])
+
+
 def pyc_of(source: str, version: str) -> bytes:
     """Return the `.pyc` that a version makes of a text. Raises SyntaxError."""
-    magic = struct.pack("<H", _MAGIC[parsed(version)[1]]) + b"\r\n"
-    return magic + bytes(12) + compile_to_marshal(source, parsed(version), "sample.py")
+    code = compile_to_marshal(source, parsed(version), "sample.py")
+    return magic_number(version) + bytes(12) + code
 
 
 def failure_of(pyc: bytes, judge: Optional[str] = None) -> Optional[Failure]:

@@ -18,8 +18,7 @@ from typing import Dict, Iterator, List, Optional, Tuple
 
 from pellucid import _core
 from pellucid.interpreters import find_interpreter
-
-VERSIONS = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13"]
+from pythons import VERSIONS
 
 # Compiles the texts that come as JSON lines; answers with .pyc bytes in hexadecimal, or an error.
 _SERVE = """

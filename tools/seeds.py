@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from pythons import VERSIONS, minor
+
 SEEDS = {
     "flow": "def f(x):\n for i in x:\n  if i: continue\n  while i: break\n else: return 1\n",
     "try": "def f(x):\n try: g()\n except E as e: h(e)\n else: i()\n finally: j()\n",
@@ -47,10 +49,10 @@ def main(folder: Path) -> int:
     for name, text in SEEDS.items():
         source = folder / f"{name}.txt"
         source.write_text(text)
-        for minor in range(8, 14):
-            python = interpreters.find_interpreter((3, minor))
+        for version in VERSIONS:
+            python = interpreters.find_interpreter((3, minor(version)))
             if python is not None:
-                target = folder / f"{name}-3.{minor}.pyc"
+                target = folder / f"{name}-{version}.pyc"
                 command = [str(python), "-I", "-c", _COMPILE, str(source), str(target)]
                 subprocess.run(command, check=True)
         source.unlink()

@@ -7,9 +7,9 @@ first; the proof is left out where there is none.
 
 Comments of a case say more: `# since: 3.10` where its syntax begins; `# optimize: 2` what it is
 compiled with, lines that end in `# dropped by -O` being gone then; `# reads otherwise: 3.8 3.12`
-where other statements make the same code, so that only the proof counts; `# open: 3.12` where it is
-not done yet and `# relowering falls short: 3.12` where only recompiling proves it: both fail when
-it is done. One file alone: `pytest tests/python/test_cases.py -k NAME`.
+where other statements make the same code, so that only the proof counts (`3.12+`: from 3.12 on);
+`# open: 3.12` where it is not done yet and `# relowering falls short: 3.12` where only recompiling
+proves it: both fail when it is done. One file alone: `pytest tests/python/test_cases.py -k NAME`.
 """
 
 import ast
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import List, Tuple
 
 import pytest
-from needs import ROOT, missing
+from needs import ROOT, VERSIONS, missing
 from pellucid import decompile_pyc
 from pellucid.interpreters import find_interpreter
 
@@ -30,13 +30,21 @@ PYCS = sorted((CASES / "pyc").glob("*/*/*.pyc"))
 _TREE = "import ast, sys; print(ast.dump(ast.parse(sys.stdin.buffer.read())))"
 
 
-def parts(version: str) -> Tuple[int, ...]:
-    return tuple(int(part) for part in version.split("."))
+def parts(version: str) -> Tuple[int, int]:
+    major, minor = version.split(".")
+    return int(major), int(minor)
 
 
 def said(source: str, name: str) -> str:
     found = re.search(rf"^# {name}: (.+)$", source, re.MULTILINE)
     return found.group(1) if found else ""
+
+
+def holds(source: str, name: str, version: str) -> bool:
+    """Return true if a comment names the version, or with a + one from which on it holds."""
+    named = said(source, name).split()
+    from_there_on = [parts(each[:-1]) for each in named if each.endswith("+")]
+    return version in named or any(since <= parts(version) for since in from_there_on)
 
 
 def case_of(pyc: Path) -> Path:
@@ -57,8 +65,8 @@ def tree_of(source: str, since: str) -> str:
     wanted = parts(since or "3.8")
     if wanted <= sys.version_info[:2]:
         return ast.dump(ast.parse(source))
-    for minor in range(wanted[1], 15):
-        python = find_interpreter((3, minor))
+    for version in VERSIONS:
+        python = find_interpreter(parts(version)) if parts(version) >= wanted else None
         if python:
             command = [str(python), "-I", "-c", _TREE]
             done = subprocess.run(
@@ -79,15 +87,15 @@ def difference(golden: str, source: str) -> str:
 def test_a_case_is_its_own_golden(pyc: Path, request: pytest.FixtureRequest) -> None:
     version = pyc.parts[-3]
     golden = golden_of(case_of(pyc))
-    if version in said(golden, "open").split():
+    if holds(golden, "open", version):
         request.node.add_marker(pytest.mark.xfail(reason=said(golden, "open"), strict=True))
     result = decompile_pyc(pyc.read_bytes())
     assert not result.diagnostics, result.source
-    if version not in said(golden, "reads otherwise").split():
+    if not holds(golden, "reads otherwise", version):
         since = said(golden, "since")
         same = tree_of(result.source, since) == tree_of(golden, since)
         assert same, difference(golden, result.source)
-    if find_interpreter((parts(version)[0], parts(version)[1])):
+    if find_interpreter(parts(version)):
         assert result.verdict.at_least("equivalent"), f"{result.verdict}\n{result.source}"
 
 

@@ -14,26 +14,26 @@ import pytest
 from needs import ROOT, need
 from pellucid import decompile_pyc
 from pellucid.interpreters import find_interpreter
-from test_cases import PYCS, case_of, golden_of, parts, said
+from test_cases import PYCS, case_of, golden_of, holds, parts
 from test_verify import PROVEN, comparison
 
 
 @pytest.mark.parametrize("pyc", PYCS, ids=lambda p: f"{p.parts[-3]}-{p.parts[-2]}-{p.stem}")
 def test_a_case_is_proven_as_well_as_by_recompiling_it(pyc: Path) -> None:
     version = pyc.parts[-3]
-    if version in said(golden_of(case_of(pyc)), "open").split():
+    if holds(golden_of(case_of(pyc)), "open", version):
         pytest.skip("not recovered yet")
     result = decompile_pyc(pyc.read_bytes())
     verdict = result.verify("relowered")
     assert verdict.tier == "relowered"
-    if version in said(golden_of(case_of(pyc)), "relowering falls short").split():
+    if holds(golden_of(case_of(pyc)), "relowering falls short", version):
         assert not verdict.at_least("equivalent"), "it no longer falls short"
         pytest.xfail("proven by recompiling only")
     reasons = [code.reason for code in verdict.codes if code.status == "unproven"]
     # What has no words yet, and temporaries, which neither tier accepts in a file.
     if all(r.startswith("relowering: ") or r.endswith(" is new") for r in reasons):
         return
-    assert find_interpreter((parts(version)[0], parts(version)[1])), str(verdict)
+    assert find_interpreter(parts(version)), str(verdict)
     assert not result.verify("recompiled").at_least("equivalent"), str(verdict)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Dict, List
 
 import pytest
-from needs import ALL_VERSIONS, need
+from needs import VERSIONS, need
 from pellucid import DecompileError, decompile_pyc
 
 _COMPILE = """
@@ -26,7 +26,7 @@ def corpus() -> Path:
     return Path(need("shared")) / "judge" / "corpora" / "depyf85.list"
 
 
-@pytest.mark.parametrize("version", ALL_VERSIONS)
+@pytest.mark.parametrize("version", VERSIONS)
 def test_the_judge_accepts_all_85(version: str, tmp_path: Path) -> None:
     listing = corpus()
     python = need(f"python{version}")
@@ -45,7 +45,7 @@ def test_the_judge_accepts_all_85(version: str, tmp_path: Path) -> None:
     assert not bad, _lines(bad)
 
 
-@pytest.mark.parametrize("version", ALL_VERSIONS)
+@pytest.mark.parametrize("version", VERSIONS)
 def test_our_own_verdict_on_all_85(version: str, tmp_path: Path) -> None:
     listing = corpus()
     sources = [listing.parent / line for line in listing.read_text().split()]

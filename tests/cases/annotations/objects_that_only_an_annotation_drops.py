@@ -1,5 +1,5 @@
 # The compiler of 3.12 drops what stands in an annotation on the line of it.
-# reads otherwise: 3.8 3.9 3.10 3.11 3.13 3.14
+# reads otherwise: 3.8 3.9 3.10 3.11 3.13+
 def in_functions(a, b):
     [c for c in a]._: None
     [c for c in a]

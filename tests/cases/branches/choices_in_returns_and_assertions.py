@@ -1,5 +1,5 @@
 """Conditional expressions of which one arm returns, or is a constant that is tested."""
-# reads otherwise: 3.10 3.11 3.12 3.13 3.14
+# reads otherwise: 3.10+
 
 
 def returned(s, y):

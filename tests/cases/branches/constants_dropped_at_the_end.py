@@ -1,6 +1,6 @@
 """A constant that is dropped behind the last jump is still loaded."""
 # since: 3.10
-# reads otherwise: 3.10 3.11 3.12 3.13 3.14
+# reads otherwise: 3.10+
 
 
 def behind_a_loop(name):

@@ -1,5 +1,5 @@
 """Up to 3.13 a comprehension in a class keeps all that it mentions, in dead code too."""
-# reads otherwise: 3.8 3.9 3.10 3.11 3.14
+# reads otherwise: 3.8 3.9 3.10 3.11 3.14+
 
 
 class Holder:

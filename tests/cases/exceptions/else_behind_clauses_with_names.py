@@ -1,5 +1,5 @@
 """What the clean-up of a name leads to tells `else` from what follows the statement on 3.8."""
-# reads otherwise: 3.9 3.10 3.11 3.12 3.13 3.14
+# reads otherwise: 3.9+
 
 
 def clause_continues(commands, run, system):

@@ -1,4 +1,4 @@
-# reads otherwise: 3.14
+# reads otherwise: 3.14+
 def last(a, b, c, d, e):
     try:
         a()

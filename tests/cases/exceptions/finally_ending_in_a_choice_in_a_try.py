@@ -1,4 +1,4 @@
-# reads otherwise: 3.10 3.11 3.12 3.13 3.14
+# reads otherwise: 3.10+
 # The last statement drops what it has chosen, and in the copy for exceptions each arm does.
 def f(a, b, d):
     while True:

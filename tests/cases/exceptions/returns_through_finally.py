@@ -1,5 +1,5 @@
 """A `return`, `break` or `continue` runs what is in `finally`."""
-# reads otherwise: 3.10 3.11 3.12 3.13 3.14
+# reads otherwise: 3.10+
 
 
 def returned(f, g):

@@ -1,5 +1,5 @@
 # Up to 3.10 the handlers of a body that does nothing stay.
-# reads otherwise: 3.11 3.12 3.13 3.14
+# reads otherwise: 3.11+
 
 
 def clauses(x):

@@ -1,5 +1,5 @@
 """A `with` in the body of a `finally`, which each `return` has its own copy of."""
-# reads otherwise: 3.9 3.10 3.11 3.12 3.13 3.14
+# reads otherwise: 3.9+
 
 
 def one(self):

@@ -1,4 +1,4 @@
-# reads otherwise: 3.14
+# reads otherwise: 3.14+
 # Compilers put constants together that are written as such, and not those that f-strings make.
 (f'a' + 'b').c
 x = f'a' * 3

@@ -1,5 +1,5 @@
 # From 3.12 on nothing is left of it.
-# reads otherwise: 3.12 3.13 3.14
+# reads otherwise: 3.12+
 def f():
     f"not a docstring"
 

@@ -1,4 +1,4 @@
-# reads otherwise: 3.14
+# reads otherwise: 3.14+
 """An f-string of nothing is no constant of the text, so a set that has it is made each time."""
 
 

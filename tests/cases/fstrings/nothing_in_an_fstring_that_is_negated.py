@@ -1,2 +1,2 @@
-# reads otherwise: 3.13 3.14
+# reads otherwise: 3.13+
 print(f'', not f'')

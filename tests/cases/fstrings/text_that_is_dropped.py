@@ -1,4 +1,4 @@
-# reads otherwise: 3.12 3.13 3.14
+# reads otherwise: 3.12+
 a
 f'text'
 b

@@ -1,5 +1,5 @@
 """A loop that ends the body of another one, left by several `break`s."""
-# reads otherwise: 3.8 3.9 3.10 3.11 3.12 3.13 3.14
+# reads otherwise: 3.8+
 
 
 def several(readline, f, a, b):

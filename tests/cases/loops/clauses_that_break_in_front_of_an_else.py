@@ -1,4 +1,4 @@
-# reads otherwise: 3.8 3.9 3.10 3.11 3.12 3.13 3.14
+# reads otherwise: 3.8+
 # What stands behind a loop lies in front of handlers that only come back to the loop (3.12+).
 def behind_the_loop(a):
     for b in a:

@@ -1,5 +1,5 @@
 """An endless loop whose body starts with a loop: both begin where the inner one tests."""
-# reads otherwise: 3.8 3.9 3.14
+# reads otherwise: 3.8 3.9 3.14+
 
 
 def attempts(waits, attempt, sleep, work):

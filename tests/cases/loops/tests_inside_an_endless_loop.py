@@ -1,4 +1,4 @@
-# reads otherwise: 3.14
+# reads otherwise: 3.14+
 def commands(stream):
     while True:
         if stream.ready:

@@ -1,5 +1,5 @@
 # since: 3.10
-# reads otherwise: 3.10 3.14
+# reads otherwise: 3.10 3.14+
 def returns(a):
     match a:
         case [_] | Point() as whole:

@@ -1,6 +1,6 @@
 """`_ as name` takes what `name` takes, and does not compile to the same."""
 # since: 3.10
-# reads otherwise: 3.12 3.13 3.14
+# reads otherwise: 3.12+
 
 
 def alone(x):

@@ -1,5 +1,5 @@
 """An empty dict is what a mapping's rest is made of, and also what a body may start with."""
-# reads otherwise: 3.10 3.11 3.12 3.13 3.14
+# reads otherwise: 3.10+
 # since: 3.10
 
 

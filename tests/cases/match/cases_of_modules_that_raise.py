@@ -1,5 +1,5 @@
 """Some cases of a `match` raise and some go on to the end of a module or of a class."""
-# reads otherwise: 3.10 3.11 3.12 3.13 3.14
+# reads otherwise: 3.10+
 # since: 3.10
 
 

@@ -1,5 +1,5 @@
 """Cases that take everything, with a guard each, in front of others."""
-# reads otherwise: 3.10 3.11 3.12 3.13 3.14
+# reads otherwise: 3.10+
 # since: 3.10
 
 

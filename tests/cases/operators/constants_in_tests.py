@@ -1,4 +1,4 @@
-# reads otherwise: 3.10 3.11 3.12 3.13 3.14
+# reads otherwise: 3.10+
 """A constant is tested as it is: what stands beside it is what is negated."""
 
 

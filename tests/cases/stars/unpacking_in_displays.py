@@ -1,5 +1,5 @@
 """Stars in lists, tuples, sets, dictionaries and calls."""
-# reads otherwise: 3.14
+# reads otherwise: 3.14+
 
 
 def displays(a, b, f):

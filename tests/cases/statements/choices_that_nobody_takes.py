@@ -1,4 +1,4 @@
-# reads otherwise: 3.12 3.13 3.14
+# reads otherwise: 3.12+
 """What `and`, `or`, a conditional expression or a chain comes to is dropped: the end of the statement
 is one, or is copied with what follows it."""
 

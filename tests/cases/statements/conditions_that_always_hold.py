@@ -1,6 +1,6 @@
 # What is loaded and dropped again stays; up to 3.9 a jump lies in between, and 3.12 and later see
 # through it, but for loops.
-# reads otherwise: 3.8 3.9 3.12 3.13 3.14
+# reads otherwise: 3.8 3.9 3.12+
 def alone(x):
     0 if True else 0
     return x

@@ -1,4 +1,4 @@
-# reads otherwise: 3.8 3.9 3.12 3.13 3.14
+# reads otherwise: 3.8 3.9 3.12+
 a
 (2, 3) if True else (2, 3)
 b

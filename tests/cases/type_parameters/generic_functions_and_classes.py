@@ -1,5 +1,5 @@
 """PEP 695: the parameters belong to a hidden function around."""
-# reads otherwise: 3.14
+# reads otherwise: 3.14+
 # since: 3.12
 
 

@@ -1,4 +1,4 @@
-# reads otherwise: 3.10 3.11 3.12 3.13 3.14
+# reads otherwise: 3.10+
 """Up to 3.9 compilers do not look into the value of a walrus: `not a in b` stays what it is."""
 
 
