@@ -306,8 +306,8 @@ class DictGuardManager:
 
     get_child_managers = get_leaf_guards = get_accessors
 
-    def clone_manager(self, chosen):
-        return self
+    def is_tag_safe(self):
+        return True
 
 
 def test_tree_without_some_of_its_parts_is_read_for_the_others(missed):

@@ -87,7 +87,7 @@ def read_tree(root: Any) -> tuple[Manager, list[Leaf]]:
 
 def _manager(theirs: Any, access: str, key: str, known: dict[int, Leaf]) -> Manager:
     tell = getattr(theirs, "get_type_of_guarded_value", None)
-    if tell is None and hasattr(theirs, "clone_manager"):  # without which it is an older release
+    if tell is None and hasattr(theirs, "is_tag_safe"):  # older releases have neither
         SHAPES.missed("types of guarded values")
     kind = None if tell is None or not access else tell()
     return Manager(
