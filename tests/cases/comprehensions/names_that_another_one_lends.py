@@ -1,5 +1,5 @@
 """What 3.12 would find in another comprehension is read from outside if the scope mentions it."""
-# reads otherwise: 3.8 3.9 3.10 3.11 3.13 3.14
+# reads otherwise: 3.8 3.9 3.10 3.11 3.13 3.14 3.15
 
 if False:
     name

@@ -1,6 +1,6 @@
 """Behind a condition that is never true, conditions and loops still say what is a cell, and where."""
 # since: 3.12
-# reads otherwise: 3.12 3.13 3.14
+# reads otherwise: 3.12 3.13 3.14 3.15
 
 
 def f(x, y, z):

@@ -1,5 +1,5 @@
 """A comprehension that nothing runs is inlined (3.12+), and hides its names from itself alone."""
-# reads otherwise: 3.8 3.9 3.10 3.11 3.12 3.13 3.14
+# reads otherwise: 3.8 3.9 3.10 3.11 3.12 3.13 3.14 3.15
 name
 other
 
