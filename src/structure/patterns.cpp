@@ -106,7 +106,10 @@ class Matches {
       if (g_[way.from].exit != ExitKind::ForIter || way.edge != 1) return false;
       // Below the iterator; others lie deeper.
       const auto& stack = g_[way.from].entry_stack;
-      return stack.size() > 1 && g_.resolve(stack[stack.size() - 2]) == value;
+      const ValueId iterator = g_.resolve(g_[way.from].operands[0]);
+      const auto at = std::find_if(stack.rbegin(), stack.rend(),
+                                   [&](ValueId slot) { return g_.resolve(slot) == iterator; });
+      return at != stack.rend() && at + 1 != stack.rend() && g_.resolve(*(at + 1)) == value;
     });
   }
 
