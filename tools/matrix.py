@@ -1,8 +1,8 @@
 """Test the PyTorch side on every pair of Python and torch: `make matrix`.
 
 Each pair is tested in the environment that its Python has in build/hosts, with pellucid linked with
-the core that `--core` names; a pair whose Python is not on this machine is left out, and said so. A build of
-torch for CUDA is installed without the libraries of CUDA (see get_torch.py).
+the core that `--core` names; a pair whose Python is not on this machine is left out, and said so.
+A build of torch for CUDA is installed without the libraries of CUDA (see get_torch.py).
 """
 
 import argparse

@@ -36,8 +36,9 @@ class SendFolder {
     const bool keeps_iterator = instrs[at].b != 1;
     const bool has_slot = instrs[at].b == 2;
     const uint32_t end_size = has_slot ? 3 : 2;  // of END_SEND
-    if (has_slot && (jumps_to_[at] != 1 || at < 2 || !is(at - 2, Op::PushNull) ||
-                     !is(at - 1, Op::LoadConst) || jumps_to_[at - 2] != 0 || jumps_to_[at - 1] != 0))
+    if (has_slot &&
+        (jumps_to_[at] != 1 || at < 2 || !is(at - 2, Op::PushNull) || !is(at - 1, Op::LoadConst) ||
+         jumps_to_[at - 2] != 0 || jumps_to_[at - 1] != 0))
       return;
     const uint32_t cover = regions_.cover[at];
     uint32_t behind = target;

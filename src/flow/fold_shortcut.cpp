@@ -6,7 +6,8 @@
 //         POP_TOP                           (tuple, list: and BUILD_LIST 0; set: BUILD_SET 0)
 //         <the generator>                   (3.15: and PUSH_NULL, the slot above an iterator)
 //   l:    FOR_ITER e
-//         POP_JUMP_IF_TRUE s; JUMP l        (all: IF_FALSE; tuple, list: LIST_APPEND 2; JUMP l; set: SET_ADD 2)
+//         POP_JUMP_IF_TRUE s; JUMP l        (all: IF_FALSE; tuple, list: LIST_APPEND 2; JUMP l;
+//         set: SET_ADD 2)
 //   s:    POP_ITER; LOAD_CONST True; ...    (all: False)
 //   e:    LOAD_CONST False; ...             (all: True; tuple: LIST_TO_TUPLE; list, set: nothing)
 //   t:    PUSH_NULL

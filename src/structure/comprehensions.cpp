@@ -93,7 +93,7 @@ struct Loops {
   WalrusFold walrus;
   NodeId yield;
   NodeId spread;  // `(*x for x in y)`: the x whose items are yielded
-  NodeId dead;  // the statement that was left where only `if False` could have been
+  NodeId dead;    // the statement that was left where only `if False` could have been
 };
 
 // Whether the innermost loop yields each of its items and gives them no name of the code's own:

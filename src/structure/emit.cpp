@@ -100,7 +100,8 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
         if (graph[what].kind == ValueKind::Instr && graph[what].uses == 1)
           context_.dropped.insert(what);
       }
-      if (fills_container(value)) context_.accumulators.insert(graph.resolve(graph.f.operands(value)[0]));
+      if (fills_container(value))
+        context_.accumulators.insert(graph.resolve(graph.f.operands(value)[0]));
     }
   }
   if (graph.size() != blocks) graph.recompute();

@@ -35,8 +35,7 @@ class Reader {
       const auto ifs = tree_.items(generator.ifs);
       order.insert(order.end(), ifs.begin(), ifs.end());
     }
-    const NodeId value =
-        is_dict ? tree_.as<ast::DictComp>(comprehension).value : NodeId();
+    const NodeId value = is_dict ? tree_.as<ast::DictComp>(comprehension).value : NodeId();
     if (value.valid()) order.push_back(value);
     order.push_back(NodeId(tree_.slot(comprehension, 0)));
     todo_.assign(order.rbegin(), order.rend());

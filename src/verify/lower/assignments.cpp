@@ -134,8 +134,7 @@ void Compiler::augmented(const ast::AugAssign& node) {
       // 3.12+ makes the slice twice; where it is a constant, up to 3.13.
       const bool is_constant =
           is_slice && since(14) && constant_slice(tree_.as<ast::Slice>(item.slice));
-      if (since(12) && is_slice && !is_constant &&
-          !tree_.as<ast::Slice>(item.slice).step.valid()) {
+      if (since(12) && is_slice && !is_constant && !tree_.as<ast::Slice>(item.slice).step.valid()) {
         const auto slice = tree_.as<ast::Slice>(item.slice);
         expression_or_none(slice.lower);
         expression_or_none(slice.upper);

@@ -194,8 +194,8 @@ class Compiler {
   struct Comprehension {
     NodeId node;
     std::span<const NodeId> generators;
-    NodeId element, value;   // a value of dictionaries only
-    uint32_t container = 0;  // depth of what is being filled
+    NodeId element, value;        // a value of dictionaries only
+    uint32_t container = 0;       // depth of what is being filled
     bool first_on_stack = false;  // the outermost iterable, or its iterator: else it is an argument
   };
   void comprehension(NodeId node);

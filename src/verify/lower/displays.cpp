@@ -65,10 +65,10 @@ void Compiler::iterated(NodeId node, bool is_searched) {
   const bool is_tuple = tree_.is(node, Kind::Tuple) && !is_searched;
   if (since(14) && (is_tuple || tree_.is(node, Kind::List)) && !constant_of(node)) {
     const auto elements = tree_.items(ListId(tree_.slot(node, 0)));
-    const bool is_made_of_list =
-        elements.size() > kMostOnStack ||
-        std::any_of(elements.begin(), elements.end(),
-                    [&](NodeId element) { return tree_.is(element, Kind::Starred); });
+    const bool is_made_of_list = elements.size() > kMostOnStack ||
+                                 std::any_of(elements.begin(), elements.end(), [&](NodeId element) {
+                                   return tree_.is(element, Kind::Starred);
+                                 });
     if (is_made_of_list) return sequence(Display::List, elements);
   }
   if (tree_.is(node, Kind::List)) {

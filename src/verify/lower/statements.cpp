@@ -211,31 +211,31 @@ void Compiler::assert_statement(const ast::Assert& node) {
   emit().place(end);
 }
 
-// Where 3.15 allows no `lazy import`, none is made lazy by the program's filter either: in functions
-// and classes, in a `try` and what handles its exceptions, and where all names are imported.
+// Where 3.15 allows no `lazy import`, none is made lazy by the program's filter either: in
+// functions and classes, in a `try` and what handles its exceptions, and where all names are
+// imported.
 uint32_t Compiler::laziness(bool is_lazy, bool is_star) {
   if (!since(15)) return 0;
   const auto& around = unit().enclosing;
-  const bool is_eager =
-      is_star || scope().kind != ScopeKind::Module ||
-      std::any_of(around.begin(), around.end(), [](const Enclosing& one) {
-        switch (one.kind) {
-          case Enclosing::kTryExcept:
-          case Enclosing::kTryFinally:
-          case Enclosing::kFinallyEnd:
-          case Enclosing::kHandler:
-          case Enclosing::kStarHandler:
-            return true;
-          case Enclosing::kWhile:
-          case Enclosing::kFor:
-          case Enclosing::kAsyncFor:
-          case Enclosing::kWith:
-          case Enclosing::kAsyncWith:
-          case Enclosing::kValue:
-            return false;
-        }
-        return false;
-      });
+  const bool is_eager = is_star || scope().kind != ScopeKind::Module ||
+                        std::any_of(around.begin(), around.end(), [](const Enclosing& one) {
+                          switch (one.kind) {
+                            case Enclosing::kTryExcept:
+                            case Enclosing::kTryFinally:
+                            case Enclosing::kFinallyEnd:
+                            case Enclosing::kHandler:
+                            case Enclosing::kStarHandler:
+                              return true;
+                            case Enclosing::kWhile:
+                            case Enclosing::kFor:
+                            case Enclosing::kAsyncFor:
+                            case Enclosing::kWith:
+                            case Enclosing::kAsyncWith:
+                            case Enclosing::kValue:
+                              return false;
+                          }
+                          return false;
+                        });
   if (is_lazy && is_eager) give_up("a lazy import where there is none");
   return is_lazy ? 1 : is_eager ? 2 : 0;
 }
