@@ -16,7 +16,7 @@ from typing import List, Optional
 from pellucid.interpreters import Version, find_interpreter
 
 ROOT = Path(__file__).resolve().parent.parent
-VERSIONS: List[Version] = [(3, minor) for minor in range(8, 14)]
+VERSIONS: List[Version] = [(3, minor) for minor in range(8, 16)]
 
 
 def run(log: Path, *command: str) -> None:

@@ -27,9 +27,9 @@ def _cache_entries(op: int) -> int:
     entries: Any = getattr(opcode, "_inline_cache_entries", None)
     if entries is None:
         return 0
-    if isinstance(entries, dict):  # 3.13: by name
-        return int(entries.get(dis.opname[op], 0))
-    return int(entries[op])
+    if isinstance(entries, (list, tuple)):  # up to 3.12: by number
+        return int(entries[op])
+    return int(entries.get(dis.opname[op], 0))  # 3.15 has a frozendict in place of a dict
 
 
 _CACHES = [_cache_entries(op) for op in range(256)]

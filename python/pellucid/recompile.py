@@ -37,13 +37,16 @@ _INNER = "__pellucid_inner__"
 _CO_OPTIMIZED = 0x1
 _CO_NESTED = 0x10
 _CO_ITERABLE_COROUTINE = 0x100
-_CO_METHOD_AND_DOCSTRING = 0xC000000  # 3.14
+_CO_HAS_DOCSTRING = 0x4000000  # 3.14
+_CO_METHOD = 0x8000000  # 3.14
 _Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 _FUTURE_FLAGS = 0
 for _name in __future__.all_feature_names:
     _FUTURE_FLAGS |= getattr(__future__, _name).compiler_flag & ~_CO_NESTED
 # What `compile` takes from a flag and not from the text, and what depends on the context alone.
 _FLAGS_OF_CONTEXT = _CO_NESTED | _FUTURE_FLAGS | _CO_ITERABLE_COROUTINE
+if sys.version_info >= (3, 14):
+    _FLAGS_OF_CONTEXT |= _CO_METHOD
 
 
 def stand_in(
@@ -389,7 +392,7 @@ def _check(code: CodeType, original: CodeType) -> None:
     lost = {*original.co_varnames} - {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
     if lost and original.co_flags & _CO_OPTIMIZED:
         raise CannotStandIn(f"the locals {sorted(lost)} are lost")
-    # CO_NOFREE (<= 3.10) follows from the names, and the rest of the mask was copied.
-    different = (code.co_flags ^ original.co_flags) & ~0x40 & ~_CO_METHOD_AND_DOCSTRING
+    # CO_NOFREE (<= 3.10) follows from the names; the proof compares docstrings themselves.
+    different = (code.co_flags ^ original.co_flags) & ~0x40 & ~_CO_HAS_DOCSTRING
     if different:
         raise CannotStandIn(f"the flags differ in 0x{different:x}")

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <set>
+#include <string>
 #include <unordered_map>
 #include <utility>
 
@@ -133,6 +134,13 @@ class Comparer {
 };
 
 }  // namespace
+
+std::string supported_versions() {
+  const auto text = [](Version version) {
+    return std::to_string(version.major) + "." + std::to_string(version.minor);
+  };
+  return text(kOldestVersion) + "-" + text(kNewestVersion);
+}
 
 Module new_module(Version version) {
   Module module;

@@ -3,6 +3,7 @@
 #include <cctype>
 #include <optional>
 
+#include "object/admit.h"
 #include "object/code.h"
 #include "object/fitting_names.h"
 #include "object/known.h"
@@ -153,7 +154,7 @@ class Converter {
  public:
   explicit Converter(OpaqueNames& names) : names_(names) {}
 
-  LiveCode run(nb::handle root) {
+  Result<LiveCode> run(nb::handle root) {
     module_ = object::new_module({PY_MAJOR_VERSION, PY_MINOR_VERSION});
     module_.root = id_of(root);
     reserve_names(root);
@@ -161,7 +162,8 @@ class Converter {
     for (const auto& [given, before] : object::fit_names(module_, names_.variables()).names) {
       renamed_.emplace(module_.text(given), module_.text(before));
     }
-    return {std::move(module_), std::move(renamed_), std::move(pending_)};
+    if (auto error = object::admit(module_)) return std::move(*error);
+    return LiveCode{std::move(module_), std::move(renamed_), std::move(pending_)};
   }
 
  private:
@@ -415,6 +417,6 @@ std::string function_name(nb::handle name) {
   return is_identifier(part) ? part : "_" + part;
 }
 
-LiveCode from_code(nb::handle code, OpaqueNames& names) { return Converter(names).run(code); }
+Result<LiveCode> from_code(nb::handle code, OpaqueNames& names) { return Converter(names).run(code); }
 
 }  // namespace pellucid::python

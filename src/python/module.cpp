@@ -16,6 +16,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "base/check.h"
 #include "driver/pipeline.h"
 #include "object/known.h"
 #include "object/pyc.h"
@@ -57,6 +58,17 @@ template <typename T>
 T value_or_raise(Result<T> result) {
   if (!result.ok()) raise(result.error());
   return std::move(*result);
+}
+
+// Lets other threads run meanwhile. What is a bug of ours is an error of the input to the caller.
+template <typename Work>
+auto without_gil(Work work) {
+  try {
+    const nb::gil_scoped_release others_may_run;
+    return work();
+  } catch (const InternalError& bug) {
+    raise({ErrorCode::Internal, 0, bug.what()});
+  }
 }
 
 nb::str text(const std::string& utf8) {
@@ -163,11 +175,8 @@ Decompiled decompile(object::Module& module, bool keep_lines, bool unstructured,
   options.keep_lines = keep_lines;
   options.force_unstructured = unstructured;
   options.forms = forms_of(module, forms);
-  Result<driver::Output> result = [&] {
-    const nb::gil_scoped_release others_may_run;
-    return driver::decompile(module, module.root, options);
-  }();
-  const driver::Output output = value_or_raise(std::move(result));
+  const driver::Output output = value_or_raise(
+      without_gil([&] { return driver::decompile(module, module.root, options); }));
   const std::vector<std::string> paths = paths_of(module, module.root);
 
   Decompiled made;
@@ -210,7 +219,7 @@ Decompiled decompile_code(nb::handle code, bool keep_lines, bool unstructured,
                           const FormsByPath& forms, nb::handle facts) {
   require_code(code);
   OpaqueNames names;
-  LiveCode live = from_code(code, names);
+  LiveCode live = value_or_raise(from_code(code, names));
   Decompiled made = decompile(live.module, keep_lines, unstructured, forms, facts_of(facts));
   made.globals = names.bindings();
   drop_unused_sets(made);
@@ -233,13 +242,14 @@ Decompiled decompile_pyc(const nb::bytes& data, bool keep_lines, bool unstructur
 // "module" shows what was read; the other stages belong to the driver.
 nb::str dump_stage(object::Module& module, const std::string& stage) {
   if (stage == "module") return text(object::dump(module));
-  return text(value_or_raise(driver::dump_stage(module, module.root, stage)));
+  return text(value_or_raise(
+      without_gil([&] { return driver::dump_stage(module, module.root, stage); })));
 }
 
 nb::str dump_code(nb::handle code, const std::string& stage) {
   require_code(code);
   OpaqueNames names;
-  LiveCode live = from_code(code, names);
+  LiveCode live = value_or_raise(from_code(code, names));
   return dump_stage(live.module, stage);
 }
 
@@ -272,11 +282,8 @@ nb::tuple as_tuple(const verify::Verdict& found) {
 
 nb::tuple verdict(const object::Module& a, const object::Module& b,
                   const verify::Options& options) {
-  const verify::Verdict found = [&] {
-    const nb::gil_scoped_release others_may_run;
-    return verify::compare(a, a.root, b, b.root, options);
-  }();
-  return as_tuple(found);
+  return as_tuple(
+      without_gil([&] { return verify::compare(a, a.root, b, b.root, options); }));
 }
 
 nb::tuple compare_codes(nb::handle a, nb::handle b, bool ignore_name, bool extra_locals,
@@ -284,8 +291,8 @@ nb::tuple compare_codes(nb::handle a, nb::handle b, bool ignore_name, bool extra
   require_code(a);
   require_code(b);
   OpaqueNames names;  // shared: the same object has the same name on both sides
-  const LiveCode left = from_code(a, names);
-  const LiveCode right = from_code(b, names);
+  const LiveCode left = value_or_raise(from_code(a, names));
+  const LiveCode right = value_or_raise(from_code(b, names));
   verify::Options options;
   options.ignore_name = ignore_name;
   options.extra_locals = extra_locals;
@@ -303,15 +310,12 @@ nb::tuple compare_pyc(const nb::bytes& pyc, const nb::bytes& marshalled) {
 // The verdict of the second tier on what the file is decompiled to.
 nb::tuple relower_pyc(const nb::bytes& pyc, bool unstructured, const FormsByPath& forms) {
   object::Module module = value_or_raise(object::read_pyc(span_of(pyc)));
-  Result<driver::Output> result = [&] {
-    const nb::gil_scoped_release others_may_run;
-    driver::Options options;
-    options.verify = true;
-    options.force_unstructured = unstructured;
-    options.forms = forms_of(module, forms);
-    return driver::decompile(module, module.root, options);
-  }();
-  const driver::Output output = value_or_raise(std::move(result));
+  driver::Options options;
+  options.verify = true;
+  options.force_unstructured = unstructured;
+  options.forms = forms_of(module, forms);
+  const driver::Output output = value_or_raise(
+      without_gil([&] { return driver::decompile(module, module.root, options); }));
   return as_tuple(output.verdict.value_or(verify::Verdict()));
 }
 
