@@ -10,6 +10,7 @@ as one: what a process had begun when it died is left out of the next one.
 import argparse
 import collections
 import concurrent.futures
+import functools
 import importlib
 import inspect
 import json
@@ -106,7 +107,7 @@ def run_child(name: str, skipped: List[str]) -> None:
             say(function=path, status="error", reason=f"{type(error).__name__}: {error}")
 
 
-def look_at(python: str, module: str, limit: float) -> "Optional[List[Found]]":
+def look_at(python: str, module: str, *, limit: float) -> "Optional[List[Found]]":
     """Return what became of each function of a module; None if it cannot be imported."""
     found: List[Found] = []
     while True:
@@ -177,7 +178,8 @@ def main() -> int:
             text = subprocess.run(listed, stdout=subprocess.PIPE, check=True).stdout.decode()
             modules = text.split()
         with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-            results = list(pool.map(lambda m: look_at(python, m, arguments.limit), modules))
+            look = functools.partial(look_at, python, limit=arguments.limit)
+            results = list(pool.map(look, modules))
         per_module: Dict[str, List[Found]] = {
             module: found for module, found in zip(modules, results) if found is not None
         }

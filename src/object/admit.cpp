@@ -50,9 +50,8 @@ class Inspection {
 
  private:
   bool are_symbols(const std::vector<Symbol>& symbols) const {
-    return std::all_of(symbols.begin(), symbols.end(), [&](Symbol symbol) {
-      return symbol.index() < module_.strings.size();
-    });
+    return std::all_of(symbols.begin(), symbols.end(),
+                       [&](Symbol symbol) { return symbol.index() < module_.strings.size(); });
   }
 
   // Until 3.10 locals are numbered by themselves, and their slots come first in all versions.

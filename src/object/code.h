@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/check.h"
 #include "base/ids.h"
 #include "base/string_pool.h"
 
@@ -62,7 +63,8 @@ enum class ConstKind : uint8_t {
   Set,            // `items`, in marshalled order
   FrozenSet,      // `items`, in marshalled order; of live code `text`, a name as of an Opaque
   Dict,           // `items`: key, value, key, value, ...
-  Slice,          // `items`: start, stop, step (3.14 folds constant slices)
+  Slice,          // `items`: start, stop, step (3.14 folds constant slices); of live code `text`,
+                  // as of a FrozenSet; so has a Tuple with one of these in it
   Code,           // `code`
   Opaque,         // `text`: the name that the value is bound to; not a literal
 };
@@ -110,7 +112,7 @@ struct Code {
   std::vector<LocalKind> localspluskinds;
   std::vector<uint8_t> linetable;       // lnotab <= 3.9, linetable 3.10, locations 3.11+
   std::vector<uint8_t> exceptiontable;  // 3.11+
-  std::string fault;  // why it cannot be read; else empty (admit.h)
+  std::string fault;                    // why it cannot be read; else empty (admit.h)
 };
 
 enum CodeFlag : uint32_t {
@@ -142,8 +144,8 @@ struct Module {
   CodeId root;
 
   std::string_view text(Symbol symbol) const { return strings.view(symbol); }
-  const Const& operator[](ConstId id) const { return consts[id.index()]; }
-  const Code& operator[](CodeId id) const { return codes[id.index()]; }
+  const Const& operator[](ConstId id) const { return part_of(consts, id); }
+  const Code& operator[](CodeId id) const { return part_of(codes, id); }
   ConstId add(Const value) {
     consts.push_back(std::move(value));
     return ConstId(consts.size() - 1);

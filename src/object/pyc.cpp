@@ -58,8 +58,8 @@ static Result<Module> read_code(std::span<const uint8_t> bytes, Version version,
   if (!is_supported(version)) {
     return Error{ErrorCode::UnknownVersion, 0,
                  "marshal: CPython " + std::to_string(version.major) + "." +
-                     std::to_string(version.minor) + " is not supported (" +
-                     supported_versions() + " are)"};
+                     std::to_string(version.minor) + " is not supported (" + supported_versions() +
+                     " are)"};
   }
   Module module = new_module(version);
   PELLUCID_TRY(const ConstId root, read_object(module, bytes, base));

@@ -120,6 +120,7 @@ void Expressions::constant_items(std::span<const ConstId> items, const char* ope
 
 void Expressions::constant_tuple(const Const& value, Place place) {
   const bool subscript = place.has(Place::kSubscript);
+  if (value.text.valid() && !subscript) return write(module_.text(value.text));
   const bool bare = !value.items.empty() && !needs_parentheses(Level::Tuple, place) &&
                     (subscript || value.items.size() > 1);
   if (!bare) open("(");
@@ -142,6 +143,7 @@ void Expressions::constant_slice(const Const& value, Place place) {
   const auto part = [&](size_t i) { push(Task::Const, value.items[i].value, kTest); };
   const auto is_none = [&](size_t i) { return module_[value.items[i]].kind == ConstKind::None; };
   if (!place.has(Place::kSlice)) {
+    if (value.text.valid()) return write(module_.text(value.text));
     open("slice(");
     for (size_t i = 0; i < 3; ++i) {
       if (i > 0) separator();

@@ -1,5 +1,6 @@
 #include "python/from_code.h"
 
+#include <algorithm>
 #include <cctype>
 #include <optional>
 
@@ -24,18 +25,6 @@ namespace {
 
 // Tuples nested deeper than this are taken as opaque; no compiler emits them.
 constexpr int kTupleDepth = 200;
-
-std::string utf8(nb::handle text) {
-  Py_ssize_t size = 0;
-  if (const char* fast = PyUnicode_AsUTF8AndSize(text.ptr(), &size)) {
-    return std::string(fast, static_cast<size_t>(size));
-  }
-  PyErr_Clear();  // a lone surrogate
-  nb::object encoded = nb::steal(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogatepass"));
-  if (!encoded.is_valid()) throw nb::python_error();
-  return std::string(PyBytes_AS_STRING(encoded.ptr()),
-                     static_cast<size_t>(PyBytes_GET_SIZE(encoded.ptr())));
-}
 
 std::vector<uint8_t> bytes_of(nb::handle code, const char* attribute) {
   nb::object value = code.attr(attribute);
@@ -342,6 +331,7 @@ class Converter {
       made.code = id_of(value);
       return module_.add(std::move(made));
     }
+    if (module_.version.minor >= 14 && depth <= 1 && PySlice_Check(p)) return slice(value, depth);
     if (depth < kTupleDepth && PyTuple_CheckExact(p)) return items(ConstKind::Tuple, value, depth);
     // Compilers put none into another constant.
     if (depth == 0 && PyFrozenSet_CheckExact(p)) return items(ConstKind::FrozenSet, value, depth);
@@ -376,8 +366,28 @@ class Converter {
       if (!id) return std::nullopt;
       made.items.push_back(*id);
     }
-    // It has a display only where it is searched or iterated; anywhere else it goes by a name.
-    if (kind == ConstKind::FrozenSet) made.text = intern(names_.name_of(value));
+    // It has a display only where it is searched or iterated, a slice only between the brackets of
+    // a subscript, where it may stand in a tuple; anywhere else they go by names.
+    const bool has_slice =
+        std::any_of(made.items.begin(), made.items.end(),
+                    [&](ConstId item) { return module_[item].kind == ConstKind::Slice; });
+    if (has_slice && depth > 0) return std::nullopt;
+    if (kind == ConstKind::FrozenSet || has_slice) made.text = intern(names_.name_of(value, true));
+    return module_.add(std::move(made));
+  }
+
+  std::optional<ConstId> slice(nb::handle value, int depth) {
+    Const made;
+    made.kind = ConstKind::Slice;
+    for (const char* part : {"start", "stop", "step"}) {
+      const nb::object bound = value.attr(part);
+      // No compiler makes one of anything else.
+      if (PyCode_Check(bound.ptr()) || PySlice_Check(bound.ptr())) return std::nullopt;
+      const std::optional<ConstId> id = convert_literal(bound, depth + 2);
+      if (!id) return std::nullopt;
+      made.items.push_back(*id);
+    }
+    if (depth == 0) made.text = intern(names_.name_of(value, true));
     return module_.add(std::move(made));
   }
 
@@ -393,7 +403,19 @@ class Converter {
 
 }  // namespace
 
-const std::string& OpaqueNames::name_of(nb::handle object) {
+std::string utf8(nb::handle text) {
+  Py_ssize_t size = 0;
+  if (const char* fast = PyUnicode_AsUTF8AndSize(text.ptr(), &size)) {
+    return std::string(fast, static_cast<size_t>(size));
+  }
+  PyErr_Clear();  // a lone surrogate
+  nb::object encoded = nb::steal(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogatepass"));
+  if (!encoded.is_valid()) throw nb::python_error();
+  return std::string(PyBytes_AS_STRING(encoded.ptr()),
+                     static_cast<size_t>(PyBytes_GET_SIZE(encoded.ptr())));
+}
+
+const std::string& OpaqueNames::name_of(nb::handle object, bool has_display) {
   const auto known = names_.find(object.ptr());
   if (known != names_.end()) return known->second;
   const std::string base = "_const_" + hint_of(object);
@@ -401,6 +423,7 @@ const std::string& OpaqueNames::name_of(nb::handle object) {
   for (int n = 1; taken(name); ++n) name = base + "_" + std::to_string(n);
   reserve(name);
   objects_.push_back(nb::borrow(object));
+  if (has_display) displays_.insert(name);
   return names_.emplace(object.ptr(), name).first->second;
 }
 
@@ -417,6 +440,8 @@ std::string function_name(nb::handle name) {
   return is_identifier(part) ? part : "_" + part;
 }
 
-Result<LiveCode> from_code(nb::handle code, OpaqueNames& names) { return Converter(names).run(code); }
+Result<LiveCode> from_code(nb::handle code, OpaqueNames& names) {
+  return Converter(names).run(code);
+}
 
 }  // namespace pellucid::python

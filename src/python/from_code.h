@@ -25,8 +25,11 @@ class OpaqueNames {
 
   bool taken(const std::string& name) const { return taken_.count(name) != 0; }
 
-  // The name of `object`, made up from what it is on first sight.
-  const std::string& name_of(nanobind::handle object);
+  // The name of `object`, made up from what it is on first sight. One that has a display is written
+  // as such where that may be, and its name then nowhere.
+  const std::string& name_of(nanobind::handle object, bool has_display = false);
+
+  bool has_display(const std::string& name) const { return displays_.count(name) != 0; }
 
   // The names given to variables that have none, such as `.0`, by what they are called.
   std::unordered_map<std::string, std::string>& variables() { return variables_; }
@@ -38,6 +41,7 @@ class OpaqueNames {
   std::unordered_map<PyObject*, std::string> names_;
   std::unordered_map<std::string, std::string> variables_;
   std::unordered_set<std::string> taken_;
+  std::unordered_set<std::string> displays_;
   std::vector<nanobind::object> objects_;  // kept alive, so that an address means one object
 };
 
@@ -48,6 +52,9 @@ struct LiveCode {
   std::unordered_map<std::string, std::string> renamed;
   std::vector<nanobind::object> codes;  // the live object of each of the module's code objects
 };
+
+// The text of a str, surrogates and all.
+std::string utf8(nanobind::handle text);
 
 // What a `def` is called whose code object has this name: `resume_in_<lambda>` is none.
 std::string function_name(nanobind::handle name);

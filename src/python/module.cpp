@@ -126,12 +126,18 @@ struct Decompiled {
 // By the paths of the code objects: 0 as a person would write it, 1 plainly, 2 without structure.
 using FormsByPath = std::unordered_map<std::string, uint32_t>;
 
-driver::Forms forms_of(const object::Module& module, const FormsByPath& by_path) {
+FormsByPath by_path(const nb::dict& given) {
+  FormsByPath forms;
+  for (const auto& [path, form] : given) forms[utf8(nb::str(path))] = nb::cast<uint32_t>(form);
+  return forms;
+}
+
+driver::Forms forms_of(const object::Module& module, const FormsByPath& given) {
   driver::Forms forms;
-  if (by_path.empty()) return forms;
+  if (given.empty()) return forms;
   for (const std::string& path : paths_of(module, module.root)) {
-    const auto found = by_path.find(path);
-    const uint32_t form = found == by_path.end() ? 0 : found->second;
+    const auto found = given.find(path);
+    const uint32_t form = found == given.end() ? 0 : found->second;
     forms.push_back(static_cast<driver::Form>(std::min(form, 2u)));
   }
   return forms;
@@ -141,8 +147,10 @@ driver::Forms forms_of(const object::Module& module, const FormsByPath& by_path)
 object::Facts facts_of(nb::handle given) {
   object::Facts facts;
   if (given.is_none()) return facts;
-  const auto all = nb::cast<std::map<std::string, std::vector<std::string>>>(given);
-  for (const auto& [kind, names] : all) {
+  for (const auto& [key, value] : nb::cast<nb::dict>(given)) {
+    const std::string kind = utf8(nb::str(key));
+    std::vector<std::string> names;
+    for (const nb::handle name : value) names.push_back(utf8(nb::str(name)));
     if (kind == "temporaries") {
       facts.temporaries = names;
     } else if (kind == "steady") {
@@ -175,8 +183,8 @@ Decompiled decompile(object::Module& module, bool keep_lines, bool unstructured,
   options.keep_lines = keep_lines;
   options.force_unstructured = unstructured;
   options.forms = forms_of(module, forms);
-  const driver::Output output = value_or_raise(
-      without_gil([&] { return driver::decompile(module, module.root, options); }));
+  const driver::Output output =
+      value_or_raise(without_gil([&] { return driver::decompile(module, module.root, options); }));
   const std::vector<std::string> paths = paths_of(module, module.root);
 
   Decompiled made;
@@ -205,24 +213,24 @@ Decompiled decompile(object::Module& module, bool keep_lines, bool unstructured,
   return made;
 }
 
-// A frozenset that is only searched is written as a display, and its name nowhere.
-void drop_unused_sets(Decompiled& made) {
+// What is only written as a display has its name nowhere.
+void drop_unused_displays(Decompiled& made, const OpaqueNames& names) {
   nb::dict used;
   for (const auto& [name, object] : made.globals) {
-    const bool is_set = PyFrozenSet_CheckExact(object.ptr());
-    if (!is_set || nb::cast<bool>(made.source.attr("__contains__")(name))) used[name] = object;
+    const bool is_display = names.has_display(utf8(name));
+    if (!is_display || nb::cast<bool>(made.source.attr("__contains__")(name))) used[name] = object;
   }
   made.globals = used;
 }
 
 Decompiled decompile_code(nb::handle code, bool keep_lines, bool unstructured,
-                          const FormsByPath& forms, nb::handle facts) {
+                          const nb::dict& forms, nb::handle facts) {
   require_code(code);
   OpaqueNames names;
   LiveCode live = value_or_raise(from_code(code, names));
-  Decompiled made = decompile(live.module, keep_lines, unstructured, forms, facts_of(facts));
+  Decompiled made = decompile(live.module, keep_lines, unstructured, by_path(forms), facts_of(facts));
   made.globals = names.bindings();
-  drop_unused_sets(made);
+  drop_unused_displays(made, names);
   for (const auto& [name, value] : made.code_values) {
     made.globals[text(name)] = live.codes[value.index()];
   }
@@ -234,16 +242,16 @@ Decompiled decompile_code(nb::handle code, bool keep_lines, bool unstructured,
 }
 
 Decompiled decompile_pyc(const nb::bytes& data, bool keep_lines, bool unstructured,
-                         const FormsByPath& forms) {
+                         const nb::dict& forms) {
   object::Module module = value_or_raise(object::read_pyc(span_of(data)));
-  return decompile(module, keep_lines, unstructured, forms);
+  return decompile(module, keep_lines, unstructured, by_path(forms));
 }
 
 // "module" shows what was read; the other stages belong to the driver.
 nb::str dump_stage(object::Module& module, const std::string& stage) {
   if (stage == "module") return text(object::dump(module));
-  return text(value_or_raise(
-      without_gil([&] { return driver::dump_stage(module, module.root, stage); })));
+  return text(
+      value_or_raise(without_gil([&] { return driver::dump_stage(module, module.root, stage); })));
 }
 
 nb::str dump_code(nb::handle code, const std::string& stage) {
@@ -282,8 +290,7 @@ nb::tuple as_tuple(const verify::Verdict& found) {
 
 nb::tuple verdict(const object::Module& a, const object::Module& b,
                   const verify::Options& options) {
-  return as_tuple(
-      without_gil([&] { return verify::compare(a, a.root, b, b.root, options); }));
+  return as_tuple(without_gil([&] { return verify::compare(a, a.root, b, b.root, options); }));
 }
 
 nb::tuple compare_codes(nb::handle a, nb::handle b, bool ignore_name, bool extra_locals,
@@ -308,14 +315,14 @@ nb::tuple compare_pyc(const nb::bytes& pyc, const nb::bytes& marshalled) {
 }
 
 // The verdict of the second tier on what the file is decompiled to.
-nb::tuple relower_pyc(const nb::bytes& pyc, bool unstructured, const FormsByPath& forms) {
+nb::tuple relower_pyc(const nb::bytes& pyc, bool unstructured, const nb::dict& forms) {
   object::Module module = value_or_raise(object::read_pyc(span_of(pyc)));
   driver::Options options;
   options.verify = true;
   options.force_unstructured = unstructured;
-  options.forms = forms_of(module, forms);
-  const driver::Output output = value_or_raise(
-      without_gil([&] { return driver::decompile(module, module.root, options); }));
+  options.forms = forms_of(module, by_path(forms));
+  const driver::Output output =
+      value_or_raise(without_gil([&] { return driver::decompile(module, module.root, options); }));
   return as_tuple(output.verdict.value_or(verify::Verdict()));
 }
 
@@ -336,10 +343,10 @@ NB_MODULE(_core, m) {
       .def_ro("diagnostics", &Decompiled::diagnostics)
       .def_ro("version", &Decompiled::version);
   m.def("decompile_code", &decompile_code, nb::arg("code"), nb::arg("keep_lines") = false,
-        nb::arg("unstructured") = false, nb::arg("forms") = FormsByPath(), nb::kw_only(),
+        nb::arg("unstructured") = false, nb::arg("forms") = nb::dict(), nb::kw_only(),
         nb::arg("facts") = nb::none());
   m.def("decompile_pyc", &decompile_pyc, nb::arg("data"), nb::arg("keep_lines") = false,
-        nb::arg("unstructured") = false, nb::arg("forms") = FormsByPath());
+        nb::arg("unstructured") = false, nb::arg("forms") = nb::dict());
   m.def("dump_code", &dump_code, nb::arg("code"), nb::arg("stage"));
   m.def("dump_pyc", &dump_pyc, nb::arg("data"), nb::arg("stage"));
   m.def("compare_codes", &compare_codes, nb::arg("a"), nb::arg("b"), nb::kw_only(),
@@ -347,7 +354,7 @@ NB_MODULE(_core, m) {
         nb::arg("facts") = nb::none());
   m.def("compare_pyc", &compare_pyc, nb::arg("pyc"), nb::arg("marshalled"));
   m.def("relower_pyc", &relower_pyc, nb::arg("pyc"), nb::arg("unstructured") = false,
-        nb::arg("forms") = FormsByPath());
+        nb::arg("forms") = nb::dict());
   m.def(
       "function_name", [](const nb::str& name) { return text(function_name(name)); },
       nb::arg("name"));

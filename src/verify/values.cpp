@@ -23,7 +23,9 @@ Values::Values(const object::Module& a, const object::Module& b) : modules_{&a, 
   false_ = plain(ConstKind::False);
   for (size_t i = 0; i < a.consts.size(); ++i) {
     const Const& value = a.consts[i];
-    const bool is_named = value.kind == ConstKind::FrozenSet && value.text.valid();
+    const bool is_container = value.kind == ConstKind::FrozenSet ||
+                              value.kind == ConstKind::Slice || value.kind == ConstKind::Tuple;
+    const bool is_named = is_container && value.text.valid();
     if (value.kind != ConstKind::Opaque && !is_named) continue;
     opaques_[name(Side::A, value.text).value] = number(Side::A, ConstId(i));
   }

@@ -81,8 +81,8 @@ TEST("a code object with a fault is a function without a body, and the others ar
   EXPECT(outer.ok());
   EXPECT_EQ(outer->source, "def g(a):\n    return a\n");
   const auto inner = driver::decompile(module, CodeId(size_t{0}));
-  EXPECT(inner.ok() && inner->diagnostics.size() == 1 && inner->diagnostics[0].refused);
-  EXPECT_EQ(inner->diagnostics[0].message, "code object: nlocals and varnames differ");
+  EXPECT(inner.ok() && !inner->diagnostics.empty() && inner->diagnostics.back().refused);
+  EXPECT_EQ(inner->diagnostics.back().message, "code object: nlocals and varnames differ");
 }
 
 TEST("what is wrong with a module as such is an error") {
