@@ -437,14 +437,12 @@ def attempt(seed: int, number: int, pool: List[CodeType], begin: Callable[[], No
         verdict = found.verdict
     except DecompileError as error:
         return "refused" if error.code != "internal" else f"wrong: {error}"
-    except UnicodeEncodeError as error:
-        return f"wrong: {error!r}"
     except Exception as error:
         return f"wrong: {type(error).__name__}: {error}"[:300]
     for diagnostic in found.diagnostics:
         if "check failed" in diagnostic.message:
             return f"wrong: {diagnostic.message}"
-    if "check failed" in verdict.reason:
+    if "check failed" in verdict.reason or verdict.tier == "none":
         return f"wrong: {verdict.reason}"
     # Code that nothing runs may be refused, and all the rest proven.
     refused = {diagnostic.code for diagnostic in found.diagnostics if diagnostic.refused}

@@ -281,7 +281,8 @@ void StackMachine::step(const bytecode::Instr& instr) {
       stack.push_back(emit(instr, {peek(instr.a)}));
       return;
     case Op::CleanupThrow: {
-      // The iterator, what was sent, the exception; the slot above the iterator is the interpreter's.
+      // The iterator, what was sent, the exception; the slot above the iterator is the
+      // interpreter's.
       const uint32_t slots = 3 + instr.b;
       const ValueId thrown = emit(instr, {peek(slots), peek(2), peek(1)});
       stack.resize(stack.size() - slots);

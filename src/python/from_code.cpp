@@ -368,9 +368,9 @@ class Converter {
     }
     // It has a display only where it is searched or iterated, a slice only between the brackets of
     // a subscript, where it may stand in a tuple; anywhere else they go by names.
-    const bool has_slice =
-        std::any_of(made.items.begin(), made.items.end(),
-                    [&](ConstId item) { return module_[item].kind == ConstKind::Slice; });
+    const bool has_slice = std::any_of(made.items.begin(), made.items.end(), [&](ConstId item) {
+      return module_[item].kind == ConstKind::Slice;
+    });
     if (has_slice && depth > 0) return std::nullopt;
     if (kind == ConstKind::FrozenSet || has_slice) made.text = intern(names_.name_of(value, true));
     return module_.add(std::move(made));

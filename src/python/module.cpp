@@ -228,7 +228,8 @@ Decompiled decompile_code(nb::handle code, bool keep_lines, bool unstructured,
   require_code(code);
   OpaqueNames names;
   LiveCode live = value_or_raise(from_code(code, names));
-  Decompiled made = decompile(live.module, keep_lines, unstructured, by_path(forms), facts_of(facts));
+  Decompiled made =
+      decompile(live.module, keep_lines, unstructured, by_path(forms), facts_of(facts));
   made.globals = names.bindings();
   drop_unused_displays(made, names);
   for (const auto& [name, value] : made.code_values) {
