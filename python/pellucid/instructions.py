@@ -8,7 +8,7 @@ import dis
 import opcode
 import sys
 from types import CodeType
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from pellucid.errors import CannotStandIn
 
@@ -110,32 +110,74 @@ def bind_constants(code: CodeType, constants: Dict[str, Any]) -> CodeType:
         bind_constants(const, constants) if isinstance(const, CodeType) else const
         for const in code.co_consts
     ]
-    changed = bytearray(code.co_code)
     places: Dict[str, int] = {}
-    for unit in list(units_of(code.co_code)):
-        name = _constant_name(code, unit, constants)
-        if name is None:
-            continue
+
+    def constant(name: str) -> Optional[Tuple[str, int]]:
+        if name not in constants:
+            return None
         if name not in places:
             places[name] = len(consts)
             consts.append(constants[name])
-        load = [("LOAD_CONST", places[name])]
+        return "LOAD_CONST", places[name]
+
+    changed = _with_other_loads(code, constant)
+    return changed.replace(co_consts=tuple(consts))
+
+
+# What LOAD_COMMON_CONSTANT of 3.14 and later loads, by its name and its argument.
+_COMMON_CONSTANTS: Dict[str, int] = {
+    value.__name__: arg
+    for arg, value in enumerate(getattr(opcode, "_common_constants", ()))
+    if hasattr(value, "__name__")
+}
+
+
+def load_common_constants(code: CodeType, original: CodeType) -> CodeType:
+    """Load the built-ins that the original knows without their names as it does.
+
+    A compiler loads `NotImplementedError` so where it makes a function of annotations, and
+    `AssertionError` for an `assert`. In source they have names, which the original has no use for.
+    """
+    common = [unit.arg for unit in units_of(original.co_code) if unit.op == _LOAD_COMMON_CONSTANT]
+
+    def constant(name: str) -> Optional[Tuple[str, int]]:
+        arg = _COMMON_CONSTANTS.get(name)
+        if arg not in common or name in original.co_names:
+            return None
+        return "LOAD_COMMON_CONSTANT", arg
+
+    return _with_other_loads(code, constant) if common else code
+
+
+_LOAD_COMMON_CONSTANT = dis.opmap.get("LOAD_COMMON_CONSTANT")
+
+
+def _with_other_loads(
+    code: CodeType, instead: Callable[[str], Optional[Tuple[str, int]]]
+) -> CodeType:
+    """Replace loads of global names by the instructions that `instead` has for them."""
+    changed = bytearray(code.co_code)
+    for unit in list(units_of(code.co_code)):
+        name = _global_name(code, unit)
+        instruction = None if name is None else instead(name)
+        if instruction is None:
+            continue
+        load = [instruction]
         if _pushes_null(unit):
             # 3.13 has the callable below the NULL, the versions before it above.
             at = 1 if sys.version_info >= (3, 13) else 0
             load.insert(at, ("PUSH_NULL", 0))
         end = unit.at + 2 + 2 * unit.caches
         _put(changed, unit.start, end, load)
-    return code.replace(co_code=bytes(changed), co_consts=tuple(consts))
+    return code.replace(co_code=bytes(changed))
 
 
-def _constant_name(code: CodeType, unit: Unit, constants: Dict[str, Any]) -> Optional[str]:
+def _global_name(code: CodeType, unit: Unit) -> Optional[str]:
     kind = dis.opname[unit.op]
     if kind not in ("LOAD_GLOBAL", "LOAD_NAME"):
         return None
     shift = 1 if kind == "LOAD_GLOBAL" and sys.version_info >= (3, 11) else 0
-    name = code.co_names[unit.arg >> shift]
-    return name if name in constants else None
+    return code.co_names[unit.arg >> shift]
 
 
 def _pushes_null(unit: Unit) -> bool:

@@ -98,6 +98,19 @@ def _is_cpython(candidate: str, version: Version) -> bool:
     return done.stdout.decode(errors="replace").split() == ["cpython", *map(str, version)]
 
 
+@contextlib.contextmanager
+def refusals_of_compile() -> Iterator[None]:
+    """Turn whatever `compile` raises of a text into SyntaxError.
+
+    It has other errors for surrogates in a docstring, numbers that are too long, and nesting that
+    is too deep.
+    """
+    try:
+        yield
+    except (ValueError, OverflowError, RecursionError, MemoryError) as error:
+        raise SyntaxError(f"{type(error).__name__}: {error}") from error
+
+
 def compile_to_marshal(source: str, version: Version, filename: str = "<pellucid>") -> bytes:
     """Compile a module's text with the CPython of `version` and return the marshalled code.
 
@@ -106,7 +119,7 @@ def compile_to_marshal(source: str, version: Version, filename: str = "<pellucid
     if version == sys.version_info[:2]:
         # What the compiler warns of was written by the original's author. The filters are the
         # process's, so no two threads may change them at once.
-        with _warnings_lock, warnings.catch_warnings():
+        with _warnings_lock, warnings.catch_warnings(), refusals_of_compile():
             warnings.simplefilter("ignore")
             code = compile(source, filename, "exec", dont_inherit=True, optimize=0)
         return marshal.dumps(code)

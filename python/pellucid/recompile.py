@@ -27,7 +27,13 @@ from typing import (
 
 from pellucid._core import function_name
 from pellucid.errors import CannotStandIn
-from pellucid.instructions import bind_constants, units_of, with_slots_in_order
+from pellucid.instructions import (
+    bind_constants,
+    load_common_constants,
+    units_of,
+    with_slots_in_order,
+)
+from pellucid.interpreters import refusals_of_compile
 
 # The function that a decompiled `def` is put into, so that its free variables exist, and what the
 # `def` is called there: under its own name it would hide a global or a free variable of that name.
@@ -65,7 +71,8 @@ def stand_in(
     if the source does not compile and CannotStandIn if no such code object can be made.
     """
     renamed = renamed or {}
-    tree = ast.parse(source, filename)
+    with refusals_of_compile():
+        tree = ast.parse(source, filename)
     if original.co_flags & _CO_OPTIMIZED:
         code = _compile_function(tree, original, filename, renamed, nested)
     else:
@@ -73,6 +80,7 @@ def stand_in(
     code = _with_original_names(code, original, renamed)
     code = with_slots_in_order(code, original)
     code = _with_all_locals(code, original)
+    code = load_common_constants(code, original)
     if constants:
         code = bind_constants(code, constants)
     _check(code, original)
@@ -81,7 +89,8 @@ def stand_in(
 
 def _compile(tree: ast.Module, filename: str, original: CodeType) -> CodeType:
     flags = original.co_flags & _FUTURE_FLAGS
-    compiled: CodeType = compile(tree, filename, "exec", flags, dont_inherit=True, optimize=0)
+    with refusals_of_compile():
+        compiled: CodeType = compile(tree, filename, "exec", flags, dont_inherit=True, optimize=0)
     return compiled
 
 

@@ -129,7 +129,7 @@ class Tree {
 
   // A node with the same fields; its children are shared until they are replaced.
   NodeId copy(NodeId id) {
-    const Record record = records_[id.index()];
+    const Record record = part_of(records_, id);
     records_.push_back(record);
     return NodeId(records_.size() - 1);
   }
@@ -137,7 +137,7 @@ class Tree {
   // The node as a T; its kind must be T's.
   template <typename T>
   T as(NodeId id) const {
-    const Record& record = records_[id.index()];
+    const Record& record = part_of(records_, id);
     PELLUCID_CHECK(record.kind == T::kKind);
     T node;
     if constexpr (!std::is_empty_v<T>) {
@@ -154,9 +154,9 @@ class Tree {
     if constexpr (!std::is_empty_v<T>) std::memcpy(record.slots.data(), &node, sizeof(T));
   }
 
-  Kind kind(NodeId id) const { return records_[id.index()].kind; }
-  bool is(NodeId id, Kind kind) const { return id.valid() && records_[id.index()].kind == kind; }
-  Where where(NodeId id) const { return records_[id.index()].where; }
+  Kind kind(NodeId id) const { return part_of(records_, id).kind; }
+  bool is(NodeId id, Kind kind) const { return id.valid() && part_of(records_, id).kind == kind; }
+  Where where(NodeId id) const { return part_of(records_, id).where; }
   void set_where(NodeId id, Where where) { changed(id).where = where; }
 
   // Says of every node made since there were `first` of them that it comes from `code`.
@@ -165,7 +165,7 @@ class Tree {
   }
 
   // The raw slot of the i-th field, for table-driven walks (fields_of).
-  uint32_t slot(NodeId id, size_t i) const { return records_[id.index()].slots[i]; }
+  uint32_t slot(NodeId id, size_t i) const { return part_of(records_, id).slots[i]; }
   void set_slot(NodeId id, size_t i, uint32_t value) { changed(id).slots[i] = value; }
 
   ListId list(std::span<const NodeId> items) {
@@ -180,13 +180,14 @@ class Tree {
   // The items of a list; an invalid id is the empty list. Invalidated by list().
   std::span<const NodeId> items(ListId id) const {
     if (!id.valid()) return {};
-    return {items_.data() + spans_[id.index()].begin, spans_[id.index()].count};
+    const Span& span = part_of(spans_, id);
+    return {items_.data() + span.begin, span.count};
   }
   // The list with one more item; `id` is used up. Takes constant time on the average, wherever
   // other lists are made meanwhile.
   ListId append(ListId id, NodeId item) {
     if (!id.valid()) return list({item});
-    Span& span = spans_[id.index()];
+    Span& span = part_of(spans_, id);
     if (id.index() < known_lists_) old_spans_.emplace_back(id, span);
     if (span.count == span.capacity) {
       const auto begin = static_cast<uint32_t>(items_.size());
@@ -204,7 +205,7 @@ class Tree {
   }
   std::span<const uint32_t> numbers(NumbersId id) const {
     if (!id.valid()) return {};
-    return numbers_[id.index()];
+    return part_of(numbers_, id);
   }
 
   // What is there now may be rewritten from here on by a try that fails: restore() takes its
@@ -236,8 +237,8 @@ class Tree {
   };
 
   Record& changed(NodeId id) {
-    if (id.index() < known_nodes_) old_records_.emplace_back(id, records_[id.index()]);
-    return records_[id.index()];
+    if (id.index() < known_nodes_) old_records_.emplace_back(id, part_of(records_, id));
+    return part_of(records_, id);
   }
 
   object::Module* module_;

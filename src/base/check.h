@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/ids.h"
+
 namespace pellucid {
 
 class InternalError : public std::logic_error {
@@ -14,6 +16,10 @@ class InternalError : public std::logic_error {
   using std::logic_error::logic_error;
 };
 
+// Not inline: what calls it is on the way of everything, and it never runs.
+#if defined(__GNUC__)
+[[gnu::cold, gnu::noinline]]
+#endif
 [[noreturn]] inline void check_failed(const char* condition, const char* file, int line) {
   std::string name(file);
   const size_t slash = name.find_last_of('/');
@@ -24,5 +30,13 @@ class InternalError : public std::logic_error {
 
 #define PELLUCID_CHECK(condition) \
   ((condition) ? static_cast<void>(0) : ::pellucid::check_failed(#condition, __FILE__, __LINE__))
+
+// The part that an id names. All access by id goes this way, in every build: an id that names
+// nothing costs one code object, whoever made it up.
+template <typename Parts, typename Tag>
+constexpr auto& part_of(Parts& parts, Id<Tag> id) {
+  PELLUCID_CHECK(id.index() < parts.size());
+  return parts[id.index()];
+}
 
 }  // namespace pellucid

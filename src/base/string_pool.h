@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/check.h"
 #include "base/ids.h"
 
 namespace pellucid {
@@ -51,7 +52,7 @@ class StringPool {
     }
   }
 
-  std::string_view view(Symbol symbol) const { return views_[symbol.index()]; }
+  std::string_view view(Symbol symbol) const { return part_of(views_, symbol); }
   size_t size() const { return views_.size(); }
 
   StringPool() = default;

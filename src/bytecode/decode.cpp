@@ -85,6 +85,9 @@ class ExceptionTable {
 Result<Stream> decode(const object::Module& module, object::CodeId id) {
   const object::Code& code = module[id];
   Stream stream;
+  if (!code.fault.empty()) {
+    return Error{ErrorCode::Malformed, 0, "code object: " + code.fault};
+  }
   stream.code = id;
   PELLUCID_TRY(stream.raw, read_raw(code));
   std::vector<RawException> exceptions;
@@ -96,6 +99,7 @@ Result<Stream> decode(const object::Module& module, object::CodeId id) {
   PELLUCID_TRY([[maybe_unused]] const bool resolved, resolve_targets(translation));
   PELLUCID_TRY(stream.exceptions, ExceptionTable(stream.raw, translation).run(exceptions));
   stream.instrs = std::move(translation.instrs);
+  check(module, stream);
   return stream;
 }
 

@@ -75,9 +75,7 @@ Result<Graph> build(const object::Module& module, const bytecode::Stream& stream
     // Code that never runs need not be valid.
     if (draft.ok() && (draft->keeps_ends || draft->keeps_empty)) {
       Graph graph = finish(stream, std::move(*draft), version);
-#ifdef PELLUCID_CHECKS
       check(module, graph);
-#endif
       return graph;
     }
   }
@@ -87,9 +85,7 @@ Result<Graph> build(const object::Module& module, const bytecode::Stream& stream
   read_inlined_locals(graph);
   if (version == object::Version{3, 12}) mark_annotations(graph);
   // From here on nothing depends on the version.
-#ifdef PELLUCID_CHECKS
   check(module, graph);
-#endif
   return graph;
 }
 

@@ -117,8 +117,8 @@ struct Graph {
   Folds folds;
   Habits habits;
 
-  const Block& operator[](BlockId id) const { return blocks[id.index()]; }
-  const Handler& operator[](HandlerId id) const { return handlers[id.index()]; }
+  const Block& operator[](BlockId id) const { return part_of(blocks, id); }
+  const Handler& operator[](HandlerId id) const { return part_of(handlers, id); }
 };
 
 inline constexpr uint32_t kEmptyBody = 3;

@@ -144,9 +144,9 @@ struct Function {
   flow::Habits habits;
   bool is_generated = false;  // no compiler made it (generated.h)
 
-  Value& operator[](ValueId id) { return values[id.index()]; }
-  const Value& operator[](ValueId id) const { return values[id.index()]; }
-  const Block& operator[](BlockId id) const { return blocks[id.index()]; }
+  Value& operator[](ValueId id) { return part_of(values, id); }
+  const Value& operator[](ValueId id) const { return part_of(values, id); }
+  const Block& operator[](BlockId id) const { return part_of(blocks, id); }
   std::span<const ValueId> operands(const Value& value) const {
     return {operand_pool.data() + value.first, value.count};
   }

@@ -8,7 +8,8 @@
 //
 // LOAD_SMALL_INT of 3.14 and LOAD_COMMON_CONSTANT of 3.15 name no constant of their code object, so
 // a Module starts with the constants that they can mean: constant n is the int n for n < 256, and
-// in 3.15 those of CommonConst follow. Start every Module with new_module().
+// in 3.15 those of CommonConst follow. Start every Module with new_module(), and hand it to admit()
+// once it is whole (admit.h).
 //
 // Invariants (check()): every id is in range; the constant graph is a DAG; `root` is a code object;
 // every Code has the version of its Module.
@@ -19,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/check.h"
 #include "base/ids.h"
 #include "base/string_pool.h"
 
@@ -32,6 +34,17 @@ struct Version {
   uint8_t minor = 0;
   friend constexpr auto operator<=>(Version, Version) = default;
 };
+
+// What pellucid reads.
+inline constexpr Version kOldestVersion{3, 8};
+inline constexpr Version kNewestVersion{3, 15};
+
+constexpr bool is_supported(Version version) {
+  return kOldestVersion <= version && version <= kNewestVersion;
+}
+
+// "3.8-3.15"
+std::string supported_versions();
 
 enum class ConstKind : uint8_t {
   None,
@@ -98,6 +111,7 @@ struct Code {
   std::vector<LocalKind> localspluskinds;
   std::vector<uint8_t> linetable;       // lnotab <= 3.9, linetable 3.10, locations 3.11+
   std::vector<uint8_t> exceptiontable;  // 3.11+
+  std::string fault;                    // why it cannot be read; else empty (admit.h)
 };
 
 enum CodeFlag : uint32_t {
@@ -129,8 +143,8 @@ struct Module {
   CodeId root;
 
   std::string_view text(Symbol symbol) const { return strings.view(symbol); }
-  const Const& operator[](ConstId id) const { return consts[id.index()]; }
-  const Code& operator[](CodeId id) const { return codes[id.index()]; }
+  const Const& operator[](ConstId id) const { return part_of(consts, id); }
+  const Code& operator[](CodeId id) const { return part_of(codes, id); }
   ConstId add(Const value) {
     consts.push_back(std::move(value));
     return ConstId(consts.size() - 1);

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <set>
+#include <string>
 #include <unordered_map>
 #include <utility>
 
@@ -134,12 +135,21 @@ class Comparer {
 
 }  // namespace
 
+std::string supported_versions() {
+  const auto text = [](Version version) {
+    return std::to_string(version.major) + "." + std::to_string(version.minor);
+  };
+  return text(kOldestVersion) + "-" + text(kNewestVersion);
+}
+
 Module new_module(Version version) {
   Module module;
   module.version = version;
   for (size_t n = 0; n < small_int_count(version); ++n) {
     module.add(Const{.kind = ConstKind::Int, .integer = static_cast<int64_t>(n)});
   }
+  // A `with` of 3.8 calls __exit__ with three of them, whatever its code has among its constants.
+  if (version.minor == 8) module.add(Const{.kind = ConstKind::None});
   if (common_const_count(version) > 0) {
     module.add(Const{.kind = ConstKind::None});
     Const empty{.kind = ConstKind::Str};

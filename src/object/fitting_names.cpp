@@ -83,7 +83,12 @@ bool is_identifier(std::string_view text) {
       "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
       "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
   if (text.empty() || (text[0] >= '0' && text[0] <= '9')) return false;
-  for (const char c : text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    // A surrogate, 0xd800 to 0xdfff, is no character of a text.
+    const bool is_surrogate = static_cast<unsigned char>(c) == 0xed && i + 1 < text.size() &&
+                              static_cast<unsigned char>(text[i + 1]) >= 0xa0;
+    if (is_surrogate) return false;
     const bool fits = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                       c == '_' || static_cast<unsigned char>(c) >= 0x80;
     if (!fits) return false;

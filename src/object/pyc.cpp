@@ -1,9 +1,8 @@
 #include "object/pyc.h"
 
-#include <algorithm>
-#include <iterator>
 #include <string>
 
+#include "object/admit.h"
 #include "object/marshal_reader.h"
 
 namespace pellucid::object {
@@ -35,19 +34,6 @@ constexpr MagicRange kRefused[] = {
     {3600, 3622, {3, 14}},  {3650, 3665, {3, 15}},
 };
 
-// The versions of kMagic, for people.
-std::string supported() {
-  const auto text = [](Version version) {
-    return std::to_string(version.major) + "." + std::to_string(version.minor);
-  };
-  return text(std::begin(kMagic)->version) + "-" + text(std::prev(std::end(kMagic))->version);
-}
-
-bool is_supported(Version version) {
-  return std::any_of(std::begin(kMagic), std::end(kMagic),
-                     [&](const MagicRange& range) { return range.version == version; });
-}
-
 std::string what_is_refused(uint16_t magic) {
   for (const MagicRange& range : kRefused) {
     if (magic < range.first || magic > range.last) continue;
@@ -72,7 +58,8 @@ static Result<Module> read_code(std::span<const uint8_t> bytes, Version version,
   if (!is_supported(version)) {
     return Error{ErrorCode::UnknownVersion, 0,
                  "marshal: CPython " + std::to_string(version.major) + "." +
-                     std::to_string(version.minor) + " is not supported (" + supported() + " are)"};
+                     std::to_string(version.minor) + " is not supported (" + supported_versions() +
+                     " are)"};
   }
   Module module = new_module(version);
   PELLUCID_TRY(const ConstId root, read_object(module, bytes, base));
@@ -80,6 +67,7 @@ static Result<Module> read_code(std::span<const uint8_t> bytes, Version version,
     return Error{ErrorCode::Malformed, base, "marshal: the object is not a code object"};
   }
   module.root = module[root].code;
+  if (auto error = admit(module)) return std::move(*error);
   return module;
 }
 
@@ -101,7 +89,7 @@ Result<Module> read_pyc(std::span<const uint8_t> bytes) {
   const std::optional<Version> version = version_of_magic(magic);
   if (!version) {
     return Error{ErrorCode::UnknownVersion, 0,
-                 what_is_refused(magic) + " (CPython " + supported() + " are supported)"};
+                 what_is_refused(magic) + " (CPython " + supported_versions() + " are supported)"};
   }
   const uint32_t flags = bytes[4] | static_cast<uint32_t>(bytes[5]) << 8 |
                          static_cast<uint32_t>(bytes[6]) << 16 |

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <optional>
 
+#include "object/admit.h"
 #include "object/code.h"
 #include "object/fitting_names.h"
 #include "object/known.h"
@@ -26,18 +27,6 @@ namespace {
 
 // Tuples nested deeper than this are taken as opaque; no compiler emits them.
 constexpr int kTupleDepth = 200;
-
-std::string utf8(nb::handle text) {
-  Py_ssize_t size = 0;
-  if (const char* fast = PyUnicode_AsUTF8AndSize(text.ptr(), &size)) {
-    return std::string(fast, static_cast<size_t>(size));
-  }
-  PyErr_Clear();  // a lone surrogate
-  nb::object encoded = nb::steal(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogatepass"));
-  if (!encoded.is_valid()) throw nb::python_error();
-  return std::string(PyBytes_AsString(encoded.ptr()),
-                     static_cast<size_t>(PyBytes_Size(encoded.ptr())));
-}
 
 std::vector<uint8_t> bytes_of(nb::handle code, const char* attribute) {
   nb::object value = code.attr(attribute);
@@ -155,7 +144,7 @@ class Converter {
  public:
   explicit Converter(OpaqueNames& names) : names_(names) {}
 
-  LiveCode run(nb::handle root) {
+  Result<LiveCode> run(nb::handle root) {
     module_ = object::new_module(running_version());
     module_.root = id_of(root);
     reserve_names(root);
@@ -163,7 +152,8 @@ class Converter {
     for (const auto& [given, before] : object::fit_names(module_, names_.variables()).names) {
       renamed_.emplace(module_.text(given), module_.text(before));
     }
-    return {std::move(module_), std::move(renamed_), std::move(pending_)};
+    if (auto error = object::admit(module_)) return std::move(*error);
+    return LiveCode{std::move(module_), std::move(renamed_), std::move(pending_)};
   }
 
  private:
@@ -419,6 +409,18 @@ class Converter {
 
 }  // namespace
 
+std::string utf8(nb::handle text) {
+  Py_ssize_t size = 0;
+  if (const char* fast = PyUnicode_AsUTF8AndSize(text.ptr(), &size)) {
+    return std::string(fast, static_cast<size_t>(size));
+  }
+  PyErr_Clear();  // a lone surrogate
+  nb::object encoded = nb::steal(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogatepass"));
+  if (!encoded.is_valid()) throw nb::python_error();
+  return std::string(PyBytes_AS_STRING(encoded.ptr()),
+                     static_cast<size_t>(PyBytes_GET_SIZE(encoded.ptr())));
+}
+
 const std::string& OpaqueNames::name_of(nb::handle object) {
   const auto known = names_.find(object.ptr());
   if (known != names_.end()) return known->second;
@@ -443,6 +445,8 @@ std::string function_name(nb::handle name) {
   return is_identifier(part) ? part : "_" + part;
 }
 
-LiveCode from_code(nb::handle code, OpaqueNames& names) { return Converter(names).run(code); }
+Result<LiveCode> from_code(nb::handle code, OpaqueNames& names) {
+  return Converter(names).run(code);
+}
 
 }  // namespace pellucid::python

@@ -12,6 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/result.h"
 #include "object/code.h"
 
 namespace pellucid::python {
@@ -48,10 +49,14 @@ struct LiveCode {
   std::vector<nanobind::object> codes;  // the live object of each of the module's code objects
 };
 
+// The text of a str, surrogates and all.
+std::string utf8(nanobind::handle text);
+
 // What a `def` is called whose code object has this name: `resume_in_<lambda>` is none.
 std::string function_name(nanobind::handle name);
 
-// Converts `code`, a types.CodeType of the running interpreter. Throws nanobind::python_error.
-LiveCode from_code(nanobind::handle code, OpaqueNames& names);
+// Converts `code`, a types.CodeType of the running interpreter, which may be one that pellucid does
+// not read. Throws nanobind::python_error.
+Result<LiveCode> from_code(nanobind::handle code, OpaqueNames& names);
 
 }  // namespace pellucid::python

@@ -16,6 +16,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "base/check.h"
 #include "driver/pipeline.h"
 #include "object/known.h"
 #include "object/pyc.h"
@@ -58,6 +59,17 @@ template <typename T>
 T value_or_raise(Result<T> result) {
   if (!result.ok()) raise(result.error());
   return std::move(*result);
+}
+
+// Lets other threads run meanwhile. What is a bug of ours is an error of the input to the caller.
+template <typename Work>
+auto without_gil(Work work) {
+  try {
+    const nb::gil_scoped_release others_may_run;
+    return work();
+  } catch (const InternalError& bug) {
+    raise({ErrorCode::Internal, 0, bug.what()});
+  }
 }
 
 nb::str text(const std::string& utf8) {
@@ -115,12 +127,18 @@ struct Decompiled {
 // By the paths of the code objects: 0 as a person would write it, 1 plainly, 2 without structure.
 using FormsByPath = std::unordered_map<std::string, uint32_t>;
 
-driver::Forms forms_of(const object::Module& module, const FormsByPath& by_path) {
+FormsByPath by_path(const nb::dict& given) {
+  FormsByPath forms;
+  for (const auto& [path, form] : given) forms[utf8(nb::str(path))] = nb::cast<uint32_t>(form);
+  return forms;
+}
+
+driver::Forms forms_of(const object::Module& module, const FormsByPath& given) {
   driver::Forms forms;
-  if (by_path.empty()) return forms;
+  if (given.empty()) return forms;
   for (const std::string& path : paths_of(module, module.root)) {
-    const auto found = by_path.find(path);
-    const uint32_t form = found == by_path.end() ? 0 : found->second;
+    const auto found = given.find(path);
+    const uint32_t form = found == given.end() ? 0 : found->second;
     forms.push_back(static_cast<driver::Form>(std::min(form, 2u)));
   }
   return forms;
@@ -130,8 +148,10 @@ driver::Forms forms_of(const object::Module& module, const FormsByPath& by_path)
 object::Facts facts_of(nb::handle given) {
   object::Facts facts;
   if (given.is_none()) return facts;
-  const auto all = nb::cast<std::map<std::string, std::vector<std::string>>>(given);
-  for (const auto& [kind, names] : all) {
+  for (const auto& [key, value] : nb::cast<nb::dict>(given)) {
+    const std::string kind = utf8(nb::str(key));
+    std::vector<std::string> names;
+    for (const nb::handle name : value) names.push_back(utf8(nb::str(name)));
     if (kind == "temporaries") {
       facts.temporaries = names;
     } else if (kind == "steady") {
@@ -164,11 +184,8 @@ Decompiled decompile(object::Module& module, bool keep_lines, bool unstructured,
   options.keep_lines = keep_lines;
   options.force_unstructured = unstructured;
   options.forms = forms_of(module, forms);
-  Result<driver::Output> result = [&] {
-    const nb::gil_scoped_release others_may_run;
-    return driver::decompile(module, module.root, options);
-  }();
-  const driver::Output output = value_or_raise(std::move(result));
+  const driver::Output output =
+      value_or_raise(without_gil([&] { return driver::decompile(module, module.root, options); }));
   const std::vector<std::string> paths = paths_of(module, module.root);
 
   Decompiled made;
@@ -213,11 +230,12 @@ void drop_unused_displays(const object::Module& module, Decompiled& made) {
 }
 
 Decompiled decompile_code(nb::handle code, bool keep_lines, bool unstructured,
-                          const FormsByPath& forms, nb::handle facts) {
+                          const nb::dict& forms, nb::handle facts) {
   require_code(code);
   OpaqueNames names;
-  LiveCode live = from_code(code, names);
-  Decompiled made = decompile(live.module, keep_lines, unstructured, forms, facts_of(facts));
+  LiveCode live = value_or_raise(from_code(code, names));
+  Decompiled made =
+      decompile(live.module, keep_lines, unstructured, by_path(forms), facts_of(facts));
   made.globals = names.bindings();
   drop_unused_displays(live.module, made);
   for (const auto& [name, value] : made.code_values) {
@@ -231,21 +249,22 @@ Decompiled decompile_code(nb::handle code, bool keep_lines, bool unstructured,
 }
 
 Decompiled decompile_pyc(const nb::bytes& data, bool keep_lines, bool unstructured,
-                         const FormsByPath& forms) {
+                         const nb::dict& forms) {
   object::Module module = value_or_raise(object::read_pyc(span_of(data)));
-  return decompile(module, keep_lines, unstructured, forms);
+  return decompile(module, keep_lines, unstructured, by_path(forms));
 }
 
 // "module" shows what was read; the other stages belong to the driver.
 nb::str dump_stage(object::Module& module, const std::string& stage) {
   if (stage == "module") return text(object::dump(module));
-  return text(value_or_raise(driver::dump_stage(module, module.root, stage)));
+  return text(
+      value_or_raise(without_gil([&] { return driver::dump_stage(module, module.root, stage); })));
 }
 
 nb::str dump_code(nb::handle code, const std::string& stage) {
   require_code(code);
   OpaqueNames names;
-  LiveCode live = from_code(code, names);
+  LiveCode live = value_or_raise(from_code(code, names));
   return dump_stage(live.module, stage);
 }
 
@@ -278,11 +297,7 @@ nb::tuple as_tuple(const verify::Verdict& found) {
 
 nb::tuple verdict(const object::Module& a, const object::Module& b,
                   const verify::Options& options) {
-  const verify::Verdict found = [&] {
-    const nb::gil_scoped_release others_may_run;
-    return verify::compare(a, a.root, b, b.root, options);
-  }();
-  return as_tuple(found);
+  return as_tuple(without_gil([&] { return verify::compare(a, a.root, b, b.root, options); }));
 }
 
 nb::tuple compare_codes(nb::handle a, nb::handle b, bool ignore_name, bool extra_locals,
@@ -290,8 +305,8 @@ nb::tuple compare_codes(nb::handle a, nb::handle b, bool ignore_name, bool extra
   require_code(a);
   require_code(b);
   OpaqueNames names;  // shared: the same object has the same name on both sides
-  const LiveCode left = from_code(a, names);
-  const LiveCode right = from_code(b, names);
+  const LiveCode left = value_or_raise(from_code(a, names));
+  const LiveCode right = value_or_raise(from_code(b, names));
   verify::Options options;
   options.ignore_name = ignore_name;
   options.extra_locals = extra_locals;
@@ -307,17 +322,14 @@ nb::tuple compare_pyc(const nb::bytes& pyc, const nb::bytes& marshalled) {
 }
 
 // The verdict of the second tier on what the file is decompiled to.
-nb::tuple relower_pyc(const nb::bytes& pyc, bool unstructured, const FormsByPath& forms) {
+nb::tuple relower_pyc(const nb::bytes& pyc, bool unstructured, const nb::dict& forms) {
   object::Module module = value_or_raise(object::read_pyc(span_of(pyc)));
-  Result<driver::Output> result = [&] {
-    const nb::gil_scoped_release others_may_run;
-    driver::Options options;
-    options.verify = true;
-    options.force_unstructured = unstructured;
-    options.forms = forms_of(module, forms);
-    return driver::decompile(module, module.root, options);
-  }();
-  const driver::Output output = value_or_raise(std::move(result));
+  driver::Options options;
+  options.verify = true;
+  options.force_unstructured = unstructured;
+  options.forms = forms_of(module, by_path(forms));
+  const driver::Output output =
+      value_or_raise(without_gil([&] { return driver::decompile(module, module.root, options); }));
   return as_tuple(output.verdict.value_or(verify::Verdict()));
 }
 
@@ -339,10 +351,10 @@ NB_MODULE(_core, m) {
       .def_ro("diagnostics", &Decompiled::diagnostics)
       .def_ro("version", &Decompiled::version);
   m.def("decompile_code", &decompile_code, nb::arg("code"), nb::arg("keep_lines") = false,
-        nb::arg("unstructured") = false, nb::arg("forms") = FormsByPath(), nb::kw_only(),
+        nb::arg("unstructured") = false, nb::arg("forms") = nb::dict(), nb::kw_only(),
         nb::arg("facts") = nb::none());
   m.def("decompile_pyc", &decompile_pyc, nb::arg("data"), nb::arg("keep_lines") = false,
-        nb::arg("unstructured") = false, nb::arg("forms") = FormsByPath());
+        nb::arg("unstructured") = false, nb::arg("forms") = nb::dict());
   m.def("dump_code", &dump_code, nb::arg("code"), nb::arg("stage"));
   m.def("dump_pyc", &dump_pyc, nb::arg("data"), nb::arg("stage"));
   m.def("compare_codes", &compare_codes, nb::arg("a"), nb::arg("b"), nb::kw_only(),
@@ -350,7 +362,7 @@ NB_MODULE(_core, m) {
         nb::arg("facts") = nb::none());
   m.def("compare_pyc", &compare_pyc, nb::arg("pyc"), nb::arg("marshalled"));
   m.def("relower_pyc", &relower_pyc, nb::arg("pyc"), nb::arg("unstructured") = false,
-        nb::arg("forms") = FormsByPath());
+        nb::arg("forms") = nb::dict());
   m.def(
       "function_name", [](const nb::str& name) { return text(function_name(name)); },
       nb::arg("name"));

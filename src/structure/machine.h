@@ -137,6 +137,7 @@ class Machine {
   void plain_update(ValueId id, Statements& code);
   void plain_import(ValueId id, Statements& code);
   Symbol plain_function(ValueId id, Statements& code);
+  Symbol name_of_function(ast::NodeId function) const;
   void set_attribute(ast::NodeId function, uint32_t flag, ast::NodeId value, Statements& code);
 
   [[noreturn]] void fail(const std::string& what, BlockId block) const;

@@ -151,12 +151,12 @@ void Machine::plain_item(ValueId id, Statements& code) {
     case Op::SetFunctionAttribute: {
       if (value.a == bytecode::kClosure) {
         if (is_made_for_a_call(graph_, tree_.module(), id) && !needs_definition(id)) return;
-        context_.materialized[id] = tree_.as<ast::Name>(operand(operands(id)[1])).id;
+        context_.materialized[id] = name_of_function(operand(operands(id)[1]));
         return;
       }
       const Nodes nodes = operand_nodes(id);
+      context_.materialized[id] = name_of_function(nodes[1]);
       set_attribute(nodes[1], value.a, nodes[0], code);
-      context_.materialized[id] = tree_.as<ast::Name>(nodes[1]).id;
       return;
     }
     case Op::ListAppend:
@@ -190,6 +190,9 @@ void Machine::plain_item(ValueId id, Statements& code) {
     throw NotStructured("no expression for " + std::string(bytecode::name_of(value.op)),
                         value.offset);
   }
+  if (ast::category_of(tree_.kind(node)) == ast::Category::TypeParam) {
+    throw NotStructured("a type parameter that its statement lacks", value.offset);
+  }
   if (is_literal(tree_, node)) {
     // A class, or what type parameters were applied to.
     const Symbol name = hoist_name(tree_, node);
@@ -201,6 +204,12 @@ void Machine::plain_item(ValueId id, Statements& code) {
   const Symbol name = context_.fresh_name("temp");
   code.append(make_.assign(name, node));
   context_.materialized[id] = name;
+}
+
+// By what name the function goes that is given an attribute.
+Symbol Machine::name_of_function(NodeId function) const {
+  if (tree_.is(function, Kind::Name)) return tree_.as<ast::Name>(function).id;
+  throw NotStructured("an attribute of what is no function", tree_.where(function).offset);
 }
 
 // A container that grows is one object under two names.

@@ -11,10 +11,11 @@ import sys
 import types
 import typing
 from typing import Any, List
+from typing import Dict, List
 
 import pellucid
 import pytest
-from pellucid import _core
+from pellucid import _core, decompile_ex
 
 MODULES = [asyncio.base_events, contextlib, inspect, json.decoder, re, typing]
 
@@ -106,3 +107,31 @@ def test_subclasses_of_literals_are_opaque() -> None:
 def test_something_else_than_a_code_object_is_a_type_error() -> None:
     with pytest.raises(TypeError):
         _core.decompile_code(17)  # type: ignore[arg-type]
+
+
+def test_a_code_object_whose_parts_disagree_costs_itself_alone() -> None:
+    def f(a: int) -> int:
+        b = a
+        return b
+
+    try:
+        bad = f.__code__.replace(co_nlocals=1)
+    except ValueError:
+        pytest.skip("this Python makes no such code object")
+    assert decompile_ex(bad).verdict.status == "unproven"
+    with_bad = with_consts(bad)
+    assert decompile_ex(with_bad).verdict.status == "identical"
+    (reason,) = {d.message for d in decompile_ex(bad).diagnostics}
+    assert reason == "code object: nlocals and varnames differ"
+
+
+@pytest.mark.parametrize("change", [{"co_argcount": 2}, {"co_flags": 0x0F}], ids=repr)
+def test_arguments_that_a_code_object_lacks_are_no_crash(change: Dict[str, int]) -> None:
+    def f() -> None:
+        return None
+
+    try:
+        bad = f.__code__.replace(**change)  # type: ignore[arg-type]
+    except ValueError:
+        return  # CPython says so itself
+    assert decompile_ex(bad).verdict.status == "unproven"

@@ -6,6 +6,7 @@ from typing import Any, Dict
 
 import pellucid
 import pytest
+from pellucid import decompile_ex
 from pellucid.errors import CannotStandIn
 from pellucid.recompile import stand_in
 
@@ -114,7 +115,8 @@ def outer(a, b, c):
         [
             (const.co_name, const.co_freevars)
             for const in code.co_consts
-            if hasattr(const, "co_name")
+            # Since 3.14 annotations are made by a function.
+            if isinstance(const, CodeType) and const.co_name != "__annotate__"
         ]
         for code in (made, original)
     )
@@ -224,3 +226,24 @@ def test_a_method_keeps_what_says_that_it_is_one() -> None:
     assert made.co_flags == original.co_flags
     verdict = pellucid.decompile_ex(Holder.method).verdict
     assert verdict.status == "identical", verdict.reason
+class Held:
+    """A class with a method, a lambda function and a static method."""
+
+    later = lambda self: self  # noqa: E731
+
+    def method(self) -> int:
+        """Return one."""
+        return 1
+
+    @staticmethod
+    def apart() -> int:
+        return 1
+
+
+@pytest.mark.parametrize("name", ["later", "method", "apart"])
+def test_what_a_class_body_makes_says_so_of_itself(name: str) -> None:
+    # Since 3.14 a flag says that a function was made in a class body.
+    original = getattr(Held, name).__code__
+    found = decompile_ex(original)
+    assert found.verdict.status == "identical"
+    assert interface(found.compile()) == interface(original)
