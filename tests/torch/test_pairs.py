@@ -1,34 +1,32 @@
-"""The PyTorch side on the other pinned pair: the same tests, run by its own interpreter.
+"""The PyTorch side on the pairs of the newest Pythons: the same tests, run by their interpreters.
 
-Under CI `make test` makes that environment first; elsewhere it is there after `make matrix`, which
-runs all the pairs.
+Under CI `make test` makes these environments first; elsewhere they are there after `make matrix`,
+which runs all the pairs.
 """
 
 import os
 import re
 import subprocess
 
+import matrix
 import pytest
 from needs import ROOT, missing
-
-PAIR = "3.13+2.15.0"
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(2400)
 @pytest.mark.skipif(bool(os.environ.get("PELLUCID_HOST")), reason="runs in the main environment")
-def test_the_torch_side_works_on_the_other_pair() -> None:
-    version, torch = PAIR.split("+")
-    folder = ROOT / "build" / "matrix" / version
-    if not (folder / f"torch-{torch}").exists():
-        missing(f"Python {version} with torch {torch} (`make matrix`)")
-    python, tests = str(folder / "bin" / "python"), str(ROOT / "tests" / "torch")
+@pytest.mark.parametrize("pair", matrix.NEWEST_PAIRS, ids=str)
+def test_the_torch_side_works_on_a_pair(pair: matrix.Pair) -> None:
+    if not matrix.stamp_of(pair).exists():
+        missing(f"Python {pair.python} with torch {pair.torch} (`make matrix`)")
+    python, tests = str(matrix.OUT / pair.python / "bin" / "python"), str(ROOT / "tests" / "torch")
     done = subprocess.run(
         [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", tests],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         cwd=ROOT,
-        env={**os.environ, "PELLUCID_HOST": version},
+        env={**os.environ, "PELLUCID_HOST": pair.python},
         check=False,
     )
     text = done.stdout.decode(errors="replace")
