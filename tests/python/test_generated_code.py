@@ -348,9 +348,12 @@ return k()
 
 
 def test_lists_that_nobody_sees_are_their_elements():
-    body = (
-        "tmp_1 = [g(a), b]\ntmp_1[0:0] = [a]\ntmp_2 = tmp_1[-2:]\nreturn resume(tmp_1[:1], *tmp_2)"
-    )
+    body = """
+tmp_1 = [g(a), b]
+tmp_1[0:0] = [a]
+tmp_2 = tmp_1[-2:]
+return resume(tmp_1[:1], tmp_2[0], tmp_2[1])
+"""
     found = decompile_ex(code_of(body), facts=FACTS)
     assert found.verdict.status == "equivalent", found.verdict.reason
     assert found.source.split("\n")[1] == "    return resume([a], g(a), b)"
