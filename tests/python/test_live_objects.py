@@ -10,8 +10,7 @@ import re
 import sys
 import types
 import typing
-from typing import Any, List
-from typing import Dict, List
+from typing import Any, Dict, List
 
 import pellucid
 import pytest

@@ -226,6 +226,8 @@ def test_a_method_keeps_what_says_that_it_is_one() -> None:
     assert made.co_flags == original.co_flags
     verdict = pellucid.decompile_ex(Holder.method).verdict
     assert verdict.status == "identical", verdict.reason
+
+
 class Held:
     """A class with a method, a lambda function and a static method."""
 
