@@ -11,6 +11,9 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 STAMPS := $(VENV)/stamps
 BUILD  := build/make
 
+# Tests run side by side, at most four: those of the PyTorch side take half a gigabyte each.
+SIDE_BY_SIDE ?= -n $(shell [ $(JOBS) -lt 4 ] && echo $(JOBS) || echo 4) --dist worksteal
+
 # The PyTorch side is tested with a torch that is there, or else with the one that is promised for
 # this Python; TORCH=torch==2.14.1 asks for another. Under CI the pairs of the newest Pythons are
 # tested too (tests/torch/test_pairs.py).
@@ -45,7 +48,7 @@ demo: $(BUILD)/.stamp $(STAMPS)/torch
 ## make test     everything: the C++ stages, the decompiler on every Python found, the PyTorch side
 test: $(BUILD)/.stamp $(STAMPS)/test $(STAMPS)/torch build/asan/.stamp $(NEWEST) \
       build/hosts/.stamp $(if $(CI),build/pairs/.stamp)
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) $(PYTEST_ARGS)
 
 ## make test-cpp the C++ stage tests alone
 test-cpp: $(BUILD)/.stamp
