@@ -104,10 +104,12 @@ def install(python: str, requirement: str, run: Run, say: "Callable[[str], None]
         return
     if platform.machine() in ("x86_64", "aarch64") and reaches(INDEX):
         say(f"installing {requirement} for the CPU from PyTorch's own index, as there is no GPU")
-        done = subprocess.run([*pip, "--index-url", INDEX, requirement], check=False)
-        if done.returncode == 0:
+        try:
+            run(*pip, "--index-url", INDEX, requirement)
             run(*pip, "numpy")
             return
+        except SystemExit:
+            pass  # that release has no such build
     say(f"installing {requirement} without the libraries of CUDA, as there is no GPU")
     install_hollow(python, requirement, run)
 
