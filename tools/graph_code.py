@@ -37,8 +37,15 @@ class Assembler:
 
     def push(self, letter: str) -> None:
         if letter == "i":
-            self.op("LOAD_CONST", (1, 2))
-            self.op("GET_ITER")
+            if VERSION >= (3, 15):
+                # GET_ITER leaves a tuple what it is, with an index in the slot above, where a
+                # program that looks at it sees it.
+                self.op("LOAD_GLOBAL", (True, "iter"))
+                self.op("LOAD_CONST", (1, 2))
+                self.op("CALL", 1)
+            else:
+                self.op("LOAD_CONST", (1, 2))
+                self.op("GET_ITER")
         elif letter == "e":
             self.call("make")
         else:
@@ -166,15 +173,20 @@ class Assembler:
                 self.release(inside)
                 inside = self.protect(None, block.context)
             done = self.lib.Label()
+            if VERSION >= (3, 15):
+                self.op("PUSH_NULL")
             self.op("FOR_ITER", done)
             self.release(inside)
             self.here += "v"
+            if VERSION >= (3, 15):
+                self.op("SWAP", 2)
+                self.op("POP_TOP")
             self.go(index, block, block.targets[0])
             self.out.append(done)
             if VERSION >= (3, 12):
                 self.op("END_FOR")
             if VERSION >= (3, 13):
-                self.op("POP_TOP")
+                self.op("POP_TOP" if VERSION < (3, 14) else "POP_ITER")
             self.here = block.layout[:-1]
             self.go(index, block, block.targets[1])
             return

@@ -7,6 +7,7 @@
 
 #include "flow/draft.h"
 #include "flow/inlined_locals.h"
+#include "flow/shown_iterators.h"
 
 namespace pellucid::flow {
 
@@ -84,6 +85,9 @@ Result<Graph> build(const object::Module& module, const bytecode::Stream& stream
   Graph graph = finish(stream, std::move(draft), version);
   read_inlined_locals(graph);
   if (version == object::Version{3, 12}) mark_annotations(graph);
+  if (version >= object::Version{3, 15}) {
+    if (auto error = find_shown_iterator(graph)) return *error;
+  }
   // From here on nothing depends on the version.
   check(module, graph);
   return graph;

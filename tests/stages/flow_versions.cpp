@@ -314,5 +314,24 @@ TEST("a SEND of another shape stays") {
 )");
 }
 
+TEST("the iterator of 3.15 is one for loops alone") {
+  const auto of = [](const std::string& after) {
+    return graph({3, 15}, "LoadFast a\nGetIter\nPushNull\n" + after);
+  };
+  const std::string used = "flow: the iterator of a loop is used for something else at offset ";
+  EXPECT_EQ(of("Pop\nReturnValue"), used + "8");
+  EXPECT_EQ(of("Pop\nStoreFast b\nLoadConst None\nReturnValue"), used + "8");
+  EXPECT_EQ(of("Pop\nBuildList 1\nReturnValue"), used + "8");
+  // On one way to a join, and where an exception leaves it.
+  EXPECT_EQ(of("Pop\nLoadFast b\nBranchTrue end\nPop\nLoadFast b\nend: ReturnValue"), used + "16");
+  EXPECT_EQ(of("Pop\nbegin: LoadGlobal f\nend: Pop\nPop\nLoadConst None\nReturnValue\n"
+               "handler: Pop\nReturnValue\ntry begin..end -> handler depth 1"),
+            used + "20");
+  const std::string loop =
+      of("loop: ForIter end b=1\nPop\nJump loop\nend: LoadConst None\nReturnValue");
+  EXPECT(loop.find(used) == std::string::npos && loop.find("block 1") != std::string::npos);
+  EXPECT(of("Pop\nPop\nLoadConst None\nReturnValue").find("return") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace pellucid::flow

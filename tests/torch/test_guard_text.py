@@ -1,5 +1,7 @@
 """Guards as text: torch's wording of each kind, read from stand-ins for torch's tree."""
 
+import re
+
 import pytest
 from pellucid.torch import guard_checks, guards
 from pellucid.torch.full_code_names import names_of_guards
@@ -48,6 +50,10 @@ def at_x(*leaves, type_=None):
 
 def lines(root, names=None):
     return guards.translate(root, "0_0", names or {}).body
+
+
+def without_addresses(value):
+    return re.sub(r"\d{6,}", "ADDRESS", value) if isinstance(value, str) else None
 
 
 @pytest.mark.parametrize(
@@ -135,6 +141,8 @@ def lines(root, names=None):
             "LEAF_GUARD('A_KIND_OF_TOMORROW', x, kept_0_0[0], \"L['x'] glows\")",
         ),
     ],
+    # Texts hold addresses, which are others in each process that runs a part of the tests.
+    ids=without_addresses,
 )
 def test_a_leaf_guard_is_a_call_by_its_kind(kind, text, accepts, line):
     body = lines(at_x(leaf(kind, text, accepts=accepts)))
