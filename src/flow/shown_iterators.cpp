@@ -43,20 +43,20 @@ class Walk {
     if (is_new) todo_.push_back(to);
   }
 
-  // An exception of the block leaves what lies below the handler's depth as it was at any time.
-  void keep(const Block& block, const Flags& stack) {
-    if (!block.handler.valid()) return;
+  // What the instruction raises leaves what lies below the handler's depth as it is.
+  void keep(const Block& block, const Instr& instr, const Flags& stack) {
+    if (!block.handler.valid() || !bytecode::can_raise(instr.op)) return;
     const Handler& handler = graph_[block.handler];
     const size_t count = std::min<size_t>(handler.depth, stack.size());
     arrive(handler.entry, Flags(stack.begin(), stack.begin() + static_cast<ptrdiff_t>(count)));
   }
 
   void walk(const Block& block, Flags stack) {
-    keep(block, stack);
     for (uint32_t i = block.first; i < block.first + block.count; ++i) {
+      keep(block, graph_.instrs[i], stack);
       step(graph_.instrs[i], stack);
-      keep(block, stack);
     }
+    if (block.exit.kind != ExitKind::Goto) keep(block, block.exit.instr, stack);
     leave(block.exit, stack);
   }
 

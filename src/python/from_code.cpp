@@ -417,8 +417,8 @@ std::string utf8(nb::handle text) {
   PyErr_Clear();  // a lone surrogate
   nb::object encoded = nb::steal(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogatepass"));
   if (!encoded.is_valid()) throw nb::python_error();
-  return std::string(PyBytes_AS_STRING(encoded.ptr()),
-                     static_cast<size_t>(PyBytes_GET_SIZE(encoded.ptr())));
+  return std::string(PyBytes_AsString(encoded.ptr()),
+                     static_cast<size_t>(PyBytes_Size(encoded.ptr())));
 }
 
 const std::string& OpaqueNames::name_of(nb::handle object) {
