@@ -177,7 +177,8 @@ def _global_name(code: CodeType, unit: Unit) -> Optional[str]:
     if kind not in ("LOAD_GLOBAL", "LOAD_NAME"):
         return None
     shift = 1 if kind == "LOAD_GLOBAL" and sys.version_info >= (3, 11) else 0
-    return code.co_names[unit.arg >> shift]
+    index = unit.arg >> shift
+    return code.co_names[index] if index < len(code.co_names) else None
 
 
 def _pushes_null(unit: Unit) -> bool:

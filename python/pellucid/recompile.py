@@ -157,7 +157,7 @@ def _context(original: CodeType) -> List[str]:
         # Not `dis`: that prints every constant, and Dynamo's may be whole modules' dictionaries.
         units = list(units_of(code.co_code))
         for first, then in zip(units, units[1:]):
-            if first.op != dis.opmap["LOAD_GLOBAL"]:
+            if first.op != dis.opmap["LOAD_GLOBAL"] or first.arg >> 1 >= len(code.co_names):
                 continue
             name, does = code.co_names[first.arg >> 1], dis.opname[then.op]
             if does in ("LOAD_ATTR", "LOAD_METHOD"):

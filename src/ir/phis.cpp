@@ -43,8 +43,10 @@ class Forwards {
     }
     const auto operands = f_.operand_pool.begin() + value.first;
     const auto slots = operands + std::min(value.b, value.count);
-    const auto kept =
+    auto kept =
         std::remove_if(operands, slots, [&](ValueId id) { return f_[id].kind == ValueKind::Null; });
+    // Where nothing is called, one stands for it.
+    if (kept == operands && slots != operands) ++kept;
     std::move(slots, operands + value.count, kept);
     value.count -= static_cast<uint32_t>(slots - kept);
   }

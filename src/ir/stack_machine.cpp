@@ -115,8 +115,10 @@ void StackMachine::call(const bytecode::Instr& instr, uint32_t extra) {
   std::vector<ValueId> operands;
   const size_t base = stack.size() - arguments - instr.b;
   for (size_t i = base; i < stack.size(); ++i) {
-    // A NULL among the callable's slots says that the other one is called as it is.
-    if (i < base + instr.b && out_[stack[i]].kind == ValueKind::Null) continue;
+    // A NULL among the callable's slots says that the other one is called as it is. Where that is
+    // one, too, nothing is called, but something has to stand for it.
+    const bool may_be_left_out = i + 1 < base + instr.b || !operands.empty();
+    if (i < base + instr.b && may_be_left_out && out_[stack[i]].kind == ValueKind::Null) continue;
     operands.push_back(stack[i]);
   }
   stack.resize(base);

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import dis
 import importlib.util
 import inspect
 import json
@@ -134,3 +135,17 @@ def test_arguments_that_a_code_object_lacks_are_no_crash(change: Dict[str, int])
     except ValueError:
         return  # CPython says so itself
     assert decompile_ex(bad).verdict.status == "unproven"
+
+
+@pytest.mark.skipif(sys.version_info < (3, 13), reason="a NULL lies below what is called")
+def test_a_call_of_nothing_is_no_crash() -> None:
+    def calls() -> Any:
+        return abs()  # type: ignore[call-arg]
+
+    # LOAD_GLOBAL abs + NULL becomes two NULLs.
+    code = bytearray(calls.__code__.co_code)
+    at = next(i.offset for i in dis.get_instructions(calls) if i.opname == "LOAD_GLOBAL")
+    code[at : at + 10] = bytes([dis.opmap["PUSH_NULL"], 0] * 2 + [dis.opmap["NOP"], 0] * 3)
+    found = decompile_ex(calls.__code__.replace(co_code=bytes(code)))
+    assert found.verdict.status == "unproven"
+    assert found.diagnostics
