@@ -446,7 +446,11 @@ def attempt(seed: int, number: int, pool: List[CodeType], begin: Callable[[], No
         return f"wrong: {verdict.reason}"
     # Code that nothing runs may be refused, and all the rest proven.
     refused = {diagnostic.code for diagnostic in found.diagnostics if diagnostic.refused}
-    if any(one.code in refused and one.status != "unproven" for one in verdict.codes):
+    # Several may have one path.
+    statuses = {one.code: set() for one in verdict.codes}
+    for one in verdict.codes:
+        statuses[one.code].add(one.status)
+    if any("unproven" not in statuses.get(code, {"unproven"}) for code in refused):
         return "wrong: refused, and yet proven"
     if refused:
         return "refused"
