@@ -75,7 +75,8 @@ def test_each_form_of_a_body_is_proven(form: int) -> None:
 
 
 def test_a_loop_over_a_state_is_proven() -> None:
-    data = pyc_of("def f(a, b):\n while a():\n  if b():\n   return a\n  b(a)\n return b\n")
+    loops = "while a():\n  if b():\n   return a\n  b(a)\n while b():\n  a(b)"
+    data = pyc_of(f"def f(a, b):\n {loops}\n return b\n")
     forms = {"<module>/f": 2}
     source = decompile_pyc(data, forms=forms).source
     assert "state_" in source

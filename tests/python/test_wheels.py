@@ -76,7 +76,8 @@ def test_the_stable_wheel_says_what_it_runs_on(wheel: Path) -> None:
         text = archive.read(metadata).decode()
         (points,) = (name for name in names if name.endswith(".dist-info/entry_points.txt"))
         assert "pellucid.__main__:main" in archive.read(points).decode()
-    assert "pellucid/_core.abi3.so" in names
+    # A distribution's own Python may write its platform behind it.
+    assert any(name.startswith("pellucid/_core.abi3") for name in names)
     assert any(name.endswith("LICENSE") for name in names)
     assert {"Requires-Python: >=3.8", "Requires-Dist: rich>=12"} <= set(text.splitlines())
     outside = {name.split("/")[0] for name in names if "dist-info" not in name}
@@ -92,12 +93,12 @@ def test_the_stable_wheel_works_on_every_later_python(wheel: Path, tmp_path: Pat
         python = find_interpreter((3, minor))
         if python is None:
             continue
-        # -E and -s: what is installed for this user is not what is asked about.
+        # What is installed, for this user or in an environment, is not what is asked about.
         code = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n{_USE}"
         script = tmp_path / "use.py"
         script.write_text(code)
-        where, proof, *source = _run([str(python), "-E", "-s", str(script)]).splitlines()
-        assert where == str(tmp_path / "pellucid" / "_core.abi3.so")
+        where, proof, *source = _run([str(python), "-E", "-s", "-S", str(script)]).splitlines()
+        assert where.startswith(str(tmp_path / "pellucid" / "_core.abi3"))
         assert proof in ("True identical", "True equivalent"), f"3.{minor}"
         assert source[0].startswith("def greet(name, *, mark='!')"), f"3.{minor}"
         used.append(minor)
