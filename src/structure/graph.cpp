@@ -206,6 +206,13 @@ bool Graph::merge_into_predecessor(BlockId id) {
   return true;
 }
 
+void Graph::alias(ValueId from, ValueId to) {
+  // Of a loop that nothing leads into but itself.
+  if (resolve(to) == from) throw NotStructured("a value that stands for itself", f[from].offset);
+  if (alias_.size() <= from.index()) alias_.resize(f.values.size());
+  alias_[from.index()] = to;
+}
+
 void Graph::apply_aliases() {
   for (ValueId& id : f.operand_pool) id = resolve(id);
   for (ir::Block& block : f.blocks) {

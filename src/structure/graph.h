@@ -217,10 +217,7 @@ class Graph {
     while (id.index() < alias_.size() && alias_[id.index()].valid()) id = alias_[id.index()];
     return id;
   }
-  void alias(ValueId from, ValueId to) {
-    if (alias_.size() <= from.index()) alias_.resize(f.values.size());
-    alias_[from.index()] = to;
-  }
+  void alias(ValueId from, ValueId to);
   // Each parameter is its argument from here on: what used the one uses the other.
   void bind(const std::vector<ValueId>& params, const std::vector<ValueId>& args);
   // Writes aliases into every operand and argument.
