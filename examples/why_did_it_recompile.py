@@ -4,7 +4,7 @@ import tempfile
 
 import pellucid
 import torch
-from pellucid.torch.events import Break, Recompile
+from pellucid.torch.model.events import Break, Recompile
 
 
 @torch.compile(backend="eager", dynamic=False)

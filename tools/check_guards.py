@@ -30,12 +30,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import guard_perturb
 from guard_programs import Program, cases, timm_models, transformers_models, zoo_models
-from pellucid.torch import guard_state, hooks, prepare_debug
-from pellucid.torch.events import CacheEntry, Guard
-from pellucid.torch.guard_checks import Failure, Guards
-from pellucid.torch.guard_kinds import split
-from pellucid.torch.guard_tree import read_tree
-from pellucid.torch.names import scrub
+from pellucid.torch import prepare_debug
+from pellucid.torch.guards.checks import Failure, Guards
+from pellucid.torch.guards.kinds import split
+from pellucid.torch.model.events import CacheEntry, Guard
+from pellucid.torch.model.names import scrub
+from pellucid.torch.taps import guard_state, hooks
+from pellucid.torch.taps.guard_tree import read_tree
 
 
 @dataclass

@@ -43,25 +43,35 @@ FORBIDDEN_HEADERS: Dict[str, List[str]] = {
 }
 
 # Python: the modules (by prefix) that may import torch, and what everything else may import.
-TORCH_ONLY_IN = ("pellucid.torch", "pellucid.optimization")
-TORCH_INTERNALS_ONLY_IN = (
-    "pellucid.torch.hooks",
-    "pellucid.torch.graph_hooks",
-    "pellucid.torch.interpreted",
-    "pellucid.torch.compat",
-)
+TORCH_ONLY_IN = ("pellucid.torch.taps", "pellucid.torch.api", "pellucid.optimization")
+TORCH_INTERNALS_ONLY_IN = ("pellucid.torch.taps",)
 TORCH_INTERNALS = ("torch._", "torch.fx._", "torch.utils._")
 THIRD_PARTY = {"rich", "jinja2", "pygments", "torch"}
-# The pure parts: they read plain data and work without torch.
-TORCH_FREE = (
-    "pellucid.torch.events",
-    "pellucid.torch.graph_main",
-    "pellucid.torch.graph_modules",
-    "pellucid.torch.graph_needs",
-    "pellucid.torch.session",
-    "pellucid.torch.findings",
-    "pellucid.report",
-)
+
+# The folders of the PyTorch side, and what each may import of the others.
+_VALUES = ["pellucid.torch.model"]
+_READ = [*_VALUES, "pellucid.torch.store"]
+_WRITTEN = [*_READ, "pellucid.torch.taps", "pellucid.torch.dynamo", "pellucid.torch.guards"]
+PYTHON_LAYERS: Dict[str, List[str]] = {
+    "pellucid.torch.model": [],
+    "pellucid.torch.taps": [*_VALUES],
+    "pellucid.torch.dynamo": [*_VALUES],
+    "pellucid.torch.store": [*_VALUES],
+    "pellucid.torch.guards": [*_VALUES, "pellucid.torch.taps"],
+    "pellucid.findings": [*_READ],
+    "pellucid.report": [*_READ, "pellucid.findings"],
+    "pellucid.torch.text": [*_WRITTEN, "pellucid.findings"],
+    "pellucid.torch.capture": [*_WRITTEN, "pellucid.findings", "pellucid.torch.text"],
+    "pellucid.torch.api": [
+        *_WRITTEN,
+        "pellucid.findings",
+        "pellucid.report",
+        "pellucid.torch.text",
+        "pellucid.torch.capture",
+    ],
+}
+# What talks to torch; everything else can be imported where there is none.
+IMPORTS_TORCH = ("pellucid.torch.api.watch", "pellucid.torch.api.demo_model")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
@@ -146,6 +156,11 @@ def under(name: str, prefixes: "tuple[str, ...]") -> bool:
     return any(name == prefix or name.startswith(prefix + ".") for prefix in prefixes)
 
 
+def layer_of(name: str) -> str:
+    """Return the folder of PYTHON_LAYERS that a module is in; empty for none."""
+    return next((folder for folder in PYTHON_LAYERS if under(name, (folder,))), "")
+
+
 def check_python() -> Iterator[str]:
     """Yield a line for each Python import that crosses the rules above."""
     standard = set(getattr(sys, "stdlib_module_names", ())) or None
@@ -156,23 +171,21 @@ def check_python() -> Iterator[str]:
             where = f"{path.relative_to(ROOT)}:{line}"
             top = name.split(".")[0]
             if top == "torch":
-                if under(module, TORCH_FREE):
-                    yield f"{where}: {module} must not know torch"
-                elif not under(module, TORCH_ONLY_IN):
+                if not under(module, TORCH_ONLY_IN):
                     yield f"{where}: only {' and '.join(TORCH_ONLY_IN)} may import torch"
                 elif name.startswith(TORCH_INTERNALS) and not under(
                     module, TORCH_INTERNALS_ONLY_IN
                 ):
-                    yield f"{where}: torch's internals belong in pellucid.torch.hooks ({name})"
+                    yield f"{where}: torch's internals belong in pellucid.torch.taps ({name})"
             elif top == "pellucid":
                 if name == "pellucid._core" and not under(
                     module, ("pellucid.decompile", "pellucid.recompile", "pellucid.__main__")
                 ):
                     yield f"{where}: the extension is reached through pellucid.decompile"
-                if under(module, TORCH_FREE) and under(
-                    name, ("pellucid.torch.hooks", "pellucid.torch.capture", "pellucid.torch.debug")
-                ):
-                    yield f"{where}: {module} must not know {name}"
+                folder = layer_of(module)
+                other = layer_of(name)
+                if folder and other not in ("", folder, *PYTHON_LAYERS[folder]):
+                    yield f"{where}: {folder} must not know {other} ({name})"
             elif standard and top not in standard and top not in THIRD_PARTY:
                 yield f"{where}: {top} is no dependency of pellucid"
 

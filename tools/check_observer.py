@@ -29,7 +29,7 @@ def observe(make: Callable[[], Any], captured: bool, backend: str) -> Dict[str, 
     import torch
     import torch._dynamo.utils
     from pellucid.torch import prepare_debug
-    from pellucid.torch.events import Problem
+    from pellucid.torch.model.events import Problem
 
     graphs: List[str] = []
     compiler = _recording(backend, graphs)
@@ -73,7 +73,7 @@ def observe(make: Callable[[], Any], captured: bool, backend: str) -> Dict[str, 
 
 
 def _frames(session: Any) -> List[Any]:
-    from pellucid.torch.events import Frame
+    from pellucid.torch.model.events import Frame
 
     return list(session.of(Frame))
 
@@ -123,7 +123,7 @@ def _inductor(graphs: List[str]) -> Callable[..., Any]:
 
 
 def _scrubbed(text: str) -> str:
-    from pellucid.torch.names import scrub
+    from pellucid.torch.model.names import scrub
 
     return scrub(text)
 

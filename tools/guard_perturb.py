@@ -13,8 +13,9 @@ import random
 import types
 from typing import Any, Callable, Iterator
 
-from pellucid.torch import guard_access, guard_checks
-from pellucid.torch.guard_tree import Manager
+from pellucid.torch.guards import access as guard_access
+from pellucid.torch.guards import checks as guard_checks
+from pellucid.torch.taps.guard_tree import Manager
 
 _MISSING = object()
 

@@ -191,7 +191,7 @@ _USED = (
     "torchvision",
     "transformers",
     "transformers.models.auto.modeling_auto",
-    "pellucid.torch.capture",
+    "pellucid.torch.capture.connection",
     "model_run",
 )
 

@@ -50,8 +50,8 @@ _SAYS_NOTHING = re.compile(r"\b(?:tmp|temp|test|value|result|graph_out)_\d+\b")
 
 def by_pellucid(original, code):
     """Source of a frame, if it is proven to mean the same."""
-    from pellucid.torch import hooks
-    from pellucid.torch.rewrite import rewrite
+    from pellucid.torch.dynamo.rewrite import rewrite
+    from pellucid.torch.taps import hooks
 
     made = rewrite(code, "x", original, hooks.resume_parameters(original))
     return made.source if made.verdict.proven else None

@@ -13,14 +13,8 @@ from pellucid.errors import CannotStandIn, DecompileError
 
 if TYPE_CHECKING:
     from pellucid.decompiler import Decompiler
-    from pellucid.torch import (  # type: ignore[no-redef]
-        debug,
-        dump_graph,
-        find_nan,
-        install,
-        prepare_debug,
-        uninstall,
-    )
+    from pellucid.torch import dump_graph, find_nan, install, prepare_debug, uninstall
+    from pellucid.torch.api import debug
 
 # Loaded on first use: importing pellucid must not import torch.
 _LAZY: Dict[str, str] = {

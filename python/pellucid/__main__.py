@@ -284,7 +284,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if missing:
         print(missing, file=sys.stderr)
         return 1
-    from pellucid.torch import run_script
+    from pellucid.torch.api import run_script
 
     status: int = run_script.run(arguments.script, given, out, arguments.module)
     return status
@@ -295,7 +295,7 @@ def _demo(arguments: argparse.Namespace) -> int:
     if missing:
         print(missing, file=sys.stderr)
         return 1
-    from pellucid.torch import demo
+    from pellucid.torch.api import demo
 
     status: int = demo.main(arguments.out)
     return status

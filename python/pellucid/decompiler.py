@@ -19,7 +19,7 @@ from typing import Any, Callable
 from pellucid.decompile import code_of, decompile, decompile_ex
 from pellucid.errors import CannotStandIn, DecompileError
 from pellucid.recompile import stand_in
-from pellucid.torch.closures import unwrap, wrap
+from pellucid.torch.dynamo.closures import unwrap, wrap
 
 __all__ = ["DecompilationError", "Decompiler", "decompile"]
 

@@ -12,7 +12,7 @@ import weakref
 from types import CodeType, FunctionType, MethodType
 from typing import Any, Callable, Iterator
 
-from pellucid.torch import hooks
+from pellucid.torch.taps import hooks
 
 _calling = threading.local()
 

@@ -1,9 +1,16 @@
 """The rules that keep the layers apart, and the checker that holds them."""
 
+import importlib
 import subprocess
 import sys
+import textwrap
+from subprocess import PIPE, STDOUT
 
 from needs import ROOT
+from pellucid.torch.guards import checks
+
+sys.path.insert(0, str(ROOT / "tools"))
+import check_layers
 
 
 def test_no_include_or_import_crosses_the_layers() -> None:
@@ -19,3 +26,35 @@ def test_no_include_or_import_crosses_the_layers() -> None:
 def test_importing_pellucid_imports_no_torch() -> None:
     probe = "import pellucid, sys; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", probe], check=False).returncode == 0
+
+
+def test_everything_but_what_talks_to_torch_can_be_imported_without_it() -> None:
+    probe = textwrap.dedent("""
+        import importlib, pkgutil, sys
+        class NoTorch:
+            def find_spec(self, name, path=None, target=None):
+                if name.partition(".")[0] == "torch":
+                    raise ImportError("there is no torch here")
+        sys.meta_path.insert(0, NoTorch())
+        import pellucid
+        allowed = set(sys.argv[1:])
+        for module in pkgutil.walk_packages(pellucid.__path__, "pellucid."):
+            if module.name != "pellucid.__main__" and module.name not in allowed:
+                importlib.import_module(module.name)
+        from pellucid import *
+        from pellucid.torch import *
+        assert callable(prepare_debug) and callable(find_nan)
+    """)
+    command = [sys.executable, "-c", probe, *check_layers.IMPORTS_TORCH]
+    done = subprocess.run(command, stdout=PIPE, stderr=STDOUT, check=False)
+    assert done.returncode == 0, done.stdout.decode()
+
+
+def test_what_dumped_files_import_stays() -> None:
+    import pellucid.dumped as now
+
+    written = {name for name in vars(checks) if name.isupper() and name[0] != "_"}
+    assert written <= set(now.__all__)
+    for former in ("guard_checks", "siblings"):
+        module = importlib.import_module(f"pellucid.torch.{former}")
+        assert set(now.__all__) <= set(vars(module))

@@ -10,11 +10,12 @@ import sys
 import threading
 
 import pytest
-from pellucid.torch import hooks, prepare_debug
-from pellucid.torch import rewrite as rewriting
-from pellucid.torch.compat import Capability
-from pellucid.torch.events import Break, Frame, Graph, Problem, Recompile, Started, Verdict
-from pellucid.torch.session import Session
+from pellucid.torch import prepare_debug
+from pellucid.torch.dynamo import rewrite as rewriting
+from pellucid.torch.model.events import Break, Frame, Graph, Problem, Recompile, Started, Verdict
+from pellucid.torch.store.session import Session
+from pellucid.torch.taps import hooks
+from pellucid.torch.taps.compat import Capability
 from support import PROGRAMS, run_env, torch_version
 
 
@@ -87,7 +88,7 @@ def test_exception_of_ours_never_reaches_the_program(several, torch, tmp_path, m
     def broken(*_):
         raise RuntimeError("broken at 0x7f0011223344")
 
-    monkeypatch.setattr("pellucid.torch.frames.rewrite", broken)
+    monkeypatch.setattr("pellucid.torch.capture.frames.rewrite", broken)
     with pytest.warns(RuntimeWarning, match="broken at") as caught, prepare_debug(
         tmp_path
     ) as session:
@@ -104,7 +105,7 @@ def test_unproven_code_does_not_run_and_the_file_says_so(several, torch, tmp_pat
             code, "def plain(x):\n    return 3", Verdict("unproven", "a test")
         )
 
-    monkeypatch.setattr("pellucid.torch.frames.rewrite", unproven)
+    monkeypatch.setattr("pellucid.torch.capture.frames.rewrite", unproven)
     with prepare_debug(tmp_path) as session:
         result = torch.compile(several.plain, backend="eager")(torch.zeros(2))
     assert result.tolist() == [1.0, 1.0]
@@ -421,7 +422,7 @@ def test_disk_that_takes_nothing_does_not_reach_the_program(several, torch, tmp_
     def full(path, text):
         raise OSError(28, "No space left on device", str(path))
 
-    monkeypatch.setattr("pellucid.torch.session.write_atomic", full)
+    monkeypatch.setattr("pellucid.torch.store.session.write_atomic", full)
     with pytest.warns(RuntimeWarning, match="No space left"), prepare_debug(tmp_path) as session:
         result = torch.compile(several.plain, backend="eager")(torch.zeros(2))
     assert result.tolist() == [1.0, 1.0]

@@ -1,7 +1,7 @@
 """The demo shows a graph break, a backward graph and a recompile, and says where to read on."""
 
-from pellucid.torch import demo
-from pellucid.torch.session import INDEX
+from pellucid.torch.api import demo
+from pellucid.torch.store.session import INDEX
 from support import torch_version
 
 

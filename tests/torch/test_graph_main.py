@@ -6,8 +6,8 @@ import sys
 
 import pytest
 from pellucid.torch import dump_graph, prepare_debug
-from pellucid.torch.events import Graph
-from pellucid.torch.graph_needs import needs_of_text
+from pellucid.torch.model.events import Graph
+from pellucid.torch.model.needs import needs_of_text
 from support import torch_version
 
 

@@ -6,7 +6,15 @@ import sys
 
 import pytest
 from pellucid.torch import prepare_debug
-from pellucid.torch.events import CacheUse, Graph, KernelFile, Problem, Recompile, Skipped, Times
+from pellucid.torch.model.events import (
+    CacheUse,
+    Graph,
+    KernelFile,
+    Problem,
+    Recompile,
+    Skipped,
+    Times,
+)
 from support import run_env, torch_version
 
 

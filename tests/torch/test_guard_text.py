@@ -3,9 +3,10 @@
 import re
 
 import pytest
-from pellucid.torch import guard_checks, guards
-from pellucid.torch.full_code_names import names_of_guards
-from pellucid.torch.guard_tree import read_tree
+from pellucid.torch.guards import checks as guard_checks
+from pellucid.torch.guards import translate as guards
+from pellucid.torch.taps.guard_tree import read_tree
+from pellucid.torch.text.full_code_names import names_of_guards
 
 
 def leaf(kind, *parts, accepts=lambda value: True):

@@ -10,7 +10,8 @@ import weakref
 from pathlib import Path
 
 import pytest
-from pellucid.torch import hooks, prepare_debug
+from pellucid.torch import prepare_debug
+from pellucid.torch.taps import hooks
 from support import PROGRAMS, run_env
 
 TOOLS = Path(__file__).resolve().parents[2] / "tools"

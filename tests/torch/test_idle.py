@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from pellucid.torch import prepare_debug
-from pellucid.torch.events import Frame
+from pellucid.torch.model.events import Frame
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 

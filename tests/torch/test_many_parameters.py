@@ -2,7 +2,7 @@
 
 import pytest
 from pellucid.torch import prepare_debug
-from pellucid.torch.events import Frame
+from pellucid.torch.model.events import Frame
 from support import torch_version
 
 

@@ -6,7 +6,7 @@ import tempfile
 
 import pytest
 from pellucid.torch import find_nan, prepare_debug
-from pellucid.torch.events import NonFinite
+from pellucid.torch.model.events import NonFinite
 from support import PROGRAMS, torch_version
 
 FUNCTION = re.compile(

@@ -8,36 +8,38 @@ import logging
 import time
 
 import pytest
-from pellucid.torch import compat, local_names, names
-from pellucid.torch.capture import collector_at_rest
-from pellucid.torch.dump import is_python, valid
-from pellucid.torch.events import Break, CacheUse, CompileKey, Frame, Place, Verdict
-from pellucid.torch.full_code import _signature, full_code_text
-from pellucid.torch.full_code_names import names_of
-from pellucid.torch.index import index_text
-from pellucid.torch.rewrite import disassembly, rewrite, same_instructions
-from pellucid.torch.session import Session, write_atomic
-from pellucid.torch.trace import UNREADABLE, Listeners, TraceHandler, parse_trace
-from pellucid.torch.user_lines import annotate, resumed_line
+from pellucid.torch.capture.connection import collector_at_rest
+from pellucid.torch.dynamo import local_names
+from pellucid.torch.dynamo.rewrite import disassembly, rewrite, same_instructions
+from pellucid.torch.dynamo.user_lines import annotate, resumed_line
+from pellucid.torch.model import names
+from pellucid.torch.model.events import Break, CacheUse, CompileKey, Frame, Place, Verdict
+from pellucid.torch.store.session import Session, write_atomic
+from pellucid.torch.taps import compat
+from pellucid.torch.taps.trace import UNREADABLE, Listeners, TraceHandler, parse_trace
+from pellucid.torch.text.dump import is_python, valid
+from pellucid.torch.text.full_code import _signature, full_code_text
+from pellucid.torch.text.full_code_names import names_of
+from pellucid.torch.text.index import index_text
 
 MODULES = [
-    "closures",
-    "names",
-    "compat",
-    "guard_checks",
-    "guard_kinds",
-    "guard_values",
-    "dump",
-    "facts",
-    "fx_meta",
-    "full_code",
-    "full_code_names",
-    "rewrite",
-    "stages",
-    "trace",
-    "user_lines",
-    "generated",
-    "local_names",
+    "capture.metrics",
+    "dynamo.closures",
+    "dynamo.generated",
+    "dynamo.local_names",
+    "dynamo.rewrite",
+    "dynamo.user_lines",
+    "guards.checks",
+    "guards.kinds",
+    "model.expressions",
+    "model.names",
+    "model.stages",
+    "taps.compat",
+    "taps.fx_meta",
+    "taps.trace",
+    "text.dump",
+    "text.full_code",
+    "text.full_code_names",
 ]
 
 

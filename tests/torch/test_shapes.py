@@ -10,21 +10,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from pellucid.torch import (
-    capture,
-    find_nan,
-    fx_meta,
-    graph_hooks,
-    guard_tree,
-    hooks,
-    interpreted,
-    prepare_debug,
-    records,
-    shapes,
-    trace,
-    watch,
-)
-from pellucid.torch.events import Frame, Graph, GraphRun, Problem
+from pellucid.torch import find_nan, prepare_debug
+from pellucid.torch.api import watch
+from pellucid.torch.capture import connection, records
+from pellucid.torch.model.events import Frame, Graph, GraphRun, Problem
+from pellucid.torch.taps import fx_meta, graph_hooks, guard_tree, hooks, interpreted, shapes, trace
 from support import torch_version
 
 
@@ -74,7 +64,7 @@ def start(hide):
             session, replace(record, data={}) if record.kind == "dynamo_start" else record, runs
         )
 
-    hide.patch.setattr(capture, "on_record", changed)
+    hide.patch.setattr(connection, "on_record", changed)
 
 
 def hook_handle(hide):

@@ -24,6 +24,15 @@ from interpreter import News
 Known = Dict[str, List[str]]
 
 _HERE = "python/pellucid/torch/"
+_TABLES = (
+    "taps.compat",
+    "taps.shapes",
+    "taps.trace",
+    "model.stages",
+    "capture.metrics",
+    "guards.kinds",
+    "guards.access",
+)
 _TRACED = (
     "_dynamo",
     "_functorch",
@@ -47,7 +56,7 @@ _WORDS = [
     ("__resume_at", "names.py, generated.py"),
     ("AOT ID: ", "stages.py (program_direction)"),
     ("async_compile.", "stages.py (kernels)"),
-    ("CompilationMetrics", "facts.py"),
+    ("CompilationMetrics", "capture/metrics.py"),
 ]
 # Of torch's guards, those that stand for others.
 _BASES = frozenset(["LeafGuard", "RelationalGuard", "GuardAccessor"])
@@ -89,12 +98,15 @@ def tables(root: Path) -> types.SimpleNamespace:
     finder = _InTree(root)
     sys.meta_path.insert(0, finder)
     try:
-        for name in ("pellucid", "pellucid.torch"):
+        folders = {name.rpartition(".")[0] for name in _TABLES}
+        for name in ("pellucid", "pellucid.torch", *("pellucid.torch." + x for x in folders)):
             package = types.ModuleType(name)
             package.__path__ = [str(root / "python" / name.replace(".", "/"))]
             sys.modules[name] = package
-        names = ("compat", "shapes", "stages", "trace", "facts", "guard_kinds", "guard_access")
-        modules = {name: importlib.import_module("pellucid.torch." + name) for name in names}
+        modules = {
+            name.replace(".", "_"): importlib.import_module("pellucid.torch." + name)
+            for name in _TABLES
+        }
     finally:
         sys.meta_path.remove(finder)
         for name in list(sys.modules):
@@ -105,8 +117,8 @@ def tables(root: Path) -> types.SimpleNamespace:
 
 
 def relations(root: Path) -> Set[str]:
-    """Return the guards between values, from the text of guards.py, which imports more."""
-    text = (root / _HERE / "guards.py").read_text(encoding="utf-8")
+    """Return the guards between values, from the text of translate.py, which imports more."""
+    text = (root / _HERE / "guards/translate.py").read_text(encoding="utf-8")
     for node in ast.parse(text).body:
         if isinstance(node, ast.AnnAssign) and getattr(node.target, "id", "") == "_RELATIONS":
             assert isinstance(node.value, ast.Dict)
@@ -115,7 +127,7 @@ def relations(root: Path) -> Set[str]:
 
 
 def _read_artifacts(root: Path) -> Set[str]:
-    text = (root / _HERE / "records.py").read_text(encoding="utf-8")
+    text = (root / _HERE / "capture/records.py").read_text(encoding="utf-8")
     return set(re.findall(r"\"artifact:(\w+)\"", text))
 
 
@@ -127,17 +139,17 @@ def name_news(ours: Any) -> List[News]:
     import torch._inductor.compile_fx  # noqa: F401
 
     found = []
-    for row in ours.compat.TABLE:
-        if all(ours.compat.resolve(path) is None for path in row.paths):
+    for row in ours.taps_compat.TABLE:
+        if all(ours.taps_compat.resolve(path) is None for path in row.paths):
             text = "%s is at none of %s: %s" % (row.name, ", ".join(row.paths), row.lost)
-            found.append(News(_HERE + "compat.py", text))
+            found.append(News(_HERE + "taps/compat.py", text))
     return found
 
 
 def shape_news(ours: Any) -> List[News]:
     """Return the shapes that this torch has not, and those whose check has lost its place."""
     found = []
-    for row in ours.shapes.TABLE:
+    for row in ours.taps_shapes.TABLE:
         try:
             answer = row.check()
         except Exception as error:
@@ -146,10 +158,10 @@ def shape_news(ours: Any) -> List[News]:
             why = ""
         if answer is False:
             text = "no %s where it is looked for%s: %s" % (row.name, why, row.lost)
-            found.append(News(_HERE + "shapes.py", text))
+            found.append(News(_HERE + "taps/shapes.py", text))
         elif answer is None:
             text = "whether there is a %s can no longer be checked" % row.name
-            found.append(News(_HERE + "shapes.py", text))
+            found.append(News(_HERE + "taps/shapes.py", text))
     return found
 
 
@@ -220,38 +232,48 @@ def _breaks() -> Dict[str, str]:
 def lists(root: Path, ours: Any) -> List[Tuple[str, str, Set[str], Set[str]]]:
     """Return each list of names: what it is, the file to edit, what there is, what is known."""
     events, artifacts = _traced()
-    stages = {kind.partition(":")[2] or kind for kind in ours.stages.STAGE_OF_EVENT}
-    caches = {c + s for c in ours.facts._CACHES for s in ("_hit", "_miss", "_bypass")}
-    unwanted = set(ours.trace._UNWANTED_ARTIFACTS)
-    guards = set(ours.guard_kinds._BY_KIND) | set(ours.guard_kinds._ALSO_AS_WORDED)
+    stages = {kind.partition(":")[2] or kind for kind in ours.model_stages.STAGE_OF_EVENT}
+    caches = {c + s for c in ours.capture_metrics._CACHES for s in ("_hit", "_miss", "_bypass")}
+    unwanted = set(ours.taps_trace._UNWANTED_ARTIFACTS)
+    guards = set(ours.guards_kinds._BY_KIND) | set(ours.guards_kinds._ALSO_AS_WORDED)
     return [
         (
             "kind of guard",
-            _HERE + "guard_kinds.py, guards.py (_RELATIONS)",
+            _HERE + "guards/kinds.py, translate.py (_RELATIONS)",
             _guard_classes("LeafGuard"),
             guards | relations(root),
         ),
         (
             "way to a guarded value",
-            _HERE + "guard_access.py",
+            _HERE + "guards/access.py",
             _guard_classes("GuardAccessor"),
-            {name.partition(":")[0] for name in ours.guard_access._BY_ACCESSOR},
+            {name.partition(":")[0] for name in ours.guards_access._BY_ACCESSOR},
         ),
         (
             "kind of async_compile",
-            _HERE + "stages.py (SUFFIX_OF_KERNEL)",
+            _HERE + "model/stages.py (SUFFIX_OF_KERNEL)",
             _makers(),
-            set(ours.stages.SUFFIX_OF_KERNEL) | ours.stages.NO_KERNELS,
+            set(ours.model_stages.SUFFIX_OF_KERNEL) | ours.model_stages.NO_KERNELS,
         ),
-        ("event of the trace", _HERE + "trace.py, stages.py", events, stages | ours.trace._WANTED),
+        (
+            "event of the trace",
+            _HERE + "taps/trace.py, model/stages.py",
+            events,
+            stages | ours.taps_trace._WANTED,
+        ),
         (
             "artifact of the trace",
-            _HERE + "trace.py, stages.py, facts.py",
+            _HERE + "taps/trace.py, model/stages.py, capture/metrics.py",
             {name for name in artifacts if not name.endswith(tuple(unwanted))},
             stages | caches | _read_artifacts(root),
         ),
-        ("metric", _HERE + "facts.py", _metrics(), set(ours.facts._STABLE_METRICS)),
-        ("graph break", _HERE + "events.py (Break)", set(_breaks()), set()),
+        (
+            "metric",
+            _HERE + "capture/metrics.py",
+            _metrics(),
+            set(ours.capture_metrics._STABLE_METRICS),
+        ),
+        ("graph break", _HERE + "model/events.py (Break)", set(_breaks()), set()),
     ]
 
 
@@ -281,10 +303,10 @@ def accept(before: Known) -> Known:
 
 def captured_news(root: Path) -> List[News]:
     """Capture a small program, and return what the capture says of this torch."""
-    by_wording = set(tables(root).guard_kinds._BY_KIND)
+    by_wording = set(tables(root).guards_kinds._BY_KIND)
     try:
         import pellucid
-        from pellucid.torch.events import Problem
+        from pellucid.torch.model.events import Problem
     except ImportError as error:
         print("torch: nothing was captured, as pellucid is not built for this Python: %s" % error)
         return []
@@ -313,7 +335,7 @@ def captured_news(root: Path) -> List[News]:
     found = [News("what a capture of a small program says", "%s: %s" % pair) for pair in told]
     for kind in sorted(by_wording & set(worded)):
         text = "torch's wording of a guard of kind %s is not understood" % kind
-        found.append(News(_HERE + "guard_kinds.py", text))
+        found.append(News(_HERE + "guards/kinds.py", text))
     return found
 
 

@@ -1,18 +1,50 @@
-"""The ``torch.compile`` side of pellucid.
+"""The ``torch.compile`` side of pellucid, in folders that each know only those before them.
 
-Layers, each knowing only those before it: :mod:`names`, :mod:`graph_needs` and :mod:`events`
-(values), :mod:`rewrite` (one frame), :mod:`guards` and
-the ``guard_*`` modules, :mod:`stages`, :mod:`graph_main`, :mod:`dump`,
-:mod:`full_code` (text), :mod:`directories` and :mod:`session` (a capture on disk), :mod:`index`
-(the way through it), :mod:`trace` (what torch's trace logger sends), :mod:`facts` (what that tells
-beside graphs), :mod:`hooks` with :mod:`compat` and :mod:`shapes` (torch's internals),
-:mod:`fx_meta` (graph modules to values), :mod:`graph_files` and :mod:`capture` (hook calls to
-events and files), :mod:`prepare`, :mod:`debug`, :mod:`bytecode_log` (what users call).
+==============  ====================================================================================
+:mod:`model`     what a capture consists of: plain values, their names, torch's names; pure text
+:mod:`taps`      all that knows what torch looks like inside
+:mod:`dynamo`    one transformed frame: from Dynamo's bytecode to source
+:mod:`guards`    a tree of guards as Python, and what that Python calls
+:mod:`store`     a capture on disk: opened, written, loaded again
+:mod:`text`      events to the text of files
+:mod:`capture`   hook calls to events and files, while the program runs
+:mod:`api`       what a user calls
+==============  ====================================================================================
+
+Importing this imports neither torch nor what talks to it; a name is loaded when it is first used.
 """
 
-from .bytecode_log import install, uninstall
-from .debug import debug
-from .nan import NanReport, find_nan
-from .prepare import dump_graph, prepare_debug
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .api.bytecode_log import install, uninstall
+    from .api.debug import debug
+    from .api.nan import NanReport, find_nan
+    from .api.prepare import dump_graph, prepare_debug
+
+_LAZY = {
+    "NanReport": "nan",
+    "debug": "debug",
+    "dump_graph": "prepare",
+    "find_nan": "nan",
+    "install": "bytecode_log",
+    "prepare_debug": "prepare",
+    "uninstall": "bytecode_log",
+}
 
 __all__ = ["NanReport", "debug", "dump_graph", "find_nan", "install", "prepare_debug", "uninstall"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.api.{_LAZY[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})

@@ -5,9 +5,9 @@ from __future__ import annotations
 import linecache
 from types import CodeType
 
-from . import hooks
-from .names import identifier
-from .rewrite import rewrite
+from .dynamo.rewrite import rewrite
+from .model.names import identifier
+from .taps import hooks
 
 
 class NotProven(ValueError):

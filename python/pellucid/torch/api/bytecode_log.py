@@ -1,0 +1,59 @@
+"""``install()`` / ``uninstall()``: decompiled source in torch's bytecode log.
+
+``TORCH_LOGS=+bytecode`` prints what Dynamo makes as a disassembly; installed, pellucid adds the
+source of it to the same log, with its verdict.  Nothing that runs is changed.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from types import CodeType
+
+from ..dynamo.rewrite import rewrite
+from ..model.names import slug
+from ..taps import hooks
+
+_lock = threading.Lock()
+_remove: hooks.Remove | None = None
+
+
+def install() -> None:
+    """Add decompiled source to the bytecode log; a second call changes nothing."""
+    global _remove
+    with _lock:
+        if _remove is None:
+            _remove = hooks.add_bytecode_hook(_log)
+
+
+def uninstall() -> None:
+    """Undo :func:`install`."""
+    global _remove
+    with _lock:
+        if _remove is not None:
+            _remove()
+            _remove = None
+
+
+def _log(original: CodeType, transformed: CodeType) -> None:
+    try:
+        log = hooks.bytecode_log()
+        if log is None or not log.isEnabledFor(logging.DEBUG):
+            return
+        compile_id = hooks.current_compile_id()
+        rewriting = rewrite(
+            transformed, slug(compile_id), original, hooks.resume_parameters(original)
+        )
+        verdict = rewriting.verdict
+        why = f": {verdict.reason}" if verdict.reason else ""
+        log.debug(
+            "DECOMPILED BYTECODE %s %s line %s (%s%s)\n%s",
+            original.co_name,
+            original.co_filename,
+            original.co_firstlineno,
+            verdict.status,
+            why,
+            rewriting.source or "",
+        )
+    except Exception:  # a log line is not worth an exception in the program
+        logging.getLogger("pellucid").exception("no decompiled source of %s", original.co_name)

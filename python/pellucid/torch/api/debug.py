@@ -1,0 +1,175 @@
+"""``debug()``: pause so that breakpoints can be set in the dumped files.
+
+The files run by themselves (:mod:`~connection`); what is left to do is to stop once,
+say which files there are, and never ask where nobody can answer.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Any
+
+from ..model.events import Frame
+from ..store.session import INDEX
+from ..taps import hooks
+from .prepare import last_session
+
+if TYPE_CHECKING:
+    # At run time only when there is one: programs ask `sys.modules` whether they are debugged.
+    import bdb
+
+_DEBUGGER_MODULES = ("pydevd", "_pydevd_bundle", "debugpy")
+
+
+class debug:  # a context manager that reads as a function
+    """Pause at the start of the block, to set breakpoints in the files of the last capture.
+
+    Under ``pdb``, ``debugpy`` or PyCharm the attached debugger stops; on a terminal ``pdb``
+    starts, and so it does when answers are waiting on the standard input (``< commands.txt``).
+    Without any of them, on ranks above 0, and with ``PYTHONBREAKPOINT=0``, the program goes on.
+
+    >>> with debug():  # doctest: +SKIP
+    ...     model(x)
+    """
+
+    def __enter__(self) -> debug:
+        why_not = cannot_prompt()
+        if why_not:
+            print(f"pellucid: debug() does not pause: {why_not}", file=sys.stderr)
+            return self
+        print(_invitation(), file=sys.stderr, flush=True)
+        _pause(sys._getframe(1))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        return None
+
+
+def cannot_prompt() -> str:
+    """Say why nobody could answer a prompt here; empty when somebody can."""
+    if hooks.rank() > 0:
+        return f"rank {hooks.rank()} has no prompt, rank 0 has"
+    if os.environ.get("PYTHONBREAKPOINT") == "0":
+        return "PYTHONBREAKPOINT is 0"
+    if debugger_attached() or os.environ.get("PYTHONBREAKPOINT"):
+        return ""
+    return "" if _terminal() or _answers_wait() else "there is no terminal and no debugger"
+
+
+def _terminal() -> bool:
+    try:
+        return sys.stdin is not None and sys.stdin.isatty()
+    except ValueError:  # closed
+        return False
+
+
+def _answers_wait() -> bool:
+    """Whether the standard input is a file or a pipe that holds something to read."""
+    try:
+        number = sys.stdin.fileno()
+        kind = os.fstat(number)
+        if stat.S_ISREG(kind.st_mode):
+            return os.lseek(number, 0, os.SEEK_CUR) < kind.st_size
+        if not (stat.S_ISFIFO(kind.st_mode) or stat.S_ISSOCK(kind.st_mode)):
+            return False
+        import fcntl
+        import termios
+
+        waiting = fcntl.ioctl(number, termios.FIONREAD, bytes(4))
+        return int.from_bytes(waiting, sys.byteorder) > 0
+    except (AttributeError, ImportError, OSError, ValueError):
+        # None, closed, replaced by something that is no file, or not a POSIX system
+        return False
+
+
+def debugger_attached() -> bool:
+    """Whether a debugger traces this thread; a coverage tool that traces is none."""
+    if _attached_bdb() is not None:
+        return True
+    trace: Any = sys.gettrace()
+    module = str(getattr(trace, "__module__", None) or type(trace).__module__)
+    if trace is not None and module.split(".")[0] in _DEBUGGER_MODULES:
+        return True
+    monitoring = getattr(sys, "monitoring", None)
+    return monitoring is not None and monitoring.get_tool(monitoring.DEBUGGER_ID) is not None
+
+
+def _attached_bdb() -> bdb.Bdb | None:
+    if "bdb" not in sys.modules:
+        return None
+    import bdb
+
+    owner = getattr(sys.gettrace(), "__self__", None)
+    if isinstance(owner, bdb.Bdb):
+        return owner
+    # `continue` without a breakpoint makes bdb stop tracing; a program started by it is still its.
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code is bdb.Bdb.run.__code__:
+            owner = frame.f_locals.get("self")
+            return owner if isinstance(owner, bdb.Bdb) else None
+        frame = frame.f_back
+    return None
+
+
+def _pause(frame: FrameType) -> None:
+    """Stop in the user's frame, in the debugger that is there already if one is."""
+    attached = _attached_bdb()
+    if attached is not None:
+        attached.set_trace(frame)
+    elif debugger_attached() and _pydevd_stops(frame):
+        pass
+    elif debugger_attached() or os.environ.get("PYTHONBREAKPOINT"):
+        sys.breakpointhook()
+    else:
+        import pdb
+
+        from .scripted_pdb import ScriptedPdb
+
+        (pdb.Pdb() if _terminal() else ScriptedPdb()).set_trace(frame)
+
+
+def _pydevd_stops(frame: FrameType) -> bool:
+    """Have debugpy or PyCharm stop in a frame that its `breakpoint()` would not choose."""
+    settrace = getattr(sys.modules.get("pydevd"), "settrace", None)
+    if settrace is None:
+        return False
+    try:
+        settrace(
+            suspend=True,
+            trace_only_current_thread=True,
+            patch_multiprocessing=False,
+            stop_at_frame=frame,
+        )
+    except TypeError:  # a pydevd from before it had these arguments
+        return False
+    return True
+
+
+def _invitation() -> str:
+    session = last_session()
+    files: list[str] = []
+    if session is not None:
+        names = [frame.file for frame in session.of(Frame) if frame.swapped]
+        names += [graph.file for graph in session.running_graphs()]
+        files = [str(session.path(name)) for name in dict.fromkeys(names)]
+    if session is None or not files:
+        return (
+            "pellucid: no file of a capture runs yet; compile inside `with "
+            "pellucid.prepare_debug(directory):` first"
+        )
+    return "\n".join(
+        [
+            "pellucid: set breakpoints (`b FILE:LINE`), then continue (`c`). These files run:",
+            *(f"  {file}" for file in files),
+            f"what they are: {session.path(INDEX)}",
+        ]
+    )

@@ -1,0 +1,316 @@
+"""``find_nan``: which operation of a compiled program makes the first NaN or Inf."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Callable
+
+from ..capture.connection import CAPTURE
+from ..model.events import NonFinite, Skipped
+from ..model.names import label
+from ..store.session import Session, left_alone
+from ..taps import graph_hooks
+from .prepare import prepare_debug
+
+if TYPE_CHECKING:
+    import torch
+
+    from .watch import Watch
+
+_SHOWN = 4
+"""How many of several alike things are told."""
+
+
+@dataclass(frozen=True)
+class NanReport:
+    """What :func:`find_nan` saw; true when there is something to tell."""
+
+    findings: tuple[NonFinite, ...]
+    """Each operation that made NaN or Inf of arguments without, in the order in which they ran."""
+    results: tuple[str, ...]
+    """Which results and gradients are not finite, with how they look."""
+    graphs: int
+    """How many compiled graphs ran."""
+    backward: bool
+    """Whether a backward pass was looked at."""
+    left: tuple[Skipped, ...]
+    """The frames that torch looked at and left as they are."""
+    directory: Path | None
+    """Where the graphs are dumped; None where no capture was open and no file has to be shown."""
+
+    @property
+    def first(self) -> NonFinite | None:
+        """The operation to look at first.
+
+        That is the first one whose NaN or Inf reached a result or a gradient; when none did, the
+        first one.
+        """
+        reached = [finding for finding in self.findings if finding.reached]
+        return next(iter(reached or self.findings), None)
+
+    @property
+    def operation(self) -> str | None:
+        """The name of that operation, ``aten.log.default``; None when there is none."""
+        return None if self.first is None else self.first.operation
+
+    @property
+    def names_files(self) -> bool:
+        """Whether a file of the dump is named."""
+        return any(finding.file for finding in self.findings)
+
+    def __bool__(self) -> bool:
+        return bool(self.findings or self.results)
+
+    def __str__(self) -> str:
+        passes = "forward and backward" if self.backward else "forward only"
+        seen = f"{self.graphs} compiled graph{'' if self.graphs == 1 else 's'}, {passes}"
+        if self.first is None:
+            return self._without_finding(seen)
+        lines = [*_told(self.first, self.directory), *self._consequence()]
+        later = [finding for finding in self.findings if finding is not self.first]
+        if later:
+            more = [f"and {len(later) - _SHOWN} more"] if len(later) > _SHOWN else []
+            shown = [*map(_brief, later[:_SHOWN]), *more]
+            lines += ["  apart from that:", *(f"    {line}" for line in shown)]
+        lines.append(f"  looked at: {seen}")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _without_finding(self, seen: str) -> str:
+        if not self.graphs:
+            lines = ["find_nan: nothing was compiled, so no graph was looked at"]
+            lines += [f"  left as it is: {_kept(event)}" for event in self.left[:_SHOWN]]
+            return "\n".join(lines)
+        if self.results:
+            return "\n".join(
+                [
+                    f"find_nan: no operation of the compiled graphs made a NaN or Inf ({seen}),",
+                    "but results hold some; code that runs between the graphs made them:",
+                    *(f"  {line}" for line in self.results),
+                ]
+            )
+        return f"find_nan: clean, no NaN and no Inf ({seen})"
+
+    def _consequence(self) -> list[str]:
+        if self.results:
+            more = len(self.results) - _SHOWN
+            shown = [f"  shows in    {line}" for line in self.results[:_SHOWN]]
+            return [*shown, f"              and {more} more"] if more > 0 else shown
+        if self.first is not None and self.first.reached:
+            return ["  it left the compiled graphs, but the results are finite"]
+        return ["  it reached no result: what came of it was masked out again"]
+
+
+def find_nan(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> NanReport:
+    """Run a function, compiled, and name the first operation that makes a NaN or Inf.
+
+    The compiled graphs are run operation by operation, slowly, as AOTAutograd makes them.  When
+    ``fn`` returns something that can be differentiated and has not run a backward pass itself, its
+    gradients are computed too and thrown away: ``.grad`` stays as it was.  The graphs are dumped
+    into the capture that is open, or else into a temporary directory, which stays when the report
+    names a file in it.
+
+    Args:
+        fn: a function or module, compiled or not; functions that it calls may be compiled.
+        args, kwargs: what it is called with.
+
+    Returns:
+        What was found; ``print`` it.
+
+    Raises:
+        Whatever ``fn`` raises.
+    """
+    if CAPTURE.innermost is not None:
+        return _watched(CAPTURE.innermost, fn, args, kwargs)
+    made, report = Path(tempfile.mkdtemp(prefix="pellucid_find_nan_")), None
+    try:
+        with prepare_debug(made) as session:
+            session.warns_when_empty = False  # the report tells
+            report = _watched(session, fn, args, kwargs)
+    finally:
+        if report is None or not report.names_files:
+            shutil.rmtree(made, ignore_errors=True)
+    return report if report.names_files else replace(report, directory=None)
+
+
+def _watched(
+    session: Session, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> NanReport:
+    import torch
+
+    from .watch import Watch
+
+    watch, before = Watch(session), left_alone(session)
+    with graph_hooks.every_compile_by(watch.backend) as forced:
+        compiled = forced and graph_hooks.uncompiled(fn) is not fn
+        run = fn if compiled else torch.compile(graph_hooks.uncompiled(fn), backend=watch.backend)
+        result = run(*args, **kwargs)
+        names = _names(fn, args, kwargs)
+        results = (*_odd("result", _tensors(result)), *_gradients(result, watch, names))
+    findings = tuple(_located(session, finding) for finding in watch.findings)
+    for finding in findings:
+        session.record(finding)
+    left = tuple(event for event in left_alone(session) if event not in before)
+    backward = watch.backwards > 0
+    return NanReport(findings, results, len(watch.ran), backward, left, session.directory)
+
+
+def _located(session: Session, finding: NonFinite) -> NonFinite:
+    """Find the line of the dumped graph on which a value is made."""
+    if not finding.file:
+        return finding
+    made = re.compile(rf"^\s*{re.escape(finding.node)}(?:: \".*?\")? = ")
+    places = [] if finding.place is None else [f"{finding.place} in "]
+    number = 0
+    with contextlib.suppress(OSError):
+        text, told = session.path(finding.file).read_text(encoding="utf-8"), ""
+        for count, line in enumerate(text.split("\n"), 1):
+            told = line if line.lstrip().startswith("# File: ") else told
+            if made.match(line):
+                # A graph inside the graph may have a value of the same name.
+                if finding.operation in line and any(place in told for place in places):
+                    return replace(finding, line=count)
+                number = number or count
+    return replace(finding, line=number)
+
+
+# -- results ---------------------------------------------------------------------------------------
+
+
+def _tensors(value: Any) -> list[torch.Tensor]:
+    """The tensors in a result, wherever ordinary containers hold them."""
+    import torch
+
+    found, pending, seen = [], [value], set()
+    while pending:
+        item = pending.pop(0)
+        if isinstance(item, torch.Tensor):
+            found.append(item)
+        elif id(item) not in seen:
+            seen.add(id(item))
+            if isinstance(item, dict):
+                pending.extend(item.values())
+            elif isinstance(item, (list, tuple, set, frozenset)):
+                pending.extend(item)
+            elif hasattr(item, "__dataclass_fields__"):
+                pending.extend(vars(item).values())
+    return found
+
+
+def _odd(what: str, tensors: list[torch.Tensor]) -> list[str]:
+    from .watch import values_of
+
+    lines = []
+    for number, tensor in enumerate(tensors):
+        values = values_of(what if len(tensors) == 1 else f"{what} {number}", tensor)
+        if values.nan or values.inf:
+            lines.append(str(values))
+    return lines
+
+
+def _names(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[int, str]:
+    """Names of the tensors that a call is known to read, by identity."""
+    import torch
+
+    names = {}
+    for key, value in [*((f"argument {n}", v) for n, v in enumerate(args)), *kwargs.items()]:
+        for tensor in _tensors(value):
+            names[id(tensor)] = key
+    cells = [cell.cell_contents for cell in getattr(fn, "__closure__", None) or () if _full(cell)]
+    for owner in [graph_hooks.uncompiled(fn), getattr(fn, "__self__", None), *args, *cells]:
+        if isinstance(owner, torch.nn.Module):
+            names.update(
+                {id(p): name for name, p in graph_hooks.uncompiled(owner).named_parameters()}
+            )
+    return names
+
+
+def _full(cell: Any) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return False
+    return True
+
+
+def _gradients(result: Any, watch: Watch, names: dict[int, str]) -> list[str]:
+    """Differentiate a result, unless the program has done so; tell which gradients are not finite.
+
+    The gradients are those of the sum of everything differentiable.
+    """
+    import torch
+
+    roots = [t for t in _tensors(result) if t.requires_grad and t.grad_fn is not None]
+    if not roots or watch.backwards:
+        return []
+    leaves = _leaves(roots)
+    before = [leaf.grad for leaf in leaves]
+    lines = []
+    try:
+        for leaf in leaves:
+            leaf.grad = None
+        torch.autograd.backward(roots, [torch.ones_like(root) for root in roots])
+        for leaf in leaves:
+            if leaf.grad is not None:
+                lines += _odd(f"gradient of {names.get(id(leaf), 'an input')}", [leaf.grad])
+    finally:
+        for leaf, gradient in zip(leaves, before):
+            leaf.grad = gradient
+    return lines
+
+
+def _leaves(roots: list[torch.Tensor]) -> list[torch.Tensor]:
+    """The tensors whose ``.grad`` a backward pass from these roots writes."""
+    import torch
+
+    leaves, pending, seen = [], [root.grad_fn for root in roots], set()
+    while pending:
+        node = pending.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        variable = getattr(node, "variable", None)
+        if isinstance(variable, torch.Tensor) and variable.is_leaf:
+            leaves.append(variable)
+        pending.extend(next_node for next_node, _ in node.next_functions)
+    return leaves
+
+
+# -- text ------------------------------------------------------------------------------------------
+
+
+def _told(finding: NonFinite, directory: Path | None) -> list[str]:
+    what, pass_ = finding.what, finding.stage
+    if pass_ == "input":
+        where = f"from outside, in {finding.operation}, compile [{finding.key}]"
+        lines = [f"find_nan: {what} came into a compiled graph {where}"]
+    else:
+        lines = [f"find_nan: {finding.operation} made the first {what} ({pass_} pass)"]
+    if finding.place is not None:
+        code = f": {finding.code}" if finding.code else ""
+        lines.append(f"  your line   {finding.place} in {finding.place.function}{code}")
+    if finding.file:
+        line = f":{finding.line}" if finding.line else ""
+        lines.append(f"  in the dump {os.path.join(str(directory), finding.file)}{line}")
+    lines += [f"  input       {values}" for values in finding.inputs]
+    lines.append(f"  {'value ' if pass_ == 'input' else 'output'}      {finding.output}")
+    return lines
+
+
+def _kept(event: Skipped) -> str:
+    where = "" if event.place is None else f"{label(event.place.function)} ({event.place}): "
+    return where + event.brief
+
+
+def _brief(finding: NonFinite) -> str:
+    where = "" if finding.place is None else f" at {finding.place}"
+    if finding.stage == "input":
+        return f"{finding.operation} came in with {finding.what}{where}"
+    return f"{finding.operation} made {finding.what} ({finding.stage}){where}"

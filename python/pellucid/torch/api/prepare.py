@@ -1,0 +1,105 @@
+"""``prepare_debug``: capture everything that compiles inside a ``with`` block."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import warnings
+from pathlib import Path
+from typing import Any, Callable, Iterator
+
+from pellucid.explain.global_variables import data
+
+from ..capture.connection import CAPTURE, finish
+from ..model.events import Frame, Problem
+from ..model.stages import stage_named
+from ..store.directories import claim
+from ..store.session import INDEX, Session, left_alone
+from ..taps import hooks
+
+_last: Session | None = None
+
+
+def last_session() -> Session | None:
+    """The innermost open capture, or else the one that closed last."""
+    return CAPTURE.innermost or _last
+
+
+@contextlib.contextmanager
+def prepare_debug(
+    dump_src_dir: str | os.PathLike[str],
+    clean_wild_fx_code: bool = True,
+    log_bytecode: bool = False,
+    *,
+    on_event: Callable[[Any], None] | None = None,
+) -> Iterator[Session]:
+    """Capture what ``torch.compile`` makes inside the block, as files that also run.
+
+    Results, exceptions, graph breaks and recompiles stay as they are without it.  Code that is
+    compiled inside runs from its file afterwards too, so breakpoints stay good.
+
+    Args:
+        dump_src_dir: directory of the files.  Ranks above 0 and child processes get one below it
+            (``rank_1``, ``process_1``), and so does who finds it in use (``capture_2``).
+        clean_wild_fx_code: taken for the sake of programs written for depyf; there is nothing to
+            clean, because no file is written that has no place in the dump.
+        log_bytecode: also disassemble transformed code in its file.
+        on_event: called with each event as it is captured, to show progress.
+    """
+    global _last
+    owned = claim(Path(dump_src_dir), hooks.rank(), hooks.is_ranked())
+    opened = Session(owned.path, on_event, log_bytecode, owned)
+    CAPTURE.open(opened)
+    _tell_depyf_programs(opened)
+    try:
+        yield opened
+    finally:
+        # A process that was forked inside the block leaves it as well, with a capture of its own.
+        session = CAPTURE.own(opened)
+        if session is not None:
+            _last = session
+            finish(session)
+            _report(session)
+        _tell_depyf_programs(session or opened)
+
+
+def _tell_depyf_programs(session: Session) -> None:
+    """Keep the table that programs written for depyf read."""
+    shown = CAPTURE.innermost or session
+    data["dump_src_dir"] = str(shown.directory)
+    data["is_inside_prepare_debug"] = CAPTURE.innermost is not None
+
+
+def dump_graph(name: str, graph_module: Any) -> Path | None:
+    """Add a graph of a stage of your own to the captures that are open.
+
+    Its file is named by the compile that goes on and by ``name``, and runs by itself where its
+    nodes tell their shapes.
+
+    Args:
+        name: the stage, such as ``"after fusion"``.
+        graph_module: a ``torch.fx.GraphModule``.
+
+    Returns:
+        The file, or None when no capture is open.
+    """
+    session = CAPTURE.innermost
+    file = CAPTURE.add_graph(stage_named(name), graph_module)
+    return None if session is None or file is None else session.path(file)
+
+
+def _report(session: Session) -> None:
+    """Say once what went wrong; a warning filter that raises must not reach the program."""
+    problems = session.of(Problem)
+    if problems:
+        more = f" and {len(problems) - 1} more" if len(problems) > 1 else ""
+        text = f"{problems[0].where}: {problems[0].what}{more}"
+    elif session.warns_when_empty and not session.of(Frame):
+        left = len(left_alone(session))
+        alone = "1 frame as it is" if left == 1 else f"{left} frames as they are"
+        kept = f": torch left {alone}" if left else ""
+        text = f"nothing was compiled inside prepare_debug{kept}"
+    else:
+        return
+    with contextlib.suppress(Exception):
+        warnings.warn(f"pellucid: {text}; see {session.path(INDEX)}", RuntimeWarning, stacklevel=4)

@@ -1,0 +1,1 @@
+"""Hook calls to events, and events to files, while the program runs."""

@@ -1,0 +1,259 @@
+"""Hook calls to events, and events to files while the program runs.
+
+One capture of the process: torch's hooks are installed when the first session opens and removed
+when the last one closes.  Sessions nest; each gets every event, and the innermost one's
+files are the ones that run.  Compiles happen under torch's own lock, but events also come from
+other threads.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import gc
+import multiprocessing.util
+import os
+import threading
+from types import CodeType
+from typing import Any, Callable, Iterator
+
+from ..model.events import Break, Frame, Graph, Recompile
+from ..model.stages import sent_twice, stage_named
+from ..store.directories import child_number
+from ..store.session import Session
+from ..taps import graph_hooks, guard_state, hooks
+from ..taps.interpreted import generate_interpreted_graphs
+from ..taps.shapes import SHAPES
+from ..taps.trace import TraceRecord
+from ..text.dump import named_class
+from . import graph_files
+from .frames import add_compiled_before, write_frame
+from .records import on_record, write_graph
+from .summary import refresh_caches, write_summary
+
+
+class Capture:
+    """The process's one connection to torch, shared by all open sessions."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._sessions: list[Session] = []
+        self._remove: list[hooks.Remove] = []
+        self._busy = threading.local()
+        self._breaks = hooks.BreakReasons([])
+        self._unloaded: list[tuple[Session, Graph, str]] = []
+        self._before_fork: list[Session] = []
+        self._forks: list[tuple[Session, Session]] = []
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._forked)
+
+    @property
+    def innermost(self) -> Session | None:
+        """The session that was opened last and is still open."""
+        with self._lock:
+            return self._sessions[-1] if self._sessions else None
+
+    def open(self, session: Session) -> None:
+        """Begin to record into a session."""
+        with self._lock:
+            self._sessions.append(session)
+            if len(self._sessions) == 1:
+                SHAPES.forget()
+                self._breaks = hooks.break_reasons()
+                self._remove = [
+                    hooks.add_bytecode_hook(self._on_bytecode),
+                    hooks.add_trace_handler(self._on_trace),
+                    graph_hooks.add_formatted_graphs(self._on_formatted),
+                    generate_interpreted_graphs(graph_hooks.is_followed),
+                ]
+
+    def close(self, session: Session) -> bool:
+        """Stop recording into a session; the last one removes the hooks.
+
+        Returns False when the session is not open.
+        """
+        with self._lock:
+            if session not in self._sessions:
+                return False
+        with session.guard("running graphs from their files"):
+            session.settle()
+        self.run_programs()
+        with self._lock:
+            self._unloaded = [entry for entry in self._unloaded if entry[0] is not session]
+            self._sessions = [other for other in self._sessions if other is not session]
+            if not self._sessions:
+                for remove in self._remove:
+                    with session.guard("removing a hook"):
+                        remove()
+                self._remove = []
+        return True
+
+    def _forked(self) -> None:
+        # Another thread may have had the lock, which the child would wait for for ever.
+        self._lock = threading.RLock()
+        self._busy = threading.local()
+        self._unloaded = []
+        self._before_fork, self._sessions = self._sessions, []
+        self._forks = []
+
+    def _open_sessions(self) -> tuple[Session, ...]:
+        """The open captures of this process; a forked child opens its own at its first event."""
+        with self._lock:
+            waiting, self._before_fork = self._before_fork, []
+            for parent in waiting:
+                # Without a directory of its own the child goes without a capture.
+                with contextlib.suppress(Exception):
+                    child = parent.fork()
+                    self._sessions.append(child)
+                    self._forks.append((parent, child))
+                    at_exit(lambda session=child: finish(session))  # type: ignore[misc]
+            return tuple(self._sessions)
+
+    def own(self, session: Session) -> Session | None:
+        """The capture that is this process's where its parent had ``session`` open."""
+        if session.here:
+            return session
+        with self._lock:
+            self._before_fork = [other for other in self._before_fork if other is not session]
+            return next((child for parent, child in self._forks if parent is session), None)
+
+    def run_programs(self) -> None:
+        """Take up Inductor's programs that torch has loaded since; it tells of them before."""
+        with self._lock:
+            waiting, self._unloaded = self._unloaded, []
+        for session, event, path in waiting:
+            loaded = True
+            with session.guard(f"running {event.file}"):
+                loaded = graph_files.run_program(session, event, path)
+            if not loaded:
+                with self._lock:
+                    self._unloaded.append((session, event, path))
+
+    # -- what torch calls --
+
+    def _on_bytecode(self, original: CodeType, transformed: CodeType) -> CodeType | None:
+        sessions = self._open_sessions()
+        if not sessions:
+            return None
+        replacement: CodeType | None = None
+        inner = sessions[-1]
+        with inner.guard(f"rewriting {original.co_name}"):
+            compile_id = hooks.current_compile_id()
+            self._add_breaks(compile_id)
+            for session in sessions:
+                with session.guard(f"dumping {original.co_name}"):
+                    code = write_frame(session, compile_id, original, transformed, session is inner)
+                    replacement = code if session is inner else replacement
+                with session.guard(f"running the graphs of {original.co_name}"):
+                    session.settle(session.key(compile_id))
+        return replacement
+
+    def _on_trace(self, record: TraceRecord) -> None:
+        if getattr(self._busy, "now", False):
+            return  # what our own work makes torch log is no part of the program
+        self._busy.now = True
+        try:
+            self.run_programs()
+            sessions = self._open_sessions()
+            if record.kind == "dynamo_start":
+                self._breaks.skip()  # those of a compile that no capture was told the end of
+            if record.kind == "compilation_metrics" and sessions:
+                with sessions[-1].guard("reading torch's graph breaks"):
+                    self._add_breaks(record.compile_id)  # frames left alone have no bytecode
+            for session in sessions:
+                with session.guard(f"reading torch's trace event {record.kind}"):
+                    program = on_record(session, record, session is sessions[-1])
+                    if program is not None:
+                        with self._lock:
+                            self._unloaded.append((session, *program))
+        finally:
+            self._busy.now = False
+
+    def _add_breaks(self, compile_id: str | None) -> None:
+        """Record the graph breaks of a compile that torch's trace does not tell of."""
+        texts = self._breaks.take()
+        for session in self._open_sessions() if texts else ():
+            key = session.key(compile_id)
+            # Where the trace tells of them it has done so by now.
+            if not any(stop.key == key for stop in session.of(Break)):
+                for text in texts:
+                    session.record(Break(key, text))
+
+    def _on_formatted(self, name: str, graph: Any) -> None:
+        """Take a graph that torch, or somebody else, formats for torch's log."""
+        if not sent_twice(name):
+            self.add_graph(stage_named(name), graph)
+
+    def add_graph(self, stage: str, graph: Any) -> str | None:
+        """Write a graph into every open session; return its file's name in the innermost one."""
+        sessions = self._open_sessions()
+        if not sessions or getattr(self._busy, "now", False):
+            return None
+        self._busy.now = True
+        file = None
+        try:
+            with sessions[-1].guard(f"formatting the graph {stage}"):
+                text = named_class(graph_hooks.readable(graph))
+                for session in sessions:
+                    key = session.key(hooks.current_compile_id())
+                    file = write_graph(session, key, stage, graph, text, False).file
+        finally:
+            self._busy.now = False
+        return file
+
+
+CAPTURE = Capture()
+
+
+# -- the end of a capture --------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def collector_at_rest() -> Iterator[None]:
+    """Keep Python from looking for garbage in the whole program because of what we allocate.
+
+    The program's own garbage is collected when it would be without us.  Where the collector is off
+    already, for another thread of ours perhaps, it stays so.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def at_exit(action: Callable[[], None]) -> None:
+    """Do something when this process ends, also where that is a child of ``multiprocessing``."""
+    atexit.register(action)
+    if child_number():  # such a process leaves without a word to atexit
+        multiprocessing.util.Finalize(None, action, exitpriority=10)
+
+
+def finish(session: Session) -> None:
+    """Close a capture and write what is known only at its end; a second call does nothing."""
+    if not CAPTURE.close(session):
+        return
+    with collector_at_rest():
+        with session.guard("closing the capture"):
+            refresh_caches(session)
+            add_compiled_before(session)
+        for row in (*hooks.missing(), *guard_state.missing()):
+            if row.of_captures:
+                session.problem("this torch", f"no {row.name}: {row.lost}")
+        _add_what_is_not_traced(session)
+        write_summary(session)
+        session.close()
+
+
+def _add_what_is_not_traced(session: Session) -> None:
+    """The oldest torch releases trace no recompiles; frames still show them."""
+    frames = [f for f in session.of(Frame) if not f.before]
+    again = [f.key for f in frames if f.key.id and not f.key.id.endswith("/0")]
+    said = "its trace does not say why"
+    # Where the trace has them, a frame without one was compiled anew: for another backend, say.
+    if again and not session.of(Recompile) and not hooks.traces_recompiles():
+        session.problem("this torch", f"frames that were compiled again: {len(again)}; {said}")
+        for key in again:
+            session.record(Recompile(key, (f"this torch: {said}",)))

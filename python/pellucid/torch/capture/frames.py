@@ -1,0 +1,88 @@
+"""Transformed frames: from Dynamo's bytecode to the file that runs in its place."""
+
+from __future__ import annotations
+
+from types import CodeType
+
+from ..dynamo.rewrite import Rewriting, rewrite
+from ..dynamo.user_lines import annotate, resumed_line
+from ..model.events import Break, CompileKey, Frame, Graph, Place
+from ..model.names import is_resumed
+from ..store.session import Session
+from ..taps import hooks
+from ..text.dump import transformed_name, transformed_text
+
+
+def write_frame(
+    session: Session,
+    compile_id: str | None,
+    original: CodeType,
+    transformed: CodeType,
+    swap: bool,
+) -> CodeType | None:
+    """Write one transformed version; return the code that may run in its place."""
+    function, place = session.function(original), place_of(original)
+    key = session.key(compile_id)
+    graphs = [g.text for g in session.of(Graph) if g.key == key and g.stage == "captured"]
+    rewriting = rewrite(
+        transformed,
+        key.slug,
+        original,
+        hooks.resume_parameters(original),
+        lambda source: annotate(source, original, graphs, transformed),
+    )
+    name = session.claim(transformed_name(key, original.co_name), (key, function))
+    replacement, running = None, ""
+    if not swap:
+        running = "a capture inside this one has the file that runs"
+    elif rewriting.source is None:
+        running = "there is no source"
+    elif not rewriting.verdict.proven:
+        running = "nothing runs in place of Dynamo's code without proof"
+    text = _text(session, key, place, rewriting, running)
+    if not running:
+        try:
+            replacement = rewriting.compile(text, str(session.path(name)))
+        except Exception as error:
+            running = f"{type(error).__name__}: {error}"
+            text = _text(session, key, place, rewriting, running)
+    session.write(name, text)
+    if swap:  # once, however many captures are open
+        with session.guard(f"sending {name} to torch's trace"):
+            hooks.send_artifact(name.rpartition(".")[0].strip("_"), text)
+    source, verdict = rewriting.source, rewriting.verdict
+    session.record(Frame(key, function, place, source, verdict, name, replacement is not None))
+    return replacement
+
+
+def _text(
+    session: Session, key: CompileKey, place: Place, rewriting: Rewriting, running: str
+) -> str:
+    breaks = [event for event in session.of(Break) if event.key == key]
+    return transformed_text(key, place, rewriting, breaks, running, session.show_bytecode)
+
+
+def add_compiled_before(session: Session) -> None:
+    """Show what was compiled before the capture began, from torch's cache entries."""
+    for code in hooks.compiled_before():
+        if session.number(code) is not None:
+            continue
+        for raw in hooks.cache_entries(code):
+            with session.guard(f"dumping {code.co_name}, compiled before the capture"):
+                _compiled_before(session, code, raw)
+
+
+def _compiled_before(session: Session, code: CodeType, raw: hooks.RawEntry) -> None:
+    key, place, function = CompileKey(raw.compile_id), place_of(code), session.function(code)
+    rewriting = rewrite(raw.code, key.slug, code, hooks.resume_parameters(code))
+    name = session.claim(transformed_name(key, code.co_name), (key, function))
+    why = "it was compiled before the capture began, and is shown only"
+    session.write(name, _text(session, key, place, rewriting, why))
+    source, verdict = rewriting.source, rewriting.verdict
+    session.record(Frame(key, function, place, source, verdict, name, swapped=False, before=True))
+
+
+def place_of(code: CodeType) -> Place:
+    """Where the function begins whose code this is, or goes on if it is a resume function."""
+    line = resumed_line(code) if is_resumed(code.co_name) else None
+    return Place(code.co_filename, line or code.co_firstlineno, code.co_name)

@@ -1,0 +1,146 @@
+"""Run a captured graph, and Inductor's program for it, from the dumped file.
+
+torch generates a graph's ``forward`` as a string without a file.  Once it has, the readable print
+of the graph (shapes, the user's lines) is compiled under the file's name; when that gives the same
+instructions, constants and names as torch's own, its code takes the place of the other in the very
+same function.  So nothing but file and lines can differ, and that is checked, not assumed.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from dataclasses import replace
+from types import CodeType
+from typing import Any
+
+from ..dynamo.rewrite import same_instructions
+from ..model.events import Graph, GraphRun
+from ..store.session import Session
+from ..taps import graph_hooks, hooks
+from ..text.dump import compiled, graph_text, named_class, without_imports
+
+
+def follow(session: Session, event: Graph, graph: Any) -> None:
+    """Let ``graph`` run from the file of ``event`` as soon as, and whenever, torch generates it.
+
+    While a compile goes on torch generates a graph over and over, and for most backends none of
+    these ever runs.  So what is generated then waits for :meth:`Session.settle`.
+    """
+    waiting: dict[int, weakref.ref[Any]] = {}
+
+    def generated(module: Any) -> None:
+        number = id(module)
+        if session.settled(event.key):
+            run(module)
+        elif number not in waiting:
+            waiting[number] = weakref.ref(module)
+            session.postpone(event.key, lambda: waited(number))
+
+    def waited(number: int) -> None:
+        module = waiting.pop(number)()
+        if module is not None:
+            run(module)
+
+    def run(module: Any) -> None:
+        with session.guard(f"running {event.file}"):
+            if session.has_program(event.key):
+                result = GraphRun(event.file, False, "the backend made a program of it")
+            else:
+                result = _swap(session, event, module)
+            if result not in session.of(GraphRun):  # torch generates some graphs several times
+                session.record(result)
+
+    # AOTAutograd compiles a copy of the backward graph; copies of others are for torch's own use.
+    copies = event.stage == "backward"
+    if not graph_hooks.after_recompile(graph, generated, copies):
+        session.record(GraphRun(event.file, False, "the graph has no class of its own"))
+
+
+def _swap(session: Session, event: Graph, module: Any) -> GraphRun:
+    function = graph_hooks.forward_function(module)
+    if function is None:
+        return GraphRun(event.file, False, "torch has not generated its code")
+    # What was printed while Dynamo worked has the user's lines, which torch drops later.  A backend
+    # that runs AOTAutograd's graphs as Python has them take one list, so they are printed anew; a
+    # graph that has changed otherwise is another one, which the backend made for itself.
+    bodies = [event.text]
+    if function.__code__.co_varnames[1:2] == ("args_list",):
+        bodies += [named_class(graph_hooks.readable(module)), str(module.code)]
+    path = session.path(event.file)
+    for body in bodies:
+        text = graph_text(replace(event, text=body), runs=True)
+        code = _forward_code(text, str(path))
+        if code is None:
+            continue
+        code = _named_as(code, function.__code__)
+        if not same_instructions(code, function.__code__):
+            continue
+        if not hooks.never_compile(code):
+            return GraphRun(event.file, False, "this torch cannot be told to leave it alone")
+        session.write(event.file, text)
+        function.__code__ = code
+        return GraphRun(event.file, True)
+    why = "the backend changed it, or it does not compile to what torch runs"
+    return GraphRun(event.file, False, why)
+
+
+def run_program(session: Session, event: Graph, path: str) -> bool:
+    """Let Inductor's program run from the file of ``event``; False while it is not loaded.
+
+    ``path`` is Inductor's own file.  The text is the same but for our first lines, so each of its
+    functions has the same instructions in ours.
+    """
+    functions = graph_hooks.program_functions(path)
+    if not functions:
+        return False
+    text = graph_text(event, runs=True)
+    module = compiled(text)
+    mine = [] if module is None else _all_code(_in_file(module, str(session.path(event.file))))
+    swapped = 0
+    for function in functions:
+        code = next((c for c in mine if same_instructions(c, function.__code__)), None)
+        if code is not None and hooks.never_compile(code):
+            function.__code__ = code
+            swapped += 1
+    if swapped == len(functions):
+        session.write(event.file, text)
+        session.record(GraphRun(event.file, True))
+    else:
+        why = f"{len(functions) - swapped} of {len(functions)} functions differ"
+        session.record(GraphRun(event.file, False, why))
+    return True
+
+
+def _all_code(module: CodeType) -> list[CodeType]:
+    """Every code object of a module, outer before inner."""
+    found = [module]
+    for code in found:
+        found.extend(const for const in code.co_consts if isinstance(const, CodeType))
+    return found[1:]
+
+
+def _named_as(code: CodeType, other: CodeType) -> CodeType:
+    changes: dict[str, Any] = {"co_flags": other.co_flags, "co_name": other.co_name}
+    if sys.version_info >= (3, 11):
+        changes["co_qualname"] = other.co_qualname
+    return code.replace(**changes)
+
+
+def _forward_code(text: str, filename: str) -> CodeType | None:
+    """The code of the outermost ``forward`` in a printed graph."""
+    module = compiled(without_imports(text))
+    if module is None:
+        return None
+    scopes = [module, *(c for c in module.co_consts if isinstance(c, CodeType))]
+    for scope in scopes:
+        for const in scope.co_consts:
+            if isinstance(const, CodeType) and const.co_name == "forward":
+                return _in_file(const, filename)
+    return None
+
+
+def _in_file(code: CodeType, filename: str) -> CodeType:
+    """The same code, of another file."""
+    consts = (_in_file(c, filename) if isinstance(c, CodeType) else c for c in code.co_consts)
+    return code.replace(co_filename=filename, co_consts=tuple(consts))

@@ -1,0 +1,111 @@
+"""What else torch tells of a compile: caches, metrics, times, and frames that it left alone."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Mapping
+
+from ..model.events import (
+    Break,
+    CacheUse,
+    CompileKey,
+    Frame,
+    Metrics,
+    Place,
+    Skipped,
+    Started,
+    Times,
+)
+from ..store.session import Session
+from ..taps.trace import TraceRecord
+
+# Of torch's metrics, those that are the same in the next run.
+_STABLE_METRICS = (
+    "co_name",
+    "co_filename",
+    "co_firstlineno",
+    "cache_size",
+    "guard_count",
+    "shape_env_guard_count",
+    "graph_op_count",
+    "graph_node_count",
+    "graph_input_count",
+    "num_graph_breaks",
+    "fail_type",
+    "fail_reason",
+    "fail_user_frame_filename",
+    "fail_user_frame_lineno",
+    "has_guarded_code",
+    "dynamic_shapes",
+    "specialize_float",
+    "is_forward",
+)
+_CACHES = ("fx_graph_cache", "aotautograd_cache")
+
+
+def take(session: Session, key: CompileKey, record: TraceRecord) -> bool:
+    """Make events of a record that tells a fact; False when it tells none."""
+    kind, data = record.kind, record.data
+    if kind in ("compilation_metrics", "bwd_compilation_metrics") and isinstance(data, Mapping):
+        _metrics(session, key, kind.startswith("bwd"), data)
+        return True
+    cache, _, result = kind.rpartition(":")[2].rpartition("_")
+    if cache in _CACHES:
+        session.record(CacheUse(key, cache, result, _bypass(record.payload)))
+        return True
+    return False
+
+
+def _metrics(session: Session, key: CompileKey, backward: bool, data: Mapping[str, Any]) -> None:
+    values = {k: data[k] for k in _STABLE_METRICS if data.get(k) is not None}
+    seconds = dict(sorted(_seconds(data)))
+    session.record(Times(key, backward, seconds))
+    if backward:
+        return
+    session.record(Metrics(key, values))
+    if values.get("fail_reason") or not values.get("has_guarded_code"):
+        _skipped(session, key, values)
+
+
+def _skipped(session: Session, key: CompileKey, values: Mapping[str, Any]) -> None:
+    if any(frame.key == key for frame in session.of(Frame)):
+        return
+    reason = values.get("fail_reason")
+    breaks = [stop.text for stop in session.of(Break) if stop.key == key]
+    text = str(reason or (breaks[-1] if breaks else "torch gives no reason"))
+    place: Place | None = None
+    if values.get("co_filename"):
+        line = int(values.get("co_firstlineno") or 0)
+        place = Place(str(values["co_filename"]), line, str(values.get("co_name") or ""))
+    else:  # past the limit of recompiles torch does not say which function
+        same = [f.place for f in session.of(Frame) if f.key.frame == key.frame]
+        started = [s.place for s in session.of(Started) if s.key == key and s.place]
+        place = next(iter(same + started), None)
+    session.record(Skipped(key, place, str(values.get("fail_type") or ""), text))
+
+
+def _seconds(data: Mapping[str, Any]) -> list[tuple[str, float]]:
+    """Every duration among torch's metrics, in seconds.
+
+    >>> _seconds({"gc_time_us": 1500, "code_gen_time_s": 2.0, "end_time_us": 9, "co_name": "f_s"})
+    [('gc_time', 0.0015), ('code_gen_time', 2.0)]
+    """
+    found = []
+    for name, value in data.items():
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            continue
+        for suffix, unit in (("_s", 1.0), ("_us", 1e-6), ("_ns", 1e-9)):
+            if name.endswith(suffix) and not name.startswith(("start_time", "end_time")):
+                found.append((name[: -len(suffix)], round(value * unit, 9)))
+    return found
+
+
+def _bypass(payload: str | None) -> str:
+    """Why a cache was passed by; empty when torch does not say."""
+    try:
+        found = json.loads(payload or "{}")
+    except ValueError:
+        return ""
+    if not isinstance(found, dict):
+        return ""
+    return str(found.get("cache_bypass_reason") or "")

@@ -1,0 +1,125 @@
+"""The structured trace: from torch's records to events and graph files."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from ..model.events import Break, CompileKey, Graph, KernelFile, Place, Recompile, Started
+from ..model.needs import needs_of_text
+from ..model.stages import kernels, program_stage, stage_of
+from ..store.directories import child_number
+from ..store.session import Session
+from ..taps import graph_hooks, hooks
+from ..taps.fx_meta import describe
+from ..taps.shapes import SHAPES
+from ..taps.trace import OURS, UNREADABLE, TraceRecord
+from ..text.dump import graph_name, graph_text, kernel_name, kernel_text, named_class
+from . import graph_files
+from . import metrics as facts
+from .summary import write_summary
+
+
+def on_record(session: Session, record: TraceRecord, runs: bool) -> tuple[Graph, str] | None:
+    """Make events, and graph files, of one record of the structured trace.
+
+    Where several captures are open, ``runs`` is true for the one whose files are to run.  Returns a
+    program of Inductor's with the path of its own file, from which torch will load it.
+    """
+    kind, payload = record.kind, record.payload
+    if kind == UNREADABLE:
+        session.problem("an event of torch's trace", str(record.data))
+        return None
+    if kind.startswith(f"artifact:{OURS}"):
+        return None
+    if kind == "dynamo_start":
+        session.record(Started(session.start(record.compile_id), _place(record.data)))
+        return None
+    key = session.key(record.compile_id)
+    if kind == "inductor_output_code" and payload is not None:
+        program = write_graph(session, key, program_stage(payload), None, payload, runs)
+        _kernels(session, program)
+        data = record.data if isinstance(record.data, dict) else {}
+        path = data.get("file_path", data.get("filename"))  # older torch says the second only
+        return None if path is None or not runs else (program, str(path))
+    stage = stage_of(kind, payload, graph_hooks.direction() if "post_grad" in kind else "")
+    if stage == "forward" and not _has_joint(session, key):
+        stage = "inference"  # which torch 2.4 calls by the same name
+    if stage is not None and payload is not None:
+        module = graph_hooks.emitted_graph(kind, payload)
+        write_graph(session, key, stage, module, named_class(payload), runs)
+    elif kind == "artifact:dynamo_graph_break_reason" and payload is not None:
+        event = Break(key, payload)
+        if event not in session.of(Break):  # an attempt that starts over breaks at the same place
+            session.record(event)
+    elif kind == "artifact:recompile_reasons":
+        session.record(Recompile(key, _reasons(payload)))
+    elif facts.take(session, key, record) and kind == "compilation_metrics":
+        session.settle(key)  # a compile that failed makes no frame
+        if session.is_fork and not child_number():
+            write_summary(session)  # such a process may leave without running anything at its end
+    return None
+
+
+def _has_joint(session: Session, key: CompileKey) -> bool:
+    return any(graph.key == key and graph.stage == "joint" for graph in session.of(Graph))
+
+
+def _kernels(session: Session, program: Graph) -> None:
+    for kernel in kernels(program.text):
+        name = kernel_name(program.file, kernel.name, kernel.suffix)
+        session.write(name, kernel_text(program.file, kernel.text, kernel.suffix))
+        session.record(KernelFile(program.key, kernel.name, program.file, name))
+
+
+def write_graph(
+    session: Session, key: CompileKey, stage: str, module: Any | None, text: str, runs: bool
+) -> Graph:
+    """Write a graph of a compile to its file, which runs in its place if ``runs``; record it."""
+    # Several graphs of one stage in one compile are told apart by a number; torch starting an
+    # attempt over makes the same graph again, which replaces the first.
+    name = graph_name(key, stage)
+    if stage != "captured":
+        name = session.claim(name, (key, stage, text))
+    needs = None
+    with session.guard(f"describing the inputs of {name}"):
+        needs = needs_of_text(text, _sizes(session, key)) if module is None else describe(module)
+    event = Graph(key, stage, name, text, needs)
+    session.write(name, graph_text(event))
+    session.record(event)
+    if module is not None and runs:
+        graph_files.follow(session, event, module)
+    return event
+
+
+def _sizes(session: Session, key: CompileKey) -> dict[str, int]:
+    """The numbers for which a compile's symbolic sizes stood, from the graph that Dynamo made."""
+    graphs = [g.needs for g in session.of(Graph) if g.key == key and g.needs is not None]
+    values = [value for graph in graphs for value in graph.inputs if value.literal.isdigit()]
+    return {value.symbol: int(value.literal) for value in values if value.symbol}
+
+
+def _place(data: Any) -> Place | None:
+    stack = data.get("stack") if isinstance(data, dict) else None
+    if not stack or not isinstance(stack[-1], dict) or not {"filename", "line"} <= set(stack[-1]):
+        SHAPES.missed("place where a compile starts")
+        return None
+    if any(_IN_COMPILER.search(str(hooks.interned(call.get("filename")))) for call in stack):
+        # Older releases do not name the frame itself, and tell of their own compiler instead.
+        code = graph_hooks.code_being_compiled()
+        return None if code is None else Place(code.co_filename, code.co_firstlineno, code.co_name)
+    top = stack[-1]
+    file = hooks.interned(top.get("filename"))
+    return Place(file or "?", int(top.get("line") or 0), str(top.get("name") or ""))
+
+
+_IN_COMPILER = re.compile(r"/torch/_dynamo/convert_frame\.py$")
+
+
+def _reasons(payload: str | None) -> tuple[str, ...]:
+    try:
+        reasons = json.loads(payload or "[]")
+    except ValueError:
+        reasons = [payload]
+    return tuple(map(str, reasons)) if isinstance(reasons, list) else (str(reasons),)

@@ -1,0 +1,117 @@
+"""What is known only at the end of a capture: guards, full code, index and record."""
+
+from __future__ import annotations
+
+from types import CodeType
+from typing import Any, Callable, Iterable
+
+from ..guards import translate as guards
+from ..model.events import CacheEntry, CompileKey, Frame, Graph, Problem, Recompile
+from ..model.names import definable
+from ..store.session import INDEX, RECORD, TIMES, Session
+from ..taps import guard_objects, guard_state, guard_tree, hooks
+from ..taps.shapes import SHAPES
+from ..text.full_code import full_code_name, full_code_text
+from ..text.full_code_names import bindings
+from ..text.index import index_text
+
+
+def refresh_caches(session: Session) -> None:
+    """Read the cache entries of everything captured, with their guards."""
+    for function, code in session.functions():
+        if code is None:
+            continue
+        with session.guard(f"reading the guards of {code.co_name}"):
+            entries = _entries(session, function, code)
+            if entries:
+                session.set_cache(function, entries)
+
+
+def _entries(session: Session, function: int, code: CodeType) -> list[CacheEntry]:
+    # After a reset the same id means another compile; the newest one holds the cache entry.
+    frames = [frame for frame in session.of(Frame) if frame.function == function]
+    newest = {frame.key.id: frame.key for frame in frames}
+    # Before torch 2.6 an entry does not tell its id; the file that its code runs from does.
+    by_file = {str(session.path(frame.file)): frame.key for frame in frames}
+    result = []
+    for raw in hooks.cache_entries(code):
+        key = newest.get(raw.compile_id) or by_file.get(raw.code.co_filename)
+        key = key or CompileKey(raw.compile_id)
+        manager = raw.guard_manager
+        if manager is None or not guard_tree.can_be_read(getattr(manager, "root", manager)):
+            result.append(CacheEntry(key, ()))
+            continue
+        guard_objects.check(manager)
+        names = guard_state.names()
+        made = guards.translate(manager, key.slug, names, guard_state.type_name)
+        kept = made.kept.runs(raw.code, code)
+        result.append(CacheEntry(key, made.guards, made.body, kept, made.forms))
+    return result
+
+
+def _full_code_names(session: Session) -> dict[int, str]:
+    """The file of each function that was compiled."""
+    names: dict[int, str] = {}
+    for frame in session.of(Frame):
+        if frame.function not in names:
+            wanted = full_code_name(frame.key.frame, frame.place.function)
+            names[frame.function] = session.claim(wanted, frame.function)
+    return names
+
+
+def _binder(
+    session: Session, entries: list[CacheEntry], files: dict[int, str]
+) -> Callable[[Iterable[str]], list[str]]:
+    """How the full code of a function with these entries binds the global names that it uses."""
+    values: dict[str, Any] = {}
+    for entry in entries:
+        values.update(() if entry.kept is None else entry.kept.named(entry.key.slug))
+    captured = {g.key: g.file for g in session.of(Graph) if g.stage == "captured"}
+    graphs = {f"__compiled_fn_{key.slug}": file for key, file in captured.items()}
+
+    def find_file(code: CodeType) -> tuple[str, str] | None:
+        number = session.number(code)
+        file = None if number is None else files.get(number)
+        return None if file is None else (file, definable(code.co_name))
+
+    return lambda names: bindings(names, values, graphs, find_file)
+
+
+def _add_missed(session: Session) -> None:
+    """Tell of what was looked for inside torch in vain, once each."""
+    for row in SHAPES.missing:
+        problem = Problem("this torch", f"no {row.name} where it is looked for: {row.lost}")
+        if problem not in session.of(Problem):
+            session.record(problem)
+
+
+def write_summary(session: Session) -> None:
+    """Write full code, index and record: what is known only at the end."""
+    full: dict[str, list[Frame]] = {}
+    names = _full_code_names(session)
+    for function, code in session.functions():
+        versions = [frame for frame in session.of(Frame) if frame.function == function]
+        if not versions:
+            continue
+        place = versions[0].place
+        with session.guard(f"writing the full code of {place.function}"):
+            keys = {frame.key for frame in versions}
+            recompiles = [event for event in session.of(Recompile) if event.key in keys]
+            name = names[function]
+            by_key = {frame.key: frame for frame in versions}
+            entries = session.cache(function)
+            bind = _binder(session, entries, names)
+            session.write(name, full_code_text(place, code, entries, by_key, recompiles, bind))
+            for entry in entries:
+                guard_objects.register(str(session.path(name)), entry.key.slug, entry.kept)
+            full[name] = versions
+    with session.guard("reading versions and configuration"):
+        session.versions = hooks.versions()
+        session.configuration = hooks.changed_configuration()
+    _add_missed(session)
+    with session.guard("writing the index"):
+        session.write(INDEX, index_text(session, full))
+    with session.guard("writing the times"):
+        session.write(TIMES, session.times_json())
+    with session.guard("writing the record"):
+        session.write(RECORD, session.to_json())

@@ -1,0 +1,1 @@
+"""One transformed frame: from Dynamo's bytecode to source that may run in its place."""

@@ -1,0 +1,311 @@
+"""One transformed frame: bytecode to source, and the source back to code that may run.
+
+The decompiler proves the source; this module adds what Dynamo asks of code that stands in for its
+own, and keeps names stable: Dynamo's ``__compiled_fn_1_<uuid>`` is shown as ``__compiled_fn_0_0``,
+and is its real name again in the code that runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dis
+import io
+import warnings
+from dataclasses import dataclass, field
+from types import CodeType
+from typing import Any, Callable, Iterator, Mapping
+
+from ..model.events import Verdict
+from ..model.names import scrub, stable_globals
+from .closures import unwrap
+from .generated import facts
+from .local_names import Parameters, named
+
+
+@dataclass(frozen=True)
+class Rewriting:
+    """The source of one transformed frame, and how far it is proven."""
+
+    code: CodeType
+    """Dynamo's code."""
+    source: str | None
+    verdict: Verdict
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Dynamo's global names and the stable ones that the source shows."""
+    shown: CodeType | None = None
+    _result: Any = None
+
+    def compile(self, text: str, filename: str) -> CodeType:
+        """Compile the text of the file around the source into code that may stand in.
+
+        ``text`` is the source with comments around it, so that lines in ``filename`` are the lines
+        that run.  Raises ValueError when the text is not the proven source, or Dynamo would refuse
+        the code.
+        """
+        from pellucid.recompile import stand_in
+
+        if self._result is None or self.shown is None:
+            raise ValueError("there is no source to compile")
+        result = self._result
+        with _no_warnings():
+            proven = result.compile()
+            first = _first_line(text, result.source)
+            if first is not None:
+                made = _moved(proven, filename, first)
+            else:
+                made = stand_in(
+                    *(unwrap(text), self.shown, filename),
+                    *(result.renamed, result.globals, result.completed),
+                )
+        if first is None and not same_instructions(proven, made):
+            raise ValueError("the file does not compile to the code that was proven")
+        made = _with_names(made, {shown: real for real, shown in self.names.items()})
+        made = with_functions_of(made, self.code)
+        require_interface(made, self.code)
+        return made
+
+
+def rewrite(
+    code: CodeType,
+    tag: str,
+    original: CodeType | None = None,
+    parameters: Parameters | None = None,
+    comment: Callable[[str], str] = str,
+) -> Rewriting:
+    """Decompile a transformed frame; ``tag`` is the slug of its compile.  Raises nothing.
+
+    With ``original``, of which Dynamo made it, the source is what a person would write: it builds
+    on what is known of Dynamo's code (:mod:`.generated`).  ``parameters`` are those of the resume
+    functions, by the offset where they go on.  ``comment`` puts comments into the source; what is
+    proven is the source that has them.
+    """
+    try:
+        # Importing here keeps the engine out of a process that never compiles anything.
+        from pellucid import decompile_ex
+
+        result = None
+        names = stable_globals(code.co_names, _all_names(code), tag)
+        shown = _with_names(code, names)
+        with _no_warnings():
+            if original is not None:
+                known = facts(original, code, names)
+                result = decompile_ex(
+                    shown,
+                    facts=known,
+                    reword=lambda text: comment(
+                        named(text, known["temporaries"], parameters or {})
+                    ),
+                )
+            # Where the proof falls short of that, every step as it stands in the bytecode.
+            if result is None or not result.verdict.at_least("equivalent"):
+                result = decompile_ex(shown, reword=comment)
+            verdict = Verdict(result.verdict.status, scrub(_reason(result)))
+        return Rewriting(code, result.source, verdict, names, shown, result)
+    except Exception as error:
+        reason = str(error).strip() or "no message"
+        return Rewriting(code, None, Verdict("failed", scrub(f"{type(error).__name__}: {reason}")))
+
+
+def _first_line(text: str, source: str) -> int | None:
+    """Behind how many lines of a file a source stands, if there are but comments before it.
+
+    >>> _first_line("# a\\n\\nx = 1\\n", "x = 1\\n"), _first_line("y\\nx = 1", "x = 1")
+    (2, None)
+    """
+    blank = len(source) - len(source.lstrip("\n"))
+    before, found, after = text.partition(source.strip("\n"))
+    lines = before.split("\n")
+    alone = found and not after.strip("\n") and not lines[-1]
+    if not alone or any(line and not line.startswith("#") for line in lines):
+        return None
+    return len(lines) - 1 - blank
+
+
+def _moved(code: CodeType, filename: str, lines: int) -> CodeType:
+    """The same code, in another file and that many lines further down."""
+    consts = (_moved(c, filename, lines) if isinstance(c, CodeType) else c for c in code.co_consts)
+    return code.replace(
+        co_filename=filename,
+        co_firstlineno=code.co_firstlineno + lines,
+        co_consts=tuple(consts),
+    )
+
+
+@contextlib.contextmanager
+def _no_warnings() -> Iterator[None]:
+    """Keep the compiler's opinion of generated code (``x is 1``) from the program's users."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _reason(result: Any) -> str:
+    """Why a source is not proven: what is left out comes before where the proof stops."""
+    if result.verdict.status in ("identical", "equivalent"):
+        return ""
+    for entry in result.diagnostics:
+        return f"{entry.message} at byte 0x{entry.offset:x}"
+    return str(result.verdict.reason)
+
+
+def same_instructions(a: CodeType, b: CodeType) -> bool:
+    """Whether two code objects differ at most in file, lines and first line.
+
+    >>> one = compile("x = 1", "a", "exec")
+    >>> same_instructions(one, compile("\\n\\nx = 1", "b", "exec"))
+    True
+    >>> same_instructions(one, compile("x = True", "a", "exec"))
+    False
+    """
+    plain = [
+        "co_code",
+        "co_names",
+        "co_varnames",
+        "co_freevars",
+        "co_cellvars",
+        "co_flags",
+        "co_name",
+        "co_argcount",
+        "co_posonlyargcount",
+        "co_kwonlyargcount",
+        "co_stacksize",
+        "co_exceptiontable",
+    ]
+    if any(getattr(a, name, None) != getattr(b, name, None) for name in plain):
+        return False
+    return len(a.co_consts) == len(b.co_consts) and all(map(_same, a.co_consts, b.co_consts))
+
+
+def _same(a: object, b: object) -> bool:
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, CodeType) and isinstance(b, CodeType):
+        return same_instructions(a, b)
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(map(_same, a, b))
+    if isinstance(a, frozenset) and isinstance(b, frozenset):
+        return len(a) == len(b) and {*map(_typed, a)} == {*map(_typed, b)}
+    # repr tells 0.0 from -0.0, and makes nan equal to itself; objects are the same or are not.
+    plain = (int, float, complex, str, bytes)
+    return type(a) in plain and repr(a) == repr(b)
+
+
+def _typed(value: object) -> tuple[type, str]:
+    return type(value), repr(value)
+
+
+def with_functions_of(made: CodeType, original: CodeType) -> CodeType:
+    """Give ``made`` the very code objects that ``original`` makes its functions of.
+
+    They are the program's, whose files and lines they have, and old torch knows a resume function
+    by its code object; those in ``made`` mean the same, but are others.  A code object for which it
+    cannot be told which one it is stays as it is.
+
+    >>> def outer():
+    ...     return lambda: 1
+    >>> compiled = compile("def outer():\\n return lambda: 1", "other.py", "exec").co_consts[0]
+    >>> (inner,) = [const for const in outer.__code__.co_consts if isinstance(const, CodeType)]
+    >>> any(const is inner for const in with_functions_of(compiled, outer.__code__).co_consts)
+    True
+    """
+    theirs, ours = _by_interface(original), _by_interface(made)
+
+    def known(const: object) -> object:
+        if not isinstance(const, CodeType):
+            return const
+        interface = _interface(const)
+        candidates = theirs.get(interface, [])
+        if len(candidates) > 1 or len(ours[interface]) > 1:
+            candidates = [code for code in candidates if same_instructions(code, const)]
+        return candidates[0] if len(candidates) == 1 else const
+
+    return made.replace(co_consts=tuple(map(known, made.co_consts)))
+
+
+def _by_interface(code: CodeType) -> dict[tuple[object, ...], list[CodeType]]:
+    found: dict[tuple[object, ...], list[CodeType]] = {}
+    for const in code.co_consts:
+        if isinstance(const, CodeType):
+            found.setdefault(_interface(const), []).append(const)
+    return found
+
+
+def _interface(code: CodeType) -> tuple[object, ...]:
+    """What has to be the same of two code objects of which the same instructions make functions."""
+    names = ("co_name", "co_freevars", "co_argcount", "co_posonlyargcount", "co_kwonlyargcount")
+    return (*(getattr(code, name) for name in names), code.co_flags & 0x2C)
+
+
+def require_interface(made: CodeType, original: CodeType) -> None:
+    """Raise ValueError where Dynamo would refuse ``made`` in place of ``original``.
+
+    torch checks argument names, ``co_freevars`` and ``co_cellvars`` and raises into the program;
+    its C code copies locals by position into a frame that must be large enough.
+    """
+    arguments = original.co_argcount + original.co_kwonlyargcount
+    arguments += bool(original.co_flags & 0x4) + bool(original.co_flags & 0x8)
+    checks: dict[str, tuple[object, object]] = {
+        "co_freevars": (made.co_freevars, original.co_freevars),
+        "co_cellvars": (made.co_cellvars, original.co_cellvars),
+        "co_argcount": (made.co_argcount, original.co_argcount),
+        "co_kwonlyargcount": (made.co_kwonlyargcount, original.co_kwonlyargcount),
+        "arguments": (made.co_varnames[:arguments], original.co_varnames[:arguments]),
+    }
+    for name, (ours, theirs) in checks.items():
+        if ours != theirs:
+            raise ValueError(f"{name} is {ours} instead of {theirs}")
+    if made.co_nlocals < len(original.co_varnames[:arguments]):
+        raise ValueError("the frame has too few locals")
+
+
+def disassembly(code: CodeType) -> str:
+    """Disassemble for reading: no addresses, and no constant at full length.
+
+    ``dis`` prints constants by ``repr``; Dynamo has whole modules' dictionaries among them.
+    """
+    stream = io.StringIO()
+    dis.dis(_brief(code), file=stream)
+    return scrub("\n".join(line.rstrip() for line in stream.getvalue().splitlines()))
+
+
+class _Shown:
+    """Stands for a constant in a disassembly."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def _brief(code: CodeType) -> CodeType:
+    def brief(value: object) -> object:
+        if isinstance(value, CodeType):
+            return _brief(value)
+        if value is None or isinstance(value, (bool, int, float, complex)):
+            return value
+        if isinstance(value, str):
+            return value if len(value) < 60 else value[:60] + "…"
+        if type(value) in (tuple, frozenset) and len(value) < 12:  # type: ignore[arg-type]
+            return type(value)(map(brief, value))  # type: ignore[call-arg, call-overload]
+        return _Shown(f"<{type(value).__module__}.{type(value).__qualname__} object>")
+
+    return code.replace(co_consts=tuple(map(brief, code.co_consts)))
+
+
+def _all_names(code: CodeType) -> tuple[str, ...]:
+    """All names but its globals and attributes; those of the functions inside too, which stay."""
+    names = (*code.co_varnames, *code.co_cellvars, *code.co_freevars)
+    for const in code.co_consts:
+        if isinstance(const, CodeType):
+            names += (*const.co_names, *_all_names(const))
+    return names
+
+
+def _with_names(code: CodeType, names: Mapping[str, str]) -> CodeType:
+    """Replace global names; code objects nested inside are Dynamo's own and stay as they are."""
+    if not names:
+        return code
+    return code.replace(co_names=tuple(names.get(name, name) for name in code.co_names))

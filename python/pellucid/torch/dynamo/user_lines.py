@@ -1,0 +1,170 @@
+"""Comments that tie transformed code to the user's own lines.
+
+Dynamo's line numbers say little, but two kinds of names say more: ``__resume_at_102_2`` goes on at
+byte 102 of the original code, and ``__compiled_fn_0_1`` runs a graph whose print names the lines
+that it computes.  Where old torch makes the function that goes on within the frame, its code says
+where that is.
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+import linecache
+import os
+import re
+from types import CodeType
+from typing import Any, Iterable, Iterator, Mapping
+
+from ..model.expressions import walk
+from ..model.names import is_resumed
+
+_RESUME = re.compile(r"\b__resume_at_(\d+)_\d+\b")
+_CALLED = re.compile(r"(?<!def )\b(\w+)\(")
+_GRAPH = re.compile(r"__compiled_fn_\w+\Z")
+_MARK = re.compile(r"record_pregraph_bytecode_(?:enter|exit)\Z")
+_NODE = re.compile(r"# File: (.+?):(\d+) in ")
+_WORTH_A_LOOK = re.compile(r"__compiled_fn_|record_pregraph_bytecode_")
+# A string of more than one line.  Before 3.12 an f-string in one pair of quotes stands on one line;
+# since then its expressions may have lines of their own, and comments in them.
+_MAY_SPAN_LINES = re.compile(r"\"\"\"|'''|\\\n")
+_LONGEST = 60
+_LINES_SHOWN = 3
+_OF_TORCH = "PyTorch's own marks for its profiler"
+
+
+def annotate(
+    source: str,
+    original: CodeType,
+    graphs: Iterable[str] = (),
+    transformed: CodeType | None = None,
+) -> str:
+    """Tie each graph call and each resume call to the user's lines, in comments.
+
+    A graph's lines, and what PyTorch does for itself, are said above the statement; where a resume
+    function goes on stands behind it.  ``graphs`` are the printed graphs of this compile, and
+    ``transformed`` is the code that the source is of.
+    """
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return source
+    made = {} if transformed is None else _made_inside(transformed)
+    lines = [_resumed(line, original, made) for line in source.split("\n")]
+    above = {}
+    computed = _lines_of_graphs(graphs)
+    for statement in _simple_statements(tree):
+        last = getattr(statement, "end_lineno", None) or statement.lineno
+        written = "\n".join(lines[statement.lineno - 1 : last])
+        if not _WORTH_A_LOOK.search(written):
+            continue
+        nodes = walk(statement)
+        names = {n.id for n in nodes if isinstance(n, ast.Name)}
+        attributes = {n.attr for n in nodes if isinstance(n, ast.Attribute)}
+        if computed and any(map(_GRAPH.match, names)):
+            above[statement.lineno] = computed
+        elif any(map(_MARK.match, attributes)):
+            above[statement.lineno] = _OF_TORCH
+    for number in sorted(above, reverse=True):
+        line = lines[number - 1]
+        indent = line[: len(line) - len(line.lstrip())]
+        lines.insert(number - 1, f"{indent}# {above[number]}")
+    text = "\n".join(lines)
+    # A line may lie inside a string; then the comment would become part of it.
+    inside = _MAY_SPAN_LINES.search(source)
+    return text if inside is None or _means_the_same(text, source) else source
+
+
+def _simple_statements(tree: ast.AST) -> Iterator[ast.stmt]:
+    """What stands on lines of its own; of a compound statement, what is in it."""
+    pending: list[Any] = [tree]
+    for node in pending:  # grows as it goes
+        if isinstance(node, ast.stmt) and not hasattr(node, "body"):
+            yield node
+            continue
+        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+            pending += getattr(node, name, ())
+
+
+def _means_the_same(text: str, source: str) -> bool:
+    try:
+        return ast.dump(ast.parse(text)) == ast.dump(ast.parse(source))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+
+
+def _resumed(line: str, original: CodeType, made: Mapping[str, int | None]) -> str:
+    lines = [line_at(original, int(offset)) for offset in _RESUME.findall(line)]
+    lines += [made.get(name) for name in _CALLED.findall(line)]
+    places = [place(original.co_filename, number) for number in lines if number is not None]
+    return f"{line}  # {' | '.join(places)}" if places else line
+
+
+def _made_inside(code: CodeType) -> dict[str, int | None]:
+    """On which line each resume function goes on that a frame makes itself; None: on several."""
+    found: dict[str, set[int | None]] = {}
+    for const in code.co_consts:
+        if isinstance(const, CodeType) and is_resumed(const.co_name):
+            found.setdefault(const.co_name, set()).add(resumed_line(const))
+    return {name: lines.pop() if len(lines) == 1 else None for name, lines in found.items()}
+
+
+def line_at(code: CodeType, offset: int) -> int | None:
+    """The line of the instruction at a byte offset; None when there is none.
+
+    >>> code = compile("a = 1\\nb = 2\\n", "f.py", "exec")
+    >>> last = max(start for start, line in dis.findlinestarts(code) if line == 2)
+    >>> line_at(code, last)
+    2
+    """
+    found = None
+    for start, line in dis.findlinestarts(code):
+        if start > offset:
+            break
+        found = line
+    return found
+
+
+def resumed_line(code: CodeType) -> int | None:
+    """The line on which a resume function goes on; None where that cannot be told.
+
+    Dynamo puts a prologue in front of the original's code: it puts back what lay on the stack and
+    jumps to where the original broke off.
+    """
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("JUMP_FORWARD", "JUMP_ABSOLUTE"):
+            return line_at(code, int(instruction.argval))
+    return None
+
+
+def place(file: str, line: int) -> str:
+    """A line of the user's, with its text.
+
+    >>> place("/no/such/file.py", 7)
+    'file.py:7'
+    """
+    return f"{os.path.basename(file)}:{line}  {_text_of(file, line)}".rstrip()
+
+
+def _text_of(file: str, line: int) -> str:
+    text = linecache.getline(file, line).strip()
+    text = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
+def _lines_of_graphs(graphs: Iterable[str]) -> str:
+    """Say in short which lines the graphs compute: ``toy.py:5-6  x = a + 1; y = x * 2``."""
+    files: dict[str, set[int]] = {}
+    for text in graphs:
+        for file, line in _NODE.findall(text):
+            files.setdefault(file, set()).add(int(line))
+    spans = []
+    for file, found in files.items():
+        lines = sorted(found)
+        span = f"{os.path.basename(file)}:{lines[0]}"
+        if len(lines) > 1:
+            span += f"-{lines[-1]}"
+        texts = [_text_of(file, line) for line in lines[:_LINES_SHOWN]]
+        shown = "; ".join(filter(None, texts)) + ("; …" if len(lines) > _LINES_SHOWN else "")
+        spans.append(f"{span}  {shown}".rstrip())
+    return " | ".join(spans[:_LINES_SHOWN]) + (" | …" if len(spans) > _LINES_SHOWN else "")

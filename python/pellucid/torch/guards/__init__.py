@@ -1,0 +1,1 @@
+"""A cache entry's tree of guards as Python, and what that Python calls."""

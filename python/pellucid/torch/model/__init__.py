@@ -1,0 +1,1 @@
+"""What a capture consists of: plain, frozen values, and names that are the same from run to run."""

@@ -1,0 +1,320 @@
+"""What a capture consists of: plain, frozen values that know nothing of torch.
+
+:mod:`~connection` makes them from hook calls, :class:`~session.Session`
+keeps them, :mod:`~dump` turns them into files.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from .names import frame_part, scrub, slug
+from .needs import Needs
+
+_TRACEBACK_OF_TORCH = re.compile(
+    r"^(?:NoneType: None|Traceback \(most recent call last\):)$", re.MULTILINE
+)
+
+# Marks what a file of the dump holds already, so that the record need not repeat it.
+IN_FILE: dict[str, Any] = {"in_file": True}
+
+
+@dataclass(frozen=True)
+class CompileKey:
+    """Which compile: torch's compile id, and which life of it.
+
+    ``torch._dynamo.reset()`` starts the frame numbers again; ``epoch`` counts how often that was
+    seen inside one capture.
+    """
+
+    id: str | None
+    epoch: int = 0
+
+    @property
+    def slug(self) -> str:
+        return slug(self.id, self.epoch)
+
+    @property
+    def frame(self) -> str:
+        return frame_part(self.id, self.epoch)
+
+    def __str__(self) -> str:
+        label = "no compile id" if self.id is None else self.id
+        return f"{label} (after reset {self.epoch})" if self.epoch else label
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place in the user's program."""
+
+    file: str
+    line: int
+    function: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is known of a source: ``identical``, ``equivalent``, ``unproven`` or ``failed``.
+
+    ``failed`` means that there is no source at all; ``reason`` then says why.
+    """
+
+    status: str
+    reason: str = ""
+
+    @property
+    def proven(self) -> bool:
+        return self.status in ("identical", "equivalent")
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One frame that Dynamo transformed."""
+
+    key: CompileKey
+    function: int
+    """The number of the user's function in this capture; its versions share it."""
+    place: Place
+    source: str | None = field(metadata=IN_FILE)
+    verdict: Verdict
+    file: str
+    swapped: bool
+    """Whether the code compiled from ``file`` runs in place of Dynamo's."""
+    before: bool = False
+    """Whether it was compiled before the capture began."""
+
+
+@dataclass(frozen=True)
+class Graph:
+    """One graph or generated program of one stage of a compile."""
+
+    key: CompileKey
+    stage: str
+    file: str
+    text: str = field(metadata=IN_FILE)
+    needs: Needs | None = field(default=None, metadata=IN_FILE)
+    """What the graph takes, where it is known: its file then runs by itself."""
+
+    @property
+    def is_program(self) -> bool:
+        """Whether this is what Inductor wrote, not a graph."""
+        return self.stage.startswith("inductor")
+
+
+@dataclass(frozen=True)
+class GraphRun:
+    """What became of running a graph from its file."""
+
+    file: str
+    runs: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Break:
+    """A graph break: torch's own explanation, with the user's line."""
+
+    key: CompileKey
+    text: str
+
+    @property
+    def title(self) -> str:
+        """The reason and the place in one line."""
+        lines = [line.strip() for line in self.text.splitlines() if line.strip()]
+        where = next((x for x in lines if x.startswith("Graph break in user code at")), "")
+        reason = ""
+        for line, following in zip(lines, [*lines[1:], ""]):
+            if line.startswith("Graph Break Reason:"):
+                reason = line.partition(":")[2].strip()
+                # torch may have come to this break from another one, which it names below.
+                reason = following if reason.endswith(":") else reason
+                break
+        return reason + (f" — {where}" if reason and where else where)
+
+    @property
+    def explanation(self) -> str:
+        """What torch says to the user: its text without the tracebacks of its own code.
+
+        >>> Break(CompileKey("0/0"), "Graph break\\n\\nNoneType: None\\n").explanation
+        'Graph break'
+        """
+        return _TRACEBACK_OF_TORCH.split(self.text, maxsplit=1)[0].strip()
+
+
+@dataclass(frozen=True)
+class Recompile:
+    """Why a frame was compiled again: the guards that failed, one text each."""
+
+    key: CompileKey
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """torch's own summary of one compile; only what is stable from run to run is kept."""
+
+    key: CompileKey
+    values: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Times:
+    """How long the parts of a compile took; another run takes another time."""
+
+    key: CompileKey
+    backward: bool
+    """Whether the backward graph was compiled apart, when it first ran."""
+    seconds: dict[str, float]
+
+
+@dataclass(frozen=True)
+class CacheUse:
+    """What one of torch's compile caches had for a graph."""
+
+    key: CompileKey
+    cache: str
+    """``fx_graph_cache`` or ``aotautograd_cache``."""
+    result: str
+    """``hit``, ``miss`` or ``bypass``."""
+    reason: str = ""
+
+
+_ANOTHER = re.compile(r"\*\*\* While handling this graph break, another [^*]*\*\*\*")
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A frame that torch looked at and left as it is."""
+
+    key: CompileKey
+    place: Place | None
+    kind: str
+    """torch's name for what happened (``Unsupported``); empty when it has none."""
+    reason: str
+
+    @property
+    def brief(self) -> str:
+        """The reason in one line.
+
+        What torch explains at length stands whole where the graph breaks are told.
+
+        >>> one, other = "A branch\\n  Explanation: it is.\\n\\n", "A loop\\n  Explanation: it is."
+        >>> again = "*** While handling this graph break, another graph break occurred: ***\\n\\n"
+        >>> Skipped(CompileKey("0/0"), None, "", one + again + other).brief
+        'A branch; while that was handled: A loop'
+        """
+        reasons = (text.partition("Explanation:")[0] for text in _ANOTHER.split(self.reason))
+        return scrub("; while that was handled: ".join(" ".join(r.split()) for r in reasons))
+
+
+@dataclass(frozen=True)
+class KernelFile:
+    """One kernel of a program of Inductor's, in a file of its own."""
+
+    key: CompileKey
+    name: str
+    program: str
+    """The file of the program."""
+    file: str
+
+
+@dataclass(frozen=True)
+class Started:
+    """Dynamo began to look at a frame."""
+
+    key: CompileKey
+    place: Place | None
+
+
+@dataclass(frozen=True)
+class Guard:
+    """One leaf guard of a cache entry."""
+
+    kind: str
+    text: str
+    """As torch words it, without addresses."""
+    user_line: str
+    expression: str | None
+    """The call that decides it in the dumped file; None where only the captured process can."""
+    source: str = ""
+    """The value that it is about, as torch words it; empty for the state of the process."""
+
+
+@dataclass(frozen=True)
+class CacheEntry:
+    """One compiled version of a code object, in the order in which torch tries them."""
+
+    key: CompileKey
+    guards: tuple[Guard, ...]
+    body: tuple[str, ...] = field(default=(), metadata=IN_FILE)
+    """The guards as lines of a generator's body; one guard for each ``yield`` that may fail."""
+    kept: Any = field(default=None, repr=False, compare=False, metadata=IN_FILE)
+    """What the body's numbers stand for in this process: a ``guard_objects.Kept``."""
+    forms: tuple[str, ...] = field(default=(), metadata=IN_FILE)
+    """Each form of a line of the body once, for who asks what is in all of them."""
+
+
+@dataclass(frozen=True)
+class Values:
+    """What the elements of one tensor look like."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    nan: int
+    """How many elements are NaN."""
+    inf: int
+    """How many are infinite."""
+    least: float | None
+    """The least finite element; None when there is none."""
+    greatest: float | None
+    mean: float | None
+    """The mean of the finite elements."""
+
+    def __str__(self) -> str:
+        odd = [f"{n:,} {what}" for n, what in ((self.nan, "NaN"), (self.inf, "Inf")) if n]
+        line = f"{self.name}: {self.dtype}{list(self.shape)}"
+        if self.least is not None:
+            line += f" from {self.least:.6g} to {self.greatest:.6g}, mean {self.mean:.6g}"
+        return f"{line}; {', '.join(odd)}" if odd else line
+
+
+@dataclass(frozen=True)
+class NonFinite:
+    """An operation of a compiled graph that made NaN or Inf of arguments without."""
+
+    key: CompileKey
+    stage: str
+    """``forward``, ``backward`` or ``inference``; ``input`` when a graph was given the value."""
+    what: str
+    """``NaN`` or ``Inf``."""
+    operation: str
+    """The operation's full name, ``aten.log.default``; of an input, the source that it is from."""
+    node: str
+    """The name of the value in the dumped graph."""
+    output: Values
+    inputs: tuple[Values, ...] = ()
+    place: Place | None = None
+    """The user's line."""
+    code: str = ""
+    """The text of that line."""
+    file: str = ""
+    """The dumped graph."""
+    line: int = 0
+    """Where in that file the value is made; 0 when it is not found."""
+    reached: bool = False
+    """Whether a NaN or Inf that came of it left the compiled graphs, in a result or a gradient."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something of ours that went wrong, or a feature that this torch does not allow."""
+
+    where: str
+    what: str
+    detail: str = ""

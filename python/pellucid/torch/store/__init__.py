@@ -1,0 +1,1 @@
+"""A capture on disk: where it goes, how it is written, how it is read again."""

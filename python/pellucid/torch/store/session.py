@@ -1,0 +1,395 @@
+"""One capture on disk: the events seen so far, the files written, and the record of both.
+
+A session is told of events by several threads; every public method may be called from any of them.
+Files appear whole or not at all.  What goes wrong on our side becomes a :class:`Problem` here, is
+shown in ``index.md``, and is reported once when the capture ends; it never reaches the program.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import itertools
+import json
+import os
+import threading
+import time
+import traceback
+import weakref
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from types import CodeType
+from typing import Any, Callable, Iterator, TypeVar
+
+from ..model.events import (
+    CacheEntry,
+    CompileKey,
+    Frame,
+    Graph,
+    GraphRun,
+    Problem,
+    Skipped,
+    Started,
+    Times,
+)
+from ..model.names import scrub
+from .directories import PREFIX, Claim, claim_for_fork, remove_litter
+
+SCHEMA = 1
+RECORD = "session.json"
+TIMES = "times.json"
+INDEX = "index.md"
+
+_TEMPORARY = PREFIX
+_LIST = f"{PREFIX}files"
+_numbers = itertools.count()
+
+E = TypeVar("E")
+Listener = Callable[[Any], None]
+
+
+def write_atomic(path: Path, text: str) -> None:
+    """Write a file so that a reader sees the old one or the new one, never a part."""
+    # A lone surrogate in a user's string must not cost the file.
+    data = text.encode("utf-8", "backslashreplace")
+    temporary = path.parent / f"{_TEMPORARY}{os.getpid()}-{next(_numbers)}"
+    try:
+        temporary.write_bytes(data)
+        os.replace(str(temporary), str(path))
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(str(temporary))
+        raise
+
+
+class Session:
+    """The store of one capture.
+
+    Args:
+        directory: where the files go; made when it is not there.
+        listener: called with each event as it is recorded, for showing progress.
+        show_bytecode: whether transformed code is disassembled in its file even when it is proven.
+        claim: what makes the directory this capture's own; given back by :meth:`close`.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        listener: Listener | None = None,
+        show_bytecode: bool = False,
+        claim: Claim | None = None,
+    ) -> None:
+        self.directory = Path(os.path.abspath(str(directory)))
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self._claim = claim
+        self.show_bytecode = show_bytecode
+        self._listener = listener
+        self._lock = threading.RLock()
+        self._events: list[Any] = []
+        self._by_kind: dict[type, list[Any]] = {}
+        self._files: dict[str, object] = {}
+        self._listed: set[str] = set()
+        self._caches: dict[int, list[CacheEntry]] = {}
+        self.versions: dict[str, str] = {}
+        self.configuration: dict[str, str] = {}
+        self._process = os.getpid()
+        self._epoch = 0
+        self._started: dict[tuple[int, str | None], bool] = {}
+        self._settled: set[CompileKey] = set()
+        self._postponed: dict[CompileKey, list[Callable[[], None]]] = {}
+        self._functions: list[weakref.ref[CodeType]] = []
+        self._numbers: dict[int, int] = {}
+        self._opened = time.time()
+        self.is_fork = False
+        self.warns_when_empty = True
+        self._remove_previous()
+
+    def fork(self) -> Session:
+        """Open a capture beside this one, in a process that was forked while this one was open."""
+        if self._claim is not None:
+            self._claim.abandon()
+        claim = claim_for_fork(self.directory)
+        session = Session(claim.path, None, self.show_bytecode, claim)
+        session.is_fork = True
+        return session
+
+    def close(self) -> None:
+        """Give the directory back, once the record is written."""
+        with contextlib.suppress(OSError):
+            self.path(_LIST).unlink()
+        if self._claim is not None:
+            self._claim.release()
+
+    @property
+    def here(self) -> bool:
+        """Whether this is the process that opened the session, and not a fork of it."""
+        return self._process == os.getpid()
+
+    # -- events --
+
+    def record(self, event: Any) -> None:
+        """Keep an event, and tell the listener."""
+        with self._lock:
+            self._keep(event)
+        if self._listener is not None:
+            with self.guard("progress listener"):
+                self._listener(event)
+
+    def of(self, kind: type[E]) -> list[E]:
+        """The events of one kind, in order."""
+        with self._lock:
+            return list(self._by_kind.get(kind, ()))
+
+    def _keep(self, event: Any) -> None:
+        self._events.append(event)
+        self._by_kind.setdefault(type(event), []).append(event)
+
+    def key(self, compile_id: str | None) -> CompileKey:
+        """The compile that an id means now."""
+        with self._lock:
+            return CompileKey(compile_id, self._epoch)
+
+    def start(self, compile_id: str | None) -> CompileKey:
+        """A compile begins; an id that begins twice means that torch's counters were reset."""
+        with self._lock:
+            if (self._epoch, compile_id) in self._started:
+                self._epoch += 1
+            self._started[self._epoch, compile_id] = True
+            return CompileKey(compile_id, self._epoch)
+
+    def settled(self, key: CompileKey) -> bool:
+        """Whether Dynamo is done with a compile, so that what is generated now may run."""
+        with self._lock:
+            return key in self._settled or (key.epoch, key.id) not in self._started
+
+    def postpone(self, key: CompileKey, action: Callable[[], None]) -> None:
+        """Do something once a compile is settled."""
+        with self._lock:
+            self._postponed.setdefault(key, []).append(action)
+
+    def settle(self, key: CompileKey | None = None) -> None:
+        """A compile has its result, or all have (None): do what waited for that."""
+        with self._lock:
+            keys = list(self._postponed) if key is None else [key]
+            self._settled.update(keys)
+            waiting = [action for k in keys for action in self._postponed.pop(k, [])]
+        for action in waiting:
+            action()
+
+    def problem(self, where: str, what: str, detail: str = "") -> None:
+        """Record something that went wrong on our side."""
+        self.record(Problem(where, scrub(what), scrub(detail)))
+
+    @contextlib.contextmanager
+    def guard(self, where: str) -> Iterator[None]:
+        """Keep an exception of ours from the program; it becomes a problem."""
+        try:
+            yield
+        except Exception as error:
+            what = f"{type(error).__name__}: {error}"
+            with self._lock:
+                self._keep(Problem(where, scrub(what), scrub(traceback.format_exc())))
+
+    # -- the user's functions, by number; a capture keeps none of them alive --
+
+    def function(self, code: CodeType) -> int:
+        """The number of a code object, a new one for a new code object."""
+        with self._lock:
+            number = self.number(code)
+            if number is None:
+                number = self._numbers[id(code)] = len(self._functions)
+                self._functions.append(weakref.ref(code))
+            return number
+
+    def number(self, code: CodeType) -> int | None:
+        """The number of a code object that was seen; None when it was not."""
+        with self._lock:
+            number = self._numbers.get(id(code))  # an id may come back after its object has gone
+            return number if number is not None and self._functions[number]() is code else None
+
+    def functions(self) -> list[tuple[int, CodeType | None]]:
+        """Every number with its code object, or None where the program has dropped it."""
+        with self._lock:
+            return [(number, ref()) for number, ref in enumerate(self._functions)]
+
+    def set_cache(self, function: int, entries: list[CacheEntry]) -> None:
+        """Keep the newest known cache entries of a function; a reset makes torch forget them."""
+        with self._lock:
+            self._caches[function] = entries
+
+    def cache(self, function: int) -> list[CacheEntry]:
+        """The newest known cache entries of a function."""
+        with self._lock:
+            return self._caches.get(function, [])
+
+    def has_program(self, key: CompileKey) -> bool:
+        """Whether a compile's graphs have become a program, and so run no more themselves."""
+        return any(graph.is_program and graph.key == key for graph in self.of(Graph))
+
+    def running_graphs(self) -> list[Graph]:
+        """The graphs and programs that run as Python, from their files.
+
+        A graph for which Inductor made a program is not run itself, whatever file it could use.
+        """
+        runs = {run.file for run in self.of(GraphRun) if run.runs}
+        unique = {graph.file: graph for graph in self.of(Graph)}
+        replaced = {g.key for g in unique.values() if g.is_program}
+        return [
+            g for g in unique.values() if g.file in runs and (g.is_program or g.key not in replaced)
+        ]
+
+    # -- files --
+
+    def claim(self, name: str, owner: object) -> str:
+        """Reserve a file name for one owner; another owner gets the name with a number.
+
+        The same owner always gets the same name back, so that a later version of a file replaces
+        the earlier one.
+        """
+        stem, dot, suffix = name.rpartition(".")
+        with self._lock:
+            candidate, number = name, 1
+            while candidate in self._files and self._files[candidate] != owner:
+                number += 1
+                candidate = f"{stem}_{number}{dot}{suffix}"
+            self._files[candidate] = owner
+            return candidate
+
+    def path(self, name: str) -> Path:
+        """The absolute path of one of this capture's files."""
+        return self.directory / name
+
+    def write(self, name: str, text: str) -> Path:
+        """Write one of this capture's files, whole."""
+        with self._lock:
+            self._files.setdefault(name, name)
+            if name not in self._listed:
+                self._listed.add(name)
+                # Should the process be killed, the next capture finds here what to remove.
+                with open(self.path(_LIST), "a", encoding="utf-8", newline="\n") as stream:
+                    stream.write(name + "\n")
+            write_atomic(self.path(name), text)
+            return self.path(name)
+
+    def files(self) -> list[str]:
+        """The names of the files written so far."""
+        with self._lock:
+            return sorted(name for name in self._files if self.path(name).exists())
+
+    def others(self) -> list[str]:
+        """The directories below this one where captures have ended since this one was opened."""
+        found = []
+        for record in self.directory.glob(f"*/{RECORD}"):
+            with contextlib.suppress(OSError):
+                if record.stat().st_mtime >= self._opened:
+                    found.append(record.parent.name)
+        return sorted(found)
+
+    def _remove_previous(self) -> None:
+        """Remove what an earlier capture left here, and only that: it has listed its files."""
+        names: list[Any] = []
+        with contextlib.suppress(OSError, ValueError):
+            names += self.path(_LIST).read_text(encoding="utf-8").splitlines()
+        with contextlib.suppress(OSError, ValueError):
+            previous = json.loads(self.path(RECORD).read_text(encoding="utf-8"))
+            if isinstance(previous, dict) and previous.get("tool") == "pellucid":
+                names += previous.get("files", [])
+        for name in names:
+            if isinstance(name, str) and name and os.path.basename(name) == name:
+                with contextlib.suppress(OSError):
+                    self.path(name).unlink()
+        if self._claim is not None:
+            remove_litter(self.directory)
+
+    # -- the record --
+
+    def to_json(self) -> str:
+        """The whole capture as text: every event but times, in order, and the names of the files.
+
+        Two runs of the same program give the same text.
+        """
+        with self._lock:
+            kept = [event for event in self._events if not isinstance(event, Times)]
+            events = [{"event": type(e).__name__, **_plain(e)} for e in kept]
+            starts = sum(isinstance(e, Started) for e in kept)
+            caches = [
+                {"function": number, "entries": _plain(entries)}
+                for number, entries in sorted(self._caches.items())
+            ]
+        record = {
+            "tool": "pellucid",
+            "schema": SCHEMA,
+            "versions": self.versions,
+            "configuration": {name: scrub(v) for name, v in self.configuration.items()},
+            "compiles_started": starts,
+            "events": events,
+            "caches": caches,
+            "files": sorted({*self.files(), RECORD}),
+        }
+        return _json(record) + "\n"
+
+    def times_json(self) -> str:
+        """How long each compile took, as text; apart, because no two runs agree on it."""
+        record = {
+            "tool": "pellucid",
+            "schema": SCHEMA,
+            "times": [_plain(event) for event in self.of(Times)],
+        }
+        return _json(record) + "\n"
+
+
+def left_alone(session: Session) -> list[Skipped]:
+    """The frames that torch looked at and for which no code came out."""
+    done = {frame.key for frame in session.of(Frame)}
+    told = {event.key: event for event in session.of(Skipped)}
+    silent = [
+        Skipped(started.key, started.place, "", "a frame without a graph is kept")
+        for started in session.of(Started)
+        if started.key not in told
+    ]
+    return [event for event in (*silent, *told.values()) if event.key not in done]
+
+
+_line = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def _json(value: Any, indent: str = "") -> str:
+    """JSON with a line for each entry of a list of objects, and for what contains such a list.
+
+    The standard library indents everything or nothing, and ten times slower.
+    """
+    inner = indent + " "
+    if _is_table(value):
+        items = [inner + _json(item, inner) for item in value]
+    elif isinstance(value, dict) and (not indent or any(map(_is_table, value.values()))):
+        items = [f"{inner}{_line(str(key))}: {_json(item, inner)}" for key, item in value.items()]
+    else:
+        return _line(value)
+    start, end = "{}" if isinstance(value, dict) else "[]"
+    return f"{start}\n" + ",\n".join(items) + f"\n{indent}{end}"
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
+
+
+@functools.lru_cache(maxsize=None)
+def _fields_in_record(kind: type) -> tuple[str, ...] | None:
+    """The fields of an event that the record has; None for what is no dataclass."""
+    if not is_dataclass(kind):
+        return None
+    return tuple(field.name for field in fields(kind) if not field.metadata.get("in_file"))
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    kind: type = type(value)
+    names = _fields_in_record(kind)
+    if names is not None:
+        return {name: _plain(getattr(value, name)) for name in names}
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_plain(item) for item in value]
+    return scrub(repr(value))

@@ -1,0 +1,1 @@
+"""All that knows what torch looks like inside: hooks, tables of what is where, readers."""

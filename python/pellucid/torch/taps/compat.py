@@ -1,0 +1,290 @@
+"""What lives where in which torch: the table of everything internal that pellucid reaches for.
+
+One row a capability: where it is looked for (the first path that exists wins), and what is lost
+without it.  A missing row costs one feature and one warning; nothing else in pellucid tests a
+version of torch.  What the things that are found look like inside is the other half of this table,
+:mod:`~pellucid.torch.taps.shapes`; ``make canary`` goes through both.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import Any, Callable
+
+
+@dataclass(frozen=True)
+class Capability:
+    """One thing of torch's that is not in its documented interface."""
+
+    name: str
+    paths: tuple[str, ...]
+    """Dotted paths, newest torch first; ``module:attribute.attribute``."""
+
+    lost: str
+    """What a user goes without when no path exists."""
+
+    of_captures: bool = True
+    """Whether a capture goes without it, rather than a function of its own."""
+
+
+TABLE: tuple[Capability, ...] = (
+    Capability(
+        "bytecode_hook",
+        ("torch._dynamo.convert_frame:register_bytecode_hook",),
+        "transformed code is neither shown nor run from files",
+    ),
+    Capability(
+        "trace_log",
+        ("torch._logging._internal:trace_log",),
+        "graphs, graph breaks and recompile reasons are not captured",
+    ),
+    Capability(
+        "traced_recompiles",
+        ("torch._dynamo.guards:get_and_maybe_log_recompilation_reasons",),
+        "why a frame was compiled again is not captured",
+    ),
+    Capability(
+        "break_reasons",
+        ("torch._dynamo.utils:graph_break_reasons",),
+        "graph breaks that the trace does not tell of are not captured",
+    ),
+    Capability(
+        "trace_structured",
+        ("torch._logging:trace_structured", "torch._logging._internal:trace_structured"),
+        "the source of transformed code is not in TORCH_TRACE, and so not in tlparse",
+    ),
+    Capability(
+        "disable",
+        ("torch.compiler:disable", "torch._dynamo:disable"),
+        "neither the structured trace nor graphs can be followed without being compiled as well",
+    ),
+    Capability(
+        "compile_context",
+        ("torch._guards:CompileContext",),
+        "files are not named by compile id",
+    ),
+    Capability(
+        "storage_reference",
+        ("torch.multiprocessing.reductions:StorageWeakRef",),
+        "find_nan may take a value for one whose memory it has got",
+        of_captures=False,
+    ),
+    Capability(
+        "cache_entries",
+        ("torch._dynamo.eval_frame:_debug_get_cache_entry_list",),
+        "guards are not shown",
+    ),
+    Capability(
+        "resume_functions",
+        ("torch._dynamo.resume_execution:ContinueExecutionCache.cache",),
+        "what resume functions are given is named by where it comes from",
+    ),
+    Capability(
+        "compiled_before",
+        ("torch._dynamo.convert_frame:orig_code_map",),
+        "code compiled before the capture is not shown",
+    ),
+    Capability(
+        "format_graph",
+        ("torch.fx._utils:lazy_format_graph_code", "torch._dynamo.utils:lazy_format_graph_code"),
+        "graphs that third parties format for torch's log are not captured",
+    ),
+    Capability(
+        "dynamo_settings",
+        ("torch._dynamo.config:codegen_config",),
+        "Dynamo's configuration is not recorded",
+    ),
+    Capability(
+        "functorch_settings",
+        ("torch._functorch.config:codegen_config",),
+        "AOTAutograd's configuration is not recorded",
+    ),
+    Capability(
+        "inductor_settings",
+        ("torch._inductor.config:codegen_config",),
+        "Inductor's configuration is not recorded",
+    ),
+    Capability(
+        "skip_code",
+        ("torch._dynamo.eval_frame:skip_code", "torch._C._dynamo.eval_frame:skip_code"),
+        "graphs do not run from their files",
+    ),
+    Capability(
+        "graph_module",
+        ("torch.fx:GraphModule",),
+        "graphs do not run from their files",
+    ),
+    Capability(
+        "aot_backend",
+        ("torch._dynamo.backends.common:aot_autograd",),
+        "find_nan cannot run graphs operation by operation",
+        of_captures=False,
+    ),
+    Capability(
+        "aot_eager_compiler",
+        # Where the first is, graphs run as generated code; the second interprets them.
+        ("torch.fx.graph:_BoxedCodeGen", "torch._dynamo.backends.debugging:boxed_nop"),
+        "graphs that aot_eager interprets do not run from their files",
+    ),
+    Capability(
+        "code_generator",
+        ("torch.fx.graph:CodeGen",),
+        "graphs that aot_eager interprets do not run from their files",
+    ),
+    Capability(
+        "set_stance",
+        ("torch.compiler:set_stance",),
+        "find_nan sees compiled functions only when it is given them themselves",
+        of_captures=False,
+    ),
+    Capability(
+        "dynamo_patch",
+        ("torch._dynamo.config:patch",),
+        "find_nan is held to the limit of recompiles",
+        of_captures=False,
+    ),
+    Capability(
+        "without_modes",
+        ("torch.utils._python_dispatch:_disable_current_modes",),
+        "constants in graphs that run by themselves are random",
+    ),
+    Capability(
+        "lazy_graph_module",
+        ("torch.fx._lazy_graph_module:_LazyGraphModule",),
+        "lazily compiled graphs do not run from their files",
+    ),
+    Capability(
+        "inductor_modules",
+        (
+            "torch._inductor.codecache:PyCodeCache.modules",
+            "torch._inductor.codecache:PyCodeCache.cache",
+        ),
+        "Inductor's programs do not run from their files",
+    ),
+    Capability(
+        "bytecode_log",
+        ("torch._dynamo.convert_frame:bytecode_log",),
+        "pellucid.install() shows nothing",
+        of_captures=False,
+    ),
+    Capability(
+        "interned_strings",
+        ("torch._logging.structured:INTERN_TABLE",),
+        "file names in stacks are left out",
+    ),
+    # What the guards of dumped files ask torch.  A guard that lacks one is taken to hold there.
+    Capability(
+        "guard_names",
+        (
+            "torch._dynamo.guards:_get_closure_vars",
+            "torch._dynamo.guards:CLOSURE_VARS",
+        ),
+        "guards with functions of torch's in them are told, not checked",
+    ),
+    Capability(
+        "shape_names",
+        ("torch._dynamo.guards:SYMPY_INTERP", "torch.fx.experimental.symbolic_shapes:SYMPY_INTERP"),
+        "shape guards with functions of torch's in them are told, not checked",
+    ),
+    Capability(
+        "disable_torch_function",
+        ("torch._C:DisableTorchFunction",),
+        "a torch function mode sees the guards of dumped files",
+    ),
+    Capability(
+        "enable_torch_function",
+        ("torch._C:_EnableTorchFunction",),
+        "the number of a dict's keys may be taken for another where torch tells it nowhere",
+    ),
+    Capability(
+        "dispatch_keys",
+        ("torch._C:_dispatch_keys",),
+        "the guards of dumped files do not compare dispatch keys",
+    ),
+    Capability(
+        "keys_added",
+        ("torch._C:_dispatch_tls_local_include_set",),
+        "the guards of dumped files do not compare dispatch keys",
+    ),
+    Capability(
+        "keys_left_out",
+        ("torch._C:_dispatch_tls_local_exclude_set",),
+        "the guards of dumped files do not compare dispatch keys",
+    ),
+    Capability(
+        "overlapping_tensors",
+        ("torch._C:_dynamo.guards.compute_overlapping_tensors",),
+        "the guards of dumped files do not compare which tensors share memory",
+    ),
+    Capability(
+        "global_state",
+        ("torch._C:_dynamo.guards.GlobalStateGuard",),
+        "the guards of dumped files do not compare grad mode, autocast, …",
+    ),
+    Capability(
+        "function_modes",
+        ("torch.overrides:_get_current_function_mode_stack",),
+        "the guards of dumped files do not compare torch function modes",
+    ),
+    Capability(
+        "utils_device",
+        ("torch.utils._device:",),
+        "the guards of dumped files do not compare the default device",
+    ),
+    Capability(
+        "forward_ad",
+        ("torch.autograd.forward_ad:",),
+        "the guards of dumped files do not compare the level of forward-mode differentiation",
+    ),
+)
+_BY_NAME = {row.name: row for row in TABLE}
+
+
+def resolve(path: str) -> Any | None:
+    """Import ``module:attribute.attribute``; None when any part is not there.
+
+    >>> resolve("math:pi") is not None, resolve("math:no_such"), resolve("no_such_module:x")
+    (True, None, None)
+    """
+    module_name, _, attributes = path.partition(":")
+    try:
+        found: Any = importlib.import_module(module_name)
+        for attribute in filter(None, attributes.split(".")):
+            found = getattr(found, attribute)
+    except (ImportError, AttributeError):
+        return None
+    return found
+
+
+def _find(row: Capability) -> Any | None:
+    return next((found for found in map(resolve, row.paths) if found is not None), None)
+
+
+class Probe:
+    """Look capabilities up once, and remember which are missing."""
+
+    def __init__(self, on_missing: Callable[[Capability], None] | None = None) -> None:
+        self._found: dict[str, Any] = {}
+        self._missing: list[Capability] = []
+        self._on_missing = on_missing
+
+    def get(self, name: str) -> Any | None:
+        """Return what the capability names in this torch, or None."""
+        if name not in self._found:
+            row = _BY_NAME[name]
+            found = self._found[name] = _find(row)
+            if found is None:
+                self._missing.append(row)
+                if self._on_missing is not None:
+                    self._on_missing(row)
+        return self._found[name]
+
+    def has(self, name: str) -> bool:
+        """Say whether this torch has it; what lacks it is told of by the caller, not here."""
+        return (self._found.get(name) or _find(_BY_NAME[name])) is not None
+
+    @property
+    def missing(self) -> tuple[Capability, ...]:
+        """The capabilities that were asked for in vain."""
+        return tuple(self._missing)

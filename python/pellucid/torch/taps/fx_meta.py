@@ -1,0 +1,198 @@
+"""What a graph module tells of its inputs and constants, as plain values.
+
+Only torch.fx's public interface: nodes, targets and ``meta``.  Sizes are read as hints, because to
+ask a symbolic size for its value would add a guard to the compile that it belongs to.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Iterator
+
+from ..model.modules import ModulePath
+from ..model.names import as_written, scrub
+from ..model.needs import Needs, Tensor, Value
+from . import graph_hooks
+from .shapes import MODULE_KEYS, SHAPES, VALUE_KEYS
+
+if TYPE_CHECKING:
+    import torch
+
+_LITERAL_CONSTANT = 32
+"""Constants of at most so many elements are written out."""
+
+
+def describe(graph: Any) -> Needs:
+    """Describe what a graph module needs to run by itself."""
+    import torch
+
+    inputs = tuple(
+        _value(str(node.target), _example(node))
+        for node in graph.graph.nodes
+        if node.op == "placeholder"
+    )
+    children = tuple(_children(graph, ""))
+    constants = [
+        _constant(graph, name)
+        for name in dict.fromkeys(_attributes(graph, ""))
+        if name not in children
+    ]
+    imports = []
+    for name, value in _globals(graph):
+        statement = _import(name, value)
+        if statement:
+            imports.append(statement)
+        else:
+            constants.append(Value(name, lacking=f"no import finds this {type(value).__name__}"))
+    returned = next((node.args[0] for node in graph.graph.nodes if node.op == "output"), ())
+    outputs = len(returned) if isinstance(returned, (list, tuple)) else 1
+    grad = torch.is_grad_enabled()
+    modules = tuple(_modules(graph))
+    return Needs(inputs, outputs, tuple(constants), children, tuple(imports), grad, modules)
+
+
+def _example(node: Any) -> Any:
+    return next((node.meta[key] for key in VALUE_KEYS if key in node.meta), _UNKNOWN)
+
+
+_UNKNOWN = object()
+
+
+def _value(name: str, value: Any) -> Value:
+    import torch
+
+    if value is _UNKNOWN:
+        return Value(name, lacking="torch does not tell what it is")
+    if value is None or isinstance(value, (bool, int, float, complex, str)):
+        return Value(name, literal=_literal(value))
+    if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+        hint = graph_hooks.size_hint(value)
+        if hint is None:
+            return Value(name, lacking="its value is known only when the program runs")
+        return Value(name, literal=_literal(hint), symbol=str(value))
+    if isinstance(value, torch.Tensor):
+        return _tensor(name, value)
+    return Value(name, lacking=scrub(f"it is a {type(value).__name__}"))
+
+
+def _literal(value: Any) -> str:
+    text = repr(value)
+    return f"float({text!r})" if text in ("inf", "-inf", "nan") else text
+
+
+def _tensor(name: str, value: torch.Tensor, with_values: bool = False) -> Value:
+    import torch
+
+    if value.layout is not torch.strided:
+        return Value(name, lacking=f"its layout is {value.layout}")
+    shape = [graph_hooks.size_hint(size) for size in value.shape]
+    stride = [graph_hooks.size_hint(step) for step in value.stride()]
+    if any(size is None for size in (*shape, *stride)):
+        return Value(name, lacking="its size is known only when the program runs")
+    values = ""
+    if with_values and value.numel() <= _LITERAL_CONSTANT:
+        text = repr(graph_hooks.elements(value))
+        values = "" if "nan" in text or "inf" in text or text == "None" else text
+    tensor = Tensor(
+        shape=tuple(map(int, shape)),  # type: ignore[arg-type]
+        stride=tuple(map(int, stride)),  # type: ignore[arg-type]
+        dtype=str(value.dtype).rpartition(".")[2],
+        device=str(value.device),
+        requires_grad=bool(value.requires_grad),
+        values=values,
+    )
+    return Value(name, tensor)
+
+
+# -- attributes ------------------------------------------------------------------------------------
+
+
+def _children(graph: Any, prefix: str) -> Iterator[str]:
+    """The graphs inside a graph; torch.fx prints each as a class inside its parent's."""
+    import torch
+
+    for name, child in graph.named_children():
+        if isinstance(child, torch.fx.GraphModule):
+            yield prefix + name
+            yield from _children(child, f"{prefix}{name}.")
+
+
+def _attributes(graph: Any, prefix: str) -> Iterator[str]:
+    import torch
+
+    for node in graph.graph.nodes:
+        if node.op in ("get_attr", "call_module"):
+            yield prefix + str(node.target)
+    for name, child in graph.named_children():
+        if isinstance(child, torch.fx.GraphModule):
+            yield from _attributes(child, f"{prefix}{name}.")
+
+
+def _constant(graph: Any, name: str) -> Value:
+    import torch
+
+    value = graph
+    for part in name.split("."):
+        value = getattr(value, part, _UNKNOWN)
+    if isinstance(value, torch.Tensor):
+        real = type(value) in (torch.Tensor, torch.nn.Parameter)
+        return _tensor(name, value, with_values=real)
+    if isinstance(value, torch.nn.Module):
+        text = repr(value)
+        if type(value).__module__.startswith("torch.nn.modules.") and "\n" not in text:
+            return Value(name, literal=f"torch.nn.{text}")
+        return Value(name, lacking=f"it is a module of {type(value).__name__}")
+    return _value(name, value)
+
+
+def _modules(graph: Any) -> Iterator[tuple[str, ModulePath]]:
+    """The path of each node that belongs to a module; a backward node has its forward node's."""
+    SHAPES.has("modules of a graph's operations")
+    for node in graph.graph.nodes:
+        stack = next(filter(None, map(node.meta.get, MODULE_KEYS)), None)
+        if not isinstance(stack, dict) or node.op in ("placeholder", "output"):
+            continue
+        path = []
+        for entry in stack.values():
+            if isinstance(entry, tuple) and len(entry) == 2:
+                name = getattr(entry[1], "__name__", str(entry[1]).rpartition(".")[2])
+                path.append((as_written(str(entry[0])), name))
+        if path:
+            yield node.name, tuple(path)
+
+
+def _globals(graph: Any) -> list[tuple[str, Any]]:
+    """What the graph's code finds in its globals besides torch, by name."""
+    # To generate the code is dear, and nearly every graph calls operators only: those of torch are
+    # printed by their full names, and Python's as operators.
+    calls = [node.target for node in graph.graph.nodes if node.op == "call_function"]
+    modules = {str(getattr(target, "__module__", None)) for target in calls}
+    if all(m.startswith(_IN_FULL) and not m.startswith("torch._dynamo") for m in modules):
+        return []
+    found = getattr(graph.graph.python_code("self"), "globals", None)
+    if not isinstance(found, dict):
+        SHAPES.missed("globals of a graph")
+        return []
+    return sorted(item for item in found.items() if item[0] not in _IMPORTED_ALWAYS)
+
+
+def _import(name: str, value: Any) -> str:
+    """The statement that imports a global of the code that torch.fx generates; empty if none does.
+
+    >>> import collections
+    >>> _import("Counter", collections.Counter), _import("make", collections.namedtuple)
+    ('from collections import Counter', 'from collections import namedtuple as make')
+    """
+    if isinstance(value, ModuleType):
+        return f"import {value.__name__}" + ("" if value.__name__ == name else f" as {name}")
+    module = getattr(value, "__module__", None)
+    own = getattr(value, "__qualname__", None) or getattr(value, "__name__", "")
+    found = getattr(sys.modules.get(str(module)), str(own), None)
+    if found is not value or not str(own).isidentifier():
+        return ""
+    return f"from {module} import {own}" + ("" if own == name else f" as {name}")
+
+
+_IN_FULL = ("torch", "_operator", "builtins")
+_IMPORTED_ALWAYS = ("torch", "device", "inf", "nan", "NoneType", "fx_pytree", "pytree")

@@ -1,0 +1,393 @@
+"""Where torch's internals are touched, with :mod:`~pellucid.torch.taps.graph_hooks` for its graphs.
+
+Everything else in pellucid sees torch through these functions.  Each of them asks
+:mod:`compat` for what it needs, and does nothing but say so when this torch has it
+not.  The steady channels are the bytecode hook, a handler of our own on the structured-trace
+logger, and the cache entries.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import traceback
+import warnings
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any, Callable, Optional
+
+from pellucid._version import __version__
+
+from ..model.names import scrub
+from .compat import Capability, Probe
+from .shapes import SHAPES, tells_default
+from .trace import OURS, Listeners, TraceHandler, TraceRecord
+
+Remove = Callable[[], None]
+BytecodeHook = Callable[[CodeType, CodeType], Optional[CodeType]]
+
+
+def _warn_missing(row: Capability) -> None:
+    warnings.warn(
+        f"pellucid: this torch has no {row.name} where it is looked for; {row.lost}",
+        RuntimeWarning,
+        stacklevel=4,
+    )
+
+
+PROBE = Probe(_warn_missing)
+
+
+def missing() -> tuple[Capability, ...]:
+    """The capabilities that this torch was found not to have, so far."""
+    return PROBE.missing
+
+
+def traces_recompiles() -> bool:
+    """Say whether this torch's trace tells why a frame was compiled again."""
+    return PROBE.has("traced_recompiles")
+
+
+def versions() -> dict[str, str]:
+    """Versions that belong in a capture's record."""
+    import torch
+
+    found = {
+        "pellucid": __version__,
+        "python": ".".join(map(str, sys.version_info[:3])),
+        "torch": str(torch.__version__),
+    }
+    for name in ("git_version", "cuda", "hip"):
+        value = getattr(torch.version, name, None)
+        if value:
+            found[f"torch {name}"] = str(value)
+    return found
+
+
+def changed_configuration() -> dict[str, str]:
+    """The settings of the compilers that are not at their defaults, as Python.
+
+    Settings of the environment that torch's compilers read are among them.
+    """
+    found: dict[str, str] = {}
+    for module in ("_dynamo", "_functorch", "_inductor"):
+        if f"torch.{module}.config" not in sys.modules:
+            continue  # not used, and not worth an import
+        codegen = PROBE.get(f"{module[1:]}_settings")
+        if codegen is None:
+            continue
+        for line in str(codegen()).splitlines():
+            setting, equals, value = line.partition(" = ")
+            if equals and not _is_default(codegen, setting.strip(), value.strip()):
+                found[setting.strip()] = value.strip()
+    for variable, value in os.environ.items():
+        if variable.startswith(_ENVIRONMENT):
+            found[f"os.environ[{variable!r}]"] = repr(value)
+    return dict(sorted(found.items()))
+
+
+def _is_default(codegen: Any, setting: str, value: str) -> bool:
+    """Whether a setting was only set to what it is anyhow: some releases tell of it all the same.
+
+    To patch a setting for a while, as torch itself does, is enough for that.
+    """
+    module, name = getattr(codegen, "__self__", None), setting.rpartition(".config.")[2]
+    if not tells_default(module, name):
+        SHAPES.missed("defaults of settings")
+        return False
+    entry = getattr(module, "_config", {}).get(name)
+    return repr(getattr(entry, "default", _UNKNOWN)) == value
+
+
+_UNKNOWN = object()
+
+
+_ENVIRONMENT = ("TORCHDYNAMO_", "TORCHINDUCTOR_", "TORCH_COMPILE", "TORCH_LOGS", "TORCH_TRACE")
+
+
+def rank() -> int:
+    """This process's rank in a distributed job, 0 when there is none."""
+    if is_ranked():
+        import torch.distributed as dist
+
+        return int(dist.get_rank())
+    try:
+        return int(os.environ.get("RANK", "0"))
+    except ValueError:
+        return 0
+
+
+def is_ranked() -> bool:
+    """Whether this process has joined a distributed job itself, and not just a parent of its."""
+    try:
+        import torch.distributed as dist
+
+        return bool(dist.is_available() and dist.is_initialized())
+    except Exception:  # a half-initialised process group must not cost the capture
+        return False
+
+
+def no_op() -> None:
+    """Remove nothing: what a missing channel returns."""
+
+
+def invisible(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Keep Dynamo from compiling a function of ours.
+
+    A backward pass may run, and be compiled, inside a compiled program at a graph break; Dynamo
+    then looks at every frame that starts, and would count and compile ours with the program's.
+    """
+    disable = PROBE.get("disable")
+    return function if disable is None else disable(function)
+
+
+def _invisible_when_called(method: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for a method of a class that is made before torch is needed."""
+    made: list[Callable[..., Any]] = []
+
+    def call(self: Any) -> Any:
+        if not made:
+            made.append(invisible(method))
+            never_compile(call.__code__)
+        return made[0](self)
+
+    return call
+
+
+def never_compile(code: CodeType) -> bool:
+    """Tell Dynamo to leave this code alone, as it does for the code that torch generates."""
+    skip = PROBE.get("skip_code")
+    if skip is None:
+        return False
+    skip(code)
+    return True
+
+
+# -- the bytecode hook -----------------------------------------------------------------------------
+
+
+def add_bytecode_hook(hook: BytecodeHook) -> Remove:
+    """Call ``hook(original, transformed)`` for each frame; what it returns, if anything, runs."""
+    register = PROBE.get("bytecode_hook")
+    if register is None:
+        return no_op
+    remove: Remove | None = getattr(register(hook), "remove", None)
+    if remove is None:
+        SHAPES.missed("handle of a hook")
+        return no_op
+    return remove
+
+
+def resume_parameters(original: CodeType) -> dict[int, list[tuple[str, ...]]]:
+    """The parameters of the functions that go on with ``original``, by the offset where they do."""
+    found: dict[int, list[tuple[str, ...]]] = {}
+    cache = PROBE.get("resume_functions")
+    try:
+        held = {} if cache is None or original not in cache else dict(cache[original])
+        for key, code in held.items():
+            if isinstance(code, CodeType) and key and isinstance(key[0], int):
+                names = tuple(code.co_varnames[: code.co_argcount])
+                found.setdefault(key[0], []).append(names)
+        known = bool(found) or not held
+    except Exception:  # a name is not worth an exception in the program
+        found, known = {}, False
+    if not known:
+        SHAPES.missed("offsets of resume functions")
+    return found
+
+
+def current_compile_id() -> str | None:
+    """The id of the compile that this thread is in, as torch prints it (``0/1``)."""
+    context = PROBE.get("compile_context")
+    if context is None:
+        return None
+    ask = getattr(context, "current_compile_id", None)
+    if ask is None:
+        SHAPES.missed("fields of a compile id")
+        return None
+    try:
+        current = ask()
+    except Exception:  # outside a compile some releases raise
+        return None
+    return None if current is None else str(current)
+
+
+# -- the structured trace --------------------------------------------------------------------------
+
+
+class _InvisibleListeners(Listeners):
+    __bool__ = _invisible_when_called(Listeners.__bool__)
+
+
+def _trace_context(given: Any) -> dict[str, Any]:
+    """The fields of a trace record that name the compile, as torch fills them in."""
+    context = PROBE.get("compile_context")
+    ask = getattr(context, "current_trace_id", None)
+    trace = None if ask is None else ask()
+    compile_id = given if trace is None else getattr(trace, "compile_id", None)
+    fields = {
+        name: getattr(compile_id, name, None)
+        for name in ("compiled_autograd_id", "frame_id", "frame_compile_id")
+    }
+    found = {name: value for name, value in fields.items() if value is not None}
+    attempt = getattr(trace, "attempt", None)
+    if (context is not None and ask is None) or (trace is not None and not found):
+        SHAPES.missed("fields of a compile id")
+    return found if attempt is None else {**found, "attempt": attempt}
+
+
+def add_trace_handler(receive: Callable[[TraceRecord], None]) -> Remove:
+    """Call ``receive`` with each event of the structured trace, in the thread that compiles.
+
+    torch makes an event only when somebody listens, and some are dear; those that nobody wants are
+    still not made (:class:`~pellucid.torch.taps.trace.Listeners`).
+    """
+    log = PROBE.get("trace_log")
+    if log is None:
+        return no_op
+    handler = TraceHandler(receive)
+    emit = handler.emit
+
+    def emit_and_tell(record: logging.LogRecord) -> None:
+        # Where ours is the only handler an event is taken right where torch asks for handlers.
+        if len(log.handlers) == 1 and getattr(log.handlers, "is_asked_elsewhere", False):
+            SHAPES.missed("arguments of a trace event")
+        emit(record)
+
+    # As an attribute, so that the frame of `emit` itself is invisible.
+    handler.emit = invisible(emit_and_tell)  # type: ignore[method-assign]
+    # In front: torch's own handler takes itself off the list at the first record when no trace
+    # directory is set, and logging then skips the handler that stood behind it.
+    log.handlers = _InvisibleListeners(
+        [handler, *log.handlers],
+        _trace_context,
+        lambda: SHAPES.missed("arguments of a trace event"),
+    )
+
+    def remove() -> None:
+        log.handlers = [other for other in log.handlers if other is not handler]
+
+    return remove
+
+
+class BreakReasons:
+    """The graph breaks that torch keeps in a list, whether it traces them or not."""
+
+    def __init__(self, reasons: list[Any]) -> None:
+        self._reasons = reasons
+        self._taken = len(reasons)
+
+    def skip(self) -> None:
+        """Tell of none of the breaks until now."""
+        self._taken = len(self._reasons)
+
+    def take(self) -> list[str]:
+        """Tell of the breaks since the last call, in the words of torch's trace."""
+        if len(self._reasons) < self._taken:
+            self._taken = 0  # torch was reset since
+        new = self._reasons[self._taken :]
+        self._taken += len(new)
+        told = [reason for reason in new if all(hasattr(reason, name) for name in _TOLD)]
+        if len(told) < len(new):
+            SHAPES.missed("reason of a graph break")
+        return [_break_text(reason) for reason in told]
+
+
+def break_reasons() -> BreakReasons:
+    """The graph breaks from now on."""
+    reasons = PROBE.get("break_reasons") if PROBE.has("break_reasons") else None
+    return BreakReasons(reasons if isinstance(reasons, list) else [])
+
+
+_TOLD = ("reason", "user_stack")
+
+
+def _break_text(reason: Any) -> str:
+    stack = list(reason.user_stack)
+    place = f"Graph break in user code at {stack[-1].filename}:{stack[-1].lineno}\n"
+    way = "".join(traceback.format_list(stack))
+    text = f"Graph Break Reason: {scrub(str(reason.reason))}\n"
+    return f"{place}{text}\nUser code traceback:\n{way}" if stack else text
+
+
+def send_artifact(name: str, text: str) -> None:
+    """Send text to who reads torch's structured trace (``TORCH_TRACE``, and so tlparse).
+
+    It belongs to the compile that this thread is in.  Where only we listen nothing is sent.
+    """
+    log, send = PROBE.get("trace_log"), PROBE.get("trace_structured")
+    if log is None or send is None:
+        return
+    if not any(not isinstance(handler, TraceHandler) for handler in log.handlers):
+        return
+    send(
+        "artifact",
+        metadata_fn=lambda: {"name": f"{OURS}{name}", "encoding": "string"},
+        payload_fn=lambda: text,
+    )
+
+
+def interned(index: object) -> str | None:
+    """The string that the structured trace has written as a number (file names in stacks)."""
+    if isinstance(index, str):
+        return index
+    table = PROBE.get("interned_strings")
+    if table is None:
+        return None
+    return next((text for text, number in list(table.items()) if number == index), None)
+
+
+# -- cache entries ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RawEntry:
+    """A cache entry as torch holds it."""
+
+    compile_id: str | None
+    code: CodeType
+    guard_manager: Any
+
+
+def cache_entries(code: CodeType) -> list[RawEntry]:
+    """The compiled versions of a code object, in the order in which torch tries them."""
+    find = PROBE.get("cache_entries")
+    if find is None:
+        return []
+    entries = []
+    for entry in find(code):
+        transformed = getattr(entry, "code", _UNKNOWN)
+        if transformed is None:
+            continue  # given up for good: an object that it knew by identity is gone
+        # Before torch 2.5 the manager was called what it had replaced.
+        manager = getattr(entry, "guard_manager", None) or getattr(entry, "check_fn", None)
+        if not isinstance(transformed, CodeType) or manager is None:
+            SHAPES.missed("cache entry")
+        if not isinstance(transformed, CodeType):
+            continue
+        compile_id = getattr(entry, "compile_id", None)
+        entries.append(
+            RawEntry(None if compile_id is None else str(compile_id), transformed, manager)
+        )
+    return entries
+
+
+def compiled_before() -> list[CodeType]:
+    """The user's code objects that have been compiled in this process so far."""
+    table = PROBE.get("compiled_before")
+    if table is None:
+        return []
+    # ExactWeakKeyDictionary keeps a dict named `values`; an ordinary mapping has a method.
+    held = table.values.values() if isinstance(table.values, dict) else table.values()
+    unique: dict[int, CodeType] = {id(code): code for code in list(held)}
+    return list(unique.values())
+
+
+# -- logs ------------------------------------------------------------------------------------------
+
+
+def bytecode_log() -> logging.Logger | None:
+    """The logger behind ``TORCH_LOGS=+bytecode``."""
+    log = PROBE.get("bytecode_log")
+    return log if isinstance(log, logging.Logger) else None

@@ -1,0 +1,531 @@
+"""What torch's things look like inside: the table of every local, attribute and key relied on.
+
+The second half of :mod:`compat`, which knows where things are found.  Each of these
+is one row: its name, a check that needs no compile, and what is lost without it.  A capture tells
+of a row once, as a problem, when it comes upon its absence (:meth:`Shapes.missed`), or when it asks
+for it and the check says no (:meth:`Shapes.has`); ``make canary`` runs every check.
+
+A check answers None where the place to look has moved: then only a compile can tell.
+"""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from dataclasses import dataclass
+from types import CodeType, ModuleType
+from typing import Any, Callable, Iterator, Mapping, Optional, Tuple
+
+from .compat import resolve
+
+# The structured trace has a graph's text, not the graph.  The function that emits the event has
+# it in a local of this name.
+EMITTER_LOCAL: Mapping[str, str] = {
+    "dynamo_output_graph": "gm",
+    "aot_joint_graph": "fx_g",
+    "aot_forward_graph": "fw_module",
+    "aot_inference_graph": "fw_module",
+    "aot_backward_graph": "bw_module",
+}
+COMPILER, COMPILED_CODE = "_compile", "code"
+"""The function of Dynamo's that works on one frame, and its local that has the frame's code."""
+OPTIONS_OF_INDUCTOR = ("graph_kwargs", "fx_kwargs", "kwargs")
+"""The locals of Inductor's functions that may have the options of a compile."""
+TRACE_CALL = ("name", "metadata_fn", "payload_fn")
+"""The locals of ``trace_structured`` that say what an event is."""
+GRAPH_CLASS = "GraphModuleImpl"
+"""The name of the class that each graph module has for itself."""
+LAZY_METHODS = ("_real_recompile", "_lazy_forward")
+VALUE_KEYS = ("val", "example_value")
+"""The keys of a node's ``meta`` that have the value that torch compiled with."""
+MODULE_KEYS = ("nn_module_stack", "fwd_nn_module_stack")
+SOURCE_KEY, LINE_KEY = "grapharg", "stack_trace"
+"""The keys of a node's ``meta`` that have where an input is from, and the user's lines."""
+WRAPPED = ("_orig_mod", "_torchdynamo_orig_callable")
+"""The attributes under which what ``torch.compile`` returns has what it was given."""
+
+_AOT = "torch._functorch._aot_autograd"
+_EMITTERS = (
+    "torch._dynamo.output_graph",
+    f"{_AOT}.graph_compile",
+    f"{_AOT}.graph_capture",
+    f"{_AOT}.jit_compile_runtime_wrappers",
+    f"{_AOT}.dispatch_and_compile_graph",
+)
+_GUARDS = "torch._C:_dynamo.guards"
+_ID_FIELDS = ("frame_id", "frame_compile_id", "compiled_autograd_id")
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One thing about the inside of what :data:`~pellucid.torch.taps.compat.TABLE` finds."""
+
+    name: str
+    check: Callable[[], Optional[bool]]
+    """Whether this torch has it; None where that cannot be told without a compile."""
+
+    lost: str
+    """What a user goes without."""
+
+
+# -- checks ----------------------------------------------------------------------------------------
+
+
+def code_objects(place: Any) -> Iterator[CodeType]:
+    """Yield the code of a function, of a class's methods, of a module's functions, nested ones too.
+
+    >>> [code.co_name for code in code_objects(lambda: [lambda: 1])]
+    ['<lambda>', '<lambda>']
+    """
+    pending: list[CodeType] = []
+    if isinstance(place, ModuleType):
+        for value in list(vars(place).values()):
+            if getattr(value, "__module__", None) == place.__name__:
+                yield from code_objects(value)
+    elif isinstance(place, type):
+        for value in list(vars(place).values()):
+            value = getattr(value, "__func__", value)
+            if isinstance(inspect.unwrap(value), type):
+                continue
+            yield from code_objects(value)
+    else:
+        code = getattr(inspect.unwrap(place), "__code__", None) if callable(place) else None
+        pending = [code] if isinstance(code, CodeType) else []
+    while pending:
+        code = pending.pop()
+        yield code
+        pending.extend(const for const in code.co_consts if isinstance(const, CodeType))
+
+
+def _mentions(code: CodeType, word: str) -> bool:
+    if word in code.co_consts or word in code.co_names or word in _locals(code):
+        return True
+    # The names of keyword arguments, and sets and tuples of strings, are constants in a tuple.
+    return any(isinstance(c, (tuple, frozenset)) and word in c for c in code.co_consts)
+
+
+def _locals(code: CodeType) -> Tuple[str, ...]:
+    return code.co_varnames + code.co_cellvars + code.co_freevars
+
+
+def _says(path: str, *words: str) -> bool | None:
+    """Whether the code of what is at a path has each word: as a name, or as a constant."""
+    place = resolve(path)
+    if place is None:
+        return None
+    codes = list(code_objects(place))
+    if not codes:
+        return None
+    return all(any(_mentions(code, word) for code in codes) for word in words)
+
+
+def _has(path: str, *attributes: str) -> bool | None:
+    """Whether what is at a path has each attribute; a dataclass has its fields."""
+    place = resolve(path)
+    if place is None:
+        return None
+    known = {*dir(place), *getattr(place, "__dataclass_fields__", {})}
+    return known.issuperset(attributes)
+
+
+def _emitters_have_graphs() -> bool | None:
+    """Whether, for each kind of event, a function that names it has the graph in its local."""
+    modules = [module for module in (resolve(f"{path}:") for path in _EMITTERS) if module]
+    outer = [
+        code
+        for module in modules
+        for function in _functions(module)
+        for code in code_objects(function)
+    ]
+    named = {kind: [code for code in outer if _nested_const(code, kind)] for kind in EMITTER_LOCAL}
+    if not all(named.values()):
+        return None  # emitted elsewhere
+    return all(
+        any(local in _locals(code) for code in named[kind]) for kind, local in EMITTER_LOCAL.items()
+    )
+
+
+def _functions(module: ModuleType) -> Iterator[Any]:
+    for value in list(vars(module).values()):
+        if getattr(value, "__module__", None) == module.__name__:
+            yield value
+
+
+def _nested_const(code: CodeType, word: str) -> bool:
+    pending = [code]
+    while pending:
+        code = pending.pop()
+        if word in code.co_consts:
+            return True
+        pending.extend(const for const in code.co_consts if isinstance(const, CodeType))
+    return False
+
+
+def _compiler_has_code() -> bool | None:
+    place = resolve(f"torch._dynamo.convert_frame:{COMPILER}")
+    return None if place is None else any(COMPILED_CODE in _locals(c) for c in code_objects(place))
+
+
+def _inductor_has_options() -> bool | None:
+    place = resolve("torch._inductor.compile_fx:")
+    if place is None:
+        return None
+    codes = list(code_objects(place))
+    return any(set(OPTIONS_OF_INDUCTOR) & set(_locals(code)) for code in codes) and any(
+        _mentions(code, "is_backward") for code in codes
+    )
+
+
+def _trace_call_has_locals() -> bool | None:
+    place = resolve("torch._logging._internal:trace_structured")
+    if place is None:
+        return None
+    return any(set(TRACE_CALL) <= set(_locals(code)) for code in code_objects(place))
+
+
+def _graph_has_class_of_its_own() -> bool | None:
+    import torch
+
+    return has_own_class(torch.fx.GraphModule(torch.nn.Module(), torch.fx.Graph()))
+
+
+def has_own_class(graph: Any) -> bool:
+    """Whether a graph module has a class for itself alone, whose methods may be replaced."""
+    cls = type(graph)
+    named = cls.__qualname__.rpartition(".")[2] == GRAPH_CLASS
+    return named and hasattr(cls, "recompile") and hasattr(cls, "__deepcopy__")
+
+
+def _node_has_stack_trace() -> bool | None:
+    import torch
+
+    node = torch.fx.Graph().placeholder("x")
+    node.meta[LINE_KEY] = "here"
+    return getattr(node, "stack_trace", None) == "here"
+
+
+def _copied_keys() -> bool | None:
+    fields = resolve("torch.fx.proxy:_COPY_META_FIELDS")
+    own = None if fields is None else MODULE_KEYS[0] in fields
+    forward = None
+    if resolve(f"{_AOT}.utils:copy_fwd_metadata_to_bw_nodes") is not None:
+        forward = _says(f"{_AOT}.utils:", MODULE_KEYS[1])
+    return False if False in (own, forward) else own
+
+
+def _keys_of_values() -> bool | None:
+    traced = _says("torch.fx.experimental.proxy_tensor:set_meta", VALUE_KEYS[0])
+    dynamo = _says("torch._dynamo.utils:set_example_value", VALUE_KEYS[1])
+    return False if False in (traced, dynamo) else traced
+
+
+def _stack_entries() -> bool | None:
+    summarize = resolve("torch._logging.structured:from_traceback")
+    if summarize is None:
+        return None
+    import traceback
+
+    (entry,) = summarize(traceback.extract_stack(limit=1))
+    return {"filename", "line", "name"} <= set(entry)
+
+
+def _hook_can_be_removed() -> bool | None:
+    register = resolve("torch._dynamo.convert_frame:register_bytecode_hook")
+    if register is None:
+        return None
+    handle = register(lambda code, out: None)
+    removable = callable(getattr(handle, "remove", None))
+    if removable:
+        handle.remove()
+    return removable
+
+
+def _defaults_are_told() -> bool | None:
+    module = resolve("torch._dynamo.config:")
+    name = next(iter(getattr(module, "_config", None) or {}), "")
+    return tells_default(module, name)
+
+
+def tells_default(settings: Any, name: str) -> bool:
+    """Whether a module of settings tells which value one of them has by itself.
+
+    Older releases have a table of those that are not at their defaults, and tell of no others.
+    """
+    if hasattr(settings, "_default"):
+        return True
+    table = getattr(settings, "_config", None)
+    return isinstance(table, dict) and (name not in table or hasattr(table[name], "default"))
+
+
+def _is_plain_function() -> bool | None:
+    for path in ("torch.fx._utils", "torch._dynamo.utils"):
+        function = resolve(f"{path}:lazy_format_graph_code")
+        if function is not None:
+            return inspect.isfunction(function) and not function.__closure__
+    return None
+
+
+def _modules_have_files() -> bool | None:
+    for name in ("modules", "cache"):
+        held = resolve(f"torch._inductor.codecache:PyCodeCache.{name}")
+        if held is not None:
+            return isinstance(held, (list, dict))
+    return None
+
+
+def _keys_begin_with_offsets() -> bool | None:
+    # The key of a function that goes on is what it is generated from, but for the code, its line
+    # and the offset at which a resumed function was resumed itself.
+    generate = resolve("torch._dynamo.resume_execution:ContinueExecutionCache.generate")
+    codes = [] if generate is None else list(code_objects(generate))
+    names = codes[0].co_varnames[: codes[0].co_argcount] if codes else ()
+    known = ("cls", "code", "lineno", "init_offset")
+    after = [name for name in names if name not in known]
+    return None if not after else "offset" in after[0]
+
+
+def _unwraps() -> bool | None:
+    module = _says("torch._dynamo.eval_frame:OptimizedModule", WRAPPED[0])
+    function = _says("torch._dynamo.eval_frame:_TorchDynamoContext", WRAPPED[1])
+    return False if False in (module, function) else function
+
+
+def _operators_have_schemas() -> bool | None:
+    import torch
+
+    schema = getattr(torch.ops.aten.add_.Tensor, "_schema", None)
+    return bool(getattr(schema, "is_mutable", False))
+
+
+def _generates_globals() -> bool | None:
+    import torch
+
+    return isinstance(getattr(torch.fx.Graph().python_code("self"), "globals", None), dict)
+
+
+def _both(*answers: bool | None) -> bool | None:
+    return False if False in answers else None if None in answers else True
+
+
+TABLE: Tuple[Shape, ...] = (
+    Shape(
+        "graph of a trace event",
+        _emitters_have_graphs,
+        "graphs do not run from their files",
+    ),
+    Shape(
+        "code that is being compiled",
+        _compiler_has_code,
+        "it is not told where frames stand that torch leaves alone",
+    ),
+    Shape(
+        "place where a compile starts",
+        _stack_entries,
+        "it is not told where frames stand that torch leaves alone",
+    ),
+    Shape(
+        "options of Inductor",
+        _inductor_has_options,
+        "Inductor's graphs do not say whether they are of the forward or the backward pass",
+    ),
+    Shape(
+        "arguments of a trace event",
+        _trace_call_has_locals,
+        "every event of torch's trace is made, and Dynamo counts the frames that make it",
+    ),
+    Shape(
+        "fields of a compile id",
+        lambda: _both(
+            _has("torch._guards:CompileContext", "current_trace_id", "current_compile_id"),
+            _has("torch._guards:CompileId", *_ID_FIELDS[:2]),
+            _has("torch._guards:TraceId", "compile_id", "attempt"),
+        ),
+        "files are not named by compile id",
+    ),
+    Shape(
+        "class of a graph",
+        _graph_has_class_of_its_own,
+        "graphs do not run from their files",
+    ),
+    Shape(
+        "lazy graph",
+        lambda: _has("torch.fx._lazy_graph_module:_LazyGraphModule", *LAZY_METHODS),
+        "lazily compiled graphs do not run from their files",
+    ),
+    Shape(
+        "values of a graph's inputs",
+        _keys_of_values,
+        "graphs whose files do not know their inputs do not run by themselves",
+    ),
+    Shape(
+        "hint of a symbolic size",
+        lambda: _has("torch.fx.experimental.sym_node:SymNode", "hint"),
+        "graphs with symbolic sizes do not run by themselves",
+    ),
+    Shape(
+        "modules of a graph's operations",
+        _copied_keys,
+        "operations of graphs are told without the module that they belong to",
+    ),
+    Shape(
+        "line of a graph's operation",
+        _node_has_stack_trace,
+        "what find_nan finds is told without its line",
+    ),
+    Shape(
+        "source of a graph's input",
+        lambda: _both(
+            _says("torch._dynamo.output_graph:", SOURCE_KEY, "_param_name_to_source"),
+            _has("torch._dynamo.variables.builder:GraphArg", "source"),
+            _has("torch._guards:Source", "name"),
+        ),
+        "inputs of graphs are told by torch's names, not by the program's",
+    ),
+    Shape(
+        "globals of a graph",
+        _generates_globals,
+        "graphs that call the program's functions do not run by themselves",
+    ),
+    Shape(
+        "schema of an operator",
+        _operators_have_schemas,
+        "find_nan does not see what operations write into their inputs",
+    ),
+    Shape(
+        "formatted graphs",
+        _is_plain_function,
+        "graphs that third parties format for torch's log are not captured",
+    ),
+    Shape(
+        "modules of Inductor",
+        _modules_have_files,
+        "Inductor's programs do not run from their files",
+    ),
+    Shape(
+        "cache entry",
+        lambda: _has("torch._C:_dynamo.eval_frame._CacheEntry", "code", "guard_manager"),
+        "guards are not shown",
+    ),
+    Shape(
+        "guard manager of a cache entry",
+        lambda: _says(
+            "torch._dynamo.guards:GuardManagerWrapper", "root", "cache_entry", "global_scope"
+        ),
+        "the guards of dumped files are checked without the program's globals and identities",
+    ),
+    Shape(
+        "tree of guards",
+        lambda: _both(
+            _has(
+                f"{_GUARDS}.RootGuardManager",
+                "get_accessors",
+                "get_child_managers",
+                "get_leaf_guards",
+                "get_source",
+            ),
+            _has(f"{_GUARDS}.LeafGuard", "verbose_code_parts"),
+            _has(f"{_GUARDS}.GuardAccessor", "repr"),
+        ),
+        "guards are not shown",
+    ),
+    Shape(
+        "guards of a dict's keys",
+        lambda: _has(f"{_GUARDS}.DictGuardManager", "get_key_value_managers"),
+        "guards of what dicts hold are not shown",
+    ),
+    Shape(
+        "guards that torch decides last",
+        lambda: _has(f"{_GUARDS}.RootGuardManager", "get_epilogue_lambda_guards"),
+        "shape guards are not shown",
+    ),
+    Shape(
+        "types of guarded values",
+        lambda: _has(f"{_GUARDS}.RootGuardManager", "get_type_of_guarded_value"),
+        "guards do not name the classes of values",
+    ),
+    Shape(
+        "check that says what failed",
+        lambda: _both(
+            _has(f"{_GUARDS}.RootGuardManager", "check_verbose", "clone_manager"),
+            _has(f"{_GUARDS}.GuardDebugInfo", "result", "verbose_code_parts"),
+        ),
+        "guards of a dict's keys hold in dumped files whatever the dict",
+    ),
+    Shape(
+        "reason of a graph break",
+        lambda: _has("torch._dynamo.output_graph:GraphCompileReason", "reason", "user_stack"),
+        "graph breaks that the trace does not tell of are not captured",
+    ),
+    Shape(
+        "offsets of resume functions",
+        _keys_begin_with_offsets,
+        "what resume functions are given is named by where it comes from",
+    ),
+    Shape(
+        "handle of a hook",
+        _hook_can_be_removed,
+        "the hook for transformed code stays when the capture ends",
+    ),
+    Shape(
+        "defaults of settings",
+        _defaults_are_told,
+        "settings that were only set to their defaults are told as changed",
+    ),
+    Shape(
+        "what torch.compile was called with",
+        _unwraps,
+        "find_nan compiles what is compiled already",
+    ),
+    Shape(
+        "calls with one list of inputs",
+        lambda: _says(f"{_AOT}.utils:make_boxed_func", "_boxed_call"),
+        "find_nan holds on to the inputs of graphs while they run",
+    ),
+)
+BY_NAME: Mapping[str, Shape] = {row.name: row for row in TABLE}
+
+
+class Shapes:
+    """Which shapes this torch was found not to have, since the last :meth:`forget`."""
+
+    def __init__(self) -> None:
+        self._answers: dict[str, bool] = {}
+        self._missing: dict[str, Shape] = {}
+        self._lock = threading.Lock()
+
+    def has(self, name: str) -> bool:
+        """Ask a row's check, once; what it cannot tell counts as there."""
+        with self._lock:
+            answer = self._answers.get(name)
+        if answer is None:
+            try:
+                answer = BY_NAME[name].check() is not False
+            except Exception:  # the check has met another torch, which is what it is to tell
+                answer = False
+            with self._lock:
+                self._answers[name] = answer
+        if not answer:
+            self.missed(name)
+        return answer
+
+    def missed(self, name: str) -> None:
+        """Say that a row's thing was looked for and was not there."""
+        row = BY_NAME[name]
+        with self._lock:
+            self._missing.setdefault(name, row)
+
+    def forget(self) -> None:
+        """Begin anew: a capture tells of what was missing in its own time."""
+        with self._lock:
+            self._answers.clear()
+            self._missing.clear()
+
+    @property
+    def missing(self) -> Tuple[Shape, ...]:
+        """The rows that were missed, in the order in which that was noticed."""
+        with self._lock:
+            return tuple(self._missing.values())
+
+
+SHAPES = Shapes()
+"""What this process has found."""

@@ -1,0 +1,196 @@
+"""The events of torch's structured trace: plain values, read from what its logger sends.
+
+Nothing here imports torch; :mod:`~pellucid.torch.taps.hooks` puts the handler on torch's logger.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional
+
+from ..model.stages import STAGE_OF_EVENT
+from .shapes import TRACE_CALL
+
+
+@dataclass(frozen=True)
+class TraceRecord:
+    """One event of torch's structured trace."""
+
+    kind: str
+    """``dynamo_output_graph``, …; for an artifact, ``artifact:`` and its name."""
+    data: Any
+    payload: str | None
+    compile_id: str | None
+    attempt: int
+
+
+UNREADABLE = "pellucid:unreadable"
+OURS = "pellucid_"
+"""How the names of the artifacts begin that we send ourselves."""
+
+_NOT_THE_EVENT = frozenset(
+    [
+        "rank",
+        "compiled_autograd_id",
+        "frame_id",
+        "frame_compile_id",
+        "attempt",
+        "severity",
+        "timestamp",
+        "pathname",
+        "thread",
+        "has_payload",
+        "subgraph_name",
+        "stack",
+        "process_group_size",
+    ]
+)
+
+
+def parse_trace(metadata: Mapping[str, Any], payload: object) -> TraceRecord | None:
+    """Read one record of the structured trace; None for what is no event.
+
+    >>> parse_trace({"dynamo_start": {}, "frame_id": 0, "frame_compile_id": 1}, None)
+    TraceRecord(kind='dynamo_start', data={}, payload=None, compile_id='0/1', attempt=0)
+    """
+    kind = next((key for key in metadata if key not in _NOT_THE_EVENT), None)
+    if kind is None:
+        return None
+    data = metadata[kind]
+    if kind == "artifact" and isinstance(data, dict):
+        kind = f"artifact:{data.get('name')}"
+    frame, compile_, autograd = (
+        metadata.get(key) for key in ("frame_id", "frame_compile_id", "compiled_autograd_id")
+    )
+    compile_id = None if frame is None or compile_ is None else f"{frame}/{compile_}"
+    if autograd is not None:
+        compile_id = f"!{autograd}" + ("" if compile_id is None else f"/{compile_id}")
+    text = payload if isinstance(payload, str) else None
+    return TraceRecord(kind, data, text, compile_id, int(metadata.get("attempt") or 0))
+
+
+class TraceHandler(logging.Handler):
+    """Hands each event of the structured trace to ``receive``."""
+
+    def __init__(self, receive: Callable[[TraceRecord], None]) -> None:
+        super().__init__()
+        self._receive = receive
+
+    def take(self, call: Mapping[str, Any], context: Callable[[Any], Dict[str, Any]]) -> None:
+        """Receive what a call of torch's ``trace_structured`` would send, if it is wanted."""
+        event: Optional[TraceRecord] = None
+        try:
+            name = call[TRACE_CALL[0]]
+            if name != "artifact" and not wanted(name):
+                return
+            metadata = call["metadata_fn"]()
+            if name == "artifact" and not wanted(name, str(metadata.get("name"))):
+                return
+            payload = call["payload_fn"]()
+            if not isinstance(payload, str) and payload is not None:
+                payload = json.dumps(payload, default=repr)
+            event = parse_trace({name: metadata, **context(call.get("compile_id"))}, payload)
+        except Exception as error:  # torch is in the middle of the program's compile
+            event = TraceRecord(UNREADABLE, f"{type(error).__name__}: {error}", None, None, 0)
+        if event is not None:
+            self._receive(event)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Receive one record; an exception of ours stays here."""
+        metadata = getattr(record, "metadata", None)
+        if not isinstance(metadata, dict):
+            return
+        try:
+            event = parse_trace(metadata, getattr(record, "payload", None))
+        except Exception as error:  # torch calls this in the middle of the program's compile
+            event = TraceRecord(UNREADABLE, f"{type(error).__name__}: {error}", None, None, 0)
+        if event is not None:
+            self._receive(event)
+
+
+# torch makes many more, some in great number and some at great cost.
+_WANTED = frozenset(
+    [
+        "dynamo_start",
+        "inductor_output_code",
+        "compilation_metrics",
+        "bwd_compilation_metrics",
+        "graph_dump",
+        *(kind for kind in STAGE_OF_EVENT if ":" not in kind),
+    ]
+)
+# Anybody may send a graph as an artifact, so all are looked at but those that are known to be none.
+_UNWANTED_ARTIFACTS = (
+    "_ORIGINAL_BYTECODE",
+    "_MODIFIED_BYTECODE",
+    "_metadata",
+    "fx_graph_runnable",
+    "inductor_provenance_tracking_node_mappings",
+    "inductor_provenance_tracking_kernel_stack_traces",
+    "inductor_runtime_and_tensor_meta",
+    "runtime_wrapper_orchestration",
+    "torch._functorch.config",
+)
+
+
+def wanted(event: str, artifact: str = "") -> bool:
+    """Whether a capture has a use for an event.
+
+    >>> wanted("dynamo_start"), wanted("chromium_event"), wanted("artifact", "f_ORIGINAL_BYTECODE")
+    (True, False, False)
+    """
+    if event == "artifact":
+        return not artifact.startswith(OURS) and not artifact.endswith(_UNWANTED_ARTIFACTS)
+    return event in _WANTED
+
+
+class Listeners(List[logging.Handler]):
+    """The handlers of torch's trace logger, which is false while ours is the only one.
+
+    torch asks ``if trace_log.handlers`` before it makes an event, and what it then makes costs more
+    than all that a capture does with it.  It also runs functions of ``logging``, at which Dynamo
+    looks, and which it counts, when the event comes from inside a compiled program.  So the event
+    is taken right where torch asks, and made only when it is wanted.  With another handler on the
+    list, and wherever the caller is not the function that is known to ask, this is a list like any
+    other.
+
+    Args:
+        handlers: ours first.
+        context: the fields of a record that name the compile; it is given the caller's
+            ``compile_id``.
+        is_strange: called where torch asks, but not with the names that are known.
+    """
+
+    def __init__(
+        self,
+        handlers: Iterable[logging.Handler],
+        context: Callable[[Any], Dict[str, Any]],
+        is_strange: Callable[[], None] = lambda: None,
+    ) -> None:
+        super().__init__(handlers)
+        self._context = context
+        self._is_strange = is_strange
+        self.is_asked_elsewhere = False
+        """Whether what is not the known function has asked while ours was the only handler."""
+
+    def __bool__(self) -> bool:
+        if len(self) != 1 or not isinstance(self[0], TraceHandler):
+            return len(self) > 0
+        caller: Optional[FrameType] = sys._getframe(1)
+        for _ in range(4):  # torch's own wrapper around this function lies between
+            if caller is None or caller.f_code.co_name == "trace_structured":
+                break
+            caller = caller.f_back
+        if caller is None or caller.f_code.co_name != "trace_structured":
+            self.is_asked_elsewhere = True
+            return True
+        local = caller.f_locals
+        if not set(TRACE_CALL) <= set(local):
+            self._is_strange()
+            return True  # another torch, with other names
+        self[0].take(local, self._context)
+        return False

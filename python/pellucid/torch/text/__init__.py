@@ -1,0 +1,1 @@
+"""Events to the text of files: pure functions, no torch."""

@@ -1,0 +1,262 @@
+"""``full_code_for_<function>_<frame>.py``: what torch does instead of calling a function.
+
+The file is a replica of torch's frame evaluation: the versions in the order in which torch tries
+them, each with its guards; the version whose guards hold is called; when none fits, torch compiles
+another one or runs the original.  Imported in the process that was captured, it decides as torch
+does and calls what torch calls.  In any other, what a guard knows by identity goes by description,
+and the functions are those that the file shows.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import linecache
+import re
+import textwrap
+from types import CodeType
+from typing import Callable, Iterable, Mapping, Sequence
+
+from ..dynamo.closures import wrap
+from ..dynamo.rewrite import rewrite
+from ..guards import checks as guard_checks
+from ..model.events import CacheEntry, CompileKey, Frame, Place, Recompile
+from ..model.names import as_comment, definable, identifier, label
+from .dump import counted, frame_status, is_python, recompile_lines, valid
+from .full_code_names import global_names, names_bound, names_of, names_of_guards
+
+_DEF = re.compile(r"^((?:async )?def )(\w+)(?=\()", re.MULTILINE)
+
+
+def full_code_name(frame: str, function: str) -> str:
+    """Name the file of one function.
+
+    >>> full_code_name("0", "toy")
+    'full_code_for_toy_0.py'
+    """
+    return f"full_code_for_{identifier(function)}_{frame}.py"
+
+
+def full_code_text(
+    place: Place,
+    code: CodeType | None,
+    entries: Sequence[CacheEntry],
+    frames: Mapping[CompileKey, Frame],
+    recompiles: Sequence[Recompile] = (),
+    bind: Callable[[Iterable[str]], list[str]] = lambda _: [],
+) -> str:
+    """Make the file of one function from its cache entries, in the order in which torch tries them.
+
+    ``code`` is None when the program has dropped the function since; ``bind`` makes the lines that
+    bind global names which the file uses.
+    """
+    name = definable(place.function)
+    versions = [entry for entry in entries if entry.key in frames]
+    known = {entry.key for entry in versions}
+    count = counted(len(frames), "compiled version")
+    head = [f"{label(place.function)} · {place} · {count}"]
+    head += [f"  [{e.key}] {frames[e.key].file}: {frame_status(frames[e.key])}" for e in versions]
+    for key in frames:
+        if key not in known:
+            head.append(f"  [{key}] {frames[key].file}: torch holds it no longer")
+    if recompiles:
+        head += ["Compiled again because:", *("  " + line for line in recompile_lines(recompiles))]
+    if code is None:
+        head.append("The program has dropped the function, and torch its cache entries with it.")
+    elif not entries:
+        head.append("torch holds no cache entry of it now, so there are no guards to show.")
+    free = () if code is None else code.co_freevars
+    guards = [_guards(entry) for entry in versions]
+    functions = [_version(frames[entry.key], name, free) for entry in versions]
+    if code is not None:
+        functions += [_original(code, name), _dispatch(code, name, versions)]
+    imports = _imports(versions, functions, bind)
+    parts = [as_comment("\n".join(head)), imports]
+    parts += [part for pair in zip(guards, functions) for part in pair]
+    parts += functions[len(guards) :]
+    text = "\n\n\n".join(part.strip("\n") for part in parts) + "\n"
+    # What is Python part by part is as a whole.  The guards of a large model are most of the file;
+    # of their lines those of one form are Python if one of them is.
+    return text if is_python(imports) and all(map(_are_python, versions)) else valid(text)
+
+
+def _are_python(entry: CacheEntry) -> bool:
+    forms = "".join(f"    {line}\n" for line in _forms(entry))
+    return is_python(f"def guards(L, G):\n{forms}    yield True\n")
+
+
+def _forms(entry: CacheEntry) -> Iterable[str]:
+    if entry.forms:
+        return entry.forms
+    return (line for part in entry.body for line in part.split("\n"))
+
+
+def _guards(entry: CacheEntry) -> str:
+    slug = entry.key.slug
+    only_here = sum(guard.expression is None for guard in entry.guards)
+    note = f"; {only_here} only where they were captured" if only_here else ""
+    count = f"{counted(len(entry.guards), 'guard')} of [{entry.key}]"
+    lines = [
+        f'kept_{slug} = objects(globals(), "{slug}")  # what this process knows by identity',
+        "",
+        "",
+        "@Guards",
+        f"def guards_{slug}(L, G):",
+        f'    """Decide the {count} in torch\'s order{note}."""',
+    ]
+    body = "\n".join(entry.body or ("yield True",)).replace("\n", "\n    ")
+    return "\n".join([*lines, f"    {body}"])
+
+
+def _imports(
+    entries: Sequence[CacheEntry],
+    functions: Sequence[str],
+    bind: Callable[[Iterable[str]], list[str]],
+) -> str:
+    """Import what the guards and functions of a file call, and no more."""
+    used, keys = names_of_guards(form for entry in entries for form in _forms(entry))
+    used -= names_bound(line for entry in entries for line in entry.body)
+    used -= {"L", "G", *dir(builtins)}
+    used = {name for name in used if not name.startswith("kept_")}
+    ours = {"Guards", "objects", *used & set(dir(guard_checks))} if entries else set()
+    theirs = sorted(used - ours - {"torch"})
+    defined = {name for function in functions for name in names_of(function).bound}
+    for entry in entries:
+        defined |= {f"kept_{entry.key.slug}", f"guards_{entry.key.slug}"}
+    wanted = {*global_names(functions), *keys, *used & {"torch"}}
+    others = sorted(wanted - {*ours, *theirs, *defined})
+    lines = bind(others)
+    torch = ["import torch"] if "torch" in used else []
+    imports = sorted({*torch, *(line for line in lines if line.startswith("import "))})
+    rest = [line for line in lines if not line.startswith("import ")]
+    if theirs:
+        ours.add("torch_name")
+    head = ["from __future__ import annotations", "", *imports]
+    if ours:
+        head += ["from pellucid.dumped import ("]
+        head += [*(f"    {name}," for name in sorted(ours)), ")"]
+    beside = [name for name in ("graph", "resumed") if any(f" = {name}(" in line for line in rest)]
+    head += [f"from pellucid.dumped import {', '.join(beside)}"] if beside else []
+    if theirs:
+        head += ["", "# Functions and values of torch's that the guards use."]
+        head += [f'{name} = torch_name("{name}")' for name in theirs]
+    return "\n".join([*head, "", *rest] if rest else head)
+
+
+def _version(frame: Frame, name: str, free: Sequence[str]) -> str:
+    target = f"__transformed_code_{frame.key.slug}_for_{name}"
+    note = f"# {frame.file}: {frame_status(frame)}\n"
+    if frame.source is not None:
+        text = _renamed(frame.source, target, free, frame.verdict.proven)
+        if text is not None:
+            return note + text
+    return note + _stub(target, f"no source: {' '.join(frame.verdict.reason.split())}")
+
+
+def _original(code: CodeType, name: str) -> str:
+    target = f"__original_{name}"
+    text = user_source(code)
+    note = f"# {code.co_filename}:{code.co_firstlineno}\n"
+    if text is None:
+        rewriting = rewrite(code, "x", code)
+        if rewriting.source is None:
+            return note + _stub(target, f"no source: {rewriting.verdict.reason}")
+        text, note = rewriting.source, note + "# Decompiled from the bytecode.\n"
+    text = _renamed(text, target, code.co_freevars)
+    return note + (_stub(target, "no source") if text is None else text)
+
+
+def _renamed(source: str, target: str, free: Sequence[str], compiles: bool = False) -> str | None:
+    """The function under another name; None when that is no Python."""
+    text, found = _DEF.subn(rf"\g<1>{target}", source.strip("\n"), count=1)
+    if found and compiles and "nonlocal " not in text:
+        return text
+    if found and free and not is_python(text):
+        text = f"{wrap(text, free, '_closure', target)}\n\n\n{target} = _closure()"
+    return text if found and is_python(text) else None
+
+
+def _stub(target: str, why: str) -> str:
+    reason = " ".join(why.split())
+    return f"def {target}(*args, **kwargs):\n    raise NotImplementedError({reason!r})"
+
+
+def user_source(code: CodeType) -> str | None:
+    """The user's own text of a function, without decorators; None when it is not to be had.
+
+    A function whose defaults are more than constants is left out: the file must not evaluate them.
+    """
+    lines = linecache.getlines(code.co_filename)
+    if not 0 < code.co_firstlineno <= len(lines):
+        return None
+    try:
+        text = textwrap.dedent("".join(inspect.getblock(lines[code.co_firstlineno - 1 :])))
+        node = ast.parse(text).body[0]
+    except (SyntaxError, ValueError, IndexError, RecursionError):
+        return None
+    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or node.name != code.co_name:
+        return None
+    defaults = [*node.args.defaults, *(d for d in node.args.kw_defaults if d is not None)]
+    if not all(isinstance(default, ast.Constant) for default in defaults):
+        return None
+    return "\n".join(text.splitlines()[node.lineno - 1 :])
+
+
+def _dispatch(code: CodeType, name: str, versions: Sequence[CacheEntry]) -> str:
+    arguments = _arguments(code)
+    signature, call = _signature(code, arguments), _call(code, arguments)
+    scope = ", ".join(f"{real!r}: {shown}" for real, shown in arguments.items())
+    lines = [f"def {name}({signature}):"]
+    if code.co_freevars:
+        free = ", ".join(code.co_freevars)
+        lines += [f"    # Closure variables ({free}) are in L as well when torch checks."]
+    lines += [f"    L = {{{scope}}}"]
+    for entry in versions:
+        slug = entry.key.slug
+        target = f"__transformed_code_{slug}_for_{name}"
+        lines += [
+            f"    if guards_{slug}(L, kept_{slug}.globals(globals())):",
+            f"        return kept_{slug}.transformed({target})({call})",
+        ]
+    lines += ["    # No version fits: torch compiles another, or past its limit runs the original."]
+    original = f"__original_{name}"
+    if versions:
+        original = f"kept_{versions[0].key.slug}.original({original})"
+    return "\n".join([*lines, f"    return {original}({call})"])
+
+
+def _arguments(code: CodeType) -> dict[str, str]:
+    """The arguments by their real names, with names that can be written."""
+    count = code.co_argcount + code.co_kwonlyargcount
+    count += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    return {
+        real: real if real.isidentifier() else f"arg_{identifier(real)}"
+        for real in code.co_varnames[:count]
+    }
+
+
+def _split(code: CodeType, arguments: Mapping[str, str]) -> list[list[str]]:
+    names = list(arguments.values())
+    positional, keyword = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
+    rest = names[keyword:]
+    star = [rest.pop(0)] if code.co_flags & inspect.CO_VARARGS else []
+    return [names[:positional], names[positional:keyword], star, rest]
+
+
+def _signature(code: CodeType, arguments: Mapping[str, str]) -> str:
+    positional, keyword, star, kwargs = _split(code, arguments)
+    parts = list(positional)
+    if code.co_posonlyargcount:
+        parts.insert(code.co_posonlyargcount, "/")
+    if star:
+        parts.append(f"*{star[0]}")
+    elif keyword:
+        parts.append("*")
+    return ", ".join([*parts, *keyword, *(f"**{name}" for name in kwargs)])
+
+
+def _call(code: CodeType, arguments: Mapping[str, str]) -> str:
+    positional, keyword, star, kwargs = _split(code, arguments)
+    parts = [*positional, *(f"*{name}" for name in star), *(f"{n}={n}" for n in keyword)]
+    return ", ".join([*parts, *(f"**{name}" for name in kwargs)])

@@ -1,0 +1,144 @@
+"""The end of a graph's file: example inputs, and a ``main`` that runs the graph by itself.
+
+What goes in is described by plain values (:mod:`~pellucid.torch.model.needs`); what comes out is
+text that needs torch and nothing of pellucid.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Sequence
+
+from ..model.needs import Needs, Value, contiguous
+
+_CLASS = re.compile(r"^class (\w+)\(", re.MULTILINE)
+_ONE_LIST = re.compile(r"^    def forward\(\s*self,\s*args_list\b", re.MULTILINE)
+_LISTS = re.compile(r"fx_pytree\.tree_flatten_spec\(\[([\w, ]*)\], self\._in_spec\)")
+_RANDOM = ("float64", "float32", "float16", "bfloat16", "complex64", "complex128")
+
+
+def main_text(body: str, needs: Needs) -> str:
+    """Make the end of a graph's file.
+
+    Args:
+        body: the class as torch.fx prints it.
+        needs: what it needs.
+    """
+    found = _CLASS.search(body)
+    if found is None:
+        return ""
+    lacking = [value for value in (*needs.inputs, *needs.constants) if value.lacking]
+    for child in needs.children:
+        if f"class {child.rpartition('.')[2]}(" not in body:
+            lacking.append(Value(child, lacking="this torch does not print the graphs inside"))
+    lines = ["", "", "def example_inputs():", *_inputs(needs), "", ""]
+    lines += ['if __name__ == "__main__":']
+    if "self._in_spec" in body:
+        lines += [
+            "    from torch.fx import _pytree as fx_pytree",
+            "    from torch.utils import _pytree as pytree",
+        ]
+        lines += [""]
+    for value in lacking:
+        lines.append(f"    raise SystemExit({f'{value.name} cannot be built: {value.lacking}'!r})")
+    if not lacking:
+        lines += [f"    {line}" for line in _main(found[1], body, needs)]
+    return "\n".join(lines) + "\n"
+
+
+def _inputs(needs: Needs) -> list[str]:
+    lines = ['    """Inputs of the kind that torch compiled for; the values are random."""']
+    if not needs.inputs:
+        return [*lines, "    return []"]
+    lines += ["    torch.manual_seed(0)", "    return ["]
+    for value in needs.inputs:
+        lines.append(f"        {expression(value)},  # {value.name}")
+    return [*lines, "    ]"]
+
+
+def _main(name: str, body: str, needs: Needs) -> list[str]:
+    lines = [f"graph = {name}()"]
+    for child in needs.children:
+        # The class inside is an attribute of its own name; only the instance's own goes before it.
+        made = f"{name}.{child}()"
+        if not any(other.startswith(child + ".") for other in needs.children):
+            made = f"torch.fx.symbolic_trace({made})"  # operators on graphs take graph modules
+        parent, _, own = f"graph.{child}".rpartition(".")
+        lines.append(f'vars({parent})["{own}"] = {made}')
+    for value in needs.constants:
+        lines.append(f"graph.{value.name} = {expression(value)}")
+    if "self._in_spec" in body:
+        return [*lines, *_grouped(body, needs), *_SHOW]
+    one_list = _ONE_LIST.search(body) is not None
+    inputs = "example_inputs()" if one_list else "*example_inputs()"
+    return [*lines, *_call(f"graph({inputs})", needs), *_SHOW]
+
+
+def _call(call: str, needs: Needs) -> list[str]:
+    return [f"with torch.set_grad_enabled({needs.grad}):", f"    result = {call}"]
+
+
+def _grouped(body: str, needs: Needs) -> list[str]:
+    """Call a graph that takes lists (``primals``, ``tangents``): its text wants their shapes."""
+    found = _LISTS.search(body)
+    names = [name.strip() for name in found[1].split(",")] if found else []
+    slices, start = [], 0
+    for name in names:
+        size = sum(value.name.rpartition("_")[0] == name for value in needs.inputs)
+        slices.append(f"inputs[{start}:{start + size}]")
+        start += size
+    return [
+        "inputs = example_inputs()",
+        f"arguments = ({', '.join(slices)},)",
+        "graph._in_spec = pytree.tree_structure(arguments)",
+        f"graph._out_spec = pytree.tree_structure([0] * {needs.outputs})",
+        *_call("graph(*arguments)", needs),
+    ]
+
+
+_SHOW = (
+    "for value in result if isinstance(result, (list, tuple)) else [result]:",
+    '    print(getattr(value, "dtype", type(value)), list(getattr(value, "shape", [])))',
+)
+
+
+def expression(value: Value) -> str:
+    """Write the expression that builds a value.
+
+    >>> from pellucid.torch.graph_needs import Tensor
+    >>> expression(Value("x", Tensor((2, 3), (3, 1), "float32", "cpu", requires_grad=True)))
+    'torch.randn([2, 3]).requires_grad_()'
+    >>> expression(Value("x", Tensor((2, 3), (1, 2), "float16", "cpu")))
+    'torch.randn([6], dtype=torch.float16).as_strided([2, 3], [1, 2])'
+    >>> expression(Value("x", Tensor((2,), (1,), "int64", "cpu")))
+    'torch.zeros([2], dtype=torch.int64)'
+    """
+    tensor = value.tensor
+    if tensor is None:
+        return value.literal or "None"
+    device = "" if tensor.device == "cpu" else f", device={tensor.device!r}"
+    options = ("" if tensor.dtype == "float32" else f", dtype=torch.{tensor.dtype}") + device
+    grad = ".requires_grad_()" if tensor.requires_grad else ""
+    if tensor.values:
+        return f"torch.tensor({tensor.values}{options}){grad}"
+    shape = list(tensor.shape)
+    dense = tensor.stride == contiguous(tensor.shape)
+    size = shape if dense else [_span(tensor.shape, tensor.stride)]
+    if tensor.dtype in _RANDOM:
+        made = f"torch.randn({size}{options})"
+    elif tensor.dtype.startswith("float"):  # the small formats have no generator of their own
+        made = f"torch.randn({size}{device}).to(torch.{tensor.dtype})"
+    else:
+        # An index of 0 and a mask that lets everything through are valid wherever one is expected.
+        maker = "ones" if tensor.dtype == "bool" else "zeros"
+        made = f"torch.{maker}({size}{options})"
+    if not dense:
+        made += f".as_strided({shape}, {list(tensor.stride)})"
+    return made + grad
+
+
+def _span(shape: Sequence[int], stride: Sequence[int]) -> int:
+    """How many elements lie between the first and the last, both included."""
+    if 0 in shape:
+        return 0
+    return 1 + sum((size - 1) * step for size, step in zip(shape, stride))

@@ -1,0 +1,205 @@
+"""``index.md``: the way through a capture, in the order in which a reader asks."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from typing import Mapping, Sequence
+
+from ..model.events import (
+    Break,
+    CacheUse,
+    CompileKey,
+    Frame,
+    Graph,
+    KernelFile,
+    NonFinite,
+    Problem,
+    Recompile,
+    Skipped,
+)
+from ..model.names import label, scrub
+from ..store.session import INDEX, Session, left_alone
+from .dump import STAGES, counted, frame_status, recompile_lines
+
+EMPTY = (
+    "Nothing was compiled inside this capture. Either no function under `torch.compile` was called "
+    "here, or every call found what torch had decided before (code that this torch does not show "
+    "any more, or to leave the function as it is; `torch._dynamo.reset()` before the capture makes "
+    "it look again), or compiling is switched off (`TORCHDYNAMO_DISABLE`, "
+    "`torch.compiler.set_stance`)."
+)
+
+
+def index_text(session: Session, full: Mapping[str, Sequence[Frame]]) -> str:
+    """Make the index; ``full`` maps each full-code file to the versions that it dispatches to."""
+    frames = session.of(Frame)
+    parts: list[str] = ["# What torch.compile made\n"]
+    if not frames:
+        parts.append(_nothing(session) + "\n")
+    else:
+        parts.append(_summary(session, frames) + "\n")
+        parts.append(_HOW_TO_READ)
+        parts.append(_functions(session, full))
+    parts += [_breaks(session), _recompiles(session), _non_finite(session), _skipped(session)]
+    parts += [_caches(session), _others(session), _setting(session), _problems(session)]
+    return "\n".join(part for part in parts if part).rstrip("\n") + "\n"
+
+
+def _nothing(session: Session) -> str:
+    left = len(left_alone(session))
+    if not left:
+        return EMPTY
+    frames = "a frame and left it as it is" if left == 1 else f"{left} frames and left them"
+    return (
+        f"Nothing was compiled inside this capture: torch looked at {frames}, for the reason below."
+    )
+
+
+_HOW_TO_READ = """\
+Start with a function's **full code**: which compiled version torch chooses, by which guards. From
+there go to the **transformed code** of a version, and from there to the **graph** that it calls.
+Where a file runs, a breakpoint in it is hit.
+"""
+
+
+def _summary(session: Session, frames: Sequence[Frame]) -> str:
+    swapped = sum(frame.swapped for frame in frames)
+    proven = sum(frame.verdict.proven for frame in frames)
+    running = len(session.running_graphs())
+    graphs = len({graph.file for graph in session.of(Graph)})
+    return (
+        f"{counted(len(frames), 'transformed frame')}: {proven} proven, "
+        f"{swapped} run from their files. "
+        f"{counted(graphs, 'graph file')}: {running} run from their files. "
+        f"{counted(len(session.of(Break)), 'graph break')}, "
+        f"{counted(len(session.of(Recompile)), 'recompile')}."
+    )
+
+
+def _functions(session: Session, full: Mapping[str, Sequence[Frame]]) -> str:
+    graphs: dict[CompileKey, dict[str, Graph]] = {}
+    for graph in session.of(Graph):
+        graphs.setdefault(graph.key, {})[graph.file] = graph
+    runs = {graph.file for graph in session.running_graphs()}
+    lines: list[str] = []
+    names = Counter(label(versions[0].place.function) for versions in full.values())
+    for file, versions in full.items():
+        place = versions[0].place
+        name = label(place.function)
+        # Every module has a `forward`; the frame's number is in the names of its files as well.
+        which = f", frame {versions[0].key.frame}" if names[name] > 1 else ""
+        lines += [
+            f"## {_code(name)}{which}\n",
+            f"`{os.path.basename(place.file)}:{place.line}` · full code: {_link(file)}\n",
+            "| compile | transformed code | verdict |",
+            "| --- | --- | --- |",
+        ]
+        for frame in versions:
+            lines.append(f"| {frame.key} | {_link(frame.file)} | {_cell(frame_status(frame))} |")
+        lines.append("")
+        kernels: dict[str, list[KernelFile]] = {}
+        for kernel in session.of(KernelFile):
+            kernels.setdefault(kernel.program, []).append(kernel)
+        for frame in versions:
+            for graph in graphs.get(frame.key, {}).values():
+                note = " · runs from this file" if graph.file in runs else ""
+                what = STAGES.get(graph.stage, graph.stage)
+                lines.append(f"- [{frame.key}] {_link(graph.file)}: {what}{note}")
+                made = dict.fromkeys(kernels.get(graph.file, ()))
+                lines += [f"  - kernel {_link(kernel.file)}" for kernel in made]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _breaks(session: Session) -> str:
+    events = session.of(Break)
+    if not events:
+        return ""
+    # A function that is compiled again breaks at the same place again; only the way there differs.
+    alike: dict[str, list[Break]] = {}
+    for event in events:
+        alike.setdefault(event.explanation.partition(_WAY_THERE)[0], []).append(event)
+    lines = ["## Graph breaks\n"]
+    for first, *rest in alike.values():
+        keys = ", ".join(dict.fromkeys(f"[{event.key}]" for event in (first, *rest)))
+        lines += [f"**{keys}** {first.title}\n", "```text", scrub(first.explanation), "```", ""]
+    return "\n".join(lines)
+
+
+_WAY_THERE = "User code traceback:"
+
+
+def _recompiles(session: Session) -> str:
+    lines = [f"- {line}" for line in recompile_lines(session.of(Recompile))]
+    return "\n".join(["## Recompiles\n", *lines, ""]) if lines else ""
+
+
+def _non_finite(session: Session) -> str:
+    lines = []
+    for found in session.of(NonFinite):
+        where = "" if found.place is None else f" at `{found.place}`: `{found.code}`"
+        at = f", {_link(found.file)} line {found.line}" if found.file else ""
+        end = "" if found.reached else "; it reached no result"
+        did = "came in with" if found.stage == "input" else "made"
+        lines.append(f"- [{found.key}] `{found.operation}` {did} {found.what}{where}{at}{end}")
+    return "\n".join(["## NaN and Inf\n", *lines, ""]) if lines else ""
+
+
+def _skipped(session: Session) -> str:
+    lines = [_left(event) for event in left_alone(session)]
+    return "\n".join(["## Frames left as they are\n", *lines, ""]) if lines else ""
+
+
+def _left(event: Skipped) -> str:
+    place = event.place
+    where = "" if place is None else f"{_code(label(place.function))} (`{place}`)"
+    return f"- [{event.key}] {where}: {event.brief}"
+
+
+def _caches(session: Session) -> str:
+    keys: dict[str, dict[str, None]] = {}
+    for use in session.of(CacheUse):
+        why = f": {scrub(' '.join(use.reason.split()))}" if use.reason else ""
+        found = f"{use.cache.replace('_', ' ')}: {use.result}{why}"
+        keys.setdefault(found, {})[str(use.key)] = None
+    lines = [f"- {found} ({', '.join(compiles)})" for found, compiles in keys.items()]
+    note = "What a cache held is shown as if it had been compiled here.\n"
+    return "\n".join(["## Compile caches\n", note, *lines, ""]) if lines else ""
+
+
+def _others(session: Session) -> str:
+    lines = [f"- [{_cell(name)}]({name}/{INDEX})" for name in session.others()]
+    return "\n".join(["## Other processes\n", *lines, ""]) if lines else ""
+
+
+def _setting(session: Session) -> str:
+    found = [f"{name} {version}" for name, version in session.versions.items()]
+    lines = [f"{name} = {value}" for name, value in session.configuration.items()]
+    if lines:
+        lines = ["Settings that are not at their defaults:\n", "```text", *lines, "```"]
+    if not found:
+        return ""
+    return "\n".join(["## Versions and configuration\n", ", ".join(found) + ".\n", *lines, ""])
+
+
+def _problems(session: Session) -> str:
+    lines = []
+    for problem in session.of(Problem):
+        lines.append(f"- {problem.where}: {' '.join(problem.what.split())}")
+        if problem.detail:
+            lines += ["", "  ```text", *("  " + x for x in problem.detail.splitlines()), "  ```"]
+    return "\n".join(["## What pellucid could not do\n", *lines, ""]) if lines else ""
+
+
+def _link(file: str) -> str:
+    return f"[`{file}`]({file})"
+
+
+def _code(text: str) -> str:
+    return f"`{text}`"
+
+
+def _cell(text: str) -> str:
+    # Leading underscores would be read as emphasis, a bar as the end of the cell.
+    return " ".join(text.split()).replace("|", "\\|").replace("_", "\\_")
