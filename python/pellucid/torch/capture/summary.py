@@ -109,11 +109,11 @@ def write_summary(session: Session) -> None:
     with session.guard("reading versions and configuration"):
         session.versions = hooks.versions()
         session.configuration = hooks.changed_configuration()
+        session.rank, session.world_size = hooks.place_in_job()
     _add_missed(session)
     with session.guard("writing the index"):
         session.write(INDEX, index_text(session, full))
     with session.guard("writing the times"):
         session.write(TIMES, times_text(session.snapshot()))
     with session.guard("writing the record"):
-        session.rank, session.world_size = hooks.place_in_job()
         session.write(RECORD, record_text(session.snapshot()))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import threading
 import traceback
 import warnings
 from dataclasses import dataclass
@@ -29,6 +30,8 @@ BytecodeHook = Callable[[CodeType, CodeType], Optional[CodeType]]
 
 
 def _warn_missing(row: Capability) -> None:
+    if QUIET.is_set():
+        return
     warnings.warn(
         f"pellucid: this torch has no {row.name} where it is looked for; {row.lost}",
         RuntimeWarning,
@@ -36,6 +39,8 @@ def _warn_missing(row: Capability) -> None:
     )
 
 
+QUIET = threading.Event()
+"""Set where nobody has asked for warnings; each index says what is missing anyway."""
 PROBE = Probe(_warn_missing)
 
 
@@ -121,11 +126,29 @@ def rank() -> int:
 def is_ranked() -> bool:
     """Whether this process has joined a distributed job itself, and not just a parent of its."""
     try:
-        import torch.distributed as dist
-
-        return bool(dist.is_available() and dist.is_initialized())
+        group = _process_group()
+        return group is not None and group is not _parents_group
     except Exception:  # a half-initialised process group must not cost the capture
         return False
+
+
+def _process_group() -> Any | None:
+    dist = sys.modules.get("torch.distributed")
+    if dist is None or not dist.is_available() or not dist.is_initialized():
+        return None
+    return dist.group.WORLD
+
+
+_parents_group: Any = None
+
+
+def note_fork() -> None:
+    """In a forked child: the job that it finds itself in is its parent's."""
+    global _parents_group
+    try:
+        _parents_group = _process_group()
+    except Exception:
+        _parents_group = None
 
 
 def place_in_job() -> tuple[int | None, int | None]:
