@@ -87,6 +87,7 @@ def _options() -> list[str]:
     given = getattr(sys, "orig_argv", None)
     if given is None:  # before 3.10
         return list(subprocess._args_from_interpreter_flags())  # type: ignore[attr-defined]
+    options: list[str]
     *options, _ = given[1 : len(given) - len(sys.argv) + 1]  # the last: the script or the module
     if options and re.match(r"-[A-Za-z]*[cm]\Z", options[-1]):
         letters = options.pop()[:-1]

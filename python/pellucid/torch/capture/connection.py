@@ -3,7 +3,8 @@
 One capture of the process: torch's hooks are installed when the first session opens and removed
 when the last one closes.  Sessions nest; each gets every event, and the innermost one's
 files are the ones that run.  Compiles happen under torch's own lock, but events also come from
-other threads.
+other threads.  Where nobody else listens to torch's trace they come while torch asks whether
+anybody does, under no lock; with ``TORCH_TRACE`` under the lock of our handler, one by one.
 """
 
 from __future__ import annotations
@@ -191,7 +192,8 @@ class Capture:
             self.run_programs()
             sessions = self.open_sessions()
             if record.kind == "dynamo_start":
-                self._breaks.skip()  # those of a compile that no capture was told the end of
+                with self._lock:
+                    self._breaks.skip()  # those of a compile that no capture was told the end of
             if record.kind == "compilation_metrics" and sessions:
                 with sessions[-1].guard("reading torch's graph breaks"):
                     self._add_breaks(record.compile_id)  # frames left alone have no bytecode
@@ -206,7 +208,8 @@ class Capture:
 
     def _add_breaks(self, compile_id: str | None) -> None:
         """Record the graph breaks of a compile that torch's trace does not tell of."""
-        texts = self._breaks.take()
+        with self._lock:
+            texts = self._breaks.take()
         for session in self.open_sessions() if texts else ():
             key = session.key(compile_id)
             # Where the trace tells of them it has done so by now.

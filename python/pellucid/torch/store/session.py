@@ -48,6 +48,7 @@ INDEX = "index.md"
 
 _TEMPORARY = PREFIX
 _LIST = f"{PREFIX}files"
+_FIRST_RECORDS = 16
 _numbers = itertools.count()
 
 E = TypeVar("E")
@@ -94,6 +95,7 @@ class Session:
         self.show_bytecode = show_bytecode
         self._listener = listener
         self._lock = threading.RLock()
+        self._writing = threading.RLock()
         self._events: list[Any] = []
         self._by_kind: dict[type, list[Any]] = {}
         self._files: dict[str, object] = {}
@@ -112,7 +114,7 @@ class Session:
         self.is_automatic = mark is not None
         self.mark = mark or Mark(f"{os.getpid()}-{time.time_ns()}", this_program())
         self.may_end_unseen = self.is_automatic
-        self._recording = 0.0
+        self._recording, self._recorded = 0.0, 0
         self.rank: int | None = None
         self.world_size: int | None = None
         self.process = child_number()
@@ -135,12 +137,14 @@ class Session:
     def recorded_early(self) -> Iterator[bool]:
         """Whether to write the record now, before the end, which this process may not live to see.
 
-        That takes a twentieth of the time at most.
+        After the first few times that takes a twentieth of the time at most.
         """
         started = time.monotonic()
-        wanted = self.may_end_unseen and self._recording <= (time.time() - self._opened) / 20
+        is_cheap = self._recording <= (time.time() - self._opened) / 20
+        wanted = self.may_end_unseen and (self._recorded < _FIRST_RECORDS or is_cheap)
         yield wanted
         if wanted:
+            self._recorded += 1
             self._recording += time.monotonic() - started
 
     def close(self) -> None:
@@ -293,10 +297,12 @@ class Session:
 
     def write(self, name: str, text: str) -> Path:
         """Write one of this capture's files, whole."""
-        with self._lock:
-            self._files.setdefault(name, name)
-            if name not in self._listed:
+        with self._writing:  # events go on meanwhile; of two texts of one file the later one stays
+            with self._lock:
+                self._files.setdefault(name, name)
+                is_new = name not in self._listed
                 self._listed.add(name)
+            if is_new:
                 # Should the process be killed, the next capture finds here what to remove.
                 with open(self.path(_LIST), "a", encoding="utf-8", newline="\n") as stream:
                     stream.write(name + "\n")

@@ -8,6 +8,7 @@ logger, and the cache entries.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import sys
@@ -294,16 +295,23 @@ def add_trace_handler(receive: Callable[[TraceRecord], None]) -> Remove:
     handler.emit = invisible(emit_and_tell)  # type: ignore[method-assign]
     # In front: torch's own handler takes itself off the list at the first record when no trace
     # directory is set, and logging then skips the handler that stood behind it.
-    log.handlers = _InvisibleListeners(
-        [handler, *log.handlers],
-        _trace_context,
-        lambda: SHAPES.missed("arguments of a trace event"),
-    )
+    with _handlers_lock():
+        log.handlers = _InvisibleListeners(
+            [handler, *log.handlers],
+            _trace_context,
+            lambda: SHAPES.missed("arguments of a trace event"),
+        )
 
     def remove() -> None:
-        log.handlers = [other for other in log.handlers if other is not handler]
+        with _handlers_lock():
+            log.handlers = [other for other in log.handlers if other is not handler]
 
     return remove
+
+
+def _handlers_lock() -> Any:
+    """What logging itself holds while it changes the handlers of a logger."""
+    return getattr(logging, "_lock", None) or contextlib.nullcontext()
 
 
 class BreakReasons:

@@ -17,7 +17,7 @@ import hashlib
 import re
 import warnings
 from types import CodeType
-from typing import Any, Mapping, Sequence
+from typing import Mapping, Sequence
 
 from ..dynamo.closures import wrap
 from ..dynamo.rewrite import Rewriting, disassembly
@@ -72,8 +72,7 @@ def is_python(text: str) -> bool:
 
 
 _HEAD = re.compile(r"\A(?:#[^\n\x0c\r]*\n)+")
-_UNKNOWN: Any = object()
-_checked: dict[bytes, CodeType | None] = {}
+_checked: dict[bytes, tuple[CodeType | None]] = {}
 
 
 def compiled(text: str) -> CodeType | None:
@@ -82,12 +81,12 @@ def compiled(text: str) -> CodeType | None:
     head = _HEAD.match(text)
     body = text if head is None else "\n" * head[0].count("\n") + text[head.end() :]
     key = hashlib.sha1(body.encode("utf-8", "surrogatepass")).digest()
-    known = _checked.get(key, _UNKNOWN)
-    if known is _UNKNOWN:
+    known = _checked.get(key)
+    if known is None:
         if len(_checked) > 200:
             _checked.clear()  # by this thread or another, whenever it likes
-        known = _checked[key] = _compile(body)
-    return known
+        known = _checked[key] = (_compile(body),)
+    return known[0]
 
 
 def _compile(text: str) -> CodeType | None:
