@@ -49,6 +49,7 @@ def prepare_debug(
     global _last
     owned = claim(Path(dump_src_dir), job())
     opened = Session(owned.path, on_event, log_bytecode, owned)
+    opened.rank, opened.world_size = hooks.place_in_job()
     CAPTURE.open(opened)
     _tell_depyf_programs(opened)
     try:

@@ -109,7 +109,9 @@ def write_summary(session: Session) -> None:
     with session.guard("reading versions and configuration"):
         session.versions = hooks.versions()
         session.configuration = hooks.changed_configuration()
-        session.rank, session.world_size = hooks.place_in_job()
+        rank, size = hooks.place_in_job()
+        if rank is not None:  # else the job may have ended before the capture
+            session.rank, session.world_size = rank, size
     _add_missed(session)
     with session.guard("writing the index"):
         session.write(INDEX, index_text(session, full))
