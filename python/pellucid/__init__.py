@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, Dict, List
 
 from pellucid._version import __version__
 from pellucid.decompile import Decompilation, Verdict, decompile, decompile_ex, decompile_pyc
-from pellucid.errors import CannotStandIn, DecompileError
+from pellucid.errors import CannotStandIn, DecompileError, NotADump
 
 if TYPE_CHECKING:
     from pellucid.decompiler import Decompiler
     from pellucid.torch import dump_graph, find_nan, install, prepare_debug, uninstall
     from pellucid.torch.api import debug
+    from pellucid.torch.store.load import load
 
 # Loaded on first use: importing pellucid must not import torch.
 _LAZY: Dict[str, str] = {
@@ -23,6 +24,7 @@ _LAZY: Dict[str, str] = {
     "dump_graph": "pellucid.torch",
     "find_nan": "pellucid.torch",
     "install": "pellucid.torch",
+    "load": "pellucid.torch.store.load",
     "uninstall": "pellucid.torch",
     # Modules, and the class, that programs written for depyf reach through it.
     "Decompiler": "pellucid.decompiler",
@@ -37,6 +39,7 @@ __all__ = [
     "Decompilation",
     "DecompileError",
     "Decompiler",
+    "NotADump",
     "Verdict",
     "__version__",
     "debug",
@@ -46,6 +49,7 @@ __all__ = [
     "dump_graph",
     "find_nan",
     "install",
+    "load",
     "prepare_debug",
     "uninstall",
 ]

@@ -33,3 +33,7 @@ class DecompileError(ValueError):
 
 class CannotStandIn(ValueError):
     """Say why recompiled code must not run in place of the original."""
+
+
+class NotADump(ValueError):
+    """Say which file is no part of a dump, or cannot be read, and why, in one line."""

@@ -337,7 +337,7 @@ def test_record_has_schema_and_every_event(several, torch, tmp_path):
     with prepare_debug(tmp_path) as session:
         torch.compile(several.plain, backend="eager")(torch.zeros(2))
     record = json.loads((tmp_path / "session.json").read_text())
-    assert record["schema"] == 1
+    assert record["schema"] == 2
     assert [c["function"] for c in record["caches"]] == [0]
     assert record["caches"][0]["entries"][0]["guards"]
     assert [e["event"] for e in record["events"]].count("Frame") == 1

@@ -8,7 +8,8 @@ from typing import Any, Callable, Iterable
 from ..guards import translate as guards
 from ..model.events import CacheEntry, CompileKey, Frame, Graph, Problem, Recompile
 from ..model.names import definable
-from ..store.session import INDEX, RECORD, TIMES, Session
+from ..store.record import RECORD, TIMES, record_text, times_text
+from ..store.session import INDEX, Session
 from ..taps import guard_objects, guard_state, guard_tree, hooks
 from ..taps.shapes import SHAPES
 from ..text.full_code import full_code_name, full_code_text
@@ -112,6 +113,7 @@ def write_summary(session: Session) -> None:
     with session.guard("writing the index"):
         session.write(INDEX, index_text(session, full))
     with session.guard("writing the times"):
-        session.write(TIMES, session.times_json())
+        session.write(TIMES, times_text(session.snapshot()))
     with session.guard("writing the record"):
-        session.write(RECORD, session.to_json())
+        session.rank, session.world_size = hooks.place_in_job()
+        session.write(RECORD, record_text(session.snapshot()))

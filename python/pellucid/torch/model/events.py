@@ -19,6 +19,8 @@ _TRACEBACK_OF_TORCH = re.compile(
 
 # Marks what a file of the dump holds already, so that the record need not repeat it.
 IN_FILE: dict[str, Any] = {"in_file": True}
+# Marks what the record leaves out where it is at its default; a reader puts it back.
+SPARSE: dict[str, Any] = {"sparse": True}
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,33 @@ class Frame:
     """Whether the code compiled from ``file`` runs in place of Dynamo's."""
     before: bool = False
     """Whether it was compiled before the capture began."""
+    links: tuple[Link, ...] = field(default=(), metadata=SPARSE)
+    """What the lines of ``file`` stand for."""
+    parent: str = field(default="", metadata=SPARSE)
+    """The compile id of the frame that this one goes on with after a break; empty for none."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """What a line of a transformed file stands for."""
+
+    line: int
+    kind: str
+    """``user`` (a line of the user's), ``graph`` (a graph's call) or ``resume`` (what goes on)."""
+    target: str
+    """``file:line``, the file of the graph, or the file (the function, if none) that goes on."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file of the user's as it was when the capture ended, or the functions concerned."""
+
+    file: str
+    text: str = field(metadata=IN_FILE)
+    sha256: str
+    """Of the whole file, whatever part of it is kept."""
+    first: int = field(default=1, metadata=SPARSE)
+    """The line of the file with which ``text`` begins."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +128,10 @@ class Graph:
     text: str = field(metadata=IN_FILE)
     needs: Needs | None = field(default=None, metadata=IN_FILE)
     """What the graph takes, where it is known: its file then runs by itself."""
+    subgraph: str = field(default="", metadata=SPARSE)
+    """The name of the part of the compile that it belongs to, where torch tells one."""
+    hash: str = field(default="", metadata=SPARSE)
+    """The same for graphs of the same operations, sizes and edges, whatever their names."""
 
     @property
     def is_program(self) -> bool:
@@ -173,6 +206,27 @@ class Times:
 
 
 @dataclass(frozen=True)
+class Span:
+    """When a part of the compiler's work was done, and for how long."""
+
+    key: CompileKey
+    name: str
+    start: float
+    """Seconds since the capture began."""
+    seconds: float
+    thread: int = 0
+    """0 for the first thread seen, 1 for the next."""
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """An event of a newer schema than this version knows."""
+
+    event: str
+    values: dict[str, Any]
+
+
+@dataclass(frozen=True)
 class CacheUse:
     """What one of torch's compile caches had for a graph."""
 
@@ -182,6 +236,9 @@ class CacheUse:
     result: str
     """``hit``, ``miss`` or ``bypass``."""
     reason: str = ""
+    cache_key: str = field(default="", metadata=SPARSE)
+    components: tuple[str, ...] = field(default=(), metadata=IN_FILE)
+    """What the key was made of, one line each."""
 
 
 _ANOTHER = re.compile(r"\*\*\* While handling this graph break, another [^*]*\*\*\*")
@@ -221,6 +278,14 @@ class KernelFile:
     program: str
     """The file of the program."""
     file: str
+    kind: str = field(default="", metadata=SPARSE)
+    """How it is compiled: ``cpp``, ``triton``, …; ``extern`` for a call of a library's kernel."""
+    line: int = field(default=0, metadata=SPARSE)
+    """The line of the program on which it is defined; 0 for what is not defined there."""
+    calls: tuple[int, ...] = field(default=(), metadata=SPARSE)
+    """The lines of the program that call it."""
+    nodes: tuple[str, ...] = field(default=(), metadata=SPARSE)
+    """The names of the nodes that it computes."""
 
 
 @dataclass(frozen=True)
@@ -229,6 +294,8 @@ class Started:
 
     key: CompileKey
     place: Place | None
+    stack: tuple[Place, ...] = field(default=(), metadata=SPARSE)
+    """The user's calls that led there, outermost first."""
 
 
 @dataclass(frozen=True)
@@ -243,6 +310,10 @@ class Guard:
     """The call that decides it in the dumped file; None where only the captured process can."""
     source: str = ""
     """The value that it is about, as torch words it; empty for the state of the process."""
+    line: int = field(default=0, metadata=SPARSE)
+    """The line of the full code on which it stands; 0 when it stands on none."""
+    place: Place | None = field(default=None, metadata=SPARSE)
+    """The line of the user's for which it was made, where torch tells."""
 
 
 @dataclass(frozen=True)

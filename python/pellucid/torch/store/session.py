@@ -8,7 +8,6 @@ shown in ``index.md``, and is reported once when the capture ends; it never reac
 from __future__ import annotations
 
 import contextlib
-import functools
 import itertools
 import json
 import os
@@ -16,11 +15,11 @@ import threading
 import time
 import traceback
 import weakref
-from dataclasses import fields, is_dataclass
 from pathlib import Path
 from types import CodeType
 from typing import Any, Callable, Iterator, TypeVar
 
+from ..model.capture import Capture
 from ..model.events import (
     CacheEntry,
     CompileKey,
@@ -29,15 +28,14 @@ from ..model.events import (
     GraphRun,
     Problem,
     Skipped,
+    Span,
     Started,
     Times,
 )
 from ..model.names import scrub
-from .directories import PREFIX, Claim, claim_for_fork, remove_litter
+from .directories import PREFIX, Claim, child_number, claim_for_fork, remove_litter
+from .record import RECORD, SCHEMA
 
-SCHEMA = 1
-RECORD = "session.json"
-TIMES = "times.json"
 INDEX = "index.md"
 
 _TEMPORARY = PREFIX
@@ -101,6 +99,9 @@ class Session:
         self._numbers: dict[int, int] = {}
         self._opened = time.time()
         self.is_fork = False
+        self.rank: int | None = None
+        self.world_size: int | None = None
+        self.process = child_number()
         self.warns_when_empty = True
         self._remove_previous()
 
@@ -303,39 +304,25 @@ class Session:
 
     # -- the record --
 
-    def to_json(self) -> str:
-        """The whole capture as text: every event but times, in order, and the names of the files.
-
-        Two runs of the same program give the same text.
-        """
+    def snapshot(self) -> Capture:
+        """Return what is known now as the same data that a dump gives when it is loaded."""
         with self._lock:
-            kept = [event for event in self._events if not isinstance(event, Times)]
-            events = [{"event": type(e).__name__, **_plain(e)} for e in kept]
-            starts = sum(isinstance(e, Started) for e in kept)
-            caches = [
-                {"function": number, "entries": _plain(entries)}
-                for number, entries in sorted(self._caches.items())
-            ]
-        record = {
-            "tool": "pellucid",
-            "schema": SCHEMA,
-            "versions": self.versions,
-            "configuration": {name: scrub(v) for name, v in self.configuration.items()},
-            "compiles_started": starts,
-            "events": events,
-            "caches": caches,
-            "files": sorted({*self.files(), RECORD}),
-        }
-        return _json(record) + "\n"
-
-    def times_json(self) -> str:
-        """How long each compile took, as text; apart, because no two runs agree on it."""
-        record = {
-            "tool": "pellucid",
-            "schema": SCHEMA,
-            "times": [_plain(event) for event in self.of(Times)],
-        }
-        return _json(record) + "\n"
+            apart = (Times, Span)
+            return Capture(
+                directory=self.directory,
+                schema=SCHEMA,
+                versions=dict(self.versions),
+                configuration={name: scrub(v) for name, v in self.configuration.items()},
+                events=tuple(e for e in self._events if not isinstance(e, apart)),
+                caches={n: tuple(entries) for n, entries in sorted(self._caches.items())},
+                files=tuple(sorted({*self.files(), RECORD})),
+                times=tuple(self.of(Times)),
+                spans=tuple(self.of(Span)),
+                rank=self.rank,
+                world_size=self.world_size,
+                process=self.process,
+                others=tuple(self.others()),
+            )
 
 
 def left_alone(session: Session) -> list[Skipped]:
@@ -348,48 +335,3 @@ def left_alone(session: Session) -> list[Skipped]:
         if started.key not in told
     ]
     return [event for event in (*silent, *told.values()) if event.key not in done]
-
-
-_line = json.JSONEncoder(ensure_ascii=False).encode
-
-
-def _json(value: Any, indent: str = "") -> str:
-    """JSON with a line for each entry of a list of objects, and for what contains such a list.
-
-    The standard library indents everything or nothing, and ten times slower.
-    """
-    inner = indent + " "
-    if _is_table(value):
-        items = [inner + _json(item, inner) for item in value]
-    elif isinstance(value, dict) and (not indent or any(map(_is_table, value.values()))):
-        items = [f"{inner}{_line(str(key))}: {_json(item, inner)}" for key, item in value.items()]
-    else:
-        return _line(value)
-    start, end = "{}" if isinstance(value, dict) else "[]"
-    return f"{start}\n" + ",\n".join(items) + f"\n{indent}{end}"
-
-
-def _is_table(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
-
-
-@functools.lru_cache(maxsize=None)
-def _fields_in_record(kind: type) -> tuple[str, ...] | None:
-    """The fields of an event that the record has; None for what is no dataclass."""
-    if not is_dataclass(kind):
-        return None
-    return tuple(field.name for field in fields(kind) if not field.metadata.get("in_file"))
-
-
-def _plain(value: Any) -> Any:
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    kind: type = type(value)
-    names = _fields_in_record(kind)
-    if names is not None:
-        return {name: _plain(getattr(value, name)) for name in names}
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [_plain(item) for item in value]
-    return scrub(repr(value))

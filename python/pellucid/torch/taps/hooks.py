@@ -128,6 +128,18 @@ def is_ranked() -> bool:
         return False
 
 
+def place_in_job() -> tuple[int | None, int | None]:
+    """This process's rank and how many there are; None for both where there is no such job."""
+    try:
+        if is_ranked():
+            import torch.distributed as dist
+
+            return int(dist.get_rank()), int(dist.get_world_size())
+        return int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    except (KeyError, ValueError, RuntimeError):
+        return None, None
+
+
 def no_op() -> None:
     """Remove nothing: what a missing channel returns."""
 

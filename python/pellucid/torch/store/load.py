@@ -1,0 +1,181 @@
+"""A dump, read back: the directory that a capture has written, as a :class:`.Capture`.
+
+Schema 1 and 2 are read, and of a newer one what this version knows: unknown fields are left out,
+unknown events become :class:`.Unknown`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import os
+import re
+import zlib
+from dataclasses import is_dataclass, replace
+from pathlib import Path
+from typing import Any, Iterator, Mapping
+
+from pellucid.errors import NotADump
+
+from ..model import events
+from ..model.capture import Capture
+from ..model.events import CacheEntry, CacheUse, Source, Span, Times, Unknown
+from .record import KEYS, RECORD, SOURCES, TIMES
+from .values import Mismatch, value_of
+
+_DEEPEST = 6
+_BELOW = re.compile(r"(?:rank|process|capture|fork)(?:_\w+)?\Z")
+
+
+def load(directory: str | os.PathLike[str]) -> Capture:
+    """Return what a dump says.
+
+    Args:
+        directory: the directory of the dump, or its ``session.json``.
+
+    Raises:
+        NotADump: there is no dump, or its record cannot be read.
+
+    >>> load("/no/such/directory")
+    Traceback (most recent call last):
+    pellucid.errors.NotADump: /no/such/directory: no such directory
+    """
+    folder = Path(directory)
+    if folder.name == RECORD and folder.is_file():
+        folder = folder.parent
+    record = _record(folder)
+    file = str(folder / RECORD)
+    try:
+        found = _filled(_events(record.get("events")), folder)
+        caches = {
+            int(cache["function"]): tuple(value_of(CacheEntry, e) for e in cache["entries"])
+            for cache in record.get("caches") or ()
+        }
+        times, spans = _times(folder)
+        return Capture(
+            directory=folder.resolve(),
+            schema=int(record["schema"]),
+            versions=_strings(record.get("versions")),
+            configuration=_strings(record.get("configuration")),
+            events=found,
+            caches=caches,
+            files=tuple(map(str, record.get("files") or ())),
+            times=times,
+            spans=spans,
+            rank=record.get("rank"),
+            world_size=record.get("world_size"),
+            process=str(record.get("process") or ""),
+            others=captures_below(folder),
+        )
+    except Mismatch as error:
+        raise NotADump(f"{file}: {error}") from None
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise NotADump(f"{file}: {type(error).__name__}: {error}") from None
+
+
+def load_all(directory: str | os.PathLike[str]) -> tuple[Capture, ...]:
+    """Return the capture of a directory, and those of other ranks and processes below it.
+
+    Raises:
+        NotADump: there is none, or one of them cannot be read.
+    """
+    folder = Path(directory)
+    below = captures_below(folder)
+    own = (load(folder),) if (folder / RECORD).exists() or not below else ()
+    return (*own, *(load(folder / name) for name in below))
+
+
+def captures_below(directory: str | os.PathLike[str]) -> tuple[str, ...]:
+    """Return the captures of other ranks and processes below a directory, in natural order."""
+    folder = Path(directory)
+    return tuple(sorted(_below(folder, "", 0), key=_natural))
+
+
+def _below(folder: Path, prefix: str, depth: int) -> Iterator[str]:
+    children: list[Path] = []
+    with contextlib.suppress(OSError):
+        children = [child for child in (folder / prefix).iterdir() if child.is_dir()]
+    for child in children:
+        name = f"{prefix}{child.name}"
+        is_capture = (child / RECORD).is_file()
+        if is_capture:
+            yield name
+        if (is_capture or _BELOW.match(child.name)) and depth < _DEEPEST:
+            yield from _below(folder, f"{name}/", depth + 1)
+
+
+def _natural(name: str) -> list[Any]:
+    parts = re.split(r"(\d+)", name)
+    return [(int(p), "") if p.isdigit() else (-1, p) for p in parts]
+
+
+def _record(folder: Path) -> Mapping[str, Any]:
+    path = folder / RECORD
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        if not folder.is_dir():
+            raise NotADump(f"{folder}: no such directory") from None
+        below = captures_below(folder)
+        there = f"; there are captures in {', '.join(below)}" if below else ""
+        raise NotADump(f"{folder}: no dump, for it has no {RECORD}{there}") from None
+    except OSError as error:
+        raise NotADump(f"{path}: {error.strerror or error}") from None
+    except (ValueError, RecursionError) as error:
+        raise NotADump(f"{path}: no JSON: {error}") from None
+    if not isinstance(record, dict) or record.get("tool") != "pellucid":
+        raise NotADump(f"{path}: not written by pellucid")
+    if not isinstance(record.get("schema"), int):
+        raise NotADump(f"{path}: it does not say its schema")
+    return record
+
+
+def _events(listed: Any) -> Iterator[Any]:
+    for number, values in enumerate(listed):
+        name = str(values["event"])
+        rest = {key: value for key, value in values.items() if key != "event"}
+        kind = getattr(events, name, None)
+        if isinstance(kind, type) and is_dataclass(kind):
+            try:
+                yield value_of(kind, rest)
+            except Mismatch as error:
+                raise Mismatch(f"event {number}: {error}") from None
+        else:
+            yield Unknown(name, rest)
+
+
+def _filled(found: Iterator[Any], folder: Path) -> tuple[Any, ...]:
+    """The events with what lies in side files."""
+    texts, keys = _side_file(folder / SOURCES), _side_file(folder / KEYS)
+    result = []
+    for event in found:
+        if isinstance(event, Source):
+            event = replace(event, text=str(texts.get(event.file, "")))
+        elif isinstance(event, CacheUse) and event.cache_key in keys:
+            event = replace(event, components=tuple(map(str, keys[event.cache_key])))
+        result.append(event)
+    return tuple(result)
+
+
+def _side_file(path: Path) -> Mapping[str, Any]:
+    """A table of a side file; empty where the dump has none that can be read."""
+    with contextlib.suppress(OSError, EOFError, ValueError, zlib.error, RecursionError):
+        table = json.loads(gzip.decompress(path.read_bytes()))
+        return table if isinstance(table, dict) else {}
+    return {}
+
+
+def _times(folder: Path) -> tuple[tuple[Times, ...], tuple[Span, ...]]:
+    """The times of a dump; none where that file has gone, for nothing else needs it."""
+    try:
+        record = json.loads((folder / TIMES).read_text(encoding="utf-8"))
+        times = tuple(value_of(Times, entry) for entry in record.get("times") or ())
+        spans = tuple(value_of(Span, entry) for entry in record.get("spans") or ())
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+        return (), ()
+    return times, spans
+
+
+def _strings(table: Any) -> dict[str, str]:
+    return {str(name): str(value) for name, value in (table or {}).items()}

@@ -1,0 +1,120 @@
+"""The record of a capture as text: JSON that a person can read, the same from run to run."""
+
+from __future__ import annotations
+
+import functools
+import json
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from ..model.capture import Capture
+from ..model.events import Started, Unknown
+from ..model.names import scrub
+
+SCHEMA = 2
+"""The version of the format that is written; all from 1 on are read."""
+RECORD = "session.json"
+TIMES = "times.json"
+SOURCES = "sources.json.gz"
+KEYS = "cache_keys.json.gz"
+
+_line = json.JSONEncoder(ensure_ascii=False).encode
+_ALWAYS = object()
+
+
+def record_text(capture: Capture) -> str:
+    """Return the whole capture as text: every event, in order, and the names of the files.
+
+    Two runs of the same program give the same text.
+    """
+    started = sum(isinstance(event, Started) for event in capture.events)
+    record = {
+        "tool": "pellucid",
+        "schema": SCHEMA,
+        "versions": dict(capture.versions),
+        "configuration": dict(capture.configuration),
+        "rank": capture.rank,
+        "world_size": capture.world_size,
+        "process": capture.process,
+        "compiles_started": started,
+        "events": [event_to_plain(event) for event in capture.events],
+        "caches": [
+            {"function": number, "entries": to_plain(entries)}
+            for number, entries in capture.caches.items()
+        ],
+        "files": list(capture.files),
+    }
+    return to_text(record)
+
+
+def times_text(capture: Capture) -> str:
+    """Return how long each compile took, as text; apart, because no two runs agree on it."""
+    record = {
+        "tool": "pellucid",
+        "schema": SCHEMA,
+        "times": to_plain(capture.times),
+        "spans": to_plain(capture.spans),
+    }
+    return to_text(record)
+
+
+def event_to_plain(event: Any) -> dict[str, Any]:
+    """Return an event as plain values, with its kind."""
+    if isinstance(event, Unknown):
+        return {"event": event.event, **to_plain(event.values)}
+    return {"event": type(event).__name__, **to_plain(event)}
+
+
+def to_plain(value: Any) -> Any:
+    """Return a value of an event as what JSON knows."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    kind: type = type(value)
+    columns = _fields_in_record(kind)
+    if columns is not None:
+        found = ((name, getattr(value, name), default) for name, default in columns)
+        return {name: to_plain(item) for name, item, default in found if item != default}
+    if isinstance(value, dict):
+        return {str(key): to_plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [to_plain(item) for item in value]
+    return scrub(repr(value))
+
+
+@functools.lru_cache(maxsize=None)
+def _fields_in_record(kind: type) -> tuple[tuple[str, Any], ...] | None:
+    """The fields of an event that the record has, with the value at which it leaves them out.
+
+    None for what is no dataclass.
+    """
+    if not is_dataclass(kind):
+        return None
+    return tuple(
+        (field.name, field.default if field.metadata.get("sparse") else _ALWAYS)
+        for field in fields(kind)
+        if not field.metadata.get("in_file")
+    )
+
+
+def to_text(value: Any) -> str:
+    """Return plain values as JSON with a line for each entry of a list of objects.
+
+    The standard library indents everything or nothing, and ten times slower.
+    """
+    return _text(value, "") + "\n"
+
+
+def _text(value: Any, indent: str) -> str:
+    inner = indent + " "
+    if _is_table(value):
+        items = [inner + _text(item, inner) for item in value]
+    elif isinstance(value, dict) and (not indent or any(map(_is_table, value.values()))):
+        items = [f"{inner}{_line(str(key))}: {_text(item, inner)}" for key, item in value.items()]
+    else:
+        return _line(value)
+    start, end = "{}" if isinstance(value, dict) else "[]"
+    return f"{start}\n" + ",\n".join(items) + f"\n{indent}{end}"
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)

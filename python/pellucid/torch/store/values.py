@@ -1,0 +1,162 @@
+"""Plain values to the dataclasses of the model, by the types that their fields declare.
+
+The types are read from the annotations' text: ``int | None`` cannot be evaluated on the oldest
+Pythons that read a dump.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import sys
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any, Callable, Mapping, TypeVar
+
+T = TypeVar("T")
+Read = Callable[[Any], Any]
+
+
+class Mismatch(ValueError):
+    """Say which field has a value that is not of its type."""
+
+
+def value_of(kind: type[T], values: Any) -> T:
+    """Make an instance of a dataclass of a table of its fields; what it does not have is left out.
+
+    Raises:
+        Mismatch: a field is missing that has no default, or is of another type.
+
+    >>> from ..model.events import Place
+    >>> value_of(Place, {"file": "f.py", "line": 3, "column": 7})
+    Place(file='f.py', line=3, function='')
+    """
+    if not isinstance(values, dict):
+        raise Mismatch(f"{kind.__name__}: no table of fields")
+    found: dict[str, Any] = {}
+    for name, read, in_file, has_default in _columns(kind):  # type: ignore[arg-type]
+        if name in values:
+            try:
+                found[name] = read(values[name])
+            except Mismatch as error:
+                raise Mismatch(f"{kind.__name__}.{name}: {error}") from None
+        elif in_file and not has_default:
+            found[name] = read(None)
+        elif not has_default:
+            raise Mismatch(f"{kind.__name__}.{name} is missing")
+    return kind(**found)
+
+
+@functools.lru_cache(maxsize=None)
+def _columns(kind: type) -> tuple[tuple[str, Read, bool, bool], ...]:
+    """Each field with how it is read, whether it lies in a file, and whether it has a default."""
+    scope = vars(sys.modules[kind.__module__])
+    columns = []
+    for field in fields(kind):
+        in_file = bool(field.metadata.get("in_file"))
+        read = _absent(str(field.type)) if in_file else reader(str(field.type), scope)
+        has_default = field.default is not MISSING or field.default_factory is not MISSING
+        columns.append((field.name, read, in_file, has_default))
+    return tuple(columns)
+
+
+def _absent(annotation: str) -> Read:
+    """What stands for a field that the record has not: an empty text, or None."""
+    return lambda _: "" if annotation == "str" else None
+
+
+def reader(annotation: str, scope: Mapping[str, Any]) -> Read:
+    """Return what reads a value of a type.
+
+    >>> reader("tuple[int, ...] | None", {})([1, 2])
+    (1, 2)
+
+    Raises:
+        TypeError: there is no way to read that type.
+    """
+    return _reader(ast.parse(annotation, mode="eval").body, scope)
+
+
+_SIMPLE: Mapping[str, tuple[type, ...]] = {
+    "bool": (bool,),
+    "int": (int,),
+    "float": (int, float),
+    "str": (str,),
+}
+
+
+def _reader(node: ast.expr, scope: Mapping[str, Any]) -> Read:
+    if isinstance(node, ast.Constant) and node.value is None:
+        return _nothing
+    if isinstance(node, ast.Name) and node.id == "Any":
+        return lambda value: value
+    if isinstance(node, ast.Name) and node.id in _SIMPLE:
+        return _of_type(node.id, _SIMPLE[node.id])
+    if isinstance(node, ast.Name) and is_dataclass(scope.get(node.id)):
+        kind = scope[node.id]
+        return lambda value: value_of(kind, value)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        return _either(_reader(node.left, scope), _reader(node.right, scope))
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+        inside: Any = getattr(node.slice, "value", node.slice)  # Python 3.8 wraps it
+        parts = inside.elts if isinstance(inside, ast.Tuple) else [inside]
+        if node.value.id == "tuple":
+            return _tuple(parts, scope)
+        if node.value.id == "dict" and len(parts) == 2:
+            return _dict(_reader(parts[1], scope))
+    raise TypeError(f"no way to read the type {ast.dump(node)}")
+
+
+def _nothing(value: Any) -> None:
+    if value is not None:
+        raise Mismatch(f"{value!r:.40} where nothing should be")
+
+
+def _of_type(name: str, types: tuple[type, ...]) -> Read:
+    def read(value: Any) -> Any:
+        if not isinstance(value, types):
+            raise Mismatch(f"{value!r:.40} is no {name}")
+        return value
+
+    return read
+
+
+def _either(one: Read, other: Read) -> Read:
+    def read(value: Any) -> Any:
+        try:
+            return one(value)
+        except Mismatch as error:
+            try:
+                return other(value)
+            except Mismatch:
+                raise error from None
+
+    return read
+
+
+def _tuple(parts: list[Any], scope: Mapping[str, Any]) -> Read:
+    if len(parts) == 2 and isinstance(parts[1], ast.Constant) and parts[1].value is ...:
+        element = _reader(parts[0], scope)
+        return lambda value: tuple(element(item) for item in _list(value))
+    elements = [_reader(part, scope) for part in parts]
+
+    def read(value: Any) -> tuple[Any, ...]:
+        if len(_list(value)) != len(elements):
+            raise Mismatch(f"{len(value)} values where {len(elements)} should be")
+        return tuple(element(item) for element, item in zip(elements, value))
+
+    return read
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise Mismatch(f"{value!r:.40} is no list")
+    return value
+
+
+def _dict(element: Read) -> Read:
+    def read(value: Any) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise Mismatch(f"{value!r:.40} is no table")
+        return {str(key): element(item) for key, item in value.items()}
+
+    return read

@@ -1,0 +1,173 @@
+"""A dump that is read back says what the session knew when it was written."""
+
+import dataclasses
+import gzip
+import json
+import subprocess
+import sys
+
+import pellucid
+import pytest
+from pellucid.torch import prepare_debug
+from pellucid.torch.model import events
+from pellucid.torch.model.capture import NODES
+from pellucid.torch.model.events import Frame, Graph, Recompile, Times, Unknown
+from pellucid.torch.model.nodes import Node, nodes_from_bytes, nodes_to_bytes
+from pellucid.torch.store.load import captures_below, load_all
+from pellucid.torch.store.record import RECORD, record_text, times_text
+from pellucid.torch.store.values import value_of
+from support import run_env
+
+
+def kinds():
+    """Every class of which an event is or consists."""
+    found = [kind for kind in vars(events).values() if dataclasses.is_dataclass(kind)]
+    return sorted(found, key=lambda kind: kind.__name__)
+
+
+def write(directory, **changes):
+    """Write a record that has no events, with changes."""
+    record = {"tool": "pellucid", "schema": 2, "events": [], "caches": [], "files": [RECORD]}
+    directory.mkdir(exist_ok=True, parents=True)
+    (directory / RECORD).write_text(json.dumps({**record, **changes}), encoding="utf-8")
+    return directory
+
+
+@pytest.mark.parametrize("kind", kinds(), ids=lambda kind: kind.__name__)
+def test_every_field_can_be_read(kind):
+    with pytest.raises(ValueError, match=kind.__name__):
+        value_of(kind, [])  # what reads its fields is made all the same
+
+
+def without_files(value):
+    """The same value, or table of values, where what lies in files is as it is when read back."""
+    if isinstance(value, (tuple, list)):
+        return tuple(map(without_files, value))
+    if not dataclasses.is_dataclass(value):
+        return value
+    changes = {}
+    for field in dataclasses.fields(value):
+        if not field.metadata.get("in_file"):
+            changes[field.name] = without_files(getattr(value, field.name))
+        elif field.default is not dataclasses.MISSING:
+            changes[field.name] = field.default
+        else:
+            changes[field.name] = "" if field.type == "str" else None
+    return dataclasses.replace(value, **changes)
+
+
+def test_what_is_loaded_is_what_the_session_knew(program, dynamo, torch, tmp_path):
+    several = program("several")
+    with prepare_debug(tmp_path) as session:
+        compiled = torch.compile(several.sized, backend="aot_eager", dynamic=False)
+        compiled(torch.ones(3, requires_grad=True)).sum().backward()
+        compiled(torch.ones(4))
+        torch.compile(several.closes(torch.ones(2)), backend="eager")(torch.ones(2))
+    known, found = session.snapshot(), pellucid.load(tmp_path)
+    assert {type(event) for event in found.events} >= {Frame, Graph, Recompile}
+    kept = ("text", "components")  # these are put back
+    for one, other in zip(known.events, found.events):
+        for name in kept:
+            if name in {f.name for f in dataclasses.fields(one)} and not isinstance(one, Graph):
+                assert getattr(one, name) == getattr(other, name)
+        assert without_files(one) == without_files(other)
+    assert len(known.events) == len(found.events)
+    assert without_files(found.times) == known.times != ()
+    assert {n: without_files(e) for n, e in known.caches.items()} == found.caches
+    for name in ("directory", "schema", "versions", "configuration", "files", "rank", "process"):
+        assert getattr(known, name) == getattr(found, name), name
+    assert found.schema == 2 and found.rank is None
+    assert record_text(found) == record_text(known) == (tmp_path / RECORD).read_text()
+    assert times_text(found) == times_text(known)
+    graph = found.of(Graph)[0]
+    assert found.text(graph.file) == (tmp_path / graph.file).read_text() != ""
+    assert found.text("../secret") == found.text("gone.py") == ""
+    assert Times not in {type(event) for event in found.events}
+
+
+def test_loading_needs_no_torch(tmp_path):
+    write(tmp_path)
+    code = "import sys, pellucid; pellucid.load(sys.argv[1]); assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, env=run_env())
+
+
+def test_a_newer_schema_is_read_as_far_as_it_is_known(tmp_path):
+    place = {"file": "f.py", "line": 3, "function": "f", "column": 7}
+    started = {"event": "Started", "key": {"id": "0/0", "epoch": 0}, "place": place, "mood": "good"}
+    dream = {"event": "Dream", "of": ["sheep", {"electric": True}]}
+    found = pellucid.load(write(tmp_path, schema=9, events=[started, dream], weather="fine"))
+    key = events.CompileKey("0/0")
+    assert found.events == (
+        events.Started(key, events.Place("f.py", 3, "f")),
+        Unknown("Dream", {"of": ["sheep", {"electric": True}]}),
+    )
+    assert found.schema == 9
+    assert '{"event": "Dream", "of": ["sheep", {"electric": true}]}' in record_text(found)
+
+
+@pytest.mark.parametrize(
+    "text, reason",
+    [
+        ("", "no JSON: Expecting value: line 1 column 1 (char 0)"),
+        ("[" * 100_000, "no JSON: "),
+        ("[]", "not written by pellucid"),
+        ('{"tool": "pylint", "schema": 1}', "not written by pellucid"),
+        ('{"tool": "pellucid"}', "it does not say its schema"),
+        ('{"tool": "pellucid", "schema": 1}', "TypeError: "),
+        ('{"tool": "pellucid", "schema": 1, "events": [{}]}', "KeyError: 'event'"),
+        (
+            '{"tool": "pellucid", "schema": 1, "events": [{"event": "GraphRun", "file": 3}]}',
+            "event 0: GraphRun.file: 3 is no str",
+        ),
+        (
+            '{"tool": "pellucid", "schema": 1, "events": [{"event": "Started"}]}',
+            "event 0: Started.key is missing",
+        ),
+    ],
+)
+def test_what_is_no_dump_is_refused_in_one_line(tmp_path, text, reason):
+    (tmp_path / RECORD).write_text(text)
+    with pytest.raises(pellucid.NotADump) as caught:
+        pellucid.load(tmp_path)
+    assert str(caught.value).startswith(f"{tmp_path / RECORD}: {reason}")
+    assert "\n" not in str(caught.value)
+
+
+def test_where_there_is_no_dump_the_error_says_what_there_is(tmp_path):
+    with pytest.raises(pellucid.NotADump, match="missing: no such directory"):
+        pellucid.load(tmp_path / "missing")
+    with pytest.raises(pellucid.NotADump, match=r"no dump, for it has no session\.json$"):
+        pellucid.load(tmp_path)
+    for name in ("rank_10", "rank_2", "rank_2/process_1", "unrelated/deep", "job/fork"):
+        write(tmp_path / name)
+    write(tmp_path / "job")
+    expected = ("job", "job/fork", "rank_2", "rank_2/process_1", "rank_10")
+    assert captures_below(tmp_path) == expected
+    with pytest.raises(pellucid.NotADump, match=r"there are captures in job, job/fork, rank_2, "):
+        pellucid.load(tmp_path)
+    assert [c.directory for c in load_all(tmp_path)] == [tmp_path / name for name in expected]
+    write(tmp_path)
+    assert pellucid.load(tmp_path / RECORD).others == expected
+    assert len(load_all(tmp_path)) == 6
+
+
+def test_nodes_are_read_back_and_take_the_same_bytes_each_time(tmp_path):
+    linear = (("self.a", "Linear"), ("self.a.b", "ReLU"))
+    place = events.Place("/home/f.py", 7, "forward")
+    nodes = {
+        "g.py": (
+            Node("x", "placeholder", "x", 8, None, ("s0", "4"), "float32", "cpu", ("4", "1")),
+            Node("add", "call_function", "operator.add", 9, place, args=("x",), module=linear),
+        ),
+        "empty.py": (),
+    }
+    data = nodes_to_bytes(nodes)
+    assert nodes_from_bytes(data) == nodes
+    assert data == nodes_to_bytes(dict(nodes))
+    (write(tmp_path) / NODES).write_bytes(data)
+    assert pellucid.load(tmp_path).nodes("g.py") == nodes["g.py"]
+    for broken in (b"", data[:20], gzip.compress(b"[]"), gzip.compress(b'{"places": 3}')):
+        with pytest.raises(ValueError):
+            nodes_from_bytes(broken)
+        (tmp_path / NODES).write_bytes(broken)
+        assert pellucid.load(tmp_path).nodes("g.py") == ()
