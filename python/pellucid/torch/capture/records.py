@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 from ..model.events import Break, CompileKey, Graph, KernelFile, Place, Recompile, Started
@@ -13,6 +14,7 @@ from ..store.directories import child_number
 from ..store.session import Session
 from ..taps import graph_hooks, hooks
 from ..taps.fx_meta import describe
+from ..taps.operators import operators_to_register
 from ..taps.shapes import SHAPES
 from ..taps.trace import OURS, UNREADABLE, TraceRecord
 from ..text.dump import graph_name, graph_text, kernel_name, kernel_text, named_class
@@ -85,6 +87,8 @@ def write_graph(
     needs = None
     with session.guard(f"describing the inputs of {name}"):
         needs = needs_of_text(text, _sizes(session, key)) if module is None else describe(module)
+        if needs is not None:
+            needs = replace(needs, operators=operators_to_register(text))
     event = Graph(key, stage, name, text, needs)
     session.write(name, graph_text(event))
     session.record(event)
