@@ -447,6 +447,13 @@ def test_what_is_computed_of_it_inside_a_call_is_computed_before(callee):
     ]
 
 
+def test_a_cell_is_stored_to_after_who_is_called_before():
+    made = "tmp_1 = graph(a)[0]\ntmp_2 = g(lambda: b)\nb = tmp_1\nreturn tmp_1, tmp_2"
+    found = decompile_ex(code_of(made), facts=FACTS)
+    assert found.verdict.status == "equivalent", found.verdict.reason
+    assert found.source.index("g(lambda: b)") < found.source.index("b = ")
+
+
 def test_an_item_by_a_value_is_taken_before():
     found = decompile_ex(
         code_of("tmp_1, tmp_2 = graph(a)\nreturn resume(tmp_2[tmp_1], b)"), facts=FACTS

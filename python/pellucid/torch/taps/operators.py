@@ -16,7 +16,7 @@ _INSTALLED = tuple(os.path.join(sysconfig.get_paths()[kind], "") for kind in ("p
 
 
 def operators_to_register(body: str) -> tuple[tuple[str, str], ...]:
-    """Name the operators in a printed graph that something has to register, and the module that does.
+    """Name the operators in a printed graph that something registers, and its module.
 
     The module is empty where only the program knows it.
 
