@@ -27,6 +27,7 @@ from ..store.session import Session
 from ..taps import graph_hooks, hooks
 from ..taps.fx_meta import describe
 from ..taps.inductor import origins_of_buffers
+from ..taps.operators import operators_to_register
 from ..taps.shapes import SHAPES
 from ..taps.trace import OURS, UNREADABLE, TraceRecord
 from ..text.dump import graph_name, graph_text, kernel_name, kernel_text, named_class
@@ -127,6 +128,8 @@ def write_graph(
     needs = None
     with session.guard(f"describing the inputs of {name}"):
         needs = needs_of_text(text, _sizes(session, key)) if module is None else describe(module)
+        if needs is not None:
+            needs = replace(needs, operators=operators_to_register(text))
     event = Graph(key, stage, name, text, needs, subgraph)
     written = graph_text(event)
     session.write(name, written)
