@@ -22,7 +22,6 @@ from ..model.names import identifier
 from ..model.needs import needs_of_text
 from ..model.program_text import add_origins, kernels_of_text
 from ..model.stages import kernels, program_stage, stage_of
-from ..store.directories import child_number
 from ..store.session import Session
 from ..taps import graph_hooks, hooks
 from ..taps.fx_meta import describe
@@ -78,8 +77,9 @@ def on_record(session: Session, record: TraceRecord, runs: bool) -> tuple[Graph,
         session.record(Recompile(key, _reasons(payload)))
     elif facts.take(session, key, record) and kind == "compilation_metrics":
         session.settle(key)  # a compile that failed makes no frame
-        if session.is_fork and not child_number():
-            write_summary(session)  # such a process may leave without running anything at its end
+        with session.recorded_early() as wanted:
+            if wanted:
+                write_summary(session)
     return None
 
 
