@@ -6,7 +6,9 @@ import json
 import re
 from typing import Any
 
+from ..model.breaks import break_of
 from ..model.events import Break, CompileKey, Graph, KernelFile, Place, Recompile, Started
+from ..model.failures import failures_of
 from ..model.needs import needs_of_text
 from ..model.stages import kernels, program_stage, stage_of
 from ..store.directories import child_number
@@ -50,11 +52,12 @@ def on_record(session: Session, record: TraceRecord, runs: bool) -> tuple[Graph,
         module = graph_hooks.emitted_graph(kind, payload)
         write_graph(session, key, stage, module, named_class(payload), runs)
     elif kind == "artifact:dynamo_graph_break_reason" and payload is not None:
-        event = Break(key, payload)
+        event = break_of(key, payload)
         if event not in session.of(Break):  # an attempt that starts over breaks at the same place
             session.record(event)
     elif kind == "artifact:recompile_reasons":
-        session.record(Recompile(key, _reasons(payload)))
+        reasons = _reasons(payload)
+        session.record(Recompile(key, reasons, failures_of(key, reasons)))
     elif facts.take(session, key, record) and kind == "compilation_metrics":
         session.settle(key)  # a compile that failed makes no frame
         if session.is_fork and not child_number():
