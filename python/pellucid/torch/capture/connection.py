@@ -172,6 +172,9 @@ class Capture:
             if record.kind == "compilation_metrics" and sessions:
                 with sessions[-1].guard("reading torch's graph breaks"):
                     self._add_breaks(record.compile_id)  # frames left alone have no bytecode
+            for session in sessions if record.kind == "dynamo_start" else ():
+                with session.guard("looking for hooks that came late"):
+                    self._outcomes[session].look()
             for session in sessions:
                 with session.guard(f"reading torch's trace event {record.kind}"):
                     program = on_record(session, record, session is sessions[-1])

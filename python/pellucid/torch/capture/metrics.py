@@ -91,7 +91,7 @@ def _skipped(session: Session, key: CompileKey, values: Mapping[str, Any]) -> No
         same = [f.place for f in session.of(Frame) if f.key.frame == key.frame]
         started = [s.place for s in session.of(Started) if s.key == key and s.place]
         place = next(iter(same + started), None)
-    frames = stack_of(failed.text) if failed is not None else ()
+    frames = stack_of(text if failed is None else failed.text) or stack_of(text)
     if values.get("fail_user_frame_filename"):
         line = int(values.get("fail_user_frame_lineno") or 0)
         at: Place | None = Place(str(values["fail_user_frame_filename"]), line)

@@ -22,6 +22,7 @@ class Outcomes:
         self._passed: dict[tuple[Place, str], None] = {}
         self._stances: dict[Stance, None] = {}
         self._watched: dict[object, outcomes.Watched] = {}
+        self._late: dict[object, dict[LateHook, None]] = {}
 
     def passed(self, place: Place, reason: str, is_generator: bool) -> None:
         """Keep that torch has passed a frame by."""
@@ -44,7 +45,14 @@ class Outcomes:
     def compiled(self) -> None:
         """Keep which hooks the modules have that are being compiled now."""
         for watched in outcomes.watch_modules():
-            self._watched[watched.module] = watched
+            self._watched[id(watched.module)] = watched  # one weak reference for one module
+            self._late.pop(id(watched.module), None)
+
+    def look(self) -> None:
+        """Look for hooks that have come since; a module may be gone when the capture ends."""
+        for number, watched in self._watched.items():
+            for module, table, hook in outcomes.late_hooks(watched):
+                self._late.setdefault(number, {})[LateHook(module, table, hook)] = None
 
     def finish(self) -> None:
         """Record what was kept; a frame of a library's only where nothing was compiled at all."""
@@ -59,9 +67,10 @@ class Outcomes:
         for event in self._stances:
             if event.function or (event.stance, event.place) not in failed:
                 session.record(event)
-        for watched in self._watched.values():
-            for module, table, hook in outcomes.late_hooks(watched):
-                session.record(LateHook(module, table, hook))
+        self.look()
+        for late in self._late.values():
+            for event in late:
+                session.record(event)
 
 
 def follow(found: Callable[[], "list[Outcomes]"]) -> hooks.Remove:

@@ -14,6 +14,10 @@ from .events import Break, CompileKey, Place
 _ANOTHER = re.compile(r"\*\*\* While handling this graph break, another [^*]*\*\*\*")
 _REASON = "Graph Break Reason:"
 _STACK = re.compile(r"^(?:User code traceback:|The graph break occurred in .*:)$", re.MULTILINE)
+_STACKS = re.compile(
+    r"^\s*(?:User code traceback|User [sS]tack|The graph break occurred in .*|from user code):$",
+    re.MULTILINE,
+)
 _ENTRY = re.compile(r'^\s*File "(?P<file>[^"\n]+)", line (?P<line>\d+)(?:, in (?P<function>.*))?$')
 _TRACEBACK = re.compile(r"^(?:NoneType: None|Traceback \(most recent call last\):)$", re.MULTILINE)
 _AT = re.compile(r"^Graph break in user code at (?P<file>.+):(?P<line>\d+)$", re.MULTILINE)
@@ -129,8 +133,7 @@ def stack_of(text: str) -> tuple[Place, ...]:
     (Place(file='/u/f.py', line=3, function='f'),)
     """
     frames = []
-    for part in re.split(r"^(?:User code traceback|The graph break occurred in .*|from user code):$",
-                         text, flags=re.MULTILINE)[1:]:
+    for part in _STACKS.split(text)[1:]:
         for line in part.splitlines():
             entry = _ENTRY.match(line)
             if entry is not None:

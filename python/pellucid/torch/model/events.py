@@ -322,6 +322,19 @@ class Passed:
 
 
 @dataclass(frozen=True)
+class Specialized:
+    """A size that could have been any, and was fixed while the code was traced."""
+
+    key: CompileKey
+    sources: tuple[str, ...]
+    """What it is the size of, as torch words it."""
+    value: str
+    place: Place | None
+    """The line of the program that fixed it."""
+    frames: tuple[Place, ...] = field(default=(), metadata=SPARSE)
+
+
+@dataclass(frozen=True)
 class Stance:
     """Calls of a compiled function under a stance that is not the default."""
 

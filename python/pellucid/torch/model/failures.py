@@ -78,6 +78,7 @@ def _failure(key: CompileKey, reason: str) -> GuardFailure:
     place = innermost(frames) or place
     text = scrub(text.strip())
     kind, source, expected, actual = _read(text)
+    expected = _CLASS.sub(r"\1", _HINT.sub("", expected))
     return GuardFailure(version, kind, as_written(source), expected, actual, text, place)
 
 
@@ -87,6 +88,7 @@ def innermost(frames: Sequence[Place]) -> Place | None:
     return (own or [*frames] or [None])[-1]
 
 
+_CLASS, _HINT = re.compile(r"<class '([^']*)'>"), re.compile(r"\s*\(HINT: .*\)$", re.DOTALL)
 _LIMIT = re.compile(r"(?:Limit type: |hit config\.|exceeding the )(?P<name>\w*(?:recompile|cache_size)_limit)\b")
 
 
@@ -136,13 +138,15 @@ def _tensor(found: Match[str]) -> tuple[str, str, str, str]:
     index = found["index"]
     if what in ("size", "stride") and index is not None:
         source = f"{source}.{what}({index})"
+    elif what in ("dtype", "device", "requires_grad"):
+        source = f"{source}.{what}"
     kind = {"dispatch key set": "dispatch keys"}.get(what, what)
     return kind, source, _part(found, "expected").rstrip("."), _part(found, "actual").rstrip(".")
 
 
 def _gradient(found: Match[str]) -> tuple[str, str, str, str]:
     expected = found["expected"] == "1"
-    return "requires_grad", found["source"], str(expected), str(not expected)
+    return "requires_grad", f"{found['source']}.requires_grad", str(expected), str(not expected)
 
 
 def _of(kind: str) -> Callable[[Match[str]], tuple[str, str, str, str]]:
