@@ -199,19 +199,25 @@ def _add_torch(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     add = commands.add_parser(
         "explain",
         help="say what went wrong in a capture, and what to change",
-        description="Say what a capture found: graph breaks, recompiles, what failed or runs uncompiled,\n"
+        description="Say what a capture found: graph breaks, recompiles, what failed or runs "
+        "uncompiled,\n"
         "each with its line, its cause and what to change. The first ten lines answer.\n"
         "PyTorch is not needed.",
-        epilog="exit status: 0, or 1 if something was found that --fail-on names, or 2 for wrong usage\n"
+        epilog="exit status: 0, or 1 if something was found that --fail-on names, or 2 for "
+        "wrong usage\n"
         "or where there is no capture that can be read\n\n"
-        "kinds for --fail-on: failed, nothing, limit, ranks, stance, hook, nan, eager, disabled, break,\n"
+        "kinds for --fail-on: failed, nothing, limit, ranks, stance, hook, nan, eager, "
+        "disabled, break,\n"
         "recompile, cached, cudagraph, precision, cache",
         formatter_class=_Help,
     )
     add.add_argument("directory", metavar="DIR", help="the directory of the capture")
     add.add_argument("--json", action="store_true", help="print JSON instead of text")
     add.add_argument(
-        "--fail-on", type=_kinds, default=(), metavar="KINDS",
+        "--fail-on",
+        type=_kinds,
+        default=(),
+        metavar="KINDS",
         help="exit with 1 if one of these was found, as break,recompile,eager",
     )
     add.set_defaults(command=_explain)
@@ -316,7 +322,9 @@ def _kinds(text: str) -> Tuple[str, ...]:
     kinds = tuple(part.strip() for part in text.split(",") if part.strip())
     for kind in kinds:
         if kind not in ORDER:
-            raise argparse.ArgumentTypeError(f"no kind of finding: {kind}; one of {', '.join(ORDER)}")
+            raise argparse.ArgumentTypeError(
+                f"no kind of finding: {kind}; one of {', '.join(ORDER)}"
+            )
     return kinds
 
 

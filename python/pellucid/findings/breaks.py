@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import Break, Frame, Place, Skipped
+from pellucid.torch.model.events import Break, CompileKey, Frame, Place, Skipped
 from pellucid.torch.model.failures import is_own
 from pellucid.torch.model.names import scrub
 
@@ -23,8 +23,7 @@ def breaks(capture: Capture, program: Program) -> list[Finding]:
     given_up = {event.key: event for event in capture.of(Skipped) if not event.raised}
     files = {frame.key: frame.file for frame in capture.of(Frame)}
     return [
-        _finding(program, place, events, given_up, files)
-        for (place, _), events in groups.items()
+        _finding(program, place, events, given_up, files) for (place, _), events in groups.items()
     ]
 
 
@@ -32,8 +31,8 @@ def _finding(
     program: Program,
     place: Place | None,
     events: list[Break],
-    given_up: dict[object, Skipped],
-    files: dict[object, str],
+    given_up: dict[CompileKey, Skipped],
+    files: dict[CompileKey, str],
 ) -> Finding:
     first = events[0]
     advice = advise(program, place, first)

@@ -32,7 +32,11 @@ def bypassed_caches(capture: Capture, program: Program) -> list[Finding]:
         for decorator in function.decorator_list if function is not None else ():
             called = decorator.func if isinstance(decorator, ast.Call) else decorator
             name = getattr(called, "attr", None) or getattr(called, "id", "")
-            if name in _CACHES and function is not None and (place.file, function.name) not in frames:
+            if (
+                name in _CACHES
+                and function is not None
+                and (place.file, function.name) not in frames
+            ):
                 found[place.file, function.lineno] = function.name, name
     result = []
     for (file, line), (function_name, cache) in found.items():
@@ -43,7 +47,8 @@ def bypassed_caches(capture: Capture, program: Program) -> list[Finding]:
                 kind="cached",
                 place=at,
                 code=program.code(at),
-                cause=f"the {cache} of `{function_name}` is not used in compiled code: torch looks through it and "
+                cause=f"the {cache} of `{function_name}` is not used in compiled code: torch "
+                f"looks through it and "
                 "compiles the body in, which runs with every call",
                 remedy="call it outside of the compiled function and hand the result in",
             )

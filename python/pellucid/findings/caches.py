@@ -22,10 +22,23 @@ def _finding(cache: str, result: str, reason: str, events: list[CacheUse]) -> Fi
     name = cache.replace("_", " ")
     keys = tuple(dict.fromkeys(str(event.key) for event in events))
     if result == "hit":
-        cause = f"the {name} had the result (hit): what is shown was compiled by an earlier process or call"
+        cause = (
+            f"the {name} had the result (hit): what is shown was compiled by an earlier "
+            f"process or call"
+        )
         remedy, sure = "", "certain"
     else:
         told = " ".join(reason.split()) or "torch does not say why"
         cause, remedy, sure = f"the {name} was passed by ({result}): {told}", "", "unknown"
-    return Finding(id=identify("cache", None, f"{cache} {result} {reason[:40]}"), kind="cache", place=None,
-                   code="", cause=cause, quoted=reason, remedy=remedy, sure=sure, count=len(events), keys=keys)
+    return Finding(
+        id=identify("cache", None, f"{cache} {result} {reason[:40]}"),
+        kind="cache",
+        place=None,
+        code="",
+        cause=cause,
+        quoted=reason,
+        remedy=remedy,
+        sure=sure,
+        count=len(events),
+        keys=keys,
+    )

@@ -9,7 +9,8 @@ from .finding import Finding, identify
 from .source import Program
 
 _REMEDIES = {
-    "mutated inputs": "write into a clone, or copy the input into a buffer of your own before the compiled call",
+    "mutated inputs": "write into a clone, or copy the input into a buffer of your own before "
+    "the compiled call",
     "cpu device": "move that tensor to the GPU before the call",
     "incompatible op": "keep that operation out of the compiled function",
     "dynamic shape": "compile with dynamic=False, or mark the sizes that do not change",

@@ -15,14 +15,19 @@ from .source import Program
 
 _GOT = re.compile(r"got (?P<error>\w+)\((?P<quote>[\"'])(?P<text>.*?)(?P=quote)\)", re.DOTALL)
 _OPERATOR = re.compile(
-    r"(?:call_(?:function|method|module)|FX node call_\w+) (?:<[^>]*?(?:built-in )?(?:function|method) )?"
+    r"(?:call_(?:function|method|module)|FX node call_\w+) "
+    r"(?:<[^>]*?(?:built-in )?(?:function|method) )?"
     r"(?P<name>[\w.]+)"
 )
-_NO_FAKE = re.compile(r"no fake impl|register_fake|meta kernel|Meta.* backend|fake kernel", re.IGNORECASE)
-_BACKEND = re.compile(r"backend='?(?P<name>[\w.<>]+?)'? raised:\s*(?P<error>\w+): ?(?P<text>.*)", re.DOTALL)
+_NO_FAKE = re.compile(
+    r"no fake impl|register_fake|meta kernel|Meta.* backend|fake kernel", re.IGNORECASE
+)
+_BACKEND = re.compile(
+    r"backend='?(?P<name>[\w.<>]+?)'? raised:\s*(?P<error>\w+): ?(?P<text>.*)", re.DOTALL
+)
 _CONSTANT = re.compile(
-    r"(?:because|marked) (?P<source>.+?) (?:was inferred|as dynamic but your code specialized it) to be a constant "
-    r"\((?P<value>\d+)\)"
+    r"(?:because|marked) (?P<source>.+?) (?:was inferred|as dynamic but your code specialized it)"
+    r" to be a constant \((?P<value>\d+)\)"
 )
 
 
@@ -32,7 +37,9 @@ def failed(capture: Capture, program: Program) -> list[Finding]:
     for event in capture.of(Skipped):
         if event.raised and not event.limit:
             place = program.own(event.frames, event.at or event.place)
-            groups.setdefault((place, event.kind, accounts_of(event.reason)[0].kind), []).append(event)
+            groups.setdefault((place, event.kind, accounts_of(event.reason)[0].kind), []).append(
+                event
+            )
     return [_finding(capture, program, place, events) for (place, *_), events in groups.items()]
 
 
@@ -78,8 +85,10 @@ def _backend(capture: Capture, event: Skipped) -> tuple[str, str, str, str, Plac
     place = _mentioned(capture, event.key, words)
     text = words if len(words) < 200 else words[:200] + "…"
     cause = f"the backend `{found['name']}` raised {found['error']}: {text}"
-    remedy = ("the graph is in the dump, as a file that runs by itself: the error is the backend's; "
-              "with backend=\"eager\" the call works if nothing else is wrong")
+    remedy = (
+        "the graph is in the dump, as a file that runs by itself: the error is the backend's; "
+        'with backend="eager" the call works if nothing else is wrong'
+    )
     return cause, remedy, "", "certain", place
 
 
@@ -90,7 +99,11 @@ def _mentioned(capture: Capture, key: CompileKey, words: str) -> Place | None:
             continue
         for node in capture.nodes(graph.file):
             name = node.target.rpartition(".")[2].strip("'\"")
-            if node.op.startswith("call") and len(name) > 2 and re.search(rf"\b{re.escape(name)}\b", words):
+            if (
+                node.op.startswith("call")
+                and len(name) > 2
+                and re.search(rf"\b{re.escape(name)}\b", words)
+            ):
                 return node.place
     return None
 
@@ -104,13 +117,18 @@ def _constraint(
     if found is None:
         return None
     size = as_written(found["source"])
-    fixed = [s for s in capture.of(Specialized) if s.key == event.key and found["source"] in s.sources]
+    fixed = [
+        s for s in capture.of(Specialized) if s.key == event.key and found["source"] in s.sources
+    ]
     place = next((s.place for s in fixed if s.place is not None), None)
     place = place or program.own(event.frames)
     at = " by this line" if place is not None else ""
     cause = f"{size} was marked dynamic, but is fixed to {found['value']}{at}"
-    remedy = ("let the line work for every size, or do not mark that size (mark_dynamic): maybe_mark_dynamic "
-              "asks for the same and takes a no")
+    remedy = (
+        "let the line work for every size, or do not mark that size (mark_dynamic): "
+        "maybe_mark_dynamic "
+        "asks for the same and takes a no"
+    )
     return cause, remedy, "", "certain", place
 
 
@@ -122,27 +140,56 @@ def _operator(event: Skipped) -> tuple[str, str, str, str, Place | None] | None:
     name = operator["name"] if operator is not None else "an operation"
     if _NO_FAKE.search(event.reason):
         base = name.rpartition(".")[0] if name.endswith(".default") else name
-        cause = f"the operator `{base}` has no fake kernel, so torch cannot tell what its result looks like"
-        return cause, (f"register one: @torch.library.register_fake(\"{base.replace('.', '::', 1)}\"), a function "
-                       "that returns an empty tensor of the result's size and type"), "", "certain", None
+        cause = (
+            f"the operator `{base}` has no fake kernel, so torch cannot tell what its "
+            f"result looks like"
+        )
+        return (
+            cause,
+            (
+                f'register one: @torch.library.register_fake("{base.replace(".", "::", 1)}"), a '
+                f"function "
+                "that returns an empty tensor of the result's size and type"
+            ),
+            "",
+            "certain",
+            None,
+        )
     words = "" if got is None else " ".join(got["text"].replace("\\n", " ").split())
     words = words if len(words) < 160 else words[:160] + "…"
     cause = f"`{name}` does not work with these arguments" + (f": {words}" if words else "")
-    remedy = ("the same call fails uncompiled, if the sizes are the same: mend the line; "
-              "torch.compiler.set_stance(\"force_eager\") shows it")
+    remedy = (
+        "the same call fails uncompiled, if the sizes are the same: mend the line; "
+        'torch.compiler.set_stance("force_eager") shows it'
+    )
     return cause, remedy, "", "likely", None
 
 
 def _break(
     program: Program, place: Place | None, event: Skipped
 ) -> tuple[str, str, str, str, Place | None] | None:
-    if event.kind.rpartition(".")[2] not in ("Unsupported", "UserError", "UncapturedHigherOrderOpError"):
+    if event.kind.rpartition(".")[2] not in (
+        "Unsupported",
+        "UserError",
+        "UncapturedHigherOrderOpError",
+    ):
         return None
     account = accounts_of(event.reason)[0]
-    as_break = Break(event.key, event.reason, account.kind, account.gb_id, account.hints,
-                     event.frames, place, account.explanation, account.context)
+    as_break = Break(
+        event.key,
+        event.reason,
+        account.kind,
+        account.gb_id,
+        account.hints,
+        event.frames,
+        place,
+        account.explanation,
+        account.context,
+    )
     advice = advise(program, place, as_break)
     if advice.sure == "unknown":
         return None
-    cause = f"a graph break, where none is allowed (fullgraph or error_on_graph_break): {advice.cause}"
+    cause = (
+        f"a graph break, where none is allowed (fullgraph or error_on_graph_break): {advice.cause}"
+    )
     return cause, advice.remedy, advice.diff, advice.sure, None

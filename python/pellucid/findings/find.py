@@ -87,7 +87,9 @@ def find_all(captures: Sequence[Capture]) -> list[Finding]:
                 merged[finding.id] = finding
             else:
                 keys = tuple(dict.fromkeys((*first.keys, *finding.keys)))
-                merged[finding.id] = replace(first, keys=keys, count=max(first.count, finding.count))
+                merged[finding.id] = replace(
+                    first, keys=keys, count=max(first.count, finding.count)
+                )
     found = [*merged.values(), *ranks(captures)]
     return sorted(found, key=lambda finding: (ORDER.index(finding.kind), -finding.count))
 

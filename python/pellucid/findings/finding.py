@@ -50,7 +50,7 @@ class Finding:
     diff: str = ""
     """The same as a unified diff of the program's file; empty where its syntax allows none."""
     sure: str = "certain"
-    """``certain``, ``tried`` (on the guards of the capture), ``likely``, or ``unknown``: torch's words."""
+    """``certain``, ``tried`` (on the capture's guards), ``likely``, or ``unknown``."""
     cost: Cost = Cost()
     count: int = 1
     keys: tuple[str, ...] = ()
@@ -64,5 +64,9 @@ def identify(kind: str, place: Place | None, more: str = "") -> str:
     >>> identify("break", Place("/home/me/model.py", 7), "item")
     'break:model.py:7:item'
     """
-    where = "" if place is None else f":{place.file.replace(chr(92), '/').rpartition('/')[2]}:{place.line}"
+    where = (
+        ""
+        if place is None
+        else f":{place.file.replace(chr(92), '/').rpartition('/')[2]}:{place.line}"
+    )
     return f"{kind}{where}{':' + more if more else ''}"

@@ -24,9 +24,11 @@ def hooks(capture: Capture, program: Program) -> list[Finding]:
             kind="hook",
             place=event.place,
             code=program.code(event.place),
-            cause=f"the {_WORDS.get(event.kind, 'hook')} of {event.module} was added after the module was compiled "
+            cause=f"the {_WORDS.get(event.kind, 'hook')} of {event.module} was added after the "
+            f"module was compiled "
             "and does not run: compiled code puts no guard on a module's hooks",
-            remedy="add hooks before the first call, or call torch._dynamo.reset() after adding one, or set "
+            remedy="add hooks before the first call, or call torch._dynamo.reset() after adding "
+            "one, or set "
             "torch._dynamo.config.skip_nnmodule_hook_guards = False before compiling",
             sure="likely",
         )

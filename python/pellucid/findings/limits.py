@@ -25,15 +25,19 @@ def _finding(capture: Capture, program: Program, events: list[Skipped]) -> Findi
     frame = first.key.frame
     versions = [f for f in capture.of(Frame) if f.key.frame == frame]
     again = [r for r in capture.of(Recompile) if r.key.frame == frame]
-    name = label(versions[0].place.function if versions else first.place.function if first.place else "?")
+    name = label(
+        versions[0].place.function if versions else first.place.function if first.place else "?"
+    )
     why, place = causes_of(capture, program, again)
     place = place or first.place
     set_to = capture.configuration.get(f"torch._dynamo.config.{first.limit}", "")
     number = set_to or str(len(versions))
     what = (
-        f"the call raised {first.kind}: `{name}` has {len(versions)} versions, the limit ({first.limit} = {number})"
+        f"the call raised {first.kind}: `{name}` has {len(versions)} versions, the limit "
+        f"({first.limit} = {number})"
         if first.raised
-        else f"`{name}` has hit {first.limit} ({number}); calls that none of its versions fits run uncompiled"
+        else f"`{name}` has hit {first.limit} ({number}); calls that none of its versions fits "
+        f"run uncompiled"
     )
     cause = f"{what}, because {why}" if why else what
     return Finding(
@@ -43,7 +47,8 @@ def _finding(capture: Capture, program: Program, events: list[Skipped]) -> Findi
         code=program.code(place),
         cause=cause,
         quoted=scrub(first.reason.strip()),
-        remedy=f"end what makes it compile again (the recompile below); raising {first.limit} only puts it off",
+        remedy=f"end what makes it compile again (the recompile below); raising {first.limit} "
+        f"only puts it off",
         cost=Cost(None, len(versions), None),
         count=len(events),
         keys=tuple(dict.fromkeys([*(str(f.key) for f in versions), *(str(e.key) for e in events)])),

@@ -21,8 +21,11 @@ def precision(capture: Capture, program: Program) -> list[Finding]:
     for graph in capture.of(Graph):
         if graph.stage != "captured" or graph.key not in compiled:
             continue
-        half = {n.name: n for n in capture.nodes(graph.file)
-                if n.op.startswith("call") and any(word in n.dtype for word in _HALF)}
+        half = {
+            n.name: n
+            for n in capture.nodes(graph.file)
+            if n.op.startswith("call") and any(word in n.dtype for word in _HALF)
+        }
         for node in half.values():
             if any(name in half for name in node.args):
                 chains.setdefault(node.place, []).append(str(graph.key))
@@ -35,9 +38,11 @@ def precision(capture: Capture, program: Program) -> list[Finding]:
             kind="precision",
             place=place,
             code=program.code(place),
-            cause="results differ from eager in the last digits of bfloat16/float16: Inductor keeps float32 between "
+            cause="results differ from eager in the last digits of bfloat16/float16: Inductor "
+            "keeps float32 between "
             "operations that it fuses, where eager rounds after each",
-            remedy=f"compiled is the more precise one; to have eager's rounding set {_EMULATED} = True",
+            remedy=f"compiled is the more precise one; to have eager's rounding set {_EMULATED} "
+            f"= True",
             sure="likely",
             count=len(chains),
             keys=tuple(dict.fromkeys(key for keys in chains.values() for key in keys)),

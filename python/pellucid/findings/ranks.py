@@ -22,7 +22,9 @@ def ranks(captures: Sequence[Capture]) -> list[Finding]:
     for capture, other in zip(known[1:], steps[1:]):
         if other == first:
             continue
-        at = next((n for n, (a, b) in enumerate(zip(first, other)) if a != b), min(len(first), len(other)))
+        at = next(
+            (n for n, (a, b) in enumerate(zip(first, other)) if a != b), min(len(first), len(other))
+        )
         one, two = first[at : at + 1], other[at : at + 1]
         mine = two[0][1] if two else "nothing more"
         theirs = one[0][1] if one else "nothing more"
@@ -35,7 +37,8 @@ def ranks(captures: Sequence[Capture]) -> list[Finding]:
                 code=Program(capture).code(place),
                 cause=f"ranks {known[0].rank} and {capture.rank} differ first at step {at + 1}: "
                 f"rank {capture.rank} has {mine}, rank {known[0].rank} has {theirs}",
-                remedy="make what decides that the same on all ranks: a rank that compiles alone keeps the others "
+                remedy="make what decides that the same on all ranks: a rank that compiles "
+                "alone keeps the others "
                 "waiting, and collectives in other orders hang",
                 links=(Link(f"rank_{capture.rank}", 0, "that rank's capture"),),
             )
@@ -54,11 +57,18 @@ def _steps(capture: Capture) -> list[tuple[str, str, Place | None]]:
         elif isinstance(event, Recompile):
             failure = event.failures[0] if event.failures else None
             told = difference(failure) if failure is not None else "a failed guard"
-            steps.append((f"recompile {event.key} {told}", f"a recompile of [{event.key}] for {told}",
-                          failure.place if failure is not None else None))
+            steps.append(
+                (
+                    f"recompile {event.key} {told}",
+                    f"a recompile of [{event.key}] for {told}",
+                    failure.place if failure is not None else None,
+                )
+            )
         elif isinstance(event, Frame):
             words = f"`{event.place.function}` compiled as [{event.key}]"
             steps.append((f"frame {event.key} {event.place}", words, event.place))
         elif isinstance(event, Skipped):
-            steps.append((f"skipped {event.key} {event.place}", f"[{event.key}] not compiled", event.place))
+            steps.append(
+                (f"skipped {event.key} {event.place}", f"[{event.key}] not compiled", event.place)
+            )
     return steps

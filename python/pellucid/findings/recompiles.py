@@ -1,4 +1,4 @@
-"""Recompiles: which value was another one, at which line it counts, and what makes it one version."""
+"""Recompiles: which value was another one, at which line it counts, and what ends that."""
 
 from __future__ import annotations
 
@@ -43,13 +43,18 @@ class Group:
     @property
     def values(self) -> list[str]:
         """What the value was, in order, each once."""
-        seen = [f.expected for _, f in self.failures] + [f.actual for _, f in self.failures if f.actual]
+        seen = [f.expected for _, f in self.failures] + [
+            f.actual for _, f in self.failures if f.actual
+        ]
         return list(dict.fromkeys(value for value in seen if value))
 
 
 def recompiles(capture: Capture, program: Program) -> list[Finding]:
     """Find why functions were compiled again."""
-    return [_finding(capture, program, group) for group in groups_of(capture, program, capture.of(Recompile))]
+    return [
+        _finding(capture, program, group)
+        for group in groups_of(capture, program, capture.of(Recompile))
+    ]
 
 
 def causes_of(
@@ -66,8 +71,8 @@ def groups_of(capture: Capture, program: Program, events: Sequence[Recompile]) -
     """Return recompiles by their cause; those of resumed functions belong to the function's own."""
     frames = {frame.key: frame for frame in capture.of(Frame)}
     by_number: dict[str, Frame] = {}
-    for frame in frames.values():
-        by_number.setdefault(frame.key.frame, frame)
+    for known in frames.values():
+        by_number.setdefault(known.key.frame, known)
     starts = {event.key: event.place for event in capture.of(Started)}
     groups: dict[tuple[object, ...], Group] = {}
     for event in events:
@@ -88,7 +93,11 @@ def groups_of(capture: Capture, program: Program, events: Sequence[Recompile]) -
 def _told(capture: Capture, event: Recompile, frame: Frame | None) -> GuardFailure | None:
     """The failure of the newest version, which torch tries first, with what came instead."""
     if not event.failures:
-        return None if not event.reasons else GuardFailure(None, "other", "", "", "", event.reasons[0], None)
+        return (
+            None
+            if not event.reasons
+            else GuardFailure(None, "other", "", "", "", event.reasons[0], None)
+        )
     failure = event.failures[0]
     actual = failure.actual
     if not actual and failure.kind in ("int", "float", "value", "none"):
@@ -100,7 +109,9 @@ def _told(capture: Capture, event: Recompile, frame: Frame | None) -> GuardFailu
         source = _STACK.sub(f"value of line {resumed[1]}", source)
     if failure.text.startswith("G["):
         source = f"global {source}"
-    return GuardFailure(failure.version, failure.kind, source, failure.expected, actual, failure.text, failure.place)
+    return GuardFailure(
+        failure.version, failure.kind, source, failure.expected, actual, failure.text, failure.place
+    )
 
 
 def _place(program: Program, failure: GuardFailure, function: Place | None) -> Place | None:
@@ -111,7 +122,7 @@ def _place(program: Program, failure: GuardFailure, function: Place | None) -> P
     return None if function is None else program.start(function)
 
 
-def _merged(groups: "list[tuple[tuple[object, ...], Group]]") -> list[Group]:
+def _merged(groups: list[tuple[tuple[object, ...], Group]]) -> list[Group]:
     """Join sizes that change together: those which a function hands on to where it is resumed."""
     kept: list[tuple[object, Group]] = []
     for (root, *_), group in groups:
@@ -129,8 +140,14 @@ def _merged(groups: "list[tuple[tuple[object, ...], Group]]") -> list[Group]:
 def _cause(group: Group) -> str:
     values = group.values
     first = group.failures[0][1]
-    if group.kind in ("size", "stride", "int", "float", "value", "dtype", "device", "requires_grad") and values:
-        shown = ", then ".join(values[:2]) + (f", {', '.join(values[2:5])}" if len(values) > 2 else "")
+    if (
+        group.kind
+        in ("size", "stride", "int", "float", "value", "dtype", "device", "requires_grad")
+        and values
+    ):
+        shown = ", then ".join(values[:2]) + (
+            f", {', '.join(values[2:5])}" if len(values) > 2 else ""
+        )
         more = ", …" if len(values) > 5 else ""
         if len(values) == 1:
             return f"`{group.source}` is no longer {shown}"

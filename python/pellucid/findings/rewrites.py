@@ -14,7 +14,7 @@ _NUMBERS = ("item", "tolist", "int", "float", "bool", "round", "len", "range")
 
 
 def branch_shape(program: Program, place: Place | None) -> str:
-    """Say what decides at a line: ``if``, ``while``, ``assert``, ``leaves loop`` or nothing known."""
+    """Say what decides at a line: ``if``, ``while``, ``assert``, ``leaves loop``, or nothing."""
     node = None if place is None else program.statement(place)
     if isinstance(node, ast.While):
         return "while"
@@ -61,14 +61,28 @@ def as_where(program: Program, place: Place | None) -> str:
 
 def _assigned(node: ast.stmt, write: Callable[[ast.AST], str]) -> tuple[str, str] | None:
     """The name and the value of an assignment to one name, or of a return."""
-    if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+    if (
+        isinstance(node, ast.Assign)
+        and len(node.targets) == 1
+        and isinstance(node.targets[0], ast.Name)
+    ):
         return node.targets[0].id, write(node.value)
     if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
         sign = _SIGNS.get(type(node.op))
         value = write(node.value)
-        simple = isinstance(node.value, (ast.Name, ast.Constant, ast.Call, ast.Attribute, ast.Subscript))
-        return (node.target.id, f"{node.target.id} {sign} {value if simple else f'({value})'}") if sign else None
-    if isinstance(node, ast.Return) and node.value is not None and not isinstance(node.value, ast.Tuple):
+        simple = isinstance(
+            node.value, (ast.Name, ast.Constant, ast.Call, ast.Attribute, ast.Subscript)
+        )
+        return (
+            (node.target.id, f"{node.target.id} {sign} {value if simple else f'({value})'}")
+            if sign
+            else None
+        )
+    if (
+        isinstance(node, ast.Return)
+        and node.value is not None
+        and not isinstance(node.value, ast.Tuple)
+    ):
         return "return", write(node.value)
     return None
 

@@ -15,8 +15,8 @@ from .source import Program, root_of
 def share_of_lines(captures: Sequence[Capture]) -> tuple[int, int] | None:
     """Return how many lines of the functions that were compiled are in graphs, and of how many.
 
-    A line counts on which a statement begins that computes something; None where the captures do not
-    have the functions' text, or no line of their graphs.
+    A line counts on which a statement begins that computes something; None where the captures
+    do not have the functions' text, or no line of their graphs.
     """
     in_graphs: set[tuple[str, int]] = set()
     lines: set[tuple[str, int]] = set()
@@ -36,9 +36,7 @@ def share_of_lines(captures: Sequence[Capture]) -> tuple[int, int] | None:
                     found = _lines(node)
                     lines |= {(file, number) for number in found}
         in_graphs |= {
-            (file, first)
-            for file, line in placed
-            for first in (_start(program, file, line),)
+            (file, first) for file, line in placed for first in (_start(program, file, line),)
         }
     counted = in_graphs & lines
     return (len(counted), len(lines)) if lines and counted else None
@@ -49,8 +47,19 @@ def _start(program: Program, file: str, line: int) -> int:
     return statement.lineno if statement is not None else line
 
 
-_NO_WORK = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Pass, ast.Global, ast.Nonlocal,
-            ast.Break, ast.Continue, ast.Try, ast.Import, ast.ImportFrom)
+_NO_WORK = (
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+    ast.Pass,
+    ast.Global,
+    ast.Nonlocal,
+    ast.Break,
+    ast.Continue,
+    ast.Try,
+    ast.Import,
+    ast.ImportFrom,
+)
 
 
 def _lines(function: ast.AST) -> set[int]:
@@ -60,7 +69,9 @@ def _lines(function: ast.AST) -> set[int]:
     while pending:
         node = pending.pop()
         docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        trivial = isinstance(node, ast.Return) and isinstance(node.value, (ast.Name, ast.Constant, type(None)))
+        trivial = isinstance(node, ast.Return) and isinstance(
+            node.value, (ast.Name, ast.Constant, type(None))
+        )
         handler = isinstance(node, ast.ExceptHandler)
         if not isinstance(node, _NO_WORK) and not handler and not docstring and not trivial:
             found.add(node.lineno)

@@ -28,7 +28,7 @@ class Program:
 
     @functools.lru_cache(maxsize=None)  # noqa: B019 - a program lives as long as one search
     def lines(self, file: str) -> tuple[str, ...]:
-        """Return the lines of a file of the program's, the first at index 0; none if it is unknown."""
+        """Return the lines of a file of the program's; none if it is unknown."""
         source = self._sources.get(file)
         if source is not None and source.text:
             return ("",) * (source.first - 1) + tuple(source.text.splitlines())
@@ -94,25 +94,31 @@ class Program:
         tree = self.tree(place.file)
         best = None
         for node in ast.walk(tree) if tree is not None else ():
-            if isinstance(node, ast.stmt) and _first(node) <= place.line <= (node.end_lineno or 0):
-                if best is None or _first(node) >= _first(best):
-                    best = node
+            if not isinstance(node, ast.stmt) or not _first(node) <= place.line:
+                continue
+            if place.line <= (node.end_lineno or 0) and (
+                best is None or _first(node) >= _first(best)
+            ):
+                best = node
         return best
 
-    def function(self, place: Place) -> "ast.FunctionDef | ast.AsyncFunctionDef | None":
+    def function(self, place: Place) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
         """Return the innermost function in which a line stands."""
-        found = [node for node in self.functions(place.file)
-                 if _first(node) <= place.line <= (node.end_lineno or 0)]
+        found = [
+            node
+            for node in self.functions(place.file)
+            if _first(node) <= place.line <= (node.end_lineno or 0)
+        ]
         return max(found, key=_first) if found else None
 
     def start(self, place: Place) -> Place:
-        """Return the line of a function's ``def`` where a place is the line of its first decorator."""
+        """Return the line of the ``def`` for the line of a function's first decorator."""
         for node in self.functions(place.file):
             if _first(node) == place.line and node.name == place.function:
                 return Place(place.file, node.lineno, place.function)
         return place
 
-    def functions(self, file: str) -> "Iterator[ast.FunctionDef | ast.AsyncFunctionDef]":
+    def functions(self, file: str) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
         """Yield the functions of a file."""
         tree = self.tree(file)
         for node in ast.walk(tree) if tree is not None else ():
@@ -124,7 +130,7 @@ class Program:
         return ast.get_source_segment("\n".join(self.lines(file)) + "\n", node) or ""
 
     def diff(self, file: str, first: int, last: int, new: Sequence[str]) -> str:
-        """Return the diff that puts ``new`` in the place of the lines from ``first`` to ``last``."""
+        """Return the diff that puts ``new`` in the place of some lines."""
         lines = list(self.lines(file))
         if not lines or not 0 < first <= last + 1 <= len(lines) + 1:
             return ""
@@ -147,10 +153,14 @@ class Program:
 
 def _first(node: ast.stmt) -> int:
     decorators = getattr(node, "decorator_list", [])
-    return min([node.lineno, *(d.lineno for d in decorators)])
+    return min([int(node.lineno), *(int(d.lineno) for d in decorators)])
 
 
 def root_of(capture: Capture, frame: Frame) -> str:
     """Return the name of the function that a frame is of, also when it goes on after a break."""
     name = frame.place.function
-    return name.split("torch_dynamo_resume_in_", 1)[1].rpartition("_at_")[0] if is_resumed(name) else name
+    return (
+        name.split("torch_dynamo_resume_in_", 1)[1].rpartition("_at_")[0]
+        if is_resumed(name)
+        else name
+    )

@@ -12,7 +12,8 @@ from .words import difference
 
 _WORDS = {
     "force_eager": "every compiled function runs uncompiled",
-    "eager_on_recompile": "a call runs uncompiled when none of the compiled versions fits, without a word",
+    "eager_on_recompile": "a call runs uncompiled when none of the compiled versions fits, "
+    "without a word",
     "fail_on_recompile": "a call raises when none of the compiled versions fits",
     "eager_then_compile": "the first call runs uncompiled",
     "aot_eager_then_compile": "the first call is compiled by aot_eager, the next by the backend",
@@ -20,7 +21,7 @@ _WORDS = {
 
 
 def stances(capture: Capture, program: Program) -> list[Finding]:
-    """Find the calls under a stance that is not the default: the first line of each, with a count."""
+    """Find the calls under a stance that is not the default, each stance once."""
     groups: dict[tuple[str, bool], list[Stance]] = {}
     for event in capture.of(Stance):
         groups.setdefault((event.stance, bool(event.function)), []).append(event)
@@ -37,10 +38,14 @@ def _finding(program: Program, events: list[Stance]) -> Finding:
     if failed:
         from pellucid.torch.model.events import CompileKey
 
-        failures = failures_of(CompileKey(None), first.reason.split("\n")[:1]) if first.reason else ()
+        failures = (
+            failures_of(CompileKey(None), first.reason.split("\n")[:1]) if first.reason else ()
+        )
         why = f", for {difference(failures[0])}" if failures else ""
         cause = f"`{first.function}` raised under the stance {first.stance}{why}"
-        remedy = "warm up with such a call before the stance is set, or make that difference dynamic"
+        remedy = (
+            "warm up with such a call before the stance is set, or make that difference dynamic"
+        )
     elif first.stance in ("fail_on_recompile",):
         remedy = ""
     places: list[Place] = [event.place for event in events if event.place is not None]

@@ -85,16 +85,25 @@ def _details(number: int, finding: Finding) -> list[str]:
 
 def _wrapped(text: str, indent: str) -> list[str]:
     return textwrap.wrap(
-        text, _WIDTH, initial_indent=indent, subsequent_indent=indent, break_long_words=False,
+        text,
+        _WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
         break_on_hyphens=False,
     )
 
 
 def _compiled(captures: Sequence[Capture]) -> str:
     frames = sum(len(capture.of(Frame)) for capture in captures)
-    functions = len({(f.place.file, f.function, n) for n, c in enumerate(captures) for f in c.of(Frame)})
+    functions = len(
+        {(f.place.file, f.function, n) for n, c in enumerate(captures) for f in c.of(Frame)}
+    )
     graphs = sum(len({g.file for g in c.of(Graph) if g.stage == "captured"}) for c in captures)
-    parts = [f"{functions} compiled function{_s(functions)} in {frames} version{_s(frames)}, {graphs} graph{_s(graphs)}"]
+    parts = [
+        f"{functions} compiled function{_s(functions)} in {frames} version{_s(frames)}, "
+        f"{graphs} graph{_s(graphs)}"
+    ]
     share = share_of_lines(captures)
     if share is not None:
         parts.append(f"{share[0]} of {share[1]} lines of them are in graphs")

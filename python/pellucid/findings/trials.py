@@ -1,4 +1,4 @@
-"""Remedies of recompiles, tried: what two compiled versions differ in beside the guard that failed."""
+"""Remedies of recompiles, tried: what two versions differ in beside the guard that failed."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def entry_of(capture: Capture, key: CompileKey | None) -> CacheEntry | None:
 def only_difference(capture: Capture, failure: GuardFailure, newer: CompileKey) -> bool:
     """Say whether two versions are one but for the guard that failed.
 
-    With the guards on that value left out, each guard of one is a guard of the other; the older one's
-    sizes pass the shape guards of the newer; and both graphs have the same operations.
+    With the guards on that value left out, each guard of one is a guard of the other; the older
+    one's sizes pass the shape guards of the newer; and both graphs have the same operations.
     """
     old, new = entry_of(capture, failure.version), entry_of(capture, newer)
     if old is None or new is None or not old.guards or not new.guards:
@@ -58,7 +58,7 @@ def value_in(entry: CacheEntry | None, source: str) -> str:
     return ""
 
 
-def _others(entry: CacheEntry, source: str, kind: str) -> "frozenset[str]":
+def _others(entry: CacheEntry, source: str, kind: str) -> frozenset[str]:
     texts = set()
     for guard in entry.guards:
         about = as_written(guard.source) if guard.source else ""
@@ -79,7 +79,7 @@ def _same(text: str) -> str:
 
 
 def _passes(old: CacheEntry, new: CacheEntry) -> bool:
-    """Whether the sizes that the older version was compiled for pass the newer one's shape guards."""
+    """Whether the sizes of the older version pass the newer one's shape guards."""
     sizes = _sizes(old)
     for guard in new.guards:
         if guard.kind not in ("LAMBDA_GUARD", "SHAPE_ENV") or not _ABOUT_SHAPES.search(guard.text):
@@ -152,7 +152,9 @@ def _known(op: ast.cmpop) -> bool:
 
 def _operations(capture: Capture, key: CompileKey) -> list[tuple[str, str]] | None:
     """The operations of a compile's graphs in order; None where the capture has no nodes of it."""
-    files = dict.fromkeys(g.file for g in capture.of(Graph) if g.key == key and g.stage == "captured")
+    files = dict.fromkeys(
+        g.file for g in capture.of(Graph) if g.key == key and g.stage == "captured"
+    )
     nodes = [node for file in files for node in capture.nodes(file)]
     if not nodes:
         return None

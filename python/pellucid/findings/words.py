@@ -15,7 +15,9 @@ def difference(failure: GuardFailure, actual: str = "") -> str:
     if failure.kind == "key":
         return f"the keys of {failure.source.partition('[')[0]} ({failure.source})"
     if failure.kind == "type":
-        return f"the type of {failure.source}" + (f", another than {failure.expected}" if failure.expected else "")
+        return f"the type of {failure.source}" + (
+            f", another than {failure.expected}" if failure.expected else ""
+        )
     if failure.kind == "identity":
         return f"which object {failure.source} is"
     if failure.kind == "length":
@@ -23,7 +25,9 @@ def difference(failure: GuardFailure, actual: str = "") -> str:
     if failure.kind == "none":
         return f"{failure.source}, no longer None"
     if failure.kind == "global state":
-        return f"the state of torch ({failure.expected or 'grad mode, autocast, default device, …'})"
+        return (
+            f"the state of torch ({failure.expected or 'grad mode, autocast, default device, …'})"
+        )
     if failure.kind == "marked":
         return "a tensor that is marked dynamic, which it was not before"
     if failure.kind == "alias":

@@ -28,8 +28,8 @@ from ..taps.shapes import SHAPES
 from ..taps.trace import TraceRecord
 from ..text.dump import named_class
 from . import graph_files
-from .outcomes import Outcomes, follow
 from .frames import add_compiled_before, write_frame
+from .outcomes import Outcomes, follow
 from .records import on_record, write_graph
 from .summary import refresh_caches, write_summary
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Mapping
 
+from ..model.breaks import stack_of
 from ..model.events import (
     Break,
     CacheUse,
@@ -16,7 +17,6 @@ from ..model.events import (
     Started,
     Times,
 )
-from ..model.breaks import stack_of
 from ..model.failures import limit_in
 from ..model.names import scrub
 from ..store.session import Session

@@ -11,7 +11,12 @@ from ..store.session import Session
 from ..taps import hooks, outcomes
 
 _MOST = 200
-_OF_ITSELF = ("/torch/_dynamo/", "/torch/_compile.py", "/torch/compiler/", "/torch/_jit_internal.py")
+_OF_ITSELF = (
+    "/torch/_dynamo/",
+    "/torch/_compile.py",
+    "/torch/compiler/",
+    "/torch/_jit_internal.py",
+)
 
 
 class Outcomes:
@@ -40,7 +45,9 @@ class Outcomes:
         """Keep why a call failed under the stance of the last call."""
         last = next(reversed(list(self._stances)), None)
         if last is not None:
-            self._stances[Stance(last.stance, last.place, place.function, scrub("\n".join(reasons)))] = None
+            self._stances[
+                Stance(last.stance, last.place, place.function, scrub("\n".join(reasons)))
+            ] = None
 
     def compiled(self) -> None:
         """Keep which hooks the modules have that are being compiled now."""
@@ -69,11 +76,11 @@ class Outcomes:
                 session.record(event)
         self.look()
         for late in self._late.values():
-            for event in late:
-                session.record(event)
+            for hook in late:
+                session.record(hook)
 
 
-def follow(found: Callable[[], "list[Outcomes]"]) -> hooks.Remove:
+def follow(found: Callable[[], list[Outcomes]]) -> hooks.Remove:
     """Begin to tell those that ``found`` returns; call the result to end that."""
 
     def passed(place: Place, reason: str, is_generator: bool) -> None:

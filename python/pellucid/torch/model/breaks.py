@@ -66,13 +66,14 @@ def break_of(key: CompileKey, text: str) -> Break:
     frames = stack_of(told)
     at = _AT.search(head)
     place = frames[-1] if frames else None
-    if at is not None and (place is None or (place.file, place.line) != (at["file"], int(at["line"]))):
-        same = [frame for frame in frames if (frame.file, frame.line) == (at["file"], int(at["line"]))]
+    if at is not None and (
+        place is None or (place.file, place.line) != (at["file"], int(at["line"]))
+    ):
+        same = [
+            frame for frame in frames if (frame.file, frame.line) == (at["file"], int(at["line"]))
+        ]
         place = same[-1] if same else Place(at["file"], int(at["line"]))
-    if _REASON in head:
-        head = head.partition(_REASON)[2]
-    else:  # only where the frame was given up: the reason is in the traceback's exception
-        head = ""
+    head = head.partition(_REASON)[2]
     first, *rest = accounts_of(head)
     return Break(
         key,
@@ -91,8 +92,9 @@ def break_of(key: CompileKey, text: str) -> Break:
 def accounts_of(text: str) -> tuple[Account, ...]:
     """Return torch's explained reasons in a text, one at least, in the order of their origin.
 
-    >>> accounts_of("A branch\\n  Explanation: it is.\\n  Hint: do not.\\n     Or do.")
-    (Account(kind='A branch', explanation='it is.', hints=('do not. Or do.',), context='', gb_id=''),)
+    >>> found, = accounts_of("A branch\\n  Explanation: it is.\\n  Hint: do not.\\n     Or do.")
+    >>> found.kind, found.explanation, found.hints
+    ('A branch', 'it is.', ('do not. Or do.',))
     """
     return tuple(_account(part) for part in _ANOTHER.split(text))
 

@@ -23,7 +23,8 @@ _STACK = "\nUser stack trace:\n"
 _MAP_STACK = "from user code:\n"
 
 _TENSOR = re.compile(
-    r"^tensor '(?P<source>.*)' (?P<what>size|stride|dtype|device|requires_grad|dispatch key set|rank)"
+    r"^tensor '(?P<source>.*)' (?P<what>size|stride|dtype|device|requires_grad"
+    r"|dispatch key set|rank)"
     r" mismatch(?: at index (?P<index>\d+))?\. expected (?P<expected>.*?),? actual (?P<actual>.*)$",
     re.DOTALL,
 )
@@ -37,12 +38,18 @@ _EXPECTED = re.compile(
 )
 _TYPE = re.compile(r"^___check_type_id\((?P<source>.*), \S+\)(?:, type=(?P<expected>.*))?$")
 _IDENTITY = re.compile(r"^___check_obj_id\((?P<source>.*), \S+\)(?:, type=(?P<expected>.*))?$")
-_LENGTH = re.compile(r"^(?:len\((?P<source>.*)\) == (?P<expected>\d+)|not (?P<empty>[\w.\[\]'\"]+))$")
+_LENGTH = re.compile(
+    r"^(?:len\((?P<source>.*)\) == (?P<expected>\d+)|not (?P<empty>[\w.\[\]'\"]+))$"
+)
 _RANGE = re.compile(r"^___normalize_range_iter\((?P<source>.*)\) == \((?P<expected>.*)\)$")
 _ITEM = re.compile(r"^(?:KeyError|IndexError) on (?P<source>.*)$")
-_ATTRIBUTE = re.compile(r"^(?:AttributeError on (?P<source>.*)|hasattr\((?P<owner>.*), '(?P<name>\w+)'\))")
+_ATTRIBUTE = re.compile(
+    r"^(?:AttributeError on (?P<source>.*)|hasattr\((?P<owner>.*), '(?P<name>\w+)'\))"
+)
 _CONTAINS = re.compile(r"^(?P<no>not )?___dict_contains\((?P<key>.*?), (?P<source>.*)\)$")
-_GLOBAL = re.compile(r"^(?:GLOBAL_STATE changed: (?P<expected>.*)|___check_global_state\(\).*)$", re.S)
+_GLOBAL = re.compile(
+    r"^(?:GLOBAL_STATE changed: (?P<expected>.*)|___check_global_state\(\).*)$", re.S
+)
 _MODES = re.compile(r"^___check_torch_function_mode_stack\(\)|^utils_device\.CURRENT_DEVICE == ")
 _DEAD = re.compile(r"weakref|is invalidated|cache entry is invalid", re.IGNORECASE)
 _MARKED = re.compile(r"_dynamo_(?:\w+_)?indices|_dynamo_dim_marking|dynamic_indices")
@@ -85,11 +92,13 @@ def _failure(key: CompileKey, reason: str) -> GuardFailure:
 def innermost(frames: Sequence[Place]) -> Place | None:
     """Return the innermost place that is the program's own; the innermost of all if none is."""
     own = [frame for frame in frames if is_own(frame.file)]
-    return (own or [*frames] or [None])[-1]
+    return own[-1] if own else frames[-1] if frames else None
 
 
 _CLASS, _HINT = re.compile(r"<class '([^']*)'>"), re.compile(r"\s*\(HINT: .*\)$", re.DOTALL)
-_LIMIT = re.compile(r"(?:Limit type: |hit config\.|exceeding the )(?P<name>\w*(?:recompile|cache_size)_limit)\b")
+_LIMIT = re.compile(
+    r"(?:Limit type: |hit config\.|exceeding the )(?P<name>\w*(?:recompile|cache_size)_limit)\b"
+)
 
 
 def limit_in(text: str) -> str:
@@ -101,7 +110,9 @@ def limit_in(text: str) -> str:
     found = _LIMIT.search(text)
     if found is not None:
         return found["name"]
-    return "recompile_limit" if "FailOnRecompileLimitHit" in text or "cache_size_limit" in text else ""
+    return (
+        "recompile_limit" if "FailOnRecompileLimitHit" in text or "cache_size_limit" in text else ""
+    )
 
 
 _FOREIGN = re.compile(
@@ -150,7 +161,12 @@ def _gradient(found: Match[str]) -> tuple[str, str, str, str]:
 
 
 def _of(kind: str) -> Callable[[Match[str]], tuple[str, str, str, str]]:
-    return lambda found: (kind, _part(found, "source"), _part(found, "expected"), _part(found, "actual"))
+    return lambda found: (
+        kind,
+        _part(found, "source"),
+        _part(found, "expected"),
+        _part(found, "actual"),
+    )
 
 
 def _length(found: Match[str]) -> tuple[str, str, str, str]:
@@ -184,7 +200,7 @@ def _compared(found: Match[str]) -> tuple[str, str, str, str]:
     return kind, source, expected, ""
 
 
-_FORMS: tuple[tuple["re.Pattern[str]", Callable[[Match[str]], tuple[str, str, str, str]]], ...] = (
+_FORMS: tuple[tuple[re.Pattern[str], Callable[[Match[str]], tuple[str, str, str, str]]], ...] = (
     (_MARKED, _of("marked")),
     (_GRADIENT, _gradient),
     (_TENSOR, _tensor),

@@ -300,7 +300,7 @@ class Probe:
         return (self._found.get(name) or _find(_BY_NAME[name])) is not None
 
     def place(self, name: str) -> tuple[Any, str] | None:
-        """Return what has the capability, and as which attribute; None where this torch lacks it."""
+        """Return what has the capability, and as which attribute; None where nothing has."""
         for path in _BY_NAME[name].paths:
             owner, _, attribute = path.rpartition("." if "." in path.partition(":")[2] else ":")
             if resolve(path) is not None:

@@ -1,8 +1,8 @@
 """What became of a call of a compiled function, where torch's trace does not say.
 
-An error that ends a compile is seen by the program or not; a frame may be passed by without a look;
-a stance may run everything uncompiled; a module's hooks may come too late.  Each is read where torch
-decides it.
+An error that ends a compile is seen by the program or not; a frame may be passed by without a
+look; a stance may run everything uncompiled; a module's hooks may come too late.  Each is read
+where torch decides it.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _setting(name: str) -> Any:
 
 
 def add_passed_by(receive: Callable[[Place, str, bool], None]) -> Remove:
-    """Call ``receive`` with each frame that torch passes by: its place, why, if it is a generator."""
+    """Call ``receive`` with each frame that torch passes by: where, why, if it is a generator."""
 
     def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
         def add_skip_reason(*args: Any, **kwargs: Any) -> Any:
@@ -124,7 +124,10 @@ def add_stances(
 
         return get_and_maybe_log_recompilation_reasons
 
-    removes = [_replace("callback_of_stance", wrap), _replace("recompiles_under_stance", wrap_reasons)]
+    removes = [
+        _replace("callback_of_stance", wrap),
+        _replace("recompiles_under_stance", wrap_reasons),
+    ]
 
     def remove() -> None:
         for undo in removes:
@@ -174,7 +177,7 @@ Hooks = Mapping[str, Mapping[str, "frozenset[int]"]]
 class Watched:
     """A module at the time it was compiled: which of its modules had which hooks."""
 
-    module: "weakref.ref[Any]"
+    module: weakref.ref[Any]
     hooks: Hooks
 
 
@@ -202,7 +205,7 @@ def watch_modules() -> list[Watched]:
 
 
 def late_hooks(watched: Watched) -> Iterator[tuple[str, str, Place | None]]:
-    """Yield each hook that was added since: the module with its class, the table, the hook's place."""
+    """Yield each hook that was added since: the module, the table, the hook's place."""
     module = watched.module()
     if module is None:
         return
