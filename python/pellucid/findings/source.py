@@ -7,7 +7,7 @@ import difflib
 import functools
 import os
 import re
-from typing import Iterator, Sequence
+from typing import Any, Callable, Sequence, TypeVar
 
 from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import Frame, Place, Source
@@ -18,15 +18,34 @@ _RECORD = "session.json"
 _IN_COMMENT = re.compile(r"# +\S*?:(\d+)\b")
 
 
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+def _kept(method: Callable[[Any, K], V]) -> Callable[[Any, K], V]:
+    """Let a method of a program remember its results, as long as the program is there."""
+    name = method.__name__
+
+    @functools.wraps(method)
+    def call(self: Program, key: K) -> V:
+        if (name, key) not in self.memory:
+            self.memory[name, key] = method(self, key)
+        found: V = self.memory[name, key]
+        return found
+
+    return call
+
+
 class Program:
     """The program that was captured, as text."""
 
     def __init__(self, capture: Capture) -> None:
         self._capture = capture
+        self.memory: dict[tuple[str, Any], Any] = {}
         self._frames = {frame.file: frame for frame in capture.of(Frame)}
         self._sources = {source.file: source for source in capture.of(Source)}
 
-    @functools.lru_cache(maxsize=None)  # noqa: B019 - a program lives as long as one search
+    @_kept
     def lines(self, file: str) -> tuple[str, ...]:
         """Return the lines of a file of the program's; none if it is unknown."""
         source = self._sources.get(file)
@@ -54,7 +73,7 @@ class Program:
         lines = self.lines(place.file)
         return lines[place.line - 1].strip() if 0 < place.line <= len(lines) else ""
 
-    @functools.lru_cache(maxsize=None)  # noqa: B019
+    @_kept
     def tree(self, file: str) -> ast.Module | None:
         """Return the syntax tree of a file; None where it has none that this Python can read."""
         try:
@@ -89,6 +108,7 @@ class Program:
                 return Place(frame.place.file, int(found[1]), frame.place.function)
         return None
 
+    @_kept
     def statement(self, place: Place) -> ast.stmt | None:
         """Return the innermost statement in which a line stands."""
         tree = self.tree(place.file)
@@ -102,6 +122,7 @@ class Program:
                 best = node
         return best
 
+    @_kept
     def function(self, place: Place) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
         """Return the innermost function in which a line stands."""
         found = [
@@ -118,12 +139,14 @@ class Program:
                 return Place(place.file, node.lineno, place.function)
         return place
 
-    def functions(self, file: str) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-        """Yield the functions of a file."""
+    @_kept
+    def functions(self, file: str) -> tuple[ast.FunctionDef | ast.AsyncFunctionDef, ...]:
+        """Return the functions of a file."""
         tree = self.tree(file)
-        for node in ast.walk(tree) if tree is not None else ():
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                yield node
+        found = (ast.FunctionDef, ast.AsyncFunctionDef)
+        return tuple(
+            n for n in (ast.walk(tree) if tree is not None else ()) if isinstance(n, found)
+        )
 
     def text_of(self, file: str, node: ast.AST) -> str:
         """Return the text of an expression as the program writes it."""

@@ -16,7 +16,7 @@ from pellucid.torch.model.names import is_resumed
 from .find import count_line
 from .finding import Finding
 from .shares import share_of_lines
-from .source import Program
+from .source import Program, root_of
 
 _AT_ONCE = 7
 """So many findings are told in the first ten lines."""
@@ -97,7 +97,7 @@ def _wrapped(text: str, indent: str) -> list[str]:
 def _compiled(captures: Sequence[Capture]) -> str:
     frames = sum(len(capture.of(Frame)) for capture in captures)
     functions = len(
-        {(f.place.file, f.function, n) for n, c in enumerate(captures) for f in c.of(Frame)}
+        {(f.place.file, root_of(c, f), n) for n, c in enumerate(captures) for f in c.of(Frame)}
     )
     graphs = sum(len({g.file for g in c.of(Graph) if g.stage == "captured"}) for c in captures)
     parts = [
