@@ -149,9 +149,11 @@ def _cause(group: Group) -> str:
             f", {', '.join(values[2:5])}" if len(values) > 2 else ""
         )
         more = ", …" if len(values) > 5 else ""
+        numbers = {"int": "the int ", "float": "the float "}
+        what = f"{numbers.get(group.kind, '')}`{group.source}`"
         if len(values) == 1:
-            return f"`{group.source}` is no longer {shown}"
-        return f"`{group.source}` was {shown}{more}"
+            return f"{what} is no longer {shown}"
+        return f"{what} was {shown}{more}"
     return f"it depends on {difference(first)}"
 
 
