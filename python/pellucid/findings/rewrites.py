@@ -37,9 +37,11 @@ def _loop_around(program: Program, place: Place | None, node: ast.stmt) -> bool:
 
 def block_around(program: Program, place: Place | None) -> str:
     """Say in which block a line stands in which torch cannot go on: ``try``, ``with`` or none."""
-    tree = None if place is None else program.tree(place.file)
+    if place is None:
+        return ""
+    tree = program.tree(place.file)
     around = ""
-    for node in ast.walk(tree) if tree is not None and place is not None else ():
+    for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, (ast.Try, ast.With)):
             # The line of a `with` itself is outside of its body.
             body = [*node.body, *(getattr(node, "handlers", ())), *(getattr(node, "finalbody", ()))]
