@@ -301,7 +301,7 @@ _ROWS: tuple[tuple[str, Make], ...] = (
         r"^Attempted to wrap RNN",
         _said(
             "torch does not trace nn.RNN, nn.LSTM and nn.GRU",
-            "set torch._dynamo.config.allow_rnn = True, or call it outside of the compiled function",
+            "set torch._dynamo.config.allow_rnn = True, or call it outside of compiled code",
         ),
     ),
     (
