@@ -6,6 +6,8 @@ from dataclasses import replace
 from types import CodeType
 from typing import Any, Callable, Iterable
 
+from pellucid.findings import find
+
 from ..guards import translate as guards
 from ..model.capture import NODES
 from ..model.events import CacheEntry, CompileKey, Frame, Graph, Problem, Recompile
@@ -135,8 +137,10 @@ def write_summary(session: Session) -> None:
     _add_what_goes_on(session)
     with session.guard("keeping the user's files"):
         add_sources(session, hooks.folder())
+    with session.guard("finding causes"):
+        session.findings = tuple(find(session.snapshot()))
     with session.guard("writing the index"):
-        session.write(INDEX, index_text(session, full))
+        session.write(INDEX, index_text(session, full, session.findings))
     with session.guard("writing the times"):
         session.write(TIMES, times_text(session.snapshot()))
     with session.guard("writing what lies beside the record"):
