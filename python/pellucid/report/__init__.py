@@ -41,10 +41,18 @@ def report(
         NotADump: a directory holds no capture.
         OSError: the page cannot be written.
     """
+    from . import shrink
     from .page import html_of
 
     page = page_of(directories)
-    text = html_of(page, editor)
+    if redact:
+        shrink.redact(page)
+    text = html_of(page, editor, redact)
+    for note in shrink.steps(page) if len(text) > max_size else ():
+        page.dropped.append(note)
+        text = html_of(page, editor, redact)
+        if len(text) <= max_size:
+            break
     path = Path(out) if out is not None else Path(directories[0]) / PAGE
     path.write_bytes(text.encode("utf-8", "replace"))
     findings = json.dumps(findings_of(page), indent=1, sort_keys=True)
@@ -56,14 +64,25 @@ def page_of(directories: Sequence[str | os.PathLike[str]]) -> Page:
     """Return the model of the page of some captures."""
     from pellucid.torch.store.load import load_all
 
+    from .groups import first_difference, grouped, joined, name_of
     from .model import Page, title_of, view_of
     from .pool import Pool
 
     pool = Pool()
-    views = []
+    captures = []
     for directory in directories:
         for capture in load_all(directory):
-            views.append(view_of(capture, pool))
+            name = name_of(capture, Path(directory).name, len(directories) > 1)
+            captures.append((name, capture))
+    groups = grouped(captures)
+    views = []
+    for names, capture in groups:
+        view = view_of(capture, pool, joined(names) if len(captures) > 1 else "")
+        view.names = names
+        views.append(view)
+    for view, group in zip(views, groups):
+        others = groups[1:] if group is groups[0] else [group]
+        view.findings[:0] = [first_difference(groups[0], other) for other in others[:8]]
     return Page(pool, views, title_of(views))
 
 

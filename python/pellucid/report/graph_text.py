@@ -12,7 +12,8 @@ _INPUT = re.compile(r"\b(\w+)\s*:\s*\"([^\"]*)\"")
 _FILE = re.compile(r"^\s*# File: (.+):(\d+) in (.+?)(?:, code: (.*))?$")
 _MODULE = re.compile(r"^\s*# in (.+)$")
 _PART = re.compile(r"(\S+) \((\w+)\)")
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_WORD = re.compile(r"(?<!\.)\b[A-Za-z_]\w*(?!\s*=[^=])|(?<==)\s*[A-Za-z_]\w*")
+_NAME = re.compile(r"[\w.]+$")
 _TENSOR = re.compile(r"^(\w+)\[([^\]]*)\](?:\[([^\]]*)\])?(\w.*)?$")
 
 
@@ -56,6 +57,8 @@ def nodes_of_text(text: str) -> tuple[Node, ...]:
         called = made[3].partition(";  ")[0]
         target = called.partition("(")[0].strip()
         words = dict.fromkeys(word for word in _WORD.findall(called) if word in known)
+        if not _NAME.match(target):
+            target = _WORD.sub(lambda m: "…" if m[0] in known else m[0], called)
         node = _node(
             *(made[1], made[2] or "", "call_function", target, tuple(words), number, place, module)
         )

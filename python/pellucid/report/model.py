@@ -82,6 +82,9 @@ class View:
     findings: List[Dict[str, Any]]
     bars: List[Bar]
     capture: Capture
+    dropped: set[int] = field(default_factory=set)
+    """The numbers of files whose content was left out."""
+    redacted: bool = False
 
     @property
     def share(self) -> Tuple[int, int]:
@@ -223,6 +226,7 @@ def pictures_of(view: View) -> Dict[int, Dict[str, Any]]:
         stage = view.files.files[number].stage
         if not nodes or not (stage in PICTURED or stage.startswith("after_post_grad")):
             continue
+        nodes = tuple(n for n in nodes if n.op != "placeholder" and n.target not in n.args)
         at = {node.name: i for i, node in enumerate(nodes)}
         args = [
             [at[arg] for arg in node.args if arg in at and at[arg] < i]

@@ -145,6 +145,12 @@ def _shown(view: View, editor: bool) -> Dict[str, Any]:
 def _facts(view: View) -> Iterator[Dict[str, str]]:
     counts = counts_of(view)
     kinds = [finding["kind"] for finding in view.findings]
+    if len(view.names) > 1 or view.label:
+        yield {
+            "kind": "again",
+            "number": view.label,
+            "words": "alike" if len(view.names) > 1 else "",
+        }
     yield _fact("", counts["compiles"], "compile", "compiles")
     for kind, style, one, many in (
         ("break", "bad", "cause of graph breaks", "causes of graph breaks"),

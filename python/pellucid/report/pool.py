@@ -40,6 +40,12 @@ class Pool:
         self.contents.append(content)
         return len(self.contents) - 1
 
+    def keep(self, contents: set[int]) -> None:
+        """Forget the lines of all other contents."""
+        wanted = {line for n in contents if n >= 0 for line in self.contents[n]}
+        self.lines = [line if i in wanted else "" for i, line in enumerate(self.lines)]
+        self.contents = [c if i in contents else array("I") for i, c in enumerate(self.contents)]
+
     def size(self, content: int) -> int:
         """Return how many lines a content has."""
         return len(self.contents[content])

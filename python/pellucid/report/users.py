@@ -85,9 +85,22 @@ def _partial(capture: Capture) -> Dict[str, Dict[int, str]]:
         if name.startswith("full_code_for_"):
             for path, line, body, function in _ORIGINAL.findall(capture.text(name)):
                 block = body.rstrip("\n").replace(f"def __original_{function}(", f"def {function}(")
-                for offset, text in enumerate(block.split("\n")):
-                    found.setdefault(path, {})[int(line) + offset] = text
+                _place_block(found.setdefault(path, {}), int(line), block.split("\n"))
     return found
+
+
+_MOST_DECORATORS = 8
+
+
+def _place_block(known: Dict[int, str], line: int, block: List[str]) -> None:
+    """Add the lines of a function, whose first line may be a decorator's that is not shown."""
+    fitting = [
+        sum(known.get(line + shift + i, "").strip() == text.strip() for i, text in enumerate(block))
+        for shift in range(_MOST_DECORATORS)
+    ]
+    shift = fitting.index(max(fitting))
+    for i, text in enumerate(block):
+        known[line + shift + i] = text
 
 
 class _Reached:

@@ -9,6 +9,7 @@ from .files import USER
 from .guards import readable
 from .links import Links
 from .model import Function, Page, View, kernels_of, pictures_of, rest_of
+from .shrink import clean
 
 
 def chunks_of(page: Page) -> Iterator[Tuple[str, str]]:
@@ -18,7 +19,8 @@ def chunks_of(page: Page) -> Iterator[Tuple[str, str]]:
     yield "c-sizes", chunks.of_json([len(content) for content in contents])
     yield "c-contents", chunks.of_numbers(number for content in contents for number in content)
     for i, view in enumerate(page.views):
-        yield f"c-view-{i}", chunks.of_json(_view(view))
+        values = _view(view)
+        yield f"c-view-{i}", chunks.of_json(clean(values) if view.redacted else values)
         spans, edges = _numbered(view.links, view)
         yield f"c-spans-{i}", chunks.of_numbers(spans)
         yield f"c-edges-{i}", chunks.of_numbers(edges)

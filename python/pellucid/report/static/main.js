@@ -82,7 +82,7 @@ class App {
     for (const pane of this.panes) if (pane.file !== file) pane.reveal();
     for (const pane of this.panes) pane.refresh();
     const span = capture.links.at(line);
-    this.say(span < 0 ? `${this.pinned}: nothing is linked with this line` : `${this.pinned}: ${capture.links.touched.length - 1} linked places. Esc lets go`);
+    this.say(span < 0 ? `${shortName(this.pinned)}: nothing is linked with this line` : `${shortName(this.pinned)}: ${capture.links.touched.length - 1} linked places. Esc lets go`);
     this.save();
   }
 

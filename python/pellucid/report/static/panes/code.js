@@ -73,6 +73,10 @@ class CodePane extends FilePane {
     const { app } = this;
     const users = app.capture.files.map((f, i) => [f, i]).filter(([f]) => /** @type {any} */ (f).kind === 'user');
     fill(this.select, users.map(([f, i]) => [String(i), shortName(/** @type {any} */ (f).name)]), String(app.state.code));
+    const own = app.capture.users[app.state.code];
+    for (const item of this.pane.querySelectorAll('.legend span')) {
+      /** @type {HTMLElement} */ (item).hidden = !own || !own.outcome.includes(/** @type {HTMLElement} */ (item).dataset.outcome);
+    }
     this.showFile(users.length ? app.state.code : -1);
   }
 

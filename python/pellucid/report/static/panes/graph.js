@@ -71,8 +71,6 @@ class GraphPane extends FilePane {
     this.pane.classList.remove('empty');
     const users = new Uint16Array(graph.lines.length);
     for (const args of graph.args) for (const arg of args) users[arg]++;
-    let lastModule = '';
-    void lastModule;
     this.list.show(graph.lines.length, (i, row) => {
       const text = app.capture.text(file, graph.lines[i]);
       const [, name, shape, what] = /^\s*(\w+)(?::\s*"([^"]*)")?,?(?:\s*= (.*?))?(?:;  .*)?$/.exec(text) || [null, '', '', text.trim()];
@@ -182,7 +180,7 @@ class KernelsPane extends FilePane {
     this.chips.replaceChildren();
     this.showFile(file);
     const first = capture.kernels.find((k) => k.program === file && k.calls.length);
-    if (first && this.list.host.scrollTop === 0 && !app.pinned) this.list.reveal(first.calls[0]);
+    if (first && this.list.host.scrollTop === 0) this.list.reveal(first.calls[0]);
   }
 
   reveal() {
