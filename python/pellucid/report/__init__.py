@@ -47,14 +47,14 @@ def report(
     page = page_of(directories)
     if redact:
         shrink.redact(page)
-    text = html_of(page, editor, redact)
-    for note in shrink.steps(page) if len(text) > max_size else ():
+    data = html_of(page, editor, redact).encode("utf-8", "replace")
+    for note in shrink.steps(page) if len(data) > max_size else ():
         page.dropped.append(note)
-        text = html_of(page, editor, redact)
-        if len(text) <= max_size:
+        data = html_of(page, editor, redact).encode("utf-8", "replace")
+        if len(data) <= max_size:
             break
     path = Path(out) if out is not None else Path(directories[0]) / PAGE
-    path.write_bytes(text.encode("utf-8", "replace"))
+    path.write_bytes(data)
     findings = json.dumps(findings_of(page), indent=1, sort_keys=True)
     (path.parent / FINDINGS).write_text(findings + "\n", encoding="utf-8")
     return path

@@ -107,7 +107,7 @@ def _boxes(nodes: Sequence[Any], depth: int) -> List[Box]:
 def _mark(box: Box, nodes: Sequence[Any], args: Sequence[Sequence[int]]) -> Any:
     own = {row: i for i, row in enumerate(box.nodes)}
     inner = tuple(
-        (nodes[row].target, nodes[row].shape, tuple(own.get(a, -1) for a in args[row]))
+        (nodes[row].target, nodes[row].shape, tuple(own[a] for a in args[row] if a in own))
         if not nodes[row].target.startswith(nodes[row].name)
         else (nodes[row].shape,)
         for row in box.nodes

@@ -56,6 +56,8 @@ class Statements:
                 last = getattr(node, "end_lineno", None) or node.lineno
                 if isinstance(body, list) and body:
                     last = max(node.lineno, body[0].lineno - 1)
+                    while last > node.lineno and lines[last - 1].lstrip()[:1] in ("", "#"):
+                        last -= 1
                 for line in range(node.lineno - 1, last):
                     self.first_last[line] = (node.lineno - 1, last - 1)
 

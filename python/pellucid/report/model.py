@@ -193,7 +193,7 @@ def _version(
         for number in graphs
         if files.files[number].stage == "captured"
         for node in nodes.get(files.files[number].name, ())
-        if node.op.startswith("call_") and "(" in _line(files, number, node.line)
+        if node.op.startswith("call_") and node.target not in node.args
     ]
     return Version(
         key,
@@ -211,11 +211,6 @@ def _version(
         ],
         len(made),
     )
-
-
-def _line(files: Files, number: int, line: int) -> str:
-    lines = files.lines(number)
-    return lines[line - 1] if 0 < line <= len(lines) else ""
 
 
 def pictures_of(view: View) -> Dict[int, Dict[str, Any]]:

@@ -81,7 +81,7 @@ function inflateSlowly(data) {
       if (s < 256) { out[size++] = s; continue; }
       const n = BASES[s - 257] + take(EXTRA[s - 257]);
       const d = read(distances);
-      const back = d < 2 ? d + 1 : (1 << (d >> 1)) * (2 + (d & 1)) + 1 + take((d >> 1) - 1);
+      const back = d < 2 ? d + 1 : (1 << ((d >> 1) - 1)) * (2 + (d & 1)) + 1 + take((d >> 1) - 1);
       for (let i = 0; i < n; i++, size++) out[size] = out[size - back];
     }
   }

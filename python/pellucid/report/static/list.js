@@ -42,7 +42,12 @@ class List {
     host.setAttribute('aria-label', on.label);
     host.addEventListener('scroll', () => this.refresh(), { passive: true });
     host.addEventListener('keydown', (event) => this.key(event));
-    this.window.addEventListener('mouseover', (event) => this.on.hover(this.row(event)));
+    // Not when rows move below a mouse that rests.
+    this.window.addEventListener('mousemove', (event) => {
+      const at = `${event.clientX} ${event.clientY}`;
+      if (at !== List.mouse) this.on.hover(this.row(event));
+      List.mouse = at;
+    });
     host.addEventListener('mouseleave', () => this.on.hover(-1));
     this.window.addEventListener('click', (event) => {
       const i = this.row(event);
@@ -113,6 +118,9 @@ class List {
     }
   }
 }
+
+/** Where the mouse was seen last. */
+List.mouse = '';
 
 const PYTHON = /(#.*$)|([rbfuRBFU]{0,2}(?:'(?:\\.|[^'\\])*'?|"(?:\\.|[^"\\])*"?))|\b(and|as|assert|async|await|break|class|continue|def|del|elif|else|except|finally|for|from|global|if|import|in|is|lambda|nonlocal|not|or|pass|raise|return|try|while|with|yield|None|True|False|self)\b|\b(\d[\w.]*)|(@[\w.]+)|(\b\w+(?=\())/g;
 const CPP = /(\/\/.*$|\/\*.*?(?:\*\/|$))|("(?:\\.|[^"\\])*"?)|\b(alignas|auto|bool|break|case|char|class|const|constexpr|continue|do|double|else|extern|float|for|if|inline|int|int8_t|int32_t|int64_t|long|namespace|nullptr|return|short|signed|sizeof|static|static_cast|struct|switch|template|typename|uint8_t|unsigned|using|void|while)\b|\b(\d[\w.]*)|(^\s*#\w+)|(\b\w+(?=\())/g;

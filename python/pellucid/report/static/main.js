@@ -146,6 +146,7 @@ class App {
       const file = /** @type {number} */ (capture.number.get(pin[1]));
       const line = capture.files[file].kind === 'guards' ? Number(pin[2]) - 1 : capture.lineOf(file, Number(pin[2]));
       if (line >= 0) this.open(file, line);
+      this.set({ pane: given.get('pane') || 'findings' }, true);
     }
   }
 

@@ -156,8 +156,6 @@ class KernelsPane extends FilePane {
   constructor(app) {
     super(app, 'kernels', 'Kernels');
     this.which = choose(this.head, 'program', (value) => app.set({ program: Number(value) }));
-    this.chips = make('span', 'tabs');
-    this.head.append(this.chips);
   }
 
   /** @param {string} key */
@@ -177,7 +175,6 @@ class KernelsPane extends FilePane {
     }
     const file = options.some(([id]) => id === String(state.program)) ? state.program : programs[0] ?? -1;
     fill(this.which, options, String(file));
-    this.chips.replaceChildren();
     this.showFile(file);
     const first = capture.kernels.find((k) => k.program === file && k.calls.length);
     if (first && this.list.host.scrollTop === 0) this.list.reveal(first.calls[0]);
