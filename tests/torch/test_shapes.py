@@ -14,7 +14,16 @@ from pellucid.torch import find_nan, prepare_debug
 from pellucid.torch.api import watch
 from pellucid.torch.capture import connection, records
 from pellucid.torch.model.events import Frame, Graph, GraphRun, Problem
-from pellucid.torch.taps import fx_meta, graph_hooks, guard_tree, hooks, interpreted, shapes, trace
+from pellucid.torch.taps import (
+    fx_meta,
+    graph_hooks,
+    guard_tree,
+    hooks,
+    inductor,
+    interpreted,
+    shapes,
+    trace,
+)
 from support import torch_version
 
 
@@ -107,6 +116,9 @@ HIDDEN = {
     "graph of a trace event": emitter_local,
     "place where a compile starts": start,
     "options of Inductor": lambda h: h.patch.setattr(graph_hooks, "OPTIONS_OF_INDUCTOR", ("no",)),
+    "origins of a program's buffers": lambda h: h.patch.setattr(
+        inductor, "TABLES_OF_SCHEDULER", ("no", "neither", "nor")
+    ),
     "arguments of a trace event": lambda h: h.patch.setattr(trace, "TRACE_CALL", ("no",)),
     "fields of a compile id": lambda h: h.found("compile_context", object()),
     "class of a graph": lambda h: h.patch.setattr(shapes, "GRAPH_CLASS", "Renamed"),

@@ -4,15 +4,28 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
-from ..model.events import Break, CompileKey, Graph, KernelFile, Place, Recompile, Started
+from ..model.events import (
+    Break,
+    CompileKey,
+    ExternCall,
+    Graph,
+    KernelFile,
+    Place,
+    Recompile,
+    Started,
+)
+from ..model.graph_text import graph_hash, nodes_of_text
 from ..model.needs import needs_of_text
+from ..model.program_text import add_origins, kernels_of_text
 from ..model.stages import kernels, program_stage, stage_of
 from ..store.directories import child_number
 from ..store.session import Session
 from ..taps import graph_hooks, hooks
 from ..taps.fx_meta import describe
+from ..taps.inductor import origins_of_buffers
 from ..taps.shapes import SHAPES
 from ..taps.trace import OURS, UNREADABLE, TraceRecord
 from ..text.dump import graph_name, graph_text, kernel_name, kernel_text, named_class
@@ -39,7 +52,7 @@ def on_record(session: Session, record: TraceRecord, runs: bool) -> tuple[Graph,
     key = session.key(record.compile_id)
     if kind == "inductor_output_code" and payload is not None:
         program = write_graph(session, key, program_stage(payload), None, payload, runs)
-        _kernels(session, program)
+        _kernels(session, program, graph_text(program))
         data = record.data if isinstance(record.data, dict) else {}
         path = data.get("file_path", data.get("filename"))  # older torch says the second only
         return None if path is None or not runs else (program, str(path))
@@ -66,11 +79,27 @@ def _has_joint(session: Session, key: CompileKey) -> bool:
     return any(graph.key == key and graph.stage == "joint" for graph in session.of(Graph))
 
 
-def _kernels(session: Session, program: Graph) -> None:
+def _kernels(session: Session, program: Graph, text: str) -> None:
+    """Write the kernels of a program, and tell what each of its calls computes."""
+    found = kernels_of_text(text)
+    with session.guard(f"finding what {program.file} was generated from"):
+        add_origins(found, origins_of_buffers())
+    by_name = {kernel.name: kernel for kernel in found if kernel.kind != "extern"}
     for kernel in kernels(program.text):
         name = kernel_name(program.file, kernel.name, kernel.suffix)
         session.write(name, kernel_text(program.file, kernel.text, kernel.suffix))
-        session.record(KernelFile(program.key, kernel.name, program.file, name))
+        event = KernelFile(program.key, kernel.name, program.file, name)
+        read = by_name.get(kernel.name)
+        if read is not None:
+            calls, nodes = tuple(read.calls), tuple(read.nodes)
+            event = replace(event, kind=read.kind, line=read.line, calls=calls, nodes=nodes)
+            event = replace(event, exact=tuple(read.generated_from))
+        session.record(event)
+    for call in found:
+        if call.kind == "extern":
+            nodes, exact = tuple(call.nodes), tuple(call.generated_from)
+            line = call.calls[0]
+            session.record(ExternCall(program.key, call.name, program.file, line, nodes, exact))
 
 
 def write_graph(
@@ -86,11 +115,23 @@ def write_graph(
     with session.guard(f"describing the inputs of {name}"):
         needs = needs_of_text(text, _sizes(session, key)) if module is None else describe(module)
     event = Graph(key, stage, name, text, needs)
-    session.write(name, graph_text(event))
+    written = graph_text(event)
+    session.write(name, written)
+    if not event.is_program:
+        with session.guard(f"reading the nodes of {name}"):
+            event = replace(event, hash=_nodes(session, event, written))
     session.record(event)
     if module is not None and runs:
         graph_files.follow(session, event, module)
     return event
+
+
+def _nodes(session: Session, event: Graph, text: str) -> str:
+    """Keep the nodes of a graph that was written; return its hash."""
+    modules = None if event.needs is None else dict(event.needs.modules)
+    nodes = nodes_of_text(text, modules)
+    session.nodes[event.file] = nodes
+    return graph_hash(nodes, text.split("\n"))
 
 
 def _sizes(session: Session, key: CompileKey) -> dict[str, int]:

@@ -6,8 +6,10 @@ from types import CodeType
 from typing import Any, Callable, Iterable
 
 from ..guards import translate as guards
+from ..model.capture import NODES
 from ..model.events import CacheEntry, CompileKey, Frame, Graph, Problem, Recompile
 from ..model.names import definable
+from ..model.nodes import nodes_to_bytes
 from ..store.record import RECORD, TIMES, record_text, times_text
 from ..store.session import INDEX, Session
 from ..taps import guard_objects, guard_state, guard_tree, hooks
@@ -114,6 +116,8 @@ def write_summary(session: Session) -> None:
         session.write(INDEX, index_text(session, full))
     with session.guard("writing the times"):
         session.write(TIMES, times_text(session.snapshot()))
+    with session.guard("writing the nodes of the graphs"):
+        session.write(NODES, nodes_to_bytes(session.nodes))
     with session.guard("writing the record"):
         session.rank, session.world_size = hooks.place_in_job()
         session.write(RECORD, record_text(session.snapshot()))

@@ -279,13 +279,28 @@ class KernelFile:
     """The file of the program."""
     file: str
     kind: str = field(default="", metadata=SPARSE)
-    """How it is compiled: ``cpp``, ``triton``, …; ``extern`` for a call of a library's kernel."""
+    """Inductor's method that compiles it: ``cpp_pybinding``, ``triton``, …."""
     line: int = field(default=0, metadata=SPARSE)
-    """The line of the program on which it is defined; 0 for what is not defined there."""
+    """The line of the program on which it is defined."""
     calls: tuple[int, ...] = field(default=(), metadata=SPARSE)
     """The lines of the program that call it."""
     nodes: tuple[str, ...] = field(default=(), metadata=SPARSE)
-    """The names of the nodes that it computes."""
+    """The nodes that it computes, by the names that the program's comments have."""
+    exact: tuple[str, ...] = field(default=(), metadata=SPARSE)
+    """The same in the graph from which the program was generated, where Inductor tells."""
+
+
+@dataclass(frozen=True)
+class ExternCall:
+    """A call in a program of Inductor's of a kernel that is a library's, not its own."""
+
+    key: CompileKey
+    name: str
+    """What is called: ``extern_kernels.mm``."""
+    program: str
+    line: int
+    nodes: tuple[str, ...] = field(default=(), metadata=SPARSE)
+    exact: tuple[str, ...] = field(default=(), metadata=SPARSE)
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,7 @@ def contiguous(shape: Sequence[int]) -> tuple[int, ...]:
 # A graph that torch has from its cache comes as text: shapes and dtypes stand in annotations.
 _TENSOR = re.compile(r"(\w+)\[([^\]]*)\](?:\[([^\]]*)\])?(\S*)\Z")
 _SYMBOL = re.compile(r"Sym\((.*)\)\Z")
-_DTYPES = {
+DTYPES = {
     **{f"f{bits}": f"float{bits}" for bits in (16, 32, 64)},
     **{f"i{bits}": f"int{bits}" for bits in (8, 16, 32, 64)},
     **{f"u{bits}": f"uint{bits}" for bits in (8, 16, 32, 64)},
@@ -153,13 +153,13 @@ def _declared(name: str, annotation: ast.expr | None, symbols: Mapping[str, int]
         if symbol is not None:
             return Value(name, literal=str(*_sizes(symbol[1], symbols)))
         found = _TENSOR.match(note)
-        if found is None or found[1] not in _DTYPES:
+        if found is None or found[1] not in DTYPES:
             return Value(name, lacking=f"it is described as {note!r}")
         shape = _sizes(found[2], symbols)
         stride = contiguous(shape) if found[3] is None else _sizes(found[3], symbols)
     except (ArithmeticError, KeyError, SyntaxError, TypeError, ValueError) as unknown:
         return Value(name, lacking=f"the size {unknown} is not told")
-    return Value(name, Tensor(shape, stride, _DTYPES[found[1]], found[4] or "cpu"))
+    return Value(name, Tensor(shape, stride, DTYPES[found[1]], found[4] or "cpu"))
 
 
 def _sizes(text: str, symbols: Mapping[str, int]) -> tuple[int, ...]:

@@ -33,6 +33,7 @@ from ..model.events import (
     Times,
 )
 from ..model.names import scrub
+from ..model.nodes import Node
 from .directories import PREFIX, Claim, child_number, claim_for_fork, remove_litter
 from .record import RECORD, SCHEMA
 
@@ -46,10 +47,10 @@ E = TypeVar("E")
 Listener = Callable[[Any], None]
 
 
-def write_atomic(path: Path, text: str) -> None:
+def write_atomic(path: Path, content: str | bytes) -> None:
     """Write a file so that a reader sees the old one or the new one, never a part."""
     # A lone surrogate in a user's string must not cost the file.
-    data = text.encode("utf-8", "backslashreplace")
+    data = content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace")
     temporary = path.parent / f"{_TEMPORARY}{os.getpid()}-{next(_numbers)}"
     try:
         temporary.write_bytes(data)
@@ -88,6 +89,8 @@ class Session:
         self._files: dict[str, object] = {}
         self._listed: set[str] = set()
         self._caches: dict[int, list[CacheEntry]] = {}
+        self.nodes: dict[str, tuple[Node, ...]] = {}
+        """The nodes of each graph file, with the lines of the file as it is now."""
         self.versions: dict[str, str] = {}
         self.configuration: dict[str, str] = {}
         self._process = os.getpid()
@@ -260,7 +263,7 @@ class Session:
         """The absolute path of one of this capture's files."""
         return self.directory / name
 
-    def write(self, name: str, text: str) -> Path:
+    def write(self, name: str, content: str | bytes) -> Path:
         """Write one of this capture's files, whole."""
         with self._lock:
             self._files.setdefault(name, name)
@@ -269,7 +272,7 @@ class Session:
                 # Should the process be killed, the next capture finds here what to remove.
                 with open(self.path(_LIST), "a", encoding="utf-8", newline="\n") as stream:
                     stream.write(name + "\n")
-            write_atomic(self.path(name), text)
+            write_atomic(self.path(name), content)
             return self.path(name)
 
     def files(self) -> list[str]:
@@ -322,6 +325,7 @@ class Session:
                 world_size=self.world_size,
                 process=self.process,
                 others=tuple(self.others()),
+                made_nodes=dict(self.nodes),
             )
 
 

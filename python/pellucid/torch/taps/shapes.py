@@ -31,6 +31,10 @@ COMPILER, COMPILED_CODE = "_compile", "code"
 """The function of Dynamo's that works on one frame, and its local that has the frame's code."""
 OPTIONS_OF_INDUCTOR = ("graph_kwargs", "fx_kwargs", "kwargs")
 """The locals of Inductor's functions that may have the options of a compile."""
+LOWERING = ("GraphLowering", "torch._inductor.graph")
+"""The class that makes a program, and its module."""
+TABLES_OF_SCHEDULER = ("name_to_buf", "name_to_node", "name_to_fused_node")
+"""Its scheduler's tables of buffers, newer and older, and of what is computed at once."""
 TRACE_CALL = ("name", "metadata_fn", "payload_fn")
 """The locals of ``trace_structured`` that say what an event is."""
 GRAPH_CLASS = "GraphModuleImpl"
@@ -327,6 +331,14 @@ TABLE: Tuple[Shape, ...] = (
         "options of Inductor",
         _inductor_has_options,
         "Inductor's graphs do not say whether they are of the forward or the backward pass",
+    ),
+    Shape(
+        "origins of a program's buffers",
+        lambda: _both(
+            _says(f"{LOWERING[1]}:{LOWERING[0]}", "scheduler", "inductor_output_code"),
+            _says("torch._inductor.scheduler:Scheduler", TABLES_OF_SCHEDULER[2]),
+        ),
+        "kernels without comments are told without the operations that they compute",
     ),
     Shape(
         "arguments of a trace event",
