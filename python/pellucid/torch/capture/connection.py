@@ -17,6 +17,7 @@ import threading
 from types import CodeType
 from typing import Any, Callable, Iterator
 
+from ..model.breaks import break_of
 from ..model.events import Break, Frame, Graph, Recompile
 from ..model.stages import sent_twice, stage_named
 from ..store.directories import child_number
@@ -28,6 +29,7 @@ from ..taps.trace import TraceRecord
 from ..text.dump import named_class
 from . import graph_files
 from .frames import add_compiled_before, write_frame
+from .outcomes import Outcomes, follow
 from .records import on_record, write_graph
 from .summary import refresh_caches, write_summary
 
@@ -43,6 +45,7 @@ class Capture:
         self._breaks = hooks.BreakReasons([])
         self._unloaded: list[tuple[Session, Graph, str]] = []
         self._before_fork: list[Session] = []
+        self._outcomes: dict[Session, Outcomes] = {}
         self._forks: list[tuple[Session, Session]] = []
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._forked)
@@ -57,6 +60,7 @@ class Capture:
         """Begin to record into a session."""
         with self._lock:
             self._sessions.append(session)
+            self._outcomes[session] = Outcomes(session)
             if len(self._sessions) == 1:
                 SHAPES.forget()
                 self._breaks = hooks.break_reasons()
@@ -65,6 +69,7 @@ class Capture:
                     hooks.add_trace_handler(self._on_trace),
                     graph_hooks.add_formatted_graphs(self._on_formatted),
                     generate_interpreted_graphs(graph_hooks.is_followed),
+                    follow(lambda: [self._outcomes[s] for s in self._open_sessions()]),
                 ]
 
     def close(self, session: Session) -> bool:
@@ -86,6 +91,10 @@ class Capture:
                     with session.guard("removing a hook"):
                         remove()
                 self._remove = []
+            outcomes = self._outcomes.pop(session, None)
+        if outcomes is not None:
+            with session.guard("reading what was not compiled"):
+                outcomes.finish()
         return True
 
     def _forked(self) -> None:
@@ -105,6 +114,7 @@ class Capture:
                 with contextlib.suppress(Exception):
                     child = parent.fork()
                     self._sessions.append(child)
+                    self._outcomes[child] = Outcomes(child)
                     self._forks.append((parent, child))
                     at_exit(lambda session=child: finish(session))  # type: ignore[misc]
             return tuple(self._sessions)
@@ -146,6 +156,8 @@ class Capture:
                     replacement = code if session is inner else replacement
                 with session.guard(f"running the graphs of {original.co_name}"):
                     session.settle(session.key(compile_id))
+                with session.guard(f"looking at the modules of {original.co_name}"):
+                    self._outcomes[session].compiled()
         return replacement
 
     def _on_trace(self, record: TraceRecord) -> None:
@@ -160,6 +172,9 @@ class Capture:
             if record.kind == "compilation_metrics" and sessions:
                 with sessions[-1].guard("reading torch's graph breaks"):
                     self._add_breaks(record.compile_id)  # frames left alone have no bytecode
+            for session in sessions if record.kind == "dynamo_start" else ():
+                with session.guard("looking for hooks that came late"):
+                    self._outcomes[session].look()
             for session in sessions:
                 with session.guard(f"reading torch's trace event {record.kind}"):
                     program = on_record(session, record, session is sessions[-1])
@@ -177,7 +192,7 @@ class Capture:
             # Where the trace tells of them it has done so by now.
             if not any(stop.key == key for stop in session.of(Break)):
                 for text in texts:
-                    session.record(Break(key, text))
+                    session.record(break_of(key, text))
 
     def _on_formatted(self, name: str, graph: Any) -> None:
         """Take a graph that torch, or somebody else, formats for torch's log."""

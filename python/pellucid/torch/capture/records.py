@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
+from ..model.breaks import break_of
 from ..model.events import (
     Break,
     CompileKey,
@@ -15,8 +16,10 @@ from ..model.events import (
     KernelFile,
     Place,
     Recompile,
+    Specialized,
     Started,
 )
+from ..model.failures import failures_of, innermost
 from ..model.graph_text import graph_hash, nodes_of_text
 from ..model.needs import needs_of_text
 from ..model.program_text import add_origins, kernels_of_text
@@ -63,11 +66,17 @@ def on_record(session: Session, record: TraceRecord, runs: bool) -> tuple[Graph,
         module = graph_hooks.emitted_graph(kind, payload)
         write_graph(session, key, stage, module, named_class(payload), runs)
     elif kind == "artifact:dynamo_graph_break_reason" and payload is not None:
-        event = Break(key, payload)
+        event = break_of(key, payload)
         if event not in session.of(Break):  # an attempt that starts over breaks at the same place
             session.record(event)
     elif kind == "artifact:recompile_reasons":
-        session.record(Recompile(key, _reasons(payload)))
+        reasons = _reasons(payload)
+        session.record(Recompile(key, reasons, failures_of(key, reasons)))
+    elif kind == "symbolic_shape_specialization" and isinstance(record.data, dict):
+        frames = places_of(record.data.get("user_stack"))
+        sources = tuple(map(str, record.data.get("sources") or ()))
+        value = str(record.data.get("value"))
+        session.record(Specialized(key, sources, value, innermost(frames), frames))
     elif facts.take(session, key, record) and kind == "compilation_metrics":
         session.settle(key)  # a compile that failed makes no frame
         if session.is_fork and not child_number():
@@ -139,6 +148,20 @@ def _sizes(session: Session, key: CompileKey) -> dict[str, int]:
     graphs = [g.needs for g in session.of(Graph) if g.key == key and g.needs is not None]
     values = [value for graph in graphs for value in graph.inputs if value.literal.isdigit()]
     return {value.symbol: int(value.literal) for value in values if value.symbol}
+
+
+def places_of(stack: Any) -> tuple[Place, ...]:
+    """The calls of a stack in torch's trace, whose file names may be numbers there."""
+    calls = stack if isinstance(stack, list) else ()
+    return tuple(
+        Place(
+            hooks.interned(c.get("filename")) or "?",
+            int(c.get("line") or 0),
+            str(c.get("name") or ""),
+        )
+        for c in calls
+        if isinstance(c, dict)
+    )
 
 
 def _place(data: Any) -> Place | None:

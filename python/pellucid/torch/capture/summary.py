@@ -5,6 +5,8 @@ from __future__ import annotations
 from types import CodeType
 from typing import Any, Callable, Iterable
 
+from pellucid.findings import find
+
 from ..guards import translate as guards
 from ..model.capture import NODES
 from ..model.events import CacheEntry, CompileKey, Frame, Graph, Problem, Recompile
@@ -112,8 +114,10 @@ def write_summary(session: Session) -> None:
         session.versions = hooks.versions()
         session.configuration = hooks.changed_configuration()
     _add_missed(session)
+    with session.guard("finding causes"):
+        session.findings = tuple(find(session.snapshot()))
     with session.guard("writing the index"):
-        session.write(INDEX, index_text(session, full))
+        session.write(INDEX, index_text(session, full, session.findings))
     with session.guard("writing the times"):
         session.write(TIMES, times_text(session.snapshot()))
     with session.guard("writing the nodes of the graphs"):

@@ -106,6 +106,7 @@ class Session:
         self.world_size: int | None = None
         self.process = child_number()
         self.warns_when_empty = True
+        self.findings: tuple[Any, ...] = ()
         self._remove_previous()
 
     def fork(self) -> Session:
@@ -338,4 +339,5 @@ def left_alone(session: Session) -> list[Skipped]:
         for started in session.of(Started)
         if started.key not in told
     ]
-    return [event for event in (*silent, *told.values()) if event.key not in done]
+    left = (event for event in (*silent, *told.values()) if event.key not in done)
+    return [event for event in left if not event.raised]
