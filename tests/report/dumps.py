@@ -5,9 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Dict, Iterable, List, Optional, Tuple
 
+from pellucid.torch.model.breaks import break_of
 from pellucid.torch.model.capture import NODES, Capture
 from pellucid.torch.model.events import (
-    Break,
     CacheEntry,
     CacheUse,
     CompileKey,
@@ -22,6 +22,7 @@ from pellucid.torch.model.events import (
     Times,
     Verdict,
 )
+from pellucid.torch.model.failures import failures_of
 from pellucid.torch.model.nodes import Node, nodes_to_bytes
 from pellucid.torch.store.record import RECORD, TIMES, record_text, times_text
 
@@ -183,12 +184,9 @@ def small(directory: Path, schema: int = 2, text: str = "", **more: object) -> P
         place = Place(TOY, 1, "toy")
         events.append(Started(key, place))
         if i:
-            events.append(
-                Recompile(
-                    key, ("0/0: tensor 'a' size mismatch at index 0. expected 10, actual 12",)
-                )
-            )
-        events.append(Break(key, _BREAK))
+            reasons = ("0/0: tensor 'a' size mismatch at index 0. expected 10, actual 12",)
+            events.append(Recompile(key, reasons, failures_of(key, reasons)))
+        events.append(break_of(key, _BREAK))
         events += [Graph(key, stage, name, "") for stage, name in names.items()]
         events.append(CacheUse(key, "fx_graph_cache", "miss"))
         events.append(KernelFile(key, "cpp_fused_abs_add_div_0", names["inductor_forward"], kernel))

@@ -44,7 +44,7 @@ def test_a_line_of_mine_marks_what_became_of_it(
     assert [row.split()[1] for row in rows(page, "graph")] == ["abs_1:", "add:", "x:"]
     assert any("__compiled_fn_0_" in row for row in rows(page, "runs"))
     assert rows(page, "guards") == [
-        "a float32 [12] ✕ float32 [10] ← size mismatch at index 0: 12",
+        "a float32 [12] ✕ float32 [10] ← size(0) 12",
         "b float32 [12] float32 [10]",
         "torch the same module",
     ]

@@ -7,17 +7,14 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, Sequence, Tuple
 
-from pellucid.torch.model.events import CacheEntry, Guard, Recompile
+from pellucid.torch.model.events import CacheEntry, Guard, GuardFailure, Recompile
+from pellucid.torch.model.failures import failures_of
 
 GROUP_ABOVE = 5000
 """With more rows than this, equal rows of one owner become one."""
 
-_TENSOR_WORDS = ("dtype", "size", "stride", "device", "requires_grad")
-_REASON = re.compile(
-    r"^(?P<key>\S+): (?:tensor '(?P<tensor>[^']+)' (?P<what>.*?)\.? expected (?P<expected>.+?),"
-    r" actual (?P<actual>.+?)|(?P<text>.+?))(?:  # .*)?$",
-    re.DOTALL,
-)
+_TENSORS = ("size", "stride", "dtype", "device", "requires_grad", "dispatch key set", "rank")
+_PART = re.compile(r"\.(?:size|stride)\(\d*\)$")
 
 
 @dataclass
@@ -143,38 +140,37 @@ def _mark_failed(
 ) -> None:
     columns = {str(entry.key): i for i, entry in enumerate(entries)}
     for event in recompiles:
-        failures = getattr(event, "failures", ())
-        for failure in failures:
-            version = getattr(failure, "version", None)
-            column = columns.get(str(version)) if version is not None else None
-            if column is not None:
-                actual = str(failure.actual or failure.text or "?")
-                _mark(rows, column, failure.source, failure.kind, actual)
-        if failures:
-            continue
-        for reason in event.reasons:
-            told = _REASON.match(reason.strip())
-            column = columns.get(told["key"]) if told else None
-            if told is not None and column is not None:
-                source = f"L['{told['tensor']}']" if told["tensor"] else ""
-                actual = f"{told['what']}: {told['actual']}" if source else told["text"]
-                _mark(rows, column, source, "", actual, told["text"] or "")
+        for failure in event.failures or failures_of(event.key, event.reasons):
+            column = columns.get(str(failure.version), -1)
+            row = _row_of(rows, column, failure) if column >= 0 else None
+            if row is not None:
+                row.failed[column] = _came(failure)
 
 
-def _mark(
-    rows: List[Row], column: int, source: str, kind: str, actual: str, text: str = ""
-) -> None:
+def _row_of(rows: List[Row], column: int, failure: GuardFailure) -> Row | None:
+    """Return the row of the guard that failed."""
+    about = _PART.sub("", failure.source)
+    fitting = [
+        row
+        for row in rows
+        if row.guards[column] is not None and about and readable(row.source) == readable(about)
+    ]
+    tensor = [row for row in fitting if (row.kind == "TENSOR_MATCH") == (failure.kind in _TENSORS)]
+    for row in tensor or fitting:
+        if row.kind not in ("DIMENSION_DYNAMIC_MARKING_GUARD", "DYNAMIC_INDICES"):
+            return row
     for row in rows:
         guard = row.guards[column]
-        if guard is None:
-            continue
-        same = readable(row.source) == readable(source) if source else guard.text in text != ""
-        right = not kind or row.kind == kind or kind.upper() in row.kind
-        if same and right and (source == "" or row.kind != "DIMENSION_DYNAMIC_MARKING_GUARD"):
-            row.failed[column] = actual
-            return
-    if kind:
-        _mark(rows, column, source, "", actual, text)
+        if guard is not None and failure.text and failure.text in guard.text:
+            return row
+    return None
+
+
+def _came(failure: GuardFailure) -> str:
+    part = _PART.search(failure.source)
+    if not failure.actual:
+        return ""
+    return f"{part[0][1:]} {failure.actual}" if part else failure.actual
 
 
 def _grouped(rows: List[Row]) -> List[Row]:

@@ -106,21 +106,16 @@ def _boxes(nodes: Sequence[Any], depth: int) -> List[Box]:
 
 def _mark(box: Box, nodes: Sequence[Any], args: Sequence[Sequence[int]]) -> Any:
     own = {row: i for i, row in enumerate(box.nodes)}
+    # A method is written with the name of its object, which differs from layer to layer.
     inner = tuple(
-        (nodes[row].target, nodes[row].shape, tuple(own[a] for a in args[row] if a in own))
-        if not nodes[row].target.startswith(nodes[row].name)
-        else (nodes[row].shape,)
+        (nodes[row].target.rpartition(".")[2], nodes[row].shape, *_inside(own, args[row]))
         for row in box.nodes
     )
-    return hash((box.about, _without_names(inner, nodes, box)))
+    return hash((box.about, inner))
 
 
-def _without_names(inner: Any, nodes: Sequence[Any], box: Box) -> Any:
-    # A method is written with the name of its object, which differs from layer to layer.
-    return tuple(
-        (entry[0].rpartition(".")[2] if entry and isinstance(entry[0], str) else entry, *entry[1:])
-        for entry in inner
-    )
+def _inside(own: Dict[int, int], sources: Sequence[int]) -> List[int]:
+    return [own[source] for source in sources if source in own]
 
 
 def _fold(boxes: List[Box], marks: List[Any]) -> Tuple[List[Box], Dict[int, int]]:

@@ -116,7 +116,7 @@ class Linker:
         number = self.files.number.get(graph)
         if number is not None:
             for node in self.nodes.get(graph, ()):
-                if node.op != "placeholder":
+                if node.op not in ("placeholder", "output"):
                     self.links.add(span, (number, node.line - 1, node.line - 1), EXACT)
 
     def _goes_on(self, span: Tuple[int, int, int], file: str) -> None:
@@ -134,6 +134,8 @@ class Linker:
             number = self.files.number.get(file)
             for node in self.nodes.get(file, ()) if number is not None else ():
                 assert number is not None
+                if node.op == "output":
+                    continue
                 span = (number, node.line - 1, node.line - 1)
                 user = self._place(node.place)
                 if user is not None and node.op != "placeholder":

@@ -9,6 +9,7 @@ import os
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, Sequence, Tuple
 
+from pellucid.findings.shares import share_of_lines
 from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import (
     Break,
@@ -88,8 +89,8 @@ class View:
 
     @property
     def share(self) -> Tuple[int, int]:
-        """How many of the user's lines that run are in graphs, and how many they are."""
-        return share_in_graphs(self.users)
+        """How many lines of the user's compiled functions are in graphs, and how many they are."""
+        return share_of_lines([self.capture]) or share_in_graphs(self.users)
 
 
 @dataclass

@@ -57,10 +57,15 @@ TITLES = {
     "nothing": "Nothing was compiled",
     "nan": "NaN or Inf",
     "cudagraph": "CUDA graph skipped",
-    "cache": "Cache missed",
+    "cache": "Compile cache",
+    "cached": "Compile cache passed by",
+    "hook": "Hook too late",
+    "precision": "Precision",
     "slow": "Slow to compile",
     "ranks": "Captures differ",
 }
+NOTES = ("cache", "cached", "precision")
+"""The kinds of findings that stop nothing."""
 _SURE = {
     "certain": "Certain: torch says so.",
     "tried": "Tried on the recorded guards.",
@@ -158,12 +163,15 @@ def _facts(view: View) -> Iterator[Dict[str, str]]:
     ):
         number = kinds.count(kind)
         yield _fact(style if number else "good", number, one, many)
-    others = len([kind for kind in kinds if kind not in ("break", "recompile")])
+    others = len([kind for kind in kinds if kind not in ("break", "recompile", *NOTES)])
     if others:
         yield _fact("bad", others, "other finding", "other findings")
+    notes = len([kind for kind in kinds if kind in NOTES])
+    if notes:
+        yield _fact("", notes, "note", "notes")
     if counts["of"]:
         share = f"{100 * counts['lines'] // counts['of']}%"
-        words = f"of your {counts['of']} lines that run are in graphs"
+        words = f"of {counts['of']} lines of your compiled functions are in graphs"
         yield {"kind": "good", "number": share, "words": words}
 
 
@@ -235,15 +243,37 @@ def _finding(view: View, finding: Dict[str, Any], editor: bool) -> Dict[str, Any
         "title": finding.get("title") or TITLES.get(finding["kind"], finding["kind"].capitalize()),
         "where": where,
         "editor": f"vscode://file{place['file']}:{place['line']}" if editor and place else "",
-        "times": " · ".join(_cost(finding)),
-        "cause": finding["cause"],
+        "times": f"×{finding['count']}" if finding.get("count", 1) > 1 else "",
+        "cost": " · ".join(_cost(finding)),
+        "cause": _sentence(finding["cause"]),
         "code": code.strip() if not finding.get("diff") else "",
-        "remedy": finding.get("remedy", ""),
-        "diff": list(_diff(finding.get("diff", ""))),
+        "remedy": _sentence(finding.get("remedy", "")),
+        "diff": _diff(finding.get("diff", "")),
         "sure": _SURE.get(finding.get("sure", ""), finding.get("sure", "")),
         "quoted": finding.get("quoted", ""),
-        "links": [x for x in finding.get("links", ()) if x["file"] in view.files.number],
+        "links": list(_links(view, finding)),
     }
+
+
+def _links(view: View, finding: Dict[str, Any]) -> Iterator[Dict[str, Any]]:
+    seen: set[Tuple[str, int]] = set()
+    for link in finding.get("links", ()):
+        number = view.files.number.get(link["file"])
+        if number is not None and (link["file"], link["line"]) not in seen and len(seen) < 6:
+            seen.add((link["file"], link["line"]))
+            key = view.files.files[number].key
+            what = link["what"] or view.files.files[number].kind
+            yield {**link, "what": f"{what} [{key}]" if key and "[" not in what else what}
+
+
+def _sentence(text: str) -> List[Tuple[bool, str]]:
+    """Return the parts of a sentence, and which are code: what stands between backticks."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        parts = [text]
+    if parts[0]:
+        parts[0] = parts[0][0].upper() + parts[0][1:]
+    return [(i % 2 == 1, part) for i, part in enumerate(parts) if part]
 
 
 def _code(view: View, place: Dict[str, Any] | None) -> str:
@@ -254,22 +284,22 @@ def _code(view: View, place: Dict[str, Any] | None) -> str:
 
 
 def _cost(finding: Dict[str, Any]) -> Iterator[str]:
-    if finding.get("count", 1) > 1:
-        yield f"×{finding['count']}"
     cost = finding.get("cost") or {}
     if cost.get("seconds"):
-        yield f"{cost['seconds']:.1f} s"
+        yield f"{cost['seconds']:.1f} s of compiling"
     if cost.get("graphs"):
         yield f"{cost['graphs']} graph{'s' if cost['graphs'] != 1 else ''} cut"
     if cost.get("eager_calls"):
         yield f"{cost['eager_calls']} eager calls"
 
 
-def _diff(text: str) -> Iterator[Tuple[str, str]]:
-    for line in text.split("\n") if text else ():
-        if line.startswith(("---", "+++", "@@")):
-            continue
-        yield {"+": "plus", "-": "minus"}.get(line[:1], "same"), line or " "
+def _diff(text: str) -> List[Tuple[str, str]]:
+    lines = [line for line in text.split("\n") if line]
+    lines = [line for line in lines if not line.startswith(("---", "+++", "@@"))]
+    bodies = [line[1:] for line in lines if line[1:].strip()]
+    margin = min((len(body) - len(body.lstrip()) for body in bodies), default=0)
+    kinds = {"+": "plus", "-": "minus"}
+    return [(kinds.get(line[0], "same"), f"{line[0]} {line[1 + margin :]}") for line in lines]
 
 
 def _table(view: View) -> Iterator[Tuple[str, ...]]:

@@ -7,8 +7,10 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Dict, Iterable, Iterator, List, Tuple
 
+from pellucid.torch.model.breaks import break_of
 from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import Break, Frame, Graph, Place, Skipped
+from pellucid.torch.model.graph_text import nodes_of_text
 
 GRAPH, PYTHON, TRACED, BREAK, EAGER, NONE = "g", "p", "t", "b", "x", " "
 """In a graph; Python between graphs; nothing left of it; a break; never compiled; not reached."""
@@ -245,20 +247,11 @@ def _end(node: Any) -> int:
     return int(getattr(node, "end_lineno", None) or node.lineno)
 
 
-_BREAK_AT = re.compile(r"Graph break in user code at (.+):(\d+)$", re.MULTILINE)
-
-
 def break_place(event: Break) -> Place | None:
     """Return the user's line of a break."""
-    place: Place | None = getattr(event, "place", None)
-    if place is None:
-        found = _BREAK_AT.search(event.text)
-        place = Place(found[1], int(found[2])) if found else None
-    return place
+    return event.place or break_of(event.key, event.text).place
 
 
 def nodes_of(capture: Capture, file: str) -> Tuple[Any, ...]:
     """Return the nodes of a graph as the capture tells them, or else as the file's text does."""
-    from .graph_text import nodes_of_text
-
     return capture.nodes(file) or nodes_of_text(capture.text(file))

@@ -100,6 +100,7 @@ class RunsPane extends FilePane {
       const fn = app.capture.functions[Number(value)];
       if (fn.versions.length) app.set({ key: fn.versions[0].key });
     });
+    this.many = choose(this.head, 'version', (value) => app.set({ key: value }));
     this.tabs = make('span', 'tabs');
     this.tabs.setAttribute('role', 'tablist');
     this.badge = make('span', 'badge');
@@ -113,7 +114,9 @@ class RunsPane extends FilePane {
     const found = capture.version(state.key);
     fill(this.functions, capture.functions.map((fn, i) => [String(i), `${fn.depth ? '↳ '.padStart(fn.depth * 2 + 2) : ''}${fn.name} :${fn.line}`]),
       found ? String(capture.functions.indexOf(found.fn)) : '');
-    this.tabs.replaceChildren(...(found ? found.fn.versions : []).map((/** @type {Version} */ version) => {
+    const all = found ? found.fn.versions : [];
+    fill(this.many, all.length > 5 ? all.map((/** @type {Version} */ v) => [v.key, `[${v.key}] of ${all.length}`]) : [], state.key);
+    this.tabs.replaceChildren(...(all.length > 5 ? [] : all).map((/** @type {Version} */ version) => {
       const tab = make('button', 'tab', version.key);
       tab.setAttribute('role', 'tab');
       tab.setAttribute('aria-selected', String(version.key === state.key));

@@ -106,14 +106,16 @@ class GraphPane extends FilePane {
 
   drawBlocks() {
     const { picture } = this.graph, { app } = this;
-    const width = picture.width + 24, height = picture.height + 24;
+    const width = picture.width + 130, height = picture.height + 24;
     const drawing = svg('svg', { width, height, viewBox: `-12 -12 ${width} ${height}`, role: 'img', 'aria-label': 'the modules of the graph' });
     const middle = (/** @type {any[]} */ b) => b[0] + b[2] / 2;
     drawing.append(svg('path', {
       class: 'edge',
       d: picture.edges.map((/** @type {number[]} */ [a, b]) => {
         const from = picture.boxes[a], to = picture.boxes[b];
-        return `M${middle(from)} ${from[1] + 40} L${middle(to)} ${to[1]}`;
+        if (to[1] - from[1] < 70) return `M${middle(from)} ${from[1] + 40} L${middle(to)} ${to[1]}`;
+        const x1 = from[0] + from[2], x2 = to[0] + to[2], bend = 24 + Math.min(120, (to[1] - from[1]) / 12);
+        return `M${x1} ${from[1] + 24} C${x1 + bend} ${from[1] + 24} ${x2 + bend} ${to[1] + 14} ${x2} ${to[1] + 14}`;
       }).join(' '),
     }));
     const base = this.file >= 0 ? app.capture.files[this.file].base : 0;

@@ -49,7 +49,7 @@ class GuardsPane extends FilePane {
   /** @param {number} i @param {HTMLElement} row */
   drawGuard(i, row) {
     const [source, kind, where, cells, failed, differs, count, raw] = this.rows[i];
-    const name = make('span', 'source', source || kind.toLowerCase().replace(/_/g, ' '));
+    const name = make('span', 'source', source || (kind === 'LAMBDA_GUARD' ? 'condition' : kind.toLowerCase().replace(/_/g, ' ')));
     name.title = `${raw || source}\n${kind}${where ? `\n${where}` : ''}`;
     if (count > 1) name.append(make('b', 'count', ` ×${count}`));
     row.append(name);
@@ -61,8 +61,8 @@ class GuardsPane extends FilePane {
         if (failed && failed[column] !== undefined) {
           box.classList.add('failed');
           box.textContent = `✕ ${text}`;
-          box.title = `failed: it was ${failed[column]}\nexpected: ${text}`;
-          box.append(make('b', 'actual', ` ← ${failed[column]}`));
+          box.title = `failed: it was ${failed[column] || 'another'}\nexpected: ${text}`;
+          if (failed[column]) box.append(make('b', 'actual', ` ← ${failed[column]}`));
         }
         row.append(box);
       });
