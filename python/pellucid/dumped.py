@@ -8,6 +8,9 @@ the file.
 
 from __future__ import annotations
 
+import cmath
+import math
+
 from pellucid.torch.guards.checks import (
     COMPLEX_IS_NAN,
     DEFAULT_DEVICE,
@@ -99,10 +102,12 @@ __all__ = [
     "Guards",
     "Keeps",
     "Sizes",
+    "cmath",
     "given",
     "graph",
     "instance_dict",
     "item_by_repr",
+    "math",
     "objects",
     "resumed",
     "torch_name",

@@ -150,12 +150,14 @@ def _context(original: CodeType) -> List[str]:
     if sys.version_info < (3, 11):
         return []
     imported: Dict[str, bool] = {}
-    plain_super = False
+    load_super_attr = dis.opmap.get("LOAD_SUPER_ATTR")
+    plain_super, optimized_super = False, False
     todo = [original]
     for code in todo:
         todo += [const for const in code.co_consts if isinstance(const, CodeType)]
         # Not `dis`: that prints every constant, and Dynamo's may be whole modules' dictionaries.
         units = list(units_of(code.co_code))
+        optimized_super |= any(unit.op == load_super_attr for unit in units)
         for first, then in zip(units, units[1:]):
             if first.op != dis.opmap["LOAD_GLOBAL"] or first.arg >> 1 >= len(code.co_names):
                 continue
@@ -165,12 +167,12 @@ def _context(original: CodeType) -> List[str]:
                     sys.version_info >= (3, 12) and bool(then.arg & 1)
                 )
                 imported[name] = imported.get(name, True) and not by_method
-            # As a call leaves room for a NULL, and LOAD_SUPER_ATTR's operand does not.
+            # A call leaves room for a NULL; so does `super().f(*a)`, which has LOAD_SUPER_ATTR.
             plain_super = plain_super or (name == "super" and bool(first.arg & 1))
     statements = [
         f"import {name}" for name, is_it in imported.items() if is_it and name.isidentifier()
     ]
-    return statements + ["super"] * plain_super
+    return statements + ["super"] * (plain_super and not optimized_super)
 
 
 def _find(module: CodeType) -> CodeType:

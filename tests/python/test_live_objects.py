@@ -149,3 +149,19 @@ def test_a_call_of_nothing_is_no_crash() -> None:
     found = decompile_ex(calls.__code__.replace(co_code=bytes(code)))
     assert found.verdict.status == "unproven"
     assert found.diagnostics
+
+
+def test_a_method_of_super_is_called_with_a_star() -> None:
+    class Base:
+        pass
+
+    class Derived(Base):
+        def both(self, *x: Any, **k: Any) -> Any:
+            return super().both(*x, **k)  # type: ignore[misc]
+
+        def plain(self, *x: Any) -> Any:
+            call = super(*x)
+            return call
+
+    assert decompile_ex(Derived.both).verdict.status != "unproven"
+    assert decompile_ex(Derived.plain).verdict.status != "unproven"

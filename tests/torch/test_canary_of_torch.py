@@ -39,16 +39,26 @@ def test_nothing_is_new_in_a_torch_that_is_known(known):
 
 
 TAKEN = [
-    ("compat.py", ":trace_log", ":track_log", "trace_log is at none of"),
-    ("shapes.py", '"fw_module"', '"fw_mod"', "no graph of a trace event where it is looked for"),
-    ("shapes.py", '"_real_recompile"', '"_actual_recompile"', "no lazy graph where"),
-    ("guard_kinds.py", '    "TENSOR_MATCH": _tensor,\n', "", "kind of guard TENSOR_MATCH"),
-    ("guard_access.py", '"GradGuardAccessor"', '"GradAccessor"', ""),
-    ("guard_access.py", '"TypeGuardAccessor"', '"TypeAccessor"', "guarded value TypeGuardAccess"),
-    ("guards.py", '"OBJECT_ALIASING": ', '"ALIASING": ', "kind of guard OBJECT_ALIASING"),
-    ("stages.py", '    "triton": "py",\n', "", "kind of async_compile triton"),
-    ("stages.py", '"aot_joint_graph": "joint"', '"joint_graph": "joint"', "trace aot_joint_graph"),
-    ("facts.py", '    "guard_count",\n', "", "metric guard_count"),
+    ("taps/compat.py", ":trace_log", ":track_log", "trace_log is at none of"),
+    (
+        "taps/shapes.py",
+        '"fw_module"',
+        '"fw_mod"',
+        "no graph of a trace event where it is looked for",
+    ),
+    ("taps/shapes.py", '"_real_recompile"', '"_actual_recompile"', "no lazy graph where"),
+    ("guards/kinds.py", '    "TENSOR_MATCH": _tensor,\n', "", "kind of guard TENSOR_MATCH"),
+    ("guards/access.py", '"GradGuardAccessor"', '"GradAccessor"', ""),
+    ("guards/access.py", '"TypeGuardAccessor"', '"TypeAccessor"', "guarded value TypeGuardAccess"),
+    ("guards/translate.py", '"OBJECT_ALIASING": ', '"ALIASING": ', "kind of guard OBJECT_ALIASING"),
+    ("model/stages.py", '    "triton": "py",\n', "", "kind of async_compile triton"),
+    (
+        "model/stages.py",
+        '"aot_joint_graph": "joint"',
+        '"joint_graph": "joint"',
+        "trace aot_joint_graph",
+    ),
+    ("capture/metrics.py", '    "guard_count",\n', "", "metric guard_count"),
 ]
 
 

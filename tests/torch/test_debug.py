@@ -7,8 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from pellucid.torch import prepare_debug
-from pellucid.torch.api import debug
+from pellucid.torch import debug, prepare_debug
 from pellucid.torch.api.debug import cannot_prompt
 from support import PROGRAMS, run_env
 

@@ -239,7 +239,7 @@ def lists(root: Path, ours: Any) -> List[Tuple[str, str, Set[str], Set[str]]]:
     return [
         (
             "kind of guard",
-            _HERE + "guards/kinds.py, translate.py (_RELATIONS)",
+            _HERE + "guards/kinds.py, guards/translate.py (_RELATIONS)",
             _guard_classes("LeafGuard"),
             guards | relations(root),
         ),

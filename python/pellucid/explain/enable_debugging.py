@@ -1,6 +1,5 @@
 """``prepare_debug`` and ``debug`` under the names of depyf's modules."""
 
-from pellucid.torch import prepare_debug
-from pellucid.torch.api import debug
+from pellucid.torch import debug, prepare_debug
 
 __all__ = ["debug", "prepare_debug"]

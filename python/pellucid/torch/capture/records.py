@@ -32,7 +32,7 @@ from ..taps.inductor import origins_of_buffers
 from ..taps.shapes import SHAPES
 from ..taps.trace import OURS, UNREADABLE, TraceRecord
 from ..text.dump import graph_name, graph_text, kernel_name, kernel_text, named_class
-from . import graph_files
+from . import graph_files, sources
 from . import metrics as facts
 from .summary import write_summary
 
@@ -50,7 +50,10 @@ def on_record(session: Session, record: TraceRecord, runs: bool) -> tuple[Graph,
     if kind.startswith(f"artifact:{OURS}"):
         return None
     if kind == "dynamo_start":
-        session.record(Started(session.start(record.compile_id), _place(record.data)))
+        place, stack = _place(record.data), _stack(record.data)
+        session.record(Started(session.start(record.compile_id), place, stack))
+        if place is not None:
+            sources.keep(session, place.file)
         return None
     key = session.key(record.compile_id)
     if kind == "inductor_output_code" and payload is not None:
@@ -176,6 +179,21 @@ def _place(data: Any) -> Place | None:
     top = stack[-1]
     file = hooks.interned(top.get("filename"))
     return Place(file or "?", int(top.get("line") or 0), str(top.get("name") or ""))
+
+
+def _stack(data: Any) -> tuple[Place, ...]:
+    """The user's calls that led to a frame, outermost first, the last of them the frame itself."""
+    calls = data.get("stack") if isinstance(data, dict) else None
+    found = [
+        Place(str(hooks.interned(call.get("filename"))), int(call["line"]), str(call.get("name")))
+        for call in calls or ()
+        if isinstance(call, dict) and str(call.get("line")).isdigit()
+    ]
+    users = [place for place in found[:-1] if sources.is_users(place.file)]
+    return (*users[-_DEEPEST:], *found[-1:])
+
+
+_DEEPEST = 12
 
 
 _IN_COMPILER = re.compile(r"/torch/_dynamo/convert_frame\.py$")

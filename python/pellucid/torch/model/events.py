@@ -103,7 +103,7 @@ class Link:
     kind: str
     """``user`` (a line of the user's), ``graph`` (a graph's call) or ``resume`` (what goes on)."""
     target: str
-    """``file:line``, the file of the graph, or the file (the function, if none) that goes on."""
+    """The file of the graph, or of what goes on; a line of the user's as ``file:line``."""
 
 
 @dataclass(frozen=True)
@@ -416,8 +416,8 @@ class Guard:
     """The value that it is about, as torch words it; empty for the state of the process."""
     line: int = field(default=0, metadata=SPARSE)
     """The line of the full code on which it stands; 0 when it stands on none."""
-    place: Place | None = field(default=None, metadata=SPARSE)
-    """The line of the user's for which it was made, where torch tells."""
+    place: Place | None = field(default=None, metadata=IN_FILE)
+    """The line of the user's for which it was made: ``user_line``, in the file that it is of."""
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ from ..model.events import (
     Started,
     Times,
 )
+from ..model.guard_places import user_files, with_places
 from ..model.names import scrub
 from ..model.nodes import Node
 from .directories import PREFIX, Claim, child_number, claim_for_fork, remove_litter
@@ -89,6 +90,8 @@ class Session:
         self._files: dict[str, object] = {}
         self._listed: set[str] = set()
         self._caches: dict[int, list[CacheEntry]] = {}
+        self.sources: dict[str, bytes] = {}
+        """The user's files as they were when first heard of; empty for what cannot be read."""
         self.nodes: dict[str, tuple[Node, ...]] = {}
         """The nodes of each graph file, with the lines of the file as it is now."""
         self.versions: dict[str, str] = {}
@@ -144,6 +147,12 @@ class Session:
         """The events of one kind, in order."""
         with self._lock:
             return list(self._by_kind.get(kind, ()))
+
+    def replace(self, old: Any, new: Any) -> None:
+        """Put an event in the place of another one of its kind of which more is known now."""
+        with self._lock:
+            for events in (self._events, self._by_kind[type(old)]):
+                events[:] = [new if event is old else event for event in events]
 
     def _keep(self, event: Any) -> None:
         self._events.append(event)
@@ -318,7 +327,7 @@ class Session:
                 versions=dict(self.versions),
                 configuration={name: scrub(v) for name, v in self.configuration.items()},
                 events=tuple(e for e in self._events if not isinstance(e, apart)),
-                caches={n: tuple(entries) for n, entries in sorted(self._caches.items())},
+                caches=with_places(dict(sorted(self._caches.items())), user_files(self._events)),
                 files=tuple(sorted({*self.files(), RECORD})),
                 times=tuple(self.of(Times)),
                 spans=tuple(self.of(Span)),

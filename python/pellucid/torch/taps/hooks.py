@@ -65,6 +65,13 @@ def versions() -> dict[str, str]:
     return found
 
 
+def folder() -> str:
+    """Where torch's own files are, with the separator behind it."""
+    import torch
+
+    return os.path.join(os.path.dirname(os.path.abspath(torch.__file__)), "")
+
+
 def changed_configuration() -> dict[str, str]:
     """The settings of the compilers that are not at their defaults, as Python.
 
