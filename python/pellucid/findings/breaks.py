@@ -7,10 +7,11 @@ import os
 from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import Break, CompileKey, Frame, Place, Skipped
 from pellucid.torch.model.failures import is_own
-from pellucid.torch.model.names import scrub
+from pellucid.torch.model.names import label, scrub
 
 from .finding import Cost, Finding, Link, identify
 from .remedies import Advice, advise
+from .rewrites import block_around
 from .source import Program
 
 
@@ -42,7 +43,7 @@ def _finding(
         cause += f" (in the library, {short}, which this line calls)"
     uncompiled = [given_up[event.key] for event in events if event.key in given_up]
     if uncompiled:
-        cause += f"; {_gave_up(first, uncompiled[0])}"
+        cause += f"; {_gave_up(first, uncompiled[0], block_around(program, place))}"
     keys = tuple(dict.fromkeys(str(event.key) for event in events))
     links = tuple(dict.fromkeys(Link(files[e.key], 0, "runs") for e in events if e.key in files))
     return Finding(
@@ -62,13 +63,13 @@ def _finding(
     )
 
 
-def _gave_up(event: Break, skipped: Skipped) -> str:
+def _gave_up(event: Break, skipped: Skipped, block: str) -> str:
     """Why torch does not go on behind the break, in words."""
-    name = "the function" if skipped.place is None else f"`{skipped.place.function}`"
+    name = "the function" if skipped.place is None else f"`{label(skipped.place.function)}`"
     if "loop" in event.then:
         return f"it is in a loop, so all of {name} runs uncompiled"
-    if "try" in event.then or "exception" in event.then.lower() or "block" in event.then.lower():
-        return f"torch cannot go on inside a `try` or `with`, so all of {name} runs uncompiled"
+    if block:
+        return f"torch cannot go on inside this `{block}`, so all of {name} runs uncompiled"
     return f"torch could not go on behind it, so all of {name} runs uncompiled"
 
 

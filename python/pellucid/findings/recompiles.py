@@ -73,16 +73,17 @@ def groups_of(capture: Capture, program: Program, events: Sequence[Recompile]) -
     by_number: dict[str, Frame] = {}
     for known in frames.values():
         by_number.setdefault(known.key.frame, known)
-    starts = {event.key: event.place for event in capture.of(Started)}
+    starts = {event.key: event for event in capture.of(Started)}
     groups: dict[tuple[object, ...], Group] = {}
     for event in events:
         frame = frames.get(event.key) or by_number.get(event.key.frame)
         failure = _told(capture, event, frame)
         if failure is None:
             continue
-        function = frame.place if frame is not None else starts.get(event.key)
+        start = starts.get(event.key)
+        function = frame.place if frame is not None else None if start is None else start.place
         root = function if frame is None else Place(frame.place.file, 0, root_of(capture, frame))
-        place = _place(program, failure, function)
+        place = _place(program, failure, function, () if start is None else start.stack)
         key = (root, failure.kind, failure.source, place if failure.kind != "size" else None)
         group = groups.setdefault(key, Group(failure.kind, failure.source, place, function))
         group.failures.append((event.key, failure))
@@ -114,12 +115,17 @@ def _told(capture: Capture, event: Recompile, frame: Frame | None) -> GuardFailu
     )
 
 
-def _place(program: Program, failure: GuardFailure, function: Place | None) -> Place | None:
+def _place(
+    program: Program, failure: GuardFailure, function: Place | None, calls: Sequence[Place]
+) -> Place | None:
+    """The line that the guard is for, the function's, or the one that calls a library's function."""
     if failure.place is not None:
         found = program.through(failure.place)
         if found is not None and is_own(found.file):
             return found
-    return None if function is None else program.start(function)
+    if function is not None and is_own(function.file):
+        return program.start(function)
+    return program.own(calls, function)
 
 
 def _merged(groups: list[tuple[tuple[object, ...], Group]]) -> list[Group]:
@@ -149,9 +155,11 @@ def _cause(group: Group) -> str:
             f", {', '.join(values[2:5])}" if len(values) > 2 else ""
         )
         more = ", …" if len(values) > 5 else ""
+        numbers = {"int": "the int ", "float": "the float "}
+        what = f"{numbers.get(group.kind, '')}`{group.source}`"
         if len(values) == 1:
-            return f"`{group.source}` is no longer {shown}"
-        return f"`{group.source}` was {shown}{more}"
+            return f"{what} is no longer {shown}"
+        return f"{what} was {shown}{more}"
     return f"it depends on {difference(first)}"
 
 

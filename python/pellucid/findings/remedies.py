@@ -179,7 +179,8 @@ def _asked(found: Match[str], event: Break, program: Program, place: Place | Non
 def _disabled(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
     why = re.search(r"Reason: (.+?)(?:\.\s|$)", event.reason)
     told = f" ({why[1].strip()})" if why and why[1].strip() not in ("", "None") else ""
-    name = rewrites.called_name(program, place, "") or "a function"
+    told_name = re.search(r"<(?:function|bound method) (?:[\w.<>]*\.)?(\w+)", event.context)
+    name = told_name[1] if told_name else "a function"
     return Advice(
         f"`{name}` is kept from compiling by torch.compiler.disable{told}",
         "remove the decorator, or call it outside of the compiled function",
@@ -296,7 +297,7 @@ _ROWS: tuple[tuple[str, Make], ...] = (
             "likely",
         ),
     ),
-    (r"^copy\.deepcopy\(\)", _said("copy.deepcopy is not traced", "copy outside, or use .clone()")),
+    (r"copy\.deepcopy", _said("copy.deepcopy is not traced", "copy outside, or use .clone()")),
     (
         r"^(?:id\(\) with unsupported|call_id)",
         _said(

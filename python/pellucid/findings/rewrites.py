@@ -35,6 +35,21 @@ def _loop_around(program: Program, place: Place | None, node: ast.stmt) -> bool:
     return False
 
 
+def block_around(program: Program, place: Place | None) -> str:
+    """Say in which block a line stands in which torch cannot go on: ``try``, ``with`` or none."""
+    if place is None:
+        return ""
+    tree = program.tree(place.file)
+    around = ""
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, (ast.Try, ast.With)):
+            # The line of a `with` itself is outside of its body.
+            body = [*node.body, *(getattr(node, "handlers", ())), *(getattr(node, "finalbody", ()))]
+            if any(part.lineno <= place.line <= (part.end_lineno or 0) for part in body):
+                around = "try" if isinstance(node, ast.Try) else "with"
+    return around
+
+
 def as_where(program: Program, place: Place | None) -> str:
     """Write an ``if`` that gives one name one of two values with ``torch.where``."""
     node = None if place is None else program.statement(place)

@@ -21,6 +21,7 @@ from ..model.events import (
 )
 from ..model.failures import failures_of, innermost
 from ..model.graph_text import graph_hash, nodes_of_text
+from ..model.names import scrub
 from ..model.needs import needs_of_text
 from ..model.program_text import add_origins, kernels_of_text
 from ..model.stages import kernels, program_stage, stage_of
@@ -73,13 +74,13 @@ def on_record(session: Session, record: TraceRecord, runs: bool) -> tuple[Graph,
         if event not in session.of(Break):  # an attempt that starts over breaks at the same place
             session.record(event)
     elif kind == "artifact:recompile_reasons":
-        reasons = _reasons(payload)
+        reasons = tuple(map(scrub, _reasons(payload)))
         session.record(Recompile(key, reasons, failures_of(key, reasons)))
     elif kind == "symbolic_shape_specialization" and isinstance(record.data, dict):
         frames = places_of(record.data.get("user_stack"))
-        sources = tuple(map(str, record.data.get("sources") or ()))
+        of = tuple(map(str, record.data.get("sources") or ()))
         value = str(record.data.get("value"))
-        session.record(Specialized(key, sources, value, innermost(frames), frames))
+        session.record(Specialized(key, of, value, innermost(frames), frames))
     elif facts.take(session, key, record) and kind == "compilation_metrics":
         session.settle(key)  # a compile that failed makes no frame
         if session.is_fork and not child_number():

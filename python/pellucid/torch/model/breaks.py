@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 
 from .events import Break, CompileKey, Place
+from .names import scrub
 
 _ANOTHER = re.compile(r"\*\*\* While handling this graph break, another [^*]*\*\*\*")
 _REASON = "Graph Break Reason:"
@@ -61,6 +62,7 @@ def break_of(key: CompileKey, text: str) -> Break:
     >>> found.kind, found.gb_id, found.hints, str(found.place), len(found.frames)
     ('Unsupported Tensor.item() call', 'GB0124', ('Set it.',), '/u/f.py:6', 2)
     """
+    text = scrub(text)  # no two runs have the same addresses
     told = _TRACEBACK.split(text, maxsplit=1)[0]
     head = _STACK.split(told, maxsplit=1)[0]
     frames = stack_of(told)

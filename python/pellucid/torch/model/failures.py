@@ -31,6 +31,7 @@ _TENSOR = re.compile(
 _GRADIENT = re.compile(
     r"^tensor '(?P<source>.*)' requires_grad mismatch\. expected requires_grad=(?P<expected>\d)"
 )
+_ACCESS = re.compile(r"^\w+Accessor: .* on (?P<source>.*?)(?:\.__code__)?$")
 _TWICE = re.compile(r"^Duplicate tensors found: (?P<source>.*)$")
 _EXPECTED = re.compile(
     r"^(?:expected type of|tensor) '(?P<source>.*?)' (?:to be a tensor type, |)"
@@ -205,6 +206,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Match[str]], tuple[str, str, str,
     (_GRADIENT, _gradient),
     (_TENSOR, _tensor),
     (_TWICE, _of("alias")),
+    (_ACCESS, _of("identity")),
     (_EXPECTED, _of("type")),
     (_TYPE, _of("type")),
     (_IDENTITY, _of("identity")),
