@@ -368,7 +368,7 @@ def test_two_runs_write_the_same_files(torch, tmp_path):
             check=True,
             timeout=300,
         )
-    one, two = ({p.name: p.read_text() for p in dump.iterdir()} for dump in dumps)
+    one, two = ({p.name: p.read_bytes() for p in dump.iterdir()} for dump in dumps)
     assert one.pop("times.json") and two.pop("times.json")
     assert one.keys() == two.keys()
     assert [name for name in one if one[name] != two[name]] == []

@@ -2,16 +2,29 @@
 
 import dataclasses
 import gzip
+import hashlib
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pellucid
 import pytest
 from pellucid.torch import prepare_debug
+from pellucid.torch.capture.spans import SpanReader
 from pellucid.torch.model import events
 from pellucid.torch.model.capture import NODES
-from pellucid.torch.model.events import Frame, Graph, Recompile, Times, Unknown
+from pellucid.torch.model.events import (
+    CacheUse,
+    Frame,
+    Graph,
+    Recompile,
+    Source,
+    Span,
+    Started,
+    Times,
+    Unknown,
+)
 from pellucid.torch.model.nodes import Node, nodes_from_bytes, nodes_to_bytes
 from pellucid.torch.store.load import captures_below, load_all
 from pellucid.torch.store.record import RECORD, record_text, times_text
@@ -73,7 +86,13 @@ def test_what_is_loaded_is_what_the_session_knew(program, dynamo, torch, tmp_pat
         assert without_files(one) == without_files(other)
     assert len(known.events) == len(found.events)
     assert without_files(found.times) == known.times != ()
-    assert {n: without_files(e) for n, e in known.caches.items()} == found.caches
+    for caches in (known.caches, found.caches):
+        assert {n: without_files(e) for n, e in caches.items()} == {
+            n: without_files(e) for n, e in found.caches.items()
+        }
+    guards = [g for entries in found.caches.values() for entry in entries for g in entry.guards]
+    assert guards == [g for entries in known.caches.values() for e in entries for g in e.guards]
+    check_guards(found)
     for name in ("directory", "schema", "versions", "configuration", "files", "rank", "process"):
         assert getattr(known, name) == getattr(found, name), name
     assert found.schema == 2 and found.rank is None
@@ -83,6 +102,65 @@ def test_what_is_loaded_is_what_the_session_knew(program, dynamo, torch, tmp_pat
     assert found.text(graph.file) == (tmp_path / graph.file).read_text() != ""
     assert found.text("../secret") == found.text("gone.py") == ""
     assert Times not in {type(event) for event in found.events}
+
+
+def check_guards(capture):
+    """Each guard stands on its line of the full code, and those of the user's lead to them."""
+    frames = {frame.function: frame for frame in capture.of(Frame)}
+    placed = 0
+    for function, entries in capture.caches.items():
+        name = f"full_code_for_{frames[function].place.function}_{function}.py"
+        lines = capture.text(name).split("\n")
+        for guard in (guard for entry in entries for guard in entry.guards):
+            assert lines[guard.line - 1].strip().startswith("yield "), guard
+            assert guard.expression is None or guard.expression in lines[guard.line - 1]
+            placed += guard.place is not None
+            if guard.place is not None:
+                assert guard.place.file == frames[function].place.file
+                assert f"{guard.place.line} in {guard.place.function}" in guard.user_line
+    assert placed
+
+
+def test_lines_of_a_transformed_file_lead_to_graphs_to_what_goes_on_and_to_the_break(
+    program, dynamo, torch, tmp_path
+):
+    several = program("several")
+    with prepare_debug(tmp_path):
+        torch.compile(several.closes(torch.ones(2)), backend="eager")(torch.ones(2))
+    capture = pellucid.load(tmp_path)
+    first, second = capture.of(Frame)
+    lines = capture.text(first.file).split("\n")
+    links = {link.kind: link for link in first.links}
+    (called,) = [link for link in second.links if link.kind == "graph"]
+    assert capture.text(called.target).startswith("# compile [1/0]")
+    assert "__compiled_fn_1_0(" in capture.text(second.file).split("\n")[called.line - 1]
+    assert links["resume"].target == second.file and second.parent == "0/0"
+    assert "__resume_at_" in lines[links["resume"].line - 1]
+    assert first.parent == ""
+    file, _, line = links["user"].target.rpartition(":")
+    assert "graph_break" in Path(file).read_text().split("\n")[int(line) - 1]
+    sources = {source.file: source for source in capture.of(Source)}
+    assert sources.keys() == {several.__file__, __file__}  # the calls that led there are here
+    source = sources[several.__file__]
+    assert source.text == Path(several.__file__).read_text() and source.file == several.__file__
+    assert source.sha256 == hashlib.sha256(source.text.encode()).hexdigest()
+    assert {started.stack[-1].file for started in capture.of(Started)} == {several.__file__}
+    assert capture.of(Started)[1].stack[0].file == __file__  # of the first torch cuts the call
+
+
+def test_of_a_large_file_the_functions_are_kept_that_were_compiled(dynamo, torch, tmp_path):
+    padding = "\n".join(f"UNUSED_{number} = {number}" for number in range(12_000))
+    code = f"def small(x):\n    return x + 1\n{padding}\ndef other(x):\n    return x\n"
+    path = tmp_path / "large.py"
+    path.write_text(code)
+    space = {"__name__": "large"}
+    exec(compile(code, str(path), "exec"), space)
+    with prepare_debug(tmp_path / "dump"):
+        torch.compile(space["small"], backend="eager")(torch.ones(2))
+    sources = pellucid.load(tmp_path / "dump").of(Source)
+    (large,) = [source for source in sources if source.file == str(path)]
+    assert (large.first, large.text) == (1, "def small(x):\n    return x + 1\n")
+    assert large.sha256 == hashlib.sha256(code.encode()).hexdigest()
 
 
 def test_loading_needs_no_torch(tmp_path):
@@ -171,3 +249,36 @@ def test_nodes_are_read_back_and_take_the_same_bytes_each_time(tmp_path):
             nodes_from_bytes(broken)
         (tmp_path / NODES).write_bytes(broken)
         assert pellucid.load(tmp_path).nodes("g.py") == ()
+
+
+def test_spans_are_paired_by_name_and_thread():
+    reader, key = SpanReader(1000.0), events.CompileKey("0/0")
+
+    def event(name, phase, second):
+        return reader.take(key, {"name": name, "ph": phase, "ts": (1000 + second) * 1e6})
+
+    assert [event("a", "B", 1), event("b", "B", 2), event("c", "B", 3)] == [None] * 3
+    assert event("b", "E", 4) == Span(key, "b", 2.0, 2.0)  # c ended with an exception
+    assert event("c", "E", 5) is event("i", "i", 5) is None
+    assert event("a", "E", 6.5) == Span(key, "a", 1.0, 5.5)
+    assert reader.take(key, '{"name": "a"}') is None
+
+
+def test_a_capture_tells_when_each_part_was_compiled_and_how_it_used_the_caches(
+    program, dynamo, torch, tmp_path
+):
+    several = program("several")
+    with prepare_debug(tmp_path) as session:
+        torch.compile(several.plain)(torch.ones(3))
+    capture = pellucid.load(tmp_path)
+    spans = {span.name: span for span in capture.spans}
+    whole, part = spans["dynamo"], spans["backend_compile"]
+    assert whole.start <= part.start
+    assert part.start + part.seconds <= whole.start + whole.seconds + 0.01
+    assert {span.key.id for span in capture.spans} <= {"0/0", None}
+    (use,) = [use for use in capture.of(CacheUse) if use.cache == "fx_graph_cache"]
+    assert len(use.cache_key) > 20
+    if use.result == "miss":
+        assert any("] gm: " in line for line in use.components)
+    assert capture.of(CacheUse) == session.of(CacheUse)
+    assert Span not in {type(event) for event in capture.events}

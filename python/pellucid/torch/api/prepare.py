@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Callable, Iterator
 
 from pellucid.explain.global_variables import data
+from pellucid.findings import count_line
 
 from ..capture.connection import CAPTURE, finish
 from ..model.events import Frame, Problem
@@ -66,9 +67,9 @@ def prepare_debug(
 
 def _tell_depyf_programs(session: Session) -> None:
     """Keep the table that programs written for depyf read."""
-    shown = CAPTURE.innermost or session
-    data["dump_src_dir"] = str(shown.directory)
-    data["is_inside_prepare_debug"] = CAPTURE.asked_for
+    shown = CAPTURE.asked_for
+    data["dump_src_dir"] = str((shown or session).directory)
+    data["is_inside_prepare_debug"] = shown is not None
 
 
 def job() -> Job:
@@ -95,9 +96,15 @@ def dump_graph(name: str, graph_module: Any) -> Path | None:
     return None if session is None or file is None else session.path(file)
 
 
+_SERIOUS = ("failed", "limit", "eager", "hook")
+"""The findings of which a capture warns; breaks and recompiles are counted with them."""
+
+
 def report(session: Session) -> None:
     """Say once what went wrong; a warning filter that raises must not reach the program."""
     problems = session.of(Problem)
+    found = [finding for finding in session.findings if finding.kind != "cache"]
+    serious = any(finding.kind in _SERIOUS for finding in found)
     if problems:
         more = f" and {len(problems) - 1} more" if len(problems) > 1 else ""
         text = f"{problems[0].where}: {problems[0].what}{more}"
@@ -106,6 +113,9 @@ def report(session: Session) -> None:
         alone = "1 frame as it is" if left == 1 else f"{left} frames as they are"
         kept = f": torch left {alone}" if left else ""
         text = f"nothing was compiled inside prepare_debug{kept}"
+        text += f" ({count_line(found)})" if serious else ""
+    elif session.warns_when_empty and serious:
+        text = count_line(found)
     else:
         return
     with contextlib.suppress(Exception):

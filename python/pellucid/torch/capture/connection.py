@@ -18,6 +18,7 @@ import threading
 from types import CodeType
 from typing import Any, Callable, Iterator
 
+from ..model.breaks import break_of
 from ..model.events import Break, Frame, Graph, Recompile
 from ..model.stages import sent_twice, stage_named
 from ..store.directories import child_number
@@ -29,6 +30,7 @@ from ..taps.trace import TraceRecord
 from ..text.dump import named_class
 from . import graph_files
 from .frames import add_compiled_before, write_frame
+from .outcomes import Outcomes, follow
 from .records import on_record, write_graph
 from .summary import refresh_caches, write_summary
 
@@ -48,6 +50,7 @@ class Capture:
         self._unloaded: list[tuple[Session, Graph, str]] = []
         self._waiting: list[Opener] = []
         self._before_fork: list[Session] = []
+        self._outcomes: dict[Session, Outcomes] = {}
         self._forks: list[tuple[Session, Session]] = []
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._forked)
@@ -64,15 +67,17 @@ class Capture:
             return [session for session in self._sessions if session.is_automatic]
 
     @property
-    def asked_for(self) -> bool:
-        """Whether a session is open that the program itself has opened."""
+    def asked_for(self) -> Session | None:
+        """The innermost open session that the program itself has opened."""
         with self._lock:
-            return any(not session.is_automatic for session in self._sessions)
+            asked = [session for session in self._sessions if not session.is_automatic]
+            return asked[-1] if asked else None
 
     def open(self, session: Session) -> None:
         """Begin to record into a session."""
         with self._lock:
             self._sessions.append(session)
+            self._outcomes[session] = Outcomes(session)
             self._connect()
 
     def open_later(self, opener: Opener) -> None:
@@ -92,6 +97,8 @@ class Capture:
             hooks.add_trace_handler(self._on_trace),
             graph_hooks.add_formatted_graphs(self._on_formatted),
             generate_interpreted_graphs(graph_hooks.is_followed),
+            # Not `open_sessions`: what torch passes by opens no capture.
+            follow(lambda: [*self._outcomes.values()]),
         ]
 
     def close(self, session: Session) -> bool:
@@ -113,6 +120,10 @@ class Capture:
                     with session.guard("removing a hook"):
                         remove()
                 self._remove, self._is_connected = [], False
+            outcomes = self._outcomes.pop(session, None)
+        if outcomes is not None:
+            with session.guard("reading what was not compiled"):
+                outcomes.finish()
         return True
 
     def _forked(self) -> None:
@@ -122,6 +133,7 @@ class Capture:
         self._unloaded = []
         self._before_fork, self._sessions = self._sessions, []
         self._forks = []
+        self._outcomes = {}
         hooks.note_fork()
 
     def open_sessions(self) -> tuple[Session, ...]:
@@ -140,6 +152,7 @@ class Capture:
                     opened.append(child)
                     self._forks.append((parent, child))
             for session in opened:
+                self._outcomes[session] = Outcomes(session)
                 at_exit(lambda session=session: finish(session), session)  # type: ignore[misc]
             # Around those that the program has opened meanwhile.
             self._sessions[:0] = opened
@@ -182,6 +195,8 @@ class Capture:
                     replacement = code if session is inner else replacement
                 with session.guard(f"running the graphs of {original.co_name}"):
                     session.settle(session.key(compile_id))
+                with session.guard(f"looking at the modules of {original.co_name}"):
+                    self._outcomes[session].compiled()
         return replacement
 
     def _on_trace(self, record: TraceRecord) -> None:
@@ -197,6 +212,9 @@ class Capture:
             if record.kind == "compilation_metrics" and sessions:
                 with sessions[-1].guard("reading torch's graph breaks"):
                     self._add_breaks(record.compile_id)  # frames left alone have no bytecode
+            for session in sessions if record.kind == "dynamo_start" else ():
+                with session.guard("looking for hooks that came late"):
+                    self._outcomes[session].look()
             for session in sessions:
                 with session.guard(f"reading torch's trace event {record.kind}"):
                     program = on_record(session, record, session is sessions[-1])
@@ -215,7 +233,7 @@ class Capture:
             # Where the trace tells of them it has done so by now.
             if not any(stop.key == key for stop in session.of(Break)):
                 for text in texts:
-                    session.record(Break(key, text))
+                    session.record(break_of(key, text))
 
     def _on_formatted(self, name: str, graph: Any) -> None:
         """Take a graph that torch, or somebody else, formats for torch's log."""

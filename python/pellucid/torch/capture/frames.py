@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from types import CodeType
 
+from ..dynamo.links import lines_behind_comments, links_of
 from ..dynamo.rewrite import Rewriting, rewrite
 from ..dynamo.user_lines import annotate, resumed_line
 from ..model.events import Break, CompileKey, Frame, Graph, Place
@@ -23,14 +26,15 @@ def write_frame(
     """Write one transformed version; return the code that may run in its place."""
     function, place = session.function(original), place_of(original)
     key = session.key(compile_id)
-    graphs = [g.text for g in session.of(Graph) if g.key == key and g.stage == "captured"]
-    rewriting = rewrite(
-        transformed,
-        key.slug,
-        original,
-        hooks.resume_parameters(original),
-        lambda source: annotate(source, original, graphs, transformed),
-    )
+    captured = [g for g in session.of(Graph) if g.key == key and g.stage == "captured"]
+    graphs = [graph.text for graph in captured]
+    uncommented = [""]
+
+    def comment(source: str) -> str:
+        uncommented[0] = source
+        return annotate(source, original, graphs, transformed)
+
+    rewriting = rewrite(transformed, key.slug, original, hooks.resume_parameters(original), comment)
     name = session.claim(transformed_name(key, original.co_name), (key, function))
     replacement, running = None, ""
     if not swap:
@@ -51,8 +55,45 @@ def write_frame(
         with session.guard(f"sending {name} to torch's trace"):
             hooks.send_artifact(name.rpartition(".")[0].strip("_"), text)
     source, verdict = rewriting.source, rewriting.verdict
-    session.record(Frame(key, function, place, source, verdict, name, replacement is not None))
+    event = Frame(key, function, place, source, verdict, name, replacement is not None)
+    with session.guard(f"linking {name} to the user's lines"):
+        called = {f"__compiled_fn_{key.slug}": graph.file for graph in captured[-1:]}
+        lines = _user_lines(rewriting, uncommented[0], text)
+        links = links_of(text, original, called, _broken(session, key, place), lines)
+        event = replace(event, links=links, parent=_parent(session, event))
+    session.record(event)
     return replacement
+
+
+def _parent(session: Session, frame: Frame) -> str:
+    """The compile whose frame goes on in this one: the last that says it goes on there."""
+    if not is_resumed(frame.place.function):
+        return ""
+    wanted = str(frame.place)
+    for other in reversed(session.of(Frame)):
+        if other.key.epoch == frame.key.epoch and any(
+            link.kind == "resume" and link.target == wanted for link in other.links
+        ):
+            return other.key.id or ""
+    return ""
+
+
+def _broken(session: Session, key: CompileKey, place: Place) -> set[int]:
+    """The lines of a file at which a compile breaks."""
+    texts = [stop.text for stop in session.of(Break) if stop.key == key]
+    found = [match for text in texts for match in _BROKEN.findall(text)]
+    return {int(line) for file, line in found if file == place.file}
+
+
+_BROKEN = re.compile(r"Graph break in user code at (.+):(\d+)$", re.MULTILINE)
+
+
+def _user_lines(rewriting: Rewriting, source: str, text: str) -> list[tuple[int, int]]:
+    """Pairs of a line of the file and the user's, where the bytecode has one."""
+    shown = (rewriting.source or "").strip("\n")
+    first = text.partition(shown)[0].count("\n") if shown else 0
+    places = lines_behind_comments(source.strip("\n"), shown)
+    return [(first + places[a], b) for a, b in rewriting.lines if a in places]
 
 
 def _text(

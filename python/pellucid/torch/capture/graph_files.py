@@ -16,6 +16,7 @@ from typing import Any
 
 from ..dynamo.rewrite import same_instructions
 from ..model.events import Graph, GraphRun
+from ..model.graph_text import nodes_of_text
 from ..store.session import Session
 from ..taps import graph_hooks, hooks
 from ..text.dump import compiled, graph_text, named_class, without_imports
@@ -79,6 +80,9 @@ def _swap(session: Session, event: Graph, module: Any) -> GraphRun:
         if not hooks.never_compile(code):
             return GraphRun(event.file, False, "this torch cannot be told to leave it alone")
         session.write(event.file, text)
+        if body is not event.text:
+            modules = None if event.needs is None else dict(event.needs.modules)
+            session.nodes[event.file] = nodes_of_text(text, modules)
         function.__code__ = code
         return GraphRun(event.file, True)
     why = "the backend changed it, or it does not compile to what torch runs"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Mapping
+from typing import Any, Mapping, TypeVar
 
+from ..model.breaks import stack_of
 from ..model.events import (
     Break,
     CacheUse,
+    Collectives,
     CompileKey,
     Frame,
     Metrics,
@@ -16,7 +18,10 @@ from ..model.events import (
     Started,
     Times,
 )
+from ..model.failures import limit_in
+from ..model.names import scrub
 from ..store.session import Session
+from ..taps import outcomes
 from ..taps.trace import TraceRecord
 
 # Of torch's metrics, those that are the same in the next run.
@@ -39,7 +44,27 @@ _STABLE_METRICS = (
     "dynamic_shapes",
     "specialize_float",
     "is_forward",
+    "ir_count",
+    "param_numel",
+    "param_bytes",
+    "param_count",
 )
+# Of these, those that say something: a compile that starts over, or passes by a part of torch.
+_UNUSUAL_METRICS = (
+    "restart_reasons",
+    "recompile_user_contexts",
+    "cudagraph_skip_reason",
+    "non_compliant_ops",
+    "compliant_custom_ops",
+    "tensorify_float_attempt",
+    "tensorify_float_success",
+    "tensorify_float_failure",
+    "num_triton_bundles",
+    "config_suppress_errors",
+)
+# The backward pass has metrics of its own, of which these say something new.
+_OF_BACKWARD = ("is_forward", "cudagraph_skip_reason", "fail_type", "fail_reason", "ir_count")
+T = TypeVar("T", "dict[str, Any]", "list[Any]")
 _CACHES = ("fx_graph_cache", "aotautograd_cache")
 
 
@@ -51,37 +76,65 @@ def take(session: Session, key: CompileKey, record: TraceRecord) -> bool:
         return True
     cache, _, result = kind.rpartition(":")[2].rpartition("_")
     if cache in _CACHES:
-        session.record(CacheUse(key, cache, result, _bypass(record.payload)))
+        session.record(_cache_use(key, cache, result, record.payload))
+        return True
+    if kind == "artifact:inductor_collective_schedule":
+        schedule = _table(record.payload, list)
+        session.record(Collectives(key, tuple(map(str, schedule))))
         return True
     return False
 
 
 def _metrics(session: Session, key: CompileKey, backward: bool, data: Mapping[str, Any]) -> None:
     values = {k: data[k] for k in _STABLE_METRICS if data.get(k) is not None}
+    values.update((k, _in_order(data[k])) for k in _UNUSUAL_METRICS if data.get(k))
     seconds = dict(sorted(_seconds(data)))
     session.record(Times(key, backward, seconds))
     if backward:
+        extra = {name: values[name] for name in _OF_BACKWARD if name in values}
+        if extra.keys() - {"is_forward"}:
+            session.record(Metrics(key, {**extra, "is_forward": False}))
         return
     session.record(Metrics(key, values))
     if values.get("fail_reason") or not values.get("has_guarded_code"):
         _skipped(session, key, values)
 
 
+def _in_order(value: Any) -> Any:
+    """A metric that is the same in the next run: what torch has in a set, it sends in any order."""
+    if isinstance(value, (list, set, frozenset, tuple)):
+        return sorted(scrub(str(item)) for item in value)
+    return scrub(value) if isinstance(value, str) else value
+
+
 def _skipped(session: Session, key: CompileKey, values: Mapping[str, Any]) -> None:
-    if any(frame.key == key for frame in session.of(Frame)):
+    kind = str(values.get("fail_type") or "")
+    failed = outcomes.failure(kind) if kind else None
+    raised = failed is not None and failed.raised
+    if any(frame.key == key for frame in session.of(Frame)) and not raised:
         return
-    reason = values.get("fail_reason")
-    breaks = [stop.text for stop in session.of(Break) if stop.key == key]
-    text = str(reason or (breaks[-1] if breaks else "torch gives no reason"))
+    breaks = [stop for stop in session.of(Break) if stop.key == key]
+    reason = values.get("fail_reason") or (failed is not None and failed.text)
+    text = str(reason or (breaks[-1].text if breaks else "torch gives no reason"))
     place: Place | None = None
     if values.get("co_filename"):
         line = int(values.get("co_firstlineno") or 0)
         place = Place(str(values["co_filename"]), line, str(values.get("co_name") or ""))
-    else:  # past the limit of recompiles torch does not say which function
+    elif failed is not None and failed.code is not None:  # past the limit of recompiles
+        code = failed.code
+        place = Place(code.co_filename, code.co_firstlineno, code.co_name)
+    else:
         same = [f.place for f in session.of(Frame) if f.key.frame == key.frame]
         started = [s.place for s in session.of(Started) if s.key == key and s.place]
         place = next(iter(same + started), None)
-    session.record(Skipped(key, place, str(values.get("fail_type") or ""), text))
+    frames = stack_of(text if failed is None else failed.text) or stack_of(text)
+    if values.get("fail_user_frame_filename"):
+        line = int(values.get("fail_user_frame_lineno") or 0)
+        at: Place | None = Place(str(values["fail_user_frame_filename"]), line)
+    else:
+        at = frames[-1] if frames else None
+    limit = limit_in(text if failed is None else f"{text}\n{failed.text}")
+    session.record(Skipped(key, place, kind, scrub(text), raised, at, frames, limit))
 
 
 def _seconds(data: Mapping[str, Any]) -> list[tuple[str, float]]:
@@ -100,12 +153,24 @@ def _seconds(data: Mapping[str, Any]) -> list[tuple[str, float]]:
     return found
 
 
-def _bypass(payload: str | None) -> str:
-    """Why a cache was passed by; empty when torch does not say."""
+def _cache_use(key: CompileKey, cache: str, result: str, payload: str | None) -> CacheUse:
+    """What a cache had; why it was passed by, and of what its key was made, where torch says."""
+    found = _table(payload, dict)
+    components = found.get("components")
+    return CacheUse(
+        key,
+        cache,
+        result,
+        str(found.get("cache_bypass_reason") or ""),
+        str(found.get("key") or ""),
+        tuple(scrub(str(c)) for c in components) if isinstance(components, list) else (),
+    )
+
+
+def _table(payload: str | None, kind: type[T]) -> T:
+    """What a payload has, if it is of the kind that it should be; else an empty one."""
     try:
-        found = json.loads(payload or "{}")
+        found = json.loads(payload or "null")
     except ValueError:
-        return ""
-    if not isinstance(found, dict):
-        return ""
-    return str(found.get("cache_bypass_reason") or "")
+        found = None
+    return found if isinstance(found, kind) else kind()

@@ -4,18 +4,36 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
-from ..model.events import Break, CompileKey, Graph, KernelFile, Place, Recompile, Started
+from ..model.breaks import break_of
+from ..model.events import (
+    Break,
+    CompileKey,
+    ExternCall,
+    Graph,
+    KernelFile,
+    Place,
+    Recompile,
+    Specialized,
+    Started,
+)
+from ..model.failures import failures_of, innermost
+from ..model.graph_text import graph_hash, nodes_of_text
+from ..model.names import identifier, scrub
 from ..model.needs import needs_of_text
+from ..model.program_text import add_origins, kernels_of_text
 from ..model.stages import kernels, program_stage, stage_of
 from ..store.session import Session
 from ..taps import graph_hooks, hooks
 from ..taps.fx_meta import describe
+from ..taps.inductor import origins_of_buffers
+from ..taps.operators import operators_to_register
 from ..taps.shapes import SHAPES
 from ..taps.trace import OURS, UNREADABLE, TraceRecord
 from ..text.dump import graph_name, graph_text, kernel_name, kernel_text, named_class
-from . import graph_files
+from . import graph_files, sources, spans
 from . import metrics as facts
 from .summary import write_summary
 
@@ -26,19 +44,25 @@ def on_record(session: Session, record: TraceRecord, runs: bool) -> tuple[Graph,
     Where several captures are open, ``runs`` is true for the one whose files are to run.  Returns a
     program of Inductor's with the path of its own file, from which torch will load it.
     """
-    kind, payload = record.kind, record.payload
+    kind, payload, subgraph = record.kind, record.payload, record.subgraph
     if kind == UNREADABLE:
         session.problem("an event of torch's trace", str(record.data))
         return None
     if kind.startswith(f"artifact:{OURS}"):
         return None
     if kind == "dynamo_start":
-        session.record(Started(session.start(record.compile_id), _place(record.data)))
+        place, stack = _place(record.data), _stack(record.data)
+        session.record(Started(session.start(record.compile_id), place, stack))
+        if place is not None:
+            sources.keep(session, place.file)
         return None
     key = session.key(record.compile_id)
+    if kind == spans.EVENT:
+        spans.take(session, key, record.data if payload is None else payload)
+        return None
     if kind == "inductor_output_code" and payload is not None:
-        program = write_graph(session, key, program_stage(payload), None, payload, runs)
-        _kernels(session, program)
+        program = write_graph(session, key, program_stage(payload), None, payload, runs, subgraph)
+        _kernels(session, program, graph_text(program))
         data = record.data if isinstance(record.data, dict) else {}
         path = data.get("file_path", data.get("filename"))  # older torch says the second only
         return None if path is None or not runs else (program, str(path))
@@ -47,13 +71,19 @@ def on_record(session: Session, record: TraceRecord, runs: bool) -> tuple[Graph,
         stage = "inference"  # which torch 2.4 calls by the same name
     if stage is not None and payload is not None:
         module = graph_hooks.emitted_graph(kind, payload)
-        write_graph(session, key, stage, module, named_class(payload), runs)
+        write_graph(session, key, stage, module, named_class(payload), runs, subgraph)
     elif kind == "artifact:dynamo_graph_break_reason" and payload is not None:
-        event = Break(key, payload)
+        event = break_of(key, payload)
         if event not in session.of(Break):  # an attempt that starts over breaks at the same place
             session.record(event)
     elif kind == "artifact:recompile_reasons":
-        session.record(Recompile(key, _reasons(payload)))
+        reasons = tuple(map(scrub, _reasons(payload)))
+        session.record(Recompile(key, reasons, failures_of(key, reasons)))
+    elif kind == "symbolic_shape_specialization" and isinstance(record.data, dict):
+        frames = places_of(record.data.get("user_stack"))
+        of = tuple(map(str, record.data.get("sources") or ()))
+        value = str(record.data.get("value"))
+        session.record(Specialized(key, of, value, innermost(frames), frames))
     elif facts.take(session, key, record) and kind == "compilation_metrics":
         session.settle(key)  # a compile that failed makes no frame
         with session.recorded_early() as wanted:
@@ -66,31 +96,67 @@ def _has_joint(session: Session, key: CompileKey) -> bool:
     return any(graph.key == key and graph.stage == "joint" for graph in session.of(Graph))
 
 
-def _kernels(session: Session, program: Graph) -> None:
+def _kernels(session: Session, program: Graph, text: str) -> None:
+    """Write the kernels of a program, and tell what each of its calls computes."""
+    found = kernels_of_text(text)
+    with session.guard(f"finding what {program.file} was generated from"):
+        add_origins(found, origins_of_buffers())
+    by_name = {kernel.name: kernel for kernel in found if kernel.kind != "extern"}
     for kernel in kernels(program.text):
         name = kernel_name(program.file, kernel.name, kernel.suffix)
         session.write(name, kernel_text(program.file, kernel.text, kernel.suffix))
-        session.record(KernelFile(program.key, kernel.name, program.file, name))
+        event = KernelFile(program.key, kernel.name, program.file, name)
+        read = by_name.get(kernel.name)
+        if read is not None:
+            calls, nodes = tuple(read.calls), tuple(read.nodes)
+            event = replace(event, kind=read.kind, line=read.line, calls=calls, nodes=nodes)
+            event = replace(event, exact=tuple(read.generated_from))
+        session.record(event)
+    for call in found:
+        if call.kind == "extern":
+            nodes, exact = tuple(call.nodes), tuple(call.generated_from)
+            line = call.calls[0]
+            session.record(ExternCall(program.key, call.name, program.file, line, nodes, exact))
 
 
 def write_graph(
-    session: Session, key: CompileKey, stage: str, module: Any | None, text: str, runs: bool
+    session: Session,
+    key: CompileKey,
+    stage: str,
+    module: Any | None,
+    text: str,
+    runs: bool,
+    subgraph: str = "",
 ) -> Graph:
     """Write a graph of a compile to its file, which runs in its place if ``runs``; record it."""
     # Several graphs of one stage in one compile are told apart by a number; torch starting an
     # attempt over makes the same graph again, which replaces the first.
-    name = graph_name(key, stage)
+    name = graph_name(key, f"{stage}_{identifier(subgraph)}" if subgraph else stage)
     if stage != "captured":
         name = session.claim(name, (key, stage, text))
     needs = None
     with session.guard(f"describing the inputs of {name}"):
         needs = needs_of_text(text, _sizes(session, key)) if module is None else describe(module)
-    event = Graph(key, stage, name, text, needs)
-    session.write(name, graph_text(event))
+        if needs is not None:
+            needs = replace(needs, operators=operators_to_register(text))
+    event = Graph(key, stage, name, text, needs, subgraph)
+    written = graph_text(event)
+    session.write(name, written)
+    if not event.is_program:
+        with session.guard(f"reading the nodes of {name}"):
+            event = replace(event, hash=_nodes(session, event, written))
     session.record(event)
     if module is not None and runs:
         graph_files.follow(session, event, module)
     return event
+
+
+def _nodes(session: Session, event: Graph, text: str) -> str:
+    """Keep the nodes of a graph that was written; return its hash."""
+    modules = None if event.needs is None else dict(event.needs.modules)
+    nodes = nodes_of_text(text, modules)
+    session.nodes[event.file] = nodes
+    return graph_hash(nodes, text.split("\n"))
 
 
 def _sizes(session: Session, key: CompileKey) -> dict[str, int]:
@@ -98,6 +164,20 @@ def _sizes(session: Session, key: CompileKey) -> dict[str, int]:
     graphs = [g.needs for g in session.of(Graph) if g.key == key and g.needs is not None]
     values = [value for graph in graphs for value in graph.inputs if value.literal.isdigit()]
     return {value.symbol: int(value.literal) for value in values if value.symbol}
+
+
+def places_of(stack: Any) -> tuple[Place, ...]:
+    """The calls of a stack in torch's trace, whose file names may be numbers there."""
+    calls = stack if isinstance(stack, list) else ()
+    return tuple(
+        Place(
+            hooks.interned(c.get("filename")) or "?",
+            int(c.get("line") or 0),
+            str(c.get("name") or ""),
+        )
+        for c in calls
+        if isinstance(c, dict)
+    )
 
 
 def _place(data: Any) -> Place | None:
@@ -112,6 +192,21 @@ def _place(data: Any) -> Place | None:
     top = stack[-1]
     file = hooks.interned(top.get("filename"))
     return Place(file or "?", int(top.get("line") or 0), str(top.get("name") or ""))
+
+
+def _stack(data: Any) -> tuple[Place, ...]:
+    """The user's calls that led to a frame, outermost first, the last of them the frame itself."""
+    calls = data.get("stack") if isinstance(data, dict) else None
+    found = [
+        Place(str(hooks.interned(call.get("filename"))), int(call["line"]), str(call.get("name")))
+        for call in calls or ()
+        if isinstance(call, dict) and str(call.get("line")).isdigit()
+    ]
+    users = [place for place in found[:-1] if sources.is_users(place.file)]
+    return (*users[-_DEEPEST:], *found[-1:])
+
+
+_DEEPEST = 12
 
 
 _IN_COMPILER = re.compile(r"/torch/_dynamo/convert_frame\.py$")

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import CodeType
 from typing import Any, Callable, Iterable
 
+from pellucid.findings import find
+
 from ..guards import translate as guards
+from ..model.capture import NODES
 from ..model.events import CacheEntry, CompileKey, Frame, Graph, Problem, Recompile
+from ..model.guard_places import with_lines
 from ..model.names import definable
-from ..store.record import RECORD, TIMES, record_text, times_text
+from ..model.nodes import nodes_to_bytes
+from ..store.record import RECORD, TIMES, record_text, side_files, times_text
 from ..store.session import INDEX, Session
 from ..taps import guard_objects, guard_state, guard_tree, hooks
 from ..taps.shapes import SHAPES
 from ..text.full_code import full_code_name, full_code_text
 from ..text.full_code_names import bindings
 from ..text.index import index_text
+from .sources import add_sources
 
 
 def refresh_caches(session: Session) -> None:
@@ -86,6 +93,20 @@ def _add_missed(session: Session) -> None:
             session.record(problem)
 
 
+def _add_what_goes_on(session: Session) -> None:
+    """Let the calls that go on after a break lead to the file of the frame that does."""
+    files = {(f.parent, f.key.epoch, str(f.place)): f.file for f in session.of(Frame) if f.parent}
+    for frame in session.of(Frame):
+        links = tuple(
+            replace(link, target=files.get((frame.key.id or "", frame.key.epoch, link.target), ""))
+            if link.kind == "resume" and (frame.key.id or "", frame.key.epoch, link.target) in files
+            else link
+            for link in frame.links
+        )
+        if links != frame.links:
+            session.replace(frame, replace(frame, links=links))
+
+
 def write_summary(session: Session) -> None:
     """Write full code, index and record: what is known only at the end."""
     full: dict[str, list[Frame]] = {}
@@ -102,7 +123,9 @@ def write_summary(session: Session) -> None:
             by_key = {frame.key: frame for frame in versions}
             entries = session.cache(function)
             bind = _binder(session, entries, names)
-            session.write(name, full_code_text(place, code, entries, by_key, recompiles, bind))
+            text = full_code_text(place, code, entries, by_key, recompiles, bind)
+            session.write(name, text)
+            session.set_cache(function, [with_lines(entry, text) for entry in entries])
             for entry in entries:
                 guard_objects.register(str(session.path(name)), entry.key.slug, entry.kept)
             full[name] = versions
@@ -113,9 +136,18 @@ def write_summary(session: Session) -> None:
         if rank is not None:  # else the job may have ended before the capture
             session.rank, session.world_size = rank, size
     _add_missed(session)
+    _add_what_goes_on(session)
+    with session.guard("keeping the user's files"):
+        add_sources(session, hooks.folder())
+    with session.guard("finding causes"):
+        session.findings = tuple(find(session.snapshot()))
     with session.guard("writing the index"):
-        session.write(INDEX, index_text(session, full))
+        session.write(INDEX, index_text(session, full, session.findings))
     with session.guard("writing the times"):
         session.write(TIMES, times_text(session.snapshot()))
+    with session.guard("writing what lies beside the record"):
+        session.write(NODES, nodes_to_bytes(session.nodes))
+        for name, data in side_files(session.snapshot()).items():
+            session.write(name, data)
     with session.guard("writing the record"):
         session.write(RECORD, record_text(session.snapshot()))

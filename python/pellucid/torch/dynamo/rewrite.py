@@ -35,6 +35,12 @@ class Rewriting:
     shown: CodeType | None = None
     _result: Any = None
 
+    @property
+    def lines(self) -> list[tuple[int, int]]:
+        """Pairs of a line of the source, without comments, and the line of the bytecode there."""
+        entries = () if self._result is None else self._result.line_map
+        return [(e.line, e.original_line) for e in entries if e.original_line is not None]
+
     def compile(self, text: str, filename: str) -> CodeType:
         """Compile the text of the file around the source into code that may stand in.
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Mapping, TypeVar
 
-from .events import CacheEntry, Span, Times
+from .events import CacheEntry, Graph, Span, Times
+from .graph_text import nodes_of_text
 from .nodes import Node, Nodes, nodes_from_bytes
 
 NODES = "nodes.json.gz"
@@ -63,8 +64,34 @@ class Capture:
         return ""
 
     def nodes(self, file: str) -> tuple[Node, ...]:
-        """Return the nodes of a dumped graph, in the order of its lines."""
+        """Return the nodes of a dumped graph, in the order of its lines.
+
+        A dump of schema 1 has no table of nodes; what the graph's text tells is read instead.
+        """
+        if file not in self._nodes and self.made_nodes is None and self.schema == 1:
+            return self._read_nodes(file)
         return tuple(self._nodes.get(file, ()))
+
+    def _read_nodes(self, file: str) -> tuple[Node, ...]:
+        if file not in self._read:
+            graphs = {g.file for g in self.of(Graph) if not g.is_program}
+            self._read[file] = nodes_of_text(self.text(file)) if file in graphs else ()
+        return self._read[file]
+
+    @functools.cached_property
+    def _read(self) -> dict[str, tuple[Node, ...]]:
+        return {}
+
+    def nodes_by_name(self, file: str) -> Mapping[str, Node]:
+        """Return the nodes of a dumped graph by their names, without those of graphs inside it."""
+        if file not in self._by_name:
+            found = {node.name: node for node in self.nodes(file) if not node.graph}
+            self._by_name[file] = found
+        return self._by_name[file]
+
+    @functools.cached_property
+    def _by_name(self) -> dict[str, Mapping[str, Node]]:
+        return {}
 
     @functools.cached_property
     def _names(self) -> frozenset[str]:

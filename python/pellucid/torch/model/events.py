@@ -103,7 +103,7 @@ class Link:
     kind: str
     """``user`` (a line of the user's), ``graph`` (a graph's call) or ``resume`` (what goes on)."""
     target: str
-    """``file:line``, the file of the graph, or the file (the function, if none) that goes on."""
+    """The file of the graph, or of what goes on; a line of the user's as ``file:line``."""
 
 
 @dataclass(frozen=True)
@@ -154,6 +154,21 @@ class Break:
 
     key: CompileKey
     text: str
+    kind: str = field(default="", metadata=SPARSE)
+    """torch's name for this kind of break; empty when its text does not say."""
+    gb_id: str = field(default="", metadata=SPARSE)
+    """The number in torch's registry of breaks, such as ``GB0059``."""
+    hints: tuple[str, ...] = field(default=(), metadata=SPARSE)
+    frames: tuple[Place, ...] = field(default=(), metadata=SPARSE)
+    """The user's calls that led there, outermost first."""
+    place: Place | None = field(default=None, metadata=SPARSE)
+    """The line at which it broke; it may be a library's."""
+    reason: str = field(default="", metadata=SPARSE)
+    """Why, in one sentence of torch's."""
+    context: str = field(default="", metadata=SPARSE)
+    """The objects that torch stumbled over, in its own words."""
+    then: str = field(default="", metadata=SPARSE)
+    """The kind of the break that occurred while this one was handled: the frame was given up."""
 
     @property
     def title(self) -> str:
@@ -185,6 +200,26 @@ class Recompile:
 
     key: CompileKey
     reasons: tuple[str, ...]
+    failures: tuple[GuardFailure, ...] = field(default=(), metadata=SPARSE)
+    """The same as values, where torch's words could be read."""
+
+
+@dataclass(frozen=True)
+class GuardFailure:
+    """The first guard of one compiled version that did not hold for a call."""
+
+    version: CompileKey | None
+    kind: str
+    """What differed: ``size``, ``stride``, ``dtype``, ``value``, ``type``, ``identity``, …."""
+    source: str
+    """The value that it is about, as the program writes it; empty for the state of the process."""
+    expected: str
+    actual: str
+    """What came instead; empty when torch does not say."""
+    text: str
+    """The guard in torch's words, without its comment."""
+    place: Place | None
+    """The line of the program for which the guard was made, where torch tells."""
 
 
 @dataclass(frozen=True)
@@ -241,6 +276,14 @@ class CacheUse:
     """What the key was made of, one line each."""
 
 
+@dataclass(frozen=True)
+class Collectives:
+    """The collective operations of one program, in the order in which it calls them."""
+
+    key: CompileKey
+    schedule: tuple[str, ...]
+
+
 _ANOTHER = re.compile(r"\*\*\* While handling this graph break, another [^*]*\*\*\*")
 
 
@@ -253,6 +296,14 @@ class Skipped:
     kind: str
     """torch's name for what happened (``Unsupported``); empty when it has none."""
     reason: str
+    raised: bool = field(default=False, metadata=SPARSE)
+    """Whether the error reached the program; otherwise the frame runs uncompiled."""
+    at: Place | None = field(default=None, metadata=SPARSE)
+    """The line that failed, where torch tells; it may be a library's."""
+    frames: tuple[Place, ...] = field(default=(), metadata=SPARSE)
+    """The program's calls that led to that line, outermost first."""
+    limit: str = field(default="", metadata=SPARSE)
+    """The setting whose limit was hit (``recompile_limit``); empty for another reason."""
 
     @property
     def brief(self) -> str:
@@ -270,6 +321,52 @@ class Skipped:
 
 
 @dataclass(frozen=True)
+class Passed:
+    """A frame at which torch did not even look, though it ran where code is compiled."""
+
+    place: Place
+    reason: str
+    """torch's own words; empty where it gives none."""
+
+
+@dataclass(frozen=True)
+class Specialized:
+    """A size that could have been any, and was fixed while the code was traced."""
+
+    key: CompileKey
+    sources: tuple[str, ...]
+    """What it is the size of, as torch words it."""
+    value: str
+    place: Place | None
+    """The line of the program that fixed it."""
+    frames: tuple[Place, ...] = field(default=(), metadata=SPARSE)
+
+
+@dataclass(frozen=True)
+class Stance:
+    """Calls of a compiled function under a stance that is not the default."""
+
+    stance: str
+    place: Place | None
+    """The program's line that made the call."""
+    function: str = ""
+    reason: str = ""
+    """The guards that failed, where the stance made a failure of it."""
+
+
+@dataclass(frozen=True)
+class LateHook:
+    """A hook that a module got after it was compiled, and for which no guard looks."""
+
+    module: str
+    """The module's path in what was compiled, and its class."""
+    kind: str
+    """The table that has it: ``_forward_hooks``, …."""
+    place: Place | None
+    """Where the hook's code begins."""
+
+
+@dataclass(frozen=True)
 class KernelFile:
     """One kernel of a program of Inductor's, in a file of its own."""
 
@@ -279,13 +376,28 @@ class KernelFile:
     """The file of the program."""
     file: str
     kind: str = field(default="", metadata=SPARSE)
-    """How it is compiled: ``cpp``, ``triton``, …; ``extern`` for a call of a library's kernel."""
+    """Inductor's method that compiles it: ``cpp_pybinding``, ``triton``, …."""
     line: int = field(default=0, metadata=SPARSE)
-    """The line of the program on which it is defined; 0 for what is not defined there."""
+    """The line of the program on which it is defined."""
     calls: tuple[int, ...] = field(default=(), metadata=SPARSE)
     """The lines of the program that call it."""
     nodes: tuple[str, ...] = field(default=(), metadata=SPARSE)
-    """The names of the nodes that it computes."""
+    """The nodes that it computes, by the names that the program's comments have."""
+    exact: tuple[str, ...] = field(default=(), metadata=SPARSE)
+    """The same in the graph from which the program was generated, where Inductor tells."""
+
+
+@dataclass(frozen=True)
+class ExternCall:
+    """A call in a program of Inductor's of a kernel that is a library's, not its own."""
+
+    key: CompileKey
+    name: str
+    """What is called: ``extern_kernels.mm``."""
+    program: str
+    line: int
+    nodes: tuple[str, ...] = field(default=(), metadata=SPARSE)
+    exact: tuple[str, ...] = field(default=(), metadata=SPARSE)
 
 
 @dataclass(frozen=True)
@@ -312,8 +424,8 @@ class Guard:
     """The value that it is about, as torch words it; empty for the state of the process."""
     line: int = field(default=0, metadata=SPARSE)
     """The line of the full code on which it stands; 0 when it stands on none."""
-    place: Place | None = field(default=None, metadata=SPARSE)
-    """The line of the user's for which it was made, where torch tells."""
+    place: Place | None = field(default=None, metadata=IN_FILE)
+    """The line of the user's for which it was made: ``user_line``, in the file that it is of."""
 
 
 @dataclass(frozen=True)

@@ -58,6 +58,46 @@ def module_tree(modules: Mapping[str, ModulePath]) -> str:
     return "\n".join(lines)
 
 
+_TREE = "# The modules, each with the nodes that it computes:"
+_BRANCH = re.compile(r"#( +)(\S+) \((\w+)\)(?:: (.*))?$")
+_MODULE = re.compile(r" +# in (\S+) \((\w+)\)$")
+
+
+def modules_of_text(text: str) -> dict[str, ModulePath]:
+    """Return the modules of the nodes that a dumped file names in its comments.
+
+    The tree at its end names a few of each module; besides, the first of each row is known.
+
+    >>> tree = "# The modules, each with the nodes that it computes:\\n#   self.a (Linear): t"
+    >>> modules_of_text(tree + "\\n#     self.a.b (ReLU): x")["x"]
+    (('self.a', 'Linear'), ('self.a.b', 'ReLU'))
+    """
+    body, _, tree = text.partition(_TREE)
+    found: dict[str, ModulePath] = {}
+    path: list[tuple[str, str]] = []
+    paths: dict[tuple[str, str], ModulePath] = {}
+    for line in tree.split("\n")[1:]:
+        branch = _BRANCH.match(line)
+        if branch is None:
+            break
+        path[len(branch[1]) // 2 - 1 :] = [(branch[2], branch[3])]
+        paths[branch[2], branch[3]] = tuple(path)
+        for name in (branch[4] or "").split(", "):
+            if name.isidentifier():
+                found[name] = tuple(path)
+    module: ModulePath | None = None
+    for line in body.split("\n") if paths else ():
+        marked = _MODULE.match(line)
+        if marked:
+            module = paths.get((marked[1], marked[2]))
+        elif module is not None:
+            node = _NODE.match(line)
+            if node:
+                found.setdefault(node[2], module)
+                module = None
+    return found
+
+
 def _order(path: ModulePath, first_seen: Mapping[ModulePath, int]) -> list[int]:
     """Parents before children, and siblings in the order in which the graph meets them."""
     return [first_seen[path[:depth]] for depth in range(1, len(path) + 1)]

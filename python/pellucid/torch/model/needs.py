@@ -28,14 +28,16 @@ class Tensor:
     requires_grad: bool = False
     values: str = ""
     """The elements as a literal, for the few small constants that have them."""
+    is_leaf: bool = True
+    """Whether nothing computed it, as far as autograd knows: views of a leaf take no writes."""
 
 
 @dataclass(frozen=True)
 class Value:
     """An input or a constant of a graph.
 
-    Exactly one of ``tensor``, ``literal`` (a Python expression) and ``lacking`` (why it cannot be
-    built) says what it is.
+    Exactly one of ``tensor``, ``literal`` (a Python expression), ``items`` (of a list) and
+    ``lacking`` (why it cannot be built) says what it is.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Value:
     lacking: str = ""
     symbol: str = ""
     """The symbolic size for which ``literal`` stands."""
+    items: tuple[Value, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,8 @@ class Needs:
         constants: attributes that it reads, by their dotted names.
         children: dotted names of the graphs inside it, outer ones first.
         imports: statements for names that its text finds in its globals.
+        operators: those that ``import torch`` does not give, and the module that registers each;
+            empty where only the program knows it.
         grad: whether it runs where gradients are recorded.
         modules: the user's modules that its nodes belong to, as pairs of a node's name and a path.
     """
@@ -67,6 +72,7 @@ class Needs:
     imports: tuple[str, ...] = ()
     grad: bool = False
     modules: tuple[tuple[str, ModulePath], ...] = ()
+    operators: tuple[tuple[str, str], ...] = ()
 
 
 def contiguous(shape: Sequence[int]) -> tuple[int, ...]:
@@ -88,7 +94,7 @@ def contiguous(shape: Sequence[int]) -> tuple[int, ...]:
 # A graph that torch has from its cache comes as text: shapes and dtypes stand in annotations.
 _TENSOR = re.compile(r"(\w+)\[([^\]]*)\](?:\[([^\]]*)\])?(\S*)\Z")
 _SYMBOL = re.compile(r"Sym\((.*)\)\Z")
-_DTYPES = {
+DTYPES = {
     **{f"f{bits}": f"float{bits}" for bits in (16, 32, 64)},
     **{f"i{bits}": f"int{bits}" for bits in (8, 16, 32, 64)},
     **{f"u{bits}": f"uint{bits}" for bits in (8, 16, 32, 64)},
@@ -153,13 +159,13 @@ def _declared(name: str, annotation: ast.expr | None, symbols: Mapping[str, int]
         if symbol is not None:
             return Value(name, literal=str(*_sizes(symbol[1], symbols)))
         found = _TENSOR.match(note)
-        if found is None or found[1] not in _DTYPES:
+        if found is None or found[1] not in DTYPES:
             return Value(name, lacking=f"it is described as {note!r}")
         shape = _sizes(found[2], symbols)
         stride = contiguous(shape) if found[3] is None else _sizes(found[3], symbols)
     except (ArithmeticError, KeyError, SyntaxError, TypeError, ValueError) as unknown:
         return Value(name, lacking=f"the size {unknown} is not told")
-    return Value(name, Tensor(shape, stride, _DTYPES[found[1]], found[4] or "cpu"))
+    return Value(name, Tensor(shape, stride, DTYPES[found[1]], found[4] or "cpu"))
 
 
 def _sizes(text: str, symbols: Mapping[str, int]) -> tuple[int, ...]:

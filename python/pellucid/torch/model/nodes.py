@@ -34,6 +34,8 @@ class Node:
     """The names of the nodes that it takes, each once, in order."""
     module: ModulePath = ()
     """The user's modules in which it is computed, outermost first, each with its class."""
+    graph: str = ""
+    """The graph inside the dumped one to which it belongs, ``cond_true_0``; empty for its own."""
 
 
 Nodes = Mapping[str, Sequence[Node]]

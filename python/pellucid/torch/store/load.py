@@ -21,6 +21,7 @@ from pellucid.errors import NotADump
 from ..model import events
 from ..model.capture import Capture
 from ..model.events import CacheEntry, CacheUse, Source, Span, Times, Unknown
+from ..model.guard_places import user_files, with_places
 from .record import KEYS, RECORD, SOURCES, TIMES
 from .values import Mismatch, value_of
 
@@ -59,7 +60,7 @@ def load(directory: str | os.PathLike[str]) -> Capture:
             versions=_strings(record.get("versions")),
             configuration=_strings(record.get("configuration")),
             events=found,
-            caches=caches,
+            caches=with_places(caches, user_files(found)),
             files=tuple(map(str, record.get("files") or ())),
             times=times,
             spans=spans,
@@ -147,13 +148,15 @@ def _events(listed: Any) -> Iterator[Any]:
 
 def _filled(found: Iterator[Any], folder: Path) -> tuple[Any, ...]:
     """The events with what lies in side files."""
-    texts, keys = _side_file(folder / SOURCES), _side_file(folder / KEYS)
+    texts, table = _side_file(folder / SOURCES), _side_file(folder / KEYS)
+    lines, keys = list(map(str, table.get("lines", ()))), table.get("keys", {})
     result = []
     for event in found:
         if isinstance(event, Source):
-            event = replace(event, text=str(texts.get(event.file, "")))
+            parts = {part[0]: str(part[1]) for part in texts.get(event.file, ())}
+            event = replace(event, text=parts.get(event.first, ""))
         elif isinstance(event, CacheUse) and event.cache_key in keys:
-            event = replace(event, components=tuple(map(str, keys[event.cache_key])))
+            event = replace(event, components=tuple(lines[n] for n in keys[event.cache_key]))
         result.append(event)
     return tuple(result)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
+import gzip
 import json
 from dataclasses import fields, is_dataclass
 from typing import Any
 
 from ..model.capture import Capture
-from ..model.events import Started, Unknown
+from ..model.events import CacheUse, Source, Started, Unknown
 from ..model.names import scrub
 
 SCHEMA = 2
@@ -56,6 +57,23 @@ def times_text(capture: Capture) -> str:
         "spans": to_plain(capture.spans),
     }
     return to_text(record)
+
+
+def side_files(capture: Capture) -> dict[str, bytes]:
+    """Return the files that hold what is too big for the record, by name."""
+    sources: dict[str, list[Any]] = {}
+    for source in capture.of(Source):
+        sources.setdefault(source.file, []).append([source.first, source.text])
+    keys = {use.cache_key: list(use.components) for use in capture.of(CacheUse) if use.components}
+    pool = {line: number for number, line in enumerate(sorted(set().union(*keys.values())))}
+    numbered = {key: [pool[line] for line in lines] for key, lines in keys.items()}
+    tables = {SOURCES: sources, KEYS: {"lines": list(pool), "keys": numbered} if keys else {}}
+    return {name: _packed(table) for name, table in tables.items() if table}
+
+
+def _packed(table: Any) -> bytes:
+    text = json.dumps(table, ensure_ascii=True, separators=(",", ":"))
+    return gzip.compress(text.encode("ascii"), 6, mtime=0)
 
 
 def event_to_plain(event: Any) -> dict[str, Any]:
@@ -108,12 +126,16 @@ def _text(value: Any, indent: str) -> str:
     inner = indent + " "
     if _is_table(value):
         items = [inner + _text(item, inner) for item in value]
-    elif isinstance(value, dict) and (not indent or any(map(_is_table, value.values()))):
+    elif isinstance(value, dict) and (not indent or not _TABLES.isdisjoint(value)):
         items = [f"{inner}{_line(str(key))}: {_text(item, inner)}" for key, item in value.items()]
     else:
         return _line(value)
     start, end = "{}" if isinstance(value, dict) else "[]"
     return f"{start}\n" + ",\n".join(items) + f"\n{indent}{end}"
+
+
+# What has a line for each entry, besides the tables of the record itself.
+_TABLES = frozenset(["entries", "guards"])
 
 
 def _is_table(value: Any) -> bool:

@@ -32,7 +32,9 @@ from ..model.events import (
     Started,
     Times,
 )
+from ..model.guard_places import user_files, with_places
 from ..model.names import scrub
+from ..model.nodes import Node
 from .directories import (
     PREFIX,
     Claim,
@@ -55,10 +57,10 @@ E = TypeVar("E")
 Listener = Callable[[Any], None]
 
 
-def write_atomic(path: Path, text: str) -> None:
+def write_atomic(path: Path, content: str | bytes) -> None:
     """Write a file so that a reader sees the old one or the new one, never a part."""
     # A lone surrogate in a user's string must not cost the file.
-    data = text.encode("utf-8", "backslashreplace")
+    data = content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace")
     temporary = path.parent / f"{_TEMPORARY}{os.getpid()}-{next(_numbers)}"
     try:
         temporary.write_bytes(data)
@@ -101,6 +103,11 @@ class Session:
         self._files: dict[str, object] = {}
         self._listed: set[str] = set()
         self._caches: dict[int, list[CacheEntry]] = {}
+        self.span_reader: Any = None
+        self.sources: dict[str, bytes] = {}
+        """The user's files as they were when first heard of; empty for what cannot be read."""
+        self.nodes: dict[str, tuple[Node, ...]] = {}
+        """The nodes of each graph file, with the lines of the file as it is now."""
         self.versions: dict[str, str] = {}
         self.configuration: dict[str, str] = {}
         self._process = os.getpid()
@@ -110,7 +117,7 @@ class Session:
         self._postponed: dict[CompileKey, list[Callable[[], None]]] = {}
         self._functions: list[weakref.ref[CodeType]] = []
         self._numbers: dict[int, int] = {}
-        self._opened = time.time()
+        self.opened = time.time()
         self.is_automatic = mark is not None
         self.mark = mark or Mark(f"{os.getpid()}-{time.time_ns()}", this_program())
         self.may_end_unseen = self.is_automatic
@@ -119,6 +126,7 @@ class Session:
         self.world_size: int | None = None
         self.process = child_number()
         self.warns_when_empty = True
+        self.findings: tuple[Any, ...] = ()
         self._remove_previous()
 
     def fork(self) -> Session:
@@ -140,7 +148,7 @@ class Session:
         After the first few times that takes a twentieth of the time at most.
         """
         started = time.monotonic()
-        is_cheap = self._recording <= (time.time() - self._opened) / 20
+        is_cheap = self._recording <= (time.time() - self.opened) / 20
         wanted = self.may_end_unseen and (self._recorded < _FIRST_RECORDS or is_cheap)
         yield wanted
         if wanted:
@@ -175,6 +183,12 @@ class Session:
         """The events of one kind, in order."""
         with self._lock:
             return list(self._by_kind.get(kind, ()))
+
+    def replace(self, old: Any, new: Any) -> None:
+        """Put an event in the place of another one of its kind of which more is known now."""
+        with self._lock:
+            for events in (self._events, self._by_kind[type(old)]):
+                events[:] = [new if event is old else event for event in events]
 
     def _keep(self, event: Any) -> None:
         self._events.append(event)
@@ -295,7 +309,7 @@ class Session:
         """The absolute path of one of this capture's files."""
         return self.directory / name
 
-    def write(self, name: str, text: str) -> Path:
+    def write(self, name: str, content: str | bytes) -> Path:
         """Write one of this capture's files, whole."""
         with self._writing:  # events go on meanwhile; of two texts of one file the later one stays
             with self._lock:
@@ -306,7 +320,7 @@ class Session:
                 # Should the process be killed, the next capture finds here what to remove.
                 with open(self.path(_LIST), "a", encoding="utf-8", newline="\n") as stream:
                     stream.write(name + "\n")
-            write_atomic(self.path(name), text)
+            write_atomic(self.path(name), content)
             return self.path(name)
 
     def files(self) -> list[str]:
@@ -319,7 +333,7 @@ class Session:
         found = []
         for record in self.directory.glob(f"*/{RECORD}"):
             with contextlib.suppress(OSError):
-                if record.stat().st_mtime >= self._opened:
+                if record.stat().st_mtime >= self.opened:
                     found.append(record.parent.name)
         return sorted(found)
 
@@ -351,7 +365,7 @@ class Session:
                 versions=dict(self.versions),
                 configuration={name: scrub(v) for name, v in self.configuration.items()},
                 events=tuple(e for e in self._events if not isinstance(e, apart)),
-                caches={n: tuple(entries) for n, entries in sorted(self._caches.items())},
+                caches=with_places(dict(sorted(self._caches.items())), user_files(self._events)),
                 files=tuple(sorted({*self.files(), RECORD})),
                 times=tuple(self.of(Times)),
                 spans=tuple(self.of(Span)),
@@ -359,6 +373,7 @@ class Session:
                 world_size=self.world_size,
                 process=self.process,
                 others=tuple(self.others()),
+                made_nodes=dict(self.nodes),
             )
 
 
@@ -371,4 +386,5 @@ def left_alone(session: Session) -> list[Skipped]:
         for started in session.of(Started)
         if started.key not in told
     ]
-    return [event for event in (*silent, *told.values()) if event.key not in done]
+    left = (event for event in (*silent, *told.values()) if event.key not in done)
+    return [event for event in left if not event.raised]

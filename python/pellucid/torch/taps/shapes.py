@@ -29,8 +29,16 @@ EMITTER_LOCAL: Mapping[str, str] = {
 }
 COMPILER, COMPILED_CODE = "_compile", "code"
 """The function of Dynamo's that works on one frame, and its local that has the frame's code."""
+OUTCOME_LOCALS = ("one_graph", "convert_frame_box", "locals", "closure")
+"""The locals of that function that say what becomes of an error, and have what was called."""
+HOOK_TABLES = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+"""The attributes of a module that have its hooks."""
 OPTIONS_OF_INDUCTOR = ("graph_kwargs", "fx_kwargs", "kwargs")
 """The locals of Inductor's functions that may have the options of a compile."""
+LOWERING = ("GraphLowering", "torch._inductor.graph")
+"""The class that makes a program, and its module."""
+TABLES_OF_SCHEDULER = ("name_to_buf", "name_to_node", "name_to_fused_node")
+"""Its scheduler's tables of buffers, newer and older, and of what is computed at once."""
 TRACE_CALL = ("name", "metadata_fn", "payload_fn")
 """The locals of ``trace_structured`` that say what an event is."""
 GRAPH_CLASS = "GraphModuleImpl"
@@ -164,6 +172,18 @@ def _nested_const(code: CodeType, word: str) -> bool:
 def _compiler_has_code() -> bool | None:
     place = resolve(f"torch._dynamo.convert_frame:{COMPILER}")
     return None if place is None else any(COMPILED_CODE in _locals(c) for c in code_objects(place))
+
+
+def _compiler_has_outcome() -> bool | None:
+    place = resolve(f"torch._dynamo.convert_frame:{COMPILER}")
+    known = {OUTCOME_LOCALS[0], *OUTCOME_LOCALS[2:]}  # the box is newer than the oldest torch
+    return None if place is None else any(known <= set(_locals(c)) for c in code_objects(place))
+
+
+def _modules_have_hooks() -> bool | None:
+    import torch
+
+    return set(HOOK_TABLES) <= set(vars(torch.nn.Module()))
 
 
 def _inductor_has_options() -> bool | None:
@@ -319,6 +339,16 @@ TABLE: Tuple[Shape, ...] = (
         "it is not told where frames stand that torch leaves alone",
     ),
     Shape(
+        "outcome of a compile",
+        _compiler_has_outcome,
+        "errors that the program sees are not told from frames that are left as they are",
+    ),
+    Shape(
+        "hooks of a module",
+        _modules_have_hooks,
+        "hooks that a module got after it was compiled are not told",
+    ),
+    Shape(
         "place where a compile starts",
         _stack_entries,
         "it is not told where frames stand that torch leaves alone",
@@ -327,6 +357,14 @@ TABLE: Tuple[Shape, ...] = (
         "options of Inductor",
         _inductor_has_options,
         "Inductor's graphs do not say whether they are of the forward or the backward pass",
+    ),
+    Shape(
+        "origins of a program's buffers",
+        lambda: _both(
+            _says(f"{LOWERING[1]}:{LOWERING[0]}", "scheduler", "inductor_output_code"),
+            _says("torch._inductor.scheduler:Scheduler", TABLES_OF_SCHEDULER[2]),
+        ),
+        "kernels without comments are told without the operations that they compute",
     ),
     Shape(
         "arguments of a trace event",

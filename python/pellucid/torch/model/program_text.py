@@ -1,0 +1,158 @@
+"""A program of Inductor's, read as text: its kernels, their calls, and the nodes behind each call.
+
+Inductor writes above a call which nodes of the earlier graphs it computes::
+
+    # Topologically Sorted Source Nodes: [linear, x], Original ATen: [aten.addmm]
+    extern_kernels.addmm(...)
+
+and above a Triton kernel which nodes of the graph from which the program was generated.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, field
+from typing import Iterator, Mapping, Sequence
+
+_DEFINED = re.compile(r"^(\w+) = async_compile\.(\w+)\(", re.MULTILINE)
+_SOURCES = re.compile(r"\s*# .*\bSource Nodes: \[([^\]]*)\]")
+_FRAGMENT = re.compile(r"#   %(\w+) : ")
+_OF_LIBRARY = ("extern_kernels.", "torch.ops.", "aten.", "inductor_ops.", "_quantized.")
+_STREAM = "get_raw_stream"
+# Functions that call the kernels to measure them, not to run the program.
+_NO_PART = ("benchmark", "get_args")
+
+
+@dataclass
+class KernelText:
+    """A kernel that a program defines, or one of a library that it calls."""
+
+    name: str
+    kind: str
+    """The method of Inductor's that compiles it, ``cpp_pybinding``; ``extern`` for a library's."""
+    line: int
+    """Where it is defined; 0 for a library's."""
+    calls: list[int] = field(default_factory=list)
+    """The lines that call it."""
+    nodes: list[str] = field(default_factory=list)
+    """The nodes that its calls compute, by the names that the comments have."""
+    generated_from: list[str] = field(default_factory=list)
+    """The same in the graph from which the program was generated, where that is known."""
+    arguments: list[tuple[str, ...]] = field(default_factory=list)
+    """The names of the buffers that each call is given or makes."""
+
+
+def kernels_of_text(text: str) -> tuple[KernelText, ...]:
+    """Return the kernels of a program in the order of their lines; a library's, each call apart.
+
+    >>> text = "def call(args):\\n    # Source Nodes: [a, b], Original ATen: [aten.mm]\\n"
+    >>> kernels_of_text(text + "    extern_kernels.mm(x, y, out=buf0)")
+    ... # doctest: +ELLIPSIS
+    (KernelText(name='extern_kernels.mm', kind='extern', line=0, calls=[3], nodes=['a', 'b'], ...)
+    """
+    lines = text.split("\n")
+    defined: dict[str, KernelText] = {}
+    for found in _DEFINED.finditer(text):
+        line = text.count("\n", 0, found.start()) + 1
+        made = KernelText(found[1], found[2], line)
+        made.generated_from = _fragment(lines, line)
+        defined[made.name] = made
+    externs = []
+    for statement, call in _calls(text):
+        name = ast_name(call.func)
+        kernel = defined.get(name.rpartition(".")[0] if name.endswith(".run") else name)
+        nodes = _sources(lines, statement.lineno)
+        if kernel is None:
+            if name == _STREAM or (nodes is None and not name.startswith(_OF_LIBRARY)):
+                continue
+            kernel = KernelText(name, "extern", 0)
+            externs.append(kernel)
+        kernel.calls.append(call.lineno)
+        kernel.nodes += [node for node in nodes or () if node not in kernel.nodes]
+        kernel.arguments.append(tuple(_names(statement)))
+    return (*defined.values(), *externs)
+
+
+def add_origins(
+    kernels: Sequence[KernelText], origins: Mapping[str, tuple[str, tuple[str, ...]]]
+) -> None:
+    """Add the nodes that each kernel was generated from.
+
+    Args:
+        kernels: those of one program.
+        origins: for each buffer the part of the program that makes it, and the nodes of that part.
+
+    A call makes those of its buffers that no call before it has made.
+    """
+    made: set[str] = set()
+    calls = [(line, at, kernel) for kernel in kernels for at, line in enumerate(kernel.calls)]
+    for _, at, kernel in sorted(calls, key=lambda call: call[0]):
+        for name in kernel.arguments[at]:
+            part, nodes = origins.get(name, ("", ()))
+            if nodes and part not in made:
+                made.add(part)
+                new = [node for node in nodes if node not in kernel.generated_from]
+                kernel.generated_from += new
+
+
+def ast_name(node: ast.expr) -> str:
+    """Return the dotted name that an expression is; empty for another one."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
+
+
+def _calls(text: str) -> Iterator[tuple[ast.stmt, ast.Call]]:
+    """The calls that are statements, or give a statement's value, in the order of their lines."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    pending: list[tuple[ast.AST, bool]] = [(tree, False)]
+    while pending:
+        node, inside = pending.pop()
+        value = getattr(node, "value", None)
+        if inside and isinstance(node, (ast.Expr, ast.Assign)) and isinstance(value, ast.Call):
+            yield node, value
+        if isinstance(node, ast.FunctionDef):
+            inside = not node.name.startswith(_NO_PART)
+            if not inside:
+                continue
+        blocks = [getattr(node, name, ()) for name in ("body", "orelse", "finalbody")]
+        pending += [(child, inside) for block in blocks for child in block][::-1]
+
+
+def _sources(lines: list[str], line: int) -> tuple[str, ...] | None:
+    """The nodes that the comment above a statement names; None where there is none.
+
+    A call on a device has the statement that gets its stream in between.
+    """
+    for above in reversed(lines[max(0, line - 4) : line - 1]):
+        found = _SOURCES.match(above)
+        if found:
+            return tuple(filter(None, found[1].split(", ")))
+        text = above.strip()
+        if text and not text.startswith("#") and f"{_STREAM}(" not in text:
+            break
+    return None
+
+
+def _fragment(lines: list[str], line: int) -> list[str]:
+    """The nodes that the comment above a definition lists."""
+    names: list[str] = []
+    for above in reversed(lines[: line - 1]):
+        if not above.startswith("#"):
+            break
+        found = _FRAGMENT.match(above)
+        if found:
+            names.append(found[1])
+    return list(dict.fromkeys(reversed(names)))
+
+
+def _names(statement: ast.stmt) -> Iterator[str]:
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Name):
+            yield node.id
