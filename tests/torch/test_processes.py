@@ -135,8 +135,8 @@ def test_a_program_that_asks_for_compiles_in_vain_is_told_so(torch, tmp_path):
     program.write_text(text)
     assert run([], program, dump=tmp_path / "dump") == "False\n"
     remove_marks(tmp_path / "dump")
-    left = sorted(path.name for path in (tmp_path / "dump").iterdir())
-    assert left == ["index.md", "session.json", "times.json"]
+    left = [path.name for path in (tmp_path / "dump").iterdir()]
+    assert "session.json" in left and not [name for name in left if name.endswith(".py")]
     assert "Nothing was compiled" in (tmp_path / "dump" / "index.md").read_text()
 
 
