@@ -80,6 +80,12 @@ class Capture:
             self._outcomes[session] = Outcomes(session)
             self._connect()
 
+    @property
+    def waits(self) -> bool:
+        """Whether a session is to open once something compiles."""
+        with self._lock:
+            return bool(self._waiting)
+
     def open_later(self, opener: Opener) -> None:
         """Begin to record into a session that ``opener`` makes once something compiles."""
         with self._lock:
