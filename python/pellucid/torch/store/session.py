@@ -90,6 +90,7 @@ class Session:
         self._files: dict[str, object] = {}
         self._listed: set[str] = set()
         self._caches: dict[int, list[CacheEntry]] = {}
+        self.span_reader: Any = None
         self.sources: dict[str, bytes] = {}
         """The user's files as they were when first heard of; empty for what cannot be read."""
         self.nodes: dict[str, tuple[Node, ...]] = {}
@@ -103,7 +104,7 @@ class Session:
         self._postponed: dict[CompileKey, list[Callable[[], None]]] = {}
         self._functions: list[weakref.ref[CodeType]] = []
         self._numbers: dict[int, int] = {}
-        self._opened = time.time()
+        self.opened = time.time()
         self.is_fork = False
         self.rank: int | None = None
         self.world_size: int | None = None
@@ -295,7 +296,7 @@ class Session:
         found = []
         for record in self.directory.glob(f"*/{RECORD}"):
             with contextlib.suppress(OSError):
-                if record.stat().st_mtime >= self._opened:
+                if record.stat().st_mtime >= self.opened:
                     found.append(record.parent.name)
         return sorted(found)
 

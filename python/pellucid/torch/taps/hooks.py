@@ -249,11 +249,19 @@ def _trace_context(given: Any) -> dict[str, Any]:
         name: getattr(compile_id, name, None)
         for name in ("compiled_autograd_id", "frame_id", "frame_compile_id")
     }
-    found = {name: value for name, value in fields.items() if value is not None}
+    found: dict[str, Any] = {name: v for name, v in fields.items() if v is not None}
     attempt = getattr(trace, "attempt", None)
     if (context is not None and ask is None) or (trace is not None and not found):
         SHAPES.missed("fields of a compile id")
+    ask = getattr(sys.modules.get("torch.fx.traceback"), _SUBGRAPH, None)
+    subgraph = ask() if callable(ask) else None
+    if subgraph is not None:
+        found["subgraph_name"] = subgraph
     return found if attempt is None else {**found, "attempt": attempt}
+
+
+_SUBGRAPH = "_get_regional_inductor_subgraph_name"
+"""What names the part of a graph that is compiled by itself; older releases compile none so."""
 
 
 def add_trace_handler(receive: Callable[[TraceRecord], None]) -> Remove:
