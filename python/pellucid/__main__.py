@@ -1,4 +1,4 @@
-"""The command line: `pellucid decompile`, `dis`, `dump`, `run`, `explain`, `demo`."""
+"""The command line: `pellucid decompile`, `dis`, `dump`, `run`, `explain`, `report`, `demo`."""
 
 import argparse
 import os
@@ -11,6 +11,7 @@ from pellucid import _core, batch
 from pellucid._version import __version__
 from pellucid.errors import DecompileError, NotADump, complain
 from pellucid.inputs import Job, jobs_of, split_errors
+from pellucid.report.command import add_report
 
 STAGES = {
     "module": "the code objects as they were read",
@@ -59,6 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_decompile(commands)
     _add_stages(commands)
     _add_torch(commands)
+    add_report(commands, _Help)
     return parser
 
 

@@ -25,11 +25,11 @@ from ..model.names import identifier, scrub
 from ..model.needs import needs_of_text
 from ..model.program_text import add_origins, kernels_of_text
 from ..model.stages import kernels, program_stage, stage_of
-from ..store.directories import child_number
 from ..store.session import Session
 from ..taps import graph_hooks, hooks
 from ..taps.fx_meta import describe
 from ..taps.inductor import origins_of_buffers
+from ..taps.operators import operators_to_register
 from ..taps.shapes import SHAPES
 from ..taps.trace import OURS, UNREADABLE, TraceRecord
 from ..text.dump import graph_name, graph_text, kernel_name, kernel_text, named_class
@@ -86,8 +86,9 @@ def on_record(session: Session, record: TraceRecord, runs: bool) -> tuple[Graph,
         session.record(Specialized(key, of, value, innermost(frames), frames))
     elif facts.take(session, key, record) and kind == "compilation_metrics":
         session.settle(key)  # a compile that failed makes no frame
-        if session.is_fork and not child_number():
-            write_summary(session)  # such a process may leave without running anything at its end
+        with session.recorded_early() as wanted:
+            if wanted:
+                write_summary(session)
     return None
 
 
@@ -136,6 +137,8 @@ def write_graph(
     needs = None
     with session.guard(f"describing the inputs of {name}"):
         needs = needs_of_text(text, _sizes(session, key)) if module is None else describe(module)
+        if needs is not None:
+            needs = replace(needs, operators=operators_to_register(text))
     event = Graph(key, stage, name, text, needs, subgraph)
     written = graph_text(event)
     session.write(name, written)

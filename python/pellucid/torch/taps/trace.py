@@ -127,8 +127,8 @@ _WANTED = frozenset(
         "compilation_metrics",
         "bwd_compilation_metrics",
         "graph_dump",
-        "symbolic_shape_specialization",
         _MANY,
+        "symbolic_shape_specialization",
         *(kind for kind in STAGE_OF_EVENT if ":" not in kind),
     ]
 )
