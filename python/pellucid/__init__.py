@@ -14,8 +14,7 @@ from pellucid.errors import CannotStandIn, DecompileError, NotADump
 if TYPE_CHECKING:
     from pellucid.decompiler import Decompiler
     from pellucid.report import report
-    from pellucid.torch import dump_graph, find_nan, install, prepare_debug, uninstall
-    from pellucid.torch.api import debug
+    from pellucid.torch import debug, dump_graph, find_nan, install, prepare_debug, uninstall
     from pellucid.torch.store.load import load
 
 # Loaded on first use: importing pellucid must not import torch.

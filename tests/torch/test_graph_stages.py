@@ -155,7 +155,7 @@ def test_source_is_in_torchs_own_trace_once(torch, tmp_path):
         "def work(x):\n    torch._dynamo.graph_break()\n    return x + 1\n"
         "with pellucid.prepare_debug(sys.argv[1]), pellucid.prepare_debug(sys.argv[2]) as inner:\n"
         "    torch.compile(work, backend='eager')(torch.ones(2))\n"
-        "from pellucid.torch.events import Graph\n"
+        "from pellucid.torch.model.events import Graph\n"
         f"assert {{g.stage for g in inner.of(Graph)}} - {{'{BEFORE_CHECKS}'}} == {{'captured'}}\n"
     )
     trace, dump = tmp_path / "trace", tmp_path / "dump"

@@ -11,9 +11,20 @@ from pathlib import Path
 import pellucid
 import pytest
 from pellucid.torch import prepare_debug
+from pellucid.torch.capture.spans import SpanReader
 from pellucid.torch.model import events
 from pellucid.torch.model.capture import NODES
-from pellucid.torch.model.events import Frame, Graph, Recompile, Source, Started, Times, Unknown
+from pellucid.torch.model.events import (
+    CacheUse,
+    Frame,
+    Graph,
+    Recompile,
+    Source,
+    Span,
+    Started,
+    Times,
+    Unknown,
+)
 from pellucid.torch.model.nodes import Node, nodes_from_bytes, nodes_to_bytes
 from pellucid.torch.store.load import captures_below, load_all
 from pellucid.torch.store.record import RECORD, record_text, times_text
@@ -238,3 +249,36 @@ def test_nodes_are_read_back_and_take_the_same_bytes_each_time(tmp_path):
             nodes_from_bytes(broken)
         (tmp_path / NODES).write_bytes(broken)
         assert pellucid.load(tmp_path).nodes("g.py") == ()
+
+
+def test_spans_are_paired_by_name_and_thread():
+    reader, key = SpanReader(1000.0), events.CompileKey("0/0")
+
+    def event(name, phase, second):
+        return reader.take(key, {"name": name, "ph": phase, "ts": (1000 + second) * 1e6})
+
+    assert [event("a", "B", 1), event("b", "B", 2), event("c", "B", 3)] == [None] * 3
+    assert event("b", "E", 4) == Span(key, "b", 2.0, 2.0)  # c ended with an exception
+    assert event("c", "E", 5) is event("i", "i", 5) is None
+    assert event("a", "E", 6.5) == Span(key, "a", 1.0, 5.5)
+    assert reader.take(key, '{"name": "a"}') is None
+
+
+def test_a_capture_tells_when_each_part_was_compiled_and_how_it_used_the_caches(
+    program, dynamo, torch, tmp_path
+):
+    several = program("several")
+    with prepare_debug(tmp_path) as session:
+        torch.compile(several.plain)(torch.ones(3))
+    capture = pellucid.load(tmp_path)
+    spans = {span.name: span for span in capture.spans}
+    whole, part = spans["dynamo"], spans["backend_compile"]
+    assert whole.start <= part.start
+    assert part.start + part.seconds <= whole.start + whole.seconds + 0.01
+    assert {span.key.id for span in capture.spans} <= {"0/0", None}
+    (use,) = [use for use in capture.of(CacheUse) if use.cache == "fx_graph_cache"]
+    assert len(use.cache_key) > 20
+    if use.result == "miss":
+        assert any("] gm: " in line for line in use.components)
+    assert capture.of(CacheUse) == session.of(CacheUse)
+    assert Span not in {type(event) for event in capture.events}

@@ -6,6 +6,7 @@ it has none, or the line is a library's) and a word of its cause.
 
 import os
 import re
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -93,17 +94,82 @@ def missing(directory: Path, expected) -> "list[str]":
 def test_the_answer_stands_in_the_first_ten_lines(group, torch, tmp_path):
     names = GROUPS[group]
     programs = [str(shared(name)) for name in names]
-    env = {**run_env(), "OMP_NUM_THREADS": "1", "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "cache")}
-    env = {
-        name: value for name, value in env.items() if name not in ("LAB_BACKEND", "PELLUCID_DUMP")
-    }
     command = [sys.executable, str(RUNNER), str(tmp_path), *programs]
-    subprocess.run(command, env=env, cwd=tmp_path, check=True, timeout=550)
+    subprocess.run(command, env=environment(tmp_path), cwd=tmp_path, check=True, timeout=550)
     absent = [x for name in names for x in missing(tmp_path / name, EXPECTED.get(name, []))]
     assert absent == []
     for name in names:
         for finding in answer(tmp_path / name)[1]:
             assert finding.cause and (finding.remedy or finding.sure or finding.quoted)
+
+
+def environment(tmp_path, **more):
+    """The environment of a program that makes its captures itself."""
+    kept = {**run_env(), "OMP_NUM_THREADS": "1", "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "cache")}
+    for name in ("LAB_BACKEND", "PELLUCID_DUMP", "RANK", "WORLD_SIZE"):
+        kept.pop(name, None)
+    return {**kept, **more}
+
+
+def run(*command, env, tmp_path):
+    done = subprocess.run(
+        [sys.executable, *map(str, command)],
+        env=env,
+        cwd=tmp_path,
+        timeout=550,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    return done.stdout
+
+
+def test_a_second_process_that_hits_the_cache_is_told(torch, tmp_path):
+    dumps = [tmp_path / "first", tmp_path / "second"]
+    env = environment(tmp_path, LAB_DUMPS=":".join(map(str, dumps)))
+    out = run(shared("t37"), env=env, tmp_path=tmp_path)
+    assert missing(dumps[1], [("cache", None, "hit")]) == [], out
+
+
+def test_forked_workers_are_told_together(torch, tmp_path):
+    dump = tmp_path / "dump"
+    command = ("-m", "pellucid", "run", "--out", dump, shared("t38"))
+    out = run(*command, env=environment(tmp_path), tmp_path=tmp_path)
+    assert len(load_all(dump)) > 1, out
+    assert missing(dump, [("break", 12, "graph_break")]) == [], out
+
+
+def test_a_capture_of_a_test_of_pytests_is_told(torch, tmp_path):
+    env = environment(tmp_path, LAB_DUMPED="1", TMPDIR=str(tmp_path))
+    out = run(shared("t40"), env=env, tmp_path=tmp_path)
+    dumps = [index.parent for index in tmp_path.rglob("index.md") if "test_clip_2" in str(index)]
+    assert len(dumps) == 1, out
+    assert missing(dumps[0], [("break", 13, "values of a tensor")]) == []
+
+
+def test_blocks_that_fsdp_keeps_from_compiling_are_told(torch, tmp_path):
+    dump = tmp_path / "dump"
+    out = run(shared("t45"), env=environment(tmp_path, LAB_DUMP=str(dump)), tmp_path=tmp_path)
+    assert missing(dump, [("nothing", None, "FSDP")]) == [], out
+
+
+def test_ranks_that_differ_are_told_by_the_first_difference(torch, tmp_path):
+    dump = tmp_path / "dump"
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    job = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    command = [sys.executable, "-m", "pellucid", "run", "--out", str(dump), str(shared("t47"))]
+    running = [
+        subprocess.Popen(
+            command,
+            env=environment(tmp_path, RANK=rank, LOCAL_RANK=rank, GLOO_SOCKET_IFNAME="lo", **job),
+            stdout=subprocess.DEVNULL,
+        )
+        for rank in "01"
+    ]
+    assert [process.wait(timeout=300) for process in running] == [0, 0]
+    assert missing(dump, [("ranks", 21, "graph break"), ("recompile", None, "x.size(0)")]) == []
 
 
 def test_explain_needs_no_torch_and_says_with_its_status_what_was_found(torch, tmp_path):

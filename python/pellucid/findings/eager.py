@@ -30,6 +30,7 @@ _QUIET = (
     "custom frame execution strategy",
     "already started executing",
     "no tensor-related",
+    "No ops traced",  # there is nothing to compile in it
     "exec()",
     "namedtuple",
     "__setattr__",

@@ -118,7 +118,7 @@ def _told(capture: Capture, event: Recompile, frame: Frame | None) -> GuardFailu
 def _place(
     program: Program, failure: GuardFailure, function: Place | None, calls: Sequence[Place]
 ) -> Place | None:
-    """The line that the guard is for, the function's, or the one that calls a library's function."""
+    """The line that the guard is for, the function's, or the line that calls a library's."""
     if failure.place is not None:
         found = program.through(failure.place)
         if found is not None and is_own(found.file):

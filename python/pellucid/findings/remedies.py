@@ -297,6 +297,26 @@ _ROWS: tuple[tuple[str, Make], ...] = (
             "likely",
         ),
     ),
+    (
+        r"^Attempted to wrap RNN",
+        _said(
+            "torch does not trace nn.RNN, nn.LSTM and nn.GRU",
+            "set torch._dynamo.config.allow_rnn = True, or call it outside of compiled code",
+        ),
+    ),
+    (
+        r"__build_class__",
+        _said(
+            "a class is defined inside of compiled code, which is not traced",
+            "define it outside of the compiled function",
+        ),
+    ),
+    (
+        r"function marked as skipped[\s\S]*?function `(?P<name>[^`]+)` should not be traced",
+        _said(
+            "torch does not trace `{name}`, on purpose", "call it outside of the compiled function"
+        ),
+    ),
     (r"copy\.deepcopy", _said("copy.deepcopy is not traced", "copy outside, or use .clone()")),
     (
         r"^(?:id\(\) with unsupported|call_id)",

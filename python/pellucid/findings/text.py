@@ -123,7 +123,7 @@ def _functions(captures: Sequence[Capture]) -> str:
         for frame in capture.of(Frame):
             if not is_resumed(frame.place.function):
                 where = short(program.start(frame.place))
-                own = where if is_own(frame.place.file) else f"{where}, torch's"
+                own = where if is_own(frame.place.file) else f"{where}, a library's"
                 name = f"{frame.place.function} ({own})"
                 found[name] = found.get(name, 0) + 1
     told = [name + (f" x{number}" if number > 1 else "") for name, number in found.items()]

@@ -22,6 +22,8 @@ def difference(failure: GuardFailure, actual: str = "") -> str:
         return f"which object {failure.source} is"
     if failure.kind == "length":
         return f"len({failure.source}), no longer {failure.expected}"
+    if failure.kind == "rank":
+        return f"the number of dimensions of {failure.source}, {came} instead of {failure.expected}"
     if failure.kind == "none":
         return f"{failure.source}, no longer None"
     if failure.kind == "global state":

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Mapping
+from typing import Any, Mapping, TypeVar
 
 from ..model.breaks import stack_of
 from ..model.events import (
     Break,
     CacheUse,
+    Collectives,
     CompileKey,
     Frame,
     Metrics,
@@ -43,7 +44,27 @@ _STABLE_METRICS = (
     "dynamic_shapes",
     "specialize_float",
     "is_forward",
+    "ir_count",
+    "param_numel",
+    "param_bytes",
+    "param_count",
 )
+# Of these, those that say something: a compile that starts over, or passes by a part of torch.
+_UNUSUAL_METRICS = (
+    "restart_reasons",
+    "recompile_user_contexts",
+    "cudagraph_skip_reason",
+    "non_compliant_ops",
+    "compliant_custom_ops",
+    "tensorify_float_attempt",
+    "tensorify_float_success",
+    "tensorify_float_failure",
+    "num_triton_bundles",
+    "config_suppress_errors",
+)
+# The backward pass has metrics of its own, of which these say something new.
+_OF_BACKWARD = ("is_forward", "cudagraph_skip_reason", "fail_type", "fail_reason", "ir_count")
+T = TypeVar("T", "dict[str, Any]", "list[Any]")
 _CACHES = ("fx_graph_cache", "aotautograd_cache")
 
 
@@ -55,20 +76,35 @@ def take(session: Session, key: CompileKey, record: TraceRecord) -> bool:
         return True
     cache, _, result = kind.rpartition(":")[2].rpartition("_")
     if cache in _CACHES:
-        session.record(CacheUse(key, cache, result, _bypass(record.payload)))
+        session.record(_cache_use(key, cache, result, record.payload))
+        return True
+    if kind == "artifact:inductor_collective_schedule":
+        schedule = _table(record.payload, list)
+        session.record(Collectives(key, tuple(map(str, schedule))))
         return True
     return False
 
 
 def _metrics(session: Session, key: CompileKey, backward: bool, data: Mapping[str, Any]) -> None:
     values = {k: data[k] for k in _STABLE_METRICS if data.get(k) is not None}
+    values.update((k, _in_order(data[k])) for k in _UNUSUAL_METRICS if data.get(k))
     seconds = dict(sorted(_seconds(data)))
     session.record(Times(key, backward, seconds))
     if backward:
+        extra = {name: values[name] for name in _OF_BACKWARD if name in values}
+        if extra.keys() - {"is_forward"}:
+            session.record(Metrics(key, {**extra, "is_forward": False}))
         return
     session.record(Metrics(key, values))
     if values.get("fail_reason") or not values.get("has_guarded_code"):
         _skipped(session, key, values)
+
+
+def _in_order(value: Any) -> Any:
+    """A metric that is the same in the next run: what torch has in a set, it sends in any order."""
+    if isinstance(value, (list, set, frozenset, tuple)):
+        return sorted(scrub(str(item)) for item in value)
+    return scrub(value) if isinstance(value, str) else value
 
 
 def _skipped(session: Session, key: CompileKey, values: Mapping[str, Any]) -> None:
@@ -117,12 +153,24 @@ def _seconds(data: Mapping[str, Any]) -> list[tuple[str, float]]:
     return found
 
 
-def _bypass(payload: str | None) -> str:
-    """Why a cache was passed by; empty when torch does not say."""
+def _cache_use(key: CompileKey, cache: str, result: str, payload: str | None) -> CacheUse:
+    """What a cache had; why it was passed by, and of what its key was made, where torch says."""
+    found = _table(payload, dict)
+    components = found.get("components")
+    return CacheUse(
+        key,
+        cache,
+        result,
+        str(found.get("cache_bypass_reason") or ""),
+        str(found.get("key") or ""),
+        tuple(scrub(str(c)) for c in components) if isinstance(components, list) else (),
+    )
+
+
+def _table(payload: str | None, kind: type[T]) -> T:
+    """What a payload has, if it is of the kind that it should be; else an empty one."""
     try:
-        found = json.loads(payload or "{}")
+        found = json.loads(payload or "null")
     except ValueError:
-        return ""
-    if not isinstance(found, dict):
-        return ""
-    return str(found.get("cache_bypass_reason") or "")
+        found = None
+    return found if isinstance(found, kind) else kind()

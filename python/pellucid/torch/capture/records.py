@@ -21,19 +21,19 @@ from ..model.events import (
 )
 from ..model.failures import failures_of, innermost
 from ..model.graph_text import graph_hash, nodes_of_text
-from ..model.names import scrub
+from ..model.names import identifier, scrub
 from ..model.needs import needs_of_text
 from ..model.program_text import add_origins, kernels_of_text
 from ..model.stages import kernels, program_stage, stage_of
-from ..store.directories import child_number
 from ..store.session import Session
 from ..taps import graph_hooks, hooks
 from ..taps.fx_meta import describe
 from ..taps.inductor import origins_of_buffers
+from ..taps.operators import operators_to_register
 from ..taps.shapes import SHAPES
 from ..taps.trace import OURS, UNREADABLE, TraceRecord
 from ..text.dump import graph_name, graph_text, kernel_name, kernel_text, named_class
-from . import graph_files, sources
+from . import graph_files, sources, spans
 from . import metrics as facts
 from .summary import write_summary
 
@@ -44,7 +44,7 @@ def on_record(session: Session, record: TraceRecord, runs: bool) -> tuple[Graph,
     Where several captures are open, ``runs`` is true for the one whose files are to run.  Returns a
     program of Inductor's with the path of its own file, from which torch will load it.
     """
-    kind, payload = record.kind, record.payload
+    kind, payload, subgraph = record.kind, record.payload, record.subgraph
     if kind == UNREADABLE:
         session.problem("an event of torch's trace", str(record.data))
         return None
@@ -57,8 +57,11 @@ def on_record(session: Session, record: TraceRecord, runs: bool) -> tuple[Graph,
             sources.keep(session, place.file)
         return None
     key = session.key(record.compile_id)
+    if kind == spans.EVENT:
+        spans.take(session, key, record.data if payload is None else payload)
+        return None
     if kind == "inductor_output_code" and payload is not None:
-        program = write_graph(session, key, program_stage(payload), None, payload, runs)
+        program = write_graph(session, key, program_stage(payload), None, payload, runs, subgraph)
         _kernels(session, program, graph_text(program))
         data = record.data if isinstance(record.data, dict) else {}
         path = data.get("file_path", data.get("filename"))  # older torch says the second only
@@ -68,7 +71,7 @@ def on_record(session: Session, record: TraceRecord, runs: bool) -> tuple[Graph,
         stage = "inference"  # which torch 2.4 calls by the same name
     if stage is not None and payload is not None:
         module = graph_hooks.emitted_graph(kind, payload)
-        write_graph(session, key, stage, module, named_class(payload), runs)
+        write_graph(session, key, stage, module, named_class(payload), runs, subgraph)
     elif kind == "artifact:dynamo_graph_break_reason" and payload is not None:
         event = break_of(key, payload)
         if event not in session.of(Break):  # an attempt that starts over breaks at the same place
@@ -83,8 +86,9 @@ def on_record(session: Session, record: TraceRecord, runs: bool) -> tuple[Graph,
         session.record(Specialized(key, of, value, innermost(frames), frames))
     elif facts.take(session, key, record) and kind == "compilation_metrics":
         session.settle(key)  # a compile that failed makes no frame
-        if session.is_fork and not child_number():
-            write_summary(session)  # such a process may leave without running anything at its end
+        with session.recorded_early() as wanted:
+            if wanted:
+                write_summary(session)
     return None
 
 
@@ -116,18 +120,26 @@ def _kernels(session: Session, program: Graph, text: str) -> None:
 
 
 def write_graph(
-    session: Session, key: CompileKey, stage: str, module: Any | None, text: str, runs: bool
+    session: Session,
+    key: CompileKey,
+    stage: str,
+    module: Any | None,
+    text: str,
+    runs: bool,
+    subgraph: str = "",
 ) -> Graph:
     """Write a graph of a compile to its file, which runs in its place if ``runs``; record it."""
     # Several graphs of one stage in one compile are told apart by a number; torch starting an
     # attempt over makes the same graph again, which replaces the first.
-    name = graph_name(key, stage)
+    name = graph_name(key, f"{stage}_{identifier(subgraph)}" if subgraph else stage)
     if stage != "captured":
         name = session.claim(name, (key, stage, text))
     needs = None
     with session.guard(f"describing the inputs of {name}"):
         needs = needs_of_text(text, _sizes(session, key)) if module is None else describe(module)
-    event = Graph(key, stage, name, text, needs)
+        if needs is not None:
+            needs = replace(needs, operators=operators_to_register(text))
+    event = Graph(key, stage, name, text, needs, subgraph)
     written = graph_text(event)
     session.write(name, written)
     if not event.is_program:

@@ -132,6 +132,7 @@ def write_summary(session: Session) -> None:
     with session.guard("reading versions and configuration"):
         session.versions = hooks.versions()
         session.configuration = hooks.changed_configuration()
+        session.rank, session.world_size = hooks.place_in_job()
     _add_missed(session)
     _add_what_goes_on(session)
     with session.guard("keeping the user's files"):
@@ -147,5 +148,4 @@ def write_summary(session: Session) -> None:
         for name, data in side_files(session.snapshot()).items():
             session.write(name, data)
     with session.guard("writing the record"):
-        session.rank, session.world_size = hooks.place_in_job()
         session.write(RECORD, record_text(session.snapshot()))

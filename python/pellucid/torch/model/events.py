@@ -276,6 +276,14 @@ class CacheUse:
     """What the key was made of, one line each."""
 
 
+@dataclass(frozen=True)
+class Collectives:
+    """The collective operations of one program, in the order in which it calls them."""
+
+    key: CompileKey
+    schedule: tuple[str, ...]
+
+
 _ANOTHER = re.compile(r"\*\*\* While handling this graph break, another [^*]*\*\*\*")
 
 

@@ -148,14 +148,15 @@ def _events(listed: Any) -> Iterator[Any]:
 
 def _filled(found: Iterator[Any], folder: Path) -> tuple[Any, ...]:
     """The events with what lies in side files."""
-    texts, keys = _side_file(folder / SOURCES), _side_file(folder / KEYS)
+    texts, table = _side_file(folder / SOURCES), _side_file(folder / KEYS)
+    lines, keys = list(map(str, table.get("lines", ()))), table.get("keys", {})
     result = []
     for event in found:
         if isinstance(event, Source):
             parts = {part[0]: str(part[1]) for part in texts.get(event.file, ())}
             event = replace(event, text=parts.get(event.first, ""))
         elif isinstance(event, CacheUse) and event.cache_key in keys:
-            event = replace(event, components=tuple(map(str, keys[event.cache_key])))
+            event = replace(event, components=tuple(lines[n] for n in keys[event.cache_key]))
         result.append(event)
     return tuple(result)
 

@@ -65,7 +65,9 @@ def side_files(capture: Capture) -> dict[str, bytes]:
     for source in capture.of(Source):
         sources.setdefault(source.file, []).append([source.first, source.text])
     keys = {use.cache_key: list(use.components) for use in capture.of(CacheUse) if use.components}
-    tables = {SOURCES: sources, KEYS: keys}
+    pool = {line: number for number, line in enumerate(sorted(set().union(*keys.values())))}
+    numbered = {key: [pool[line] for line in lines] for key, lines in keys.items()}
+    tables = {SOURCES: sources, KEYS: {"lines": list(pool), "keys": numbered} if keys else {}}
     return {name: _packed(table) for name, table in tables.items() if table}
 
 

@@ -201,6 +201,8 @@ def watch_modules() -> list[Watched]:
         owner = value.__self__ if isinstance(value, MethodType) else value
         if isinstance(owner, base):
             found[id(owner)] = owner
+            if HOOK_TABLES[0] not in owner.__dict__:
+                SHAPES.missed("hooks of a module")
     return [Watched(weakref.ref(module), _hooks(module)) for module in found.values()]
 
 

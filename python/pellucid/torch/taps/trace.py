@@ -26,6 +26,8 @@ class TraceRecord:
     payload: str | None
     compile_id: str | None
     attempt: int
+    subgraph: str = ""
+    """The name of the part of a graph that torch compiles by itself."""
 
 
 UNREADABLE = "pellucid:unreadable"
@@ -54,8 +56,9 @@ _NOT_THE_EVENT = frozenset(
 def parse_trace(metadata: Mapping[str, Any], payload: object) -> TraceRecord | None:
     """Read one record of the structured trace; None for what is no event.
 
-    >>> parse_trace({"dynamo_start": {}, "frame_id": 0, "frame_compile_id": 1}, None)
-    TraceRecord(kind='dynamo_start', data={}, payload=None, compile_id='0/1', attempt=0)
+    >>> event = parse_trace({"dynamo_start": {}, "frame_id": 0, "frame_compile_id": 1}, None)
+    >>> (event.kind, event.compile_id, event.attempt, event.subgraph)
+    ('dynamo_start', '0/1', 0, '')
     """
     kind = next((key for key in metadata if key not in _NOT_THE_EVENT), None)
     if kind is None:
@@ -70,7 +73,8 @@ def parse_trace(metadata: Mapping[str, Any], payload: object) -> TraceRecord | N
     if autograd is not None:
         compile_id = f"!{autograd}" + ("" if compile_id is None else f"/{compile_id}")
     text = payload if isinstance(payload, str) else None
-    return TraceRecord(kind, data, text, compile_id, int(metadata.get("attempt") or 0))
+    attempt, subgraph = int(metadata.get("attempt") or 0), str(metadata.get("subgraph_name") or "")
+    return TraceRecord(kind, data, text, compile_id, attempt, subgraph)
 
 
 class TraceHandler(logging.Handler):
@@ -91,6 +95,8 @@ class TraceHandler(logging.Handler):
             if name == "artifact" and not wanted(name, str(metadata.get("name"))):
                 return
             payload = call["payload_fn"]()
+            if name == _MANY:  # so many that they are not written out, to be read again
+                metadata, payload = payload, None
             if not isinstance(payload, str) and payload is not None:
                 payload = json.dumps(payload, default=repr)
             event = parse_trace({name: metadata, **context(call.get("compile_id"))}, payload)
@@ -112,6 +118,7 @@ class TraceHandler(logging.Handler):
             self._receive(event)
 
 
+_MANY = "chromium_event"
 # torch makes many more, some in great number and some at great cost.
 _WANTED = frozenset(
     [
@@ -120,6 +127,7 @@ _WANTED = frozenset(
         "compilation_metrics",
         "bwd_compilation_metrics",
         "graph_dump",
+        _MANY,
         "symbolic_shape_specialization",
         *(kind for kind in STAGE_OF_EVENT if ":" not in kind),
     ]
@@ -141,7 +149,7 @@ _UNWANTED_ARTIFACTS = (
 def wanted(event: str, artifact: str = "") -> bool:
     """Whether a capture has a use for an event.
 
-    >>> wanted("dynamo_start"), wanted("chromium_event"), wanted("artifact", "f_ORIGINAL_BYTECODE")
+    >>> wanted("dynamo_start"), wanted("describe_tensor"), wanted("artifact", "f_ORIGINAL_BYTECODE")
     (True, False, False)
     """
     if event == "artifact":

@@ -72,7 +72,7 @@ def is_python(text: str) -> bool:
 
 
 _HEAD = re.compile(r"\A(?:#[^\n\x0c\r]*\n)+")
-_checked: dict[bytes, CodeType | None] = {}
+_checked: dict[bytes, tuple[CodeType | None]] = {}
 
 
 def compiled(text: str) -> CodeType | None:
@@ -81,11 +81,12 @@ def compiled(text: str) -> CodeType | None:
     head = _HEAD.match(text)
     body = text if head is None else "\n" * head[0].count("\n") + text[head.end() :]
     key = hashlib.sha1(body.encode("utf-8", "surrogatepass")).digest()
-    if key not in _checked:
+    known = _checked.get(key)
+    if known is None:
         if len(_checked) > 200:
-            _checked.clear()
-        _checked[key] = _compile(body)
-    return _checked.get(key)
+            _checked.clear()  # by this thread or another, whenever it likes
+        known = _checked[key] = (_compile(body),)
+    return known[0]
 
 
 def _compile(text: str) -> CodeType | None:

@@ -204,6 +204,9 @@ def _caches(session: Session) -> str:
 
 def _others(session: Session) -> str:
     lines = [f"- [{_cell(name)}]({name}/{INDEX})" for name in session.others()]
+    for rank in range(session.world_size or 0):
+        if session.directory.name == f"rank_{session.rank}" and rank != session.rank:
+            lines.append(f"- [rank {rank}](../rank_{rank}/{INDEX})")
     return "\n".join(["## Other processes\n", *lines, ""]) if lines else ""
 
 

@@ -1,4 +1,4 @@
-"""What one real model does with and without pellucid, and with depyf: a part of tools/models.py.
+"""What one real model does with and without pellucid, and with depyf: a part of `python -m zoo`.
 
 `examine` yields a record, fuller each time, so that a process which dies has said how far it came.
 """
@@ -81,10 +81,10 @@ def _seed(seed: int) -> None:
 
 def _first_that_runs(name: str, mode: str, seed: int) -> Tuple[str, Callable[..., Run], Run]:
     import torch
-    import zoo
+    from . import catalogue
 
     errors: List[str] = []
-    for built in _ways(zoo.build(name), errors):
+    for built in _ways(catalogue.build(name), errors):
         module = built.module.train(mode == "training")
         state = copy.deepcopy(module.state_dict())  # with its metadata
 
@@ -270,7 +270,7 @@ def _under_depyf(run: Callable[..., Run], alone: Run, backend: str) -> Record:
 
 def _tensors(value: Any) -> List[Any]:
     import torch
-    from zoo_built import parts_in
+    from .built import parts_in
 
     return [part for part in parts_in(value) if isinstance(part, torch.Tensor)]
 

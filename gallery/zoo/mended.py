@@ -12,7 +12,7 @@ import re
 import traceback
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
-from zoo_fitted import agreeing
+from .fitted import agreeing
 
 Values = Dict[str, Any]
 Path = Tuple[str, ...]

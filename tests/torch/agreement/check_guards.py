@@ -1,6 +1,6 @@
 """Compare the guards of dumped files with torch's own guard managers, call by call.
 
-    python tools/check_guards.py [--cases FILE] [--timm] [--transformers] [--zoo NAMES] [--calls N]
+    python check_guards.py [--cases FILE] [--timm] [--transformers] [--zoo NAMES] [--calls N]
 
 Programs are compiled under ``prepare_debug``; each dumped ``full_code_for_*.py`` is imported, and
 every version's guards are asked about the frames that the program really made, as they were and
@@ -25,8 +25,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType
 from typing import Any, Callable, Iterable, Iterator
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import guard_perturb
 from guard_programs import Program, cases, timm_models, transformers_models, zoo_models
@@ -283,7 +281,7 @@ def main() -> int:
     parser.add_argument("--cases", type=Path, help="a file with a table CASES")
     parser.add_argument("--timm", action="store_true")
     parser.add_argument("--transformers", action="store_true")
-    parser.add_argument("--zoo", default="", help="models of tools/zoo.py: SUITE/NAME,…")
+    parser.add_argument("--zoo", default="", help="models of gallery/zoo: SUITE/NAME,…")
     parser.add_argument("--only", default="", help="programs whose name matches this")
     parser.add_argument("--calls", type=int, default=200, help="about so many for each program")
     parser.add_argument("--seed", type=int, default=0)

@@ -4,7 +4,7 @@ import inspect
 from typing import Any, Callable, Dict, Iterator, List, Tuple
 
 import torch
-from zoo_built import Inputs
+from .built import Inputs
 
 TOKENS = 16
 MEL = """num_mel_bins feature_size input_feat_per_channel feature_projection_input_dim input_dim

@@ -7,8 +7,8 @@ itself, is run as these, one after the other.
 from typing import Any, Dict, List, Optional
 
 import torch
-from zoo_built import Built
-from zoo_fitted import callable_at_all, fitting
+from .built import Built
+from .fitted import callable_at_all, fitting
 
 _SECONDS = 4.0  # of this process's time, to find what one part takes
 

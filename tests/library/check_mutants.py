@@ -2,7 +2,10 @@
 
 Run it with the interpreter whose bytecode is compared (3.8 and later, standard library only):
 
-    python3.11 tools/check_mutants.py --binary build/make/pellucid_verify_pairs --shared ../shared
+    python3.11 tests/library/check_mutants.py --shared ../shared
+
+The mutations, and the judge that tells them apart, are no part of the repository: `--shared` names
+a folder that has them in `judge` (`mutate.py`, `judge.py`). Without it `--only C` runs alone.
 
 Part A changes functions of the standard library so that they mean something else (mutate.py). What
 the judge tells apart must be `unproven`, with `extra_locals` too, unless all that is new is a local
@@ -27,7 +30,7 @@ import sys
 import warnings
 from collections import Counter
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROVEN = ("identical", "equivalent")
 
 
@@ -245,14 +248,14 @@ def main():
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     sys.setrecursionlimit(5000)
-    sys.path.insert(0, os.path.join(args.shared, "judge"))
-    import judge
-    import mutate
-
     pairs = Pairs(args.binary, args.relowered)
     good = True
     print("Python %d.%d" % sys.version_info[:2])
     if "A" in args.only:
+        sys.path.insert(0, os.path.join(args.shared, "judge"))
+        import judge
+        import mutate
+
         good = check_mutants(args, pairs, mutate, judge) and good
     if "C" in args.only and not args.relowered:
         good = check_library(args, pairs) and good

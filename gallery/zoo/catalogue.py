@@ -12,10 +12,10 @@ import types
 from typing import Any, Dict, Iterator, List, Tuple
 
 import torch
-from zoo_bench import SMALL
-from zoo_built import Built, Missing
-from zoo_timm import SHALLOW
-from zoo_transformers import architecture, named, transformer
+from .bench import SMALL
+from .built import Built, Missing
+from .of_timm import SHALLOW
+from .of_transformers import architecture, named, transformer
 
 # What a paper's name is called today. The huge ones stand for the smallest of their architecture.
 HUGGINGFACE: Dict[str, str] = {

@@ -1,8 +1,8 @@
 """Hold the decoder to `dis`, on every code object of a version's standard library.
 
-    python tools/check_decode.py 3.12
-    python tools/check_decode.py 3.14 --every 20        # a sample
-    python tools/check_decode.py 3.8 --python PATH --binary build/dev/pellucid
+    python tests/library/check_decode.py 3.12
+    python tests/library/check_decode.py 3.14 --every 20        # a sample
+    python tests/library/check_decode.py 3.8 --python PATH --binary build/dev/pellucid
 
 Opcode, argument, jump target and line of every instruction must agree. Prints the figures; exits
 with 1 on the first disagreement.
@@ -14,6 +14,8 @@ import sys
 import tempfile
 from pathlib import Path
 from typing import List, NamedTuple, Optional
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "tools"))
 
 from pythons import ROOT, VERSIONS, minor
 

@@ -3,7 +3,7 @@
 pysource-codegen makes whatever the grammar allows, most of it in expressions; these programs are
 about control flow: loops, `try`, `with` and `match` in each other, with jumps out of them and
 something behind them. `generate(seed)` is a module of some functions, in the syntax of the Python
-that it runs under. `random_programs.py --plain` decompiles them.
+that it runs under. `python fuzz/python programs --plain` decompiles them.
 """
 
 import random

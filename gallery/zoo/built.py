@@ -1,4 +1,4 @@
-"""What tools/zoo.py and its parts build: a module with its inputs, or why there is none."""
+"""What the parts of the zoo build: a module with its inputs, or why there is none."""
 
 from typing import Any, Callable, Dict, Iterator, NamedTuple
 

@@ -1,4 +1,4 @@
-"""Programs for tools/check_guards.py: a table of cases, timm's test models, small transformers.
+"""Programs for check_guards.py: a table of cases, timm's test models, small transformers.
 
 Each is a name and a function that makes what is to be called and the calls' arguments.
 """
@@ -116,12 +116,17 @@ def timm_models() -> Iterator[Program]:
         yield f"timm/{name}", lambda name=name: _timm(name)  # type: ignore[misc]
 
 
-def _torchvision() -> None:
-    sys.path.insert(0, str(Path(__file__).resolve().parent))
-    import zoo
+def _catalogue() -> Any:
+    gallery = str(Path(__file__).resolve().parents[3] / "gallery")
+    if gallery not in sys.path:
+        sys.path.append(gallery)
+    return importlib.import_module("zoo.catalogue")
 
-    zoo.make_torchvision_import()
-    zoo.make_torchaudio_import()
+
+def _torchvision() -> None:
+    catalogue = _catalogue()
+    catalogue.make_torchvision_import()
+    catalogue.make_torchaudio_import()
 
 
 def _timm(name: str) -> tuple[Callable[..., Any], Calls]:
@@ -160,7 +165,7 @@ def _transformer(name: str) -> tuple[Callable[..., Any], Calls]:
 
 
 def zoo_models(names: List[str]) -> Iterator[Program]:
-    """Yield models of tools/zoo.py by their names, as SUITE/NAME."""
+    """Yield models of gallery/zoo by their names, as SUITE/NAME."""
     _torchvision()
     for name in names:
         yield name, functools.lru_cache(None)(functools.partial(_of_zoo, name))
@@ -168,10 +173,9 @@ def zoo_models(names: List[str]) -> Iterator[Program]:
 
 def _of_zoo(name: str) -> tuple[Callable[..., Any], Calls]:
     import torch
-    import zoo
 
     torch.manual_seed(0)
-    for built in zoo.build(name):
+    for built in _catalogue().build(name):
         model = built.module.eval()
         with contextlib.suppress(Exception):  # then the next way to build it, or to call it
             calls = [built.inputs() for _ in range(2)]
@@ -180,7 +184,7 @@ def _of_zoo(name: str) -> tuple[Callable[..., Any], Calls]:
             if "" in calls[0]:
                 return model, [tuple(inputs[""]) for inputs in calls]
             return _by_keyword(model), [(inputs,) for inputs in calls]
-    raise zoo.Missing(name)
+    raise _catalogue().Missing(name)
 
 
 def _by_keyword(model: Any) -> Callable[..., Any]:

@@ -1,7 +1,7 @@
 """Random nested control flow: functions that must decompile, and prove to mean the same.
 
-    random_flow.py --seeds 0:200                   # on every CPython found
-    random_flow.py --versions 3.8 3.13 --minimise  # and cut down what fails
+    python fuzz/python flow --count 200                  # on every CPython found
+    python fuzz/python flow --versions 3.8 3.13 --minimise  # and cut down what fails
 
 A seed makes one function, whatever the version (`match` and `except*` stay away from those
 that lack them). Many functions share a module, so that a run costs one compilation a version.
@@ -13,8 +13,7 @@ import json
 import random
 import re
 import subprocess
-import sys
-from typing import Dict, Iterator, List, Optional, Tuple
+from typing import Dict, Iterator, List, Optional, Sequence, Tuple
 
 from pellucid import _core
 from pellucid.interpreters import find_interpreter
@@ -365,22 +364,23 @@ def run(version: str, seeds: range, depth: int, minimise: int) -> int:
     return len(found)
 
 
-def main() -> int:
+def main(given: Optional[Sequence[str]] = None) -> int:
     """Print a table a version; fail if any function does."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--versions", nargs="*", default=VERSIONS)
-    parser.add_argument("--seeds", default="0:200", help="FIRST:END")
+    parser.add_argument("--seed", type=int, default=0, help="the first one")
+    parser.add_argument("--count", type=int, default=200, help="of functions")
     parser.add_argument("--depth", type=int, default=4)
     parser.add_argument(
         "--minimise", type=int, nargs="?", const=1, default=0, help="how many of each kind"
     )
-    arguments = parser.parse_args()
-    first, end = map(int, arguments.seeds.split(":"))
+    arguments = parser.parse_args(given)
     count = 0
     for version in arguments.versions:
-        count += run(version, range(first, end), arguments.depth, arguments.minimise)
+        count += run(
+            version,
+            range(arguments.seed, arguments.seed + arguments.count),
+            arguments.depth,
+            arguments.minimise,
+        )
     return 1 if count else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -5,7 +5,7 @@ structuring switched off, and written to a tree that the interpreter then takes 
 (PYTHONHOME). The named modules of the library's own test-suite must fare on it as they do on the
 original.
 
-    python tools/unstructured_library.py --python python3.11 --binary build/pellucid \
+    python tests/library/unstructured_library.py --python python3.11 --binary build/pellucid \
         --out build/without-structure test_json test_heapq
 
 Modules that compare the library's own text fail by their nature: test_doctest (a line of a

@@ -8,7 +8,7 @@ import re
 from typing import Any, Dict, List, NamedTuple, Tuple
 
 import torch
-from zoo_inputs import MEL, TOKENS, Settings
+from .inputs import MEL, TOKENS, Settings
 
 _ENTRY = re.compile(r"^\s*(\w+) \(`([^`\n]+)`(?:,? of shape `([^`\n]+)`)?", re.M)
 _SIDE = 4  # patches of a picture in each direction

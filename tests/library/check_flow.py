@@ -1,8 +1,8 @@
 """Build the flow graph of every code object of a version's standard library.
 
-    python tools/check_flow.py 3.12
-    python tools/check_flow.py 3.14 --every 20        # a sample
-    python tools/check_flow.py 3.8 --python PATH --binary build/dev/pellucid
+    python tests/library/check_flow.py 3.12
+    python tests/library/check_flow.py 3.14 --every 20        # a sample
+    python tests/library/check_flow.py 3.8 --python PATH --binary build/dev/pellucid
 
 Use a binary with PELLUCID_CHECKS (the dev preset): it checks every graph against the invariants
 of src/flow/graph.h. Every file must have its graphs, and of what compilers emit no SEND loop may be

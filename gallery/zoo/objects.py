@@ -12,8 +12,8 @@ import traceback
 from typing import Any, Iterator, List, NamedTuple, Optional, Tuple
 
 import torch
-from zoo_documented import Tensor, kind_of
-from zoo_inputs import TOKENS, Settings, required
+from .documented import Tensor, kind_of
+from .inputs import TOKENS, Settings, required
 
 _KEY = 0  # of the first that was added
 

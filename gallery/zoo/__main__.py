@@ -1,4 +1,4 @@
-"""Compile real models with and without pellucid, and compare: `python tools/models.py --help`.
+"""Compile real models with and without pellucid, and compare: `python -m zoo --help`, in gallery.
 
 Each model, and each of inference and training, runs in a process of its own:
 
@@ -42,7 +42,7 @@ def in_process(name: str, mode: str, arguments: argparse.Namespace) -> Record:
         for number in range(3):
             os.dup2(null, number)
         try:
-            from model_run import examine  # not before torch: --report needs none
+            from .model_run import examine  # not before torch: --report needs none
 
             for record in examine(name, mode, arguments):
                 os.write(writer, json.dumps(record).encode() + b"\n")
@@ -114,7 +114,7 @@ def table(records: List[Record]) -> str:
 def main() -> int:
     """Run the models of a list, or those named; return how many are worse than without us."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("names", nargs="*", help="SUITE/NAME; see tools/zoo.py")
+    parser.add_argument("names", nargs="*", help="SUITE/NAME; see gallery/zoo/catalogue.py")
     parser.add_argument("--list", choices=["families", "architectures"], help="models of a list")
     parser.add_argument("--file", type=Path, help="a list of lines NAME<tab>SUITE")
     parser.add_argument("--mode", default="inference,training")
@@ -139,7 +139,6 @@ def main() -> int:
 
 
 def _run_all(arguments: argparse.Namespace, done: List[Record]) -> None:
-    sys.path.insert(0, str(Path(__file__).resolve().parent))
     _quiet()
     known = {(record["model"], record["mode"]) for record in done}
     names = list(arguments.names)
@@ -149,9 +148,9 @@ def _run_all(arguments: argparse.Namespace, done: List[Record]) -> None:
             f"{row[1].strip()}/{row[0]}" for row in rows if len(row) == 2 and row[0][0] != "#"
         ]
     if arguments.list:
-        import zoo
+        from . import catalogue
 
-        names += zoo.names(arguments.list, arguments.seed)
+        names += catalogue.names(arguments.list, arguments.seed)
     until = time.monotonic() + arguments.budget
     with arguments.out.open("a") as out:
         for name in names[:: arguments.every]:
@@ -173,11 +172,11 @@ def _quiet() -> None:
     logging.disable(logging.CRITICAL)
     import torch
     import torch._dynamo
-    import zoo
+    from . import catalogue
 
     torch.set_num_threads(1)
-    zoo.make_torchvision_import()
-    zoo.make_torchaudio_import()
+    catalogue.make_torchvision_import()
+    catalogue.make_torchaudio_import()
     for module in _USED:
         with contextlib.suppress(ImportError):
             __import__(module)
@@ -192,7 +191,7 @@ _USED = (
     "transformers",
     "transformers.models.auto.modeling_auto",
     "pellucid.torch.capture.connection",
-    "model_run",
+    "zoo.model_run",
 )
 
 

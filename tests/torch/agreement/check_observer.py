@@ -1,7 +1,7 @@
 """Check that a capture changes nothing: every case with and without `prepare_debug`, compared.
 
-`python tools/check_observer.py CASES.py [--backend eager] [--only TEXT] [--sample N --seed S]`, in
-an environment with torch; `--sample` takes so many of the cases. CASES.py defines `CASES`: name ->
+`python check_observer.py CASES.py [--backend eager] [--only TEXT] [--sample N --seed S]`, in an
+environment with torch; `--sample` takes so many of the cases. CASES.py defines `CASES`: name ->
 (style, make), where make() gives a function and the argument tuples to call it with. Compared are
 results bit for bit, exceptions, what the arguments are afterwards, torch's own counts (graph
 breaks, frames, graphs, compiles and recompiles), and every graph that the backend is given, with

@@ -16,10 +16,10 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple, 
 
 import torch
 from torch.nn.modules.module import register_module_forward_pre_hook
-from zoo_built import Inputs, Missing, parts_in
-from zoo_documented import Tensor, documented
-from zoo_inputs import Settings, inputs_of
-from zoo_objects import Thing, thing_of
+from .built import Inputs, Missing, parts_in
+from .documented import Tensor, documented
+from .inputs import Settings, inputs_of
+from .objects import Thing, thing_of
 
 Tensors = Dict[str, Union[Tensor, Thing]]
 _TRIES = 32

@@ -9,14 +9,13 @@ is being handled, in which context. Both must note the same and end the same way
 
 It runs under the interpreter whose code it makes (3.11 or later, with `bytecode` installed):
 
-    python3.11 tools/random_graphs.py --binary build/pellucid --seed 1 --count 1000
+    python3.11 fuzz/python graphs --binary build/pellucid --seed 1 --count 1000
 """
 
 import argparse
 import json
 import pathlib
 import subprocess
-import sys
 import tempfile
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
@@ -82,7 +81,3 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         for seed, why in failures[:20]:
             print(f"  seed {seed}: {why}")
     return 1 if failures else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

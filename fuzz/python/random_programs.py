@@ -1,7 +1,7 @@
 """Decompile random programs of every version (pysource-codegen) and count the verdicts.
 
-`random_programs.py --programs 2000` shares 2,000 seeds among the versions; `--minimize N` shrinks
-the first program of each of the N commonest failures, and `--save DIR` keeps what it found there.
+`python fuzz/python programs --count 2000` shares 2,000 seeds among the versions; `--minimize N`
+shrinks the first program of each of the N commonest failures, and `--save DIR` keeps what it found.
 `--plain` takes programs of the kind that people write instead (plain_programs.py).
 """
 
@@ -9,9 +9,8 @@ import argparse
 import collections
 import struct
 import subprocess
-import sys
 from pathlib import Path
-from typing import Dict, Iterator, List, NamedTuple, Tuple
+from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 import oracle
 from oracle import Failure
@@ -70,22 +69,22 @@ def programs(
                 yield seed, process.stdout.read(length).decode()
 
 
-def main() -> int:
+def main(given: Optional[Sequence[str]] = None) -> int:
     """Print a line a version, then the causes; exit with 1 if anything failed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("versions", nargs="*", default=oracle.VERSIONS)
-    parser.add_argument("--programs", type=int, default=600, help="over all versions together")
+    parser.add_argument("--count", type=int, default=600, help="over all versions together")
     parser.add_argument("--seed", type=int, default=0, help="the first one")
     parser.add_argument("--size", type=int, default=400, help="of a program, in nodes")
     parser.add_argument("--plain", action="store_true", help="programs as people write them")
     parser.add_argument("--minimize", type=int, default=0, metavar="N")
     parser.add_argument("--save", type=Path, metavar="DIR")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(given)
     judge = oracle.judge_from_environment()
     versions = oracle.found_versions(arguments.versions)
     failed: List[Failed] = []
     for version in versions:
-        share = arguments.programs // len(versions)
+        share = arguments.count // len(versions)
         count, bad = 0, []
         for seed, source in programs(
             version, arguments.seed, share, arguments.size, arguments.plain
@@ -123,7 +122,3 @@ def report(failed: List[Failed], shrink: int, save: "Path | None") -> None:
             save.mkdir(parents=True, exist_ok=True)
             place = save / f"{first.version}-{first.seed}.py"
             place.write_text(f"# python: {first.version}\n# {kind}: {what}\n{small}")
-
-
-if __name__ == "__main__":
-    sys.exit(main())

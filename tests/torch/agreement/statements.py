@@ -1,6 +1,6 @@
 """Count the statements of transformed frames as pellucid writes them, and as depyf does.
 
-    python tools/statements.py [--cases ../shared/torch/cases.py] [--only WORD] [--list]
+    python statements.py [--cases ../shared/torch/cases.py] [--only WORD] [--list]
 
 Run it with a Python that has torch; depyf's column is empty where it is not installed. `--cases`
 names a module whose CASES maps a name to (style, function that returns a function and its calls'
@@ -21,10 +21,13 @@ import re
 import sys
 import tempfile
 import warnings
+from pathlib import Path
 
-from model_run import idle_lines
+sys.path.append(str(Path(__file__).resolve().parents[3] / "gallery"))
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+from zoo.model_run import idle_lines
+
+ROOT = str(Path(__file__).resolve().parents[3])
 SHARED = os.environ.get("PELLUCID_SHARED", os.path.join(os.path.dirname(ROOT), "shared"))
 
 
