@@ -394,8 +394,8 @@ def test_whose_a_file_is(file, own):
 def test_what_torch_does_not_support_is_not_called_wrong():
     reason = (
         "Tensor.tolist() with non-integer tensor\n"
-        "  Explanation: Dynamo currently does not support tracing `tolist()` on non-integer tensors."
-        "\n\n  Developer debug context: call_method TensorVariable() to_list\n"
+        "  Explanation: Dynamo does not support tracing `tolist()` on non-integer tensors.\n\n"
+        "  Developer debug context: call_method TensorVariable() to_list\n"
     )
     place = Place(FILE, 5, "f")
     event = Skipped(CompileKey("0/0"), place, "Unsupported", reason, raised=True, at=place)
