@@ -162,6 +162,8 @@ def _said(node: ast.expr, nodes: Iterable[ast.AST]) -> str:
     text = _written(node)
     if not isinstance(node, ast.Name):
         return text
+    if _STACK.match(node.id):
+        return f"the same as {node.id}"
     for other in nodes:
         if isinstance(other, ast.Assign) and _written(other.targets[0]) == text:
             return f"{text} = {_written(other.value)}"

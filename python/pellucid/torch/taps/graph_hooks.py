@@ -134,7 +134,9 @@ def wrapped_name(code: CodeType, cells: Mapping[str, Any]) -> str:
     """
     if code.co_name != "inner" or not code.co_filename.endswith(_WRAPPER):
         return ""
-    return name_of_callable(cells.get("fn"))
+    wrapped = cells.get("fn")
+    # A function has a frame of its own, which torch before 2.13 calls from here where it breaks.
+    return "" if type(wrapped) is FunctionType else name_of_callable(wrapped)
 
 
 def name_of_callable(value: Any) -> str:
