@@ -272,6 +272,7 @@ class CacheUse:
     """``hit``, ``miss`` or ``bypass``."""
     reason: str = ""
     cache_key: str = field(default="", metadata=SPARSE)
+    """The key that was looked for."""
     components: tuple[str, ...] = field(default=(), metadata=IN_FILE)
     """What the key was made of, one line each."""
 
@@ -418,6 +419,7 @@ class Guard:
     text: str
     """As torch words it, without addresses."""
     user_line: str
+    """The user's line for which it was made, and where it is: torch cuts its path."""
     expression: str | None
     """The call that decides it in the dumped file; None where only the captured process can."""
     source: str = ""

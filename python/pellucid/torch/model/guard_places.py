@@ -69,14 +69,16 @@ def user_files(events: Iterable[Any]) -> set[str]:
 def place_of(user_line: str, files: Sequence[str]) -> Place | None:
     """Return the place that a guard's text names, in the one file that it may be of.
 
-    >>> place_of("y = x + 1  # src/job/toy.py:7 in toy", ["/home/me/src/job/toy.py", "/toy.py"])
+    >>> place_of("y = x + 1  # rc/job/toy.py:7 in toy", ["/home/me/src/job/toy.py", "/toy.py"])
     Place(file='/home/me/src/job/toy.py', line=7, function='toy')
     """
     found = _USER_LINE.search(user_line)
     if found is None:
         return None
-    end = os.path.join(os.sep, found[1].strip().lstrip(os.sep))
-    matching = [file for file in files if file == found[1].strip() or file.endswith(end)]
+    # torch keeps so many letters of the end, and may begin within a folder's name.
+    end = found[1].strip()
+    matching = [file for file in files if file == end or file.endswith(os.sep + end)]
+    matching = matching or [file for file in files if file.endswith(end)]
     if len(matching) != 1:
         return None
     return Place(matching[0], int(found[2]), found[3])
