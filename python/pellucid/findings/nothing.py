@@ -36,6 +36,9 @@ def nothing(capture: Capture, program: Program) -> list[Finding]:
     if off:
         cause = f"compiling is switched off: {off[0]} = {capture.configuration[off[0]]}"
         remedy = "take the setting back"
+    elif any("tracing is disabled" in event.reason for event in passed):
+        cause = "compiling is switched off while this was called (torch._dynamo.config.disable)"
+        remedy = "take the setting back"
     elif capture.of(Skipped):
         return []  # what torch looked at and left, or what failed, says why
     elif sharded:
