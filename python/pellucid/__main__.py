@@ -314,8 +314,22 @@ def _run(arguments: argparse.Namespace) -> int:
         return 1
     from pellucid.torch.api import run_script
 
-    status: int = run_script.run(arguments.script, given, out, arguments.module)
+    process = os.getpid()
+    try:
+        status: int = run_script.run(arguments.script, given, out, arguments.module)
+    finally:
+        # Not in what the script forked, and once for all ranks of a job.
+        if os.getpid() == process and os.environ.get("RANK", "0") == "0":
+            _tell_page(out)
     return status
+
+
+def _tell_page(directory: str) -> None:
+    from pellucid.report import report_at_end
+
+    page = report_at_end(directory)
+    if page is not None:
+        print(f"pellucid: {page}", file=sys.stderr)
 
 
 def _kinds(text: str) -> Tuple[str, ...]:

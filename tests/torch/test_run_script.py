@@ -25,6 +25,8 @@ def outcome(command, cwd=None):
     )
     # torch's own log lines have the time in them.
     said = [line for line in done.stderr.splitlines(True) if not re.match(r"[VIWE]\d{4} ", line)]
+    # Nor does the script say where the page is.
+    said = [line for line in said if not re.fullmatch(r"pellucid: .*page\.html\n", line)]
     return done.returncode, sorted(done.stdout.splitlines()), "".join(said)
 
 

@@ -6,6 +6,7 @@ the findings for programs.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -54,10 +55,33 @@ def report(
         if len(data) <= max_size:
             break
     path = Path(out) if out is not None else Path(directories[0]) / PAGE
-    path.write_bytes(data)
     findings = json.dumps(findings_of(page), indent=1, sort_keys=True)
-    (path.parent / FINDINGS).write_text(findings + "\n", encoding="utf-8")
+    _write(path, data)
+    _write(path.parent / FINDINGS, f"{findings}\n".encode("utf-8", "backslashreplace"))
     return path
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file so that a reader sees the old one or the new one, never a part."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_bytes(data)
+        os.replace(temporary, path)
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+
+
+def report_at_end(directory: str | os.PathLike[str]) -> Path | None:
+    """Write the page of a capture that has just ended; None where that went wrong.
+
+    A page is for reading: that there is none is no failure of the program that was captured.
+    """
+    try:
+        return report(directory)
+    except Exception as error:
+        print(f"pellucid: no page: {type(error).__name__}: {error}", file=sys.stderr)
+        return None
 
 
 def page_of(directories: Sequence[str | os.PathLike[str]]) -> Page:

@@ -222,7 +222,9 @@ def pictures_of(view: View) -> Dict[int, Dict[str, Any]]:
         stage = view.files.files[number].stage
         if not nodes or not (stage in PICTURED or stage.startswith("after_post_grad")):
             continue
-        nodes = tuple(n for n in nodes if n.op != "placeholder" and n.target not in n.args)
+        nodes = tuple(
+            n for n in nodes if n.op not in ("placeholder", "output") and n.target not in n.args
+        )
         at = {node.name: i for i, node in enumerate(nodes)}
         args = [
             [at[arg] for arg in node.args if arg in at and at[arg] < i]

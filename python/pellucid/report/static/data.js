@@ -50,10 +50,9 @@ function inflateSlowly(data) {
     last = take(1);
     const type = take(2);
     if (type === 0) {
-      bits = held = 0;
       const n = data[at] | (data[at + 1] << 8);
       out.set(data.subarray(at + 4, at + 4 + n), size);
-      at += 4 + n; size += n;
+      bits = held = 0; at += 4 + n; size += n;
       continue;
     }
     let literals, distances;
@@ -113,29 +112,19 @@ function numbers(bytes) {
 class Capture {
   /** @param {any} values @param {string[]} lines @param {Int32Array[]} contents @param {Links} links */
   constructor(values, lines, contents, links) {
-    Object.assign(this, values);
     /** @type {DumpedFile[]} */
     this.files = values.files.map((/** @type {any[]} */ f) => (
       { name: f[0], kind: f[1], content: f[2], size: f[3], key: f[4], stage: f[5], base: f[6] }));
     this.lines = lines;
     this.contents = contents;
     this.links = links;
-    /** @type {any[]} */
-    this.functions = values.functions;
-    /** @type {any[]} */
-    this.kernels = values.kernels;
-    /** @type {any[]} */
-    this.findings = values.findings;
-    /** @type {any} */
-    this.rest = values.rest;
-    /** @type {any} */
-    this.graphs = values.graphs;
-    /** @type {any[]} */
-    this.users = values.users;
-    this.bars = values.bars;
+    /** @type {{functions: any[], kernels: any[], findings: any[], rest: any, graphs: any, users: any[], bars: any[]}} */
+    const { functions, kernels, findings, rest, graphs, users, bars } = values;
+    Object.assign(this, { functions, kernels, findings, rest, graphs, users, bars });
     /** @type {Map<string, number>} */
     this.number = new Map(this.files.map((f, i) => [f.name, i]));
     this.bases = this.files.map((f) => f.base);
+    links.place((line) => this.fileOf(line), this.files.map((f) => f.kind));
   }
 
   /** @param {number} file @param {number} line from 0 @returns {string} */

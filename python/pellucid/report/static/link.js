@@ -21,6 +21,9 @@ class Links {
     this.marks = new Uint8Array(this.count);
     /** @type {number[]} */
     this.touched = [];
+    this.file = new Int32Array(0);
+    /** @type {string[]} */
+    this.kind = [];
   }
 
   /** The edges of each piece: where they start in a list that is sorted by piece. @param {Int32Array} ends */
@@ -48,26 +51,29 @@ class Links {
     this.touched = [];
   }
 
+  /** Tells which file each piece is in, and what files are. @param {(line: number) => number} fileOf @param {string[]} kinds of files */
+  place(fileOf, kinds) {
+    this.file = Int32Array.from(this.first, fileOf);
+    this.kind = Array.from(this.file, (file) => kinds[file]);
+  }
+
   /**
    * Marks what belongs to a piece: all that it came from and all that came of it, and, for a node, what
-   * came of the same line in other files. A path is as sure as its least sure edge.
-   * @param {number} start @param {(span: number) => boolean} isLeaf @param {(span: number) => boolean} isUser
-   * @param {(span: number) => boolean} isNode @param {(span: number) => number} fileOf
+   * came of the same line in other files. A path is as sure as its least sure edge. @param {number} start
    */
-  mark(start, isLeaf, isUser, isNode, fileOf) {
+  mark(start) {
     this.clear();
     if (start < 0) return;
     this.set(start, EXACT);
-    this.walk(start, EXACT, this.down, this.lower, isLeaf, null);
-    /** @type {[number, number][]} */
+    this.walk(start, EXACT, this.down, this.lower, null);
+    /** @type {number[]} */
     const users = [];
-    this.walk(start, EXACT, this.up, this.upper, isLeaf, (span, how) => { if (isUser(span)) users.push([span, how]); });
-    if (!isNode(start)) return;
-    const own = fileOf(start);
+    this.walk(start, EXACT, this.up, this.upper, (span) => { if (this.kind[span] === 'user') users.push(span); });
+    if (this.kind[start] !== 'graph') return;
     const kept = this.touched.length;
-    for (const [user] of users) this.walk(user, BY_LINE, this.down, this.lower, isLeaf, null);
+    for (const user of users) this.walk(user, BY_LINE, this.down, this.lower, null);
     for (let i = kept; i < this.touched.length; i++) {
-      if (fileOf(this.touched[i]) === own) this.marks[this.touched[i]] = 0;
+      if (this.file[this.touched[i]] === this.file[start]) this.marks[this.touched[i]] = 0;
     }
   }
 
@@ -82,17 +88,17 @@ class Links {
 
   /**
    * @param {number} start @param {number} strength @param {{starts: Int32Array, edges: Int32Array}} index
-   * @param {Int32Array} ends @param {(span: number) => boolean} isLeaf
-   * @param {((span: number, how: number) => void) | null} seen
+   * @param {Int32Array} ends @param {((span: number) => void) | null} seen
    */
-  walk(start, strength, index, ends, isLeaf, seen) {
+  walk(start, strength, index, ends, seen) {
     /** @type {number[][]} */
     const todo = [[], [], [], []];
     todo[strength].push(start);
     const done = new Map([[start, strength]]);
     for (let how = strength; how <= BY_LINE; how++) {
       for (let span = todo[how].pop(); span !== undefined; span = todo[how].pop()) {
-        if (span !== start && isLeaf(span)) continue;
+        // What is said of a whole statement, or of a value, is not said of all that they touch.
+        if (span !== start && (this.kind[span] === 'guards' || this.kind[span] === 'transformed')) continue;
         for (let i = index.starts[span]; i < index.starts[span + 1]; i++) {
           const edge = index.edges[i], other = ends[edge];
           const reached = Math.max(how, this.how[edge] + 1);
@@ -100,7 +106,7 @@ class Links {
           if (known !== undefined && known <= reached) continue;
           done.set(other, reached);
           this.set(other, reached);
-          if (seen && known === undefined) seen(other, reached);
+          if (seen && known === undefined) seen(other);
           todo[reached].push(other);
         }
       }

@@ -99,7 +99,6 @@ class List {
     if (top < this.host.scrollTop + ROW || top > this.host.scrollTop + height - 2 * ROW) {
       this.host.scrollTop = Math.max(0, top - height / 3);
     }
-    this.refresh();
   }
 
   /** @param {KeyboardEvent} event */
@@ -110,6 +109,7 @@ class List {
       this.active = Math.max(0, Math.min(this.count - 1, this.active < 0 ? (this.firstShown || 0) : this.active + step));
       this.host.setAttribute('aria-activedescendant', `${this.host.id}-${this.active}`);
       this.reveal(this.active);
+      this.refresh();
       this.on.hover(this.active);
       event.preventDefault();
     } else if (event.key === 'Enter' && this.active >= 0) {

@@ -54,15 +54,13 @@ class App {
     return best;
   }
 
-  /** @param {number} line */
-  show(line) {
-    const { capture } = this, { links, files } = capture;
-    const span = line < 0 ? -1 : links.at(line);
+  /** @param {number} line @param {boolean} [quietly] the panes are drawn later */
+  show(line, quietly) {
+    const { links } = this.capture, span = line < 0 ? -1 : links.at(line);
     if (span === this.shownSpan) return;
     this.shownSpan = span;
-    const kind = (/** @type {number} */ s) => files[capture.fileOf(links.first[s])].kind;
-    links.mark(span, (s) => kind(s) === 'guards' || kind(s) === 'transformed', (s) => kind(s) === 'user', (s) => kind(s) === 'graph', (s) => capture.fileOf(links.first[s]));
-    for (const pane of this.panes) pane.refresh();
+    links.mark(span);
+    if (!quietly) for (const pane of this.panes) pane.refresh();
   }
 
   /** @param {number} line */
@@ -70,19 +68,18 @@ class App {
     this.show(line >= 0 && this.capture.links.at(line) >= 0 ? line : this.pinnedLine ?? -1);
   }
 
-  /** @param {number} line @param {boolean} [quietly] without moving the pane that has the line */
-  pin(line, quietly) {
-    void quietly;
+  /** @param {number} line */
+  pin(line) {
     if (line < 0) return;
     const { capture } = this, file = capture.fileOf(line), at = line - capture.files[file].base;
     this.pinnedLine = line;
     this.pinned = `${capture.files[file].name}:${capture.shown(file, at)}`;
     this.shownSpan = -2;
-    this.show(line);
+    this.show(line, true);
     for (const pane of this.panes) if (pane.file !== file) pane.reveal();
     for (const pane of this.panes) pane.refresh();
-    const span = capture.links.at(line);
-    this.say(span < 0 ? `${shortName(this.pinned)}: nothing is linked with this line` : `${shortName(this.pinned)}: ${capture.links.touched.length - 1} linked places. Esc lets go`);
+    const linked = capture.links.at(line) < 0 ? 0 : capture.links.touched.length - 1;
+    this.say(`${shortName(this.pinned)}: ${linked || 'no'} linked place${linked === 1 ? '' : 's'}. Esc lets go`);
     this.save();
   }
 

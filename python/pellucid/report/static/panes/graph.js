@@ -69,6 +69,7 @@ class GraphPane extends FilePane {
     const { app } = this, { graph } = this;
     this.file = file;
     this.pane.classList.remove('empty');
+    this.host.classList.toggle('with-arcs', graph.arcs.length > 0);
     const users = new Uint16Array(graph.lines.length);
     for (const args of graph.args) for (const arg of args) users[arg]++;
     this.list.show(graph.lines.length, (i, row) => {

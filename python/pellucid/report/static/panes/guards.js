@@ -2,6 +2,8 @@
 // The guards of a function: a row a guard, a column a compiled version, what differs first.
 'use strict';
 
+const VALUE = 132, COLUMN = 126;
+
 class GuardsPane extends FilePane {
   /** @param {App} app */
   constructor(app) {
@@ -11,6 +13,7 @@ class GuardsPane extends FilePane {
     this.head.append(this.only, this.note);
     this.titles = make('div', 'titles');
     this.host.before(this.titles);
+    this.host.addEventListener('scroll', () => { this.titles.scrollLeft = this.host.scrollLeft; }, { passive: true });
     /** @type {any[]} */
     this.rows = [];
     /** @type {number[]} */
@@ -38,12 +41,19 @@ class GuardsPane extends FilePane {
     this.note.textContent = fn ? `${guards} guards${fn.columns.length > 1 ? `, ${differing} differ` : ''}` : '';
     this.pane.classList.toggle('empty', !this.rows.length);
     const columns = fn ? fn.columns : [];
-    this.titles.replaceChildren(make('span', 'source', 'value'), ...columns.map((/** @type {string} */ key) => {
+    this.list.window.style.minWidth = columns.length > 2 ? `${VALUE + COLUMN * columns.length}px` : '';
+    const titles = make('div', 'cells');
+    titles.style.minWidth = this.list.window.style.minWidth;
+    this.titles.replaceChildren(titles);
+    titles.append(make('span', 'source', 'value'), ...columns.map((/** @type {string} */ key) => {
       const title = make('button', key === app.state.key ? 'cell current' : 'cell', `[${key}]`);
       title.addEventListener('click', () => app.set({ key }));
       return title;
     }));
     this.list.show(this.shownRows.length, (i, row) => this.drawGuard(this.shownRows[i], row), !changed);
+    const left = columns.indexOf(app.state.key) * COLUMN, { clientWidth, scrollLeft } = this.host;
+    if (left < scrollLeft) this.host.scrollLeft = Math.max(0, left);
+    else if (left + VALUE + COLUMN > scrollLeft + clientWidth) this.host.scrollLeft = left + VALUE + COLUMN - clientWidth;
   }
 
   /** @param {number} i @param {HTMLElement} row */
