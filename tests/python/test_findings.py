@@ -289,6 +289,15 @@ def test_a_backend_that_raises_names_the_operation_that_its_error_names():
     assert found.place == Place(FILE, 5, "step") and "`picky` raised" in found.cause
 
 
+def test_a_test_of_a_number_that_is_not_known_says_which():
+    reason = (
+        "Consider annotating your code using torch._check*(). Could not guard on data-dependent "
+        "expression u0 > 3 (unhinted: u0 > 3).  (Size-like symbols: none)"
+    )
+    found = only([Skipped(KEY, Place(FILE, 4, "step"), "UserError", reason, True)])
+    assert "whether `u0 > 3`" in found.cause and "torch._check" in found.remedy
+
+
 def test_a_limit_says_why_it_was_hit():
     reason = f"0/0: scale == 1.0  # y = x * scale  # {FILE}:5 in step"
     events = [frame(), frame("0/1"), recompiled(reason)]

@@ -52,8 +52,12 @@ EXPECTED = {
     "t30": [("failed", 35, "print"), ("failed", 27, "values of a tensor")],
     "t32": [("recompile", None, "x.size(0)")],
     "t33": [("break", 15, "random"), ("break", 18, "clock")],
+    "t34": [("recompile", None, "type of fn")],
     "t35": [("break", 21, "print")],
+    "t41": [("recompile", 17, "cache")],
     "t43": [("failed", 19, "no cumsum")],
+    "t49": [("limit", 28, "recompile_limit"), ("break", 12, "graph_break")],
+    "t51": [("break", 20, "backward"), ("recompile", None, "shape")],
 }
 
 

@@ -51,6 +51,8 @@ def change(
             f"hand `{source}` in as a tensor: a Python float is a constant of the compiled code",
             True,
         )
+    if source.endswith(".training"):
+        return Change("training and evaluation are two versions: expect both, and warm both up")
     return Change(_BY_KIND.get(kind, ""), kind in ("stride",))
 
 

@@ -81,6 +81,8 @@ def _passed(capture: Capture, program: Program) -> list[Finding]:
             continue
         if any(word in event.reason for word in _QUIET):
             continue
+        if not compiled and "tracing is disabled" in event.reason:
+            continue  # which is why there is nothing at all
         cause, remedy = _WORDS.get(event.reason, (f"torch: {event.reason}", ""))
         result.append(
             Finding(

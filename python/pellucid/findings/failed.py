@@ -25,6 +25,11 @@ _NO_FAKE = re.compile(
 _BACKEND = re.compile(
     r"backend='?(?P<name>[\w.<>]+?)'? raised:\s*(?P<error>\w+): ?(?P<text>.*)", re.DOTALL
 )
+_DATA_DEPENDENT = re.compile(
+    r"[Cc]ould not (?:guard on|extract specialized integer from) data-dependent expression "
+    r"(?P<test>.+?)(?: \(unhinted|\. |\.?$)",
+    re.MULTILINE,
+)
 _CONSTANT = re.compile(
     r"(?:because|marked) (?P<source>.+?) (?:was inferred|as dynamic but your code specialized it)"
     r" to be a constant \((?P<value>\d+)\)"
@@ -50,6 +55,7 @@ def _finding(
     found = (
         _backend(capture, first)
         or _constraint(capture, program, first)
+        or _data_dependent(first)
         or _break(program, place, first)
         or _operator(first)
     )
@@ -132,6 +138,21 @@ def _constraint(
     return cause, remedy, "", "certain", place
 
 
+def _data_dependent(event: Skipped) -> tuple[str, str, str, str, Place | None] | None:
+    found = _DATA_DEPENDENT.search(event.reason)
+    if found is None:
+        return None
+    cause = (
+        f"the code has to know whether `{found['test']}`, where the number comes of a tensor's "
+        "values and is known only when it runs"
+    )
+    remedy = (
+        "say what holds with torch._check(…) behind the line that makes the number, or keep the "
+        "number out of tests and sizes"
+    )
+    return cause, remedy, "", "certain", None
+
+
 def _operator(event: Skipped) -> tuple[str, str, str, str, Place | None] | None:
     got = _GOT.search(event.reason)
     operator = _OPERATOR.search(event.reason)
@@ -156,7 +177,8 @@ def _operator(event: Skipped) -> tuple[str, str, str, str, Place | None] | None:
             "certain",
             None,
         )
-    words = "" if got is None else " ".join(got["text"].replace("\\n", " ").split())
+    told = accounts_of(event.reason)[0].explanation if got is None else got["text"]
+    words = " ".join(told.replace("\\n", " ").split())
     words = words if len(words) < 160 else words[:160] + "…"
     cause = f"`{name}` does not work with these arguments" + (f": {words}" if words else "")
     remedy = (

@@ -188,6 +188,16 @@ def _disabled(found: Match[str], event: Break, program: Program, place: Place | 
     )
 
 
+def _raised(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
+    what = re.search(r"raised exception (.+)", event.context)
+    told = f" ({' '.join(what[1].split())[:120]})" if what else ""
+    return Advice(
+        f"the code raises an exception{told} while torch traces it, and torch gives up there",
+        "test for the case before, instead of raising and catching; it may raise uncompiled, too",
+        sure="likely",
+    )
+
+
 def _builtin(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
     return Advice(
         f"torch cannot trace the builtin `{found['name']}` with these arguments",
@@ -265,14 +275,7 @@ _ROWS: tuple[tuple[str, Make], ...] = (
             "use torch.rand, torch.randint or torch.randn_like inside, or draw outside",
         ),
     ),
-    (
-        r"^(?:Observed exception|TypeError from user code)",
-        _said(
-            "the code raises an exception while torch traces it, and torch gives up there",
-            "test for the case before, instead of raising and catching",
-            "likely",
-        ),
-    ),
+    (r"^(?:Observed exception|TypeError from user code)", _raised),
     (
         r"^Unsupported function call[\s\S]*?(?:call_function|call) (?P<name>[\w.]+)",
         _said(
@@ -309,6 +312,28 @@ _ROWS: tuple[tuple[str, Make], ...] = (
         _said(
             "torch does not trace nn.RNN, nn.LSTM and nn.GRU",
             "set torch._dynamo.config.allow_rnn = True, or call it outside of compiled code",
+        ),
+    ),
+    (
+        r"^torch\.jit\.script",
+        _said(
+            "torch.jit.script'ed modules run in a runtime of their own, which is not traced",
+            "use the module as it was before it was scripted",
+        ),
+    ),
+    (
+        r"numpy function unsupported by PyTorch",
+        _said(
+            "torch has no counterpart of this function of NumPy",
+            "use an operation of torch, or call it outside of the compiled function",
+        ),
+    ),
+    (
+        r"^Unsupported method call\n.*?method `(?P<name>[^`]+)` of class `(?P<owner>[^`]+)`",
+        _said(
+            "torch cannot trace a call that this line makes (`{name}` of `{owner}`)",
+            "call it outside of the compiled function",
+            "likely",
         ),
     ),
     (

@@ -29,7 +29,8 @@ def share_of_lines(captures: Sequence[Capture]) -> tuple[int, int] | None:
             for node in capture.nodes(graph.file)
             if node.place is not None and is_own(node.place.file)
         }
-        functions = {(f.place.file, root_of(capture, f), f.place.line) for f in capture.of(Frame)}
+        frames = [frame for frame in capture.of(Frame) if is_own(frame.place.file)]
+        functions = {(f.place.file, root_of(capture, f), f.place.line) for f in frames}
         for file, name, line in functions:
             for node in program.functions(file):
                 if node.name == name and node.lineno <= line <= (node.end_lineno or 0):
