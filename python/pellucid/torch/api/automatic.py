@@ -11,8 +11,11 @@ import sys
 from pathlib import Path
 from typing import Protocol
 
+from pellucid.report import tell_page
+
 from ..capture.connection import CAPTURE, finish
 from ..store.directories import Mark, claim, this_program
+from ..store.load import captures_below
 from ..store.session import Session
 from ..taps import hooks
 from . import prepare
@@ -66,10 +69,14 @@ def _session(origin: Origin) -> Session:
 def end(origin: Origin) -> None:
     """Close the captures of this process, and say how it went where that was asked for."""
     asked = origin.asked and os.getpid() == origin.process
-    if asked and not CAPTURE.automatic():
-        begin(origin)
-        CAPTURE.open_sessions()
-    for session in CAPTURE.automatic():
-        finish(session)
+    try:
+        if asked and not CAPTURE.automatic() and not captures_below(origin.directory):
+            begin(origin)
+            CAPTURE.open_sessions()
+        for session in CAPTURE.automatic():
+            finish(session)
+            if asked:
+                prepare.report(session)
+    finally:
         if asked:
-            prepare.report(session)
+            tell_page(origin.directory)
