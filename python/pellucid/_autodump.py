@@ -69,8 +69,17 @@ class _Telling(ModuleSpec):
         self.__dict__["_initializing"] = value
         if not value:
             self.__class__ = ModuleSpec  # type: ignore[assignment]
-            if self.name in sys.modules:
+            if self.name in sys.modules and not _wait_for_parent():
                 _begin()
+
+
+def _wait_for_parent() -> bool:
+    """Whether torch itself imports its compiler, and so is not there yet: then it is to tell."""
+    spec = getattr(sys.modules.get("torch"), "__spec__", None)
+    if not getattr(spec, "_initializing", False) or type(spec) is not ModuleSpec:
+        return False
+    spec.__class__ = _Telling
+    return True
 
 
 class _Finder:

@@ -63,12 +63,15 @@ def test_with_it_the_compiler_is_waited_for(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("by_torch", [False, True])
 @pytest.mark.parametrize("broken", [False, True])
-def test_imports_fail_and_end_as_they_do_without_it(broken, tmp_path):
+def test_imports_fail_and_end_as_they_do_without_it(broken, by_torch, tmp_path):
     for name, text in FAKE.items():
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True, parents=True)
         path.write_text(text if broken else text.replace("fail()\n", "fail\n"))
+    if by_torch:  # itself, before it is done
+        (tmp_path / "torch" / "__init__.py").write_text("import torch._dynamo\nDONE = 1\n")
     program = tmp_path / "program.py"
     program.write_text(
         "import importlib.util, torch\n"

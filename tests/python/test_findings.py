@@ -389,3 +389,15 @@ def test_what_is_no_dump_is_refused_with_one_line(tmp_path):
 )
 def test_whose_a_file_is(file, own):
     assert is_own(file) is own
+
+
+def test_what_torch_does_not_support_is_not_called_wrong():
+    reason = (
+        "Tensor.tolist() with non-integer tensor\n"
+        "  Explanation: Dynamo currently does not support tracing `tolist()` on non-integer tensors."
+        "\n\n  Developer debug context: call_method TensorVariable() to_list\n"
+    )
+    place = Place(FILE, 5, "f")
+    event = Skipped(CompileKey("0/0"), place, "Unsupported", reason, raised=True, at=place)
+    (found,) = [one for one in find(capture(event)) if one.kind == "failed"]
+    assert "of integers only" in found.cause and "uncompiled" not in found.remedy

@@ -322,7 +322,7 @@ def test_numbers_are_packed_as_distances() -> None:
 
 
 def test_a_whole_file_of_the_user(tmp_path: Path) -> None:
-    text = "import torch\n\n\ndef main():\n    @compiled\n    def f(x):\n        return x + 1\n    f(1)\n"
+    text = "import torch\n\n\ndef main():\n    @compiled\n    def f(x):\n        return x + 1\n"
     frame = Frame(
         CompileKey("0/0"), 0, Place(TOY, 5, "f"), None, Verdict("identical"), "f.py", False
     )
@@ -331,4 +331,4 @@ def test_a_whole_file_of_the_user(tmp_path: Path) -> None:
     (view,) = page_of([dump]).views
     (user,) = view.users
     assert user.lines == text.splitlines()
-    assert user.outcome == "      t "  # main is not compiled, what is in it is
+    assert user.outcome == "      t"  # main is not compiled, what is in it is

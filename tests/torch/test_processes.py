@@ -124,6 +124,22 @@ def test_all_that_a_program_starts_is_captured_by_itself(torch, tmp_path, valid_
         assert valid_python(tmp_path / name) == []
 
 
+def test_a_program_that_asks_for_compiles_in_vain_is_told_so(torch, tmp_path):
+    text = (
+        "import torch\n"
+        "from pellucid.explain.global_variables import data\n"
+        "asked = torch.compile(torch.sin, backend='eager')\n"
+        "print(data['is_inside_prepare_debug'])\n"
+    )
+    program = tmp_path / "program.py"
+    program.write_text(text)
+    assert run([], program, dump=tmp_path / "dump") == "False\n"
+    remove_marks(tmp_path / "dump")
+    left = [path.name for path in (tmp_path / "dump").iterdir()]
+    assert "session.json" in left and not [name for name in left if name.endswith(".py")]
+    assert "Nothing was compiled" in (tmp_path / "dump" / "index.md").read_text()
+
+
 def test_another_program_has_another_directory(tmp_path):
     from pellucid.torch.store.directories import Job, Mark, claim
 

@@ -142,7 +142,7 @@ def test_forked_workers_are_told_together(torch, tmp_path):
 def test_a_capture_of_a_test_of_pytests_is_told(torch, tmp_path):
     env = environment(tmp_path, LAB_DUMPED="1", TMPDIR=str(tmp_path))
     out = run(shared("t40"), env=env, tmp_path=tmp_path)
-    dumps = [index.parent for index in tmp_path.rglob("index.md") if "test_clip_2" in str(index)]
+    dumps = [index.parent for index in tmp_path.rglob("index.md") if "test_clip_0_5" in str(index)]
     assert len(dumps) == 1, out
     assert missing(dumps[0], [("break", 13, "values of a tensor")]) == []
 

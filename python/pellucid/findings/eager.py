@@ -5,7 +5,7 @@ from __future__ import annotations
 from pellucid.torch.model.breaks import accounts_of
 from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import Break, Frame, Passed, Place, Skipped
-from pellucid.torch.model.failures import is_own
+from pellucid.torch.model.failures import NO_REASON, is_own
 from pellucid.torch.model.names import label, scrub
 
 from .finding import Cost, Finding, identify
@@ -46,7 +46,8 @@ def _left(capture: Capture, program: Program) -> list[Finding]:
     told = {event.key for event in capture.of(Break)}
     groups: dict[tuple[Place | None, str], list[Skipped]] = {}
     for event in capture.of(Skipped):
-        if not event.raised and not event.limit and event.key not in told:
+        silent = event.reason == NO_REASON
+        if not event.raised and not event.limit and not silent and event.key not in told:
             place = program.own(event.frames, event.at or event.place)
             groups.setdefault((place, event.kind), []).append(event)
     result = []

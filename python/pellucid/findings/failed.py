@@ -50,8 +50,8 @@ def _finding(
     found = (
         _backend(capture, first)
         or _constraint(capture, program, first)
-        or _operator(first)
         or _break(program, place, first)
+        or _operator(first)
     )
     if found is None:
         head = accounts_of(first.reason)[0]
@@ -135,7 +135,8 @@ def _constraint(
 def _operator(event: Skipped) -> tuple[str, str, str, str, Place | None] | None:
     got = _GOT.search(event.reason)
     operator = _OPERATOR.search(event.reason)
-    if got is None and operator is None:
+    # What torch does not support need not be wrong: that only an error of the operation says.
+    if got is None and (operator is None or _is_break(event)):
         return None
     name = operator["name"] if operator is not None else "an operation"
     if _NO_FAKE.search(event.reason):
@@ -165,14 +166,19 @@ def _operator(event: Skipped) -> tuple[str, str, str, str, Place | None] | None:
     return cause, remedy, "", "likely", None
 
 
-def _break(
-    program: Program, place: Place | None, event: Skipped
-) -> tuple[str, str, str, str, Place | None] | None:
-    if event.kind.rpartition(".")[2] not in (
+def _is_break(event: Skipped) -> bool:
+    """Whether this is a graph break where none is allowed."""
+    return event.kind.rpartition(".")[2] in (
         "Unsupported",
         "UserError",
         "UncapturedHigherOrderOpError",
-    ):
+    )
+
+
+def _break(
+    program: Program, place: Place | None, event: Skipped
+) -> tuple[str, str, str, str, Place | None] | None:
+    if not _is_break(event):
         return None
     account = accounts_of(event.reason)[0]
     as_break = Break(

@@ -48,8 +48,8 @@ def nothing(capture: Capture, program: Program) -> list[Finding]:
             "compiled only as a part of the program's functions"
         )
         remedy = (
-            "compile a module whose forward is the program's own, and shard before compiling: "
-            "fully_shard(block), then block.compile()"
+            "compile modules whose forward is the program's own: a class of its own around "
+            "these modules is enough"
         )
         sure = "likely"
     elif forwards:

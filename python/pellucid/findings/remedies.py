@@ -210,6 +210,13 @@ def _set(program: Program, place: Place | None, line: str) -> str:
 
 _ROWS: tuple[tuple[str, Make], ...] = (
     (r"^Data[- ]dependent (?:branching|assertion)|generic_jump", _branch),
+    (
+        r"^Tensor\.tolist\(\) with non-integer tensor",
+        _said(
+            "torch traces `tolist()` of a tensor of integers only",
+            "keep it a tensor, or call tolist() outside of the compiled function",
+        ),
+    ),
     (r"capture_scalar_outputs|_local_scalar_dense|Tensor\.item\(\)|tolist\(\)", _scalar),
     (r"^Dynamic shape operator[^\n]*\n(?:Operator `(?:aten\.)?(?P<name>\w+))?", _output_shape),
     (r"builtin operator `print`|^builtin: print|builtin print ", _print),

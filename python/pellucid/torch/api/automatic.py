@@ -15,7 +15,6 @@ from pellucid.report import tell_page
 
 from ..capture.connection import CAPTURE, finish
 from ..store.directories import Mark, claim, this_program
-from ..store.load import captures_below
 from ..store.session import Session
 from ..taps import hooks
 from . import prepare
@@ -45,8 +44,14 @@ class Origin(Protocol):
         """Whether this is the program of ``pellucid run``."""
 
 
+_begun: list[Origin] = []
+
+
 def begin(origin: Origin) -> None:
-    """Capture what compiles from now on."""
+    """Capture what compiles from now on; a second call does nothing."""
+    if _begun:
+        return
+    _begun.append(origin)
     if not origin.asked:
         hooks.QUIET.set()
     CAPTURE.open_later(lambda: _session(origin))
@@ -62,16 +67,19 @@ def _session(origin: Origin) -> Session:
             print(f"pellucid: nothing is captured: {error}", file=sys.stderr)
         raise
     session = Session(owned.path, None, False, owned, mark)
+    session.rank, session.world_size = hooks.place_in_job()
     session.process = session.process or ("" if first else owned.path.name)
     return session
 
 
 def end(origin: Origin) -> None:
     """Close the captures of this process, and say how it went where that was asked for."""
-    asked = origin.asked and os.getpid() == origin.process
+    here = os.getpid() == origin.process
+    asked = origin.asked and here
+    wanted = asked or (origin.first and here and hooks.asked_to_compile())
     try:
-        if asked and not CAPTURE.automatic() and not captures_below(origin.directory):
-            begin(origin)
+        if wanted and not CAPTURE.automatic():
+            begin(origin)  # to say that nothing was compiled
             CAPTURE.open_sessions()
         for session in CAPTURE.automatic():
             finish(session)

@@ -50,6 +50,7 @@ def prepare_debug(
     global _last
     owned = claim(Path(dump_src_dir), job())
     opened = Session(owned.path, on_event, log_bytecode, owned)
+    opened.rank, opened.world_size = hooks.place_in_job()
     CAPTURE.open(opened)
     _tell_depyf_programs(opened)
     try:
@@ -66,9 +67,9 @@ def prepare_debug(
 
 def _tell_depyf_programs(session: Session) -> None:
     """Keep the table that programs written for depyf read."""
-    shown = CAPTURE.innermost or session
-    data["dump_src_dir"] = str(shown.directory)
-    data["is_inside_prepare_debug"] = CAPTURE.asked_for
+    shown = CAPTURE.asked_for
+    data["dump_src_dir"] = str((shown or session).directory)
+    data["is_inside_prepare_debug"] = shown is not None
 
 
 def job() -> Job:

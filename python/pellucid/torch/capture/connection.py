@@ -67,10 +67,11 @@ class Capture:
             return [session for session in self._sessions if session.is_automatic]
 
     @property
-    def asked_for(self) -> bool:
-        """Whether a session is open that the program itself has opened."""
+    def asked_for(self) -> Session | None:
+        """The innermost open session that the program itself has opened."""
         with self._lock:
-            return any(not session.is_automatic for session in self._sessions)
+            asked = [session for session in self._sessions if not session.is_automatic]
+            return asked[-1] if asked else None
 
     def open(self, session: Session) -> None:
         """Begin to record into a session."""
@@ -78,6 +79,12 @@ class Capture:
             self._sessions.append(session)
             self._outcomes[session] = Outcomes(session)
             self._connect()
+
+    @property
+    def waits(self) -> bool:
+        """Whether a session is to open once something compiles."""
+        with self._lock:
+            return bool(self._waiting)
 
     def open_later(self, opener: Opener) -> None:
         """Begin to record into a session that ``opener`` makes once something compiles."""

@@ -18,7 +18,7 @@ from ..model.events import (
     Started,
     Times,
 )
-from ..model.failures import limit_in
+from ..model.failures import NO_REASON, limit_in
 from ..model.names import scrub
 from ..store.session import Session
 from ..taps import outcomes
@@ -115,7 +115,7 @@ def _skipped(session: Session, key: CompileKey, values: Mapping[str, Any]) -> No
         return
     breaks = [stop for stop in session.of(Break) if stop.key == key]
     reason = values.get("fail_reason") or (failed is not None and failed.text)
-    text = str(reason or (breaks[-1].text if breaks else "torch gives no reason"))
+    text = str(reason or (breaks[-1].text if breaks else NO_REASON))
     place: Place | None = None
     if values.get("co_filename"):
         line = int(values.get("co_firstlineno") or 0)

@@ -132,7 +132,9 @@ def write_summary(session: Session) -> None:
     with session.guard("reading versions and configuration"):
         session.versions = hooks.versions()
         session.configuration = hooks.changed_configuration()
-        session.rank, session.world_size = hooks.place_in_job()
+        rank, size = hooks.place_in_job()
+        if rank is not None:  # else the job may have ended before the capture
+            session.rank, session.world_size = rank, size
     _add_missed(session)
     _add_what_goes_on(session)
     with session.guard("keeping the user's files"):

@@ -12,6 +12,8 @@ from .breaks import stack_of
 from .events import CompileKey, GuardFailure, Place
 from .names import as_written, scrub
 
+NO_REASON = "torch gives no reason"
+"""What is recorded of a frame that has no code, where torch says nothing: no operation is in it."""
 _VERSION = re.compile(r"^(?P<id>!?\d+(?:/\d+)+): ")
 # torch's comment behind a guard: the user's line, and where it stands, cut at the left.
 _COMMENT = re.compile(

@@ -178,6 +178,12 @@ TABLE: tuple[Capability, ...] = (
         "Inductor's programs do not run from their files",
     ),
     Capability(
+        "asked_backends",
+        ("torch._dynamo.eval_frame:cached_backends",),
+        "a program that asks for compiles and gets none has no folder that says so",
+        of_captures=False,
+    ),
+    Capability(
         "bytecode_log",
         ("torch._dynamo.convert_frame:bytecode_log",),
         "pellucid.install() shows nothing",

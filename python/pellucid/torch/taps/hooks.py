@@ -442,6 +442,12 @@ def compiled_before() -> list[CodeType]:
     return list(unique.values())
 
 
+def asked_to_compile() -> bool:
+    """Whether the program has called ``torch.compile``, whatever became of it."""
+    backends = PROBE.get("asked_backends")
+    return isinstance(backends, dict) and any(map(callable, list(backends.values())))
+
+
 # -- logs ------------------------------------------------------------------------------------------
 
 

@@ -103,6 +103,7 @@ def _functions(session: Session, full: Mapping[str, Sequence[Frame]]) -> str:
     for graph in session.of(Graph):
         graphs.setdefault(graph.key, {})[graph.file] = graph
     runs = {graph.file for graph in session.running_graphs()}
+    cached = {use.key for use in session.of(CacheUse) if use.result == "hit"}
     lines: list[str] = []
     refused = {event.key: event.kind for event in session.of(Skipped) if event.raised}
     names = Counter(label(versions[0].place.function) for versions in full.values())
@@ -133,8 +134,13 @@ def _functions(session: Session, full: Mapping[str, Sequence[Frame]]) -> str:
                 lines.append(f"- [{frame.key}] {_link(graph.file)}: {what}{note}")
                 made = dict.fromkeys(kernels.get(graph.file, ()))
                 lines += [f"  - kernel {_link(kernel.file)}" for kernel in made]
+            if frame.key in cached:
+                lines.append(f"- [{frame.key}] {_FROM_CACHE}")
         lines.append("")
     return "\n".join(lines)
+
+
+_FROM_CACHE = "other stages are not listed: torch had the compile in its cache and did not run them"
 
 
 def _breaks(session: Session) -> str:
