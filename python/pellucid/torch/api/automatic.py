@@ -15,6 +15,7 @@ from pellucid.report import tell_page
 
 from ..capture.connection import CAPTURE, finish
 from ..store.directories import Mark, claim, this_program
+from ..store.load import captures_below
 from ..store.session import Session
 from ..taps import hooks
 from . import prepare
@@ -78,7 +79,7 @@ def end(origin: Origin) -> None:
     asked = origin.asked and here
     wanted = asked or (origin.first and here and hooks.asked_to_compile())
     try:
-        if wanted and not CAPTURE.automatic():
+        if wanted and not CAPTURE.automatic() and not captures_below(origin.directory):
             begin(origin)  # to say that nothing was compiled
             CAPTURE.open_sessions()
         for session in CAPTURE.automatic():
