@@ -318,18 +318,11 @@ def _run(arguments: argparse.Namespace) -> int:
     try:
         status: int = run_script.run(arguments.script, given, out, arguments.module)
     finally:
-        # Not in what the script forked, and once for all ranks of a job.
-        if os.getpid() == process and os.environ.get("RANK", "0") == "0":
-            _tell_page(out)
+        if os.getpid() == process:  # not in what the script forked
+            from pellucid.report import tell_page
+
+            tell_page(out)
     return status
-
-
-def _tell_page(directory: str) -> None:
-    from pellucid.report import report_at_end
-
-    page = report_at_end(directory)
-    if page is not None:
-        print(f"pellucid: {page}", file=sys.stderr)
 
 
 def _kinds(text: str) -> Tuple[str, ...]:

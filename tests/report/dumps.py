@@ -24,7 +24,7 @@ from pellucid.torch.model.events import (
 )
 from pellucid.torch.model.failures import failures_of
 from pellucid.torch.model.nodes import Node, nodes_to_bytes
-from pellucid.torch.store.record import RECORD, TIMES, record_text, times_text
+from pellucid.torch.store.record import RECORD, TIMES, record_text, side_files, times_text
 
 TOY = "/home/someone/work/toy.py"
 BREAK_AT = 3
@@ -133,6 +133,8 @@ def write(
         (directory / name).write_bytes(text.encode("utf-8", "backslashreplace"))
     (directory / RECORD).write_text(record_text(capture), encoding="utf-8")
     (directory / TIMES).write_text(times_text(capture), encoding="utf-8")
+    for name, data in side_files(capture).items():
+        (directory / name).write_bytes(data)
     if nodes:
         (directory / NODES).write_bytes(nodes_to_bytes(nodes))
     return directory

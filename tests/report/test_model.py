@@ -11,13 +11,14 @@ from types import SimpleNamespace
 from typing import Any, Dict, List
 
 import pytest
-from dumps import BREAK_AT, SOURCE, TOY, large, small
+from dumps import BREAK_AT, SOURCE, TOY, large, small, write
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pellucid.report import findings_of, page_of, report
 from pellucid.report.chunks import of_numbers
 from pellucid.report.layout import arcs, blocks
 from pellucid.report.shrink import without_paths
+from pellucid.torch.model.events import CompileKey, Frame, Place, Source, Verdict
 
 GOLDEN = Path(__file__).parent / "small.json"
 
@@ -318,3 +319,16 @@ def test_scripts_are_small() -> None:
 
 def test_numbers_are_packed_as_distances() -> None:
     assert opened(of_numbers([3, 4, 2])) == "\x03\0\0\0\x01\0\0\0\xfe\xff\xff\xff"
+
+
+def test_a_whole_file_of_the_user(tmp_path: Path) -> None:
+    text = "import torch\n\n\ndef main():\n    @compiled\n    def f(x):\n        return x + 1\n"
+    frame = Frame(
+        CompileKey("0/0"), 0, Place(TOY, 5, "f"), None, Verdict("identical"), "f.py", False
+    )
+    events = [frame, Source(TOY, text, "")]
+    dump = write(tmp_path / "d", events, {"f.py": "def f(x):\n    return x + 1\n"})
+    (view,) = page_of([dump]).views
+    (user,) = view.users
+    assert user.lines == text.splitlines()
+    assert user.outcome == "      t"  # main is not compiled, what is in it is

@@ -15,6 +15,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Iterator, Sequence
 
 if TYPE_CHECKING:
+    from pellucid.torch.model.capture import Capture
+
     from .model import Page
 
 PAGE = "page.html"
@@ -72,6 +74,13 @@ def _write(path: Path, data: bytes) -> None:
             temporary.unlink()
 
 
+def tell_page(directory: str | os.PathLike[str]) -> None:
+    """Write the page of a run that ends, and say where it is; once for all ranks of a job."""
+    page = report_at_end(directory) if os.environ.get("RANK", "0") == "0" else None
+    if page is not None and sys.stderr is not None:
+        print(f"pellucid: {page}", file=sys.stderr)
+
+
 def report_at_end(directory: str | os.PathLike[str]) -> Path | None:
     """Write the page of a capture that has just ended; None where that went wrong.
 
@@ -80,7 +89,8 @@ def report_at_end(directory: str | os.PathLike[str]) -> Path | None:
     try:
         return report(directory)
     except Exception as error:
-        print(f"pellucid: no page: {type(error).__name__}: {error}", file=sys.stderr)
+        if sys.stderr is not None:
+            print(f"pellucid: no page: {type(error).__name__}: {error}", file=sys.stderr)
         return None
 
 
@@ -98,6 +108,8 @@ def page_of(directories: Sequence[str | os.PathLike[str]]) -> Page:
         for capture in load_all(directory):
             name = name_of(capture, Path(directory).name, len(directories) > 1)
             captures.append((name, capture))
+    # A launcher compiles nothing: its ranks are what is looked for.
+    captures = [(n, c) for n, c in captures if not _only_started(c)] or captures
     groups = grouped(captures)
     views = []
     for names, capture in groups:
@@ -108,6 +120,12 @@ def page_of(directories: Sequence[str | os.PathLike[str]]) -> Page:
         others = groups[1:] if group is groups[0] else [group]
         view.findings[:0] = [first_difference(groups[0], other) for other in others[:8]]
     return Page(pool, views, title_of(views))
+
+
+def _only_started(capture: Capture) -> bool:
+    """Whether this is a process of which only the others below it matter."""
+    compiled = any(hasattr(event, "key") for event in capture.events)
+    return bool(capture.others) and capture.rank is None and not compiled
 
 
 def findings_of(page: Page) -> dict[str, Any]:

@@ -144,12 +144,8 @@ class _Reached:
         }
         letters = [NONE] * len(file.numbers)
         starts = set(statements.values())
-        traced = {
-            function
-            for function in functions
-            if any(function[0] <= line <= function[1] for line in graph)
-            or any(function[2] <= line <= function[1] for line in self.frames.get(path, ()))
-        }
+        places = [*graph, *self.frames.get(path, ())]
+        traced = {_innermost(functions, line) for line in places} - {None}
         eager = {
             function
             for function in functions
@@ -162,8 +158,7 @@ class _Reached:
             elif first in graph:
                 letters[i] = GRAPH
             elif first in starts:
-                within = [f for f in functions if f[0] <= first <= f[1]]
-                inner = within[-1] if within else None
+                inner = _innermost(functions, first)
                 if inner in traced:
                     between = first in self.python.get(path, ()) or number in self.python.get(
                         path, ()
@@ -212,6 +207,11 @@ def _shape(file: UserFile) -> Tuple[Dict[int, int], List[Tuple[int, int, int]]]:
                         if _is_code(file.lines[line - 1]):
                             statements[line + offset] = child.lineno + offset
     return statements, sorted(functions)
+
+
+def _innermost(functions: List[Tuple[int, int, int]], line: int) -> Tuple[int, int, int] | None:
+    within = [function for function in functions if function[2] <= line <= function[1]]
+    return max(within, key=lambda function: function[2]) if within else None
 
 
 def _blocks(file: UserFile) -> List[Tuple[int, int, int]]:

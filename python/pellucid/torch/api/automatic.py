@@ -11,8 +11,11 @@ import sys
 from pathlib import Path
 from typing import Protocol
 
+from pellucid.report import tell_page
+
 from ..capture.connection import CAPTURE, finish
 from ..store.directories import Mark, claim, this_program
+from ..store.load import captures_below
 from ..store.session import Session
 from ..taps import hooks
 from . import prepare
@@ -74,10 +77,15 @@ def end(origin: Origin) -> None:
     """Close the captures of this process, and say how it went where that was asked for."""
     here = os.getpid() == origin.process
     asked = origin.asked and here
-    if not CAPTURE.automatic() and (asked or (origin.first and here and hooks.asked_to_compile())):
-        begin(origin)  # to say that nothing was compiled
-        CAPTURE.open_sessions()
-    for session in CAPTURE.automatic():
-        finish(session)
+    wanted = asked or (origin.first and here and hooks.asked_to_compile())
+    try:
+        if wanted and not CAPTURE.automatic() and not captures_below(origin.directory):
+            begin(origin)  # to say that nothing was compiled
+            CAPTURE.open_sessions()
+        for session in CAPTURE.automatic():
+            finish(session)
+            if asked:
+                prepare.report(session)
+    finally:
         if asked:
-            prepare.report(session)
+            tell_page(origin.directory)
