@@ -332,3 +332,11 @@ def test_a_whole_file_of_the_user(tmp_path: Path) -> None:
     (user,) = view.users
     assert user.lines == text.splitlines()
     assert user.outcome == "      t"  # main is not compiled, what is in it is
+
+
+def test_the_picture_of_the_readme_is_small() -> None:
+    """`python tests/report/picture.py` takes it anew."""
+    root = Path(__file__).resolve().parents[2]
+    assert "(docs/page.png)" in (root / "README.md").read_text(encoding="utf-8")
+    picture = (root / "docs" / "page.png").read_bytes()
+    assert picture.startswith(b"\x89PNG") and len(picture) < 300_000

@@ -195,6 +195,9 @@ class Linker:
             for name in getattr(kernel, "nodes", ()):
                 for found, how in find(name):
                     self.links.add(found, span, how)
+            for name in kernel.exact:  # of the graph that the finder looks into first
+                for found, _how in find(name):
+                    self.links.add(found, span, EXACT)
 
     def _finder(self, graphs: Sequence[Graph], stage: str) -> Any:
         """Return what finds a node by its name: the latest stage that has it, as it is told."""
