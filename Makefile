@@ -78,19 +78,19 @@ fuzz: $(STAMPS)/tools
 corpus: $(BUILD)/.stamp $(STAMPS)/test
 	JUDGE=$(JUDGE) $(BIN)/python tools/corpus.py --gate tests/corpus_gate.json $(CORPUS_ARGS)
 
-## make random   random programs of every version, failures shrunk
-RANDOM_ARGS ?= --programs 600 --minimize 5
+## make random   random programs of every version, failures shrunk (RANDOM_ARGS for fuzz/python)
+RANDOM_ARGS ?= programs --count 600 --minimize 5
 random: $(BUILD)/.stamp $(STAMPS)/test
-	JUDGE=$(JUDGE) $(BIN)/python tools/random_programs.py $(RANDOM_ARGS)
+	JUDGE=$(JUDGE) $(BIN)/python fuzz/python $(RANDOM_ARGS)
 
 ## make matrix   the PyTorch side on every pair of Python and torch that is promised
 ##               (MATRIX_ARGS='--only 3.9+2.8.0' for one of them, `tests/torch -k WORD` for some tests)
 matrix: $(BUILD)/.stamp
 	$(BIN)/python tools/matrix.py --core $(BUILD) $(MATRIX_ARGS)
 
-## make models   real models with pellucid and without, compared (MODELS_ARGS for tools/models.py)
+## make models   real models with pellucid and without, compared (MODELS_ARGS for gallery/zoo)
 models: $(BUILD)/.stamp $(STAMPS)/models
-	cd build && $(BIN)/python ../tools/models.py $(MODELS_ARGS)
+	cd build && PYTHONPATH=../gallery $(BIN)/python -m zoo $(MODELS_ARGS)
 
 ## make wheels   the wheels for Linux on x86-64 and the source archive, into dist
 wheels: $(BUILD)/.stamp $(STAMPS)/wheels

@@ -14,3 +14,7 @@ nanobind_add_module(_core ${stable_abi} NB_STATIC NB_SUPPRESS_WARNINGS NOMINSIZE
 target_compile_definitions(_core PRIVATE PELLUCID_VERSION="${PROJECT_VERSION}")
 target_link_libraries(_core PRIVATE pellucid_driver pellucid_options)
 install(TARGETS _core LIBRARY DESTINATION pellucid)
+
+# At the start of Python it asks for one variable (pellucid/_autodump.py). Where wheels are unpacked,
+# beside the package, is what Python reads such files from.
+install(FILES cmake/pellucid.pth DESTINATION .)

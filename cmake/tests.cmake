@@ -32,6 +32,6 @@ endforeach()
 add_executable(pellucid_reprint ${stages_dir}/print_tool/reprint.cpp)
 target_link_libraries(pellucid_reprint PRIVATE pellucid_print pellucid_options)
 
-# What tools/check_mutants.py and tests/python/test_verify.py run: pairs of code objects in, verdicts out.
+# What tests/library/check_mutants.py and tests/python/test_verify.py run: pairs of code objects in, verdicts out.
 add_executable(pellucid_verify_pairs ${stages_dir}/verify_tool/verify_pairs.cpp)
 target_link_libraries(pellucid_verify_pairs PRIVATE pellucid_driver pellucid_options)

@@ -11,7 +11,18 @@ from pathlib import Path
 from typing import List
 
 ROOT = Path(__file__).resolve().parent.parent
-PYTHON_FOLDERS = ["python", "tools", "tests/python", "tests/torch", "tests/report", "bench"]
+PYTHON_FOLDERS = [
+    *(
+        "python",
+        "tools",
+        "tests/lib",
+        "tests/library",
+        "tests/python",
+        "tests/torch",
+        "tests/report",
+    ),
+    *("bench", "fuzz/python", "gallery/zoo"),
+]
 GENERATED = ("src/bytecode/raw/", "src/object/generated/")
 
 
@@ -29,7 +40,7 @@ def cpp_files() -> List[str]:
 
 def python_paths() -> List[str]:
     """Return the Python folders that exist."""
-    return [name for name in [*PYTHON_FOLDERS, "tests/lib"] if (ROOT / name).exists()]
+    return [name for name in PYTHON_FOLDERS if (ROOT / name).exists()]
 
 
 def run(title: str, command: List[str]) -> bool:

@@ -13,8 +13,8 @@ from pellucid.errors import CannotStandIn, DecompileError, NotADump
 
 if TYPE_CHECKING:
     from pellucid.decompiler import Decompiler
-    from pellucid.torch import dump_graph, find_nan, install, prepare_debug, uninstall
-    from pellucid.torch.api import debug
+    from pellucid.report import report
+    from pellucid.torch import debug, dump_graph, find_nan, install, prepare_debug, uninstall
     from pellucid.torch.store.load import load
 
 # Loaded on first use: importing pellucid must not import torch.
@@ -25,6 +25,7 @@ _LAZY: Dict[str, str] = {
     "find_nan": "pellucid.torch",
     "install": "pellucid.torch",
     "load": "pellucid.torch.store.load",
+    "report": "pellucid.report",
     "uninstall": "pellucid.torch",
     # Modules, and the class, that programs written for depyf reach through it.
     "Decompiler": "pellucid.decompiler",
@@ -51,6 +52,7 @@ __all__ = [
     "install",
     "load",
     "prepare_debug",
+    "report",
     "uninstall",
 ]
 

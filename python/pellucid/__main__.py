@@ -1,4 +1,4 @@
-"""The command line: `pellucid decompile`, `dis`, `dump`, `run`, `demo`."""
+"""The command line: `pellucid decompile`, `dis`, `dump`, `run`, `explain`, `report`, `demo`."""
 
 import argparse
 import os
@@ -9,8 +9,9 @@ from typing import List, NoReturn, Optional, Tuple
 
 from pellucid import _core, batch
 from pellucid._version import __version__
-from pellucid.errors import DecompileError, complain
+from pellucid.errors import DecompileError, NotADump, complain
 from pellucid.inputs import Job, jobs_of, split_errors
+from pellucid.report.command import add_report
 
 STAGES = {
     "module": "the code objects as they were read",
@@ -59,6 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_decompile(commands)
     _add_stages(commands)
     _add_torch(commands)
+    add_report(commands, _Help)
     return parser
 
 
@@ -196,6 +198,32 @@ def _add_torch(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     add.add_argument("arguments", nargs=argparse.REMAINDER, metavar="argument")
     add.set_defaults(command=_run)
 
+    add = commands.add_parser(
+        "explain",
+        help="say what went wrong in a capture, and what to change",
+        description="Say what a capture found: graph breaks, recompiles, what failed or runs "
+        "uncompiled,\n"
+        "each with its line, its cause and what to change. The first ten lines answer.\n"
+        "PyTorch is not needed.",
+        epilog="exit status: 0, or 1 if something was found that --fail-on names, or 2 for "
+        "wrong usage\n"
+        "or where there is no capture that can be read\n\n"
+        "kinds for --fail-on: failed, nothing, limit, ranks, stance, hook, nan, eager, "
+        "disabled, break,\n"
+        "recompile, cached, cudagraph, precision, cache",
+        formatter_class=_Help,
+    )
+    add.add_argument("directory", metavar="DIR", help="the directory of the capture")
+    add.add_argument("--json", action="store_true", help="print JSON instead of text")
+    add.add_argument(
+        "--fail-on",
+        type=_kinds,
+        default=(),
+        metavar="KINDS",
+        help="exit with 1 if one of these was found, as break,recompile,eager",
+    )
+    add.set_defaults(command=_explain)
+
     add = commands.add_parser("demo", help="a small model end to end")
     add.add_argument("--out", metavar="DIR", default="pellucid_demo")
     add.set_defaults(command=_demo)
@@ -286,8 +314,44 @@ def _run(arguments: argparse.Namespace) -> int:
         return 1
     from pellucid.torch.api import run_script
 
-    status: int = run_script.run(arguments.script, given, out, arguments.module)
+    process = os.getpid()
+    try:
+        status: int = run_script.run(arguments.script, given, out, arguments.module)
+    finally:
+        if os.getpid() == process:  # not in what the script forked
+            from pellucid.report import tell_page
+
+            tell_page(out)
     return status
+
+
+def _kinds(text: str) -> Tuple[str, ...]:
+    from pellucid.findings.find import ORDER
+
+    kinds = tuple(part.strip() for part in text.split(",") if part.strip())
+    for kind in kinds:
+        if kind not in ORDER:
+            raise argparse.ArgumentTypeError(
+                f"no kind of finding: {kind}; one of {', '.join(ORDER)}"
+            )
+    return kinds
+
+
+def _explain(arguments: argparse.Namespace) -> int:
+    from pellucid.findings import find_all
+    from pellucid.findings.text import as_json, explanation
+    from pellucid.torch.store.load import load_all
+
+    try:
+        captures = load_all(arguments.directory)
+    except NotADump as error:
+        print(f"pellucid: {error}", file=sys.stderr)
+        return 2
+    findings = find_all(captures)
+    text = as_json(captures, findings) if arguments.json else explanation(captures, findings)
+    sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+    sys.stdout.flush()
+    return 1 if any(finding.kind in arguments.fail_on for finding in findings) else 0
 
 
 def _demo(arguments: argparse.Namespace) -> int:

@@ -25,6 +25,7 @@ class Generated {
   void run() {
     f_.is_generated = true;
     drop_calls_of_nothing();
+    pass_arguments();
     rotate();
     drop_constant_parameters(f_);
     promote();
@@ -77,6 +78,32 @@ class Generated {
         if (f_[call].uses > 1) continue;
         gone.insert({item, call});
         if (f_[callee].uses == 1) gone.insert(callee);
+      }
+      std::erase_if(block.items, [&](ValueId item) { return gone.count(item) > 0; });
+    }
+  }
+
+  // f(*(a, b), **{}) is f(a, b).
+  void pass_arguments() {
+    count_uses(f_);
+    for (Block& block : f_.blocks) {
+      std::set<ValueId> gone;
+      for (const ValueId item : block.items) {
+        if (!is_op(item, Op::CallEx) || f_.operands(item).size() != 3) continue;
+        const std::vector<ValueId> given(f_.operands(item).begin(), f_.operands(item).end());
+        const auto is_own = [&](ValueId id, Op op) { return is_op(id, op) && f_[id].uses == 1; };
+        const bool is_plain = is_own(given[1], Op::BuildTuple) && is_own(given[2], Op::BuildMap);
+        if (!is_plain || !f_.operands(given[2]).empty()) continue;
+        gone.insert({given[1], given[2]});
+        std::vector<ValueId> operands{given[0]};
+        const auto arguments = f_.operands(given[1]);
+        operands.insert(operands.end(), arguments.begin(), arguments.end());
+        Value& call = f_[item];
+        call.op = Op::Call;
+        call.a = static_cast<uint32_t>(operands.size() - 1);
+        call.first = static_cast<uint32_t>(f_.operand_pool.size());
+        call.count = static_cast<uint32_t>(operands.size());
+        f_.operand_pool.insert(f_.operand_pool.end(), operands.begin(), operands.end());
       }
       std::erase_if(block.items, [&](ValueId item) { return gone.count(item) > 0; });
     }

@@ -165,13 +165,23 @@ class Release {
       body.push_back(no);
       return;
     }
-    if (!tree_.is(value, Kind::Call)) return;
+    if (tree_.is(value, Kind::Call) && tree_.is(tree_.as<ast::Call>(value).func, Kind::Name)) {
+      const Statements before = opened(value, holds_one, kDeepest);
+      body.insert(body.end() - 1, before.begin(), before.end());
+    }
+  }
+
+  // How many calls within calls are opened up.
+  static constexpr int kDeepest = 16;
+
+  // What is computed for a call in statements of its own, up to the last that holds one: `f(g(t))`
+  // is `r = g(t)` and `f(r)`.
+  template <typename F>
+  Statements opened(NodeId value, F holds_one, int depth) {
+    Statements made;
     auto call = tree_.as<ast::Call>(value);
-    if (!tree_.is(call.func, Kind::Name)) return;
     Statements arguments(tree_.items(call.args).begin(), tree_.items(call.args).end());
-    const auto is_computed = [&](NodeId argument) {
-      return !tree_.is(argument, Kind::Name) && !is_quiet(argument);
-    };
+    const auto is_computed = [&](NodeId part) { return !is_steady(part) && !is_quiet(part); };
     // Who takes one item has the whole until the end, as a rule.
     const auto is_item = [&](NodeId argument) {
       return tree_.is(argument, Kind::Subscript) &&
@@ -184,17 +194,37 @@ class Release {
       const bool may_go = is_computed(arguments[i]) && !is_item(arguments[i]);
       if (may_go && holds_one(arguments[i])) end = i + 1;
     }
-    for (size_t i = 0; i < end; ++i) {
-      if (!is_computed(arguments[i])) continue;
+    const auto open = [&](NodeId part) {
+      if (tree_.is(part, Kind::Call) && depth > 0) {
+        const Statements inside = opened(part, holds_one, depth - 1);
+        made.insert(made.end(), inside.begin(), inside.end());
+      }
       const Symbol name = fresh_name();
-      const ast::Where at = tree_.where(arguments[i]);
-      const NodeId made =
-          tree_.add(ast::Assign{tree_.list({tree_.add(ast::Name{name}, at)}), arguments[i]}, at);
-      arguments[i] = tree_.add(ast::Name{name}, at);
-      body.insert(body.end() - 1, made);
+      const ast::Where at = tree_.where(part);
+      made.push_back(
+          tree_.add(ast::Assign{tree_.list({tree_.add(ast::Name{name}, at)}), part}, at));
+      return tree_.add(ast::Name{name}, at);
+    };
+    if (end > 0 && is_computed(call.func)) call.func = open(call.func);
+    for (size_t i = 0; i < end; ++i) {
+      if (is_computed(arguments[i])) arguments[i] = open(arguments[i]);
     }
     call.args = tree_.list(arguments);
     tree_.set(value, call);
+    return made;
+  }
+
+  // Whether it is a name that may be loaded anywhere.
+  bool is_steady(NodeId node) const {
+    std::string attributes;
+    while (tree_.is(node, Kind::Attribute)) {
+      const auto attribute = tree_.as<ast::Attribute>(node);
+      attributes.insert(0, '.' + std::string(tree_.module().text(attribute.attr)));
+      node = attribute.value;
+    }
+    if (!tree_.is(node, Kind::Name)) return false;
+    const std::string name(tree_.module().text(tree_.as<ast::Name>(node).id));
+    return object::Facts::has(facts_.steady, name + attributes);
   }
 
   Symbol fresh_name() {

@@ -126,8 +126,9 @@ void Statements::deliver(std::span<const ValueId> items, size_t i, ValueId value
   }
   if (start_group(items, i, value)) return deliver(items, i, value, target);
   if (outermost != nullptr) protect_unpacked(*outermost, target);
-  // What came later and was stored first is stored first.
-  if (is_assigned_above(find(value))) spill_all();
+  // What came later and was stored first is stored first; who is called in between sees no cell.
+  const bool is_cell = c_.graph[items[i]].op == Op::StoreDeref;
+  if (is_assigned_above(find(value)) || (is_cell && has_called_above(find(value)))) spill_all();
   const size_t entry = find(value);
   if (entry < pending_.size() && pending_[entry].uses_left > 1 && !c_.materialized.count(value)) {
     // What was loaded since the value came is not to see the store, wherever that will stand.

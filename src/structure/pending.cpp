@@ -194,6 +194,15 @@ bool Statements::is_assigned_above(size_t index) const {
   return false;
 }
 
+bool Statements::has_called_above(size_t index) const {
+  for (size_t i = index + 1; i < pending_.size(); ++i) {
+    if (pending_[i].reloadable) continue;
+    const Op op = c_.graph[pending_[i].value].op;
+    if (op == Op::Call || op == Op::CallKw || op == Op::CallEx) return true;
+  }
+  return false;
+}
+
 // Before `(local := v)` takes its place in an expression: what was loaded from the local below it,
 // and is taken by what the expression will be part of, is from now on a value of its place.
 void Statements::settle_loads_below(std::span<const ValueId> ids, size_t at) {

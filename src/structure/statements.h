@@ -200,6 +200,7 @@ class Statements {
   size_t protect(Symbol local, size_t begin = 0, size_t end = ~size_t{0});
   size_t protect_targets(size_t index);
   bool is_assigned_above(size_t index) const;
+  bool has_called_above(size_t index) const;
   bool is_annotation(ast::NodeId target) const;
   bool is_left_unfolded(ast::NodeId root) const;
   void settle_loads_below(std::span<const ValueId> ids, size_t at);

@@ -1,18 +1,14 @@
 """The decoder against `dis`, and the generated opcode tables against their interpreters.
 
-A sample of each standard library; `tools/check_decode.py VERSION` takes the whole of it.
+A sample of each standard library; `tests/library/check_decode.py VERSION` takes the whole of it.
 """
 
 import subprocess
-import sys
 from pathlib import Path
 
+import check_decode
 import pytest
 from needs import ROOT, VERSIONS, need
-
-sys.path.insert(0, str(ROOT / "tools"))
-
-import check_decode
 
 EVERY = 60
 

@@ -429,6 +429,31 @@ def test_an_argument_that_holds_too_much_is_computed_before():
     ]
 
 
+@pytest.mark.parametrize("callee", ["p.info", "p"])
+def test_what_is_computed_of_it_inside_a_call_is_computed_before(callee):
+    # The output is let go of before `callee` is called, which lies on the stack by then.
+    made = f"tmp_1 = graph(a)\ntmp_2 = {callee}(1, g(tmp_1[0], 'x'), tmp_1 := tmp_1[1])\n"
+    found = decompile_ex(code_of(f"{made}return resume(tmp_2, tmp_1)"), facts=FACTS)
+    assert found.verdict.status == "equivalent", found.verdict.reason
+    assert found.source.strip().split("\n") == [
+        "def f(a, b):",
+        "    temp_1, temp_2 = graph(a)[:2]",
+        f"    result_1 = {callee}",
+        "    result_2 = g(temp_1, 'x')",
+        "    del temp_1",
+        "    result_3 = result_1(1, result_2, temp_2)",
+        "    del result_1, result_2",
+        "    return resume(result_3, temp_2)",
+    ]
+
+
+def test_a_cell_is_stored_to_after_who_is_called_before():
+    made = "tmp_1 = graph(a)[0]\ntmp_2 = g(lambda: b)\nb = tmp_1\nreturn tmp_1, tmp_2"
+    found = decompile_ex(code_of(made), facts=FACTS)
+    assert found.verdict.status == "equivalent", found.verdict.reason
+    assert found.source.index("g(lambda: b)") < found.source.index("b = ")
+
+
 def test_an_item_by_a_value_is_taken_before():
     found = decompile_ex(
         code_of("tmp_1, tmp_2 = graph(a)\nreturn resume(tmp_2[tmp_1], b)"), facts=FACTS

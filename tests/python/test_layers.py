@@ -6,11 +6,9 @@ import sys
 import textwrap
 from subprocess import PIPE, STDOUT
 
+import check_layers
 from needs import ROOT
 from pellucid.torch.guards import checks
-
-sys.path.insert(0, str(ROOT / "tools"))
-import check_layers
 
 
 def test_no_include_or_import_crosses_the_layers() -> None:

@@ -7,15 +7,11 @@ import traceback
 from pathlib import Path
 from typing import Dict, List, Tuple
 
-import pytest
-from needs import ROOT
-from pellucid import decompile_pyc
-
-sys.path.insert(0, str(ROOT / "tools"))
-
 import check_lines
 import corpus
 import oracle
+import pytest
+from pellucid import decompile_pyc
 
 # What is reached on the sample, in per cent of the pairs of function and line; what is lost are
 # places that no instruction has, as that of `try:` behind a comment, and code in another order.

@@ -6,15 +6,11 @@ code that no source text gives.
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
+import oracle
 import pytest
 from needs import ROOT, need
-
-sys.path.insert(0, str(ROOT / "tools"))
-
-import oracle
 from pellucid import decompile_pyc
 
 REGRESS = ROOT / "tests" / "regress"

@@ -1,7 +1,7 @@
 """The second tier of validation: the tree is compiled by pellucid, so no interpreter is needed.
 
 It must prove what recompiling proves, never anything that is different, and say where it has no
-words. `tools/check_mutants.py --relowered` takes as many mutants as wanted.
+words. `tests/library/check_mutants.py --relowered` takes as many mutants as wanted.
 """
 
 import json
@@ -65,7 +65,12 @@ def test_pinned_pairs_that_differ_are_not_proven(any_python: Tuple[str, str]) ->
 @pytest.mark.parametrize("version", ["3.8", "3.11", "3.13"])
 def test_no_mutant_is_proven_equal(version: str) -> None:
     python = str(need(f"python{version}"))
-    command = [python, str(ROOT / "tools" / "check_mutants.py"), "--binary", comparison()]
+    command = [
+        python,
+        str(ROOT / "tests" / "library" / "check_mutants.py"),
+        "--binary",
+        comparison(),
+    ]
     command += ["--shared", str(need("shared")), "--functions", "8", "--relowered", "--only", "A"]
     done = subprocess.run(
         command,

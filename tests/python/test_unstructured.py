@@ -1,6 +1,6 @@
 """Bodies without structure: they must do what the original does.
 
-`tools/random_graphs.py` and `tools/unstructured_library.py` do the same at length.
+`fuzz/python` and `tests/library/unstructured_library.py` do the same at length.
 """
 
 import importlib.util
@@ -45,7 +45,7 @@ def test_a_program_behaves_without_structure(program: Path, version: str, tmp_pa
 def test_random_graphs_behave_when_forced(options: "list[str]") -> None:
     if importlib.util.find_spec("bytecode") is None:
         missing("the package bytecode")
-    command = [sys.executable, str(ROOT / "tools" / "random_graphs.py"), "--json"]
+    command = [sys.executable, str(ROOT / "fuzz" / "python"), "graphs", "--json"]
     command += ["--binary", str(need("native")), "--count", "60", *options]
     done = subprocess.run(command, capture_output=True, timeout=300)
     assert done.stdout, done.stderr.decode()
@@ -74,7 +74,7 @@ ONCE_WRONG = [10278, 10642, 10746, 11295, 11409, 20008, 30119, 30320, 30829, 100
 def test_a_random_graph_that_came_out_wrong_behaves(seed: int) -> None:
     if importlib.util.find_spec("bytecode") is None:
         missing("the package bytecode")
-    command = [sys.executable, str(ROOT / "tools" / "random_graphs.py"), "--json"]
+    command = [sys.executable, str(ROOT / "fuzz" / "python"), "graphs", "--json"]
     command += ["--binary", str(need("native")), "--seed", str(seed), "--count", "1"]
     done = subprocess.run(command, capture_output=True, timeout=60)
     assert done.stdout, done.stderr.decode()

@@ -1,7 +1,8 @@
 """verify::compare, the oracle of the project, against pinned pairs and an independent judge.
 
 The pairs are in tests/cases/verify. What the judge of the shared folder tells apart must never be
-proven equal: a sample of its mutants runs here, `tools/check_mutants.py` takes as many as wanted.
+proven equal: a sample of its mutants runs here, `tests/library/check_mutants.py` takes as many as
+wanted.
 """
 
 import json
@@ -43,7 +44,12 @@ def test_pinned_pairs_are_told_apart_or_proven(any_python: Tuple[str, str]) -> N
 def test_no_mutant_is_proven_equal(version: str) -> None:
     python = str(need(f"python{version}"))
     shared = str(need("shared"))
-    command = [python, str(ROOT / "tools" / "check_mutants.py"), "--binary", comparison()]
+    command = [
+        python,
+        str(ROOT / "tests" / "library" / "check_mutants.py"),
+        "--binary",
+        comparison(),
+    ]
     command += ["--shared", shared, "--functions", "8", "--modules", "8"]
     done = subprocess.run(
         command,

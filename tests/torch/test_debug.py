@@ -1,5 +1,6 @@
 """Stepping: a real pdb, driven by script, stops in the dumped files; nobody is asked in vain."""
 
+import io
 import os
 import pty
 import re
@@ -135,6 +136,26 @@ def test_nobody_is_asked_without_a_terminal(capfd, monkeypatch):
     with debug():
         pass
     assert "does not pause" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("tracer", [None, lambda *_: None])
+def test_nothing_is_traced_behind_the_block(tracer, monkeypatch):
+    program = PROGRAMS / "toy.py"
+    answers = f"break {program}:{line_of(program, '^def ')}\ncontinue\n"
+    monkeypatch.setattr(sys, "stdin", io.StringIO(answers))
+    monkeypatch.setattr(sys.modules[debug.__module__], "_answers_wait", lambda: True)
+    before = sys.gettrace()
+    sys.settrace(tracer)
+    try:
+        with debug():
+            inside = sys.gettrace()
+        assert sys.gettrace() is tracer and inside not in (tracer, None)
+        assert tracer is not None or sys._getframe().f_trace is None
+    finally:
+        sys.settrace(before)
+    assert not sys.stdin.read()
+    if hasattr(sys, "monitoring"):
+        assert sys.monitoring.get_tool(sys.monitoring.DEBUGGER_ID) is None
 
 
 def test_ranks_above_zero_are_never_asked(monkeypatch):

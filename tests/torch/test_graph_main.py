@@ -8,6 +8,7 @@ import pytest
 from pellucid.torch import dump_graph, prepare_debug
 from pellucid.torch.model.events import Graph
 from pellucid.torch.model.needs import needs_of_text
+from pellucid.torch.text.graph_main import main_text
 from support import torch_version
 
 
@@ -89,6 +90,52 @@ def test_graph_inside_a_graph_runs(graphs, torch, tmp_path):
     if not shown and torch_version() < (2, 13):
         pytest.skip("this torch does not print the graphs inside a graph")
     assert run_all(session)["captured"] == ["torch.float32 [3]"]
+
+
+def test_a_view_of_what_was_computed_may_be_written_to(graphs, torch, tmp_path):
+    computed = torch.ones(2, 3, requires_grad=True) * 2
+    with prepare_debug(tmp_path) as session:
+        torch.compile(graphs.written_to, backend="eager")(computed)
+        torch.compile(graphs.written_to, backend="eager")(torch.ones(6, 2).t()[:, ::2])
+    assert run_all(session)["captured"] == ["torch.float32 []"] * 2
+
+
+def test_an_operator_on_graphs_is_registered_by_the_file(graphs, torch, tmp_path):
+    with prepare_debug(tmp_path) as session:
+        compiled = torch.compile(graphs.hooked, backend="aot_eager")
+        compiled(torch.ones(2, requires_grad=True)).backward()
+    if not any("higher_order" in graph.text for graph in session.of(Graph)):
+        pytest.skip("this torch has no operator for it")
+    assert run_all(session)["captured"] == ["torch.float32 []"]
+
+
+def test_functions_of_numpy_are_those_of_torch(graphs, torch, tmp_path):
+    with prepare_debug(tmp_path) as session:
+        torch.compile(graphs.flipped, backend="eager")(torch.ones(2, 3))
+    assert run_all(session)["captured"] == ["torch.float32 [2, 3]"]
+
+
+def test_an_operator_of_the_programs_own_is_named(graphs, torch, dynamo, tmp_path):
+    library = graphs.register_own_operator()
+    with prepare_debug(tmp_path) as session:
+        torch.compile(graphs.own_operator, backend="aot_eager")(torch.ones(3))
+    del library
+    for graph in session.of(Graph):
+        run = [sys.executable, "-W", "ignore", str(session.path(graph.file))]
+        done = subprocess.run(run, capture_output=True, text=True, check=False)
+        assert done.returncode == 1
+        assert done.stderr.startswith("torch.ops.pellucid_tests.twice cannot be called: ")
+
+
+def test_what_lacks_is_told_at_once():
+    body = "class CompiledAutograd0(torch.nn.Module):\n"
+    body += "    def forward(self, inputs, hooks):\n        return []\n"
+    needs = needs_of_text(body, {})
+    assert needs is not None
+    text = main_text(body, needs)
+    assert text.count("raise SystemExit") == 1
+    for name in ("inputs", "hooks"):
+        assert f"{name} cannot be built: compiled autograd makes it for one backward pass" in text
 
 
 def test_text_alone_tells_inputs_and_lists():

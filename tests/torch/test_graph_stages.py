@@ -63,6 +63,8 @@ def test_training_shows_every_stage_and_a_cache_hit_shows_the_output(
         passes |= {f"before_post_grad_{d}" for d in directions}
         passes |= {"before_pre_grad", "after_pre_grad", "tensorify_python_scalars"}
         assert caches == [{"miss"}, {"hit"}]
+        indexes = [(session.directory / "index.md").read_text() for session in captures]
+        assert ["other stages are not listed" in index for index in indexes] == [False, True]
     assert stages_of(cold) >= always | passes
     assert always <= stages_of(cached) <= stages_of(cold), "a hit names its stages like a miss"
     for session in captures:

@@ -7,14 +7,11 @@ import random
 import subprocess
 import sys
 import weakref
-from pathlib import Path
 
 import pytest
 from pellucid.torch import prepare_debug
 from pellucid.torch.taps import hooks
 from support import PROGRAMS, run_env
-
-TOOLS = Path(__file__).resolve().parents[2] / "tools"
 
 
 def load(path):
@@ -32,7 +29,7 @@ def guarded(program, dynamo):
 
 @pytest.fixture(scope="module")
 def check_guards():
-    return load(TOOLS / "check_guards.py")
+    return importlib.import_module("check_guards")
 
 
 def test_guards_decide_and_name_failures_as_torch_does(guarded, check_guards, torch):
@@ -200,6 +197,7 @@ def test_what_only_the_program_has_is_told(guarded, torch, tmp_path):
 
 
 def test_a_number_that_is_not_finite_is_changed_too(torch):
-    other_values = load(TOOLS / "guard_perturb.py").other_values
+    from guard_perturb import other_values
+
     for number in (float("inf"), float("nan"), 2.5):
         assert any(type(value) is int for value in other_values(number, random.Random(0), []))

@@ -1,13 +1,10 @@
 """What Dynamo writes for itself alone, and has no effect, is not shown; what is shown is proven."""
 
-import sys
 from pathlib import Path
 
 import pytest
 from pellucid.torch import prepare_debug
 from pellucid.torch.model.events import Frame
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
 
 @pytest.fixture
@@ -26,7 +23,7 @@ def frames_of(torch, directory: Path, function, *arguments):
 
 
 def test_no_frame_shows_how_a_null_is_taken_from_the_stack(idle, torch, tmp_path):
-    from model_run import idle_lines
+    from zoo.model_run import idle_lines
 
     frames = frames_of(torch, tmp_path, idle.lists, torch.ones(2))
     for frame in frames:
@@ -35,7 +32,7 @@ def test_no_frame_shows_how_a_null_is_taken_from_the_stack(idle, torch, tmp_path
 
 
 def test_no_frame_stores_an_argument_where_it_is(idle, torch, tmp_path):
-    from model_run import idle_lines
+    from zoo.model_run import idle_lines
 
     frames = frames_of(torch, tmp_path, idle.argument_in_a_cell, torch.ones(2), 3)
     assert [idle_lines(frame.source) for frame in frames] == [[]] * len(frames)

@@ -1,4 +1,4 @@
-"""The comparison of models with and without pellucid (tools/models.py) works, and can fail."""
+"""The comparison of models with and without pellucid (gallery/zoo) works, and can fail."""
 
 import contextlib
 import dataclasses
@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any, Iterator
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
 
 @pytest.mark.parametrize("mode", ["inference", "training"])
@@ -45,7 +43,7 @@ def test_a_capture_that_changes_the_results_is_found(
 
 def test_all_that_a_model_draws_from_is_seeded(torch: Any) -> None:
     import numpy
-    from model_run import _seed
+    from zoo.model_run import _seed
 
     drawn = []
     for _ in range(2):
@@ -68,13 +66,13 @@ def test_all_that_a_model_draws_from_is_seeded(torch: Any) -> None:
     ],
 )
 def test_statements_without_effect_are_found(source: str, lines: Any, torch: Any) -> None:
-    from model_run import idle_lines
+    from zoo.model_run import idle_lines
 
     assert idle_lines(source) == lines
 
 
 def test_what_a_configuration_leaves_open_is_filled_in_and_nothing_else() -> None:
-    from zoo_filled import filled, lacked
+    from zoo.filled import filled, lacked
 
     part = {"model_type": "part", "sliding_window": None, "num_experts": 8}
     values = {"sliding_window": 64, "top_k_experts": None, "part_config": part, "other": None}
@@ -92,7 +90,7 @@ def test_what_a_configuration_leaves_open_is_filled_in_and_nothing_else() -> Non
 
 
 def test_a_model_of_fewer_layers_gives_what_its_last_ones_make(torch: Any) -> None:
-    from zoo_transformers import small
+    from zoo.of_transformers import small
 
     part = {"model_type": "part", "num_hidden_layers": 9, "out_features": ["stage4", "stage9"]}
     made = small({"part_config": part}, "small")["part_config"]
@@ -100,14 +98,14 @@ def test_a_model_of_fewer_layers_gives_what_its_last_ones_make(torch: Any) -> No
 
 
 def test_a_layer_that_is_named_is_one_of_those_kept(torch: Any) -> None:
-    from zoo_transformers import small
+    from zoo.of_transformers import small
 
     made = small({"num_hidden_layers": 12, "insert_layer_id": 6, "other_layer_id": 0}, "small")
     assert made == {"num_hidden_layers": 2, "insert_layer_id": 1}
 
 
 def test_layers_that_share_and_further_vocabularies_become_fewer(torch: Any) -> None:
-    from zoo_mended import agree
+    from zoo.mended import agree
 
     values = {"num_kv_shared_layers": 15, "vocab_size_per_layer_input": 9000, "other": 9000}
     assert agree({}, values) == {"num_kv_shared_layers": 1, "vocab_size_per_layer_input": 300}
@@ -149,7 +147,7 @@ def test_open_kinds_of_layers_are_those_that_the_code_tells_apart(
 
 
 def test_a_mask_that_must_be_boolean_becomes_so(torch: Any) -> None:
-    from zoo_fitted import Search
+    from zoo.fitted import Search
 
     class Masked(torch.nn.Module):
         def forward(self, hidden_states: Any, attention_mask: Any) -> Any:
@@ -164,7 +162,7 @@ def test_a_mask_that_must_be_boolean_becomes_so(torch: Any) -> None:
 
 
 def test_an_object_is_told_what_the_forward_that_works_on_it_misses(torch: Any) -> None:
-    from zoo_fitted import Search
+    from zoo.fitted import Search
 
     class Session:
         def __init__(self, height: Any = None) -> None:
@@ -206,7 +204,7 @@ def test_an_object_is_told_what_the_forward_that_works_on_it_misses(torch: Any) 
 
 
 def test_sizes_of_nothing_agree_with_none(torch: Any) -> None:
-    from zoo_fitted import agreeing
+    from zoo.fitted import agreeing
 
     text = "The size of tensor a ({}) must match the size of tensor b ({})"
     assert not list(agreeing(RuntimeError(text.format(4, 0))))
@@ -216,7 +214,7 @@ def test_sizes_of_nothing_agree_with_none(torch: Any) -> None:
 def test_a_large_network_of_timm_is_told_to_be_smaller_as_it_can_be_told(
     torch: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from zoo_timm import smaller
+    from zoo.of_timm import smaller
 
     def create_model(name: str, pretrained: bool, layers: Any = (5,), plain: bool = False) -> Any:
         return torch.nn.Linear(10_000 if name == "large" else 10, 10_000 * sum(layers))
@@ -230,7 +228,7 @@ def test_a_large_network_of_timm_is_told_to_be_smaller_as_it_can_be_told(
 
 
 def _mended(function: Any) -> Any:
-    from zoo_mended import mended
+    from zoo.mended import mended
 
     config = _Open()
     try:
@@ -243,7 +241,7 @@ def _mended(function: Any) -> Any:
 def _examined(name: str, mode: str) -> Any:
     import argparse
 
-    import model_run
+    from zoo import model_run
 
     arguments = argparse.Namespace(seed=0, backend="eager", depyf=False)
     return list(model_run.examine(f"torchbench/{name}", mode, arguments))[-1]

@@ -13,17 +13,23 @@ from support import PROGRAMS, run_env, torch_version
 WORKERS = 4
 
 
-def run(arguments, program="job.py", timeout=500):
+def run(arguments, program="job.py", timeout=500, dump=None, launcher=()):
     env = {**run_env(), "OMP_NUM_THREADS": "1"}
     env["PYTHONPATH"] = os.pathsep.join([str(PROGRAMS), env["PYTHONPATH"]])
-    return subprocess.run(
-        [sys.executable, str(PROGRAMS / program), *map(str, arguments)],
+    if dump is not None:
+        env["PELLUCID_DUMP"] = str(dump)
+    done = subprocess.run(
+        [sys.executable, *launcher, str(PROGRAMS / program), *map(str, arguments)],
         env=env,
-        check=True,
+        check=False,
         timeout=timeout,
         stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-    ).stdout
+    )
+    assert done.returncode == 0, done.stderr
+    assert "pellucid" not in done.stderr
+    return done.stdout
 
 
 def record_of(directory):
@@ -60,28 +66,95 @@ def check_one_worker_each(directories, valid_python):
     assert sorted(found) == list(range(1, WORKERS + 1))
 
 
+def remove_marks(directory):
+    """Remove what tells the next process of a run which directories are taken."""
+    for mark in directory.rglob(".pellucid-run"):
+        mark.unlink()
+
+
+# Each of these programs has captures of its own, and is captured as a whole as well.
+
+
 @pytest.mark.parametrize("method", ["spawn", "fork"])
 def test_processes_have_a_directory_each(method, torch, tmp_path, valid_python):
-    run([method, tmp_path, WORKERS])
+    run([method, tmp_path / "own", WORKERS], dump=tmp_path / "all")
     names = [f"process_{n}" for n in range(1, WORKERS + 1)]
-    assert sorted(path.name for path in tmp_path.iterdir()) == names
-    check_one_worker_each(map(tmp_path.joinpath, names), valid_python)
+    remove_marks(tmp_path / "all")
+    for folder in (tmp_path / "own", tmp_path / "all"):
+        assert sorted(path.name for path in folder.iterdir()) == names
+        check_one_worker_each(map(folder.joinpath, names), valid_python)
+        assert [record_of(folder / name)["process"] for name in names] == ["1", "2", "3", "4"]
 
 
 def test_ranks_have_a_directory_each(torch, tmp_path, valid_python):
-    env = {**run_env(), "OMP_NUM_THREADS": "1"}
-    subprocess.run(
-        [
-            *[sys.executable, "-m", "torch.distributed.run", "--standalone"],
-            *[f"--nproc-per-node={WORKERS}", str(PROGRAMS / "job.py"), "ranks", str(tmp_path)],
-        ],
-        env=env,
-        check=True,
-        timeout=500,
-        stderr=subprocess.DEVNULL,
+    launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={WORKERS}"]
+    run(["ranks", tmp_path / "own"], dump=tmp_path / "all", launcher=launcher)
+    names = [f"rank_{n}" for n in range(WORKERS)]
+    remove_marks(tmp_path / "all")
+    for folder in (tmp_path / "own", tmp_path / "all"):
+        # The launcher has imported torch, and compiled nothing.
+        assert sorted(path.name for path in folder.iterdir()) == names
+        check_one_worker_each(map(folder.joinpath, names), valid_python)
+        for rank, name in enumerate(names):
+            record = record_of(folder / name)
+            assert (record["rank"], record["world_size"]) == (rank, WORKERS)
+            index = (folder / name / "index.md").read_text()
+            assert [other in index for other in names] == [other != name for other in names]
+
+
+@pytest.mark.slow
+def test_all_that_a_program_starts_is_captured_by_itself(torch, tmp_path, valid_python):
+    expected = {
+        "": 9,
+        "process_1": 1,  # a worker of a DataLoader; the other compiles nothing
+        "process_3": 2,
+        "process_4": 3,
+        "capture_2": 4,  # forked before the first process had a capture
+        "fork_2": 5,
+        "capture_3": 6,
+    }
+    run([], "launched.py", dump=tmp_path)
+    found = {path.parent for path in tmp_path.rglob("session.json")}
+    names = {str(path.relative_to(tmp_path)).strip(".") for path in found}
+    assert names == set(expected)
+    servers = sorted(workers_in(tmp_path / f"process_{n}")[0] for n in (3, 4))
+    assert servers == [[2], [3]]
+    for name, worker in expected.items():
+        assert workers_in(tmp_path / name) == ([worker], [worker], 2)
+        assert valid_python(tmp_path / name) == []
+
+
+def test_a_program_that_asks_for_compiles_in_vain_is_told_so(torch, tmp_path):
+    text = (
+        "import torch\n"
+        "from pellucid.explain.global_variables import data\n"
+        "asked = torch.compile(torch.sin, backend='eager')\n"
+        "print(data['is_inside_prepare_debug'])\n"
     )
-    ranks = [tmp_path, *(tmp_path / f"rank_{n}" for n in range(1, WORKERS))]
-    check_one_worker_each(ranks, valid_python)
+    program = tmp_path / "program.py"
+    program.write_text(text)
+    assert run([], program, dump=tmp_path / "dump") == "False\n"
+    remove_marks(tmp_path / "dump")
+    left = [path.name for path in (tmp_path / "dump").iterdir()]
+    assert "session.json" in left and not [name for name in left if name.endswith(".py")]
+    assert "Nothing was compiled" in (tmp_path / "dump" / "index.md").read_text()
+
+
+def test_another_program_has_another_directory(tmp_path):
+    from pellucid.torch.store.directories import Job, Mark, claim
+
+    def claimed(run, program, first=True):
+        got = claim(tmp_path, Job(), Mark(run, program), first)
+        (got.path / "kept").write_text(program)
+        got.release()
+        return got.path.relative_to(tmp_path)
+
+    assert str(claimed("1", "train.py")) == "."
+    assert str(claimed("2", "evaluate.py")) == "capture_2"
+    assert str(claimed("3", "train.py")) == ".", "an earlier run of the same program"
+    assert str(claimed("3", "train.py")) == "capture_3", "another process of the same run"
+    assert str(claimed("4", "train.py", first=False)) == "capture_3"
+    assert str(claimed("5", "evaluate.py")) == "capture_2"
 
 
 def test_processes_forked_inside_a_capture_have_one_of_their_own(torch, tmp_path, valid_python):
@@ -94,7 +167,10 @@ def test_processes_forked_inside_a_capture_have_one_of_their_own(torch, tmp_path
     assert all(f"]({child.name}/index.md)" in index for child in children)
 
 
-def test_eight_threads_lose_nothing(torch, tmp_path, valid_python):
+@pytest.mark.parametrize("traced", [False, True])  # events come in two ways (connection.py)
+def test_eight_threads_lose_nothing(traced, torch, tmp_path, valid_python, monkeypatch):
+    if traced:
+        monkeypatch.setenv("TORCH_TRACE", str(tmp_path / "trace"))
     counted = int(run(["threads", tmp_path, 8]))
     named, added, frames = workers_in(tmp_path)
     assert named == added == list(range(1, 9)) and frames == 16

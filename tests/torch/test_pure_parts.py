@@ -28,6 +28,7 @@ MODULES = [
     "dynamo.generated",
     "dynamo.local_names",
     "dynamo.rewrite",
+    "dynamo.terms",
     "dynamo.user_lines",
     "guards.checks",
     "guards.kinds",
@@ -36,10 +37,12 @@ MODULES = [
     "model.stages",
     "taps.compat",
     "taps.fx_meta",
+    "taps.operators",
     "taps.trace",
     "text.dump",
     "text.full_code",
     "text.full_code_names",
+    "text.graph_main",
 ]
 
 

@@ -9,6 +9,7 @@ import pytest
 from support import PROGRAMS, run_env
 
 SCRIPT = PROGRAMS / "scripted.py"
+NOTHING = "pellucid: nothing to capture: the program did not import torch\n"
 
 
 def outcome(command, cwd=None):
@@ -24,6 +25,8 @@ def outcome(command, cwd=None):
     )
     # torch's own log lines have the time in them.
     said = [line for line in done.stderr.splitlines(True) if not re.match(r"[VIWE]\d{4} ", line)]
+    # Nor does the script say where the page is.
+    said = [line for line in said if not re.fullmatch(r"pellucid: .*page\.html\n", line)]
     return done.returncode, sorted(done.stdout.splitlines()), "".join(said)
 
 
@@ -43,14 +46,39 @@ def test_script_sees_and_says_what_it_does_alone(how, torch, tmp_path):
     assert captured(tmp_path) == ["work"]
 
 
+def test_script_sees_the_same_where_pellucid_is_not_installed(torch, tmp_path):
+    command = [SCRIPT.name, "raise", "-x"]
+    alone = outcome(command, PROGRAMS)
+    text = (
+        "import sys; from pellucid.torch.api import run_script; "
+        "run_script.is_installed = lambda: False; "
+        f"sys.exit(run_script.run(sys.argv[1], sys.argv[2:], {str(tmp_path)!r}, False))"
+    )
+    ours = outcome(["-c", text, *command], PROGRAMS)
+    frames = [[line for line in said[1] if line.startswith("frames")] for said in (alone, ours)]
+    assert frames[0] == ["frames ['<module>', 'main']"] != frames[1]
+    alone[1].remove(*frames[0])
+    ours[1].remove(*frames[1])
+    assert ours == alone
+    assert captured(tmp_path) == ["work"]
+
+
+def test_options_of_python_are_those_of_the_script(torch, tmp_path):
+    text = "import sys\nprint(sys.flags.dev_mode, sys.flags.optimize, sys.warnoptions, sys.argv)\n"
+    (tmp_path / "shows.py").write_text(text)
+    options = ["-X", "dev", "-W", "error::FutureWarning"]
+    alone = outcome([*options, "-O", "shows.py", "-m"], tmp_path)
+    ours = outcome([*options, "-Om", "pellucid", "run", "--out", "d", "shows.py", "-m"], tmp_path)
+    assert ours[:2] == alone[:2] and alone[0] == 0
+    assert ours[2] == NOTHING
+
+
 def test_module_and_the_place_to_write_to_behind_the_arguments(torch, tmp_path):
     alone = outcome(["-m", "scripted", "end", "-v"], PROGRAMS)
     ours = outcome(
         ["-m", "pellucid", "run", "-m", "scripted", "end", "-v", "--out", tmp_path], PROGRAMS
     )
-    assert ours[0] == alone[0] == 0
-    # Only until its last line has run is a module `__main__`; Python's own -m has it longer.
-    assert [x for x in ours[1] if "at exit" not in x] == [x for x in alone[1] if "at exit" not in x]
+    assert ours[:2] == alone[:2] and alone[0] == 0
     assert captured(tmp_path) == ["work"]
 
 
@@ -65,4 +93,4 @@ def test_what_is_missing_is_said(torch, tmp_path):
     assert (status, said.count("\n")) == (2, 1)
     quiet = [*["-W", "ignore", "-m", "pellucid", "run", "-m"], "no_such", "--out", tmp_path]
     status, _, said = outcome(quiet)
-    assert (status, said) == (1, "pellucid: No module named no_such\n")
+    assert (status, said) == (1, f"{sys.executable}: No module named no_such\n{NOTHING}")

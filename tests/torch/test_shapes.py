@@ -21,6 +21,7 @@ from pellucid.torch.taps import (
     hooks,
     inductor,
     interpreted,
+    outcomes,
     shapes,
     trace,
 )
@@ -328,6 +329,21 @@ def test_keys_of_modules_are_looked_for_in_torch_itself(torch, monkeypatch, miss
     fields = [f for f in torch.fx.proxy._COPY_META_FIELDS if f != "nn_module_stack"]
     monkeypatch.setattr(torch.fx.proxy, "_COPY_META_FIELDS", fields)
     assert check() is False
+
+
+def test_errors_are_told_without_what_says_who_saw_them(torch, dynamo, tmp_path, monkeypatch):
+    monkeypatch.setattr(outcomes, "_ONE_GRAPH", "no")
+    compiled = torch.compile(lambda x: x.view(7) + 1, backend="eager")
+    told = pytest.warns(RuntimeWarning, match="outcome of a compile")
+    with told, prepare_debug(tmp_path), pytest.raises(RuntimeError):
+        compiled(torch.ones(3))
+    assert "## Compiles that failed" in (tmp_path / "index.md").read_text()
+
+
+def test_modules_are_compiled_without_what_has_their_hooks(torch, dynamo, tmp_path, monkeypatch):
+    monkeypatch.setattr(outcomes, "HOOK_TABLES", ("no",))
+    with pytest.warns(RuntimeWarning, match="hooks of a module"), prepare_debug(tmp_path):
+        torch.compile(torch.nn.Linear(2, 2), backend="eager")(torch.ones(1, 2))
 
 
 def test_every_row_is_tested_here():

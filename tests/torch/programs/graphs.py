@@ -1,5 +1,6 @@
 """Functions whose graphs take, read and hold all kinds of things."""
 
+import numpy as np
 import torch
 
 TABLE = torch.tensor([0.5, -1.0, 2.0])
@@ -15,6 +16,33 @@ def scaled(x, factor: int):
 
 def checkpointed(x):
     return torch.utils.checkpoint.checkpoint(lambda y: y.sin().cos(), x, use_reentrant=False)
+
+
+def written_to(x):
+    x[0].add_(1)
+    return x.sum()
+
+
+def hooked(x):
+    y = x * 3
+    y.register_hook(lambda g: g * 10)
+    return y.sum()
+
+
+def flipped(x):
+    return np.flip(x.numpy(), 0) + np.float32(1)
+
+
+def own_operator(x):
+    return torch.ops.pellucid_tests.twice(x).cos()
+
+
+def register_own_operator():
+    library = torch.library.Library("pellucid_tests", "DEF")
+    library.define("twice(Tensor x) -> Tensor")
+    library.impl("twice", lambda x: x * 2, "CompositeExplicitAutograd")
+    library.impl("twice", torch.empty_like, "Meta")
+    return library
 
 
 class Net(torch.nn.Module):

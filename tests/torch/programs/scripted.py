@@ -4,6 +4,7 @@ import atexit
 import pickle
 import sys
 import threading
+import traceback
 
 import torch
 
@@ -19,6 +20,7 @@ def work(x):
 def main():
     print(__name__, sys.argv[1:], sys.path[0], pickle.loads(pickle.dumps(Point())).__class__)
     print(__file__, type(__loader__).__name__, __spec__ is None, __package__, sys.stdin.read())
+    print("frames", [frame.name for frame in traceback.extract_stack()])
     print(torch.compile(work, backend="eager")(torch.zeros(2)).tolist())
     atexit.register(lambda: print("at exit", sys.modules["__main__"].Point is Point))
     thread = threading.Thread(target=lambda: print("thread", pickle.dumps(Point())[:1]))

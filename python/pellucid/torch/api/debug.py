@@ -10,7 +10,7 @@ import os
 import stat
 import sys
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Callable
 
 from ..model.events import Frame
 from ..store.session import INDEX
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     # At run time only when there is one: programs ask `sys.modules` whether they are debugged.
     import bdb
 
+Leave = Callable[[], None]
 _DEBUGGER_MODULES = ("pydevd", "_pydevd_bundle", "debugpy")
 
 
@@ -31,9 +32,13 @@ class debug:  # a context manager that reads as a function
     starts, and so it does when answers are waiting on the standard input (``< commands.txt``).
     Without any of them, on ranks above 0, and with ``PYTHONBREAKPOINT=0``, the program goes on.
 
+    A debugger that was started here ends with the block, so nothing is traced behind it.
+
     >>> with debug():  # doctest: +SKIP
     ...     model(x)
     """
+
+    _leave: Leave | None = None
 
     def __enter__(self) -> debug:
         why_not = cannot_prompt()
@@ -41,7 +46,7 @@ class debug:  # a context manager that reads as a function
             print(f"pellucid: debug() does not pause: {why_not}", file=sys.stderr)
             return self
         print(_invitation(), file=sys.stderr, flush=True)
-        _pause(sys._getframe(1))
+        self._leave = _pause(sys._getframe(1))
         return self
 
     def __exit__(
@@ -50,7 +55,9 @@ class debug:  # a context manager that reads as a function
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        return None
+        leave, self._leave = self._leave, None
+        if leave is not None:
+            leave()
 
 
 def cannot_prompt() -> str:
@@ -120,14 +127,22 @@ def _attached_bdb() -> bdb.Bdb | None:
     return None
 
 
-def _pause(frame: FrameType) -> None:
-    """Stop in the user's frame, in the debugger that is there already if one is."""
+def _pause(frame: FrameType) -> Leave | None:
+    """Stop in the user's frame, in the debugger that is there already if one is.
+
+    Returns what takes away a debugger that was not there.
+    """
     attached = _attached_bdb()
     if attached is not None:
         attached.set_trace(frame)
-    elif debugger_attached() and _pydevd_stops(frame):
-        pass
-    elif debugger_attached() or os.environ.get("PYTHONBREAKPOINT"):
+        return None
+    if debugger_attached() and _pydevd_stops(frame):
+        return None
+    if debugger_attached():
+        sys.breakpointhook()
+        return None
+    before = sys.gettrace()
+    if os.environ.get("PYTHONBREAKPOINT"):
         sys.breakpointhook()
     else:
         import pdb
@@ -135,6 +150,21 @@ def _pause(frame: FrameType) -> None:
         from .scripted_pdb import ScriptedPdb
 
         (pdb.Pdb() if _terminal() else ScriptedPdb()).set_trace(frame)
+    return lambda: _trace_no_more(before)
+
+
+def _trace_no_more(before: Any) -> None:
+    """Let this thread be traced as it was, and by no tool that came since."""
+    sys.settrace(before)
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_trace is not None and before is None:
+            frame.f_trace = None
+        frame = frame.f_back
+    monitoring = getattr(sys, "monitoring", None)
+    if monitoring is not None and monitoring.get_tool(monitoring.DEBUGGER_ID) is not None:
+        monitoring.set_events(monitoring.DEBUGGER_ID, monitoring.events.NO_EVENTS)
+        monitoring.free_tool_id(monitoring.DEBUGGER_ID)
 
 
 def _pydevd_stops(frame: FrameType) -> bool:

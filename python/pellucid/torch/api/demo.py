@@ -15,6 +15,8 @@ from rich.markup import escape
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from pellucid.report import report_at_end
+
 from ..model.events import Break, Frame, Graph, Place, Problem, Recompile, Started
 from ..model.names import label
 from ..store.session import INDEX, Session
@@ -146,3 +148,7 @@ def _summarise(console: Console, session: Session) -> None:
         console.print(f"{problem.where}: {problem.what}", markup=False, style="red")
     console.print("\nStart reading here:")
     console.print(str(session.path(INDEX)), soft_wrap=True, highlight=False, style="bold")
+    page = report_at_end(session.path(INDEX).parent)
+    if page is not None:
+        console.print("\nThe same as one page for your browser:")
+        console.print(str(page), soft_wrap=True, highlight=False, style="bold")

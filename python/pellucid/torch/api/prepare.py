@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any, Callable, Iterator
 
 from pellucid.explain.global_variables import data
+from pellucid.findings import count_line
 
 from ..capture.connection import CAPTURE, finish
 from ..model.events import Frame, Problem
 from ..model.stages import stage_named
-from ..store.directories import claim
+from ..store.directories import Job, claim
 from ..store.session import INDEX, Session, left_alone
 from ..taps import hooks
 
@@ -39,16 +40,17 @@ def prepare_debug(
     compiled inside runs from its file afterwards too, so breakpoints stay good.
 
     Args:
-        dump_src_dir: directory of the files.  Ranks above 0 and child processes get one below it
-            (``rank_1``, ``process_1``), and so does who finds it in use (``capture_2``).
+        dump_src_dir: directory of the files.  Ranks and child processes get one below it
+            (``rank_0``, ``process_1``), and so does who finds it in use (``capture_2``).
         clean_wild_fx_code: taken for the sake of programs written for depyf; there is nothing to
             clean, because no file is written that has no place in the dump.
         log_bytecode: also disassemble transformed code in its file.
         on_event: called with each event as it is captured, to show progress.
     """
     global _last
-    owned = claim(Path(dump_src_dir), hooks.rank(), hooks.is_ranked())
+    owned = claim(Path(dump_src_dir), job())
     opened = Session(owned.path, on_event, log_bytecode, owned)
+    opened.rank, opened.world_size = hooks.place_in_job()
     CAPTURE.open(opened)
     _tell_depyf_programs(opened)
     try:
@@ -59,15 +61,21 @@ def prepare_debug(
         if session is not None:
             _last = session
             finish(session)
-            _report(session)
+            report(session)
         _tell_depyf_programs(session or opened)
 
 
 def _tell_depyf_programs(session: Session) -> None:
     """Keep the table that programs written for depyf read."""
-    shown = CAPTURE.innermost or session
-    data["dump_src_dir"] = str(shown.directory)
-    data["is_inside_prepare_debug"] = CAPTURE.innermost is not None
+    shown = CAPTURE.asked_for
+    data["dump_src_dir"] = str((shown or session).directory)
+    data["is_inside_prepare_debug"] = shown is not None
+
+
+def job() -> Job:
+    """The place of this process in a distributed job."""
+    _, size = hooks.place_in_job()
+    return Job(hooks.rank(), size or 1, hooks.is_ranked())
 
 
 def dump_graph(name: str, graph_module: Any) -> Path | None:
@@ -88,9 +96,15 @@ def dump_graph(name: str, graph_module: Any) -> Path | None:
     return None if session is None or file is None else session.path(file)
 
 
-def _report(session: Session) -> None:
+_SERIOUS = ("failed", "limit", "eager", "hook")
+"""The findings of which a capture warns; breaks and recompiles are counted with them."""
+
+
+def report(session: Session) -> None:
     """Say once what went wrong; a warning filter that raises must not reach the program."""
     problems = session.of(Problem)
+    found = [finding for finding in session.findings if finding.kind != "cache"]
+    serious = any(finding.kind in _SERIOUS for finding in found)
     if problems:
         more = f" and {len(problems) - 1} more" if len(problems) > 1 else ""
         text = f"{problems[0].where}: {problems[0].what}{more}"
@@ -99,6 +113,9 @@ def _report(session: Session) -> None:
         alone = "1 frame as it is" if left == 1 else f"{left} frames as they are"
         kept = f": torch left {alone}" if left else ""
         text = f"nothing was compiled inside prepare_debug{kept}"
+        text += f" ({count_line(found)})" if serious else ""
+    elif session.warns_when_empty and serious:
+        text = count_line(found)
     else:
         return
     with contextlib.suppress(Exception):

@@ -1,8 +1,12 @@
-"""``pellucid run``: an unmodified script, or a module, under ``prepare_debug``.
+"""``pellucid run``: an unmodified script, or a module, and all processes that it starts, captured.
 
-The script sees what it sees when Python runs it: ``sys.argv``, ``sys.path``, itself as ``__main__``
-until the process ends.  Its exceptions are shown with its own frames only, and its exit status is
-ours.
+This process becomes ``python script`` with ``PELLUCID_DUMP`` set, so the script is what it is when
+Python runs it, down to the last frame of a stack that torch prints.
+
+Where pellucid is found by its path alone, and is not installed, Python does not look for that
+variable.  There the script runs under ``prepare_debug`` in this process, and sees what it would
+see: ``sys.argv``, ``sys.path``, itself as ``__main__`` until the process ends.  Its exceptions are
+shown with its own frames only, and its exit status is ours.
 """
 
 from __future__ import annotations
@@ -10,10 +14,16 @@ from __future__ import annotations
 import builtins
 import io
 import os
+import re
 import runpy
+import site
+import subprocess
 import sys
 from importlib.machinery import SourceFileLoader
 from types import ModuleType, TracebackType
+from typing import NoReturn
+
+from pellucid._autodump import environment
 
 from .prepare import prepare_debug
 
@@ -32,6 +42,8 @@ def run(target: str, arguments: list[str], directory: str, is_module: bool) -> i
     Raises:
         SystemExit: the script's own.
     """
+    if is_installed():
+        _become(target, arguments, directory, is_module)
     sys.argv = [target, *arguments]
     try:
         with prepare_debug(directory):
@@ -50,6 +62,37 @@ def run(target: str, arguments: list[str], directory: str, is_module: bool) -> i
         _show(error)
         return _INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1
     return 0
+
+
+def is_installed() -> bool:
+    """Whether Python reads ``pellucid.pth`` when it starts."""
+    folders = list(site.getsitepackages())
+    if site.ENABLE_USER_SITE:
+        folders.append(site.getusersitepackages())
+    found = any(os.path.isfile(os.path.join(folder, "pellucid.pth")) for folder in folders)
+    return found and not sys.flags.no_site and bool(sys.executable) and os.name == "posix"
+
+
+def _become(target: str, arguments: list[str], directory: str, is_module: bool) -> NoReturn:
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
+    os.environ.update(environment(directory))
+    how = ["-m"] if is_module else []
+    os.execv(sys.executable, [sys.executable, *_options(), *how, target, *arguments])
+
+
+def _options() -> list[str]:
+    """The options that this Python was given itself."""
+    given = getattr(sys, "orig_argv", None)
+    if given is None:  # before 3.10
+        return list(subprocess._args_from_interpreter_flags())  # type: ignore[attr-defined]
+    options: list[str]
+    *options, _ = given[1 : len(given) - len(sys.argv) + 1]  # the last: the script or the module
+    if options and re.match(r"-[A-Za-z]*[cm]\Z", options[-1]):
+        letters = options.pop()[:-1]
+        options += [letters] if letters != "-" else []
+    return options
 
 
 def _is_zip(path: str) -> bool:

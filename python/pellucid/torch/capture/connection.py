@@ -3,7 +3,8 @@
 One capture of the process: torch's hooks are installed when the first session opens and removed
 when the last one closes.  Sessions nest; each gets every event, and the innermost one's
 files are the ones that run.  Compiles happen under torch's own lock, but events also come from
-other threads.
+other threads.  Where nobody else listens to torch's trace they come while torch asks whether
+anybody does, under no lock; with ``TORCH_TRACE`` under the lock of our handler, one by one.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import threading
 from types import CodeType
 from typing import Any, Callable, Iterator
 
+from ..model.breaks import break_of
 from ..model.events import Break, Frame, Graph, Recompile
 from ..model.stages import sent_twice, stage_named
 from ..store.directories import child_number
@@ -28,8 +30,11 @@ from ..taps.trace import TraceRecord
 from ..text.dump import named_class
 from . import graph_files
 from .frames import add_compiled_before, write_frame
+from .outcomes import Outcomes, follow
 from .records import on_record, write_graph
 from .summary import refresh_caches, write_summary
+
+Opener = Callable[[], Session]
 
 
 class Capture:
@@ -39,10 +44,13 @@ class Capture:
         self._lock = threading.RLock()
         self._sessions: list[Session] = []
         self._remove: list[hooks.Remove] = []
+        self._is_connected = False
         self._busy = threading.local()
         self._breaks = hooks.BreakReasons([])
         self._unloaded: list[tuple[Session, Graph, str]] = []
+        self._waiting: list[Opener] = []
         self._before_fork: list[Session] = []
+        self._outcomes: dict[Session, Outcomes] = {}
         self._forks: list[tuple[Session, Session]] = []
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._forked)
@@ -53,19 +61,51 @@ class Capture:
         with self._lock:
             return self._sessions[-1] if self._sessions else None
 
+    def automatic(self) -> list[Session]:
+        """The open sessions of this process that nobody has opened in the program."""
+        with self._lock:
+            return [session for session in self._sessions if session.is_automatic]
+
+    @property
+    def asked_for(self) -> Session | None:
+        """The innermost open session that the program itself has opened."""
+        with self._lock:
+            asked = [session for session in self._sessions if not session.is_automatic]
+            return asked[-1] if asked else None
+
     def open(self, session: Session) -> None:
         """Begin to record into a session."""
         with self._lock:
             self._sessions.append(session)
-            if len(self._sessions) == 1:
-                SHAPES.forget()
-                self._breaks = hooks.break_reasons()
-                self._remove = [
-                    hooks.add_bytecode_hook(self._on_bytecode),
-                    hooks.add_trace_handler(self._on_trace),
-                    graph_hooks.add_formatted_graphs(self._on_formatted),
-                    generate_interpreted_graphs(graph_hooks.is_followed),
-                ]
+            self._outcomes[session] = Outcomes(session)
+            self._connect()
+
+    @property
+    def waits(self) -> bool:
+        """Whether a session is to open once something compiles."""
+        with self._lock:
+            return bool(self._waiting)
+
+    def open_later(self, opener: Opener) -> None:
+        """Begin to record into a session that ``opener`` makes once something compiles."""
+        with self._lock:
+            self._waiting.append(opener)
+            self._connect()
+
+    def _connect(self) -> None:
+        if self._is_connected:
+            return
+        self._is_connected = True  # first: what follows may import torch, which may call this
+        SHAPES.forget()
+        self._breaks = hooks.break_reasons()
+        self._remove = [
+            hooks.add_bytecode_hook(self._on_bytecode),
+            hooks.add_trace_handler(self._on_trace),
+            graph_hooks.add_formatted_graphs(self._on_formatted),
+            generate_interpreted_graphs(graph_hooks.is_followed),
+            # Not `open_sessions`: what torch passes by opens no capture.
+            follow(lambda: [*self._outcomes.values()]),
+        ]
 
     def close(self, session: Session) -> bool:
         """Stop recording into a session; the last one removes the hooks.
@@ -81,11 +121,15 @@ class Capture:
         with self._lock:
             self._unloaded = [entry for entry in self._unloaded if entry[0] is not session]
             self._sessions = [other for other in self._sessions if other is not session]
-            if not self._sessions:
+            if not self._sessions and not self._waiting:
                 for remove in self._remove:
                     with session.guard("removing a hook"):
                         remove()
-                self._remove = []
+                self._remove, self._is_connected = [], False
+            outcomes = self._outcomes.pop(session, None)
+        if outcomes is not None:
+            with session.guard("reading what was not compiled"):
+                outcomes.finish()
         return True
 
     def _forked(self) -> None:
@@ -95,18 +139,29 @@ class Capture:
         self._unloaded = []
         self._before_fork, self._sessions = self._sessions, []
         self._forks = []
+        self._outcomes = {}
+        hooks.note_fork()
 
-    def _open_sessions(self) -> tuple[Session, ...]:
-        """The open captures of this process; a forked child opens its own at its first event."""
+    def open_sessions(self) -> tuple[Session, ...]:
+        """The open captures of this process; those that wait for its first event open now."""
         with self._lock:
-            waiting, self._before_fork = self._before_fork, []
-            for parent in waiting:
-                # Without a directory of its own the child goes without a capture.
+            openers, self._waiting = self._waiting, []
+            parents, self._before_fork = self._before_fork, []
+            opened: list[Session] = []
+            # Without a directory of its own a process goes without a capture.
+            for opener in openers:
+                with contextlib.suppress(Exception):
+                    opened.append(opener())
+            for parent in parents:
                 with contextlib.suppress(Exception):
                     child = parent.fork()
-                    self._sessions.append(child)
+                    opened.append(child)
                     self._forks.append((parent, child))
-                    at_exit(lambda session=child: finish(session))  # type: ignore[misc]
+            for session in opened:
+                self._outcomes[session] = Outcomes(session)
+                at_exit(lambda session=session: finish(session), session)  # type: ignore[misc]
+            # Around those that the program has opened meanwhile.
+            self._sessions[:0] = opened
             return tuple(self._sessions)
 
     def own(self, session: Session) -> Session | None:
@@ -132,7 +187,7 @@ class Capture:
     # -- what torch calls --
 
     def _on_bytecode(self, original: CodeType, transformed: CodeType) -> CodeType | None:
-        sessions = self._open_sessions()
+        sessions = self.open_sessions()
         if not sessions:
             return None
         replacement: CodeType | None = None
@@ -146,6 +201,8 @@ class Capture:
                     replacement = code if session is inner else replacement
                 with session.guard(f"running the graphs of {original.co_name}"):
                     session.settle(session.key(compile_id))
+                with session.guard(f"looking at the modules of {original.co_name}"):
+                    self._outcomes[session].compiled()
         return replacement
 
     def _on_trace(self, record: TraceRecord) -> None:
@@ -154,12 +211,16 @@ class Capture:
         self._busy.now = True
         try:
             self.run_programs()
-            sessions = self._open_sessions()
+            sessions = self.open_sessions()
             if record.kind == "dynamo_start":
-                self._breaks.skip()  # those of a compile that no capture was told the end of
+                with self._lock:
+                    self._breaks.skip()  # those of a compile that no capture was told the end of
             if record.kind == "compilation_metrics" and sessions:
                 with sessions[-1].guard("reading torch's graph breaks"):
                     self._add_breaks(record.compile_id)  # frames left alone have no bytecode
+            for session in sessions if record.kind == "dynamo_start" else ():
+                with session.guard("looking for hooks that came late"):
+                    self._outcomes[session].look()
             for session in sessions:
                 with session.guard(f"reading torch's trace event {record.kind}"):
                     program = on_record(session, record, session is sessions[-1])
@@ -171,13 +232,14 @@ class Capture:
 
     def _add_breaks(self, compile_id: str | None) -> None:
         """Record the graph breaks of a compile that torch's trace does not tell of."""
-        texts = self._breaks.take()
-        for session in self._open_sessions() if texts else ():
+        with self._lock:
+            texts = self._breaks.take()
+        for session in self.open_sessions() if texts else ():
             key = session.key(compile_id)
             # Where the trace tells of them it has done so by now.
             if not any(stop.key == key for stop in session.of(Break)):
                 for text in texts:
-                    session.record(Break(key, text))
+                    session.record(break_of(key, text))
 
     def _on_formatted(self, name: str, graph: Any) -> None:
         """Take a graph that torch, or somebody else, formats for torch's log."""
@@ -186,7 +248,7 @@ class Capture:
 
     def add_graph(self, stage: str, graph: Any) -> str | None:
         """Write a graph into every open session; return its file's name in the innermost one."""
-        sessions = self._open_sessions()
+        sessions = self.open_sessions()
         if not sessions or getattr(self._busy, "now", False):
             return None
         self._busy.now = True
@@ -224,9 +286,10 @@ def collector_at_rest() -> Iterator[None]:
             gc.enable()
 
 
-def at_exit(action: Callable[[], None]) -> None:
+def at_exit(action: Callable[[], None], session: Session) -> None:
     """Do something when this process ends, also where that is a child of ``multiprocessing``."""
-    atexit.register(action)
+    if not session.is_automatic:  # which ends last of all
+        atexit.register(action)
     if child_number():  # such a process leaves without a word to atexit
         multiprocessing.util.Finalize(None, action, exitpriority=10)
 

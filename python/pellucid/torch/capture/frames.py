@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from types import CodeType
+from typing import Mapping
 
 from ..dynamo.links import lines_behind_comments, links_of
 from ..dynamo.rewrite import Rewriting, rewrite
+from ..dynamo.terms import stack_values, terms
 from ..dynamo.user_lines import annotate, resumed_line
 from ..model.events import Break, CompileKey, Frame, Graph, Place
 from ..model.names import is_resumed
 from ..store.session import Session
-from ..taps import hooks
+from ..taps import graph_hooks, hooks
 from ..text.dump import transformed_name, transformed_text
 
 
@@ -34,8 +36,19 @@ def write_frame(
         uncommented[0] = source
         return annotate(source, original, graphs, transformed)
 
-    rewriting = rewrite(transformed, key.slug, original, hooks.resume_parameters(original), comment)
-    name = session.claim(transformed_name(key, original.co_name), (key, function))
+    state = graph_hooks.frame_being_compiled(original)
+    rewriting = rewrite(
+        transformed,
+        key.slug,
+        original,
+        hooks.resume_parameters(original),
+        comment,
+        state.globals,
+    )
+    wrapped = graph_hooks.wrapped_name(original, state.cells)
+    if wrapped:
+        place = replace(place, function=wrapped)
+    name = session.claim(transformed_name(key, place.function), (key, function))
     replacement, running = None, ""
     if not swap:
         running = "a capture inside this one has the file that runs"
@@ -43,13 +56,16 @@ def write_frame(
         running = "there is no source"
     elif not rewriting.verdict.proven:
         running = "nothing runs in place of Dynamo's code without proof"
-    text = _text(session, key, place, rewriting, running)
+    stack = _stack(session, original)
+    if wrapped:
+        stack["fn"] = f"what was compiled ({wrapped}), around which torch has put this function"
+    text = _text(session, key, place, rewriting, running, stack)
     if not running:
         try:
             replacement = rewriting.compile(text, str(session.path(name)))
         except Exception as error:
             running = f"{type(error).__name__}: {error}"
-            text = _text(session, key, place, rewriting, running)
+            text = _text(session, key, place, rewriting, running, stack)
     session.write(name, text)
     if swap:  # once, however many captures are open
         with session.guard(f"sending {name} to torch's trace"):
@@ -97,10 +113,27 @@ def _user_lines(rewriting: Rewriting, source: str, text: str) -> list[tuple[int,
 
 
 def _text(
-    session: Session, key: CompileKey, place: Place, rewriting: Rewriting, running: str
+    session: Session,
+    key: CompileKey,
+    place: Place,
+    rewriting: Rewriting,
+    running: str,
+    stack: Mapping[str, str],
 ) -> str:
     breaks = [event for event in session.of(Break) if event.key == key]
-    return transformed_text(key, place, rewriting, breaks, running, session.show_bytecode)
+    told = terms(rewriting.source or "", rewriting.constants, stack)
+    return transformed_text(key, place, rewriting, breaks, running, session.show_bytecode, told)
+
+
+def _stack(session: Session, original: CodeType) -> dict[str, str]:
+    """What lay on the stack when a function was broken off, which goes on with ``original``."""
+    codes = dict(session.functions())
+    before = [
+        (frame.source, codes.get(frame.function), str(frame.key))
+        for frame in reversed(session.of(Frame))
+        if frame.source is not None
+    ]
+    return stack_values(original, before) if is_resumed(original.co_name) else {}
 
 
 def add_compiled_before(session: Session) -> None:
@@ -118,7 +151,7 @@ def _compiled_before(session: Session, code: CodeType, raw: hooks.RawEntry) -> N
     rewriting = rewrite(raw.code, key.slug, code, hooks.resume_parameters(code))
     name = session.claim(transformed_name(key, code.co_name), (key, function))
     why = "it was compiled before the capture began, and is shown only"
-    session.write(name, _text(session, key, place, rewriting, why))
+    session.write(name, _text(session, key, place, rewriting, why, {}))
     source, verdict = rewriting.source, rewriting.verdict
     session.record(Frame(key, function, place, source, verdict, name, swapped=False, before=True))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Mapping, TypeVar
 
+from ..model.breaks import stack_of
 from ..model.events import (
     Break,
     CacheUse,
@@ -17,8 +18,10 @@ from ..model.events import (
     Started,
     Times,
 )
+from ..model.failures import NO_REASON, limit_in
 from ..model.names import scrub
 from ..store.session import Session
+from ..taps import outcomes
 from ..taps.trace import TraceRecord
 
 # Of torch's metrics, those that are the same in the next run.
@@ -105,20 +108,33 @@ def _in_order(value: Any) -> Any:
 
 
 def _skipped(session: Session, key: CompileKey, values: Mapping[str, Any]) -> None:
-    if any(frame.key == key for frame in session.of(Frame)):
+    kind = str(values.get("fail_type") or "")
+    failed = outcomes.failure(kind) if kind else None
+    raised = failed is not None and failed.raised
+    if any(frame.key == key for frame in session.of(Frame)) and not raised:
         return
-    reason = values.get("fail_reason")
-    breaks = [stop.text for stop in session.of(Break) if stop.key == key]
-    text = str(reason or (breaks[-1] if breaks else "torch gives no reason"))
+    breaks = [stop for stop in session.of(Break) if stop.key == key]
+    reason = values.get("fail_reason") or (failed is not None and failed.text)
+    text = str(reason or (breaks[-1].text if breaks else NO_REASON))
     place: Place | None = None
     if values.get("co_filename"):
         line = int(values.get("co_firstlineno") or 0)
         place = Place(str(values["co_filename"]), line, str(values.get("co_name") or ""))
-    else:  # past the limit of recompiles torch does not say which function
+    elif failed is not None and failed.code is not None:  # past the limit of recompiles
+        code = failed.code
+        place = Place(code.co_filename, code.co_firstlineno, code.co_name)
+    else:
         same = [f.place for f in session.of(Frame) if f.key.frame == key.frame]
         started = [s.place for s in session.of(Started) if s.key == key and s.place]
         place = next(iter(same + started), None)
-    session.record(Skipped(key, place, str(values.get("fail_type") or ""), text))
+    frames = stack_of(text if failed is None else failed.text) or stack_of(text)
+    if values.get("fail_user_frame_filename"):
+        line = int(values.get("fail_user_frame_lineno") or 0)
+        at: Place | None = Place(str(values["fail_user_frame_filename"]), line)
+    else:
+        at = frames[-1] if frames else None
+    limit = limit_in(text if failed is None else f"{text}\n{failed.text}")
+    session.record(Skipped(key, place, kind, scrub(text), raised, at, frames, limit))
 
 
 def _seconds(data: Mapping[str, Any]) -> list[tuple[str, float]]:

@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
+from ..model.breaks import break_of
 from ..model.events import (
     Break,
     CompileKey,
@@ -15,18 +16,20 @@ from ..model.events import (
     KernelFile,
     Place,
     Recompile,
+    Specialized,
     Started,
 )
+from ..model.failures import failures_of, innermost
 from ..model.graph_text import graph_hash, nodes_of_text
-from ..model.names import identifier
+from ..model.names import identifier, scrub
 from ..model.needs import needs_of_text
 from ..model.program_text import add_origins, kernels_of_text
 from ..model.stages import kernels, program_stage, stage_of
-from ..store.directories import child_number
 from ..store.session import Session
 from ..taps import graph_hooks, hooks
 from ..taps.fx_meta import describe
 from ..taps.inductor import origins_of_buffers
+from ..taps.operators import operators_to_register
 from ..taps.shapes import SHAPES
 from ..taps.trace import OURS, UNREADABLE, TraceRecord
 from ..text.dump import graph_name, graph_text, kernel_name, kernel_text, named_class
@@ -70,15 +73,22 @@ def on_record(session: Session, record: TraceRecord, runs: bool) -> tuple[Graph,
         module = graph_hooks.emitted_graph(kind, payload)
         write_graph(session, key, stage, module, named_class(payload), runs, subgraph)
     elif kind == "artifact:dynamo_graph_break_reason" and payload is not None:
-        event = Break(key, payload)
+        event = break_of(key, payload)
         if event not in session.of(Break):  # an attempt that starts over breaks at the same place
             session.record(event)
     elif kind == "artifact:recompile_reasons":
-        session.record(Recompile(key, _reasons(payload)))
+        reasons = tuple(map(scrub, _reasons(payload)))
+        session.record(Recompile(key, reasons, failures_of(key, reasons)))
+    elif kind == "symbolic_shape_specialization" and isinstance(record.data, dict):
+        frames = places_of(record.data.get("user_stack"))
+        of = tuple(map(str, record.data.get("sources") or ()))
+        value = str(record.data.get("value"))
+        session.record(Specialized(key, of, value, innermost(frames), frames))
     elif facts.take(session, key, record) and kind == "compilation_metrics":
         session.settle(key)  # a compile that failed makes no frame
-        if session.is_fork and not child_number():
-            write_summary(session)  # such a process may leave without running anything at its end
+        with session.recorded_early() as wanted:
+            if wanted:
+                write_summary(session)
     return None
 
 
@@ -127,6 +137,8 @@ def write_graph(
     needs = None
     with session.guard(f"describing the inputs of {name}"):
         needs = needs_of_text(text, _sizes(session, key)) if module is None else describe(module)
+        if needs is not None:
+            needs = replace(needs, operators=operators_to_register(text))
     event = Graph(key, stage, name, text, needs, subgraph)
     written = graph_text(event)
     session.write(name, written)
@@ -152,6 +164,20 @@ def _sizes(session: Session, key: CompileKey) -> dict[str, int]:
     graphs = [g.needs for g in session.of(Graph) if g.key == key and g.needs is not None]
     values = [value for graph in graphs for value in graph.inputs if value.literal.isdigit()]
     return {value.symbol: int(value.literal) for value in values if value.symbol}
+
+
+def places_of(stack: Any) -> tuple[Place, ...]:
+    """The calls of a stack in torch's trace, whose file names may be numbers there."""
+    calls = stack if isinstance(stack, list) else ()
+    return tuple(
+        Place(
+            hooks.interned(c.get("filename")) or "?",
+            int(c.get("line") or 0),
+            str(c.get("name") or ""),
+        )
+        for c in calls
+        if isinstance(c, dict)
+    )
 
 
 def _place(data: Any) -> Place | None:

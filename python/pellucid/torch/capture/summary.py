@@ -6,6 +6,8 @@ from dataclasses import replace
 from types import CodeType
 from typing import Any, Callable, Iterable
 
+from pellucid.findings import find
+
 from ..guards import translate as guards
 from ..model.capture import NODES
 from ..model.events import CacheEntry, CompileKey, Frame, Graph, Problem, Recompile
@@ -130,12 +132,17 @@ def write_summary(session: Session) -> None:
     with session.guard("reading versions and configuration"):
         session.versions = hooks.versions()
         session.configuration = hooks.changed_configuration()
+        rank, size = hooks.place_in_job()
+        if rank is not None:  # else the job may have ended before the capture
+            session.rank, session.world_size = rank, size
     _add_missed(session)
     _add_what_goes_on(session)
     with session.guard("keeping the user's files"):
         add_sources(session, hooks.folder())
+    with session.guard("finding causes"):
+        session.findings = tuple(find(session.snapshot()))
     with session.guard("writing the index"):
-        session.write(INDEX, index_text(session, full))
+        session.write(INDEX, index_text(session, full, session.findings))
     with session.guard("writing the times"):
         session.write(TIMES, times_text(session.snapshot()))
     with session.guard("writing what lies beside the record"):
@@ -143,5 +150,4 @@ def write_summary(session: Session) -> None:
         for name, data in side_files(session.snapshot()).items():
             session.write(name, data)
     with session.guard("writing the record"):
-        session.rank, session.world_size = hooks.place_in_job()
         session.write(RECORD, record_text(session.snapshot()))

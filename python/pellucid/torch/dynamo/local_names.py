@@ -24,6 +24,7 @@ _GRAPH = re.compile(r"__compiled_fn_\w+\Z")
 _MANAGER = re.compile(r"___context_manager_\w+\Z")
 _NO_NAME = re.compile(r"___|__nested_|__is_tracing|\.")
 _LONGEST = 40
+_BUILTINS = frozenset(dir(builtins))
 # Where a module keeps what it is made of.
 _HOLDERS = ("_modules", "_parameters", "_buffers")
 # Dynamo's reading of a tensor's property, and of which dimension.
@@ -58,7 +59,7 @@ def named(source: str, temporaries: Collection[str], parameters: Parameters) -> 
     said = _Said(nodes, wanted, parameters).names
     taken = {node.id for node in names if node.id not in wanted}
     taken |= {node.arg for node in nodes if isinstance(node, ast.arg)}
-    taken |= {*dir(builtins), *keyword.kwlist}
+    taken |= {*_BUILTINS, *keyword.kwlist}
     chosen = {}
     numbers: dict[str, int] = {}
     for name in wanted:
@@ -79,6 +80,8 @@ def _temporaries(names: Iterable[ast.Name], known: Collection[str]) -> Iterator[
 
 def _free(name: str, taken: Collection[str], numbers: dict[str, int]) -> str:
     """The name, or the first of its numbers that is free; below those in ``numbers`` none is."""
+    if name in _BUILTINS and f"{name}_" not in taken:
+        return f"{name}_"
     candidate, number = name, numbers.get(name, 1)
     while candidate in taken:
         number += 1
@@ -242,6 +245,8 @@ class _Said:
             given = name.value if isinstance(name, ast.Constant) else None
             if isinstance(given, str):
                 return given if given.isidentifier() else f"{given.strip('<>')}_function"
+        if isinstance(callee, ast.Attribute) and callee.attr == "format" and _is_constant(callee):
+            return "text"
         word = self._word(callee)
         if word in _CALLED:
             return _CALLED[word]
@@ -268,6 +273,7 @@ def _text_of_key(item: ast.Subscript) -> str:
 
 
 def _is_constant(node: ast.stmt | ast.expr) -> bool:
+    """Whether the value of an assignment or an attribute is one."""
     return isinstance(getattr(node, "value", None), ast.Constant)
 
 

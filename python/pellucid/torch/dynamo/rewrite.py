@@ -16,7 +16,7 @@ from types import CodeType
 from typing import Any, Callable, Iterator, Mapping
 
 from ..model.events import Verdict
-from ..model.names import scrub, stable_globals
+from ..model.names import known_globals, scrub, stable_globals
 from .closures import unwrap
 from .generated import facts
 from .local_names import Parameters, named
@@ -40,6 +40,11 @@ class Rewriting:
         """Pairs of a line of the source, without comments, and the line of the bytecode there."""
         entries = () if self._result is None else self._result.line_map
         return [(e.line, e.original_line) for e in entries if e.original_line is not None]
+
+    @property
+    def constants(self) -> Mapping[str, Any]:
+        """What stands in the source by a name because no literal says it."""
+        return {} if self._result is None else dict(self._result.globals)
 
     def compile(self, text: str, filename: str) -> CodeType:
         """Compile the text of the file around the source into code that may stand in.
@@ -77,20 +82,23 @@ def rewrite(
     original: CodeType | None = None,
     parameters: Parameters | None = None,
     comment: Callable[[str], str] = str,
+    scope: Mapping[str, Any] | None = None,
 ) -> Rewriting:
     """Decompile a transformed frame; ``tag`` is the slug of its compile.  Raises nothing.
 
     With ``original``, of which Dynamo made it, the source is what a person would write: it builds
     on what is known of Dynamo's code (:mod:`.generated`).  ``parameters`` are those of the resume
     functions, by the offset where they go on.  ``comment`` puts comments into the source; what is
-    proven is the source that has them.
+    proven is the source that has them.  ``scope`` are the function's globals.
     """
     try:
         # Importing here keeps the engine out of a process that never compiles anything.
         from pellucid import decompile_ex
 
         result = None
-        names = stable_globals(code.co_names, _all_names(code), tag)
+        known_names = known_globals(code.co_names, scope or {})
+        used = _used_names(code) if known_names else code.co_names
+        names = stable_globals(used, _all_names(code), tag, known_names)
         shown = _with_names(code, names)
         with _no_warnings():
             if original is not None:
@@ -299,6 +307,12 @@ def _brief(code: CodeType) -> CodeType:
         return _Shown(f"<{type(value).__module__}.{type(value).__qualname__} object>")
 
     return code.replace(co_consts=tuple(map(brief, code.co_consts)))
+
+
+def _used_names(code: CodeType) -> list[str]:
+    """The globals and attributes that it uses; Dynamo's code keeps names of the original's."""
+    used = {i.argval for i in dis.get_instructions(code) if i.opcode in dis.hasname}
+    return [name for name in code.co_names if name in used]
 
 
 def _all_names(code: CodeType) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ import dis
 import linecache
 import os
 import re
+import sysconfig
 from types import CodeType
 from typing import Any, Iterable, Iterator, Mapping
 
@@ -31,6 +32,9 @@ _MAY_SPAN_LINES = re.compile(r"\"\"\"|'''|\\\n")
 _LONGEST = 60
 _LINES_SHOWN = 3
 _OF_TORCH = "PyTorch's own marks for its profiler"
+_NOTHING = "a graph of nothing: what torch captured was used to decide, and to compute nothing"
+_GIVES_NOTHING = re.compile(r"^        return \(\)$", re.MULTILINE)
+_NOT_A_FILE = "<"
 
 
 def annotate(
@@ -52,7 +56,8 @@ def annotate(
     made = {} if transformed is None else _made_inside(transformed)
     lines = [_resumed(line, original, made) for line in source.split("\n")]
     above = {}
-    computed = _lines_of_graphs(graphs)
+    graphs = list(graphs)
+    computed = _lines_of_graphs(graphs, original.co_filename)
     for statement in _simple_statements(tree):
         last = getattr(statement, "end_lineno", None) or statement.lineno
         written = "\n".join(lines[statement.lineno - 1 : last])
@@ -63,6 +68,8 @@ def annotate(
         attributes = {n.attr for n in nodes if isinstance(n, ast.Attribute)}
         if computed and any(map(_GRAPH.match, names)):
             above[statement.lineno] = computed
+        elif isinstance(statement, ast.Expr) and any(map(_GRAPH.match, names)) and _empty(graphs):
+            above[statement.lineno] = _NOTHING
         elif any(map(_MARK.match, attributes)):
             above[statement.lineno] = _OF_TORCH
     for number in sorted(above, reverse=True):
@@ -152,14 +159,33 @@ def _text_of(file: str, line: int) -> str:
     return "".join(c if c.isprintable() else " " for c in text)
 
 
-def _lines_of_graphs(graphs: Iterable[str]) -> str:
-    """Say in short which lines the graphs compute: ``toy.py:5-6  x = a + 1; y = x * 2``."""
+_INSTALLED = tuple(
+    os.path.join(sysconfig.get_paths()[kind], "") for kind in ("stdlib", "purelib", "platlib")
+)
+
+
+def _rank(file: str, own: str) -> int:
+    return 2 if file.startswith(_INSTALLED) else int(file != own)
+
+
+def _empty(graphs: Iterable[str]) -> bool:
+    return any(map(_GIVES_NOTHING.search, graphs))
+
+
+def _lines_of_graphs(graphs: Iterable[str], own: str) -> str:
+    """Say in short which lines the graphs compute: ``toy.py:5-6  x = a + 1; y = x * 2``.
+
+    The lines of ``own``, the file of the function, come first, and those of the user's other files
+    before those of installed ones.
+    """
     files: dict[str, set[int]] = {}
     for text in graphs:
         for file, line in _NODE.findall(text):
             files.setdefault(file, set()).add(int(line))
     spans = []
-    for file, found in files.items():
+    order = sorted(files, key=lambda file: (file.startswith(_NOT_A_FILE), _rank(file, own)))
+    for file in order:
+        found = files[file]
         lines = sorted(found)
         span = f"{os.path.basename(file)}:{lines[0]}"
         if len(lines) > 1:

@@ -154,6 +154,22 @@ class Break:
 
     key: CompileKey
     text: str
+    kind: str = field(default="", metadata=SPARSE)
+    """torch's name for this kind of break; empty when its text does not say."""
+    gb_id: str = field(default="", metadata=SPARSE)
+    """The number in torch's registry of breaks, such as ``GB0059``."""
+    hints: tuple[str, ...] = field(default=(), metadata=SPARSE)
+    """What torch says can be done."""
+    frames: tuple[Place, ...] = field(default=(), metadata=SPARSE)
+    """The user's calls that led there, outermost first."""
+    place: Place | None = field(default=None, metadata=SPARSE)
+    """The line at which it broke; it may be a library's."""
+    reason: str = field(default="", metadata=SPARSE)
+    """Why, in one sentence of torch's."""
+    context: str = field(default="", metadata=SPARSE)
+    """The objects that torch stumbled over, in its own words."""
+    then: str = field(default="", metadata=SPARSE)
+    """The kind of the break that occurred while this one was handled: the frame was given up."""
 
     @property
     def title(self) -> str:
@@ -185,6 +201,27 @@ class Recompile:
 
     key: CompileKey
     reasons: tuple[str, ...]
+    failures: tuple[GuardFailure, ...] = field(default=(), metadata=SPARSE)
+    """The same as values, where torch's words could be read."""
+
+
+@dataclass(frozen=True)
+class GuardFailure:
+    """The first guard of one compiled version that did not hold for a call."""
+
+    version: CompileKey | None
+    """The compiled version whose guard it is, where torch tells."""
+    kind: str
+    """What differed: ``size``, ``stride``, ``dtype``, ``value``, ``type``, ``identity``, …."""
+    source: str
+    """The value that it is about, as the program writes it; empty for the state of the process."""
+    expected: str
+    actual: str
+    """What came instead; empty when torch does not say."""
+    text: str
+    """The guard in torch's words, without its comment."""
+    place: Place | None
+    """The line of the program for which the guard was made, where torch tells."""
 
 
 @dataclass(frozen=True)
@@ -262,6 +299,14 @@ class Skipped:
     kind: str
     """torch's name for what happened (``Unsupported``); empty when it has none."""
     reason: str
+    raised: bool = field(default=False, metadata=SPARSE)
+    """Whether the error reached the program; otherwise the frame runs uncompiled."""
+    at: Place | None = field(default=None, metadata=SPARSE)
+    """The line that failed, where torch tells; it may be a library's."""
+    frames: tuple[Place, ...] = field(default=(), metadata=SPARSE)
+    """The program's calls that led to that line, outermost first."""
+    limit: str = field(default="", metadata=SPARSE)
+    """The setting whose limit was hit (``recompile_limit``); empty for another reason."""
 
     @property
     def brief(self) -> str:
@@ -276,6 +321,53 @@ class Skipped:
         """
         reasons = (text.partition("Explanation:")[0] for text in _ANOTHER.split(self.reason))
         return scrub("; while that was handled: ".join(" ".join(r.split()) for r in reasons))
+
+
+@dataclass(frozen=True)
+class Passed:
+    """A frame at which torch did not even look, though it ran where code is compiled."""
+
+    place: Place
+    reason: str
+    """torch's own words; empty where it gives none."""
+
+
+@dataclass(frozen=True)
+class Specialized:
+    """A size that could have been any, and was fixed while the code was traced."""
+
+    key: CompileKey
+    sources: tuple[str, ...]
+    """What it is the size of, as torch words it."""
+    value: str
+    place: Place | None
+    """The line of the program that fixed it."""
+    frames: tuple[Place, ...] = field(default=(), metadata=SPARSE)
+
+
+@dataclass(frozen=True)
+class Stance:
+    """Calls of a compiled function under a stance that is not the default."""
+
+    stance: str
+    """As ``torch.compiler.set_stance`` names it."""
+    place: Place | None
+    """The program's line that made the call."""
+    function: str = ""
+    reason: str = ""
+    """The guards that failed, where the stance made a failure of it."""
+
+
+@dataclass(frozen=True)
+class LateHook:
+    """A hook that a module got after it was compiled, and for which no guard looks."""
+
+    module: str
+    """The module's path in what was compiled, and its class."""
+    kind: str
+    """The table that has it: ``_forward_hooks``, …."""
+    place: Place | None
+    """Where the hook's code begins."""
 
 
 @dataclass(frozen=True)

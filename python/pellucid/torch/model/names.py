@@ -7,9 +7,11 @@ capture use names made from the compile id instead.  Everything here is pure tex
 
 from __future__ import annotations
 
+import builtins
 import keyword
 import re
-from typing import Iterable
+from types import ModuleType
+from typing import Any, Iterable, Mapping
 
 _COMPILED_FN = re.compile(r"__compiled_fn_\d+(?:_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12})?\Z")
 _IMPORT = re.compile(r"__import_\w+\Z", re.ASCII)
@@ -78,11 +80,46 @@ def is_resumed(function: str) -> bool:
     return _RESUMED.match(function) is not None
 
 
-def stable_globals(names: Iterable[str], taken: Iterable[str], tag: str) -> dict[str, str]:
+_HELD = re.compile(r"___module_(\w+?)_\d{9,}_c\w+\Z")
+_NUMBERED = re.compile(r"(__builtins_dict__|__gen_rand_values)_\d+\Z")
+
+
+def known_globals(names: Iterable[str], scope: Mapping[str, Any]) -> dict[str, str]:
+    """Map names that Dynamo has put into ``scope`` for built-in functions and modules to theirs.
+
+    What is shown means the same: a built-in function has its name only where ``scope`` has no other
+    object of that name.
+
+    >>> scope = {"___module_iter_140330457142016_c0": iter}
+    >>> known_globals(scope, scope), known_globals(scope, {**scope, "iter": 1})
+    ({'___module_iter_140330457142016_c0': 'iter'}, {})
+    """
+    found = {}
+    for name in names:
+        match = _HELD.match(name)
+        value = scope.get(name) if match else None
+        if match is None or value is None:
+            continue
+        if isinstance(value, ModuleType):
+            own = identifier(value.__name__)
+            if own not in scope and not hasattr(builtins, own):
+                found[name] = own
+        elif getattr(builtins, match[1], None) is value and scope.get(match[1], value) is value:
+            found[name] = match[1]
+    return found
+
+
+def stable_globals(
+    names: Iterable[str],
+    taken: Iterable[str],
+    tag: str,
+    known: Mapping[str, str] | None = None,
+) -> dict[str, str]:
     """Map each name that differs from run to run to one that does not.
 
     ``names`` are a code object's global and attribute names, ``taken`` all other names it uses,
-    ``tag`` is the slug of its compile id.  The map is one-to-one and never meets a name in use.
+    ``tag`` is the slug of its compile id, and ``known`` names some as :func:`known_globals` does.
+    The map is one-to-one and never meets a name in use.
 
     >>> stable_globals(["torch", "__compiled_fn_1_bfd0a77c_ce1c_411a_b1af_d05db5785f3c"], [], "0_0")
     {'__compiled_fn_1_bfd0a77c_ce1c_411a_b1af_d05db5785f3c': '__compiled_fn_0_0'}
@@ -93,10 +130,15 @@ def stable_globals(names: Iterable[str], taken: Iterable[str], tag: str) -> dict
     for name in ordered:
         if name in result:
             continue
+        numbered = _NUMBERED.match(name)
         if _COMPILED_FN.match(name):
             wanted = f"__compiled_fn_{tag}"
         elif _IMPORT.match(name):
             wanted = _module(name)
+        elif known and name in known:
+            wanted = known[name]
+        elif numbered is not None:
+            wanted = numbered[1]
         elif name.startswith("__"):
             wanted = without_ids(name)
         else:

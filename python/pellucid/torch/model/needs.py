@@ -28,14 +28,16 @@ class Tensor:
     requires_grad: bool = False
     values: str = ""
     """The elements as a literal, for the few small constants that have them."""
+    is_leaf: bool = True
+    """Whether nothing computed it, as far as autograd knows: views of a leaf take no writes."""
 
 
 @dataclass(frozen=True)
 class Value:
     """An input or a constant of a graph.
 
-    Exactly one of ``tensor``, ``literal`` (a Python expression) and ``lacking`` (why it cannot be
-    built) says what it is.
+    Exactly one of ``tensor``, ``literal`` (a Python expression), ``items`` (of a list) and
+    ``lacking`` (why it cannot be built) says what it is.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Value:
     lacking: str = ""
     symbol: str = ""
     """The symbolic size for which ``literal`` stands."""
+    items: tuple[Value, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,8 @@ class Needs:
         constants: attributes that it reads, by their dotted names.
         children: dotted names of the graphs inside it, outer ones first.
         imports: statements for names that its text finds in its globals.
+        operators: those that ``import torch`` does not give, and the module that registers each;
+            empty where only the program knows it.
         grad: whether it runs where gradients are recorded.
         modules: the user's modules that its nodes belong to, as pairs of a node's name and a path.
     """
@@ -67,6 +72,7 @@ class Needs:
     imports: tuple[str, ...] = ()
     grad: bool = False
     modules: tuple[tuple[str, ModulePath], ...] = ()
+    operators: tuple[tuple[str, str], ...] = ()
 
 
 def contiguous(shape: Sequence[int]) -> tuple[int, ...]:

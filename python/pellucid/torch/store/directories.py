@@ -4,6 +4,10 @@ Rank N of a distributed job has ``rank_N``, a child process of ``multiprocessing
 names that are the same in the next run.  What is left, two programs at once or a capture inside a
 capture, is told apart by a lock on the directory: who comes second has ``capture_2``.  The system
 drops the lock when its process ends, however it ends.
+
+Where nobody has named the directory for this one capture (``PELLUCID_DUMP``, a forked child), a
+mark in it says which run of which program has written it.  What this run has written is never
+replaced, nor what another program has; what an earlier run of the same program has is.
 """
 
 from __future__ import annotations
@@ -12,6 +16,8 @@ import contextlib
 import itertools
 import multiprocessing
 import os
+import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Iterator
 
@@ -19,6 +25,48 @@ PREFIX = ".pellucid-"
 """How the names begin of files that belong to no dump: the lock, the list and temporary files."""
 
 _LOCK = f"{PREFIX}lock"
+_MARK = f"{PREFIX}run"
+
+
+@dataclass(frozen=True)
+class Job:
+    """Where a process stands in a distributed job; the default is none."""
+
+    rank: int = 0
+    size: int = 1
+    joined: bool = False
+    """Whether the rank is this process's own, and not its parent's."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Which run of which program a directory was written by."""
+
+    run: str
+    program: str
+
+    def is_taken(self, directory: Path) -> bool:
+        """Whether a directory holds what must stay: of this run, or of another program."""
+        with contextlib.suppress(OSError, ValueError):
+            run, _, program = (directory / _MARK).read_text("utf-8").partition("\n")
+            return run == self.run or program != self.program
+        return False
+
+    def put(self, directory: Path) -> None:
+        """Leave the mark in a directory."""
+        (directory / _MARK).write_text(f"{self.run}\n{self.program}", "utf-8", "replace")
+
+    def remove_below(self, directory: Path) -> None:
+        """Remove the marks of this run from the directories below this one."""
+        for path in directory.glob(f"*/{_MARK}"):
+            if self.is_taken(path.parent):
+                with contextlib.suppress(OSError):
+                    path.unlink()
+
+
+def this_program() -> str:
+    """The file of the program that this process runs; empty where it has none."""
+    return str(getattr(sys.modules.get("__main__"), "__file__", None) or "")
 
 
 class Claim:
@@ -44,32 +92,33 @@ class Claim:
             os.close(handle)
 
 
-def claim(base: Path, rank: int, ranked: bool) -> Claim:
+def claim(base: Path, job: Job, mark: Mark | None = None, first: bool = True) -> Claim:
     """Make and claim the directory of a capture that this process opens.
 
     Args:
         base: what the user asked for.
-        rank: the rank of this process, 0 where there are none.
-        ranked: whether the rank is this process's own, not its parent's.
+        job: the place of this process in a distributed job.
+        mark: says what must not be replaced; without one, everything may be.
+        first: whether this is the process that ``base``, or the rank's directory below it, is for.
 
     Raises:
         OSError: the directory cannot be made.
     """
     path = Path(os.path.abspath(str(base)))
-    if rank > 0:
-        path = path / f"rank_{rank}"
+    if job.size > 1 or job.rank > 0:
+        path = path / f"rank_{job.rank}"
     child = child_number()
-    if child and not ranked:
+    if child and not job.joined:
         path = path / f"process_{child}"
-    return _first_free(path, "capture")
+    return _first_free(path, "capture", mark, first or bool(child) or job.joined)
 
 
-def claim_for_fork(parent: Path) -> Claim:
+def claim_for_fork(parent: Path, mark: Mark) -> Claim:
     """Make and claim a directory in a process that was forked inside a capture."""
     child = child_number()
     if child:
-        return _first_free(parent / f"process_{child}", "capture")
-    return _first_free(parent, "fork")
+        return _first_free(parent / f"process_{child}", "capture", mark)
+    return _first_free(parent, "fork", mark, whole=False)
 
 
 def child_number() -> str:
@@ -81,17 +130,25 @@ def child_number() -> str:
     return "_".join(map(str, identity))
 
 
-def _first_free(path: Path, word: str) -> Claim:
-    for candidate in _candidates(path, word):
+def _first_free(path: Path, word: str, mark: Mark | None, whole: bool = True) -> Claim:
+    for candidate in _candidates(path, word, whole):
         candidate.mkdir(parents=True, exist_ok=True)
         handle = _lock(candidate / _LOCK)
-        if handle is not False:
-            return Claim(candidate, handle)
+        if handle is False:
+            continue
+        found = Claim(candidate, handle)
+        if mark is None:
+            return found
+        if not mark.is_taken(candidate):
+            mark.put(candidate)
+            return found
+        found.release()
     raise AssertionError("the candidates have no end")
 
 
-def _candidates(path: Path, word: str) -> Iterator[Path]:
-    yield path
+def _candidates(path: Path, word: str, whole: bool) -> Iterator[Path]:
+    if whole:
+        yield path
     for number in itertools.count(2):
         yield path / f"{word}_{number}"
 
@@ -131,6 +188,6 @@ def _unlock(handle: int) -> None:
 def remove_litter(directory: Path) -> None:
     """Remove what a killed capture left in a directory that is ours now."""
     for path in directory.glob(f"{PREFIX}*"):
-        if path.name != _LOCK:
+        if path.name not in (_LOCK, _MARK):
             with contextlib.suppress(OSError):
                 path.unlink()

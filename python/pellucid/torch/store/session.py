@@ -35,13 +35,22 @@ from ..model.events import (
 from ..model.guard_places import user_files, with_places
 from ..model.names import scrub
 from ..model.nodes import Node
-from .directories import PREFIX, Claim, child_number, claim_for_fork, remove_litter
+from .directories import (
+    PREFIX,
+    Claim,
+    Mark,
+    child_number,
+    claim_for_fork,
+    remove_litter,
+    this_program,
+)
 from .record import RECORD, SCHEMA
 
 INDEX = "index.md"
 
 _TEMPORARY = PREFIX
 _LIST = f"{PREFIX}files"
+_FIRST_RECORDS = 16
 _numbers = itertools.count()
 
 E = TypeVar("E")
@@ -70,6 +79,8 @@ class Session:
         listener: called with each event as it is recorded, for showing progress.
         show_bytecode: whether transformed code is disassembled in its file even when it is proven.
         claim: what makes the directory this capture's own; given back by :meth:`close`.
+        mark: the run that the capture belongs to, where it is one of several that nobody named
+            directories for (``PELLUCID_DUMP``); such a capture is *automatic*.
     """
 
     def __init__(
@@ -78,6 +89,7 @@ class Session:
         listener: Listener | None = None,
         show_bytecode: bool = False,
         claim: Claim | None = None,
+        mark: Mark | None = None,
     ) -> None:
         self.directory = Path(os.path.abspath(str(directory)))
         self.directory.mkdir(parents=True, exist_ok=True)
@@ -85,6 +97,7 @@ class Session:
         self.show_bytecode = show_bytecode
         self._listener = listener
         self._lock = threading.RLock()
+        self._writing = threading.RLock()
         self._events: list[Any] = []
         self._by_kind: dict[type, list[Any]] = {}
         self._files: dict[str, object] = {}
@@ -105,26 +118,49 @@ class Session:
         self._functions: list[weakref.ref[CodeType]] = []
         self._numbers: dict[int, int] = {}
         self.opened = time.time()
-        self.is_fork = False
+        self.is_automatic = mark is not None
+        self.mark = mark or Mark(f"{os.getpid()}-{time.time_ns()}", this_program())
+        self.may_end_unseen = self.is_automatic
+        self._recording, self._recorded = 0.0, 0
         self.rank: int | None = None
         self.world_size: int | None = None
         self.process = child_number()
         self.warns_when_empty = True
+        self.findings: tuple[Any, ...] = ()
         self._remove_previous()
 
     def fork(self) -> Session:
         """Open a capture beside this one, in a process that was forked while this one was open."""
         if self._claim is not None:
             self._claim.abandon()
-        claim = claim_for_fork(self.directory)
-        session = Session(claim.path, None, self.show_bytecode, claim)
-        session.is_fork = True
+        claim = claim_for_fork(self.directory, self.mark)
+        session = Session(claim.path, None, self.show_bytecode, claim, self.mark)
+        session.is_automatic = self.is_automatic
+        session.process = child_number() or claim.path.name
+        # Such a process may leave without running anything at its end.
+        session.may_end_unseen = self.is_automatic or not child_number()
         return session
+
+    @contextlib.contextmanager
+    def recorded_early(self) -> Iterator[bool]:
+        """Whether to write the record now, before the end, which this process may not live to see.
+
+        After the first few times that takes a twentieth of the time at most.
+        """
+        started = time.monotonic()
+        is_cheap = self._recording <= (time.time() - self.opened) / 20
+        wanted = self.may_end_unseen and (self._recorded < _FIRST_RECORDS or is_cheap)
+        yield wanted
+        if wanted:
+            self._recorded += 1
+            self._recording += time.monotonic() - started
 
     def close(self) -> None:
         """Give the directory back, once the record is written."""
         with contextlib.suppress(OSError):
             self.path(_LIST).unlink()
+        if not self.is_automatic:
+            self.mark.remove_below(self.directory)  # nobody else will be forked inside
         if self._claim is not None:
             self._claim.release()
 
@@ -275,10 +311,12 @@ class Session:
 
     def write(self, name: str, content: str | bytes) -> Path:
         """Write one of this capture's files, whole."""
-        with self._lock:
-            self._files.setdefault(name, name)
-            if name not in self._listed:
+        with self._writing:  # events go on meanwhile; of two texts of one file the later one stays
+            with self._lock:
+                self._files.setdefault(name, name)
+                is_new = name not in self._listed
                 self._listed.add(name)
+            if is_new:
                 # Should the process be killed, the next capture finds here what to remove.
                 with open(self.path(_LIST), "a", encoding="utf-8", newline="\n") as stream:
                     stream.write(name + "\n")
@@ -348,4 +386,5 @@ def left_alone(session: Session) -> list[Skipped]:
         for started in session.of(Started)
         if started.key not in told
     ]
-    return [event for event in (*silent, *told.values()) if event.key not in done]
+    left = (event for event in (*silent, *told.values()) if event.key not in done)
+    return [event for event in left if not event.raised]

@@ -45,6 +45,21 @@ TABLE: tuple[Capability, ...] = (
         "why a frame was compiled again is not captured",
     ),
     Capability(
+        "skip_reasons",
+        ("torch._dynamo.convert_frame:add_skip_reason",),
+        "frames at which torch does not even look are not told",
+    ),
+    Capability(
+        "callback_of_stance",
+        ("torch._dynamo.eval_frame:_callback_from_stance",),
+        "calls that run uncompiled because of a stance are not told",
+    ),
+    Capability(
+        "recompiles_under_stance",
+        ("torch._dynamo.guards:get_and_maybe_log_recompilation_reasons",),
+        "the guards that failed under a stance that makes an error of it are not told",
+    ),
+    Capability(
         "break_reasons",
         ("torch._dynamo.utils:graph_break_reasons",),
         "graph breaks that the trace does not tell of are not captured",
@@ -161,6 +176,12 @@ TABLE: tuple[Capability, ...] = (
             "torch._inductor.codecache:PyCodeCache.cache",
         ),
         "Inductor's programs do not run from their files",
+    ),
+    Capability(
+        "asked_backends",
+        ("torch._dynamo.eval_frame:cached_backends",),
+        "a program that asks for compiles and gets none has no folder that says so",
+        of_captures=False,
     ),
     Capability(
         "bytecode_log",
@@ -283,6 +304,14 @@ class Probe:
     def has(self, name: str) -> bool:
         """Say whether this torch has it; what lacks it is told of by the caller, not here."""
         return (self._found.get(name) or _find(_BY_NAME[name])) is not None
+
+    def place(self, name: str) -> tuple[Any, str] | None:
+        """Return what has the capability, and as which attribute; None where nothing has."""
+        for path in _BY_NAME[name].paths:
+            owner, _, attribute = path.rpartition("." if "." in path.partition(":")[2] else ":")
+            if resolve(path) is not None:
+                return resolve(owner if ":" in owner else f"{owner}:"), attribute
+        return None
 
     @property
     def missing(self) -> tuple[Capability, ...]:

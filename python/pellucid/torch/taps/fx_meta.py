@@ -40,11 +40,12 @@ def describe(graph: Any) -> Needs:
     ]
     imports = []
     for name, value in _globals(graph):
-        statement = _import(name, value)
-        if statement:
-            imports.append(statement)
+        statements = _import(name, value) or _wrapper(name, value)
+        if statements:
+            imports += statements.split("\n")
         else:
-            constants.append(Value(name, lacking=f"no import finds this {type(value).__name__}"))
+            constants.append(Value(name, lacking=_why_not(name, value)))
+    imports = sorted(dict.fromkeys(imports), key=lambda line: " = " in line)
     returned = next((node.args[0] for node in graph.graph.nodes if node.op == "output"), ())
     outputs = len(returned) if isinstance(returned, (list, tuple)) else 1
     grad = torch.is_grad_enabled()
@@ -73,6 +74,9 @@ def _value(name: str, value: Any) -> Value:
         return Value(name, literal=_literal(hint), symbol=str(value))
     if isinstance(value, torch.Tensor):
         return _tensor(name, value)
+    if type(value) is list and value:
+        items = tuple(_value(f"{name}[{number}]", item) for number, item in enumerate(value))
+        return next((item for item in items if item.lacking), Value(name, items=items))
     return Value(name, lacking=scrub(f"it is a {type(value).__name__}"))
 
 
@@ -101,6 +105,7 @@ def _tensor(name: str, value: torch.Tensor, with_values: bool = False) -> Value:
         device=str(value.device),
         requires_grad=bool(value.requires_grad),
         values=values,
+        is_leaf=bool(value.is_leaf),
     )
     return Value(name, tensor)
 
@@ -188,10 +193,40 @@ def _import(name: str, value: Any) -> str:
         return f"import {value.__name__}" + ("" if value.__name__ == name else f" as {name}")
     module = getattr(value, "__module__", None)
     own = getattr(value, "__qualname__", None) or getattr(value, "__name__", "")
-    found = getattr(sys.modules.get(str(module)), str(own), None)
-    if found is not value or not str(own).isidentifier():
+    for place in (str(module), *_NUMPY):
+        found = getattr(sys.modules.get(place), str(own), None)
+        if found is value and str(own).isidentifier():
+            return f"from {place} import {own}" + ("" if own == name else f" as {name}")
+    return ""
+
+
+# Where torch keeps its own versions of numpy's functions, which do not say so themselves.
+_NUMPY = tuple(f"torch._numpy{part}" for part in ("", ".linalg", ".fft", ".random"))
+_WRAPPERS = "torch._dynamo.utils"
+
+
+def _wrapper(name: str, value: Any) -> str:
+    """The statements that make one of Dynamo's wrappers of numpy's functions; empty: it is none."""
+    kind = type(value)
+    held = list(getattr(value, "__dict__", {}).items())
+    if kind.__module__ != _WRAPPERS or not kind.__name__.startswith("numpy_"):
         return ""
-    return f"from {module} import {own}" + ("" if own == name else f" as {name}")
+    given = [of for attribute, of in held if attribute in ("f", "op", "method")]
+    if len(given) != 1:
+        SHAPES.missed("globals of a graph")
+        return ""
+    lines = [f"from {_WRAPPERS} import {kind.__name__}"]
+    made = repr(given[0])
+    if not isinstance(given[0], str):
+        made = f"numpy_{getattr(given[0], '__name__', '')}"
+        lines.append(_import(made, given[0]))
+    return "\n".join([*lines, f"{name} = {kind.__name__}({made})"]) if all(lines) else ""
+
+
+def _why_not(name: str, value: Any) -> str:
+    if name.startswith("torch__dynamo_compiled_autograd_"):
+        return "compiled autograd makes it for one backward pass, in the process that runs it"
+    return f"no import finds this {type(value).__name__}"
 
 
 _IN_FULL = ("torch", "_operator", "builtins")

@@ -8,10 +8,19 @@ can run from a file, and the one function through which third parties show graph
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
+import os
 import sys
-from types import CodeType, FrameType, FunctionType, ModuleType
-from typing import Any, Callable, Iterator, Mapping
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FrameType,
+    FunctionType,
+    MethodType,
+    ModuleType,
+)
+from typing import Any, Callable, Iterator, Mapping, NamedTuple
 
 from ..model.stages import program_direction
 from .hooks import PROBE, Remove, invisible, never_compile, no_op
@@ -90,6 +99,54 @@ def code_being_compiled() -> CodeType | None:
                 return code
     SHAPES.missed("code that is being compiled")
     return None
+
+
+class FrameState(NamedTuple):
+    """What the function that Dynamo works on has: its globals, and the values of its cells."""
+
+    globals: Mapping[str, Any]
+    cells: Mapping[str, Any]
+
+
+def frame_being_compiled(code: CodeType) -> FrameState:
+    """What the frame of this code has that Dynamo works on now; nothing where that is not told."""
+    for frame in _callers(40):
+        held = frame.f_locals if frame.f_code.co_name == COMPILER else {}
+        if held.get(COMPILED_CODE) is not code:
+            continue
+        scope, closure = held.get("globals"), held.get("closure") or ()
+        cells = {}
+        for name, cell in zip(code.co_freevars, closure if isinstance(closure, tuple) else ()):
+            with contextlib.suppress(AttributeError, ValueError):  # no cell, or an empty one
+                cells[name] = cell.cell_contents
+        return FrameState(scope if isinstance(scope, dict) else {}, cells)
+    return FrameState({}, {})
+
+
+_WRAPPER = os.path.join("torch", "_dynamo", "external_utils.py")
+
+
+def wrapped_name(code: CodeType, cells: Mapping[str, Any]) -> str:
+    """The name of what torch has put a frame of its own around; empty where it is no such frame.
+
+    What ``torch.compile`` is given that has no code of the user's (a container of modules, a
+    partial, an object with a ``__call__``) runs within a function of torch's called ``inner``.
+    """
+    if code.co_name != "inner" or not code.co_filename.endswith(_WRAPPER):
+        return ""
+    wrapped = cells.get("fn")
+    # A function has a frame of its own, which torch before 2.13 calls from here where it breaks.
+    return "" if type(wrapped) is FunctionType else name_of_callable(wrapped)
+
+
+def name_of_callable(value: Any) -> str:
+    """What a person would call it: its own name, or that of its class; empty if it has neither."""
+    for _ in range(8):
+        if type(value) is functools.partial:
+            value = value.func
+    value = value.__func__ if type(value) is MethodType else value
+    is_named = type(value) in (FunctionType, BuiltinFunctionType) or issubclass(type(value), type)
+    return "" if value is None else str((value if is_named else type(value)).__name__)
 
 
 def direction() -> str:

@@ -15,7 +15,7 @@ import weakref
 from types import CodeType, FunctionType
 from typing import Any, Callable, Mapping, Sequence
 
-from ..model.names import stable_globals
+from ..model.names import known_globals, stable_globals
 from .shapes import SHAPES
 
 _REGISTRY: dict[tuple[str, str], Kept] = {}
@@ -128,7 +128,7 @@ class Kept:
         code = self._code()
         names = code.co_names if isinstance(code, CodeType) else ()
         shown = {real: name for name, real in self._shown.items()}
-        shown.update(stable_globals(names, (), slug))
+        shown.update(stable_globals(names, (), slug, known_globals(names, scope)))
         return {**scope, **{shown[name]: scope[name] for name in shown if name in scope}}
 
     def transformed(self, shown: Callable[..., Any]) -> Callable[..., Any]:

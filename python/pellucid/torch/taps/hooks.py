@@ -8,9 +8,11 @@ logger, and the cache entries.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import sys
+import threading
 import traceback
 import warnings
 from dataclasses import dataclass
@@ -29,6 +31,8 @@ BytecodeHook = Callable[[CodeType, CodeType], Optional[CodeType]]
 
 
 def _warn_missing(row: Capability) -> None:
+    if QUIET.is_set():
+        return
     warnings.warn(
         f"pellucid: this torch has no {row.name} where it is looked for; {row.lost}",
         RuntimeWarning,
@@ -36,6 +40,8 @@ def _warn_missing(row: Capability) -> None:
     )
 
 
+QUIET = threading.Event()
+"""Set where nobody has asked for warnings; each index says what is missing anyway."""
 PROBE = Probe(_warn_missing)
 
 
@@ -128,11 +134,29 @@ def rank() -> int:
 def is_ranked() -> bool:
     """Whether this process has joined a distributed job itself, and not just a parent of its."""
     try:
-        import torch.distributed as dist
-
-        return bool(dist.is_available() and dist.is_initialized())
+        group = _process_group()
+        return group is not None and group is not _parents_group
     except Exception:  # a half-initialised process group must not cost the capture
         return False
+
+
+def _process_group() -> Any | None:
+    dist = sys.modules.get("torch.distributed")
+    if dist is None or not dist.is_available() or not dist.is_initialized():
+        return None
+    return dist.group.WORLD
+
+
+_parents_group: Any = None
+
+
+def note_fork() -> None:
+    """In a forked child: the job that it finds itself in is its parent's."""
+    global _parents_group
+    try:
+        _parents_group = _process_group()
+    except Exception:
+        _parents_group = None
 
 
 def place_in_job() -> tuple[int | None, int | None]:
@@ -286,16 +310,23 @@ def add_trace_handler(receive: Callable[[TraceRecord], None]) -> Remove:
     handler.emit = invisible(emit_and_tell)  # type: ignore[method-assign]
     # In front: torch's own handler takes itself off the list at the first record when no trace
     # directory is set, and logging then skips the handler that stood behind it.
-    log.handlers = _InvisibleListeners(
-        [handler, *log.handlers],
-        _trace_context,
-        lambda: SHAPES.missed("arguments of a trace event"),
-    )
+    with _handlers_lock():
+        log.handlers = _InvisibleListeners(
+            [handler, *log.handlers],
+            _trace_context,
+            lambda: SHAPES.missed("arguments of a trace event"),
+        )
 
     def remove() -> None:
-        log.handlers = [other for other in log.handlers if other is not handler]
+        with _handlers_lock():
+            log.handlers = [other for other in log.handlers if other is not handler]
 
     return remove
+
+
+def _handlers_lock() -> Any:
+    """What logging itself holds while it changes the handlers of a logger."""
+    return getattr(logging, "_lock", None) or contextlib.nullcontext()
 
 
 class BreakReasons:
@@ -409,6 +440,12 @@ def compiled_before() -> list[CodeType]:
     held = table.values.values() if isinstance(table.values, dict) else table.values()
     unique: dict[int, CodeType] = {id(code): code for code in list(held)}
     return list(unique.values())
+
+
+def asked_to_compile() -> bool:
+    """Whether the program has called ``torch.compile``, whatever became of it."""
+    backends = PROBE.get("asked_backends")
+    return isinstance(backends, dict) and any(map(callable, list(backends.values())))
 
 
 # -- logs ------------------------------------------------------------------------------------------

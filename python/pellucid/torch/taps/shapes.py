@@ -29,6 +29,10 @@ EMITTER_LOCAL: Mapping[str, str] = {
 }
 COMPILER, COMPILED_CODE = "_compile", "code"
 """The function of Dynamo's that works on one frame, and its local that has the frame's code."""
+OUTCOME_LOCALS = ("one_graph", "convert_frame_box", "locals", "closure")
+"""The locals of that function that say what becomes of an error, and have what was called."""
+HOOK_TABLES = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+"""The attributes of a module that have its hooks."""
 OPTIONS_OF_INDUCTOR = ("graph_kwargs", "fx_kwargs", "kwargs")
 """The locals of Inductor's functions that may have the options of a compile."""
 LOWERING = ("GraphLowering", "torch._inductor.graph")
@@ -168,6 +172,18 @@ def _nested_const(code: CodeType, word: str) -> bool:
 def _compiler_has_code() -> bool | None:
     place = resolve(f"torch._dynamo.convert_frame:{COMPILER}")
     return None if place is None else any(COMPILED_CODE in _locals(c) for c in code_objects(place))
+
+
+def _compiler_has_outcome() -> bool | None:
+    place = resolve(f"torch._dynamo.convert_frame:{COMPILER}")
+    known = {OUTCOME_LOCALS[0], *OUTCOME_LOCALS[2:]}  # the box is newer than the oldest torch
+    return None if place is None else any(known <= set(_locals(c)) for c in code_objects(place))
+
+
+def _modules_have_hooks() -> bool | None:
+    import torch
+
+    return set(HOOK_TABLES) <= set(vars(torch.nn.Module()))
 
 
 def _inductor_has_options() -> bool | None:
@@ -321,6 +337,16 @@ TABLE: Tuple[Shape, ...] = (
         "code that is being compiled",
         _compiler_has_code,
         "it is not told where frames stand that torch leaves alone",
+    ),
+    Shape(
+        "outcome of a compile",
+        _compiler_has_outcome,
+        "errors that the program sees are not told from frames that are left as they are",
+    ),
+    Shape(
+        "hooks of a module",
+        _modules_have_hooks,
+        "hooks that a module got after it was compiled are not told",
     ),
     Shape(
         "place where a compile starts",

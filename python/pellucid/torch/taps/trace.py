@@ -128,6 +128,7 @@ _WANTED = frozenset(
         "bwd_compilation_metrics",
         "graph_dump",
         _MANY,
+        "symbolic_shape_specialization",
         *(kind for kind in STAGE_OF_EVENT if ":" not in kind),
     ]
 )

@@ -30,21 +30,21 @@ STAGES: Mapping[str, str] = {
     "pre_insert_deferred_runtime_asserts": "the graph before its checks of sizes are put in",
     "captured": "the graph that Dynamo captured",
     "before_pre_grad": "the captured graph as Inductor gets it",
-    "after_pre_grad": "the same after Inductor's passes before autograd",
+    "after_pre_grad": "the captured graph after Inductor's passes before autograd",
     "joint": "forward and backward in one graph, before they are parted",
     "forward": "the forward graph, as AOTAutograd hands it to the backend",
     "backward": "the backward graph, as AOTAutograd hands it to the backend",
     "inference": "the graph without gradients, as AOTAutograd hands it to the backend",
     "before_joint_passes": "the graph before Inductor's passes over forward and backward at once",
-    "after_joint_passes": "the same after them",
+    "after_joint_passes": "the graph after Inductor's passes over forward and backward at once",
     "before_post_grad": "the graph before Inductor's passes after autograd",
     "before_post_grad_forward": "the forward graph before Inductor's passes after autograd",
     "before_post_grad_backward": "the backward graph before Inductor's passes after autograd",
     "before_post_grad_inference": "the graph before Inductor's passes after autograd",
-    "after_post_grad": "the graph after these passes, from which Inductor generates code",
-    "after_post_grad_forward": "the same after them, from which Inductor generates code",
-    "after_post_grad_backward": "the same after them, from which Inductor generates code",
-    "after_post_grad_inference": "the same after them, from which Inductor generates code",
+    "after_post_grad": "the graph from which Inductor generates code",
+    "after_post_grad_forward": "the forward graph from which Inductor generates code",
+    "after_post_grad_backward": "the backward graph from which Inductor generates code",
+    "after_post_grad_inference": "the graph from which Inductor generates code",
     "tensorify_python_scalars": "the joint graph with Python's numbers as tensors",
     "compiled_autograd": "the backward pass that compiled autograd captured",
     "inductor_forward": "Inductor's output for the forward graph",
@@ -72,7 +72,7 @@ def is_python(text: str) -> bool:
 
 
 _HEAD = re.compile(r"\A(?:#[^\n\x0c\r]*\n)+")
-_checked: dict[bytes, CodeType | None] = {}
+_checked: dict[bytes, tuple[CodeType | None]] = {}
 
 
 def compiled(text: str) -> CodeType | None:
@@ -81,11 +81,12 @@ def compiled(text: str) -> CodeType | None:
     head = _HEAD.match(text)
     body = text if head is None else "\n" * head[0].count("\n") + text[head.end() :]
     key = hashlib.sha1(body.encode("utf-8", "surrogatepass")).digest()
-    if key not in _checked:
+    known = _checked.get(key)
+    if known is None:
         if len(_checked) > 200:
-            _checked.clear()
-        _checked[key] = _compile(body)
-    return _checked.get(key)
+            _checked.clear()  # by this thread or another, whenever it likes
+        known = _checked[key] = (_compile(body),)
+    return known[0]
 
 
 def _compile(text: str) -> CodeType | None:
@@ -136,11 +137,13 @@ def transformed_text(
     breaks: Sequence[Break] = (),
     running: str = "",
     bytecode: bool = False,
+    terms: Sequence[str] = (),
 ) -> str:
     """Make the file of one transformed version.
 
     ``running`` says which code runs and why when it is not the code of this file; empty means that
     this file is what runs.  Dynamo's bytecode is shown when it runs, or on demand (``bytecode``).
+    ``terms`` explain names in the source.
     """
     what = f"{label(place.function)} · {place} · compile [{key}]"
     head = [f"{what} · {_proof(rewriting.verdict)}"]
@@ -151,7 +154,7 @@ def transformed_text(
     for stop in breaks:
         if stop.title:
             head.append(f"graph break: {stop.title}")
-    lines = [as_comment("\n".join(head)), ""]
+    lines = [as_comment("\n".join([*head, "", *terms] if terms else head)), ""]
     if rewriting.source is not None:
         lines.append(_standing_alone(rewriting))
     if running or bytecode:
@@ -275,10 +278,24 @@ def counted(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
+_OF_GUARD = re.compile(r"(?P<check>.*?)\s+# (?P<code>.*?)\s+# \S*?(?P<place>[^\s/\\]+:\d+) in \S+")
+
+
 def recompile_lines(recompiles: Sequence[Recompile]) -> list[str]:
-    """One line a guard that failed."""
+    """One line a guard that failed: the check, and the user's line that it is for."""
     return [
-        f"[{event.key}] {scrub(' '.join(reason.split()))}"
-        for event in recompiles
-        for reason in event.reasons
+        f"[{event.key}] {scrub(_guard(reason))}" for event in recompiles for reason in event.reasons
     ]
+
+
+def _guard(reason: str) -> str:
+    """A guard in torch's words, with where it is from told once and its path not cut.
+
+    >>> _guard("0/0: n == 1   # if n > 0:  # ork/app/model.py:15 in f\\nUser stack trace:\\n ...")
+    '0/0: n == 1 · model.py:15  if n > 0:'
+    """
+    first = reason.partition("\n")[0]
+    found = _OF_GUARD.fullmatch(first)
+    if found is None:
+        return " ".join(reason.split())
+    return f"{found['check']} · {found['place']}  {found['code']}"

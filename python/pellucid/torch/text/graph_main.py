@@ -7,6 +7,7 @@ text that needs torch and nothing of pellucid.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Sequence
 
 from ..model.needs import Needs, Value, contiguous
@@ -28,6 +29,9 @@ def main_text(body: str, needs: Needs) -> str:
     if found is None:
         return ""
     lacking = [value for value in (*needs.inputs, *needs.constants) if value.lacking]
+    if lacking and found[1].startswith("CompiledAutograd"):
+        why = "compiled autograd makes it for one backward pass, in the process that runs it"
+        lacking = [replace(value, lacking=why) for value in lacking]
     for child in needs.children:
         if f"class {child.rpartition('.')[2]}(" not in body:
             lacking.append(Value(child, lacking="this torch does not print the graphs inside"))
@@ -39,9 +43,14 @@ def main_text(body: str, needs: Needs) -> str:
             "    from torch.utils import _pytree as pytree",
         ]
         lines += [""]
-    for value in lacking:
-        lines.append(f"    raise SystemExit({f'{value.name} cannot be built: {value.lacking}'!r})")
-    if not lacking:
+    lines += [f"    {line}" for line in _registering(needs)]
+    if lacking:
+        lines += ["    raise SystemExit("]
+        texts = [f"{value.name} cannot be built: {value.lacking}" for value in lacking]
+        ends = ["\n"] * (len(texts) - 1) + [""]
+        lines += [f"        {text + end!r}" for text, end in zip(texts, ends)]
+        lines += ["    )"]
+    else:
         lines += [f"    {line}" for line in _main(found[1], body, needs)]
     return "\n".join(lines) + "\n"
 
@@ -54,6 +63,24 @@ def _inputs(needs: Needs) -> list[str]:
     for value in needs.inputs:
         lines.append(f"        {expression(value)},  # {value.name}")
     return [*lines, "    ]"]
+
+
+def _registering(needs: Needs) -> list[str]:
+    """Import what registers the operators; of one that only the program registers, ask for it."""
+    modules: dict[str, list[str]] = {}
+    for operator, module in needs.operators:
+        modules.setdefault(module, []).append(operator)
+    alone = modules.pop("", [])
+    lines = [f"import {m}  # registers {', '.join(names)}" for m, names in sorted(modules.items())]
+    lines += [""] if lines else []
+    for operator in alone:
+        namespace, _, name = operator.partition(".")
+        why = f"torch.ops.{operator} cannot be called: what registers it has to be imported before"
+        lines += [
+            f'if not hasattr(torch.ops.{namespace}, "{name}"):',
+            f"    raise SystemExit({why!r})",
+        ]
+    return lines
 
 
 def _main(name: str, body: str, needs: Needs) -> list[str]:
@@ -105,15 +132,20 @@ _SHOW = (
 def expression(value: Value) -> str:
     """Write the expression that builds a value.
 
-    >>> from pellucid.torch.graph_needs import Tensor
+    >>> from pellucid.torch.model.needs import Tensor
     >>> expression(Value("x", Tensor((2, 3), (3, 1), "float32", "cpu", requires_grad=True)))
     'torch.randn([2, 3]).requires_grad_()'
     >>> expression(Value("x", Tensor((2, 3), (1, 2), "float16", "cpu")))
     'torch.randn([6], dtype=torch.float16).as_strided([2, 3], [1, 2])'
     >>> expression(Value("x", Tensor((2,), (1,), "int64", "cpu")))
     'torch.zeros([2], dtype=torch.int64)'
+    >>> computed = Tensor((2,), (1,), "float32", "cpu", requires_grad=True, is_leaf=False)
+    >>> expression(Value("x", computed))
+    'torch.randn([2]).requires_grad_().clone()'
     """
     tensor = value.tensor
+    if value.items:
+        return f"[{', '.join(map(expression, value.items))}]"
     if tensor is None:
         return value.literal or "None"
     device = "" if tensor.device == "cpu" else f", device={tensor.device!r}"
@@ -132,9 +164,10 @@ def expression(value: Value) -> str:
         # An index of 0 and a mask that lets everything through are valid wherever one is expected.
         maker = "ones" if tensor.dtype == "bool" else "zeros"
         made = f"torch.{maker}({size}{options})"
-    if not dense:
-        made += f".as_strided({shape}, {list(tensor.stride)})"
-    return made + grad
+    view = "" if dense else f".as_strided({shape}, {list(tensor.stride)})"
+    if grad and not tensor.is_leaf:
+        return f"{made}{grad}.clone(){view}"
+    return made + view + grad
 
 
 def _span(shape: Sequence[int], stride: Sequence[int]) -> int:

@@ -6,6 +6,9 @@ import os
 from collections import Counter
 from typing import Mapping, Sequence
 
+from pellucid.findings import Finding, count_line
+from pellucid.findings.text import one_line
+
 from ..model.events import (
     Break,
     CacheUse,
@@ -31,19 +34,36 @@ EMPTY = (
 )
 
 
-def index_text(session: Session, full: Mapping[str, Sequence[Frame]]) -> str:
+def index_text(
+    session: Session, full: Mapping[str, Sequence[Frame]], findings: Sequence[Finding] = ()
+) -> str:
     """Make the index; ``full`` maps each full-code file to the versions that it dispatches to."""
     frames = session.of(Frame)
-    parts: list[str] = ["# What torch.compile made\n"]
+    parts: list[str] = ["# What torch.compile made\n", _findings(findings)]
     if not frames:
         parts.append(_nothing(session) + "\n")
     else:
         parts.append(_summary(session, frames) + "\n")
         parts.append(_HOW_TO_READ)
         parts.append(_functions(session, full))
-    parts += [_breaks(session), _recompiles(session), _non_finite(session), _skipped(session)]
-    parts += [_caches(session), _others(session), _setting(session), _problems(session)]
+    parts += [_breaks(session), _recompiles(session), _non_finite(session)]
+    parts += [_failed(session), _skipped(session), _caches(session), _others(session)]
+    parts += [_setting(session), _problems(session)]
     return "\n".join(part for part in parts if part).rstrip("\n") + "\n"
+
+
+def _findings(findings: Sequence[Finding]) -> str:
+    """What was found, a line each; `pellucid explain` says more."""
+    if not findings:
+        return ""
+    lines = [f"{count_line(findings).capitalize()}.\n"]
+    lines += [f"{n}. **{f.kind}** {scrub(one_line(f))}" for n, f in enumerate(findings[:_TOLD], 1)]
+    if len(findings) > _TOLD:
+        lines.append(f"\nand {len(findings) - _TOLD} more: `pellucid explain` tells all")
+    return "\n".join(["## Findings\n", *lines, ""])
+
+
+_TOLD = 12
 
 
 def _nothing(session: Session) -> str:
@@ -64,7 +84,8 @@ Where a file runs, a breakpoint in it is hit.
 
 
 def _summary(session: Session, frames: Sequence[Frame]) -> str:
-    swapped = sum(frame.swapped for frame in frames)
+    refused = {event.key for event in session.of(Skipped) if event.raised}
+    swapped = sum(frame.swapped and frame.key not in refused for frame in frames)
     proven = sum(frame.verdict.proven for frame in frames)
     running = len(session.running_graphs())
     graphs = len({graph.file for graph in session.of(Graph)})
@@ -82,7 +103,9 @@ def _functions(session: Session, full: Mapping[str, Sequence[Frame]]) -> str:
     for graph in session.of(Graph):
         graphs.setdefault(graph.key, {})[graph.file] = graph
     runs = {graph.file for graph in session.running_graphs()}
+    cached = {use.key for use in session.of(CacheUse) if use.result == "hit"}
     lines: list[str] = []
+    refused = {event.key: event.kind for event in session.of(Skipped) if event.raised}
     names = Counter(label(versions[0].place.function) for versions in full.values())
     for file, versions in full.items():
         place = versions[0].place
@@ -96,7 +119,10 @@ def _functions(session: Session, full: Mapping[str, Sequence[Frame]]) -> str:
             "| --- | --- | --- |",
         ]
         for frame in versions:
-            lines.append(f"| {frame.key} | {_link(frame.file)} | {_cell(frame_status(frame))} |")
+            status = frame_status(frame)
+            if frame.key in refused:
+                status = f"{frame.verdict.status}, never runs: torch raised {refused[frame.key]}"
+            lines.append(f"| {frame.key} | {_link(frame.file)} | {_cell(status)} |")
         lines.append("")
         kernels: dict[str, list[KernelFile]] = {}
         for kernel in session.of(KernelFile):
@@ -108,8 +134,13 @@ def _functions(session: Session, full: Mapping[str, Sequence[Frame]]) -> str:
                 lines.append(f"- [{frame.key}] {_link(graph.file)}: {what}{note}")
                 made = dict.fromkeys(kernels.get(graph.file, ()))
                 lines += [f"  - kernel {_link(kernel.file)}" for kernel in made]
+            if frame.key in cached:
+                lines.append(f"- [{frame.key}] {_FROM_CACHE}")
         lines.append("")
     return "\n".join(lines)
+
+
+_FROM_CACHE = "other stages are not listed: torch had the compile in its cache and did not run them"
 
 
 def _breaks(session: Session) -> str:
@@ -151,6 +182,15 @@ def _skipped(session: Session) -> str:
     return "\n".join(["## Frames left as they are\n", *lines, ""]) if lines else ""
 
 
+def _failed(session: Session) -> str:
+    lines = []
+    for event in session.of(Skipped):
+        if event.raised:
+            where = "" if event.at is None else f" at `{event.at}`"
+            lines.append(f"{_left(event)} ({event.kind}, which the program saw{where})")
+    return "\n".join(["## Compiles that failed\n", *lines, ""]) if lines else ""
+
+
 def _left(event: Skipped) -> str:
     place = event.place
     where = "" if place is None else f"{_code(label(place.function))} (`{place}`)"
@@ -170,6 +210,9 @@ def _caches(session: Session) -> str:
 
 def _others(session: Session) -> str:
     lines = [f"- [{_cell(name)}]({name}/{INDEX})" for name in session.others()]
+    for rank in range(session.world_size or 0):
+        if session.directory.name == f"rank_{session.rank}" and rank != session.rank:
+            lines.append(f"- [rank {rank}](../rank_{rank}/{INDEX})")
     return "\n".join(["## Other processes\n", *lines, ""]) if lines else ""
 
 

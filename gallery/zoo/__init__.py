@@ -1,0 +1,1 @@
+"""Real models, built small, with pellucid and without: see README.md."""

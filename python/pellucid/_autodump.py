@@ -1,0 +1,151 @@
+"""``PELLUCID_DUMP``: a capture in each Python process that has it in its environment.
+
+``pellucid.pth`` starts this at the start of Python where the variable is set, and nothing where it
+is not.  Nothing of torch is imported: what is waited for is that the program itself has imported
+torch's compiler, and what a capture needs is loaded then.
+
+Two variables are handed on to the processes that this one starts: ``PELLUCID_DUMP``, made absolute,
+and ``PELLUCID_RUN``: the run, and the rank and the number of the process that the directory is for.
+"""
+
+import atexit
+import os
+import sys
+import time
+from importlib.machinery import ModuleSpec
+from typing import Any, List, NamedTuple, Optional
+
+DUMP = "PELLUCID_DUMP"
+RUN = "PELLUCID_RUN"
+COMPILER = "torch._dynamo"
+
+
+class Origin(NamedTuple):
+    """What a process was told when it started."""
+
+    directory: str
+    run: str
+    """The run that this process belongs to: unlike any other."""
+    process: int
+    """The process that was told; another number means a fork of it."""
+    first: bool
+    """Whether the directory, or that of the rank below it, is for this process."""
+    asked: bool
+    """Whether this is the program of ``pellucid run``, which wants to hear how it went."""
+
+
+def environment(directory: str) -> "dict[str, str]":
+    """Return the variables with which this process is to become the program of ``pellucid run``."""
+    return {DUMP: os.path.abspath(directory), RUN: f"asked {os.getpid()}"}
+
+
+def _origin() -> Origin:
+    directory, process = os.path.abspath(os.environ[DUMP]), os.getpid()
+    given, rank = os.environ.get(RUN, ""), os.environ.get("RANK", "")
+    asked = given == f"asked {process}"
+    if given.startswith("asked "):
+        given = ""
+    run, known, first = [*given.split("/"), "", ""][:3]
+    is_first = not run or known != rank or first == str(process)  # the last: it became another
+    run = run or f"{process}-{time.time_ns()}"
+    os.environ[DUMP] = directory
+    os.environ[RUN] = f"{run}/{rank}/{process if is_first else first}"
+    return Origin(directory, run, process, is_first, asked)
+
+
+class _Telling(ModuleSpec):
+    """The spec of a module that is to be told of once it has been imported.
+
+    The import system takes the note `_initializing` off a spec when all is done.  So no loader is
+    wrapped, and no frame of ours is in a traceback of an import that fails.
+    """
+
+    @property
+    def _initializing(self) -> bool:
+        return bool(self.__dict__.get("_initializing"))
+
+    @_initializing.setter
+    def _initializing(self, value: bool) -> None:
+        self.__dict__["_initializing"] = value
+        if not value:
+            self.__class__ = ModuleSpec  # type: ignore[assignment]
+            if self.name in sys.modules and not _wait_for_parent():
+                _begin()
+
+
+def _wait_for_parent() -> bool:
+    """Whether torch itself imports its compiler, and so is not there yet: then it is to tell."""
+    spec = getattr(sys.modules.get("torch"), "__spec__", None)
+    if not getattr(spec, "_initializing", False) or type(spec) is not ModuleSpec:
+        return False
+    spec.__class__ = _Telling
+    return True
+
+
+class _Finder:
+    """Finds one module as all others would, and lets its spec tell."""
+
+    def find_spec(
+        self, name: str, path: Optional[Any] = None, target: Optional[Any] = None
+    ) -> Optional[ModuleSpec]:
+        """Return the spec that the finders behind this one have for torch's compiler."""
+        if name != COMPILER:
+            return None
+        for finder in sys.meta_path:
+            if finder is self or not hasattr(finder, "find_spec"):
+                continue
+            spec = finder.find_spec(name, path, target)
+            if spec is not None:
+                if type(spec) is ModuleSpec:
+                    spec.__class__ = _Telling
+                return spec
+        return None
+
+
+_finder = _Finder()
+_origins: List[Origin] = []
+_begun: List[Origin] = []
+
+
+def start() -> None:
+    """Wait for the program to import torch's compiler; capture from then on until the end."""
+    if not _origins:
+        _origins.append(_origin())
+        sys.meta_path.insert(0, _finder)  # type: ignore[arg-type]
+        atexit.register(_end)
+
+
+def _begin() -> None:
+    if _begun:
+        return
+    _begun.extend(_origins)
+    if _finder in sys.meta_path:
+        sys.meta_path.remove(_finder)  # type: ignore[arg-type]
+    try:
+        from pellucid.torch.api import automatic
+
+        automatic.begin(_origins[0])
+    except Exception as error:
+        _complain(error)
+
+
+def _end() -> None:
+    """Close what is open when the process ends, after all that the program does then."""
+    origin = _origins[0]
+    if not _begun and not (origin.asked and os.getpid() == origin.process):
+        return
+    if not _begun and "torch" not in sys.modules:
+        print("pellucid: nothing to capture: the program did not import torch", file=sys.stderr)
+        return
+    try:
+        from pellucid.torch.api import automatic
+
+        automatic.end(origin)
+    except Exception as error:
+        _complain(error)
+
+
+def _complain(error: BaseException) -> None:
+    """Say that the capture that was asked for is not to be had; nothing else is said."""
+    if sys.stderr is not None:
+        print(f"pellucid: {DUMP}: {type(error).__name__}: {error}", file=sys.stderr)

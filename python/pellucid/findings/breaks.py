@@ -1,0 +1,76 @@
+"""Graph breaks: each cause once, with the program's line, and what to change there."""
+
+from __future__ import annotations
+
+import os
+
+from pellucid.torch.model.capture import Capture
+from pellucid.torch.model.events import Break, CompileKey, Frame, Place, Skipped
+from pellucid.torch.model.failures import is_own
+from pellucid.torch.model.names import label, scrub
+
+from .finding import Cost, Finding, Link, identify
+from .remedies import Advice, advise
+from .rewrites import block_around
+from .source import Program
+
+
+def breaks(capture: Capture, program: Program) -> list[Finding]:
+    """Find why graphs were cut."""
+    groups: dict[tuple[Place | None, str], list[Break]] = {}
+    for event in capture.of(Break):
+        place = program.own(event.frames, event.place)
+        groups.setdefault((place, event.kind), []).append(event)
+    given_up = {event.key: event for event in capture.of(Skipped) if not event.raised}
+    files = {frame.key: frame.file for frame in capture.of(Frame)}
+    return [
+        _finding(program, place, events, given_up, files) for (place, _), events in groups.items()
+    ]
+
+
+def _finding(
+    program: Program,
+    place: Place | None,
+    events: list[Break],
+    given_up: dict[CompileKey, Skipped],
+    files: dict[CompileKey, str],
+) -> Finding:
+    first = events[0]
+    advice = advise(program, place, first)
+    cause = advice.cause
+    if first.place is not None and place is not None and not is_own(first.place.file):
+        short = f"{os.path.basename(first.place.file)}:{first.place.line}"
+        cause += f" (in the library, {short}, which this line calls)"
+    uncompiled = [given_up[event.key] for event in events if event.key in given_up]
+    if uncompiled:
+        cause += f"; {_gave_up(first, uncompiled[0], block_around(program, place))}"
+    keys = tuple(dict.fromkeys(str(event.key) for event in events))
+    links = tuple(dict.fromkeys(Link(files[e.key], 0, "runs") for e in events if e.key in files))
+    return Finding(
+        id=identify(advice.kind, place, first.gb_id.lower()),
+        kind=advice.kind,
+        place=place,
+        code=program.code(place),
+        cause=cause,
+        quoted=scrub(first.explanation),
+        remedy=advice.remedy,
+        diff=advice.diff,
+        sure=advice.sure,
+        cost=Cost(None, len(events), None),
+        count=len(events),
+        keys=keys,
+        links=links[:4],
+    )
+
+
+def _gave_up(event: Break, skipped: Skipped, block: str) -> str:
+    """Why torch does not go on behind the break, in words."""
+    name = "the function" if skipped.place is None else f"`{label(skipped.place.function)}`"
+    if "loop" in event.then:
+        return f"it is in a loop, so all of {name} runs uncompiled"
+    if block:
+        return f"torch cannot go on inside this `{block}`, so all of {name} runs uncompiled"
+    return f"torch could not go on behind it, so all of {name} runs uncompiled"
+
+
+__all__ = ["Advice", "breaks"]

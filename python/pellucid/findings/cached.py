@@ -1,0 +1,56 @@
+"""``functools.lru_cache`` and ``cache`` in compiled code: torch looks through them."""
+
+from __future__ import annotations
+
+import ast
+
+from pellucid.torch.model.capture import Capture
+from pellucid.torch.model.events import Frame, Graph, Place, Recompile
+
+from .finding import Finding, identify
+from .source import Program
+
+_CACHES = ("lru_cache", "cache")
+
+
+def bypassed_caches(capture: Capture, program: Program) -> list[Finding]:
+    """Find cached functions whose body was traced: their cache is neither read nor filled."""
+    places: dict[Place, None] = {}
+    for graph in capture.of(Graph):
+        if graph.stage == "captured":
+            for node in capture.nodes(graph.file):
+                if node.place is not None:
+                    places[node.place] = None
+    for event in capture.of(Recompile):
+        for failure in event.failures:
+            if failure.place is not None:
+                places[failure.place] = None
+    frames = {(frame.place.file, frame.place.function) for frame in capture.of(Frame)}
+    found: dict[tuple[str, int], tuple[str, str]] = {}
+    for place in places:
+        function = program.function(place)
+        for decorator in function.decorator_list if function is not None else ():
+            called = decorator.func if isinstance(decorator, ast.Call) else decorator
+            name = getattr(called, "attr", None) or getattr(called, "id", "")
+            if (
+                name in _CACHES
+                and function is not None
+                and (place.file, function.name) not in frames
+            ):
+                found[place.file, function.lineno] = function.name, name
+    result = []
+    for (file, line), (function_name, cache) in found.items():
+        at = Place(file, line, function_name)
+        result.append(
+            Finding(
+                id=identify("cached", at, function_name),
+                kind="cached",
+                place=at,
+                code=program.code(at),
+                cause=f"the {cache} of `{function_name}` is not used in compiled code: torch "
+                f"looks through it and "
+                "compiles the body in, which runs with every call",
+                remedy="call it outside of the compiled function and hand the result in",
+            )
+        )
+    return result

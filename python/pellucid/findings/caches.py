@@ -1,0 +1,44 @@
+"""What torch's compile caches had, and why one was passed by."""
+
+from __future__ import annotations
+
+from pellucid.torch.model.capture import Capture
+from pellucid.torch.model.events import CacheUse
+
+from .finding import Finding, identify
+from .source import Program
+
+
+def caches(capture: Capture, program: Program) -> list[Finding]:
+    """Find hits (what is shown was compiled elsewhere) and caches that were passed by."""
+    groups: dict[tuple[str, str, str], list[CacheUse]] = {}
+    for event in capture.of(CacheUse):
+        if event.result != "miss":
+            groups.setdefault((event.cache, event.result, event.reason), []).append(event)
+    return [_finding(*group, events) for group, events in groups.items()]
+
+
+def _finding(cache: str, result: str, reason: str, events: list[CacheUse]) -> Finding:
+    name = cache.replace("_", " ")
+    keys = tuple(dict.fromkeys(str(event.key) for event in events))
+    if result == "hit":
+        cause = (
+            f"the {name} had the result (hit): what is shown was compiled by an earlier "
+            f"process or call"
+        )
+        remedy, sure = "", "certain"
+    else:
+        told = " ".join(reason.split()) or "torch does not say why"
+        cause, remedy, sure = f"the {name} was passed by ({result}): {told}", "", "unknown"
+    return Finding(
+        id=identify("cache", None, f"{cache} {result} {reason[:40]}"),
+        kind="cache",
+        place=None,
+        code="",
+        cause=cause,
+        quoted=reason,
+        remedy=remedy,
+        sure=sure,
+        count=len(events),
+        keys=keys,
+    )

@@ -1,0 +1,99 @@
+"""Frames that run uncompiled though nothing was raised and no break is told."""
+
+from __future__ import annotations
+
+from pellucid.torch.model.breaks import accounts_of
+from pellucid.torch.model.capture import Capture
+from pellucid.torch.model.events import Break, Frame, Passed, Place, Skipped
+from pellucid.torch.model.failures import NO_REASON, is_own
+from pellucid.torch.model.names import label, scrub
+
+from .finding import Cost, Finding, identify
+from .source import Program
+
+_WORDS = {
+    "a generator function cannot be compiled itself": (
+        "a generator function cannot be compiled itself, so it runs uncompiled",
+        "call the generator inside of an ordinary function, and compile that",
+    ),
+    "Dynamo tracing is disabled": (
+        "compiling is switched off (torch._dynamo.config.disable or TORCHDYNAMO_DISABLE)",
+        "switch it on again",
+    ),
+    "no tensor-related objects found in frame": (
+        "no tensor is among its arguments or what it refers to, so torch does not compile it",
+        "give it a tensor, or compile the function that calls it",
+    ),
+}
+_QUIET = (
+    "already Dynamo-generated",
+    "custom frame execution strategy",
+    "already started executing",
+    "no tensor-related",
+    "No ops traced",  # there is nothing to compile in it
+    "exec()",
+    "namedtuple",
+    "__setattr__",
+)
+
+
+def eager(capture: Capture, program: Program) -> list[Finding]:
+    """Find the program's functions that torch left uncompiled."""
+    return [*_left(capture, program), *_passed(capture, program)]
+
+
+def _left(capture: Capture, program: Program) -> list[Finding]:
+    told = {event.key for event in capture.of(Break)}
+    groups: dict[tuple[Place | None, str], list[Skipped]] = {}
+    for event in capture.of(Skipped):
+        silent = event.reason == NO_REASON
+        if not event.raised and not event.limit and not silent and event.key not in told:
+            place = program.own(event.frames, event.at or event.place)
+            groups.setdefault((place, event.kind), []).append(event)
+    result = []
+    for (place, kind), events in groups.items():
+        account = accounts_of(events[0].reason)[0]
+        words = " ".join((account.explanation or account.kind).split())
+        name = label(events[0].place.function) if events[0].place else "a frame"
+        result.append(
+            Finding(
+                id=identify("eager", place, kind),
+                kind="eager",
+                place=place,
+                code=program.code(place),
+                cause=f"`{name}` runs uncompiled; torch: {scrub(words)}",
+                quoted=scrub(events[0].reason.strip()),
+                sure="unknown",
+                cost=Cost(None, 0, None),
+                count=len(events),
+                keys=tuple(dict.fromkeys(str(event.key) for event in events)),
+            )
+        )
+    return result
+
+
+def _passed(capture: Capture, program: Program) -> list[Finding]:
+    compiled = {(f.place.file, f.place.function) for f in capture.of(Frame)}
+    result = []
+    for event in capture.of(Passed):
+        place = program.start(event.place)
+        if not is_own(place.file) or (place.file, place.function) in compiled:
+            continue
+        if any(word in event.reason for word in _QUIET):
+            continue
+        if not compiled and "tracing is disabled" in event.reason:
+            continue  # which is why there is nothing at all
+        cause, remedy = _WORDS.get(event.reason, (f"torch: {event.reason}", ""))
+        result.append(
+            Finding(
+                id=identify("eager", place, place.function),
+                kind="eager",
+                place=place,
+                code=program.code(place),
+                cause=f"`{label(place.function)}`: {cause}",
+                quoted=event.reason,
+                remedy=remedy,
+                sure="certain" if remedy else "unknown",
+            )
+        )
+    return result

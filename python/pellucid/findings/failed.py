@@ -1,0 +1,223 @@
+"""Compiles that ended in an error which the program saw."""
+
+from __future__ import annotations
+
+import re
+
+from pellucid.torch.model.breaks import accounts_of
+from pellucid.torch.model.capture import Capture
+from pellucid.torch.model.events import Break, CompileKey, Graph, Place, Skipped, Specialized
+from pellucid.torch.model.names import as_written, label, scrub
+
+from .finding import Cost, Finding, identify
+from .remedies import advise
+from .source import Program
+
+_GOT = re.compile(r"got (?P<error>\w+)\((?P<quote>[\"'])(?P<text>.*?)(?P=quote)\)", re.DOTALL)
+_OPERATOR = re.compile(
+    r"(?:call_(?:function|method|module)|FX node call_\w+) "
+    r"(?:<[^>]*?(?:built-in )?(?:function|method) )?"
+    r"(?P<name>[\w.]+)"
+)
+_NO_FAKE = re.compile(
+    r"no fake impl|register_fake|meta kernel|Meta.* backend|fake kernel", re.IGNORECASE
+)
+_BACKEND = re.compile(
+    r"backend='?(?P<name>[\w.<>]+?)'? raised:\s*(?P<error>\w+): ?(?P<text>.*)", re.DOTALL
+)
+_DATA_DEPENDENT = re.compile(
+    r"[Cc]ould not (?:guard on|extract specialized integer from) data-dependent expression "
+    r"(?P<test>.+?)(?: \(unhinted|\. |\.?$)",
+    re.MULTILINE,
+)
+_CONSTANT = re.compile(
+    r"(?:because|marked) (?P<source>.+?) (?:was inferred|as dynamic but your code specialized it)"
+    r" to be a constant \((?P<value>\d+)\)"
+)
+
+
+def failed(capture: Capture, program: Program) -> list[Finding]:
+    """Find what could not be compiled at all, where that stopped the program."""
+    groups: dict[tuple[Place | None, str, str], list[Skipped]] = {}
+    for event in capture.of(Skipped):
+        if event.raised and not event.limit:
+            place = program.own(event.frames, event.at or event.place)
+            groups.setdefault((place, event.kind, accounts_of(event.reason)[0].kind), []).append(
+                event
+            )
+    return [_finding(capture, program, place, events) for (place, *_), events in groups.items()]
+
+
+def _finding(
+    capture: Capture, program: Program, place: Place | None, events: list[Skipped]
+) -> Finding:
+    first = events[0]
+    found = (
+        _backend(capture, first)
+        or _constraint(capture, program, first)
+        or _data_dependent(first)
+        or _break(program, place, first)
+        or _operator(first)
+    )
+    if found is None:
+        head = accounts_of(first.reason)[0]
+        words = " ".join((head.explanation or head.kind or first.reason).split())
+        found = f"torch: {words}", "", "", "unknown", None
+    cause, remedy, diff, sure, other = found
+    place = other or place
+    if first.place is not None and (place is None or place.file != first.place.file):
+        cause += f", while `{label(first.place.function)}` was compiled"
+    return Finding(
+        id=identify("failed", place, first.kind),
+        kind="failed",
+        place=place,
+        code=program.code(place),
+        cause=f"the call raised {first.kind}: {scrub(cause)}",
+        quoted=scrub(first.reason.strip()),
+        remedy=remedy,
+        diff=diff,
+        sure=sure,
+        cost=Cost(None, 0, None),
+        count=len(events),
+        keys=tuple(dict.fromkeys(str(event.key) for event in events)),
+    )
+
+
+def _backend(capture: Capture, event: Skipped) -> tuple[str, str, str, str, Place | None] | None:
+    found = _BACKEND.search(event.reason)
+    if event.kind.rpartition(".")[2] != "BackendCompilerFailed" or found is None:
+        return None
+    words = " ".join(found["text"].partition("\nWhile executing")[0].split())
+    place = _mentioned(capture, event.key, words)
+    text = words if len(words) < 200 else words[:200] + "…"
+    cause = f"the backend `{found['name']}` raised {found['error']}: {text}"
+    remedy = (
+        "the graph is in the dump, as a file that runs by itself: the error is the backend's; "
+        'with backend="eager" the call works if nothing else is wrong'
+    )
+    return cause, remedy, "", "certain", place
+
+
+def _mentioned(capture: Capture, key: CompileKey, words: str) -> Place | None:
+    """The line of the operation that an error names, where it is one of the graph's."""
+    for graph in capture.of(Graph):
+        if graph.key != key or graph.stage != "captured":
+            continue
+        for node in capture.nodes(graph.file):
+            name = node.target.rpartition(".")[2].strip("'\"")
+            if (
+                node.op.startswith("call")
+                and len(name) > 2
+                and re.search(rf"\b{re.escape(name)}\b", words)
+            ):
+                return node.place
+    return None
+
+
+def _constraint(
+    capture: Capture, program: Program, event: Skipped
+) -> tuple[str, str, str, str, Place | None] | None:
+    found = _CONSTANT.search(event.reason)
+    if "ConstraintViolation" not in event.kind and found is None:
+        return None
+    if found is None:
+        return None
+    size = as_written(found["source"])
+    fixed = [
+        s for s in capture.of(Specialized) if s.key == event.key and found["source"] in s.sources
+    ]
+    place = next((s.place for s in fixed if s.place is not None), None)
+    place = place or program.own(event.frames)
+    at = " by this line" if place is not None else ""
+    cause = f"{size} was marked dynamic, but is fixed to {found['value']}{at}"
+    remedy = (
+        "let the line work for every size, or do not mark that size (mark_dynamic): "
+        "maybe_mark_dynamic "
+        "asks for the same and takes a no"
+    )
+    return cause, remedy, "", "certain", place
+
+
+def _data_dependent(event: Skipped) -> tuple[str, str, str, str, Place | None] | None:
+    found = _DATA_DEPENDENT.search(event.reason)
+    if found is None:
+        return None
+    cause = (
+        f"the code has to know whether `{found['test']}`, where the number comes of a tensor's "
+        "values and is known only when it runs"
+    )
+    remedy = (
+        "say what holds with torch._check(…) behind the line that makes the number, or keep the "
+        "number out of tests and sizes"
+    )
+    return cause, remedy, "", "certain", None
+
+
+def _operator(event: Skipped) -> tuple[str, str, str, str, Place | None] | None:
+    got = _GOT.search(event.reason)
+    operator = _OPERATOR.search(event.reason)
+    # What torch does not support need not be wrong: that only an error of the operation says.
+    if got is None and (operator is None or _is_break(event)):
+        return None
+    name = operator["name"] if operator is not None else "an operation"
+    if _NO_FAKE.search(event.reason):
+        base = name.rpartition(".")[0] if name.endswith(".default") else name
+        cause = (
+            f"the operator `{base}` has no fake kernel, so torch cannot tell what its "
+            f"result looks like"
+        )
+        return (
+            cause,
+            (
+                f'register one: @torch.library.register_fake("{base.replace(".", "::", 1)}"), a '
+                f"function "
+                "that returns an empty tensor of the result's size and type"
+            ),
+            "",
+            "certain",
+            None,
+        )
+    told = accounts_of(event.reason)[0].explanation if got is None else got["text"]
+    words = " ".join(told.replace("\\n", " ").split())
+    words = words if len(words) < 160 else words[:160] + "…"
+    cause = f"`{name}` does not work with these arguments" + (f": {words}" if words else "")
+    remedy = (
+        "the same call fails uncompiled, if the sizes are the same: mend the line; "
+        'torch.compiler.set_stance("force_eager") shows it'
+    )
+    return cause, remedy, "", "likely", None
+
+
+def _is_break(event: Skipped) -> bool:
+    """Whether this is a graph break where none is allowed."""
+    return event.kind.rpartition(".")[2] in (
+        "Unsupported",
+        "UserError",
+        "UncapturedHigherOrderOpError",
+    )
+
+
+def _break(
+    program: Program, place: Place | None, event: Skipped
+) -> tuple[str, str, str, str, Place | None] | None:
+    if not _is_break(event):
+        return None
+    account = accounts_of(event.reason)[0]
+    as_break = Break(
+        event.key,
+        event.reason,
+        account.kind,
+        account.gb_id,
+        account.hints,
+        event.frames,
+        place,
+        account.explanation,
+        account.context,
+    )
+    advice = advise(program, place, as_break)
+    if advice.sure == "unknown":
+        return None
+    cause = (
+        f"a graph break, where none is allowed (fullgraph or error_on_graph_break): {advice.cause}"
+    )
+    return cause, advice.remedy, advice.diff, advice.sure, None

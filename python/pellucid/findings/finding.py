@@ -1,0 +1,72 @@
+"""What a finding is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pellucid.torch.model.events import Place
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a cause costs, as far as the capture knows."""
+
+    seconds: float | None = None
+    """The time that the compiles concerned took; another run takes another time."""
+    graphs: int = 0
+    """How often a graph was cut, or compiled again, because of it."""
+    eager_calls: int | None = None
+    """How many calls ran uncompiled because of it; None where that is not known."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """A place in the dump that shows what a finding says."""
+
+    file: str
+    line: int = 0
+    """0 for the file as a whole."""
+    what: str = ""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One cause, however often it was met."""
+
+    id: str
+    """The same from run to run: what it is, and where."""
+    kind: str
+    """``failed``, ``break``, ``recompile``, …: a word of :data:`~pellucid.findings.find.ORDER`."""
+    place: Place | None
+    """The innermost line of the program's own."""
+    code: str
+    """The text of that line; empty where the capture does not have it."""
+    cause: str
+    """One sentence."""
+    quoted: str = ""
+    """torch's own words."""
+    remedy: str = ""
+    """What to change, in words; empty when that is not known."""
+    diff: str = ""
+    """The same as a unified diff of the program's file; empty where its syntax allows none."""
+    sure: str = "certain"
+    """``certain``, ``tried`` (on the capture's guards), ``likely``, or ``unknown``."""
+    cost: Cost = Cost()
+    count: int = 1
+    keys: tuple[str, ...] = ()
+    """The compiles concerned."""
+    links: tuple[Link, ...] = field(default=())
+
+
+def identify(kind: str, place: Place | None, more: str = "") -> str:
+    """Return the id of a finding: no path of the machine's is in it.
+
+    >>> identify("break", Place("/home/me/model.py", 7), "item")
+    'break:model.py:7:item'
+    """
+    where = (
+        ""
+        if place is None
+        else f":{place.file.replace(chr(92), '/').rpartition('/')[2]}:{place.line}"
+    )
+    return f"{kind}{where}{':' + more if more else ''}"

@@ -1,0 +1,55 @@
+"""The limit of recompiles: what was compiled runs on, everything else runs uncompiled."""
+
+from __future__ import annotations
+
+from pellucid.torch.model.capture import Capture
+from pellucid.torch.model.events import Frame, Place, Recompile, Skipped
+from pellucid.torch.model.names import label, scrub
+
+from .finding import Cost, Finding, identify
+from .recompiles import causes_of
+from .source import Program
+
+
+def limits(capture: Capture, program: Program) -> list[Finding]:
+    """Find the functions that torch compiles no more because it had to too often."""
+    groups: dict[tuple[str, Place | None], list[Skipped]] = {}
+    for event in capture.of(Skipped):
+        if event.limit:
+            groups.setdefault((event.limit, event.place), []).append(event)
+    return [_finding(capture, program, events) for events in groups.values()]
+
+
+def _finding(capture: Capture, program: Program, events: list[Skipped]) -> Finding:
+    first = events[0]
+    frame = first.key.frame
+    versions = [f for f in capture.of(Frame) if f.key.frame == frame]
+    again = [r for r in capture.of(Recompile) if r.key.frame == frame]
+    name = label(
+        versions[0].place.function if versions else first.place.function if first.place else "?"
+    )
+    why, place = causes_of(capture, program, again)
+    place = place or first.place
+    set_to = capture.configuration.get(f"torch._dynamo.config.{first.limit}", "")
+    number = set_to or str(len(versions))
+    what = (
+        f"the call raised {first.kind}: `{name}` has {len(versions)} versions, the limit "
+        f"({first.limit} = {number})"
+        if first.raised
+        else f"`{name}` has hit {first.limit} ({number}); calls that none of its versions fits "
+        f"run uncompiled"
+    )
+    cause = f"{what}, because {why}" if why else what
+    return Finding(
+        id=identify("limit", place, frame),
+        kind="limit",
+        place=place,
+        code=program.code(place),
+        cause=cause,
+        quoted=scrub(first.reason.strip()),
+        remedy=f"end what makes it compile again (the recompile below); raising {first.limit} "
+        f"only puts it off",
+        cost=Cost(None, len(versions), None),
+        count=len(events),
+        keys=tuple(dict.fromkeys([*(str(f.key) for f in versions), *(str(e.key) for e in events)])),
+    )

@@ -1,0 +1,31 @@
+"""NaN and Inf that an operation of a compiled graph made."""
+
+from __future__ import annotations
+
+from pellucid.torch.model.capture import Capture
+from pellucid.torch.model.events import NonFinite
+
+from .finding import Finding, Link, identify
+from .source import Program
+
+
+def nans(capture: Capture, program: Program) -> list[Finding]:
+    """Find the operations that made NaN or Inf, where a capture has looked for them."""
+    result = []
+    for event in capture.of(NonFinite):
+        did = "was given" if event.stage == "input" else "made"
+        inputs = "; ".join(str(value) for value in event.inputs[:2])
+        of = f" of {inputs}" if inputs else ""
+        end = "" if event.reached else "; it reached no result"
+        result.append(
+            Finding(
+                id=identify("nan", event.place, f"{event.stage} {event.operation}"),
+                kind="nan",
+                place=event.place,
+                code=event.code or program.code(event.place),
+                cause=f"`{event.operation}` {did} {event.what} in the {event.stage} pass{of}{end}",
+                links=(Link(event.file, event.line, "made here"),) if event.file else (),
+                keys=(str(event.key),),
+            )
+        )
+    return result

@@ -1,0 +1,50 @@
+"""Where Inductor computes more precisely than eager does, so that results differ."""
+
+from __future__ import annotations
+
+from pellucid.torch.model.capture import Capture
+from pellucid.torch.model.events import Graph, Place
+
+from .finding import Finding, identify
+from .source import Program
+
+_HALF = ("bfloat16", "float16", "bf16", "f16", "half")
+_EMULATED = "torch._inductor.config.emulate_precision_casts"
+
+
+def precision(capture: Capture, program: Program) -> list[Finding]:
+    """Find compiled chains of operations in half precision: Inductor rounds once, eager at each."""
+    if capture.configuration.get(_EMULATED) == "True":
+        return []
+    compiled = {graph.key for graph in capture.of(Graph) if graph.is_program}
+    chains: dict[Place | None, list[str]] = {}
+    for graph in capture.of(Graph):
+        if graph.stage != "captured" or graph.key not in compiled:
+            continue
+        half = {
+            n.name: n
+            for n in capture.nodes(graph.file)
+            if n.op.startswith("call") and any(word in n.dtype for word in _HALF)
+        }
+        for node in half.values():
+            if any(name in half for name in node.args):
+                chains.setdefault(node.place, []).append(str(graph.key))
+    if not chains:
+        return []
+    place = list(chains)[-1]
+    return [
+        Finding(
+            id=identify("precision", place),
+            kind="precision",
+            place=place,
+            code=program.code(place),
+            cause="results differ from eager in the last digits of bfloat16/float16: Inductor "
+            "keeps float32 between "
+            "operations that it fuses, where eager rounds after each",
+            remedy=f"compiled is the more precise one; to have eager's rounding set {_EMULATED} "
+            f"= True",
+            sure="likely",
+            count=len(chains),
+            keys=tuple(dict.fromkeys(key for keys in chains.values() for key in keys)),
+        )
+    ]

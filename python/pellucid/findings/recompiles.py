@@ -1,0 +1,203 @@
+"""Recompiles: which value was another one, at which line it counts, and what ends that."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Sequence
+
+from pellucid.torch.model.capture import Capture
+from pellucid.torch.model.events import (
+    CompileKey,
+    Frame,
+    GuardFailure,
+    Place,
+    Recompile,
+    Started,
+)
+from pellucid.torch.model.failures import is_own
+from pellucid.torch.model.names import label, scrub
+
+from .changes import change
+from .finding import Cost, Finding, Link, identify
+from .source import Program, root_of
+from .trials import entry_of, only_difference, value_in
+from .words import difference
+
+_STACK = re.compile(r"___stack(\d+)")
+_RESUMED_AT = re.compile(r"_at_(\d+)$")
+
+
+@dataclass
+class Group:
+    """Recompiles of one cause."""
+
+    kind: str
+    source: str
+    place: Place | None
+    function: Place | None
+    """The program's function, also where it goes on after a break."""
+    failures: list[tuple[CompileKey, GuardFailure]] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+
+    @property
+    def values(self) -> list[str]:
+        """What the value was, in order, each once."""
+        seen = [f.expected for _, f in self.failures] + [
+            f.actual for _, f in self.failures if f.actual
+        ]
+        return list(dict.fromkeys(value for value in seen if value))
+
+
+def recompiles(capture: Capture, program: Program) -> list[Finding]:
+    """Find why functions were compiled again."""
+    return [
+        _finding(capture, program, group)
+        for group in groups_of(capture, program, capture.of(Recompile))
+    ]
+
+
+def causes_of(
+    capture: Capture, program: Program, events: Sequence[Recompile]
+) -> tuple[str, Place | None]:
+    """Return the most frequent cause of recompiles in words, and its line."""
+    found = sorted(groups_of(capture, program, events), key=lambda group: -len(group.failures))
+    if not found:
+        return "", None
+    return _cause(found[0]), found[0].place
+
+
+def groups_of(capture: Capture, program: Program, events: Sequence[Recompile]) -> list[Group]:
+    """Return recompiles by their cause; those of resumed functions belong to the function's own."""
+    frames = {frame.key: frame for frame in capture.of(Frame)}
+    by_number: dict[str, Frame] = {}
+    for known in frames.values():
+        by_number.setdefault(known.key.frame, known)
+    starts = {event.key: event for event in capture.of(Started)}
+    groups: dict[tuple[object, ...], Group] = {}
+    for event in events:
+        frame = frames.get(event.key) or by_number.get(event.key.frame)
+        failure = _told(capture, event, frame)
+        if failure is None:
+            continue
+        start = starts.get(event.key)
+        function = frame.place if frame is not None else None if start is None else start.place
+        root = function if frame is None else Place(frame.place.file, 0, root_of(capture, frame))
+        place = _place(program, failure, function, () if start is None else start.stack)
+        key = (root, failure.kind, failure.source, place if failure.kind != "size" else None)
+        group = groups.setdefault(key, Group(failure.kind, failure.source, place, function))
+        group.failures.append((event.key, failure))
+        group.texts += event.reasons[:1]
+    return _merged(list(groups.items()))
+
+
+def _told(capture: Capture, event: Recompile, frame: Frame | None) -> GuardFailure | None:
+    """The failure of the newest version, which torch tries first, with what came instead."""
+    if not event.failures:
+        return (
+            None
+            if not event.reasons
+            else GuardFailure(None, "other", "", "", "", event.reasons[0], None)
+        )
+    failure = event.failures[0]
+    actual = failure.actual
+    if not actual and failure.kind in ("int", "float", "value", "none"):
+        actual = value_in(entry_of(capture, event.key), failure.source)
+        actual = "" if actual == failure.expected else actual
+    source = failure.source
+    resumed = _RESUMED_AT.search(frame.place.function) if frame is not None else None
+    if resumed is not None:
+        source = _STACK.sub(f"value of line {resumed[1]}", source)
+    if failure.text.startswith("G["):
+        source = f"global {source}"
+    return GuardFailure(
+        failure.version, failure.kind, source, failure.expected, actual, failure.text, failure.place
+    )
+
+
+def _place(
+    program: Program, failure: GuardFailure, function: Place | None, calls: Sequence[Place]
+) -> Place | None:
+    """The line that the guard is for, the function's, or the line that calls a library's."""
+    if failure.place is not None:
+        found = program.through(failure.place)
+        if found is not None and is_own(found.file):
+            return found
+    if function is not None and is_own(function.file):
+        return program.start(function)
+    return program.own(calls, function)
+
+
+def _merged(groups: list[tuple[tuple[object, ...], Group]]) -> list[Group]:
+    """Join sizes that change together: those which a function hands on to where it is resumed."""
+    kept: list[tuple[object, Group]] = []
+    for (root, *_), group in groups:
+        pairs = {(f.expected, f.actual) for _, f in group.failures}
+        for other_root, other in kept:
+            known = {(f.expected, f.actual) for _, f in other.failures}
+            if group.kind == other.kind == "size" and root == other_root and pairs <= known:
+                other.failures += group.failures
+                break
+        else:
+            kept.append((root, group))
+    return [group for _, group in kept]
+
+
+def _cause(group: Group) -> str:
+    values = group.values
+    first = group.failures[0][1]
+    if (
+        group.kind
+        in ("size", "stride", "int", "float", "value", "dtype", "device", "requires_grad")
+        and values
+    ):
+        shown = ", then ".join(values[:2]) + (
+            f", {', '.join(values[2:5])}" if len(values) > 2 else ""
+        )
+        more = ", …" if len(values) > 5 else ""
+        numbers = {"int": "the int ", "float": "the float "}
+        what = f"{numbers.get(group.kind, '')}`{group.source}`"
+        if len(values) == 1:
+            return f"{what} is no longer {shown}"
+        return f"{what} was {shown}{more}"
+    return f"it depends on {difference(first)}"
+
+
+def _finding(capture: Capture, program: Program, group: Group) -> Finding:
+    tried = [key for key, failure in group.failures if only_difference(capture, failure, key)]
+    name = label(group.function.function) if group.function is not None else "?"
+    number = len(group.failures)
+    keys = tuple(dict.fromkeys(str(key) for key, _ in group.failures))
+    times = "again" if number == 1 else f"again {number} times"
+    advice = change(capture, program, group.kind, group.source, group.values, group.failures)
+    remedy, sure = advice.remedy, "certain" if not advice.remedy else "likely"
+    if tried and advice.makes_one:
+        both = next((f.version for key, f in group.failures if key == tried[0]), None)
+        remedy += f"; tried on the guards: {both} and {tried[0]} differ in nothing else"
+        sure = "tried"
+    if group.kind == "other":
+        cause, sure = f"`{name}` was compiled {times}; torch: {first_line(group)}", "unknown"
+    else:
+        cause = f"`{name}` was compiled {times}: {_cause(group)}"
+    files = {frame.key: frame.file for frame in capture.of(Frame)}
+    links = tuple(Link(files[key], 0, "runs") for key, _ in group.failures if key in files)
+    return Finding(
+        id=identify("recompile", group.place, f"{group.kind} {group.source}".strip()),
+        kind="recompile",
+        place=group.place,
+        code=program.code(group.place),
+        cause=cause,
+        quoted=scrub("\n".join(dict.fromkeys(group.texts))),
+        remedy=remedy,
+        diff=advice.diff,
+        sure=sure,
+        cost=Cost(None, number, None),
+        count=number,
+        keys=keys,
+        links=links[:4],
+    )
+
+
+def first_line(group: Group) -> str:
+    """Return torch's words for the first failure, in one line."""
+    return scrub(" ".join(group.failures[0][1].text.split()))[:200]

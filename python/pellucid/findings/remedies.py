@@ -1,0 +1,377 @@
+"""What torch's kinds of breaks mean, and what to change: the table, and nothing that is not in it.
+
+A kind that is not here is told in torch's words, and no remedy is made up for it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Callable, Match
+
+from pellucid.torch.model.events import Break, Place
+from pellucid.torch.model.failures import is_own
+
+from . import rewrites
+from .source import Program
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What a break means, and what to change."""
+
+    cause: str
+    remedy: str = ""
+    diff: str = ""
+    sure: str = "certain"
+    kind: str = "break"
+
+
+Make = Callable[["Match[str]", Break, Program, "Place | None"], Advice]
+
+
+def advise(program: Program, place: Place | None, event: Break) -> Advice:
+    """Return what is known of a break; torch's own words where nothing is."""
+    subject = f"{event.kind}\n{event.reason}\n{event.context}"
+    for pattern, make in _TABLE:
+        found = pattern.search(subject)
+        if found is not None:
+            return make(found, event, program, place)
+    words = event.reason or event.kind or "torch does not say why"
+    return Advice(
+        f"torch: {event.kind}: {words}" if event.reason else f"torch: {words}", sure="unknown"
+    )
+
+
+def _branch(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
+    shape = rewrites.branch_shape(program, place)
+    what = {
+        "while": "the loop goes on as long as the values of a tensor say",
+        "assert": "the assert tests the values of a tensor",
+    }.get(shape, "the branch depends on the values of a tensor")
+    cause = f"{what}, which are known only when it runs"
+    if shape == "assert":
+        return Advice(
+            cause,
+            "use torch._assert(condition, message), which is a part of the graph",
+            rewrites.as_assert(program, place),
+        )
+    diff = rewrites.as_where(program, place)
+    if diff:
+        return Advice(
+            cause,
+            "compute both sides and choose with torch.where, if both may be computed",
+            diff,
+            sure="likely",
+        )
+    if shape in ("while", "leaves loop"):
+        remedy = (
+            "run a fixed number of steps and keep what is done with torch.where, or make the test "
+            "outside of the compiled function (torch.while_loop for inference)"
+        )
+        return Advice(cause, remedy, sure="likely")
+    return Advice(
+        cause,
+        "choose with torch.where, use torch.cond, or decide outside of the compiled function",
+        sure="likely",
+    )
+
+
+def _scalar(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
+    call = rewrites.scalar_call(program, place)
+    cause = f"`{call}` makes a Python number of a tensor's value, which is known only when it runs"
+    remedy = (
+        "keep it a tensor, or set torch._dynamo.config.capture_scalar_outputs = True, so that the "
+        "number is a symbol in the graph"
+    )
+    line = "torch._dynamo.config.capture_scalar_outputs = True"
+    return Advice(cause, remedy, _set(program, place, line))
+
+
+def _output_shape(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
+    cause = f"how large the result of `{found['name']}` is depends on the values of a tensor"
+    line = "torch._dynamo.config.capture_dynamic_output_shape_ops = True"
+    return Advice(
+        cause,
+        f"set {line}, or use a form whose result has a fixed size (a mask, torch.where)",
+        _set(program, place, line),
+    )
+
+
+def _print(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
+    line = "torch._dynamo.config.reorderable_logging_functions.add(print)"
+    removed = rewrites.without_line(program, place, "print")
+    return Advice(
+        "`print` cannot be a part of a graph",
+        "remove it, print outside of the compiled function, or let it run after the graph: " + line,
+        _set(program, place, line) or removed,
+    )
+
+
+def _logger(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
+    method = rewrites.called_name(program, place, "." + found["name"]) or f"log.{found['name']}"
+    line = f"torch._dynamo.config.ignore_logging_functions.add({method})"
+    return Advice(
+        f"logging (`{method}`) cannot be a part of a graph",
+        f"log outside of the compiled function, or leave the call out while compiled: {line}",
+    )
+
+
+def _warning(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
+    line = "torch._dynamo.config.reorderable_logging_functions.add(warnings.warn)"
+    return Advice(
+        "`warnings.warn` cannot be a part of a graph",
+        f"warn outside of the compiled function, or let it run after the graph: {line}",
+    )
+
+
+def _skipped_call(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
+    module, name = found["module"], found["name"]
+    full = name if module in ("", "builtins", "<unknown module>", "None") else f"{module}.{name}"
+    if module.startswith("torch.optim"):
+        return Advice(
+            f"torch does not trace `{name}` here",
+            "compile the step itself: "
+            "torch.compile(optimizer.step), or a function that does nothing else",
+            sure="likely",
+        )
+    if full.startswith("Random."):
+        module = "random"
+    if module in ("time", "_time"):
+        return Advice(
+            f"`{full}` reads the clock, which torch does not trace",
+            "measure outside of the compiled function",
+        )
+    if module in (
+        "random",
+        "_random",
+        "os",
+        "posix",
+        "io",
+        "_io",
+        "builtins",
+        "subprocess",
+        "socket",
+    ):
+        return Advice(
+            f"torch does not trace `{full}`",
+            "call it outside of the compiled function and hand its result in",
+        )
+    return Advice(
+        f"torch does not trace `{full}`: it is no code that Dynamo looks into",
+        "call it outside of the compiled function; if it computes tensors, make it an operator "
+        "with "
+        "torch.library.custom_op and a fake kernel",
+        sure="likely",
+    )
+
+
+def _asked(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
+    if event.place is not None and not is_own(event.place.file):
+        return Advice("the library's code asks for a break with `torch._dynamo.graph_break()`")
+    return Advice(
+        "the code itself asks for a break: `torch._dynamo.graph_break()`",
+        "remove the call",
+        rewrites.without_line(program, place, "graph_break"),
+    )
+
+
+def _disabled(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
+    why = re.search(r"Reason: (.+?)(?:\.\s|$)", event.reason)
+    told = f" ({why[1].strip()})" if why and why[1].strip() not in ("", "None") else ""
+    told_name = re.search(r"<(?:function|bound method) (?:[\w.<>]*\.)?(\w+)", event.context)
+    name = told_name[1] if told_name else "a function"
+    return Advice(
+        f"`{name}` is kept from compiling by torch.compiler.disable{told}",
+        "remove the decorator, or call it outside of the compiled function",
+        kind="disabled",
+    )
+
+
+def _raised(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
+    what = re.search(r"raised exception (.+)", event.context)
+    told = f" ({' '.join(what[1].split())[:120]})" if what else ""
+    return Advice(
+        f"the code raises an exception{told} while torch traces it, and torch gives up there",
+        "test for the case before, instead of raising and catching; it may raise uncompiled, too",
+        sure="likely",
+    )
+
+
+def _builtin(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
+    return Advice(
+        f"torch cannot trace the builtin `{found['name']}` with these arguments",
+        "compute it outside of the compiled function, or with operations of torch",
+        sure="likely",
+    )
+
+
+def _said(cause: str, remedy: str = "", sure: str = "certain") -> Make:
+    def make(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
+        words = {name: value or "" for name, value in found.groupdict().items()}
+        return Advice(cause.format(**words), remedy.format(**words), sure=sure)
+
+    return make
+
+
+def _set(program: Program, place: Place | None, line: str) -> str:
+    return "" if place is None else program.setting(place.file, line)
+
+
+_ROWS: tuple[tuple[str, Make], ...] = (
+    (r"^Data[- ]dependent (?:branching|assertion)|generic_jump", _branch),
+    (
+        r"^Tensor\.tolist\(\) with non-integer tensor",
+        _said(
+            "torch traces `tolist()` of a tensor of integers only",
+            "keep it a tensor, or call tolist() outside of the compiled function",
+        ),
+    ),
+    (r"capture_scalar_outputs|_local_scalar_dense|Tensor\.item\(\)|tolist\(\)", _scalar),
+    (r"^Dynamic shape operator[^\n]*\n(?:Operator `(?:aten\.)?(?P<name>\w+))?", _output_shape),
+    (r"builtin operator `print`|^builtin: print|builtin print ", _print),
+    (r"Logger method not supported[\s\S]*?>\.(?P<name>\w+)", _logger),
+    (r"module: (?:_warnings|warnings), qualname: warn", _warning),
+    (r"torch\.compiler\.disable|marked as.*disable", _disabled),
+    (r"^Call to `torch\._dynamo\.graph_break\(\)`|torch\._dynamo\.graph_break\(\)", _asked),
+    (
+        r"function marked as skipped[\s\S]*module: (?P<module>[\w.]*|<unknown module>), qualname: "
+        r"(?P<name>[\w.<>]+)",
+        _skipped_call,
+    ),
+    (r"^graph break in loop", _said("a break inside a loop", sure="certain")),
+    (
+        r"^Unsupported context manager[^\n]*\n[^\n]*(?:`(?P<name>[^`]+)`)?",
+        _said(
+            "torch cannot trace this context manager", "enter it outside of the compiled function"
+        ),
+    ),
+    (
+        r"^Attempt to trace generator",
+        _said(
+            "a generator function cannot be compiled itself",
+            "call the generator inside of an ordinary function, and compile that",
+        ),
+    ),
+    (
+        r"^Unsupported Tensor\.(?P<name>backward|requires_grad_|resize_|set_)",
+        _said(
+            "`{name}` of a tensor cannot be a part of a graph",
+            "call it outside of the compiled function",
+        ),
+    ),
+    (
+        r"autograd\.grad",
+        _said(
+            "torch.autograd.grad inside of compiled code is not traced",
+            "compile the function that computes the loss, and take the gradient outside",
+            "likely",
+        ),
+    ),
+    (
+        r"^Tensor\.random_ op|^Tensor\.uniform_|Generator method",
+        _said(
+            "this way to draw random numbers cannot be a part of a graph",
+            "use torch.rand, torch.randint or torch.randn_like inside, or draw outside",
+        ),
+    ),
+    (r"^(?:Observed exception|TypeError from user code)", _raised),
+    (
+        r"^Unsupported function call[\s\S]*?(?:call_function|call) (?P<name>[\w.]+)",
+        _said(
+            "torch cannot trace this call ({name})",
+            "call it outside of the compiled function",
+            "likely",
+        ),
+    ),
+    (
+        r"^(?:nn\.Module|Unsupported nn\.Module) .*hook|Module-level backwards hooks",
+        _said(
+            "hooks for the backward pass of a module are not traced",
+            "set torch._dynamo.config.compiled_autograd = True, or put the hook on a tensor",
+            "likely",
+        ),
+    ),
+    (
+        r"^(?:Unsupported conversion|failed to call str|repr\(\) on tensor|str_impl not)",
+        _said(
+            "making text of a tensor needs its values, which are known only when it runs",
+            "format it outside of the compiled function",
+        ),
+    ),
+    (
+        r"^numpy function|numpy.*not|Unsupported ndarray",
+        _said(
+            "this function of NumPy is not one that torch traces",
+            "use the operation of torch",
+            "likely",
+        ),
+    ),
+    (
+        r"^Attempted to wrap RNN",
+        _said(
+            "torch does not trace nn.RNN, nn.LSTM and nn.GRU",
+            "set torch._dynamo.config.allow_rnn = True, or call it outside of compiled code",
+        ),
+    ),
+    (
+        r"^torch\.jit\.script",
+        _said(
+            "torch.jit.script'ed modules run in a runtime of their own, which is not traced",
+            "use the module as it was before it was scripted",
+        ),
+    ),
+    (
+        r"numpy function unsupported by PyTorch",
+        _said(
+            "torch has no counterpart of this function of NumPy",
+            "use an operation of torch, or call it outside of the compiled function",
+        ),
+    ),
+    (
+        r"^Unsupported method call\n.*?method `(?P<name>[^`]+)` of class `(?P<owner>[^`]+)`",
+        _said(
+            "torch cannot trace a call that this line makes (`{name}` of `{owner}`)",
+            "call it outside of the compiled function",
+            "likely",
+        ),
+    ),
+    (
+        r"__build_class__",
+        _said(
+            "a class is defined inside of compiled code, which is not traced",
+            "define it outside of the compiled function",
+        ),
+    ),
+    (
+        r"function marked as skipped[\s\S]*?function `(?P<name>[^`]+)` should not be traced",
+        _said(
+            "torch does not trace `{name}`, on purpose", "call it outside of the compiled function"
+        ),
+    ),
+    (r"copy\.deepcopy", _said("copy.deepcopy is not traced", "copy outside, or use .clone()")),
+    (
+        r"^(?:id\(\) with unsupported|call_id)",
+        _said(
+            "`id` of this object is known only when it runs",
+            "compare with `is`, or ask outside of the compiled function",
+        ),
+    ),
+    (
+        r"^Data pointer comparison|data_ptr",
+        _said(
+            "the address of a tensor is known only when it runs",
+            "ask outside of the compiled function",
+        ),
+    ),
+    (
+        r"sparse",
+        _said(
+            "sparse tensors are not traced here",
+            "use them outside of the compiled function",
+            "likely",
+        ),
+    ),
+    (r"builtin operator `(?P<name>\w+)`", _builtin),
+)
+_TABLE: tuple[tuple[re.Pattern[str], Make], ...] = tuple((re.compile(p), m) for p, m in _ROWS)

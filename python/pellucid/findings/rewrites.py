@@ -1,0 +1,171 @@
+"""Lines of the program, written anew where their syntax tree allows it; empty where it does not."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from typing import Callable, Iterator
+
+from pellucid.torch.model.events import Place
+
+from .source import Program
+
+_NUMBERS = ("item", "tolist", "int", "float", "bool", "round", "len", "range")
+
+
+def branch_shape(program: Program, place: Place | None) -> str:
+    """Say what decides at a line: ``if``, ``while``, ``assert``, ``leaves loop``, or nothing."""
+    node = None if place is None else program.statement(place)
+    if isinstance(node, ast.While):
+        return "while"
+    if isinstance(node, ast.Assert):
+        return "assert"
+    if isinstance(node, ast.If):
+        inside = _loop_around(program, place, node)
+        leaves = any(isinstance(n, (ast.Break, ast.Continue, ast.Return)) for n in ast.walk(node))
+        return "leaves loop" if inside and leaves else "if"
+    return ""
+
+
+def _loop_around(program: Program, place: Place | None, node: ast.stmt) -> bool:
+    tree = None if place is None else program.tree(place.file)
+    for loop in ast.walk(tree) if tree is not None else ():
+        if isinstance(loop, (ast.For, ast.While)) and any(n is node for n in ast.walk(loop)):
+            return True
+    return False
+
+
+def block_around(program: Program, place: Place | None) -> str:
+    """Say in which block a line stands in which torch cannot go on: ``try``, ``with`` or none."""
+    if place is None:
+        return ""
+    tree = program.tree(place.file)
+    around = ""
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, (ast.Try, ast.With)):
+            # The line of a `with` itself is outside of its body.
+            body = [*node.body, *(getattr(node, "handlers", ())), *(getattr(node, "finalbody", ()))]
+            if any(part.lineno <= place.line <= (part.end_lineno or 0) for part in body):
+                around = "try" if isinstance(node, ast.Try) else "with"
+    return around
+
+
+def as_where(program: Program, place: Place | None) -> str:
+    """Write an ``if`` that gives one name one of two values with ``torch.where``."""
+    node = None if place is None else program.statement(place)
+    if place is None or not isinstance(node, ast.If) or branch_shape(program, place) != "if":
+        return ""
+    if len(node.body) != 1 or len(node.orelse) > 1 or node.lineno != place.line:
+        return ""
+    if any(isinstance(n, (ast.NamedExpr, ast.Await)) for n in ast.walk(node)):
+        return ""
+    text = functools.partial(program.text_of, place.file)
+    then = _assigned(node.body[0], text)
+    otherwise = _assigned(node.orelse[0], text) if node.orelse else None
+    if then is None or (node.orelse and (otherwise is None or otherwise[0] != then[0])):
+        return ""
+    name, value = then
+    if name == "return" and not node.orelse:
+        return ""
+    other = otherwise[1] if otherwise is not None else name
+    indent = " " * node.col_offset
+    start = f"{indent}return " if name == "return" else f"{indent}{name} = "
+    new = f"{start}torch.where({text(node.test)}, {value}, {other})"
+    return program.diff(place.file, node.lineno, node.end_lineno or node.lineno, [new])
+
+
+def _assigned(node: ast.stmt, write: Callable[[ast.AST], str]) -> tuple[str, str] | None:
+    """The name and the value of an assignment to one name, or of a return."""
+    if (
+        isinstance(node, ast.Assign)
+        and len(node.targets) == 1
+        and isinstance(node.targets[0], ast.Name)
+    ):
+        return node.targets[0].id, write(node.value)
+    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+        sign = _SIGNS.get(type(node.op))
+        value = write(node.value)
+        simple = isinstance(
+            node.value, (ast.Name, ast.Constant, ast.Call, ast.Attribute, ast.Subscript)
+        )
+        return (
+            (node.target.id, f"{node.target.id} {sign} {value if simple else f'({value})'}")
+            if sign
+            else None
+        )
+    if (
+        isinstance(node, ast.Return)
+        and node.value is not None
+        and not isinstance(node.value, ast.Tuple)
+    ):
+        return "return", write(node.value)
+    return None
+
+
+_SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**", ast.MatMult: "@"}
+
+
+def as_assert(program: Program, place: Place | None) -> str:
+    """Write an ``assert`` of a tensor's value with ``torch._assert``."""
+    node = None if place is None else program.statement(place)
+    if place is None or not isinstance(node, ast.Assert):
+        return ""
+    test = program.text_of(place.file, node.test)
+    message = program.text_of(place.file, node.msg) if node.msg is not None else "''"
+    new = f"{' ' * node.col_offset}torch._assert({test}, {message})"
+    return program.diff(place.file, node.lineno, node.end_lineno or node.lineno, [new])
+
+
+def without_line(program: Program, place: Place | None, name: str) -> str:
+    """Remove a statement that only calls ``name`` and is not all there is in its block."""
+    node = None if place is None else program.statement(place)
+    if place is None or not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
+        return ""
+    if _name(node.value.func).rpartition(".")[2] != name:
+        return ""
+    tree = program.tree(place.file)
+    for parent in ast.walk(tree) if tree is not None else ():
+        for block in ("body", "orelse", "finalbody"):
+            statements = getattr(parent, block, None)
+            if isinstance(statements, list) and node in statements:
+                if len(statements) == 1:
+                    return ""
+                return program.diff(place.file, node.lineno, node.end_lineno or node.lineno, [])
+    return ""
+
+
+def scalar_call(program: Program, place: Place | None) -> str:
+    """Return the call of a line that makes a number of a tensor, as it is written."""
+    for call in _calls(program, place):
+        name = _name(call.func).rpartition(".")[2] or getattr(call.func, "attr", "")
+        if name in _NUMBERS:
+            return program.text_of(place.file, call).partition("\n")[0]  # type: ignore[union-attr]
+    return ".item()"
+
+
+def called_name(program: Program, place: Place | None, ending: str) -> str:
+    """Return the name of the first call on a line whose name ends so; empty for none."""
+    for call in _calls(program, place):
+        name = _name(call.func)
+        if name and name.endswith(ending):
+            return name
+    return ""
+
+
+def _calls(program: Program, place: Place | None) -> Iterator[ast.Call]:
+    node = None if place is None else program.statement(place)
+    if node is None or place is None:
+        return
+    for part in ast.walk(node):
+        if isinstance(part, ast.Call) and part.lineno <= place.line <= (part.end_lineno or 0):
+            yield part
+
+
+def _name(node: ast.AST) -> str:
+    """A dotted name; empty for what is no name, such as the method of a call's result."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        owner = _name(node.value)
+        return f"{owner}.{node.attr}" if owner else ""
+    return ""

@@ -1,0 +1,189 @@
+"""The program's own text, as far as a capture has it: lines, syntax trees, and diffs of them."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import functools
+import os
+import re
+from typing import Any, Callable, Sequence, TypeVar
+
+from pellucid.torch.model.capture import Capture
+from pellucid.torch.model.events import Frame, Place, Source
+from pellucid.torch.model.failures import is_own
+from pellucid.torch.model.names import is_resumed
+
+_RECORD = "session.json"
+_IN_COMMENT = re.compile(r"# +\S*?:(\d+)\b")
+
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+def _kept(method: Callable[[Any, K], V]) -> Callable[[Any, K], V]:
+    """Let a method of a program remember its results, as long as the program is there."""
+    name = method.__name__
+
+    @functools.wraps(method)
+    def call(self: Program, key: K) -> V:
+        if (name, key) not in self.memory:
+            self.memory[name, key] = method(self, key)
+        found: V = self.memory[name, key]
+        return found
+
+    return call
+
+
+class Program:
+    """The program that was captured, as text."""
+
+    def __init__(self, capture: Capture) -> None:
+        self._capture = capture
+        self.memory: dict[tuple[str, Any], Any] = {}
+        self._frames = {frame.file: frame for frame in capture.of(Frame)}
+        self._sources = {source.file: source for source in capture.of(Source)}
+
+    @_kept
+    def lines(self, file: str) -> tuple[str, ...]:
+        """Return the lines of a file of the program's; none if it is unknown."""
+        source = self._sources.get(file)
+        if source is not None and source.text:
+            return ("",) * (source.first - 1) + tuple(source.text.splitlines())
+        if source is not None:
+            return ()
+        # A dump that does not have the program's text: the file as it is, if it is that old.
+        try:
+            made = os.stat(str(self._capture.directory / _RECORD)).st_mtime
+        except OSError:
+            made = None
+        try:
+            if made is not None and os.stat(file).st_mtime > made:
+                return ()
+            with open(file, encoding="utf-8", errors="replace") as stream:
+                return tuple(stream.read().splitlines())
+        except (OSError, ValueError):
+            return ()
+
+    def code(self, place: Place | None) -> str:
+        """Return the text of a line, without its indentation; empty if it is unknown."""
+        if place is None:
+            return ""
+        lines = self.lines(place.file)
+        return lines[place.line - 1].strip() if 0 < place.line <= len(lines) else ""
+
+    @_kept
+    def tree(self, file: str) -> ast.Module | None:
+        """Return the syntax tree of a file; None where it has none that this Python can read."""
+        try:
+            return ast.parse("\n".join(self.lines(file)) + "\n") if self.lines(file) else None
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
+
+    def own(self, frames: Sequence[Place], otherwise: Place | None = None) -> Place | None:
+        """Return the innermost place that is the program's own, through files of the dump."""
+        for frame in reversed(frames):
+            found = self.through(frame)
+            if found is not None and is_own(found.file):
+                return found
+        if otherwise is not None:
+            found = self.through(otherwise)
+            return found if found is not None else otherwise
+        return None
+
+    def through(self, place: Place) -> Place | None:
+        """Return the program's place for one in a transformed file of this dump; None for none."""
+        frame = self._frames.get(os.path.basename(place.file))
+        if frame is None:
+            return place
+        links = [link for link in frame.links if link.kind == "user" and link.line <= place.line]
+        if links:
+            file, _, line = max(links, key=lambda link: link.line).target.rpartition(":")
+            return Place(file, int(line), frame.place.function) if line.isdigit() else None
+        text = self._capture.text(frame.file).splitlines()[: place.line]
+        for line in reversed(text[-6:]):
+            found = _IN_COMMENT.search(line)
+            if found is not None:
+                return Place(frame.place.file, int(found[1]), frame.place.function)
+        return None
+
+    @_kept
+    def statement(self, place: Place) -> ast.stmt | None:
+        """Return the innermost statement in which a line stands."""
+        tree = self.tree(place.file)
+        best = None
+        for node in ast.walk(tree) if tree is not None else ():
+            if not isinstance(node, ast.stmt) or not _first(node) <= place.line:
+                continue
+            if place.line <= (node.end_lineno or 0) and (
+                best is None or _first(node) >= _first(best)
+            ):
+                best = node
+        return best
+
+    @_kept
+    def function(self, place: Place) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+        """Return the innermost function in which a line stands."""
+        found = [
+            node
+            for node in self.functions(place.file)
+            if _first(node) <= place.line <= (node.end_lineno or 0)
+        ]
+        return max(found, key=_first) if found else None
+
+    def start(self, place: Place) -> Place:
+        """Return the line of the ``def`` for the line of a function's first decorator."""
+        for node in self.functions(place.file):
+            if _first(node) == place.line and node.name == place.function:
+                return Place(place.file, node.lineno, place.function)
+        return place
+
+    @_kept
+    def functions(self, file: str) -> tuple[ast.FunctionDef | ast.AsyncFunctionDef, ...]:
+        """Return the functions of a file."""
+        tree = self.tree(file)
+        found = (ast.FunctionDef, ast.AsyncFunctionDef)
+        return tuple(
+            n for n in (ast.walk(tree) if tree is not None else ()) if isinstance(n, found)
+        )
+
+    def text_of(self, file: str, node: ast.AST) -> str:
+        """Return the text of an expression as the program writes it."""
+        return ast.get_source_segment("\n".join(self.lines(file)) + "\n", node) or ""
+
+    def diff(self, file: str, first: int, last: int, new: Sequence[str]) -> str:
+        """Return the diff that puts ``new`` in the place of some lines."""
+        lines = list(self.lines(file))
+        if not lines or not 0 < first <= last + 1 <= len(lines) + 1:
+            return ""
+        changed = [*lines[: first - 1], *new, *lines[last:]]
+        name = os.path.basename(file)
+        return "\n".join(difflib.unified_diff(lines, changed, name, name, lineterm="", n=1))
+
+    def setting(self, file: str, line: str) -> str:
+        """Return the diff that adds a line behind the imports of a file."""
+        tree = self.tree(file)
+        if tree is None:
+            return ""
+        imports = [n for n in tree.body if isinstance(n, (ast.Import, ast.ImportFrom))]
+        names = {a.asname or a.name for n in imports if isinstance(n, ast.Import) for a in n.names}
+        if "torch" not in names:
+            return ""
+        last = imports[-1].end_lineno or imports[-1].lineno
+        return self.diff(file, last + 1, last, ["", line])
+
+
+def _first(node: ast.stmt) -> int:
+    decorators = getattr(node, "decorator_list", [])
+    return min([int(node.lineno), *(int(d.lineno) for d in decorators)])
+
+
+def root_of(capture: Capture, frame: Frame) -> str:
+    """Return the name of the function that a frame is of, also when it goes on after a break."""
+    name = frame.place.function
+    return (
+        name.split("torch_dynamo_resume_in_", 1)[1].rpartition("_at_")[0]
+        if is_resumed(name)
+        else name
+    )

@@ -1,0 +1,63 @@
+"""Calls that ran uncompiled, or failed, because of ``torch.compiler.set_stance``."""
+
+from __future__ import annotations
+
+from pellucid.torch.model.capture import Capture
+from pellucid.torch.model.events import Place, Stance
+from pellucid.torch.model.failures import failures_of
+
+from .finding import Cost, Finding, identify
+from .source import Program
+from .words import difference
+
+_WORDS = {
+    "force_eager": "every compiled function runs uncompiled",
+    "eager_on_recompile": "a call runs uncompiled when none of the compiled versions fits, "
+    "without a word",
+    "fail_on_recompile": "a call raises when none of the compiled versions fits",
+    "eager_then_compile": "the first call runs uncompiled",
+    "aot_eager_then_compile": "the first call is compiled by aot_eager, the next by the backend",
+}
+
+
+def stances(capture: Capture, program: Program) -> list[Finding]:
+    """Find the calls under a stance that is not the default, each stance once."""
+    groups: dict[tuple[str, bool], list[Stance]] = {}
+    for event in capture.of(Stance):
+        groups.setdefault((event.stance, bool(event.function)), []).append(event)
+    found = sorted(groups.items(), key=lambda item: not item[0][1])
+    return [_finding(program, events) for _, events in found]
+
+
+def _finding(program: Program, events: list[Stance]) -> Finding:
+    first = events[0]
+    failed = bool(first.function)
+    what = _WORDS.get(first.stance, "compiled functions do not run as usual")
+    cause = f"called under the stance {first.stance}: {what}"
+    remedy = "end the stance (it is a context manager, too) where the call should be compiled"
+    if failed:
+        from pellucid.torch.model.events import CompileKey
+
+        failures = (
+            failures_of(CompileKey(None), first.reason.split("\n")[:1]) if first.reason else ()
+        )
+        why = f", for {difference(failures[0])}" if failures else ""
+        cause = f"`{first.function}` raised under the stance {first.stance}{why}"
+        remedy = (
+            "warm up with such a call before the stance is set, or make that difference dynamic"
+        )
+    elif first.stance in ("fail_on_recompile",):
+        remedy = ""
+    places: list[Place] = [event.place for event in events if event.place is not None]
+    return Finding(
+        id=identify("stance", first.place, first.stance),
+        kind="stance",
+        place=places[0] if places else None,
+        code=program.code(places[0] if places else None),
+        cause=cause,
+        quoted=first.reason,
+        remedy=remedy,
+        sure="certain",
+        cost=Cost(None, 0, len(events) if first.stance == "force_eager" else None),
+        count=len(events),
+    )

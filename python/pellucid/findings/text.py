@@ -1,0 +1,143 @@
+"""Findings as text and as JSON: what ``pellucid explain`` prints."""
+
+from __future__ import annotations
+
+import json
+import os
+import textwrap
+from dataclasses import asdict
+from typing import Any, Sequence
+
+from pellucid.torch.model.capture import Capture
+from pellucid.torch.model.events import Frame, Graph, Place
+from pellucid.torch.model.failures import is_own
+from pellucid.torch.model.names import is_resumed
+
+from .find import count_line
+from .finding import Finding
+from .shares import share_of_lines
+from .source import Program, root_of
+
+_AT_ONCE = 7
+"""So many findings are told in the first ten lines."""
+_WIDTH = 100
+
+
+def explanation(captures: Sequence[Capture], findings: Sequence[Finding]) -> str:
+    """Return what was found as text: the first ten lines answer, the rest says more."""
+    lines = [f"{count_line(findings)}; {_compiled(captures)}"]
+    functions = _functions(captures)
+    if functions:
+        lines.append(f"compiled: {functions}")
+    width = max([0, *(len(finding.kind) for finding in findings)])
+    for number, finding in enumerate(findings[:_AT_ONCE], 1):
+        lines.append(f"{number}. {finding.kind:{width}}  {one_line(finding)}")
+    if len(findings) > _AT_ONCE:
+        lines.append(f"   and {len(findings) - _AT_ONCE} more, below")
+    for number, finding in enumerate(findings, 1):
+        lines += ["", *_details(number, finding)]
+    return "\n".join(lines) + "\n"
+
+
+def one_line(finding: Finding) -> str:
+    """Return a finding in one line: where, how often, what, and what to change."""
+    times = f" ({finding.count}x)" if finding.count > 1 else ""
+    where = f"{short(finding.place)}{times}: " if finding.place is not None else ""
+    change = f" -> {finding.remedy}" if finding.remedy else ""
+    return " ".join(f"{where}{finding.cause}{change}".split())
+
+
+def short(place: Place | None) -> str:
+    """Return a place with its file's name alone.
+
+    >>> short(Place("/home/me/model.py", 7))
+    'model.py:7'
+    """
+    if place is None:
+        return ""
+    return f"{place.file.replace(os.sep, '/').rpartition('/')[2]}:{place.line}"
+
+
+def _details(number: int, finding: Finding) -> list[str]:
+    where = f" {finding.place}" if finding.place is not None else ""
+    lines = [f"{number}. {finding.kind}{where}"]
+    if finding.code:
+        lines.append(f"      {finding.code}")
+    lines += _wrapped(finding.cause, "   ")
+    if finding.remedy:
+        lines += _wrapped(f"change: {finding.remedy}", "   ")
+    lines += [f"      {line}" for line in finding.diff.splitlines()]
+    seconds = finding.cost.seconds
+    cost = [f"sure: {finding.sure}"]
+    if finding.count > 1:
+        cost.append(f"met {finding.count} times")
+    if seconds is not None:
+        cost.append(f"{seconds:.2f} s of compiling")
+    if finding.keys:
+        more = f" and {len(finding.keys) - 8} more" if len(finding.keys) > 8 else ""
+        cost.append(f"compiles {', '.join(finding.keys[:8])}{more}")
+    lines.append(f"   {'; '.join(cost)}")
+    lines += [f"   see {link.file}{f':{link.line}' if link.line else ''}" for link in finding.links]
+    if finding.quoted and finding.sure == "unknown":
+        lines += ["   torch says:", *(f"   | {line}" for line in finding.quoted.splitlines())]
+    return lines
+
+
+def _wrapped(text: str, indent: str) -> list[str]:
+    return textwrap.wrap(
+        text,
+        _WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _compiled(captures: Sequence[Capture]) -> str:
+    frames = sum(len(capture.of(Frame)) for capture in captures)
+    functions = len(
+        {(f.place.file, root_of(c, f), n) for n, c in enumerate(captures) for f in c.of(Frame)}
+    )
+    graphs = sum(len({g.file for g in c.of(Graph) if g.stage == "captured"}) for c in captures)
+    parts = [
+        f"{functions} compiled function{_s(functions)} in {frames} version{_s(frames)}, "
+        f"{graphs} graph{_s(graphs)}"
+    ]
+    share = share_of_lines(captures)
+    if share is not None:
+        parts.append(f"{share[0]} of {share[1]} lines of them are in graphs")
+    if len(captures) > 1:
+        parts.append(f"{len(captures)} processes")
+    return ", ".join(parts)
+
+
+def _s(number: int) -> str:
+    return "" if number == 1 else "s"
+
+
+def _functions(captures: Sequence[Capture]) -> str:
+    found: dict[str, int] = {}
+    for capture in captures:
+        program = Program(capture)
+        for frame in capture.of(Frame):
+            if not is_resumed(frame.place.function):
+                where = short(program.start(frame.place))
+                own = where if is_own(frame.place.file) else f"{where}, a library's"
+                name = f"{frame.place.function} ({own})"
+                found[name] = found.get(name, 0) + 1
+    told = [name + (f" x{number}" if number > 1 else "") for name, number in found.items()]
+    more = f" and {len(told) - 6} more" if len(told) > 6 else ""
+    return ", ".join(told[:6]) + more
+
+
+def as_json(captures: Sequence[Capture], findings: Sequence[Finding]) -> str:
+    """Return the same as JSON: an object with the captures' directories and a list of findings."""
+    share = share_of_lines(captures)
+    record: dict[str, Any] = {
+        "tool": "pellucid",
+        "captures": [str(capture.directory) for capture in captures],
+        "lines_in_graphs": None if share is None else {"in_graphs": share[0], "of": share[1]},
+        "findings": [asdict(finding) for finding in findings],
+    }
+    return json.dumps(record, indent=1, ensure_ascii=False) + "\n"

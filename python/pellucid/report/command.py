@@ -1,0 +1,86 @@
+"""``pellucid report DIR…``: what the command line does with it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import webbrowser
+from pathlib import Path
+from typing import Any
+
+from pellucid.errors import NotADump
+
+_EPILOG = """\
+The page is one file that asks for nothing else: it can be mailed, attached or kept. findings.json
+beside it holds the findings for programs. It is made from the dump alone; PyTorch is not needed.
+
+exit status: 0, or 1 if there is no capture or the page cannot be written, or 2 for wrong usage"""
+
+
+def add_report(commands: Any, formatter: Any) -> None:
+    """Add the command to those of ``pellucid``."""
+    add = commands.add_parser(
+        "report",
+        help="one page for a capture: what compiled, what did not, why, what to change",
+        description="Write one self-contained HTML page for one or more captures. Captures of\n"
+        "ranks and other processes below a directory are shown as well.",
+        epilog=_EPILOG,
+        formatter_class=formatter,
+    )
+    add.add_argument("directories", nargs="+", metavar="DIR", help="what a capture wrote")
+    add.add_argument("-o", "--out", metavar="FILE", help="the page (default: DIR/page.html)")
+    add.add_argument("--open", action="store_true", help="open it in the browser")
+    add.add_argument(
+        "--max-size",
+        type=_size,
+        default=25_000_000,
+        metavar="SIZE",
+        help="leave out stages, then kernels, above this size (default: 25M)",
+    )
+    add.add_argument(
+        "--redact", action="store_true", help="leave out your source and the directories of paths"
+    )
+    add.add_argument(
+        "--editor", action="store_true", help="let places open in VS Code; links hold whole paths"
+    )
+    add.add_argument(
+        "--dot",
+        metavar="STAGE",
+        help="write the graphs of a stage (captured, joint, …) for Graphviz, too",
+    )
+    add.set_defaults(command=_report)
+
+
+def _size(text: str) -> int:
+    units = {"k": 10**3, "m": 10**6, "g": 10**9}
+    unit = units.get(text[-1:].lower(), 1)
+    try:
+        return int(float(text[:-1] if unit > 1 else text) * unit)
+    except ValueError:
+        raise argparse.ArgumentTypeError("a number of bytes is wanted, as 5000000 or 5M") from None
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    from . import report, write_dot
+
+    try:
+        path = report(
+            *arguments.directories,
+            out=arguments.out,
+            max_size=arguments.max_size,
+            redact=arguments.redact,
+            editor=arguments.editor,
+        )
+        if arguments.dot:
+            for file in write_dot(arguments.directories, arguments.dot, Path(path).parent):
+                print(file)
+    except NotADump as error:
+        print(f"pellucid: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"pellucid: {error.filename}: {(error.strerror or '').lower()}", file=sys.stderr)
+        return 1
+    print(path)
+    if arguments.open:
+        webbrowser.open(Path(path).resolve().as_uri())
+    return 0

@@ -1,0 +1,316 @@
+"""One page: the model, the scripts and the styles in one HTML file that asks for nothing else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import re
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, Tuple
+
+from jinja2 import Environment, FileSystemLoader
+
+from pellucid._version import __version__
+
+from .model import Page, View, counts_of
+from .values import chunks_of
+
+_HERE = Path(__file__).parent
+_SCRIPTS = (
+    *("data.js", "link.js", "list.js", "search.js"),
+    *("panes/code.js", "panes/guards.js", "panes/graph.js", "panes/timeline.js", "main.js"),
+)
+_MOST_FLOWS = 8
+_TYPES = re.compile(r"/\*\* @type (?:[^*]|\*(?!/))*\*/ ?")
+
+PANES = (
+    ("findings", "Findings"),
+    ("code", "Your code"),
+    ("runs", "What runs"),
+    ("guards", "Guards"),
+    ("graph", "Graph"),
+    ("kernels", "Kernels"),
+)
+KEYS = (
+    ("j  k", "next and previous finding"),
+    ("[  ]", "previous and next compiled version"),
+    ("1 … 6", "a pane: findings, your code, what runs, guards, graph, kernels"),
+    ("g", "the graph as a list, as a spine, as blocks"),
+    ("d", "the graph against another stage"),
+    ("/  Ctrl-K", "search; op:mm, line:toy.py:7, guard:size, kernel:, finding:, setting:, file:"),
+    ("↑ ↓  Enter", "go through a list; pin a line and show what belongs to it"),
+    ("Esc", "let go of the pinned line"),
+    ("y", "copy the pinned line as file:line"),
+    ("t", "light or dark"),
+    ("double click", "on the head of a pane: larger, and back"),
+)
+TITLES = {
+    "break": "Graph break",
+    "recompile": "Compiled again",
+    "failed": "Compile failed",
+    "error": "Compile failed",
+    "eager": "Runs eagerly",
+    "limit": "Recompile limit hit",
+    "stance": "Runs eagerly by a stance",
+    "disabled": "Compiling is disabled",
+    "nothing": "Nothing was compiled",
+    "nan": "NaN or Inf",
+    "cudagraph": "CUDA graph skipped",
+    "cache": "Compile cache",
+    "cached": "Compile cache passed by",
+    "hook": "Hook too late",
+    "precision": "Precision",
+    "slow": "Slow to compile",
+    "ranks": "Captures differ",
+}
+NOTES = ("cache", "cached", "precision")
+"""The kinds of findings that stop nothing."""
+_SURE = {
+    "certain": "Certain: torch says so.",
+    "tried": "Tried on the recorded guards.",
+    "likely": "Likely, by the form of your line.",
+    "unknown": "",
+}
+
+
+def html_of(page: Page, editor: bool = False, redacted: bool = False) -> str:
+    """Return the page as text."""
+    style = _squeezed((_HERE / "static" / "page.css").read_text(encoding="utf-8"))
+    script = script_text()
+    environment = Environment(
+        loader=FileSystemLoader(str(_HERE / "templates")),
+        autoescape=True,
+        trim_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return environment.get_template("page.html").render(
+        title=page.title,
+        version=__version__,
+        style=style,
+        script=script,
+        style_hash=_hash(style),
+        script_hash=_hash(script),
+        views=[_shown(view, editor) for view in page.views],
+        panes=PANES,
+        keys=KEYS,
+        chunks=list(chunks_of(page)),
+        dropped=page.dropped,
+        redacted=redacted,
+        made=f"pellucid {__version__}; {_versions(page)}",
+    )
+
+
+def script_text() -> str:
+    """Return the scripts as the page holds them: without their comments of whole lines."""
+    parts = [(_HERE / "static" / name).read_text(encoding="utf-8") for name in _SCRIPTS]
+    kept = ["'use strict';"]
+    inside = False
+    for line in "\n".join(parts).split("\n"):
+        text = line.strip()
+        if inside:
+            inside = "*/" not in text
+            continue
+        text = _TYPES.sub("", text)
+        if text.startswith("/**"):
+            inside = "*/" not in text
+        elif text and text != "'use strict';" and not text.startswith("//"):
+            kept.append(text)
+    return "\n".join(kept) + "\n"
+
+
+def _squeezed(style: str) -> str:
+    return re.sub(r"\n\s*", "\n", re.sub(r"/\*.*?\*/", "", style, flags=re.DOTALL)).strip()
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode("utf-8")).digest()
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
+
+
+def _versions(page: Page) -> str:
+    versions = page.views[0].capture.versions if page.views else {}
+    return ", ".join(
+        f"{name} {version}" for name, version in versions.items() if name != "pellucid"
+    )
+
+
+def _shown(view: View, editor: bool) -> Dict[str, Any]:
+    flows = list(_flows(view))
+    return {
+        "label": view.label,
+        "facts": list(_facts(view)),
+        "flows": flows[:_MOST_FLOWS],
+        "more_flows": max(0, len(flows) - _MOST_FLOWS),
+        "findings": [_finding(view, finding, editor) for finding in view.findings],
+        "table": list(_table(view)),
+    }
+
+
+def _facts(view: View) -> Iterator[Dict[str, str]]:
+    counts = counts_of(view)
+    kinds = [finding["kind"] for finding in view.findings]
+    if len(view.names) > 1 or view.label:
+        yield {
+            "kind": "again",
+            "number": view.label,
+            "words": "alike" if len(view.names) > 1 else "",
+        }
+    yield _fact("", counts["compiles"], "compile", "compiles")
+    for kind, style, one, many in (
+        ("break", "bad", "cause of graph breaks", "causes of graph breaks"),
+        ("recompile", "again", "cause of recompiles", "causes of recompiles"),
+    ):
+        number = kinds.count(kind)
+        yield _fact(style if number else "good", number, one, many)
+    others = len([kind for kind in kinds if kind not in ("break", "recompile", *NOTES)])
+    if others:
+        yield _fact("bad", others, "other finding", "other findings")
+    notes = len([kind for kind in kinds if kind in NOTES])
+    if notes:
+        yield _fact("", notes, "note", "notes")
+    if counts["of"]:
+        share = f"{100 * counts['lines'] // counts['of']}%"
+        words = f"of {counts['of']} lines of your compiled functions are in graphs"
+        yield {"kind": "good", "number": share, "words": words}
+
+
+def _fact(kind: str, number: int, one: str, many: str) -> Dict[str, str]:
+    return {"kind": kind, "number": str(number), "words": one if number == 1 else many}
+
+
+def _flows(view: View) -> Iterator[Dict[str, Any]]:
+    """Yield what runs of each function: its graphs, and the breaks between them."""
+    resumed: Dict[Tuple[str, str], List[Tuple[int, Any]]] = {}
+    roots = []
+    for function in view.functions:
+        found = re.match(r"(.*?), resumed after line (\d+)", function.name)
+        if found:
+            resumed.setdefault((found[1], function.path), []).append((int(found[2]), function))
+        else:
+            roots.append(function)
+    known = {(function.name, function.path) for function in roots}
+    for function in roots:
+        later = sorted(resumed.get((function.name, function.path), ()), key=lambda pair: pair[0])
+        parts = [_part(function)]
+        for line, other in later:
+            parts += [_cut(function.path, line), _part(other)]
+        yield {"name": function.name, "parts": parts}
+    for (name, path), later in resumed.items():
+        if (name, path) not in known:
+            parts = []
+            for line, other in later:
+                parts += [_cut(path, line), _part(other)]
+            yield {"name": name, "parts": parts}
+    for place, why in _left(view):
+        about = {"kind": "left", "words": "not compiled", "about": why, "key": ""}
+        name = re.sub(r".*/", "", place)
+        yield {"name": name or "a frame", "parts": [about]}
+
+
+def _left(view: View) -> List[Tuple[str, str]]:
+    from pellucid.torch.model.events import Skipped
+
+    return list(
+        dict.fromkeys((str(s.place or ""), s.brief) for s in view.capture.of(Skipped) if s.place)
+    )
+
+
+def _part(function: Any) -> Dict[str, Any]:
+    versions = function.versions
+    operations = versions[0].operations if versions else 0
+    times = f" · {len(versions)} versions" if len(versions) > 1 else ""
+    made = f"{operations} operation{'s' if operations != 1 else ''}"
+    return {
+        "kind": "ran" if operations else "left",
+        "words": (f"graph, {made}" if operations else "no graph") + times,
+        "about": f"{function.name}: " + ", ".join(f"[{v.key}] {v.verdict}" for v in versions),
+        "key": versions[0].key if versions else "",
+    }
+
+
+def _cut(path: str, line: int) -> Dict[str, Any]:
+    words = f"✕ line {line}"
+    return {"kind": "cut", "words": words, "about": "graph break", "file": path, "line": line}
+
+
+def _finding(view: View, finding: Dict[str, Any], editor: bool) -> Dict[str, Any]:
+    place = finding.get("place")
+    where = f"{os.path.basename(place['file'])}:{place['line']}" if place else ""
+    code = finding.get("code") or _code(view, place)
+    return {
+        "kind": finding["kind"],
+        "title": finding.get("title") or TITLES.get(finding["kind"], finding["kind"].capitalize()),
+        "where": where,
+        "editor": f"vscode://file{place['file']}:{place['line']}" if editor and place else "",
+        "times": f"×{finding['count']}" if finding.get("count", 1) > 1 else "",
+        "cost": " · ".join(_cost(finding)),
+        "cause": _sentence(finding["cause"]),
+        "code": code.strip() if not finding.get("diff") else "",
+        "remedy": _sentence(finding.get("remedy", "")),
+        "diff": _diff(finding.get("diff", "")),
+        "sure": _SURE.get(finding.get("sure", ""), finding.get("sure", "")),
+        "quoted": finding.get("quoted", ""),
+        "links": list(_links(view, finding)),
+    }
+
+
+def _links(view: View, finding: Dict[str, Any]) -> Iterator[Dict[str, Any]]:
+    seen: set[Tuple[str, int]] = set()
+    for link in finding.get("links", ()):
+        number = view.files.number.get(link["file"])
+        if number is not None and (link["file"], link["line"]) not in seen and len(seen) < 6:
+            seen.add((link["file"], link["line"]))
+            key = view.files.files[number].key
+            what = link["what"] or view.files.files[number].kind
+            yield {**link, "what": f"{what} [{key}]" if key and "[" not in what else what}
+
+
+def _sentence(text: str) -> List[Tuple[bool, str]]:
+    """Return the parts of a sentence, and which are code: what stands between backticks."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        parts = [text]
+    if parts[0]:
+        parts[0] = parts[0][0].upper() + parts[0][1:]
+    return [(i % 2 == 1, part) for i, part in enumerate(parts) if part]
+
+
+def _code(view: View, place: Dict[str, Any] | None) -> str:
+    for user in view.users:
+        if place and user.path == place["file"] and place["line"] in user.index:
+            return user.lines[user.index[place["line"]]]
+    return ""
+
+
+def _cost(finding: Dict[str, Any]) -> Iterator[str]:
+    cost = finding.get("cost") or {}
+    if cost.get("seconds"):
+        yield f"{cost['seconds']:.1f} s of compiling"
+    if cost.get("graphs"):
+        yield f"{cost['graphs']} graph{'s' if cost['graphs'] != 1 else ''} cut"
+    if cost.get("eager_calls"):
+        yield f"{cost['eager_calls']} eager calls"
+
+
+def _diff(text: str) -> List[Tuple[str, str]]:
+    lines = [line for line in text.split("\n") if line]
+    lines = [line for line in lines if not line.startswith(("---", "+++", "@@"))]
+    bodies = [line[1:] for line in lines if line[1:].strip()]
+    margin = min((len(body) - len(body.lstrip()) for body in bodies), default=0)
+    kinds = {"+": "plus", "-": "minus"}
+    return [(kinds.get(line[0], "same"), f"{line[0]} {line[1 + margin :]}") for line in lines]
+
+
+def _table(view: View) -> Iterator[Tuple[str, ...]]:
+    for function in view.functions:
+        for version in function.versions:
+            yield (
+                version.key,
+                function.name,
+                f"{os.path.basename(function.path)}:{function.line}",
+                version.verdict + (f": {version.reason}" if version.reason else ""),
+                "its file" if version.swapped else "torch's own code",
+                str(version.operations),
+                "; ".join(" ".join(text.split()) for text in version.recompiled),
+            )

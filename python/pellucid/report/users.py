@@ -1,0 +1,257 @@
+"""The user's files, and what became of each of their lines."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, field
+from typing import Any, Dict, Iterable, Iterator, List, Tuple
+
+from pellucid.torch.model.breaks import break_of
+from pellucid.torch.model.capture import Capture
+from pellucid.torch.model.events import Break, Frame, Graph, Place, Skipped
+from pellucid.torch.model.graph_text import nodes_of_text
+
+GRAPH, PYTHON, TRACED, BREAK, EAGER, NONE = "g", "p", "t", "b", "x", " "
+"""In a graph; Python between graphs; nothing left of it; a break; never compiled; not reached."""
+
+_CODE_OF_NODE = re.compile(r"# File: (.+):(\d+) in [^,]+, code: (.*)$", re.MULTILINE)
+_ORIGINAL = re.compile(
+    r"^# (/.+|[^#\n]+\.py):(\d+)\n(def __original_(\w+)\(.*\n(?:[ \t].*\n|\n)*)", re.M
+)
+
+
+@dataclass
+class UserFile:
+    """One file of the user's: the lines that the capture knows, and their outcome."""
+
+    path: str
+    numbers: List[int]
+    """The number of each line; they are consecutive where the whole file is known."""
+    lines: List[str]
+    outcome: str = ""
+    """One letter a line: GRAPH, PYTHON, TRACED, BREAK, EAGER or NONE."""
+    index: Dict[int, int] = field(default_factory=dict)
+
+
+def user_files(capture: Capture) -> List[UserFile]:
+    """Return the user's files with the outcome of each line, the most concerned first."""
+    files = {file.path: file for file in _files(capture)}
+    for file in files.values():
+        file.index = {number: i for i, number in enumerate(file.numbers)}
+    reached = _Reached(capture)
+    for file in files.values():
+        file.outcome = reached.outcome(file)
+    order = {path: i for i, path in enumerate(_paths(capture))}
+    return sorted(files.values(), key=lambda file: (order.get(file.path, len(order)), file.path))
+
+
+def share_in_graphs(files: Iterable[UserFile]) -> Tuple[int, int]:
+    """Return how many lines are in graphs, and how many that run are there."""
+    text = "".join(file.outcome for file in files)
+    return text.count(GRAPH), sum(text.count(x) for x in (GRAPH, PYTHON, BREAK, EAGER))
+
+
+def _paths(capture: Capture) -> Iterator[str]:
+    for event in capture.events:
+        if isinstance(event, (Frame, Skipped)) and event.place is not None:
+            yield event.place.file
+
+
+def _files(capture: Capture) -> Iterator[UserFile]:
+    seen = set()
+    for event in capture.events:
+        if type(event).__name__ == "Source" and event.file not in seen:
+            seen.add(event.file)
+            text = getattr(event, "text", "") or ""
+            if not isinstance(text, str) or not text:
+                continue
+            lines = text.split("\n")
+            if lines and not lines[-1]:
+                lines.pop()
+            first = getattr(event, "first", 1)
+            yield UserFile(event.file, list(range(first, first + len(lines))), lines)
+    for path, lines_of in _partial(capture).items():
+        if path not in seen and lines_of:
+            numbers = sorted(lines_of)
+            yield UserFile(path, numbers, [lines_of[number] for number in numbers])
+
+
+def _partial(capture: Capture) -> Dict[str, Dict[int, str]]:
+    """Gather the lines that the dumped files quote, for captures that keep no sources."""
+    found: Dict[str, Dict[int, str]] = {}
+    for graph in capture.of(Graph):
+        for path, line, code in _CODE_OF_NODE.findall(capture.text(graph.file)):
+            found.setdefault(path, {})[int(line)] = code
+    for name in capture.files:
+        if name.startswith("full_code_for_"):
+            for path, line, body, function in _ORIGINAL.findall(capture.text(name)):
+                block = body.rstrip("\n").replace(f"def __original_{function}(", f"def {function}(")
+                _place_block(found.setdefault(path, {}), int(line), block.split("\n"))
+    return found
+
+
+_MOST_DECORATORS = 8
+
+
+def _place_block(known: Dict[int, str], line: int, block: List[str]) -> None:
+    """Add the lines of a function, whose first line may be a decorator's that is not shown."""
+    fitting = [
+        sum(known.get(line + shift + i, "").strip() == text.strip() for i, text in enumerate(block))
+        for shift in range(_MOST_DECORATORS)
+    ]
+    shift = fitting.index(max(fitting))
+    for i, text in enumerate(block):
+        known[line + shift + i] = text
+
+
+class _Reached:
+    """What the events say about lines."""
+
+    def __init__(self, capture: Capture) -> None:
+        self.graph: Dict[str, set[int]] = {}
+        self.python: Dict[str, set[int]] = {}
+        self.breaks: Dict[str, set[int]] = {}
+        self.frames: Dict[str, set[int]] = {}
+        self.eager: Dict[str, set[int]] = {}
+        for graph in capture.of(Graph):
+            if graph.stage == "captured":
+                for node in nodes_of(capture, graph.file):
+                    self._add(self.graph, node.place)
+        for frame in capture.of(Frame):
+            self._add(self.frames, frame.place)
+            for link in getattr(frame, "links", ()):
+                if link.kind == "user":
+                    path, _, line = link.target.rpartition(":")
+                    if line.isdigit():
+                        self.python.setdefault(path, set()).add(int(line))
+        for skipped in capture.of(Skipped):
+            self._add(self.eager, skipped.place)
+        for event in capture.of(Break):
+            self._add(self.breaks, break_place(event))
+
+    @staticmethod
+    def _add(to: Dict[str, set[int]], place: Place | None) -> None:
+        if place is not None:
+            to.setdefault(place.file, set()).add(place.line)
+
+    def outcome(self, file: UserFile) -> str:
+        """Return the letter of each line of a file."""
+        path = file.path
+        statements, functions = _shape(file)
+        graph = {
+            first for line in self.graph.get(path, ()) for first in [statements.get(line, line)]
+        }
+        letters = [NONE] * len(file.numbers)
+        starts = set(statements.values())
+        places = [*graph, *self.frames.get(path, ())]
+        traced = {_innermost(functions, line) for line in places} - {None}
+        eager = {
+            function
+            for function in functions
+            if any(function[2] <= line <= function[0] for line in self.eager.get(path, ()))
+        }
+        for i, number in enumerate(file.numbers):
+            first = statements.get(number)
+            if first is None:
+                letters[i] = GRAPH if number in self.graph.get(path, ()) else NONE
+            elif first in graph:
+                letters[i] = GRAPH
+            elif first in starts:
+                inner = _innermost(functions, first)
+                if inner in traced:
+                    between = first in self.python.get(path, ()) or number in self.python.get(
+                        path, ()
+                    )
+                    letters[i] = PYTHON if between else TRACED
+                elif inner in eager:
+                    letters[i] = EAGER
+        for line in self.breaks.get(path, ()):
+            if line in file.index:
+                letters[file.index[line]] = BREAK
+        return "".join(letters)
+
+
+def _shape(file: UserFile) -> Tuple[Dict[int, int], List[Tuple[int, int, int]]]:
+    """Return the first line of the statement of each line, and the functions of a file.
+
+    A function is its body's first and last line and the line of its first decorator.
+    """
+    offset = file.numbers[0] - 1 if file.numbers else 0
+    whole = file.numbers == list(range(offset + 1, offset + 1 + len(file.numbers)))
+    tree: ast.AST | None = None
+    if whole:
+        try:
+            tree = ast.parse("\n".join(file.lines))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            tree = None
+    if tree is None:
+        shown = {n: n for n, text in zip(file.numbers, file.lines) if _is_code(text)}
+        return shown, _blocks(file)
+    statements: Dict[int, int] = {}
+    functions: List[Tuple[int, int, int]] = []
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            start = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+            functions.append((_first(node) + offset, _end(node) + offset, start + offset))
+        for body in ("body", "orelse", "finalbody", "handlers"):
+            for child in (
+                getattr(node, body, ()) if isinstance(getattr(node, body, ()), list) else ()
+            ):
+                if isinstance(child, ast.stmt) and not _is_definition(child):
+                    last = _end(child)
+                    inner: List[Any] = getattr(child, "body", [])
+                    if isinstance(inner, list) and inner and hasattr(inner[0], "lineno"):
+                        last = max(child.lineno, inner[0].lineno - 1)
+                    for line in range(child.lineno, last + 1):
+                        if _is_code(file.lines[line - 1]):
+                            statements[line + offset] = child.lineno + offset
+    return statements, sorted(functions)
+
+
+def _innermost(functions: List[Tuple[int, int, int]], line: int) -> Tuple[int, int, int] | None:
+    within = [function for function in functions if function[2] <= line <= function[1]]
+    return max(within, key=lambda function: function[2]) if within else None
+
+
+def _blocks(file: UserFile) -> List[Tuple[int, int, int]]:
+    found: List[Tuple[int, int, int]] = []
+    start = last = 0
+    for number, text in zip(file.numbers, file.lines):
+        if start and (number != last + 1 or text.lstrip().startswith("def ")):
+            found.append((start + 1, last, start))
+            start = 0
+        if text.lstrip().startswith("def "):
+            start = number
+        last = number
+    if start:
+        found.append((start + 1, last, start))
+    return found
+
+
+def _is_code(text: str) -> bool:
+    stripped = text.strip()
+    return bool(stripped) and not stripped.startswith(("#", "def ", "class ", "@"))
+
+
+def _is_definition(node: ast.stmt) -> bool:
+    is_text = isinstance(node, ast.Expr) and isinstance(node.value, (ast.Constant, ast.JoinedStr))
+    return is_text or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+
+
+def _first(node: Any) -> int:
+    return int(node.body[0].lineno)
+
+
+def _end(node: Any) -> int:
+    return int(getattr(node, "end_lineno", None) or node.lineno)
+
+
+def break_place(event: Break) -> Place | None:
+    """Return the user's line of a break."""
+    return event.place or break_of(event.key, event.text).place
+
+
+def nodes_of(capture: Capture, file: str) -> Tuple[Any, ...]:
+    """Return the nodes of a graph as the capture tells them, or else as the file's text does."""
+    return capture.nodes(file) or nodes_of_text(capture.text(file))

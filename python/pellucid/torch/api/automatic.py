@@ -1,0 +1,91 @@
+"""A capture that nobody has opened in the program: :mod:`pellucid._autodump` begins and ends it.
+
+It is the outermost one of its process, opens when something compiles, and says nothing: neither
+warnings, nor to programs that ask whether they are inside ``prepare_debug``.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Protocol
+
+from pellucid.report import tell_page
+
+from ..capture.connection import CAPTURE, finish
+from ..store.directories import Mark, claim, this_program
+from ..store.load import captures_below
+from ..store.session import Session
+from ..taps import hooks
+from . import prepare
+
+
+class Origin(Protocol):
+    """What the process was told when it started (:class:`pellucid._autodump.Origin`)."""
+
+    @property
+    def directory(self) -> str:
+        """Where the captures of the run go."""
+
+    @property
+    def run(self) -> str:
+        """The run that the process belongs to."""
+
+    @property
+    def process(self) -> int:
+        """The process that was told; another number means a fork of it."""
+
+    @property
+    def first(self) -> bool:
+        """Whether the directory, or that of the rank below it, is for this process."""
+
+    @property
+    def asked(self) -> bool:
+        """Whether this is the program of ``pellucid run``."""
+
+
+_begun: list[Origin] = []
+
+
+def begin(origin: Origin) -> None:
+    """Capture what compiles from now on; a second call does nothing."""
+    if _begun:
+        return
+    _begun.append(origin)
+    if not origin.asked:
+        hooks.QUIET.set()
+    CAPTURE.open_later(lambda: _session(origin))
+
+
+def _session(origin: Origin) -> Session:
+    mark = Mark(origin.run, this_program())
+    first = origin.first and os.getpid() == origin.process
+    try:
+        owned = claim(Path(origin.directory), prepare.job(), mark, first)
+    except OSError as error:
+        if sys.stderr is not None:
+            print(f"pellucid: nothing is captured: {error}", file=sys.stderr)
+        raise
+    session = Session(owned.path, None, False, owned, mark)
+    session.rank, session.world_size = hooks.place_in_job()
+    session.process = session.process or ("" if first else owned.path.name)
+    return session
+
+
+def end(origin: Origin) -> None:
+    """Close the captures of this process, and say how it went where that was asked for."""
+    here = os.getpid() == origin.process
+    asked = origin.asked and here
+    wanted = asked or (origin.first and here and hooks.asked_to_compile())
+    try:
+        if wanted and not CAPTURE.automatic() and not captures_below(origin.directory):
+            begin(origin)  # to say that nothing was compiled
+            CAPTURE.open_sessions()
+        for session in CAPTURE.automatic():
+            finish(session)
+            if asked:
+                prepare.report(session)
+    finally:
+        if asked:
+            tell_page(origin.directory)

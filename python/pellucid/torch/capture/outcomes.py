@@ -1,0 +1,110 @@
+"""What torch's trace does not tell of: frames passed by, stances, hooks that come too late."""
+
+from __future__ import annotations
+
+from typing import Callable
+
+from ..model.events import Frame, LateHook, Passed, Place, Skipped, Stance
+from ..model.failures import is_own
+from ..model.names import scrub
+from ..store.session import Session
+from ..taps import hooks, outcomes
+
+_MOST = 200
+_OF_ITSELF = (
+    "/torch/_dynamo/",
+    "/torch/_compile.py",
+    "/torch/compiler/",
+    "/torch/_jit_internal.py",
+)
+
+
+class Outcomes:
+    """Follows one capture beside torch's trace, until :meth:`finish`."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._passed: dict[tuple[Place, str], None] = {}
+        self._stances: dict[Stance, None] = {}
+        self._watched: dict[object, outcomes.Watched] = {}
+        self._late: dict[object, dict[LateHook, None]] = {}
+
+    def passed(self, place: Place, reason: str, is_generator: bool) -> None:
+        """Keep that torch has passed a frame by."""
+        if is_generator and "suppressed" in reason:
+            reason = "a generator function cannot be compiled itself"
+        if len(self._passed) < _MOST and not any(part in place.file for part in _OF_ITSELF):
+            self._passed[place, reason] = None
+
+    def stance(self, stance: str, place: Place | None) -> None:
+        """Keep that a compiled function was called under a stance, once a line."""
+        if len(self._stances) < _MOST:
+            self._stances[Stance(stance, place)] = None
+
+    def failed(self, place: Place, reasons: tuple[str, ...]) -> None:
+        """Keep why a call failed under the stance of the last call."""
+        last = next(reversed(list(self._stances)), None)
+        if last is not None:
+            self._stances[
+                Stance(last.stance, last.place, place.function, scrub("\n".join(reasons)))
+            ] = None
+
+    def compiled(self) -> None:
+        """Keep which hooks the modules have that are being compiled now."""
+        for watched in outcomes.watch_modules():
+            self._watched[id(watched.module)] = watched  # one weak reference for one module
+            self._late.pop(id(watched.module), None)
+
+    def look(self) -> None:
+        """Look for hooks that have come since; a module may be gone when the capture ends."""
+        for number, watched in self._watched.items():
+            for module, table, hook in outcomes.late_hooks(watched):
+                self._late.setdefault(number, {})[LateHook(module, table, hook)] = None
+
+    def finish(self) -> None:
+        """Record what was kept; a frame of a library's only where nothing was compiled at all."""
+        session = self._session
+        told = {(e.place.file, e.place.line) for e in session.of(Skipped) if e.place is not None}
+        nothing = not session.of(Frame)
+        for place, reason in self._passed:
+            own = is_own(place.file) and "/pellucid/" not in place.file
+            if (own or nothing) and (place.file, place.line) not in told:
+                session.record(Passed(place, reason))
+        failed = {(event.stance, event.place) for event in self._stances if event.function}
+        for event in self._stances:
+            if event.function or (event.stance, event.place) not in failed:
+                session.record(event)
+        self.look()
+        for late in self._late.values():
+            for hook in late:
+                session.record(hook)
+
+
+def follow(found: Callable[[], list[Outcomes]]) -> hooks.Remove:
+    """Begin to tell those that ``found`` returns; call the result to end that."""
+
+    def passed(place: Place, reason: str, is_generator: bool) -> None:
+        for one in found():
+            with one._session.guard("reading which frames torch passes by"):
+                one.passed(place, reason, is_generator)
+
+    def stance(stance: str, place: Place | None) -> None:
+        for one in found():
+            with one._session.guard("reading torch's stance"):
+                one.stance(stance, place)
+
+    def failed(place: Place, reasons: tuple[str, ...]) -> None:
+        for one in found():
+            with one._session.guard("reading torch's stance"):
+                one.failed(place, reasons)
+
+    removes = [outcomes.add_passed_by(passed), outcomes.add_stances(stance, failed)]
+
+    def remove() -> None:
+        for undo in removes:
+            undo()
+
+    return remove
+
+
+__all__ = ["Outcomes", "follow"]

@@ -1,0 +1,146 @@
+"""What torch's account of a graph break says, as values: its words are read here and nowhere else.
+
+The account is prose that differs from release to release.  What is not found in it is left empty;
+the text itself is kept whole beside these values.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from .events import Break, CompileKey, Place
+from .names import scrub
+
+_ANOTHER = re.compile(r"\*\*\* While handling this graph break, another [^*]*\*\*\*")
+_REASON = "Graph Break Reason:"
+_STACK = re.compile(r"^(?:User code traceback:|The graph break occurred in .*:)$", re.MULTILINE)
+_STACKS = re.compile(
+    r"^\s*(?:User code traceback|User [sS]tack|The graph break occurred in .*|from user code):$",
+    re.MULTILINE,
+)
+_ENTRY = re.compile(r'^\s*File "(?P<file>[^"\n]+)", line (?P<line>\d+)(?:, in (?P<function>.*))?$')
+_TRACEBACK = re.compile(r"^(?:NoneType: None|Traceback \(most recent call last\):)$", re.MULTILINE)
+_AT = re.compile(r"^Graph break in user code at (?P<file>.+):(?P<line>\d+)$", re.MULTILINE)
+_ID = re.compile(r"/gb/(gb\d+)\.html")
+_LABELS = ("Explanation:", "Hint:", "Developer debug context:", "For more details")
+# The frames of Python and of pellucid that lie outside the user's script.
+_RUNNERS = re.compile(r"^<frozen |/runpy\.py$|/pellucid/(?:__main__|torch/api/run_script)\.py$")
+
+
+@dataclass(frozen=True)
+class Account:
+    """One of torch's explained reasons: why something could not be compiled."""
+
+    kind: str = ""
+    """torch's name for this kind of break, which is the first line of its text."""
+    explanation: str = ""
+    hints: tuple[str, ...] = ()
+    context: str = ""
+    """What torch calls the developer's context: the objects that it stumbled over."""
+    gb_id: str = ""
+    """The number in torch's registry of breaks, such as ``GB0059``."""
+
+
+def break_of(key: CompileKey, text: str) -> Break:
+    """Return the event of a break of which torch says ``text``.
+
+    >>> found = break_of(CompileKey("0/0"), '''Graph break in user code at /u/f.py:6
+    ... Graph Break Reason: Encountered graph break when attempting to trace CALL: a call:
+    ...
+    ... Unsupported Tensor.item() call
+    ...   Explanation: it gives a number.
+    ...   Hint: Set it.
+    ...
+    ...  For more details about this graph break, please visit: https://s/gb/gb0124.html
+    ... User code traceback:
+    ...   File "/u/f.py", line 9, in <module>
+    ...     f(x)
+    ...   File "/u/f.py", line 6, in f
+    ...     return x.item()
+    ... ''')
+    >>> found.kind, found.gb_id, found.hints, str(found.place), len(found.frames)
+    ('Unsupported Tensor.item() call', 'GB0124', ('Set it.',), '/u/f.py:6', 2)
+    """
+    text = scrub(text)  # no two runs have the same addresses
+    told = _TRACEBACK.split(text, maxsplit=1)[0]
+    head = _STACK.split(told, maxsplit=1)[0]
+    frames = stack_of(told)
+    at = _AT.search(head)
+    place = frames[-1] if frames else None
+    if at is not None and (
+        place is None or (place.file, place.line) != (at["file"], int(at["line"]))
+    ):
+        same = [
+            frame for frame in frames if (frame.file, frame.line) == (at["file"], int(at["line"]))
+        ]
+        place = same[-1] if same else Place(at["file"], int(at["line"]))
+    head = head.partition(_REASON)[2]
+    first, *rest = accounts_of(head)
+    return Break(
+        key,
+        text,
+        kind=first.kind,
+        gb_id=first.gb_id,
+        hints=first.hints,
+        frames=frames,
+        place=place,
+        reason=first.explanation,
+        context=first.context,
+        then=rest[-1].kind if rest else "",
+    )
+
+
+def accounts_of(text: str) -> tuple[Account, ...]:
+    """Return torch's explained reasons in a text, one at least, in the order of their origin.
+
+    >>> found, = accounts_of("A branch\\n  Explanation: it is.\\n  Hint: do not.\\n     Or do.")
+    >>> found.kind, found.explanation, found.hints
+    ('A branch', 'it is.', ('do not. Or do.',))
+    """
+    return tuple(_account(part) for part in _ANOTHER.split(text))
+
+
+def _account(text: str) -> Account:
+    head, label, found = [], "", {name: [] for name in _LABELS}  # type: ignore[var-annotated]
+    for line in text.splitlines():
+        stripped = line.strip()
+        started = next((name for name in _LABELS if stripped.startswith(name)), "")
+        if started:
+            label = started
+            found[label].append(stripped[len(started) :].strip())
+        elif label and stripped and line[:1].isspace():
+            found[label][-1] += " " + stripped
+        elif label and stripped:
+            label = "For more details"  # what is told behind all this is of another kind
+            found[label].append("")
+        elif stripped and not label:
+            head.append(stripped)
+    gb_id = _ID.search(text)
+    # Some releases say first with which instruction torch came to the break.
+    lines = [line for line in head if not line.endswith(":")] or head
+    passing = "Failed to handle graph break gracefully."
+    lines = [line for line in lines if not line.startswith(passing)] or lines
+    return Account(
+        kind=lines[0] if lines else "",
+        explanation=" ".join(found["Explanation:"]),
+        hints=tuple(found["Hint:"]),
+        context=" ".join(found["Developer debug context:"]),
+        gb_id=gb_id[1].upper() if gb_id else "",
+    )
+
+
+def stack_of(text: str) -> tuple[Place, ...]:
+    """Return the user's calls that a text of torch's lists, outermost first.
+
+    >>> stack_of('from user code:\\n   File "/u/f.py", line 3, in f\\n    return g(x)')
+    (Place(file='/u/f.py', line=3, function='f'),)
+    """
+    frames = []
+    for part in _STACKS.split(text)[1:]:
+        for line in part.splitlines():
+            entry = _ENTRY.match(line)
+            if entry is not None:
+                frames.append(Place(entry["file"], int(entry["line"]), entry["function"] or ""))
+    started = [number for number, frame in enumerate(frames) if _RUNNERS.search(frame.file)]
+    return tuple(frames[started[-1] + 1 :] if started else frames)

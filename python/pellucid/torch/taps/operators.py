@@ -1,0 +1,67 @@
+"""Operators that ``import torch`` alone does not give: whose import registers them."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import sysconfig
+from types import ModuleType
+from typing import Any, Iterator
+
+_OPERATOR = re.compile(r"\btorch\.ops\.(\w+)\.(\w+)")
+_OF_TORCH_ITSELF = ("aten", "prim")
+_IMPORTED_BY_TORCH = ("torch", "torch._prims")
+_INSTALLED = tuple(os.path.join(sysconfig.get_paths()[kind], "") for kind in ("purelib", "platlib"))
+
+
+def operators_to_register(body: str) -> tuple[tuple[str, str], ...]:
+    """Name the operators in a printed graph that something registers, and its module.
+
+    The module is empty where only the program knows it.
+
+    >>> operators_to_register("torch.ops.aten.add.Tensor(a, b); torch.ops.mine.twice(a)")
+    (('mine.twice', ''),)
+    """
+    found = []
+    for namespace, name in dict.fromkeys(_OPERATOR.findall(body)):
+        if namespace in _OF_TORCH_ITSELF:
+            continue
+        module = _registered_by(namespace, name)
+        if module not in _IMPORTED_BY_TORCH:
+            found.append((f"{namespace}.{name}", module))
+    return tuple(found)
+
+
+def _registered_by(namespace: str, name: str) -> str:
+    import torch
+
+    operator = getattr(getattr(torch.ops, namespace, None), name, None)
+    if operator is None:
+        return ""
+    own = type(operator).__module__
+    if own.startswith("torch.") and own != "torch._ops":
+        return own  # the class of a single operator on graphs
+    for module, values in _loaded_of_torch():
+        value = values.get(name)
+        if value is not None and (value is operator or _packet(value) is operator):
+            return module
+    package = sys.modules.get(namespace)
+    return namespace if package is not None and _is_installed(package) else ""
+
+
+def _loaded_of_torch() -> Iterator[tuple[str, dict[str, Any]]]:
+    for name, module in sorted(sys.modules.items()):
+        is_own = name.startswith("torch.") and not name.startswith("torch.ops")
+        if is_own and isinstance(module, ModuleType):
+            yield name, vars(module)
+
+
+def _packet(value: Any) -> Any:
+    """The operator of which a value is one overload."""
+    return getattr(value, "overloadpacket", None) if "OpOverload" in type(value).__name__ else None
+
+
+def _is_installed(module: ModuleType) -> bool:
+    file = getattr(module, "__file__", None)
+    return file is not None and os.path.abspath(file).startswith(_INSTALLED)

@@ -1,0 +1,256 @@
+"""What became of a call of a compiled function, where torch's trace does not say.
+
+An error that ends a compile is seen by the program or not; a frame may be passed by without a
+look; a stance may run everything uncompiled; a module's hooks may come too late.  Each is read
+where torch decides it.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from dataclasses import dataclass
+from types import CodeType, FrameType, MethodType
+from typing import Any, Callable, Iterator, Mapping
+
+from ..model.events import Place
+from ..model.failures import is_own
+from .graph_hooks import code_being_compiled
+from .hooks import PROBE, Remove, never_compile, no_op
+from .shapes import COMPILER, HOOK_TABLES, OUTCOME_LOCALS, SHAPES
+
+_ONE_GRAPH, _BOX, _LOCALS, _CLOSURE = OUTCOME_LOCALS
+_SOFT = ("Unsupported", "UserError")
+"""The errors for which torch leaves a frame as it is, unless it was told to have one graph."""
+_ALWAYS = ("UncapturedHigherOrderOpError", "ResumePrologueTracingError")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """How a compile failed that has just ended."""
+
+    raised: bool
+    """Whether the program sees the error."""
+    text: str
+    """The error's text with what torch has added to it, such as the user's stack."""
+    code: CodeType | None
+    """What was compiled."""
+
+
+def failure(kind: str) -> Failure:
+    """Tell of the error of class ``kind`` with which the compile of this thread ends now."""
+    error = sys.exc_info()[1]
+    names = {cls.__name__ for cls in type(error).__mro__}
+    text = ""
+    if error is not None and kind.rpartition(".")[2] in names:
+        text = str(error)
+    else:
+        names = {kind.rpartition(".")[2]}
+    frame = _compiling()
+    one_graph = box = None
+    if frame is not None:
+        one_graph, box = frame.f_locals.get(_ONE_GRAPH), frame.f_locals.get(_BOX)
+        if not isinstance(one_graph, bool):
+            SHAPES.missed("outcome of a compile")
+    strict = bool(one_graph) or bool(getattr(box, "error_on_graph_break", False))
+    soft = not names.isdisjoint(_SOFT)
+    raised = strict or not (soft or _setting("suppress_errors")) or not names.isdisjoint(_ALWAYS)
+    return Failure(raised, text, code_being_compiled())
+
+
+def _compiling() -> FrameType | None:
+    frame: FrameType | None = sys._getframe(1)
+    for _ in range(60):
+        if frame is None or frame.f_code.co_name == COMPILER:
+            return frame
+        frame = frame.f_back
+    return None
+
+
+def _setting(name: str) -> Any:
+    settings = getattr(PROBE.get("dynamo_settings"), "__self__", None)
+    return getattr(settings, name, None)
+
+
+# -- frames that are passed by, and stances --------------------------------------------------------
+
+
+def add_passed_by(receive: Callable[[Place, str, bool], None]) -> Remove:
+    """Call ``receive`` with each frame that torch passes by: where, why, if it is a generator."""
+
+    def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
+        def add_skip_reason(*args: Any, **kwargs: Any) -> Any:
+            reason, frame = (*args, *kwargs.values())[:2]
+            code = getattr(frame, "f_code", None)
+            if isinstance(code, CodeType):
+                place = Place(code.co_filename, code.co_firstlineno, code.co_name)
+                receive(place, str(reason), bool(code.co_flags & 0x20))
+            return original(*args, **kwargs)
+
+        return add_skip_reason
+
+    return _replace("skip_reasons", wrap)
+
+
+def add_stances(
+    receive: Callable[[str, Place | None], None],
+    failed: Callable[[Place, tuple[str, ...]], None],
+) -> Remove:
+    """Call ``receive`` when a compiled function is called under a stance, with the caller's line.
+
+    ``failed`` is called with a frame and the guards that did not hold where a stance makes an error
+    of that.
+    """
+
+    def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
+        module = sys.modules[original.__module__]
+
+        def _callback_from_stance(*args: Any, **kwargs: Any) -> Any:
+            stance = getattr(getattr(module, "_stance", None), "stance", "default")
+            if stance != "default":
+                receive(str(stance), _caller())
+            return original(*args, **kwargs)
+
+        return _callback_from_stance
+
+    def wrap_reasons(original: Callable[..., Any]) -> Callable[..., Any]:
+        def get_and_maybe_log_recompilation_reasons(*args: Any, **kwargs: Any) -> Any:
+            reasons = original(*args, **kwargs)
+            code = getattr(args[1], "f_code", None) if len(args) > 1 else None
+            if kwargs.get("skip_logging") and isinstance(code, CodeType):
+                place = Place(code.co_filename, code.co_firstlineno, code.co_name)
+                failed(place, tuple(map(str, reasons or ())))
+            return reasons
+
+        return get_and_maybe_log_recompilation_reasons
+
+    removes = [
+        _replace("callback_of_stance", wrap),
+        _replace("recompiles_under_stance", wrap_reasons),
+    ]
+
+    def remove() -> None:
+        for undo in removes:
+            undo()
+
+    return remove
+
+
+def _caller() -> Place | None:
+    """The program's line that is executed now."""
+    frame: FrameType | None = sys._getframe(2)
+    for _ in range(60):
+        if frame is None:
+            return None
+        code = frame.f_code
+        if is_own(code.co_filename) and code.co_filename != __file__:
+            return Place(code.co_filename, frame.f_lineno, code.co_name)
+        frame = frame.f_back
+    return None
+
+
+def _replace(name: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Remove:
+    """Put a wrapper in the place of a function of torch's that its own module calls by name."""
+    place = PROBE.place(name)
+    if place is None:
+        return no_op
+    module, attribute = place
+    original = getattr(module, attribute)
+    wrapper = wrap(original)
+    never_compile(wrapper.__code__)
+    wrapper.__wrapped__ = original  # type: ignore[attr-defined]
+    setattr(module, attribute, wrapper)
+
+    def remove() -> None:
+        if getattr(module, attribute, None) is wrapper:
+            setattr(module, attribute, original)
+
+    return remove
+
+
+# -- hooks of modules ------------------------------------------------------------------------------
+
+Hooks = Mapping[str, Mapping[str, "frozenset[int]"]]
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A module at the time it was compiled: which of its modules had which hooks."""
+
+    module: weakref.ref[Any]
+    hooks: Hooks
+
+
+def watch_modules() -> list[Watched]:
+    """Look at the modules that are being compiled, by the values of the frame."""
+    frame = _compiling()
+    if frame is None or not _setting("skip_nnmodule_hook_guards"):
+        return []
+    values: list[Any] = []
+    local = frame.f_locals.get(_LOCALS)
+    if isinstance(local, dict):
+        values += local.values()
+    for cell in frame.f_locals.get(_CLOSURE) or ():
+        try:
+            values.append(cell.cell_contents)
+        except (AttributeError, ValueError):
+            continue
+    base = sys.modules["torch"].nn.Module
+    found: dict[int, Any] = {}
+    for value in values:
+        owner = value.__self__ if isinstance(value, MethodType) else value
+        if isinstance(owner, base):
+            found[id(owner)] = owner
+            if HOOK_TABLES[0] not in owner.__dict__:
+                SHAPES.missed("hooks of a module")
+    return [Watched(weakref.ref(module), _hooks(module)) for module in found.values()]
+
+
+def late_hooks(watched: Watched) -> Iterator[tuple[str, str, Place | None]]:
+    """Yield each hook that was added since: the module, the table, the hook's place."""
+    module = watched.module()
+    if module is None:
+        return
+    for path, part in _modules(module):
+        for table in HOOK_TABLES:
+            before = watched.hooks.get(path, {}).get(table, frozenset())
+            for number, hook in dict(part.__dict__.get(table) or {}).items():
+                if number not in before:
+                    code = getattr(getattr(hook, "func", hook), "__code__", None)
+                    place = None
+                    if isinstance(code, CodeType):
+                        place = Place(code.co_filename, code.co_firstlineno, code.co_name)
+                    yield f"{path or 'the module'} ({type(part).__name__})", table, place
+
+
+def _hooks(module: Any) -> Hooks:
+    found: dict[str, dict[str, frozenset[int]]] = {}
+    for path, part in _modules(module):
+        for table in HOOK_TABLES:
+            hooks = part.__dict__.get(table)
+            if hooks:
+                found.setdefault(path, {})[table] = frozenset(hooks)
+    return found
+
+
+def _modules(root: Any) -> Iterator[tuple[str, Any]]:
+    """A module and those below it with their paths; none of the program's code is called."""
+    pending, seen = [("", root)], {id(root)}
+    while pending:
+        path, module = pending.pop()
+        yield path, module
+        for name, part in dict(module.__dict__.get("_modules") or {}).items():
+            if part is not None and id(part) not in seen:
+                seen.add(id(part))
+                pending.append((f"{path}.{name}" if path else name, part))
+
+
+__all__ = [
+    "Failure",
+    "Watched",
+    "add_passed_by",
+    "add_stances",
+    "failure",
+    "late_hooks",
+    "watch_modules",
+]

@@ -1,0 +1,412 @@
+"""The causes of findings, each on events as a capture has them."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from pellucid.errors import NotADump
+from pellucid.findings import count_line, find, find_all
+from pellucid.findings.find import ORDER
+from pellucid.findings.text import as_json, explanation
+from pellucid.torch.model.breaks import break_of
+from pellucid.torch.model.capture import Capture
+from pellucid.torch.model.events import (
+    CacheEntry,
+    CacheUse,
+    CompileKey,
+    Frame,
+    Graph,
+    Guard,
+    LateHook,
+    Metrics,
+    NonFinite,
+    Passed,
+    Place,
+    Recompile,
+    Skipped,
+    Source,
+    Stance,
+    Values,
+    Verdict,
+)
+from pellucid.torch.model.failures import failures_of, is_own, limit_in
+from pellucid.torch.model.nodes import Node
+from pellucid.torch.store.load import load_all
+
+FILE = "/home/me/model.py"
+PROGRAM = """\
+import torch
+import functools
+
+def step(x, scale):
+    y = x * scale
+    if y.sum() > 0:
+        y = y + 1
+    else:
+        y = y - 1
+    print("half way")
+    return y
+
+@functools.lru_cache
+def mask(n):
+    return torch.ones(n)
+
+def signs(x):
+    if x.sum() > 0:
+        return x
+    return -x
+
+def search(x):
+    for _ in range(9):
+        x = x / 2
+        if x.max() < 1:
+            break
+    assert x.min() > 0, "small"
+    return x
+"""
+KEY = CompileKey("0/0")
+
+
+def capture(*events, caches=None, nodes=None, configuration=None, rank=None):
+    """A capture of the program above."""
+    return Capture(
+        directory=Path("/nowhere"),
+        schema=2,
+        versions={},
+        configuration=configuration or {},
+        events=(Source(FILE, PROGRAM, ""), *events),
+        caches=caches or {},
+        made_nodes=nodes or {},
+        rank=rank,
+    )
+
+
+def frame(id="0/0", line=4, name="step", function=0):
+    key = CompileKey(id)
+    return Frame(key, function, Place(FILE, line, name), "", Verdict("identical"), f"{id}.py", True)
+
+
+def broken(line, kind, reason="", context="", id="0/0", more=""):
+    """A break as torch words it."""
+    text = f"Graph break in user code at {FILE}:{line}\nGraph Break Reason: {kind}\n"
+    text += f"  Explanation: {reason}\n\n  Developer debug context: {context}\n{more}\n"
+    text += f'User code traceback:\n  File "{FILE}", line {line}, in step\n    …\n'
+    return break_of(CompileKey(id), text)
+
+
+def only(events, **more):
+    (found,) = find(capture(*events, **more))
+    return found
+
+
+def test_a_branch_that_gives_one_name_one_of_two_values_is_written_with_where():
+    found = only([frame(), broken(6, "Data-dependent branching", "Detected it")])
+    assert (found.kind, found.place, found.sure) == ("break", Place(FILE, 6, "step"), "likely")
+    assert "values of a tensor" in found.cause and found.code == "if y.sum() > 0:"
+    assert "+    y = torch.where(y.sum() > 0, y + 1, y - 1)" in found.diff.splitlines()
+    assert found.diff.count("\n-    ") == 4
+
+
+def test_no_rewriting_is_made_up_where_the_branch_does_more():
+    found = only([frame(), broken(25, "Data-dependent branching")])
+    assert found.diff == "" and "fixed number of steps" in found.remedy
+    found = only([frame(), broken(18, "Data-dependent branching")])
+    assert found.diff == "" and "torch.where" in found.remedy
+
+
+def test_an_assert_of_a_value_is_written_as_one_of_the_graph():
+    found = only([frame(), broken(27, "Data-dependent assertion failed")])
+    assert '+    torch._assert(x.min() > 0, "small")' in found.diff
+
+
+def test_the_same_break_is_told_once_with_its_compiles():
+    events = [
+        broken(10, "Failed to trace builtin operator", "`print`", "builtin print []", f"{n}/0")
+        for n in range(3)
+    ]
+    found = only([frame(), *events])
+    assert (found.count, found.keys) == (3, ("0/0", "1/0", "2/0"))
+    assert "reorderable_logging_functions.add(print)" in found.diff
+
+
+def test_an_unknown_break_is_told_in_torchs_words_without_a_remedy():
+    found = only([frame(), broken(10, "Some new thing", "It is not known yet.")])
+    assert (found.sure, found.remedy, found.diff) == ("unknown", "", "")
+    assert "It is not known yet." in found.cause and "Some new thing" in found.quoted
+
+
+def test_a_frame_that_was_given_up_is_said_with_its_break():
+    again = (
+        "\n*** While handling this graph break, another graph break occurred: ***\n\n"
+        "graph break in loop\n  Explanation: no.\n"
+    )
+    stop = broken(10, "Failed to trace builtin operator", "`print`", "builtin print []", more=again)
+    found = only([stop, Skipped(KEY, Place(FILE, 4, "step"), "Unsupported", "x")])
+    assert "in a loop, so all of `step` runs uncompiled" in found.cause
+
+
+SIZE = "0/0: tensor 'x' size mismatch at index 0. expected 2, actual 5"
+
+
+def tensor_guard(size):
+    text = f"check_tensor(L['x'], Tensor, CPU, torch.float32, size=[{size}, 6], stride=[6, 1])"
+    return Guard("TENSOR_MATCH", text, "", None, "L['x']")
+
+
+def entries(*guards):
+    return {0: tuple(CacheEntry(CompileKey(f"0/{n}"), g) for n, g in enumerate(guards))}
+
+
+def graphs(*targets):
+    """Graphs of one operation each, and their nodes."""
+    events = [Graph(CompileKey(f"0/{n}"), "captured", f"g{n}", "") for n in range(len(targets))]
+    nodes = {f"g{n}": (Node("a", "call_function", t, 1),) for n, t in enumerate(targets)}
+    return events, nodes
+
+
+def recompiled(reason, id="0/1"):
+    key = CompileKey(id)
+    return Recompile(key, (reason,), failures_of(key, (reason,)))
+
+
+def test_a_size_is_tried_on_the_guards_before_that_is_said():
+    made, nodes = graphs("mul", "mul")
+    shape = Guard("LAMBDA_GUARD", "2 <= L['x'].size()[0]", "", None)
+    caches = entries((tensor_guard(2),), (tensor_guard("None"), shape))
+    events = [frame(), frame("0/1"), recompiled(SIZE), *made]
+    found = only(events, caches=caches, nodes=nodes)
+    assert (found.kind, found.sure) == ("recompile", "tried")
+    assert "`x.size(0)` was 2, then 5" in found.cause and "mark_dynamic(x, 0)" in found.remedy
+    assert "0/0 and 0/1 differ in nothing else" in found.remedy
+
+
+@pytest.mark.parametrize("other", ["guard", "graph", "shape", "no entry"])
+def test_nothing_is_called_tried_where_the_versions_differ_in_more(other):
+    made, nodes = graphs("mul", "add" if other == "graph" else "mul")
+    more = (Guard("EQUALS_MATCH", "L['n'] == 3", "", None, "L['n']"),) if other == "guard" else ()
+    if other == "shape":
+        more = (Guard("LAMBDA_GUARD", "3 <= L['x'].size()[0]", "", None),)
+    caches = entries((tensor_guard(2),), (tensor_guard("None"), *more))
+    caches = {} if other == "no entry" else caches
+    found = only([frame(), frame("0/1"), recompiled(SIZE), *made], caches=caches, nodes=nodes)
+    assert found.sure == "likely" and "tried" not in found.remedy
+
+
+def test_a_value_is_told_with_what_came_instead():
+    reason = f"0/0: scale == 1.0  # y = x * scale  # {FILE}:5 in step"
+    caches = entries(
+        (Guard("EQUALS_MATCH", "L['scale'] == 1.0", "", None, "L['scale']"),),
+        (Guard("EQUALS_MATCH", "L['scale'] == 0.5", "", None, "L['scale']"),),
+    )
+    found = only([frame(), frame("0/1"), recompiled(reason)], caches=caches)
+    assert "`scale` was 1.0, then 0.5" in found.cause and found.place == Place(FILE, 5, "step")
+    assert "tensor" in found.remedy
+
+
+@pytest.mark.parametrize(
+    "text, kind, source",
+    [
+        ("tensor 'x' dtype mismatch. expected Float, actual Double", "dtype", "x.dtype"),
+        ("tensor 'x' stride mismatch at index 1. expected 1, actual 4", "stride", "x.stride(1)"),
+        (
+            "tensor 'x' requires_grad mismatch. expected requires_grad=0",
+            "requires_grad",
+            "x.requires_grad",
+        ),
+        ("len(items) == 2", "length", "items"),
+        ("KeyError on parts['b']", "key", "parts['b']"),
+        ("cache is None", "none", "cache"),
+        ("___check_type_id(f, 12), type=<class 'm.F'>", "type", "f"),
+        ("___check_obj_id(f, 12), type=<class 'm.F'>", "identity", "f"),
+        ("GLOBAL_STATE changed: grad_mode", "global state", ""),
+        ('Duplicate tensors found: ["a", "b"]', "alias", '["a", "b"]'),
+        ("self.seen == 3", "int", "self.seen"),
+        ("what nobody has seen", "other", ""),
+    ],
+)
+def test_what_failed_is_read_of_torchs_words(text, kind, source):
+    (failure,) = failures_of(CompileKey("0/1"), [f"0/0: {text}"])
+    assert (failure.kind, failure.source, failure.text) == (
+        kind,
+        source,
+        text if "12" not in text else failure.text,
+    )
+    (found,) = find(capture(frame(), frame("0/1"), recompiled(f"0/0: {text}")))
+    assert found.kind == "recompile" and found.cause
+    assert (found.sure == "unknown") == (kind == "other")
+
+
+def test_an_error_that_the_program_saw_names_line_and_operator():
+    reason = (
+        "RuntimeError when making fake tensor call\n  Explanation: Dynamo failed to run FX node "
+        "with fake tensors: call_function lab.bump.default(*(), **{}): got RuntimeError('There was "
+        "no fake impl registered for lab::bump')\n"
+    )
+    torchs = Place("/e/site-packages/torch/_library/custom_ops.py", 863, "__call__")
+    event = Skipped(
+        KEY,
+        Place(FILE, 4, "step"),
+        "TorchRuntimeError",
+        reason,
+        True,
+        torchs,
+        (Place(FILE, 5, "step"), torchs),
+    )
+    found = only([event])
+    assert (found.kind, found.place) == ("failed", Place(FILE, 5, "step"))
+    assert "`lab.bump` has no fake kernel" in found.cause and "lab::bump" in found.remedy
+
+
+def test_a_size_that_was_marked_and_is_fixed_names_the_line():
+    reason = (
+        "Constraints violated (L['x'].size()[0])!\n  - You marked L['x'].size()[0] as dynamic but "
+        "your code specialized it to be a constant (8)."
+    )
+    event = Skipped(
+        KEY,
+        Place(FILE, 4, "step"),
+        "ConstraintViolationError",
+        reason,
+        True,
+        None,
+        (Place(FILE, 5, "step"),),
+    )
+    found = only([frame(), event])
+    assert found.place == Place(FILE, 5, "step") and "fixed to 8 by this line" in found.cause
+
+
+def test_a_backend_that_raises_names_the_operation_that_its_error_names():
+    made, nodes = (
+        [Graph(KEY, "captured", "g", "")],
+        {"g": (Node("c", "call_method", "cumsum", 3, Place(FILE, 5, "step")),)},
+    )
+    reason = "backend='picky' raised:\nNotImplementedError: no cumsum here"
+    found = only(
+        [Skipped(KEY, Place(FILE, 4, "step"), "BackendCompilerFailed", reason, True), *made],
+        nodes=nodes,
+    )
+    assert found.place == Place(FILE, 5, "step") and "`picky` raised" in found.cause
+
+
+def test_a_test_of_a_number_that_is_not_known_says_which():
+    reason = (
+        "Consider annotating your code using torch._check*(). Could not guard on data-dependent "
+        "expression u0 > 3 (unhinted: u0 > 3).  (Size-like symbols: none)"
+    )
+    found = only([Skipped(KEY, Place(FILE, 4, "step"), "UserError", reason, True)])
+    assert "whether `u0 > 3`" in found.cause and "torch._check" in found.remedy
+
+
+def test_a_limit_says_why_it_was_hit():
+    reason = f"0/0: scale == 1.0  # y = x * scale  # {FILE}:5 in step"
+    events = [frame(), frame("0/1"), recompiled(reason)]
+    skipped = Skipped(
+        CompileKey("0/2"), Place(FILE, 4, "step"), "Unsupported", "limit", limit="recompile_limit"
+    )
+    found = find(capture(*events, skipped))
+    assert [f.kind for f in found] == ["limit", "recompile"]
+    assert "recompile_limit (2)" in found[0].cause and "`scale`" in found[0].cause
+    assert limit_in("hit config.cache_size_limit (8)") == "cache_size_limit"
+
+
+def test_what_is_passed_by_is_told_where_it_is_the_programs():
+    generator = Passed(Place(FILE, 4, "step"), "a generator function cannot be compiled itself")
+    library = Passed(
+        Place("/e/site-packages/torch/nn/modules/linear.py", 130, "forward"), "skipfiles list"
+    )
+    found = only([frame("1/0", 13, "mask"), generator, library])
+    assert (found.kind, found.place) == ("eager", Place(FILE, 4, "step"))
+    found = find(capture(library))
+    assert [f.kind for f in found] == ["nothing"] and "torch's own code" in found[0].cause
+
+
+def test_nothing_compiled_says_what_is_switched_off():
+    found = only([], configuration={"torch._dynamo.config.disable": "True"})
+    assert found.kind == "nothing" and "switched off" in found.cause
+    assert "no compiled function was called" in only([]).cause
+
+
+def test_stances_hooks_caches_and_nan_are_told():
+    values = Values("x", "float32", (2,), 0, 0, -1.0, 1.0, 0.0)
+    events = [
+        frame(),
+        Stance("force_eager", Place(FILE, 5, "step")),
+        Stance("fail_on_recompile", Place(FILE, 6, "step"), "step", SIZE),
+        LateHook("0 (Linear)", "_forward_hooks", Place(FILE, 5, "step")),
+        NonFinite(
+            KEY, "forward", "NaN", "aten.log.default", "log", values, (values,), Place(FILE, 5)
+        ),
+        CacheUse(KEY, "fx_graph_cache", "hit"),
+        CacheUse(KEY, "fx_graph_cache", "miss"),
+        Metrics(KEY, {"cudagraph_skip_reason": "skipping cudagraphs due to mutated inputs"}),
+    ]
+    found = find(capture(*events))
+    assert [f.kind for f in found] == ["stance", "stance", "hook", "nan", "cudagraph", "cache"]
+    assert "raised under the stance fail_on_recompile" in found[0].cause
+    assert "x.size(0), 5 instead of 2" in found[0].cause
+
+
+def test_a_cached_function_that_was_looked_through_is_told():
+    nodes = {"g": (Node("o", "call_function", "torch.ones", 1, Place(FILE, 15, "mask")),)}
+    found = only([frame(), Graph(KEY, "captured", "g", "")], nodes=nodes)
+    assert (found.kind, found.place) == ("cached", Place(FILE, 14, "mask"))
+
+
+def test_ranks_are_told_by_their_first_difference():
+    one = capture(frame(), rank=0)
+    two = capture(frame(), broken(6, "Data-dependent branching"), rank=1)
+    found = [f for f in find_all([one, two]) if f.kind == "ranks"]
+    assert len(found) == 1 and found[0].place == Place(FILE, 6, "step")
+    assert find_all([one, one]) == []
+
+
+def test_the_first_ten_lines_answer_and_all_is_in_the_json():
+    found = capture(frame(), *(broken(n, f"Kind {n}", "Because.") for n in range(5, 16)))
+    findings = find(found)
+    lines = explanation([found], findings).splitlines()
+    assert lines[0].startswith("11 graph breaks; 1 compiled function in 1 version")
+    assert sum(bool(re.match(r"\d+\. break ", line)) for line in lines[:10]) == 7
+    record = json.loads(as_json([found], findings))
+    assert len(record["findings"]) == 11 and record["findings"][0]["place"]["line"] == 5
+    assert len({f.id for f in findings}) == 11
+
+
+def test_nothing_to_change_is_said():
+    assert count_line([]) == "nothing to change was found"
+    assert explanation([capture(frame())], []).startswith("nothing to change was found; 1 compiled")
+    assert len(ORDER) == len(set(ORDER))
+
+
+def test_what_is_no_dump_is_refused_with_one_line(tmp_path):
+    with pytest.raises(NotADump):
+        load_all(tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    "file, own",
+    [
+        ("/home/me/model.py", True),
+        ("/home/me/torch/train.py", True),
+        ("/e/lib/python3.11/site-packages/timm/m.py", False),
+        ("/opt/python/lib/python3.12/functools.py", False),
+        ("<frozen runpy>", False),
+        ("/src/pytorch/torch/nn/modules/module.py", False),
+        ("nn/modules/linear.py", False),
+        ("<stdin>", True),
+    ],
+)
+def test_whose_a_file_is(file, own):
+    assert is_own(file) is own
+
+
+def test_what_torch_does_not_support_is_not_called_wrong():
+    reason = (
+        "Tensor.tolist() with non-integer tensor\n"
+        "  Explanation: Dynamo does not support tracing `tolist()` on non-integer tensors.\n\n"
+        "  Developer debug context: call_method TensorVariable() to_list\n"
+    )
+    place = Place(FILE, 5, "f")
+    event = Skipped(CompileKey("0/0"), place, "Unsupported", reason, raised=True, at=place)
+    (found,) = [one for one in find(capture(event)) if one.kind == "failed"]
+    assert "of integers only" in found.cause and "uncompiled" not in found.remedy
