@@ -4,6 +4,7 @@
 After each, a line of JSON says what is on the disk then.
 """
 
+import gzip
 import json
 import os
 import random
@@ -29,12 +30,14 @@ def work(directory):
 
 def broken(path):
     try:
+        if path.suffix == ".gz":
+            return "" if json.loads(gzip.decompress(path.read_bytes())) else f"{path.name}: empty"
         text = path.read_text(encoding="utf-8")
         if path.suffix == ".py":
             compile(text, str(path), "exec", dont_inherit=True)
         elif path.suffix == ".json":
             json.loads(text)
-    except (SyntaxError, ValueError) as error:
+    except (SyntaxError, ValueError, OSError, EOFError) as error:
         return f"{path.name}: {error}"
     return "" if text.endswith("\n") else f"{path.name}: has no end"
 

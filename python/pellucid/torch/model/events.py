@@ -159,7 +159,7 @@ class Break:
     gb_id: str = field(default="", metadata=SPARSE)
     """The number in torch's registry of breaks, such as ``GB0059``."""
     hints: tuple[str, ...] = field(default=(), metadata=SPARSE)
-    """What torch advises, one text each."""
+    """What torch says can be done."""
     frames: tuple[Place, ...] = field(default=(), metadata=SPARSE)
     """The user's calls that led there, outermost first."""
     place: Place | None = field(default=None, metadata=SPARSE)
@@ -210,7 +210,7 @@ class GuardFailure:
     """The first guard of one compiled version that did not hold for a call."""
 
     version: CompileKey | None
-    """The compiled version whose guard it is."""
+    """The compiled version whose guard it is, where torch tells."""
     kind: str
     """What differed: ``size``, ``stride``, ``dtype``, ``value``, ``type``, ``identity``, …."""
     source: str
@@ -350,7 +350,7 @@ class Stance:
     """Calls of a compiled function under a stance that is not the default."""
 
     stance: str
-    """Its name, as ``torch.compiler.set_stance`` takes it."""
+    """As ``torch.compiler.set_stance`` names it."""
     place: Place | None
     """The program's line that made the call."""
     function: str = ""
