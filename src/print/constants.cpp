@@ -2,6 +2,8 @@
 
 #include "print/expressions.h"
 
+#include "object/identifiers.h"
+
 namespace pellucid::print {
 
 using object::Const;
@@ -106,7 +108,7 @@ void Expressions::expand_constant(ConstId id, Place place) {
       break;
     case ConstKind::Code:
       problem("a code object has no literal");
-      write(module_.text(module_[value.code].name));
+      write(object::as_identifier(module_.text(module_[value.code].name)));
       break;
     case ConstKind::Opaque:
       write(module_.text(value.text));

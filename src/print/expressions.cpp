@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "object/identifiers.h"
 #include "print/annotation_text.h"
 #include "print/lines.h"
 
@@ -94,7 +95,7 @@ void Expressions::step(const Task& task) {
       mark(Mark::GroupEnd);
       break;
     case Task::Word:
-      write(module_.text(Symbol(task.id)));
+      write(object::as_identifier(module_.text(Symbol(task.id))));
       break;
     case Task::Line:
       if (!task.inside) go_to_line(static_cast<int32_t>(task.id));
@@ -360,9 +361,15 @@ void Expressions::expand_bare(NodeId id, Place place) {
       expr(tree.as<ast::Starred>(id).value, at(Level::BitOr));
       break;
     case Kind::Name: {
+      // The text of an annotation is a name here.
       const Symbol name = tree.as<ast::Name>(id).id;
-      const bool is_text = before(9) && module_.text(name).find('(') != std::string_view::npos;
-      is_text ? write(with_ellipses(module_.text(name))) : word(name);
+      const std::string_view shown = module_.text(name);
+      if (object::is_identifier(shown) || !object::is_one_expression(shown)) {
+        word(name);
+      } else {
+        const bool has_calls = before(9) && shown.find('(') != std::string_view::npos;
+        has_calls ? write(with_ellipses(shown)) : write(shown);
+      }
       break;
     }
     case Kind::Slice:

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ast/tree.h"
+#include "object/identifiers.h"
 #include "print/expressions.h"
 #include "print/print.h"
 
@@ -91,7 +92,12 @@ class Statements {
   const object::Const& constant(ast::NodeId id) const {
     return tree_.module()[tree_.as<ast::Constant>(id).value];
   }
-  void word(Symbol symbol) { out_ += tree_.text(symbol); }
+  void word(Symbol symbol) {
+    const std::string_view name = tree_.text(symbol);
+    // An import may have dots, and `from . import a` no module.
+    const bool is_written_so = name.empty() || name == "*" || object::is_dotted(name);
+    out_ += is_written_so ? std::string(name) : object::as_identifier(name);
+  }
   void expression(ast::NodeId id, Place where) { expressions_.expression(id, where); }
 
   const ast::Tree& tree_;

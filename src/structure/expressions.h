@@ -22,7 +22,7 @@
 
 #include "ast/tree.h"
 #include "ir/function.h"
-#include "object/fitting_names.h"
+#include "object/identifiers.h"
 
 namespace pellucid::structure {
 

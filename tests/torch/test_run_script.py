@@ -94,3 +94,14 @@ def test_what_is_missing_is_said(torch, tmp_path):
     quiet = [*["-W", "ignore", "-m", "pellucid", "run", "-m"], "no_such", "--out", tmp_path]
     status, _, said = outcome(quiet)
     assert (status, said) == (1, f"{sys.executable}: No module named no_such\n{NOTHING}")
+
+
+def test_guards_are_read_before_torch_drops_its_caches(torch, tmp_path):
+    (tmp_path / "made.py").write_text(
+        "import torch\n"
+        "net = torch.nn.Sequential(torch.nn.Linear(2, 2))\n"
+        "torch.compile(net, backend='eager')(torch.ones(1, 2))\n"
+    )
+    assert outcome(["-m", "pellucid", "run", "--out", "d", "made.py"], tmp_path)[0] == 0
+    (cache,) = json.loads((tmp_path / "d" / "session.json").read_text())["caches"]
+    assert [len(entry["guards"]) > 5 for entry in cache["entries"]] == [True]

@@ -29,6 +29,7 @@ Compiler::Compiler(const Tree& tree, Lowered& out, Symbols& symbols)
 }
 
 void Compiler::run(NodeId root) {
+  misspelt_ = misspelt(tree_, root);
   object::Code header;
   out_.module.root = compile_unit(symbols_.scope_of(root), text("<module>"), header, [&] {
     // The function of the annotations is made first.
@@ -101,6 +102,10 @@ CodeId Compiler::compile_unit(ScopeId scope, Symbol name, object::Code header,
     out_.problems[id.index()] = "relowering: " + problem.what;
   } catch (const InternalError& bug) {
     out_.problems[id.index()] = std::string("relowering: ") + bug.what();
+  }
+  const auto fault = misspelt_.find(symbols_[scope].node);
+  if (fault != misspelt_.end() && out_.problems[id.index()].empty()) {
+    out_.problems[id.index()] = "relowering: " + fault->second;
   }
   nesting_ = nesting;
   walruses_ = walruses;

@@ -18,6 +18,7 @@
 
 #include "verify/lower/emitter.h"
 #include "verify/lower/lower.h"
+#include "verify/lower/spelling.h"
 #include "verify/lower/symbols.h"
 
 namespace pellucid::verify::lower {
@@ -299,6 +300,7 @@ class Compiler {
   std::unordered_map<ScopeId, CodeId> codes_;  // compiled already
   std::unordered_map<std::string, ConstId> strings_;
   std::vector<std::string> qualnames_;  // by CodeId
+  Misspelt misspelt_;
   ConstId none_;
   uint32_t nesting_ = 0;
 

@@ -288,10 +288,19 @@ def collector_at_rest() -> Iterator[None]:
 
 def at_exit(action: Callable[[], None], session: Session) -> None:
     """Do something when this process ends, also where that is a child of ``multiprocessing``."""
-    if not session.is_automatic:  # which ends last of all
+    if not session.is_automatic:
         atexit.register(action)
+    else:  # it ends last of all, when torch may have dropped its caches
+        atexit.register(lambda: read_caches(session))
     if child_number():  # such a process leaves without a word to atexit
         multiprocessing.util.Finalize(None, action, exitpriority=10)
+
+
+def read_caches(session: Session) -> None:
+    """Read torch's cache entries as they are now; those read before stay where there are none."""
+    if session.here:
+        with collector_at_rest(), session.guard("reading torch's caches"):
+            refresh_caches(session)
 
 
 def finish(session: Session) -> None:

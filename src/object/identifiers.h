@@ -1,0 +1,24 @@
+// Names as sources have them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace pellucid::object {
+
+// Returns true if a source of any supported Python can name something so and means just that name:
+// it is no keyword, and an identifier that is its own NFKC form, which CPython takes in its place.
+bool is_identifier(std::string_view text);
+
+// Returns true if `text` is identifiers with dots between them: `a.b.c`, of which an import makes
+// one name. One identifier is dotted, too.
+bool is_dotted(std::string_view text);
+
+// Returns true if a text that stands for an annotation cannot be read as anything beside one
+// expression: strings and brackets are closed, and outside of them nothing ends an annotation.
+bool is_one_expression(std::string_view text);
+
+// Returns `text` if it is an identifier, else one that is made of what can be kept of it.
+std::string as_identifier(std::string_view text);
+
+}  // namespace pellucid::object

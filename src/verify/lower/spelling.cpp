@@ -1,0 +1,449 @@
+#include "verify/lower/spelling.h"
+
+#include <initializer_list>
+#include <span>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+
+#include "ast/walk.h"
+#include "object/identifiers.h"
+
+namespace pellucid::verify::lower {
+
+namespace {
+
+using ast::Kind;
+using ast::ListId;
+using ast::NodeId;
+using ast::Tree;
+
+// CPython's MAXINDENT and CO_MAXBLOCKS.
+constexpr uint32_t kMostIndents = 100;
+constexpr uint32_t kMostBlocks = 20;
+
+// What is known of a place in the text.
+struct Place {
+  NodeId scope;
+  NodeId elif;  // the `if` that is written so, on the level of the one around
+  uint32_t indents = 0;
+  uint32_t blocks = 0;  // loops, `try` and `with` of this function
+  bool in_function = false;
+  bool in_async = false;
+  bool in_class = false;
+  bool in_loop = false;
+};
+
+class Rules {
+ public:
+  Rules(const Tree& tree, Misspelt& found) : tree_(tree), found_(found) {}
+
+  void check(std::span<const NodeId> roots, const Place& place) {
+    ast::walk(tree_, roots, place, [&](NodeId node, Place& own) { return enter(node, own); });
+  }
+
+ private:
+  // Returns true if what is in the node stands in its place.
+  bool enter(NodeId node, Place& place) {
+    names(node, place);
+    targets(node, place);
+    positions(node, place);
+    switch (tree_.kind(node)) {
+      case Kind::FunctionDef:
+        return function(node, tree_.as<ast::FunctionDef>(node), place);
+      case Kind::Lambda:
+        return lambda(node, tree_.as<ast::Lambda>(node), place);
+      case Kind::ClassDef:
+        return class_body(node, tree_.as<ast::ClassDef>(node), place);
+      case Kind::AnnAssign: {
+        const auto assign = tree_.as<ast::AnnAssign>(node);
+        outside(assign.target, place);
+        annotation(assign.annotation, place);
+        outside(assign.value, place);
+        return false;
+      }
+      case Kind::Call:
+        keywords(tree_.as<ast::Call>(node).keywords, place);
+        return true;
+      case Kind::match_case:
+        bound_.clear();
+        pattern(tree_.as<ast::match_case>(node).pattern, place);
+        break;
+      case Kind::MatchClass:
+        apart(tree_.as<ast::MatchClass>(node).kwd_attrs, "an attribute twice in a pattern", place);
+        return true;
+      default:
+        break;
+    }
+    opens(node, place);
+    return true;
+  }
+
+  // -- scopes: what is evaluated where they are made stands outside of them --
+
+  void outside(std::span<const NodeId> nodes, const Place& place) { check(nodes, place); }
+  void outside(NodeId node, const Place& place) {
+    if (node.valid()) check({&node, 1}, place);
+  }
+
+  // `from __future__ import annotations` makes texts of them, which are names here.
+  void annotation(NodeId node, const Place& place) {
+    if (!tree_.is(node, Kind::Name)) return outside(node, place);
+    const ast::field::Name name = tree_.as<ast::Name>(node).id;
+    if (object::is_identifier(tree_.text(name))) return variable(name, place);
+    if (!object::is_one_expression(tree_.text(name)))
+      fault(place, "an annotation is no expression");
+  }
+
+  void evaluated_outside(NodeId node, const Place& place) {
+    if (!node.valid()) return;
+    const auto args = tree_.as<ast::arguments>(node);
+    for (const ListId list : {args.posonlyargs, args.args, args.kwonlyargs}) {
+      for (const NodeId item : tree_.items(list)) {
+        annotation(tree_.as<ast::arg>(item).annotation, place);
+      }
+    }
+    for (const NodeId item : {args.vararg, args.kwarg}) {
+      if (item.valid()) annotation(tree_.as<ast::arg>(item).annotation, place);
+    }
+    outside(tree_.items(args.defaults), place);
+    outside(tree_.items(args.kw_defaults), place);
+  }
+
+  bool function(NodeId node, const ast::FunctionDef& def, const Place& place) {
+    outside(tree_.items(def.decorator_list), place);
+    outside(tree_.items(def.type_params), place);
+    annotation(def.returns, place);
+    evaluated_outside(def.args, place);
+    Place inner;
+    inner.scope = node;
+    inner.indents = place.indents + 1;
+    inner.in_function = true;
+    inner.in_async = def.is_async != 0;
+    parameters(def.args, inner);
+    too_deep(inner);
+    check(tree_.items(def.body), inner);
+    return false;
+  }
+
+  bool lambda(NodeId node, const ast::Lambda& def, const Place& place) {
+    evaluated_outside(def.args, place);
+    Place inner;
+    inner.scope = node;
+    inner.in_function = true;
+    parameters(def.args, inner);
+    check({&def.body, 1}, inner);
+    return false;
+  }
+
+  bool class_body(NodeId node, const ast::ClassDef& def, const Place& place) {
+    keywords(def.keywords, place);
+    outside(tree_.items(def.decorator_list), place);
+    outside(tree_.items(def.type_params), place);
+    outside(tree_.items(def.bases), place);
+    outside(tree_.items(def.keywords), place);
+    Place inner;
+    inner.scope = node;
+    inner.indents = place.indents + 1;
+    inner.in_class = true;
+    too_deep(inner);
+    check(tree_.items(def.body), inner);
+    return false;
+  }
+
+  void fault(const Place& place, std::string what) { found_.try_emplace(place.scope, what); }
+
+  std::string quoted(ast::field::Name name) const {
+    std::string text;
+    for (const char c : tree_.text(name)) {
+      const bool is_plain = c > ' ' && c < 0x7f;
+      text += is_plain ? c : '?';
+    }
+    return "'" + text + "'";
+  }
+
+  // -- names --
+
+  // A name that is bound or looked up; `__debug__` is a constant.
+  void variable(ast::field::Name name, const Place& place) {
+    if (!name.valid()) return;
+    if (!object::is_identifier(tree_.text(name))) fault(place, "no text can name " + quoted(name));
+    if (tree_.text(name) == "__debug__") fault(place, "__debug__ is no variable in a text");
+  }
+
+  void attribute(NodeId node, const Place& place) {
+    const ast::field::Name name = tree_.as<ast::Attribute>(node).attr;
+    if (!object::is_identifier(tree_.text(name))) fault(place, "no text can name " + quoted(name));
+  }
+
+  void module_name(ast::field::Name name, const Place& place) {
+    if (!object::is_dotted(tree_.text(name))) fault(place, "no text can import " + quoted(name));
+  }
+
+  void names(NodeId node, const Place& place) {
+    switch (tree_.kind(node)) {
+      case Kind::Name:
+        return variable(tree_.as<ast::Name>(node).id, place);
+      case Kind::FunctionDef:
+        return variable(tree_.as<ast::FunctionDef>(node).name, place);
+      case Kind::ClassDef:
+        return variable(tree_.as<ast::ClassDef>(node).name, place);
+      case Kind::keyword:
+        return variable(tree_.as<ast::keyword>(node).arg, place);
+      case Kind::ExceptHandler:
+        return variable(tree_.as<ast::ExceptHandler>(node).name, place);
+      case Kind::MatchMapping:
+        return variable(tree_.as<ast::MatchMapping>(node).rest, place);
+      case Kind::MatchStar:
+        return variable(tree_.as<ast::MatchStar>(node).name, place);
+      case Kind::MatchAs:
+        return variable(tree_.as<ast::MatchAs>(node).name, place);
+      case Kind::TypeVar:
+        return variable(tree_.as<ast::TypeVar>(node).name, place);
+      case Kind::ParamSpec:
+        return variable(tree_.as<ast::ParamSpec>(node).name, place);
+      case Kind::TypeVarTuple:
+        return variable(tree_.as<ast::TypeVarTuple>(node).name, place);
+      case Kind::Attribute:
+        return attribute(node, place);
+      case Kind::Import:
+        for (const NodeId item : tree_.items(tree_.as<ast::Import>(node).names)) {
+          const auto alias = tree_.as<ast::alias>(item);
+          module_name(alias.name, place);
+          variable(alias.asname, place);
+        }
+        return;
+      case Kind::ImportFrom:
+        return imported(tree_.as<ast::ImportFrom>(node), place);
+      default:
+        return;
+    }
+  }
+
+  void imported(const ast::ImportFrom& node, const Place& place) {
+    const bool has_module = node.module.valid() && !tree_.text(node.module).empty();
+    if (has_module) {
+      module_name(node.module, place);
+    } else if (node.level == 0) {
+      fault(place, "an import names no module");
+    }
+    for (const NodeId item : tree_.items(node.names)) {
+      const auto alias = tree_.as<ast::alias>(item);
+      const bool is_star = tree_.text(alias.name) == "*" && tree_.items(node.names).size() == 1;
+      if (is_star && (place.in_function || place.in_class)) fault(place, "import * in a scope");
+      if (!is_star && !object::is_identifier(tree_.text(alias.name))) {
+        fault(place, "no text can import " + quoted(alias.name));
+      }
+      variable(alias.asname, place);
+      if (!alias.asname.valid() && tree_.text(alias.name) == "__debug__") {
+        fault(place, "__debug__ is no variable in a text");
+      }
+    }
+  }
+
+  // -- targets --
+
+  void stored(NodeId target, const Place& place) {
+    if (!target.valid()) return;
+    switch (tree_.kind(target)) {
+      case Kind::Attribute:
+        if (tree_.text(tree_.as<ast::Attribute>(target).attr) == "__debug__") {
+          fault(place, "__debug__ is no variable in a text");
+        }
+        return;
+      case Kind::Starred:
+        return stored(tree_.as<ast::Starred>(target).value, place);
+      case Kind::Tuple:
+        return stored(tree_.as<ast::Tuple>(target).elts, place);
+      case Kind::List:
+        return stored(tree_.as<ast::List>(target).elts, place);
+      default:
+        return;
+    }
+  }
+
+  void stored(ListId list, const Place& place) {
+    for (const NodeId target : tree_.items(list)) stored(target, place);
+  }
+
+  void targets(NodeId node, const Place& place) {
+    switch (tree_.kind(node)) {
+      case Kind::Assign:
+        return stored(tree_.as<ast::Assign>(node).targets, place);
+      case Kind::Delete:
+        return stored(tree_.as<ast::Delete>(node).targets, place);
+      case Kind::AugAssign:
+        return stored(tree_.as<ast::AugAssign>(node).target, place);
+      case Kind::AnnAssign:
+        return stored(tree_.as<ast::AnnAssign>(node).target, place);
+      case Kind::For:
+        return stored(tree_.as<ast::For>(node).target, place);
+      case Kind::comprehension:
+        return stored(tree_.as<ast::comprehension>(node).target, place);
+      case Kind::withitem:
+        return stored(tree_.as<ast::withitem>(node).optional_vars, place);
+      default:
+        return;
+    }
+  }
+
+  // -- what may stand but once --
+
+  void once(ast::field::Name name, std::unordered_set<ast::field::Name>& seen, const char* what,
+            const Place& place) {
+    if (name.valid() && !seen.insert(name).second) fault(place, what);
+  }
+
+  void parameters(NodeId arguments, const Place& place) {
+    if (!arguments.valid()) return;
+    const auto node = tree_.as<ast::arguments>(arguments);
+    std::unordered_set<ast::field::Name> seen;
+    const auto add = [&](NodeId parameter) {
+      if (!parameter.valid()) return;
+      variable(tree_.as<ast::arg>(parameter).arg, place);
+      once(tree_.as<ast::arg>(parameter).arg, seen, "two parameters have one name", place);
+    };
+    for (const ListId list : {node.posonlyargs, node.args, node.kwonlyargs}) {
+      for (const NodeId parameter : tree_.items(list)) add(parameter);
+    }
+    add(node.vararg);
+    add(node.kwarg);
+  }
+
+  void keywords(ListId list, const Place& place) {
+    std::unordered_set<ast::field::Name> seen;
+    for (const NodeId item : tree_.items(list)) {
+      once(tree_.as<ast::keyword>(item).arg, seen, "a keyword argument is given twice", place);
+    }
+  }
+
+  void apart(ListId list, const char* what, const Place& place) {
+    std::unordered_set<ast::field::Name> seen;
+    for (const NodeId item : tree_.items(list))
+      once(tree_.as<ast::Name>(item).id, seen, what, place);
+  }
+
+  // Alternatives bind the same names, each of them once.
+  void pattern(NodeId node, const Place& place) {
+    constexpr const char* kTwice = "a pattern binds a name twice";
+    if (!node.valid()) return;
+    switch (tree_.kind(node)) {
+      case Kind::MatchOr: {
+        const auto before = bound_;
+        auto after = before;
+        for (const NodeId item : tree_.items(tree_.as<ast::MatchOr>(node).patterns)) {
+          bound_ = before;
+          pattern(item, place);
+          after.insert(bound_.begin(), bound_.end());
+        }
+        bound_ = std::move(after);
+        return;
+      }
+      case Kind::MatchAs:
+        once(tree_.as<ast::MatchAs>(node).name, bound_, kTwice, place);
+        break;
+      case Kind::MatchStar:
+        once(tree_.as<ast::MatchStar>(node).name, bound_, kTwice, place);
+        break;
+      case Kind::MatchMapping:
+        once(tree_.as<ast::MatchMapping>(node).rest, bound_, kTwice, place);
+        break;
+      default:
+        break;
+    }
+    ast::for_each_child(tree_, node, [&](NodeId child) {
+      if (ast::category_of(tree_.kind(child)) == ast::Category::Pattern) pattern(child, place);
+    });
+  }
+
+  // -- where statements and expressions may stand --
+
+  void positions(NodeId node, const Place& place) {
+    switch (tree_.kind(node)) {
+      case Kind::Return:
+        if (!place.in_function) fault(place, "return outside a function");
+        return;
+      case Kind::Break:
+      case Kind::Continue:
+        if (!place.in_loop) fault(place, "break or continue outside a loop");
+        return;
+      case Kind::Yield:
+      case Kind::YieldFrom:
+        if (!place.in_function) fault(place, "yield outside a function");
+        return;
+      case Kind::Await:
+        if (!place.in_async) fault(place, "await outside an async function");
+        return;
+      case Kind::For:
+        if (tree_.as<ast::For>(node).is_async && !place.in_async) {
+          fault(place, "async for outside an async function");
+        }
+        return;
+      case Kind::With:
+        if (tree_.as<ast::With>(node).is_async && !place.in_async) {
+          fault(place, "async with outside an async function");
+        }
+        return;
+      default:
+        return;
+    }
+  }
+
+  void opens(NodeId node, Place& place) {
+    switch (tree_.kind(node)) {
+      case Kind::For:
+      case Kind::While:
+        place.in_loop = true;
+        ++place.blocks;
+        break;
+      case Kind::Try: {
+        const auto statement = tree_.as<ast::Try>(node);
+        place.blocks += tree_.items(statement.handlers).empty() ? 0 : 1;
+        place.blocks += tree_.items(statement.finalbody).empty() ? 0 : 1;
+        break;
+      }
+      case Kind::With:
+        place.blocks += static_cast<uint32_t>(tree_.items(tree_.as<ast::With>(node).items).size());
+        break;
+      case Kind::If: {
+        const bool is_elif = place.elif == node;
+        const auto orelse = tree_.items(tree_.as<ast::If>(node).orelse);
+        const bool has_elif = orelse.size() == 1 && tree_.is(orelse[0], Kind::If);
+        place.elif = has_elif ? orelse[0] : NodeId();
+        if (is_elif) return;
+        break;
+      }
+      case Kind::Match:
+      case Kind::match_case:
+        break;
+      case Kind::GeneratorExp:  // one that awaits is an asynchronous generator, wherever it stands
+        place.in_async = true;
+        return;
+      default:
+        return;
+    }
+    ++place.indents;
+    too_deep(place);
+  }
+
+  void too_deep(const Place& place) {
+    if (place.indents >= kMostIndents) fault(place, "statements are nested too deep for a text");
+    if (place.blocks > kMostBlocks) fault(place, "too many loops, try and with in each other");
+  }
+
+  const Tree& tree_;
+  Misspelt& found_;
+  std::unordered_set<ast::field::Name> bound_;
+};
+
+}  // namespace
+
+Misspelt misspelt(const Tree& tree, NodeId root) {
+  Misspelt found;
+  Place place;
+  place.scope = root;
+  Rules(tree, found).check({&root, 1}, place);
+  return found;
+}
+
+}  // namespace pellucid::verify::lower
