@@ -17,8 +17,8 @@ from pellucid import decompile_ex, decompile_pyc
 
 NAMES = ("co_names", "co_varnames", "co_freevars", "co_cellvars")
 PROGRAMS = {
-    "locals": "def f(arg):\n    one = 1\n    two = 20\n    for three in (300,):\n        one += 4000\n"
-    "    return arg, one, two, three\nprint(f(5))\n",
+    "locals": "def f(arg):\n    one = 1\n    two = 20\n    for three in (300,):\n"
+    "        one += 4000\n    return arg, one, two, three\nprint(f(5))\n",
     "arguments": "def f(one, two): return one - two\nprint(f(7, 3))\n",
     "only keywords": "def f(*, one, two): return one - two\nprint(callable(f))\n",
     "cells": "def f():\n    one = 1\n    two = 2\n    return lambda: (one, two)\nprint(f()())\n",
