@@ -64,13 +64,13 @@ def _finding(
 
 
 def _gave_up(event: Break, skipped: Skipped, block: str) -> str:
-    """Why torch does not go on behind the break, in words."""
+    """Why torch does not continue after the break, in words."""
     name = "the function" if skipped.place is None else f"`{label(skipped.place.function)}`"
     if "loop" in event.then:
         return f"it is in a loop, so all of {name} runs uncompiled"
     if block:
         return f"torch cannot go on inside this `{block}`, so all of {name} runs uncompiled"
-    return f"torch could not go on behind it, so all of {name} runs uncompiled"
+    return f"torch could not continue after it, so all of {name} runs uncompiled"
 
 
 __all__ = ["Advice", "breaks"]

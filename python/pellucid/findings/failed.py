@@ -147,7 +147,7 @@ def _data_dependent(event: Skipped) -> tuple[str, str, str, str, Place | None] |
         "values and is known only when it runs"
     )
     remedy = (
-        "say what holds with torch._check(…) behind the line that makes the number, or keep the "
+        "say what holds with torch._check(…) after the line that makes the number, or keep the "
         "number out of tests and sizes"
     )
     return cause, remedy, "", "certain", None

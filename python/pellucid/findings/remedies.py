@@ -46,7 +46,7 @@ def advise(program: Program, place: Place | None, event: Break) -> Advice:
 def _branch(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
     shape = rewrites.branch_shape(program, place)
     what = {
-        "while": "the loop goes on as long as the values of a tensor say",
+        "while": "the condition of the loop depends on the values of a tensor",
         "assert": "the assert tests the values of a tensor",
     }.get(shape, "the branch depends on the values of a tensor")
     cause = f"{what}, which are known only when it runs"

@@ -162,7 +162,7 @@ class Program:
         return "\n".join(difflib.unified_diff(lines, changed, name, name, lineterm="", n=1))
 
     def setting(self, file: str, line: str) -> str:
-        """Return the diff that adds a line behind the imports of a file."""
+        """Return the diff that adds a line after the imports of a file."""
         tree = self.tree(file)
         if tree is None:
             return ""

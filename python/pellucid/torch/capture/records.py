@@ -104,6 +104,7 @@ def _kernels(session: Session, program: Graph, text: str) -> None:
     by_name = {kernel.name: kernel for kernel in found if kernel.kind != "extern"}
     for kernel in kernels(program.text):
         name = kernel_name(program.file, kernel.name, kernel.suffix)
+        name = session.claim(name, (program.file, kernel.name))
         session.write(name, kernel_text(program.file, kernel.text, kernel.suffix))
         event = KernelFile(program.key, kernel.name, program.file, name)
         read = by_name.get(kernel.name)

@@ -92,7 +92,7 @@ class Frame:
     links: tuple[Link, ...] = field(default=(), metadata=SPARSE)
     """What the lines of ``file`` stand for."""
     parent: str = field(default="", metadata=SPARSE)
-    """The compile id of the frame that this one goes on with after a break; empty for none."""
+    """The compile id of the frame that this one continues after a break; empty for none."""
 
 
 @dataclass(frozen=True)
