@@ -71,7 +71,7 @@ def test_what_the_tables_have_not_is_told_with_its_file(known, tmp_path):
         path.write_text(before.replace(text, other), encoding="utf-8")
     record = json.loads((ROOT / "tools/canary/known/torch.json").read_text(encoding="utf-8"))
     record["graph break"].remove("GB0001")
-    record["event of the trace"].remove("chromium_event")
+    record["event of the trace"].remove("describe_source")
     folder = tmp_path / "tools" / "canary" / "known"
     folder.mkdir(parents=True)
     (folder / "torch.json").write_text(json.dumps(record), encoding="utf-8")
@@ -85,6 +85,6 @@ def test_what_the_tables_have_not_is_told_with_its_file(known, tmp_path):
         if told:
             assert any(told in lines for name, lines in blocks.items() if file in name), told
     assert "graph break GB0001 is not known (" in output
-    assert "event of the trace chromium_event is not known" in output
+    assert "event of the trace describe_source is not known" in output
     count = int(output.partition(" things are new")[0].rpartition(" ")[2])
     assert count == sum(bool(told) for *_, told in TAKEN) + 2, output
