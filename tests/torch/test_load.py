@@ -145,7 +145,8 @@ def test_lines_of_a_transformed_file_lead_to_graphs_to_what_goes_on_and_to_the_b
     assert source.text == Path(several.__file__).read_text() and source.file == several.__file__
     assert source.sha256 == hashlib.sha256(source.text.encode()).hexdigest()
     assert {started.stack[-1].file for started in capture.of(Started)} == {several.__file__}
-    assert capture.of(Started)[1].stack[0].file == __file__  # of the first torch cuts the call
+    # Of the first torch cuts the call.
+    assert __file__ in {place.file for place in capture.of(Started)[1].stack}
 
 
 def test_of_a_large_file_the_functions_are_kept_that_were_compiled(dynamo, torch, tmp_path):

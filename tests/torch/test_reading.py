@@ -50,7 +50,7 @@ def test_built_in_functions_are_called_by_their_names(reading, torch, tmp_path):
     for number, function in enumerate((reading.stops, reading.gives_a_generator)):
         texts = frames_of(torch, tmp_path / str(number), function, (torch.ones(3),))
         assert not any("___module_" in text for text in texts.values())
-        if torch_version() >= (2, 13):
+        if (2, 13) <= torch_version() < (2, 15):  # 2.15 calls none of them
             assert any("iter(" in text.replace("___", "") for text in texts.values())
 
 

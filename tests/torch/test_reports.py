@@ -16,7 +16,7 @@ from needs import need
 from pellucid.findings import find_all
 from pellucid.findings.text import explanation
 from pellucid.torch.store.load import load_all
-from support import run_env
+from support import run_env, torch_version
 
 RUNNER = Path(__file__).with_name("run_reports.py")
 
@@ -100,7 +100,10 @@ def test_the_answer_stands_in_the_first_ten_lines(group, torch, tmp_path):
     programs = [str(shared(name)) for name in names]
     command = [sys.executable, str(RUNNER), str(tmp_path), *programs]
     subprocess.run(command, env=environment(tmp_path), cwd=tmp_path, check=True, timeout=550)
-    absent = [x for name in names for x in missing(tmp_path / name, EXPECTED.get(name, []))]
+    # 2.15 traces random numbers, and does not guard what a cached function has read.
+    changed = {"t17", "t33"} if torch_version() >= (2, 15) else set()
+    asked = [name for name in names if name not in changed]
+    absent = [x for name in asked for x in missing(tmp_path / name, EXPECTED.get(name, []))]
     assert absent == []
     for name in names:
         for finding in answer(tmp_path / name)[1]:
@@ -152,6 +155,8 @@ def test_a_capture_of_a_test_of_pytests_is_told(torch, tmp_path):
 
 
 def test_blocks_that_fsdp_keeps_from_compiling_are_told(torch, tmp_path):
+    if torch_version() >= (2, 15):
+        pytest.skip("2.15 compiles them")
     dump = tmp_path / "dump"
     out = run(shared("t45"), env=environment(tmp_path, LAB_DUMP=str(dump)), tmp_path=tmp_path)
     assert missing(dump, [("nothing", None, "FSDP")]) == [], out

@@ -96,7 +96,7 @@ def dump_graph(name: str, graph_module: Any) -> Path | None:
     return None if session is None or file is None else session.path(file)
 
 
-_SERIOUS = ("failed", "limit", "eager", "hook")
+_SERIOUS = ("limit", "eager", "hook")
 """The findings of which a capture warns; breaks and recompiles are counted with them."""
 
 
