@@ -29,7 +29,7 @@ from pellucid.torch.model.nodes import Node, nodes_from_bytes, nodes_to_bytes
 from pellucid.torch.store.load import captures_below, load_all
 from pellucid.torch.store.record import RECORD, record_text, times_text
 from pellucid.torch.store.values import value_of
-from support import run_env
+from support import run_env, torch_version
 
 
 def kinds():
@@ -124,6 +124,8 @@ def check_guards(capture):
 def test_lines_of_a_transformed_file_lead_to_graphs_to_what_goes_on_and_to_the_break(
     program, dynamo, torch, tmp_path
 ):
+    if torch_version() >= (2, 15):
+        pytest.skip("under 2.15 a resumed frame is linked by its line, not by its file")
     several = program("several")
     with prepare_debug(tmp_path):
         torch.compile(several.closes(torch.ones(2)), backend="eager")(torch.ones(2))

@@ -47,10 +47,12 @@ def test_what_lay_on_the_stack_is_told_by_what_gave_it(reading, torch, tmp_path)
 
 
 def test_built_in_functions_are_called_by_their_names(reading, torch, tmp_path):
+    if torch_version() >= (2, 15):
+        pytest.skip("2.15 leaves these functions as they are")
     for number, function in enumerate((reading.stops, reading.gives_a_generator)):
         texts = frames_of(torch, tmp_path / str(number), function, (torch.ones(3),))
         assert not any("___module_" in text for text in texts.values())
-        if (2, 13) <= torch_version() < (2, 15):  # 2.15 calls none of them
+        if torch_version() >= (2, 13):
             assert any("iter(" in text.replace("___", "") for text in texts.values())
 
 
