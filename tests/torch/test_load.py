@@ -125,7 +125,7 @@ def test_lines_of_a_transformed_file_lead_to_graphs_to_what_goes_on_and_to_the_b
     program, dynamo, torch, tmp_path
 ):
     if torch_version() >= (2, 15):
-        pytest.skip("under 2.15 a resumed frame is linked by its line, not by its file")
+        pytest.xfail("on 3.14 the line of a resume call and that of its frame differ: no link")
     several = program("several")
     with prepare_debug(tmp_path):
         torch.compile(several.closes(torch.ones(2)), backend="eager")(torch.ones(2))
