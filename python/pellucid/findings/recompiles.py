@@ -169,7 +169,10 @@ def _finding(capture: Capture, program: Program, group: Group) -> Finding:
     number = len(group.failures)
     keys = tuple(dict.fromkeys(str(key) for key, _ in group.failures))
     times = "again" if number == 1 else f"again {number} times"
-    advice = change(capture, program, group.kind, group.source, group.values, group.failures)
+    advice = change(
+        capture, program, group.kind, group.source, group.values, group.failures, group.place
+    )
+    place = advice.place or group.place
     remedy, sure = advice.remedy, "certain" if not advice.remedy else "likely"
     if tried and advice.makes_one:
         both = next((f.version for key, f in group.failures if key == tried[0]), None)
@@ -179,17 +182,17 @@ def _finding(capture: Capture, program: Program, group: Group) -> Finding:
         cause, sure = f"`{name}` was compiled {times}; torch: {first_line(group)}", "unknown"
     else:
         cause = f"`{name}` was compiled {times}: {_cause(group)}"
+        cause += f"; {advice.why}" if advice.why else ""
     files = {frame.key: frame.file for frame in capture.of(Frame)}
     links = tuple(Link(files[key], 0, "runs") for key, _ in group.failures if key in files)
     return Finding(
-        id=identify("recompile", group.place, f"{group.kind} {group.source}".strip()),
+        id=identify("recompile", place, f"{group.kind} {group.source}".strip()),
         kind="recompile",
-        place=group.place,
-        code=program.code(group.place),
+        place=place,
+        code=program.code(place),
         cause=cause,
         quoted=scrub("\n".join(dict.fromkeys(group.texts))),
         remedy=remedy,
-        diff=advice.diff,
         sure=sure,
         cost=Cost(None, number, None),
         count=number,

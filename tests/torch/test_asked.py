@@ -1,0 +1,59 @@
+"""What people ask of a program is answered in the first ten lines: cause, line, what to change."""
+
+import gc
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+from pellucid import load
+from pellucid.findings import find
+from pellucid.findings.text import explanation
+from pellucid.torch import prepare_debug
+from support import torch_version
+
+PROGRAM = Path(__file__).with_name("programs") / "asked.py"
+LINES = PROGRAM.read_text().splitlines()
+NAMES = re.findall(r"^def (\w+)\(\):$", PROGRAM.read_text(), re.MULTILINE)
+NAMES.remove("locked")
+# Kinds of breaks and errors that older releases do not tell of, or word otherwise.
+NEWEST = (2, 13)
+
+
+@pytest.fixture(scope="module")
+def programs(torch):
+    spec = importlib.util.spec_from_file_location("asked", PROGRAM)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.ASKED
+
+
+def test_every_program_has_its_line(torch, programs):
+    assert sorted(programs) == sorted(NAMES)
+    for name in NAMES:
+        assert sum(line.endswith(f"# HERE {name}") for line in LINES) == 1
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", NAMES)
+def test_the_question_is_answered(name, torch, dynamo, programs, tmp_path, capsys):
+    if torch_version() < NEWEST:
+        pytest.skip("older releases word it otherwise")
+    run, kind, cause, change, error = programs[name]
+    gc.collect()
+    with prepare_debug(tmp_path):
+        if error is None:
+            kept = run()
+        else:
+            with pytest.raises(Exception) as raised:
+                run()
+            assert type(raised.value).__name__ == error
+    capture = load(tmp_path)
+    findings = find(capture)
+    told = "\n".join(explanation([capture], findings).splitlines()[:10])
+    line = next(n for n, text in enumerate(LINES, 1) if text.endswith(f"# HERE {name}"))
+    answers = [f for f in findings if f.kind == kind and cause in f.cause and change in f.remedy]
+    assert [f.place.line for f in answers] == [line], told
+    assert answers[0].cause in told and not any(f.sure == "unknown" for f in findings)
+    if error is None:
+        del kept
