@@ -2,14 +2,19 @@
 
 import gc
 import importlib.util
+import json
 import re
 from pathlib import Path
 
 import pytest
 from pellucid import load
 from pellucid.findings import find
+from pellucid.findings.remedies import advise
+from pellucid.findings.source import Program
 from pellucid.findings.text import explanation
 from pellucid.torch import prepare_debug
+from pellucid.torch.model.capture import Capture
+from pellucid.torch.model.events import Break, CompileKey
 from support import torch_version
 
 PROGRAM = Path(__file__).with_name("programs") / "asked.py"
@@ -57,3 +62,27 @@ def test_the_question_is_answered(name, torch, dynamo, programs, tmp_path, capsy
     assert answers[0].cause in told and not any(f.sure == "unknown" for f in findings)
     if error is None:
         del kept
+
+
+def test_most_kinds_of_breaks_that_torch_knows_are_told_in_other_than_its_words(torch):
+    registry = Path(torch._dynamo.__file__).with_name("graph_break_registry.json")
+    if torch_version() < NEWEST or not registry.exists():
+        pytest.skip("needs torch's registry of breaks")
+    program = Program(Capture(Path("."), 2, {}, {}, (), {}))
+    unknown = []
+    for number, rows in json.loads(registry.read_text()).items():
+        row = rows[-1] if isinstance(rows, list) else rows
+        key, hints = CompileKey("0/0"), tuple(row["Hints"])
+        event = Break(
+            key,
+            "",
+            row["Gb_type"],
+            number,
+            hints,
+            reason=row["Explanation"],
+            context=row["Context"],
+        )
+        advice = advise(program, None, event)
+        assert advice.cause
+        unknown += [row["Gb_type"]] if advice.sure == "unknown" else []
+    assert len(unknown) < 200, unknown

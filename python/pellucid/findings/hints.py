@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from typing import Sequence
 
+WRONG = "may result in an error when running in eager"
+"""In a hint: torch takes the code for wrong."""
 _GENERAL = (
     (
-        "may result in an error when running in eager",
+        WRONG,
         'run it uncompiled, where it may raise, too: torch.compiler.set_stance("force_eager")',
     ),
     ("caused by an earlier graph break", "take away the breaks before it first"),

@@ -13,7 +13,8 @@ from pellucid.torch.model.events import Break, Place
 from pellucid.torch.model.failures import is_own
 
 from . import rewrites
-from .hints import advised
+from .families import family_of
+from .hints import WRONG, advised
 from .source import Program
 
 
@@ -40,7 +41,14 @@ def advise(program: Program, place: Place | None, event: Break) -> Advice:
         found = pattern.search(subject)
         if found is not None:
             return make(found, event, program, place)
+    family = family_of(subject)
+    if family is not None:
+        return Advice(*family, sure="likely")
     words = event.reason or event.kind or "torch does not say why"
+    if WRONG in " ".join(event.hints):
+        return Advice(
+            f"torch takes this line for wrong: {words}", advised(event.hints), sure="likely"
+        )
     cause = f"torch: {event.kind}: {words}" if event.reason else f"torch: {words}"
     return Advice(cause, advised(event.hints), sure="unknown")
 
