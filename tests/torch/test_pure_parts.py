@@ -37,6 +37,7 @@ MODULES = [
     "model.stages",
     "taps.compat",
     "taps.fx_meta",
+    "taps.guard_ways",
     "taps.operators",
     "taps.trace",
     "text.dump",

@@ -51,7 +51,8 @@ def _entries(session: Session, function: int, code: CodeType) -> list[CacheEntry
             continue
         guard_objects.check(manager)
         names = guard_state.names()
-        made = guards.translate(manager, key.slug, names, guard_state.type_name)
+        ways = session.ways.get(key, {})
+        made = guards.translate(manager, key.slug, names, guard_state.type_name, ways)
         kept = made.kept.runs(raw.code, code)
         result.append(CacheEntry(key, made.guards, made.body, kept, made.forms))
     return result

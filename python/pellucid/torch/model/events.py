@@ -400,7 +400,9 @@ class Guard:
     line: int = field(default=0, metadata=SPARSE)
     """The line of the full code on which it stands; 0 when it stands on none."""
     place: Place | None = field(default=None, metadata=IN_FILE)
-    """The line of the user's for which it was made: ``user_line``, in the file that it is of."""
+    """The line of the user's for which it was made: ``way``, or ``user_line`` in its file."""
+    way: Place | None = field(default=None, metadata=SPARSE)
+    """The line of the user's that led to ``user_line``, where that is a library's."""
 
 
 @dataclass(frozen=True)
