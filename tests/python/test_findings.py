@@ -31,6 +31,7 @@ from pellucid.torch.model.events import (
     Source,
     Specialized,
     Stance,
+    Times,
     Uncalled,
     Values,
     Verdict,
@@ -499,3 +500,15 @@ SWITCH = "torch._dynamo.config.disable"
 def test_doctests(module):
     failed, tried = doctest.testmod(importlib.import_module(f"pellucid.findings.{module}"))
     assert tried and not failed
+
+
+@pytest.mark.parametrize("backend, words", [(2.0, "Dynamo's"), (30.0, "the backend's")])
+def test_a_slow_compile_is_told_by_what_takes_the_time(backend, words):
+    seconds = {"entire_frame_compile_time": 33.0, "backend_compile_time": backend}
+    made = dataclasses.replace(capture(frame()), times=(Times(KEY, False, seconds),))
+    (found,) = find(made)
+    assert (found.kind, found.place, found.cost.seconds) == ("slow", Place(FILE, 4, "step"), 33.0)
+    assert words in found.cause and "block" in found.remedy
+    seconds = {"entire_frame_compile_time": 20.0, "backend_compile_time": 5.0}
+    backward = Times(KEY, True, {"duration": 9.0})
+    assert find(dataclasses.replace(made, times=(Times(KEY, False, seconds), backward))) == []
