@@ -32,6 +32,7 @@ MODULES = [
     "dynamo.user_lines",
     "guards.checks",
     "guards.kinds",
+    "model.dynamo_names",
     "model.expressions",
     "model.names",
     "model.stages",

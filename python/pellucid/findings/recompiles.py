@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import Sequence
 
 from pellucid.torch.model.capture import Capture
+from pellucid.torch.model.dynamo_names import broken_function, with_stack_named
 from pellucid.torch.model.events import (
     CompileKey,
     Frame,
@@ -23,9 +23,6 @@ from .finding import Cost, Finding, Link, identify
 from .source import Program, root_of
 from .trials import entry_of, only_difference, value_in
 from .words import difference
-
-_STACK = re.compile(r"___stack(\d+)")
-_RESUMED_AT = re.compile(r"_at_(\d+)$")
 
 
 @dataclass
@@ -105,9 +102,9 @@ def _told(capture: Capture, event: Recompile, frame: Frame | None) -> GuardFailu
         actual = value_in(entry_of(capture, event.key), failure.source)
         actual = "" if actual == failure.expected else actual
     source = failure.source
-    resumed = _RESUMED_AT.search(frame.place.function) if frame is not None else None
-    if resumed is not None:
-        source = _STACK.sub(f"value of line {resumed[1]}", source)
+    at = None if frame is None else broken_function(frame.place.function)[1]
+    if at is not None:
+        source = with_stack_named(source, f"value of line {at}")
     if failure.text.startswith("G["):
         source = f"global {source}"
     return GuardFailure(
