@@ -19,7 +19,7 @@ import weakref
 from collections import Counter
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Callable, Mapping
+from typing import Any, Callable, Container, Mapping
 
 from ..model.events import Guard
 from ..model.names import as_comment, identifier, scrub, without_ids
@@ -61,14 +61,16 @@ def translate(
     names: Mapping[str, Any],
     type_name: Callable[[int], str] = lambda _: "object",
     ways: Ways = MappingProxyType({}),
+    files: Container[str] = (),
 ) -> Translation:
     """Read a cache entry's guard manager, and say its guards in Python.
 
     ``names`` are what torch's wording of guards uses; ``type_name`` finds the name of a class by
-    its id, for a torch that does not tell it.  ``ways`` are how torch came to the guards.
+    its id, for a torch that does not tell it.  ``ways`` are how torch came to the guards,
+    and ``files`` those that the program's lines may be in.
     """
     writer = _Writer(guard_manager, slug, names, type_name)
-    writer.ways = ways
+    writer.ways, writer.files = ways, files
     top, epilogue = read_tree(getattr(guard_manager, "root", guard_manager))
     writer.tree(top)
     writer.epilogue(epilogue)
@@ -82,6 +84,7 @@ class _Writer:
     ) -> None:
         self._owner = weakref.ref(owner)
         self.ways: Ways = {}
+        self.files: Container[str] = ()
         self.body: list[str] = []
         self.forms: dict[str, None] = {}
         self.guards: list[Guard] = []
@@ -240,7 +243,7 @@ class _Writer:
         told = " and ".join(split(part)[0] for part in parts)
         line = _no_hint(split(parts[0])[1]) if parts else ""
         expression = call if by_value else None
-        way = way_to(self.ways, source, line)
+        way = way_to(self.ways, source, line, self.files)
         self.guards.append(Guard(kind, scrub(told), line, expression, _scrubbed(source), way=way))
 
     def _form(self, start: str, text: str, value: str) -> None:
