@@ -1,12 +1,13 @@
-"""Which line led to a guard that was made for a line of torch's own.
+"""Which line led to a guard that was made for a line of torch's, or of another library.
 
-torch words a guard with the innermost line alone.  Where that is torch's, the calls that led to it
-are in the guard itself, which is looked at while torch makes its check of all of them.
+torch words a guard with the innermost line alone.  The calls that led to it are in the guard
+itself, which is looked at while torch makes its check of all of them.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 from types import FrameType
 from typing import Any, Container, Mapping, NamedTuple, Sequence
@@ -35,7 +36,7 @@ _TORCHS = os.sep + os.path.join("torch", "")
 
 
 def guard_ways() -> Ways:
-    """Return how torch came to the guards that it makes now, where a line of its own led there."""
+    """Return how torch came to the guards that it makes now, but those of the program's lines."""
     frame: FrameType | None = sys._getframe(1)
     for _ in range(24):
         if frame is None:
@@ -52,14 +53,14 @@ def guard_ways() -> Ways:
 
 def _ways(guards: Any) -> Ways:
     found: dict[str, list[Way]] = {}
-    torchs: dict[str, bool] = {}
+    own: dict[str, bool] = {}
     for guard in guards:
         calls = list(getattr(guard, "user_stack", None) or ())
-        for file in {call.filename for call in calls} - torchs.keys():
-            torchs[file] = _TORCHS in file and not is_own(file)
-        if calls and torchs[calls[-1].filename]:
+        for file in {call.filename for call in calls} - own.keys():
+            own[file] = is_own(file)
+        if calls and not own[calls[-1].filename]:
             line = f"{os.path.basename(calls[-1].filename)}:{calls[-1].lineno}"
-            others = [call for call in reversed(calls) if not torchs[call.filename]][:_MOST]
+            others = [call for call in reversed(calls) if _TORCHS not in call.filename][:_MOST]
             places = (Place(call.filename, int(call.lineno or 0), call.name) for call in others)
             way = Way(line, tuple(places))
             known = found.setdefault(str(guard.name), [])
@@ -79,9 +80,26 @@ def way_to(ways: Ways, source: str, told: str, files: Container[str]) -> Place |
     >>> way_to(ways, "L['x']", told, ["/m.py"]), way_to(ways, "L['y']", told, [])
     (Place(file='/m.py', line=5, function=''), None)
     """
-    for way in ways.get(source, ()):
-        if f"{way.line} in " in told:
-            known = (call for call in way.calls if call.file in files)
-            own = (call for call in way.calls if is_own(call.file))
-            return next(known, None) or next(own, None)
+    while source:
+        for way in ways.get(source, ()):
+            if f"{way.line} in " in told:
+                known = (call for call in way.calls if call.file in files)
+                own = (call for call in way.calls if is_own(call.file))
+                return next(known, None) or next(own, None)
+        source = _above(source)
     return None
+
+
+def _above(source: str) -> str:
+    """What a value was got from, for which the guard may have been made.
+
+    >>> _above("L['m'].__dict__['a']"), _above("list(dict.keys(L['m']._modules))[1]"), _above("L")
+    ("L['m'].__dict__", "L['m']._modules", '')
+    """
+    keys = _KEYS.match(source)
+    if keys is not None:
+        return keys[1]
+    return source[: max(source.rfind("."), source.rfind("["), 0)]
+
+
+_KEYS = re.compile(r"list\(dict\.keys\((.*)\)\)\[\d+\]\Z", re.DOTALL)
