@@ -184,7 +184,7 @@ def _add_torch(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     add = commands.add_parser(
         "run",
         help="run a script and capture all that it compiles",
-        usage="pellucid run [--out DIR] [-m MODULE | SCRIPT] [argument...] [--out DIR]",
+        usage="pellucid run [--out DIR] [--calls] [-m MODULE | SCRIPT] [argument...] [--out DIR]",
         description="Run an unmodified script, or with -m a module, and capture what is compiled\n"
         "in it. Exit status and tracebacks are the script's own.",
         epilog="--out may stand before the script or behind its arguments. What stands before the\n"
@@ -192,6 +192,9 @@ def _add_torch(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         formatter_class=_Help,
     )
     add.add_argument("--out", metavar="DIR", help="where the capture goes")
+    add.add_argument(
+        "--calls", action="store_true", help="also count how often each compiled version runs"
+    )
     add.add_argument("-m", dest="module", action="store_true", help="run a module by its name")
     add.add_argument("script", metavar="SCRIPT")
     add.error = _wrong_run  # type: ignore[method-assign]
@@ -210,7 +213,7 @@ def _add_torch(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "or where there is no capture that can be read\n\n"
         "kinds for --fail-on: failed, nothing, limit, ranks, stance, hook, nan, eager, "
         "disabled, break,\n"
-        "recompile, cached, cudagraph, precision, cache",
+        "recompile, cached, cudagraph, slow, precision, cache",
         formatter_class=_Help,
     )
     add.add_argument("directory", metavar="DIR", help="the directory of the capture")
@@ -308,6 +311,8 @@ def _run(arguments: argparse.Namespace) -> int:
     if not arguments.module and not os.path.exists(arguments.script):
         print(f"pellucid: {arguments.script}: no such file or directory", file=sys.stderr)
         return 2
+    if arguments.calls:
+        os.environ["PELLUCID_CALLS"] = "1"  # which processes that the script starts have, too
     missing = _needs_torch()
     if missing:
         print(missing, file=sys.stderr)

@@ -25,6 +25,7 @@ from pellucid.torch.text.index import index_text
 MODULES = [
     "capture.metrics",
     "dynamo.closures",
+    "dynamo.counting",
     "dynamo.generated",
     "dynamo.local_names",
     "dynamo.rewrite",

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any, Sequence
 
 from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import Frame, Graph, Place
+from pellucid.torch.model.events import Calls, Frame, Graph, Place
 from pellucid.torch.model.failures import is_own
 from pellucid.torch.model.names import is_resumed
 
@@ -29,6 +29,9 @@ def explanation(captures: Sequence[Capture], findings: Sequence[Finding]) -> str
     functions = _functions(captures)
     if functions:
         lines.append(f"compiled: {functions}")
+    counted = _calls(captures)
+    if counted:
+        lines.append(f"calls that ran compiled: {counted}")
     width = max([0, *(len(finding.kind) for finding in findings)])
     for number, finding in enumerate(findings[:_AT_ONCE], 1):
         lines.append(f"{number}. {finding.kind:{width}}  {one_line(finding)}")
@@ -131,6 +134,19 @@ def _functions(captures: Sequence[Capture]) -> str:
     return ", ".join(told[:6]) + more
 
 
+def _calls(captures: Sequence[Capture]) -> str:
+    """How often each version of each function ran, where that was counted."""
+    told: dict[str, list[str]] = {}
+    for capture in captures:
+        numbers = {event.key: event.number for event in capture.of(Calls)}
+        for frame in capture.of(Frame):
+            if frame.key in numbers and not is_resumed(frame.place.function):
+                versions = told.setdefault(frame.place.function, [])
+                versions.append(f"[{frame.key}] {numbers[frame.key]}")
+    words = [f"{name} {', '.join(versions)}" for name, versions in told.items()]
+    return "; ".join(words[:6]) + (f"; and {len(words) - 6} more" if len(words) > 6 else "")
+
+
 def as_json(captures: Sequence[Capture], findings: Sequence[Finding]) -> str:
     """Return the same as JSON: an object with the captures' directories and a list of findings."""
     share = share_of_lines(captures)
@@ -138,6 +154,9 @@ def as_json(captures: Sequence[Capture], findings: Sequence[Finding]) -> str:
         "tool": "pellucid",
         "captures": [str(capture.directory) for capture in captures],
         "lines_in_graphs": None if share is None else {"in_graphs": share[0], "of": share[1]},
+        "calls": {
+            str(event.key): event.number for capture in captures for event in capture.of(Calls)
+        },
         "findings": [asdict(finding) for finding in findings],
     }
     return json.dumps(record, indent=1, ensure_ascii=False) + "\n"

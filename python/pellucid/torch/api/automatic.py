@@ -68,6 +68,7 @@ def _session(origin: Origin) -> Session:
             print(f"pellucid: nothing is captured: {error}", file=sys.stderr)
         raise
     session = Session(owned.path, None, False, owned, mark)
+    session.counts_calls = prepare.wants_calls()
     session.rank, session.world_size = hooks.place_in_job()
     session.process = session.process or ("" if first else owned.path.name)
     return session

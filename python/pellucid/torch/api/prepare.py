@@ -33,6 +33,7 @@ def prepare_debug(
     log_bytecode: bool = False,
     *,
     on_event: Callable[[Any], None] | None = None,
+    calls: bool = False,
 ) -> Iterator[Session]:
     """Capture what ``torch.compile`` makes inside the block, as files that also run.
 
@@ -46,11 +47,13 @@ def prepare_debug(
             clean, because no file is written that has no place in the dump.
         log_bytecode: also disassemble transformed code in its file.
         on_event: called with each event as it is captured, to show progress.
+        calls: also count how often each compiled version runs inside the block.
     """
     global _last
     owned = claim(Path(dump_src_dir), job())
     opened = Session(owned.path, on_event, log_bytecode, owned)
     opened.rank, opened.world_size = hooks.place_in_job()
+    opened.counts_calls = calls
     CAPTURE.open(opened)
     _tell_depyf_programs(opened)
     try:
@@ -70,6 +73,15 @@ def _tell_depyf_programs(session: Session) -> None:
     shown = CAPTURE.asked_for
     data["dump_src_dir"] = str((shown or session).directory)
     data["is_inside_prepare_debug"] = shown is not None
+
+
+CALLS = "PELLUCID_CALLS"
+"""The variable of the environment that asks a capture which nobody opens to count calls."""
+
+
+def wants_calls() -> bool:
+    """Whether the environment asks for calls to be counted."""
+    return os.environ.get(CALLS, "") not in ("", "0")
 
 
 def job() -> Job:

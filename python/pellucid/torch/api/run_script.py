@@ -25,7 +25,7 @@ from typing import NoReturn
 
 from pellucid._autodump import environment
 
-from .prepare import prepare_debug
+from .prepare import prepare_debug, wants_calls
 
 _INTERRUPTED = 130  # what a shell makes of a process that SIGINT ended
 
@@ -46,7 +46,7 @@ def run(target: str, arguments: list[str], directory: str, is_module: bool) -> i
         _become(target, arguments, directory, is_module)
     sys.argv = [target, *arguments]
     try:
-        with prepare_debug(directory):
+        with prepare_debug(directory, calls=wants_calls()):
             if is_module:
                 sys.path[0] = os.getcwd()
                 runpy.run_module(target, run_name="__main__", alter_sys=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from dataclasses import replace
 from types import CodeType
@@ -62,7 +63,7 @@ def write_frame(
     text = _text(session, key, place, rewriting, running, stack)
     if not running:
         try:
-            replacement = rewriting.compile(text, str(session.path(name)))
+            replacement = _compiled(session, key, rewriting, text, str(session.path(name)))
         except Exception as error:
             running = f"{type(error).__name__}: {error}"
             text = _text(session, key, place, rewriting, running, stack)
@@ -79,6 +80,20 @@ def write_frame(
         event = replace(event, links=links, parent=_parent(session, event))
     session.record(event)
     return replacement
+
+
+def _compiled(
+    session: Session, key: CompileKey, rewriting: Rewriting, text: str, file: str
+) -> CodeType:
+    """The code that stands in for Dynamo's, which counts its calls where that is asked for."""
+    if session.counts_calls:
+        count = session.counter(key)
+        with contextlib.suppress(Exception):
+            code = rewriting.compile(text, file, count)
+            if any(constant is count for constant in code.co_consts):
+                return code
+        session.without_counter(key)
+    return rewriting.compile(text, file)
 
 
 def _parent(session: Session, frame: Frame) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Callable
 
-from ..model.events import Frame, LateHook, Passed, Place, Skipped, Stance, Uncalled
+from ..model.events import Calls, Frame, LateHook, Passed, Place, Skipped, Stance, Uncalled
 from ..model.failures import is_own
 from ..model.names import scrub
 from ..store.session import Session
@@ -77,6 +77,8 @@ class Outcomes:
         for event in self._stances:
             if event.function or (event.stance, event.place) not in failed:
                 session.record(event)
+        for key, number in session.calls().items():
+            session.record(Calls(key, number))
         self.look()
         for late in self._late.values():
             for hook in late:

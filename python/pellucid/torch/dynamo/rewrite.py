@@ -18,6 +18,7 @@ from typing import Any, Callable, Iterator, Mapping
 from ..model.events import Verdict
 from ..model.names import known_globals, scrub, stable_globals
 from .closures import unwrap
+from .counting import COUNT, counted
 from .generated import facts
 from .local_names import Parameters, named
 
@@ -46,12 +47,14 @@ class Rewriting:
         """What stands in the source by a name because no literal says it."""
         return {} if self._result is None else dict(self._result.globals)
 
-    def compile(self, text: str, filename: str) -> CodeType:
+    def compile(
+        self, text: str, filename: str, count: Callable[[], object] | None = None
+    ) -> CodeType:
         """Compile the text of the file around the source into code that may stand in.
 
         ``text`` is the source with comments around it, so that lines in ``filename`` are the lines
         that run.  Raises ValueError when the text is not the proven source, or Dynamo would refuse
-        the code.
+        the code.  ``count`` is called before everything else, where the text has room for that.
         """
         from pellucid.recompile import stand_in
 
@@ -70,6 +73,14 @@ class Rewriting:
                 )
         if first is None and not same_instructions(proven, made):
             raise ValueError("the file does not compile to the code that was proven")
+        variant = None if count is None else counted(unwrap(text))
+        if variant is not None:
+            constants = {**result.globals, COUNT: count}
+            with _no_warnings():
+                made = stand_in(
+                    *(variant, self.shown, filename),
+                    *(result.renamed, constants, result.completed),
+                )
         made = _with_names(made, {shown: real for real, shown in self.names.items()})
         made = with_functions_of(made, self.code)
         require_interface(made, self.code)

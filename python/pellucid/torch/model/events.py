@@ -319,6 +319,15 @@ class Stance:
 
 
 @dataclass(frozen=True)
+class Calls:
+    """How often the code of one compile ran, where the capture was to count that."""
+
+    key: CompileKey
+    number: int
+    """Since it was compiled, until the capture ended."""
+
+
+@dataclass(frozen=True)
 class Uncalled:
     """A module that ``torch.compile`` has wrapped, in a capture in which nothing was compiled."""
 

@@ -110,6 +110,9 @@ class Session:
         """The nodes of each graph file, with the lines of the file as it is now."""
         self.ways: dict[CompileKey, Any] = {}
         """How torch came to the guards of each compile, as `taps.guard_ways` has it."""
+        self.counts_calls = False
+        """Whether the code that runs from its files counts its calls."""
+        self._calls: dict[CompileKey, itertools.count[int]] = {}
         self.versions: dict[str, str] = {}
         self.configuration: dict[str, str] = {}
         self._process = os.getpid()
@@ -138,6 +141,7 @@ class Session:
         claim = claim_for_fork(self.directory, self.mark)
         session = Session(claim.path, None, self.show_bytecode, claim, self.mark)
         session.is_automatic = self.is_automatic
+        session.counts_calls = self.counts_calls
         session.process = child_number() or claim.path.name
         # Such a process may leave without running anything at its end.
         session.may_end_unseen = self.is_automatic or not child_number()
@@ -365,6 +369,18 @@ class Session:
         return b'name="generator" content="pellucid ' in data[:2000] or (
             b'"tool": "pellucid"' in data[-2000:]
         )
+
+    def counter(self, key: CompileKey) -> Callable[[], object]:
+        """Return what the code of a compile is to call each time that it begins."""
+        return self._calls.setdefault(key, itertools.count()).__next__
+
+    def without_counter(self, key: CompileKey) -> None:
+        """Tell nothing of the calls of a compile whose code cannot count them."""
+        self._calls.pop(key, None)
+
+    def calls(self) -> dict[CompileKey, int]:
+        """Return how often the code of each compile has begun, of those that count it."""
+        return {key: int(repr(counter)[len("count(") : -1]) for key, counter in self._calls.items()}
 
     # -- the record --
 
