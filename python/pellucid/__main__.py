@@ -19,6 +19,8 @@ STAGES = {
     "stream": "the same in the one vocabulary for all versions",
     "flow": "blocks, the ways between them and the handlers around them",
     "ir": "values and ordered effects instead of a stack",
+    "structure": "the attempts to find structure, and what each of their steps changed;\n"
+    "            structure:STEP shows the graph after a step",
     "ast": "the syntax tree that is printed",
 }
 
@@ -179,11 +181,11 @@ def _add_stages(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         help="what one stage of the decompiler makes",
         description=f"Print what one stage of the decompiler makes.\n\n{_INPUTS}",
         epilog="stages:\n"
-        + "\n".join(f"  {name:8} {text}" for name, text in STAGES.items())
+        + "\n".join(f"  {name:9} {text}" for name, text in STAGES.items())
         + "\n\nexit status: 0, or 1 if an input was no valid .pyc, or 2 for wrong usage",
         formatter_class=_Help,
     )
-    add.add_argument("--stage", choices=STAGES, required=True, help="see below")
+    add.add_argument("--stage", type=_stage, required=True, metavar="STAGE", help="see below")
     add.add_argument("inputs", nargs="+", metavar="INPUT")
     add.set_defaults(command=_dump)
 
@@ -235,6 +237,13 @@ def _add_torch(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     add = commands.add_parser("demo", help="a small model end to end")
     add.add_argument("--out", metavar="DIR", default="pellucid_demo")
     add.set_defaults(command=_demo)
+
+
+def _stage(name: str) -> str:
+    stages = _core.stages()
+    if name not in stages:
+        raise argparse.ArgumentTypeError(f"one of {', '.join(stages)} is wanted")
+    return name
 
 
 def _count(text: str) -> int:
