@@ -6,7 +6,7 @@ import os
 from typing import Sequence
 
 from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import Frame, Graph, Passed, Skipped, Stance
+from pellucid.torch.model.events import Frame, Graph, Passed, Skipped, Stance, Uncalled
 from pellucid.torch.model.failures import is_own
 
 from .finding import Finding, identify
@@ -33,8 +33,11 @@ def nothing(capture: Capture, program: Program) -> list[Finding]:
     why = why or _only_libraries(passed)
     if why is None and capture.of(Stance):
         return []
-    cause, remedy, sure = why or _passed_by(passed)
+    uncalled = () if passed else capture.of(Uncalled)
+    cause, remedy, sure = why or (_uncalled(uncalled) if uncalled else _passed_by(passed))
     place = next((e.place for e in passed[:1] if is_own(e.place.file)), None)
+    if why is None and uncalled and uncalled[0].place is not None:
+        place = program.start(uncalled[0].place)
     return [
         Finding(
             id=identify("nothing", place),
@@ -89,6 +92,19 @@ def _only_libraries(passed: Sequence[Passed]) -> tuple[str, str, str] | None:
         remedy = "compile a function or a module of the program's own that calls them"
         return cause, remedy, "likely"
     return None
+
+
+def _uncalled(events: Sequence[Uncalled]) -> tuple[str, str, str]:
+    names = ", ".join(f"`{name}`" for name in dict.fromkeys(event.module for event in events))
+    cause = (
+        f"torch.compile was given {names}, but the compiled module itself was never called: a "
+        "method of it (such as generate) runs the module that it was made of, uncompiled"
+    )
+    remedy = (
+        "call what torch.compile returns, or compile in place: with module.compile(), or "
+        "module.forward = torch.compile(module.forward), its methods run compiled code, too"
+    )
+    return cause, remedy, "likely"
 
 
 def _passed_by(passed: Sequence[Passed]) -> tuple[str, str, str]:
