@@ -1,15 +1,16 @@
 #include "cli/arguments.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <optional>
 #include <string_view>
 
+#include "driver/pipeline.h"
+
 namespace pellucid::cli {
 
 const char* const kUsage =
-    "usage: pellucid decompile INPUT... [-o OUT] [--verify] [--keep-lines] [--jobs N] [--json]\n"
+    "usage: pellucid decompile INPUT... [-o OUT] [--no-verify] [--keep-lines] [--jobs N] [--json]\n"
     "       pellucid dis INPUT...\n"
     "       pellucid dump --stage=STAGE INPUT...\n"
     "       pellucid COMMAND --help | --version\n";
@@ -30,9 +31,11 @@ constexpr const char* kMainHelp =
     "Each has its own --help. --version says the version.\n";
 
 constexpr const char* kDecompileHelp =
-    "usage: pellucid decompile INPUT... [-o OUT] [--verify] [--keep-lines] [--jobs N] [--json]\n"
+    "usage: pellucid decompile INPUT... [-o OUT] [--no-verify] [--keep-lines] [--jobs N] [--json]\n"
     "\n"
-    "Turn whole modules back into source.\n"
+    "Turn whole modules back into source, and prove that it means the same: its syntax tree is\n"
+    "lowered again and compared with the bytecode (the relowered tier). What is not proven has a\n"
+    "comment where it stands.\n"
     "\n"
     "Each INPUT is a .pyc file, a folder (all .pyc files below it), a wheel, an egg or another "
     "zip\n"
@@ -51,20 +54,18 @@ constexpr const char* kDecompileHelp =
     "  --keep-lines        put statements on their original lines, so that tracebacks and "
     "coverage\n"
     "                      fit\n"
-    "  --verify            prove that the source means the same: its syntax tree is lowered again "
-    "and\n"
-    "                      compared with the bytecode (the relowered tier)\n"
+    "  --no-verify         prove nothing, which takes half the time\n"
     "  --unstructured      recover no control flow: write every body as a loop over a state\n"
     "  --jobs N            files at a time (default: one a processor)\n"
     "  --json              one JSON object a line and a file on standard output\n"
     "\n"
     "exit status:\n"
-    "  0    every file was decompiled\n"
+    "  0    every file was decompiled and, without --no-verify, proven\n"
     "  1    a file was no valid .pyc or could not be read or written, or a function in it was not\n"
     "       recovered; each has a line on standard error with the file, the reason and the byte\n"
     "       offset\n"
     "  2    wrong usage\n"
-    "  3    all was decompiled, and with --verify something was not proven\n";
+    "  3    all was decompiled, but not all was proven\n";
 
 constexpr const char* kDumpHelp =
     "usage: pellucid dis INPUT...\n"
@@ -82,12 +83,12 @@ constexpr const char* kDumpHelp =
     "  stream   the same in the one vocabulary for all versions\n"
     "  flow     blocks, the ways between them and the handlers around them\n"
     "  ir       values and ordered effects instead of a stack\n"
+    "  structure\n"
+    "           the attempts to find structure, and what each of their steps changed;\n"
+    "           structure:STEP shows the graph after a step\n"
     "  ast      the syntax tree that is printed\n"
     "\n"
     "exit status: 0, or 1 if an input was no valid .pyc, or 2 for wrong usage\n";
-
-constexpr std::array<std::string_view, 6> kStages = {"module", "raw", "stream",
-                                                     "flow",   "ir",  "ast"};
 
 Arguments wrong(std::string complaint) {
   Arguments arguments;
@@ -154,7 +155,9 @@ Arguments parse(int argc, char** argv) {
     } else if (word == "--keep-lines") {
       arguments.keep_lines = true;
     } else if (word == "--verify" || word == "--verify=relowered") {
-      arguments.verify = true;
+      arguments.verify = true;  // as it is anyway
+    } else if (word == "--no-verify") {
+      arguments.verify = false;
     } else if (word == "--unstructured") {
       arguments.unstructured = true;
     } else if (word == "--json") {
@@ -172,9 +175,13 @@ Arguments parse(int argc, char** argv) {
     }
   }
   if (arguments.inputs.empty()) return wrong("no input");
-  const bool known = std::find(kStages.begin(), kStages.end(), arguments.stage) != kStages.end();
-  if (command == "dump" && !known)
-    return wrong("--stage wants module, raw, stream, flow, ir or ast");
+  const std::vector<std::string> stages = driver::stages();
+  const bool is_known = std::find(stages.begin(), stages.end(), arguments.stage) != stages.end();
+  if (command == "dump" && !is_known) {
+    std::string names;
+    for (const std::string& stage : stages) names += (names.empty() ? "" : ", ") + stage;
+    return wrong("--stage wants one of " + names);
+  }
   arguments.command = decompiles ? Arguments::Command::Decompile : Arguments::Command::Dump;
   return arguments;
 }

@@ -17,6 +17,7 @@
 #include <unordered_map>
 
 #include "base/check.h"
+#include "driver/marks.h"
 #include "driver/pipeline.h"
 #include "object/known.h"
 #include "object/pyc.h"
@@ -115,6 +116,7 @@ std::vector<std::string> paths_of(const object::Module& module, object::CodeId r
 struct Decompiled {
   nb::str source;
   nb::list line_map;     // (line, original line or None, offset or None, code path)
+  nb::list first_lines;  // by the number of the code object
   nb::dict globals;      // opaque name -> object
   nb::dict renamed;      // name in the source -> name in the code object
   nb::list diagnostics;  // (code path, offset, message, whether the source lacks it)
@@ -198,6 +200,9 @@ Decompiled decompile(object::Module& module, bool keep_lines, bool unstructured,
     if (entry.offset != 0xffffffffu) offset = nb::int_(entry.offset);
     const std::string path = entry.code.valid() ? paths[entry.code.index()] : std::string();
     made.line_map.append(nb::make_tuple(entry.line, original, offset, text(path)));
+  }
+  for (const uint32_t line : driver::first_lines(module, module.root, output.line_map)) {
+    made.first_lines.append(line);
   }
   for (const auto& [given, before] : output.renamed) made.renamed[text(given)] = text(before);
   for (const driver::Diagnostic& diagnostic : output.diagnostics) {
@@ -290,7 +295,7 @@ nb::tuple as_tuple(const verify::Verdict& found) {
   nb::list codes;
   for (const verify::CodeVerdict& code : found.codes) {
     codes.append(nb::make_tuple(name_of(code.status), text(code.path), text(code.reason),
-                                code.offset_a, code.offset_b));
+                                code.offset_a, code.offset_b, code.code.index()));
   }
   return nb::make_tuple(name_of(found.status), codes);
 }
@@ -333,6 +338,15 @@ nb::tuple relower_pyc(const nb::bytes& pyc, bool unstructured, const nb::dict& f
   return as_tuple(output.verdict.value_or(verify::Verdict()));
 }
 
+nb::str with_comments(const nb::str& source, const nb::list& given, bool keeps_lines) {
+  std::vector<driver::Comment> comments;
+  for (const nb::handle item : given) {
+    const auto [line, said] = nb::cast<std::tuple<uint32_t, nb::str>>(item);
+    comments.push_back({line, utf8(said)});
+  }
+  return text(driver::with_comments(utf8(source), std::move(comments), keeps_lines));
+}
+
 std::tuple<int, int> pyc_version(const nb::bytes& data) {
   const object::Module module = value_or_raise(object::read_pyc(span_of(data)));
   return {module.version.major, module.version.minor};
@@ -346,6 +360,7 @@ NB_MODULE(_core, m) {
   nb::class_<Decompiled>(m, "Decompiled")
       .def_ro("source", &Decompiled::source)
       .def_ro("line_map", &Decompiled::line_map)
+      .def_ro("first_lines", &Decompiled::first_lines)
       .def_ro("globals", &Decompiled::globals)
       .def_ro("renamed", &Decompiled::renamed)
       .def_ro("diagnostics", &Decompiled::diagnostics)
@@ -355,6 +370,7 @@ NB_MODULE(_core, m) {
         nb::arg("facts") = nb::none());
   m.def("decompile_pyc", &decompile_pyc, nb::arg("data"), nb::arg("keep_lines") = false,
         nb::arg("unstructured") = false, nb::arg("forms") = nb::dict());
+  m.def("stages", &driver::stages);
   m.def("dump_code", &dump_code, nb::arg("code"), nb::arg("stage"));
   m.def("dump_pyc", &dump_pyc, nb::arg("data"), nb::arg("stage"));
   m.def("compare_codes", &compare_codes, nb::arg("a"), nb::arg("b"), nb::kw_only(),
@@ -366,6 +382,8 @@ NB_MODULE(_core, m) {
   m.def(
       "function_name", [](const nb::str& name) { return text(function_name(name)); },
       nb::arg("name"));
+  m.def("with_comments", &with_comments, nb::arg("source"), nb::arg("comments"),
+        nb::arg("keeps_lines"));
   m.def("pyc_version", &pyc_version, nb::arg("data"));
 }
 

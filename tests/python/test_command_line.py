@@ -348,7 +348,7 @@ def test_several_files_need_a_folder(command: "List[str]", package: Path, tmp_pa
 
 
 def test_json_has_the_same_fields_everywhere(command: "List[str]", package: Path) -> None:
-    done = ask(command, "decompile", package, "--json", "--jobs", 3)
+    done = ask(command, "decompile", package, "--no-verify", "--json", "--jobs", 3)
     assert done.returncode == 0, done.stderr
     said = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(said) == 4
@@ -356,6 +356,40 @@ def test_json_has_the_same_fields_everywhere(command: "List[str]", package: Path
     assert all("def f(x):" in each["source"] for each in said)
     wanted = ["diagnostics", "error", "file", "out", "outcome", "python"]
     assert sorted(said[0]) == [*wanted, "reason", "source", "tier", "verdict"]
+
+
+DOUBTED = '''\
+def outer():
+    """A docstring."""
+    def inner():
+        return t"{1 / 0.3}"
+    return inner, lambda: t"{2 / 0.3}"
+'''
+
+
+def test_what_is_not_proven_is_marked_where_it_stands(command: "List[str]", tmp_path: Path) -> None:
+    # The text of an expression in a template string is not always known to mean it.
+    pyc = tmp_path / "doubted.pyc"
+    source = tmp_path / "doubted.py"
+    source.write_text(DOUBTED)
+    compiling = f"import py_compile; py_compile.compile({str(source)!r}, {str(pyc)!r})"
+    subprocess.run([str(need("python3.14")), "-c", compiling], check=True)
+    done = ask(command, "decompile", pyc, "--verify=relowered")
+    assert done.returncode == 3
+    lines = [line.strip() for line in done.stdout.splitlines()]
+    marks = {line: lines[at + 1] for at, line in enumerate(lines) if line.startswith("# unproven")}
+    why = "relowering: the text of an expression in a template string is not known to mean it"
+    assert marks == {
+        f"# unproven: <module>/outer/<lambda>: {why} at byte 0x0": '"""A docstring."""',
+        f"# unproven: <module>/outer/inner: {why} at byte 0x0": "return t'{1 / 0.3}'",
+    }
+    said = f"pellucid: {pyc}: unproven: <module>/outer/inner: {why} at byte 0x0, and 1 more\n"
+    assert done.stderr == said
+    kept = ask(command, "decompile", pyc, "--keep-lines", "--verify=relowered").stdout
+    bare = ask(command, "decompile", pyc, "--keep-lines", "--no-verify")
+    assert (bare.returncode, bare.stderr) == (0, "")
+    assert kept.startswith(bare.stdout)
+    assert sorted(kept[len(bare.stdout) :].splitlines()) == sorted(marks)
 
 
 def test_lines_are_kept(command: "List[str]", pyc: Path) -> None:
@@ -371,12 +405,38 @@ def test_dis_has_lines_and_offsets(command: "List[str]", pyc: Path) -> None:
     assert re.search(r"^ +\d+  LoadGlobal os", done.stdout, re.MULTILINE), done.stdout
 
 
-@pytest.mark.parametrize("stage", ["module", "raw", "stream", "flow", "ir", "ast"])
+STAGES = ["module", "raw", "stream", "flow", "ir", "structure", "structure:conditions", "ast"]
+
+
+@pytest.mark.parametrize("stage", STAGES)
 def test_every_stage_can_be_dumped(command: "List[str]", pyc: Path, stage: str) -> None:
     done = ask(command, "dump", f"--stage={stage}", pyc)
     assert done.returncode == 0, done.stderr
     assert done.stdout
     assert ask(command, "dump", "--stage=other", pyc).returncode == 2
+
+
+def test_steps_are_told_with_what_they_changed(command: "List[str]", tmp_path: Path) -> None:
+    path = tmp_path / "steps.pyc"
+    code = compile("def f(a, b):\n    return a and b\n", "steps.py", "exec")
+    path.write_bytes(importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
+    told = ask(command, "dump", "--stage=structure", path).stdout.splitlines()
+    assert told[0] == "code f" and told[1].startswith("attempt: ")
+    assert any(line.startswith("  conditions: ") for line in told), told
+    assert told[-1] == "  succeeds"
+    before, after = (
+        ask(command, "dump", f"--stage=structure:{step}", path).stdout
+        for step in ("handlers", "conditions")
+    )
+    assert " = And " not in before and " -> b" in before
+    assert " = And " in after
+
+
+def test_an_attempt_that_fails_says_why(command: "List[str]") -> None:
+    path = ROOT / "tests" / "regress" / "comprehension_in_a_body_without_structure.pyc"
+    told = ask(command, "dump", "--stage=structure", path).stdout
+    assert re.search(r"^attempt: .*\n(?:  .*\n)*  fails: .* at byte \d+$", told, re.MULTILINE), told
+    assert "attempt: a loop over a state\n  succeeds\n" in told
 
 
 def test_help_says_what_exit_statuses_mean(command: "List[str]") -> None:
