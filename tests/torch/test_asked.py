@@ -7,14 +7,11 @@ import re
 from pathlib import Path
 
 import pytest
-from link_shares import shares
 from pellucid import load
 from pellucid.findings import find
 from pellucid.findings.remedies import advise
 from pellucid.findings.source import Program
 from pellucid.findings.text import explanation
-from pellucid.report.model import view_of
-from pellucid.report.pool import Pool
 from pellucid.torch import prepare_debug
 from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import Break, CompileKey
@@ -89,22 +86,3 @@ def test_most_kinds_of_breaks_that_torch_knows_are_told_in_other_than_its_words(
         assert advice.cause
         unknown += [row["Gb_type"]] if advice.sure == "unknown" else []
     assert len(unknown) < 200, unknown
-
-
-def test_guards_of_a_librarys_lines_lead_to_the_programs(torch, dynamo, tmp_path):
-    layer = torch.nn.Linear(3, 3)
-
-    def two(x):
-        x = x.sin()
-        return layer(x)
-
-    with prepare_debug(tmp_path):
-        torch.compile(two, backend="eager")(torch.ones(2, 3))
-    line = two.__code__.co_firstlineno + 2
-    (entries,) = load(tmp_path).caches.values()
-    of_layer = [g for g in entries[0].guards if "linear.py" in g.user_line]
-    assert of_layer and {(g.place.line, g.place.function) for g in of_layer} == {(line, "two")}
-    view = view_of(load(tmp_path), Pool())
-    of, led, _ = shares(view)
-    assert of["guards"] == led["guards"] > len(of_layer)
-    assert of["nodes of captured"] == led["nodes of captured"] == 2

@@ -36,6 +36,7 @@ MODULES = [
     "model.dynamo_names",
     "model.expressions",
     "model.names",
+    "model.program_flow",
     "model.stages",
     "taps.compat",
     "taps.fx_meta",

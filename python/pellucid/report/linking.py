@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, Iterator, List, Sequence, Tuple
+from collections import Counter
+from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
 
 from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import Frame, Graph, KernelFile, Place
+from pellucid.torch.model.events import ExternCall, Frame, Graph, KernelFile, Place
+from pellucid.torch.model.program_flow import Consumers, given_to, results_of
 
 from .files import Files
 from .guards import Row
@@ -164,8 +166,22 @@ class Linker:
                 _first, last = statements.after(line)
                 for found, how in (each for name in names for each in find(name)):
                     self.links.add(found, (number, line, max(last, line)), how)
-            for kernel in kernels.get(file, ()):
+            made = kernels.get(file, ())
+            for kernel in made:
                 self._kernel(number, lines, statements, kernel, find)
+            silent = [kernel for kernel in made if not kernel.nodes and not kernel.exact]
+            if silent:
+                flow = self._flow(by_key[str(graph.key)], graph, lines)
+                calls = {k.name: [statements.at(call - 1) for call in k.calls] for k in made}
+                given = {
+                    at: given_to("\n".join(lines[at[0] : at[1] + 1]))
+                    for each in calls.values()
+                    for at in each
+                }
+                takers = Counter(name for names in given.values() for name in names)
+                for kernel in silent:
+                    for at in calls[kernel.name]:
+                        self._by_flow((number, *at), kernel.name, given[at], takers, flow)
 
     def _kernel(
         self, number: int, lines: List[str], statements: Statements, kernel: KernelFile, find: Any
@@ -198,6 +214,46 @@ class Linker:
             for name in kernel.exact:  # of the graph that the finder looks into first
                 for found, _how in find(name):
                     self.links.add(found, span, EXACT)
+
+    def _flow(
+        self, graphs: Sequence[Graph], program: Graph, lines: List[str]
+    ) -> List[Tuple[Graph, Consumers, Dict[str, List[str]]]]:
+        """Return a program's own graph and the captured one, with what their values are called."""
+        direction = program.stage.partition("_")[2]
+        own = (f"after_post_grad_{direction}", "after_post_grad", direction, "inference")
+        late = next((g for stage in own for g in graphs if g.stage == stage), None)
+        early = next((g for g in graphs if g.stage == "captured"), None)
+        calls = [call for call in self.capture.of(ExternCall) if call.program == program.file]
+        exact = results_of(lines, {call.line: call.exact for call in calls})
+        named = results_of(lines, {call.line: call.nodes for call in calls})
+        return [
+            (graph, Consumers(self.nodes.get(graph.file, ())), results)
+            for graph, results in ((late, exact), (early, named))
+            if graph is not None and graph.file in self.files.number
+        ]
+
+    def _by_flow(
+        self,
+        span: Tuple[int, int, int],
+        kernel: str,
+        given: Sequence[str],
+        takers: Mapping[str, int],
+        flow: Sequence[Tuple[Graph, Consumers, Dict[str, List[str]]]],
+    ) -> None:
+        """Link the call of a kernel that tells no nodes with those that take what it is given."""
+        for graph, consumers, results in flow:
+            made = [node for name in given for node in results.get(name, ())]
+            names = consumers.computed(kernel, [*made, *given])
+            # What no other kernel is given is taken by this one, whatever torch made of it since.
+            alone = (name for name in given if takers[name] == 1 and name in consumers.names)
+            names = names or consumers.after([*made, *alone])
+            nodes = {node.name: node for node in self.nodes.get(graph.file, ())}
+            file = self.files.number[graph.file]
+            for name in names:
+                self.links.add((file, nodes[name].line - 1, nodes[name].line - 1), span, BY_NAME)
+            # What torch has put in itself has no line; the captured graph may tell one.
+            if any(nodes[name].place is not None for name in names):
+                break
 
     def _finder(self, graphs: Sequence[Graph], stage: str) -> Any:
         """Return what finds a node by its name: the latest stage that has it, as it is told."""

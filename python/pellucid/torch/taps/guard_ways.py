@@ -60,7 +60,11 @@ def _ways(guards: Any) -> Ways:
             own[file] = is_own(file)
         if calls and not own[calls[-1].filename]:
             line = f"{os.path.basename(calls[-1].filename)}:{calls[-1].lineno}"
-            others = [call for call in reversed(calls) if _TORCHS not in call.filename][:_MOST]
+            others = [
+                call
+                for call in reversed(calls)
+                if own[call.filename] or _TORCHS not in call.filename
+            ][:_MOST]
             places = (Place(call.filename, int(call.lineno or 0), call.name) for call in others)
             way = Way(line, tuple(places))
             known = found.setdefault(str(guard.name), [])
