@@ -7,6 +7,11 @@ import re
 _OUTSIDE = "do it outside of the compiled function"
 _ROWS: tuple[tuple[str, str, str], ...] = (
     (
+        r"^Call to a time function[^\n]*\n(?:[^\n]*?`(?P<name>time\.\w+))?",
+        "`{name}` reads the clock, which torch does not trace",
+        "measure outside of the compiled function",
+    ),
+    (
         r"^Dynamic slicing with Tensor|^unsupported index\(Tensor\)",
         "a slice or an index by a tensor depends on its values, which are known only when it runs",
         "index with tensors (gather, masks), or slice outside of the compiled function",

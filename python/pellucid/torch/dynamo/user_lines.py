@@ -164,12 +164,17 @@ def resumed_line(code: CodeType) -> int | None:
     """The line on which a resume function goes on; None where that cannot be told.
 
     Dynamo puts a prologue before the original's code: it puts back what lay on the stack and
-    jumps to where the original broke off.
+    jumps to where the original broke off.  In 3.14 that is where a branch was not taken, which
+    still has the line of the test.
     """
+    target = None
     for instruction in dis.get_instructions(code):
-        if instruction.opname in ("JUMP_FORWARD", "JUMP_ABSOLUTE"):
-            return line_at(code, int(instruction.argval))
-    return None
+        if target is None:
+            if instruction.opname in ("JUMP_FORWARD", "JUMP_ABSOLUTE"):
+                target = int(instruction.argval)
+        elif instruction.offset >= target and instruction.opname != "NOT_TAKEN":
+            return line_at(code, instruction.offset)
+    return None if target is None else line_at(code, target)
 
 
 def place(file: str, line: int) -> str:
