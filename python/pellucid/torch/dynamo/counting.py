@@ -7,15 +7,18 @@ lines of the code stay where they are.
 from __future__ import annotations
 
 import ast
-import re
 
 COUNT = "__pellucid_count__"
 """The name by which the text calls the counter; it is a constant of the code."""
-_COMPOUND = (
-    *(ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try),
-    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef),
-)
-_MORE = tuple(getattr(ast, name) for name in ("Match", "TryStar") if hasattr(ast, name))
+_FIRST = {
+    "If": "test",
+    "For": "iter",
+    "With": "items",
+    "Match": "subject",
+    "Try": "body",
+    "TryStar": "body",
+}
+"""What of a compound statement runs first, where it runs once."""
 
 
 def counted(text: str) -> str | None:
@@ -27,8 +30,8 @@ def counted(text: str) -> str | None:
         return y
     >>> print(counted("def f(x):\\n    # why\\n    if x:\\n        pass"))
     def f(x):
-        __pellucid_count__()
-        if x:
+        # why
+        if (__pellucid_count__(), (x))[1]:
             pass
     """
     functions = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
@@ -37,18 +40,34 @@ def counted(text: str) -> str | None:
     body = functions[0].body
     if ast.get_docstring(functions[0], clean=False) is not None:
         body = body[1:]
-    if not body:
+    return _with_count(text.split("\n"), body[0]) if body else None
+
+
+def _with_count(lines: list[str], first: ast.AST) -> str | None:
+    """Return the lines with a call of the counter where a statement begins."""
+    while type(first).__name__ in _FIRST:
+        part = getattr(first, _FIRST[type(first).__name__])
+        first = part[0] if isinstance(part, list) else part
+    if isinstance(first, ast.withitem):
+        first = first.context_expr
+    if isinstance(first, ast.expr):
+        return _around(lines, first)
+    if not isinstance(first, ast.stmt) or hasattr(first, "body"):
         return None
-    lines = text.split("\n")
-    first = body[0].lineno - 1
-    indent = " " * body[0].col_offset
-    if not isinstance(body[0], (*_COMPOUND, *_MORE)):
-        if lines[first][: len(indent)] != indent:
-            return None  # it shares its line with the `def`
-        lines[first] = f"{indent}{COUNT}(); {lines[first][len(indent) :]}"
-        return "\n".join(lines)
-    above = lines[first - 1]
-    if re.match(rf"{indent}#", above):
-        lines[first - 1] = f"{indent}{COUNT}()"
-        return "\n".join(lines)
-    return None
+    at, indent = first.lineno - 1, " " * first.col_offset
+    if lines[at][: len(indent)] != indent:
+        return None  # it shares its line with the `def`
+    lines[at] = f"{indent}{COUNT}(); {lines[at][len(indent) :]}"
+    return "\n".join(lines)
+
+
+def _around(lines: list[str], value: ast.expr) -> str:
+    """Return the lines with a call of the counter before a value is computed."""
+    end = (value.end_lineno or value.lineno) - 1
+    for at, column, added in (
+        (end, value.end_col_offset or 0, "))[1]"),
+        (value.lineno - 1, value.col_offset, f"({COUNT}(), ("),
+    ):
+        line = lines[at].encode()  # columns count bytes
+        lines[at] = (line[:column] + added.encode() + line[column:]).decode()
+    return "\n".join(lines)
