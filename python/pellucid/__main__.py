@@ -139,6 +139,7 @@ def _add_decompile(commands: "argparse._SubParsersAction[argparse.ArgumentParser
         action="store_true",
         help="recover no control flow: write every body as a loop over a state",
     )
+    _add_version(add)
     add.add_argument(
         "--jobs",
         type=_count,
@@ -164,6 +165,7 @@ def _add_stages(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         formatter_class=_Help,
     )
     add.add_argument("inputs", nargs="+", metavar="INPUT")
+    _add_version(add)
     add.set_defaults(command=_dump, stage="dis")
 
     add = commands.add_parser(
@@ -177,7 +179,17 @@ def _add_stages(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     )
     add.add_argument("--stage", choices=STAGES, required=True, help="see below")
     add.add_argument("inputs", nargs="+", metavar="INPUT")
+    _add_version(add)
     add.set_defaults(command=_dump)
+
+
+def _add_version(add: argparse.ArgumentParser) -> None:
+    add.add_argument(
+        "--python-version",
+        type=_version,
+        metavar="3.N",
+        help="read every file as one of this version (default: its header, or what fits)",
+    )
 
 
 def _add_torch(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -229,6 +241,13 @@ def _add_torch(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     add.set_defaults(command=_demo)
 
 
+def _version(text: str) -> Tuple[int, int]:
+    match = re.fullmatch(r"3\.(\d+)", text)
+    if match is None or not 8 <= int(match[1]) <= 15:
+        raise argparse.ArgumentTypeError("one of 3.8 to 3.15 is wanted")
+    return 3, int(match[1])
+
+
 def _count(text: str) -> int:
     try:
         number = int(text)
@@ -258,7 +277,9 @@ def _decompile(arguments: argparse.Namespace) -> int:
     except DecompileError as error:
         print(f"pellucid: {error.message}", file=sys.stderr)
         return 2
-    options = batch.Options(arguments.verify, arguments.keep_lines, arguments.unstructured)
+    options = batch.Options(
+        arguments.verify, arguments.keep_lines, arguments.unstructured, arguments.python_version
+    )
     return (batch.run(jobs, options, arguments.jobs, arguments.json) if jobs else status) or status
 
 
@@ -266,7 +287,7 @@ def _dump(arguments: argparse.Namespace) -> int:
     jobs, status = _jobs(arguments, None)
     for job in jobs:
         try:
-            text = _core.dump_pyc(job.read(), arguments.stage)
+            text = _core.dump_pyc(job.read(), arguments.stage, arguments.python_version)
             if len(jobs) > 1:
                 text = f"# {job.name}\n{text}"
             sys.stdout.buffer.write(text.encode("utf-8", "surrogatepass"))

@@ -7,7 +7,7 @@ import sys
 import tempfile
 import threading
 from pathlib import Path
-from typing import Iterator, NamedTuple, Optional, Sequence
+from typing import Any, Dict, Iterator, NamedTuple, Optional, Sequence, Tuple
 
 from pellucid.decompile import Decompilation, Verdict, decompile_pyc, prove_pyc
 from pellucid.errors import DecompileError, complain
@@ -25,6 +25,7 @@ class Options(NamedTuple):
     verify: str = ""  # the tier of validation, "best" for the best there is; empty: none
     keep_lines: bool = False
     unstructured: bool = False
+    version: Optional[Tuple[int, int]] = None  # what every file is read as
 
 
 class Result(NamedTuple):
@@ -58,13 +59,15 @@ def decompile_file(job: Job, options: Options) -> Result:
     """Decompile one file and write its source, if the job says where."""
     try:
         data, verdict = job.read(), None
-        lines, unstructured = options.keep_lines, options.unstructured
+        how: Dict[str, Any] = {
+            "keep_lines": options.keep_lines,
+            "unstructured": options.unstructured,
+            "version": options.version,
+        }
         if options.verify:
-            found, verdict = prove_pyc(
-                data, options.verify, keep_lines=lines, unstructured=unstructured
-            )
+            found, verdict = prove_pyc(data, options.verify, **how)
         else:
-            found = decompile_pyc(data, keep_lines=lines, unstructured=unstructured)
+            found = decompile_pyc(data, **how)
         if job.out is not None:
             try:
                 write_whole(job.out, found.source)
@@ -183,6 +186,8 @@ def _print(result: Result, alone: bool) -> None:
         header = "" if alone else f"# {result.job.name}\n"
         _put((header + result.decompilation.source).encode("utf-8", "surrogatepass"))
     name = result.job.name
+    for note in result.decompilation.notes:
+        complain(name, note)
     for said in result.decompilation.diagnostics:
         kind = "" if said.refused else "without structure: "
         complain(name, f"{said.code}: {kind}{said.message} at byte 0x{said.offset:x}")
@@ -203,4 +208,5 @@ def _as_json(result: Result) -> "dict[str, object]":
         "verdict": verdict.status if verdict else None,
         "reason": verdict.reason if verdict else None,
         "tier": verdict.tier if verdict else None,
+        "notes": list(found.notes) if found else [],
     }

@@ -86,11 +86,14 @@ class Decompilation:
     diagnostics: Tuple[Diagnostic, ...]
     version: Tuple[int, int]
     renamed: Dict[str, str]
+    notes: Tuple[str, ...] = ()  # how a file was read, if that is out of the ordinary
     _code: Optional[types.CodeType] = None
     _pyc: Optional[bytes] = None
     _unstructured: bool = False
     _forms: Dict[str, int] = dataclasses.field(default_factory=dict)
     _facts: Optional[Dict[str, List[str]]] = None
+    _wanted: Optional[Tuple[int, int]] = None  # what the file is to be read as
+    _doubt: str = ""  # why its version is a guess
 
     @functools.cached_property
     def verdict(self) -> Verdict:
@@ -110,22 +113,26 @@ class Decompilation:
         "recompiled" has the text compiled by a CPython of the original's version and compares both
         codes; its verdict has the tier "none" if there is no such interpreter. "relowered" needs
         none: the tree that was printed is compiled by pellucid. It covers whole `.pyc` files, and
-        everything but the printer. Raises ValueError for any other tier.
+        everything but the printer. Where the version of a file is a guess that could be another,
+        nothing is proven. Raises ValueError for any other tier.
         """
+        if tier not in ("recompiled", "relowered"):
+            raise ValueError(f"no tier of validation: {tier!r}")
+        if self._doubt:
+            return Verdict("unproven", tier, f"the version is a guess: {self._doubt}")
         if tier == "relowered":
             if self._pyc is None:
                 return Verdict("unproven", "none", "only files are relowered")
             return _verdict(
-                _core.relower_pyc(self._pyc, self._unstructured, self._forms), "relowered"
+                _core.relower_pyc(self._pyc, self._unstructured, self._forms, self._wanted),
+                "relowered",
             )
-        if tier != "recompiled":
-            raise ValueError(f"no tier of validation: {tier!r}")
         try:
             if self._code is not None:
                 return self._verdict_of_live_code(self._code)
             assert self._pyc is not None
             marshalled = compile_to_marshal(self.source, self.version)
-            return _verdict(_core.compare_pyc(self._pyc, marshalled))
+            return _verdict(_core.compare_pyc(self._pyc, marshalled, self._wanted))
         except LookupError as error:
             return Verdict("unproven", "none", str(error))
         except SyntaxError as error:
@@ -200,8 +207,10 @@ def _result(
         diagnostics=tuple(Diagnostic(*entry) for entry in raw.diagnostics),
         version=raw.version,
         renamed=raw.renamed,
+        notes=tuple(raw.notes),
         _code=code,
         _pyc=pyc,
+        _doubt=raw.doubt,
     )
 
 
@@ -304,20 +313,41 @@ def _decompiled(
 
 
 def decompile_pyc(
-    data: bytes, *, keep_lines: bool = False, unstructured: bool = False
+    data: bytes,
+    *,
+    keep_lines: bool = False,
+    unstructured: bool = False,
+    version: Optional[Tuple[int, int]] = None,
 ) -> Decompilation:
     """Decompile the bytes of a `.pyc` file of CPython 3.8-3.15. Nothing in it is executed.
 
     With `keep_lines` statements stand on the lines that they had in the original source, so that
-    its tracebacks and its coverage fit. With `unstructured` no control flow is recovered. Raises
-    DecompileError if the bytes are no valid `.pyc`.
+    its tracebacks and its coverage fit. With `unstructured` no control flow is recovered. A header
+    that is wrong or missing costs nothing but a word in `notes`: the version is the one that fits,
+    or `version`. Raises DecompileError if the bytes hold no code object.
     """
-    found = _result(_core.decompile_pyc(data, keep_lines, unstructured), None, data)
-    return dataclasses.replace(found, _unstructured=unstructured)
+    return _file(data, {}, keep_lines, unstructured, version)
+
+
+def _file(
+    data: bytes,
+    forms: "Dict[str, int]",
+    keep_lines: bool,
+    unstructured: bool,
+    version: Optional[Tuple[int, int]],
+) -> Decompilation:
+    raw = _core.decompile_pyc(data, keep_lines, unstructured, forms, version)
+    found = _result(raw, None, data)
+    return dataclasses.replace(found, _unstructured=unstructured, _forms=forms, _wanted=version)
 
 
 def prove_pyc(
-    data: bytes, tier: str = "best", *, keep_lines: bool = False, unstructured: bool = False
+    data: bytes,
+    tier: str = "best",
+    *,
+    keep_lines: bool = False,
+    unstructured: bool = False,
+    version: Optional[Tuple[int, int]] = None,
 ) -> "Tuple[Decompilation, Verdict]":
     """Decompile as `decompile_pyc` does, and try what is not proven in other forms.
 
@@ -325,14 +355,9 @@ def prove_pyc(
     Returns the decompilation with its verdict; raises what `decompile_pyc` raises.
     """
     if unstructured:
-        found = decompile_pyc(data, keep_lines=keep_lines, unstructured=True)
+        found = _file(data, {}, keep_lines, True, version)
         return found, found.verdict if tier == "best" else found.verify(tier)
-
-    def written(forms: "Dict[str, int]") -> Decompilation:
-        found = _result(_core.decompile_pyc(data, keep_lines, False, forms), None, data)
-        return dataclasses.replace(found, _forms=forms)
-
-    return _search(written, tier)
+    return _search(lambda forms: _file(data, forms, keep_lines, False, version), tier)
 
 
 def code_of(obj: Any) -> types.CodeType:

@@ -6,6 +6,8 @@
 #include <optional>
 #include <string_view>
 
+#include "driver/input.h"
+
 namespace pellucid::cli {
 
 const char* const kUsage =
@@ -149,6 +151,9 @@ Arguments parse(int argc, char** argv) {
       return help(decompiles ? kDecompileHelp : kDumpHelp);
     } else if (const auto stage = words.value(word, "--stage"); stage && command == "dump") {
       arguments.stage = *stage;
+    } else if (const auto version = words.value(word, "--python-version")) {
+      arguments.version = driver::version_named(*version);
+      if (!arguments.version) return wrong("--python-version wants one of 3.8 to 3.15");
     } else if (!decompiles) {
       return wrong("unknown option " + std::string(word));
     } else if (word == "--keep-lines") {

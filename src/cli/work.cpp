@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <new>
 
+#include "driver/input.h"
 #include "driver/pipeline.h"
-#include "object/pyc.h"
 
 #ifdef _WIN32
 #include <process.h>
@@ -83,6 +83,12 @@ std::string quoted(const std::string& text) {
   return out + '"';
 }
 
+std::string json_list(const std::vector<std::string>& texts) {
+  std::string list;
+  for (const std::string& text : texts) list += (list.empty() ? "" : ", ") + quoted(text);
+  return '[' + list + ']';
+}
+
 bool write_to(const std::string& path, const std::string& text) {
   errno = 0;
   std::FILE* file = std::fopen(path.c_str(), "wb");
@@ -134,8 +140,10 @@ void add_verdict(const verify::Verdict& verdict, Outcome& outcome) {
 
 Result<Outcome> done(const Arguments& arguments, const Job& job) {
   PELLUCID_TRY(const std::vector<uint8_t> bytes, read(job));
-  PELLUCID_TRY(object::Module module, object::read_pyc(bytes));
+  PELLUCID_TRY(driver::Input input, driver::read_input(bytes, arguments.version));
+  object::Module& module = input.module;
   Outcome outcome;
+  outcome.notes = std::move(input.notes);
   outcome.python =
       std::to_string(module.version.major) + '.' + std::to_string(module.version.minor);
   if (arguments.command == Arguments::Command::Dump) {
@@ -150,6 +158,7 @@ Result<Outcome> done(const Arguments& arguments, const Job& job) {
   options.keep_lines = arguments.keep_lines;
   options.force_unstructured = arguments.unstructured;
   options.verify = options.search = arguments.verify;
+  options.doubt = input.doubt;
   PELLUCID_TRY(driver::Output output, driver::decompile(module, module.root, options));
   for (const driver::Diagnostic& diagnostic : output.diagnostics) {
     const std::string name(module.text(module[diagnostic.code].qualname));
@@ -217,7 +226,8 @@ std::string to_json(const Job& job, const Outcome& outcome) {
          outcome.json_diagnostics +
          "], \"verdict\": " + or_null(!outcome.verdict.empty(), outcome.verdict) +
          ", \"reason\": " + or_null(!outcome.reason.empty(), outcome.reason) +
-         ", \"tier\": " + or_null(!outcome.verdict.empty(), "relowered") + "}\n";
+         ", \"tier\": " + or_null(!outcome.verdict.empty(), "relowered") +
+         ", \"notes\": " + json_list(outcome.notes) + "}\n";
 }
 
 }  // namespace pellucid::cli
