@@ -163,7 +163,7 @@ def main() -> int:
         empty = folder / "empty.pyc"
         compile_sources(arguments.python, {empty: ""})
         # One job: a second one would not wait behind the first file for its memory to be read.
-        plain = [arguments.binary, "decompile", "--jobs", "1"]
+        plain = [arguments.binary, "decompile", "--no-verify", "--jobs", "1"]
         base = peak(plain, str(empty), folder)
         costs = [
             (command, Cost(command, str(empty), arguments.runs, counts))

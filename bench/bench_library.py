@@ -99,7 +99,7 @@ def compare(name: str, theirs: Dict[Path, Optional[float]], binary: str) -> None
     if not done:
         print(f"library   {name}: completed none of {len(theirs)} files")
         return
-    command = [binary, "decompile", "--jobs", "1", *(str(path) for path in done)]
+    command = [binary, "decompile", "--no-verify", "--jobs", "1", *(str(path) for path in done)]
     ours = min(usage_of(command)[0] for _ in range(3))
     print(
         f"library   {name}: {sum(done.values()) / max(ours, 1e-6):.1f} times our time on the "
@@ -118,13 +118,13 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         codes, compiling = compiled(library, Path(name))
         files = [str(path) for path in codes]
-        command = [arguments.binary, "decompile", "--jobs", "1"]
+        command = [arguments.binary, "decompile", "--no-verify", "--jobs", "1"]
         ours, memory, _ = usage_of([*command, *files])
         verified, more_memory, _ = usage_of([*command, "--verify", *files])
         print(f"library   {len(files)} files of {VERSION}: compile() {compiling:.2f} s")
         for what, spent, peak in (
-            ("decompile", ours, memory),
-            ("decompile --verify", verified, more_memory),
+            ("decompile --no-verify", ours, memory),
+            ("decompile", verified, more_memory),
         ):
             print(
                 f"library   {what} {spent:.2f} s: {spent / compiling:.2f} of it; "

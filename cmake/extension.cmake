@@ -15,6 +15,7 @@ target_compile_definitions(_core PRIVATE PELLUCID_VERSION="${PROJECT_VERSION}")
 target_link_libraries(_core PRIVATE pellucid_driver pellucid_options)
 install(TARGETS _core LIBRARY DESTINATION pellucid)
 
-# At the start of Python it asks for one variable (pellucid/_autodump.py). Where wheels are unpacked,
-# beside the package, is what Python reads such files from.
-install(FILES cmake/pellucid.pth DESTINATION .)
+# At the start of Python they ask for one variable (pellucid/_autodump.py). Where wheels are unpacked,
+# beside the package, is what Python reads such files from: pellucid.pth until 3.14, and from 3.15 on
+# pellucid.start (PEP 829), which can name a function only, and so needs a module of its own.
+install(FILES cmake/pellucid.pth cmake/pellucid.start cmake/_pellucid_start.py DESTINATION .)

@@ -77,7 +77,8 @@ archive, or - for standard input; CPython 3.8 to 3.15, whatever Python runs pell
 is read is ever executed."""
 
 _DECOMPILE = """\
-Turn whole modules back into source.
+Turn whole modules back into source, and prove that it means the same. What is not proven has a
+comment where it stands, and each file that has such a line on standard error.
 
 Without -o the source goes to standard output. With -o OUT, one file is written to OUT; several
 files, a folder or an archive are mirrored in the folder OUT, where
@@ -86,24 +87,24 @@ no two inputs share a place: a second mod.py is written as mod~2.py."""
 
 _DECOMPILE_EPILOG = """\
 exit status:
-  0    every file was decompiled (and, with --verify, proven)
+  0    every file was decompiled and, without --no-verify, proven
   1    a file was no valid .pyc or could not be read or written, or a function in it was not
        recovered; each has a line on standard error with the file, the reason and the byte offset
   2    wrong usage
-  3    everything was decompiled, but not everything was proven (--verify)
+  3    everything was decompiled, but not everything was proven
 
-verdicts of --verify:
+verdicts:
   identical    the source recompiles to the same code but for metadata
   equivalent   it recompiles to code with the same effects in the same order on every path
   unproven     neither was shown; the line says where the proof stops
   The compiler asked is a CPython of the file's own version. It is looked for on PATH and where
   version managers keep theirs; PELLUCID_PYTHON_3_9=/path/to/python3.9 names one. Where there is
-  none, pellucid compiles the syntax tree behind the source itself. --verify=recompiled insists on
-  the first, --verify=relowered on the second.
+  none, pellucid compiles the syntax tree of the source itself. --verify=recompiled insists on the
+  first, --verify=relowered on the second.
 
 examples:
   pellucid decompile module.pyc
-  pellucid decompile package/ -o source/ --verify
+  pellucid decompile package/ -o source/
   pellucid decompile some.whl -o source/ --jobs 4 --json > results.jsonl
   pellucid decompile module.pyc --keep-lines -o module.py"""
 
@@ -119,11 +120,18 @@ def _add_decompile(commands: "argparse._SubParsersAction[argparse.ArgumentParser
     add.add_argument("inputs", nargs="+", metavar="INPUT", help="what to decompile")
     add.add_argument("-o", "--out", help="a file, or a folder for more than one file")
     add.add_argument(
+        "--no-verify",
+        dest="verify",
+        action="store_const",
+        const="",
+        help="prove nothing, which takes less than half the time",
+    )
+    add.add_argument(
         "--verify",
         action="store_const",
         const="best",
-        default="",
-        help="compile again, compare, say the verdict; --verify=TIER asks for one way of it",
+        help="prove, as is done anyway, and say the verdict of a file that is proven, too; "
+        "--verify=TIER asks for one way of it",
     )
     # What `--verify=TIER` becomes: argparse has no option whose value may only follow a `=`.
     add.add_argument(
@@ -277,8 +285,13 @@ def _decompile(arguments: argparse.Namespace) -> int:
     except DecompileError as error:
         print(f"pellucid: {error.message}", file=sys.stderr)
         return 2
+    tier = "best" if arguments.verify is None else arguments.verify
     options = batch.Options(
-        arguments.verify, arguments.keep_lines, arguments.unstructured, arguments.python_version
+        tier,
+        arguments.keep_lines,
+        arguments.unstructured,
+        arguments.python_version,
+        says_verdict=bool(arguments.verify),
     )
     return (batch.run(jobs, options, arguments.jobs, arguments.json) if jobs else status) or status
 

@@ -1,8 +1,8 @@
 """``PELLUCID_DUMP``: a capture in each Python process that has it in its environment.
 
-``pellucid.pth`` starts this at the start of Python where the variable is set, and nothing where it
-is not.  Nothing of torch is imported: what is waited for is that the program itself has imported
-torch's compiler, and what a capture needs is loaded then.
+``pellucid.pth`` (from 3.15 on ``pellucid.start``) starts this at the start of Python where the
+variable is set, and nothing where it is not.  Nothing of torch is imported: what is waited for is
+that the program itself has imported torch's compiler, and what a capture needs is loaded then.
 
 Two variables are handed on to the processes that this one starts: ``PELLUCID_DUMP``, made absolute,
 and ``PELLUCID_RUN``: the run, and the rank and the number of the process that the directory is for.

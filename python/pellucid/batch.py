@@ -1,6 +1,7 @@
 """Decompile many files: write each source, say what is to be said, and return the exit status."""
 
 import concurrent.futures
+import dataclasses
 import json
 import os
 import sys
@@ -16,16 +17,17 @@ from pellucid.summary import Summary, shown_progress
 
 EXIT_OK = 0
 EXIT_ERROR = 1  # a file could not be read, wholly decompiled or written
-EXIT_UNPROVEN = 3  # every file was decompiled, one at least without a proof (--verify)
+EXIT_UNPROVEN = 3  # every file was decompiled, one at least without a proof
 
 
 class Options(NamedTuple):
     """What is asked of every file."""
 
-    verify: str = ""  # the tier of validation, "best" for the best there is; empty: none
+    verify: str = "best"  # the tier of validation, "best" for the best there is; empty: none
     keep_lines: bool = False
     unstructured: bool = False
     version: Optional[Tuple[int, int]] = None  # what every file is read as
+    says_verdict: bool = False  # of a file that is alone, even where it is proven
 
 
 class Result(NamedTuple):
@@ -68,6 +70,8 @@ def decompile_file(job: Job, options: Options) -> Result:
             found, verdict = prove_pyc(data, options.verify, **how)
         else:
             found = decompile_pyc(data, **how)
+        if verdict is not None:
+            found = dataclasses.replace(found, source=found.marked(verdict, options.keep_lines))
         if job.out is not None:
             try:
                 write_whole(job.out, found.source)
@@ -126,7 +130,7 @@ def run(jobs: Sequence[Job], options: Options, workers: int, as_json: bool) -> i
         if as_json:
             print_json(result)
         else:
-            _print(result, alone=len(jobs) == 1)
+            _print(result, len(jobs) == 1, options.says_verdict)
         verdict = result.verdict
         summary.add(result.outcome, [code.status for code in verdict.codes] if verdict else [])
         # An error is worse than a missing proof, whatever the numbers.
@@ -177,7 +181,7 @@ def _put(text: bytes) -> None:
         raise CannotPrint from error
 
 
-def _print(result: Result, alone: bool) -> None:
+def _print(result: Result, alone: bool, says_verdict: bool) -> None:
     if result.error is not None:
         complain(result.job.name, result.error)
         return
@@ -191,8 +195,24 @@ def _print(result: Result, alone: bool) -> None:
     for said in result.decompilation.diagnostics:
         kind = "" if said.refused else "without structure: "
         complain(name, f"{said.code}: {kind}{said.message} at byte 0x{said.offset:x}")
-    if result.verdict is not None and (alone or result.verdict.status == "unproven"):
-        complain(name, str(result.verdict))
+    if result.verdict is not None:
+        proven = str(result.verdict) if alone and says_verdict else ""
+        said_of_it = _doubt(result.decompilation, result.verdict) or proven
+        if said_of_it:
+            complain(name, said_of_it)
+
+
+def _doubt(found: Decompilation, verdict: Verdict) -> str:
+    """Say what is not proven, in one line; of what has no source that is said already."""
+    lacking = {said.code for said in found.diagnostics if said.refused}
+    codes = [code for code in verdict.codes if code.status == "unproven"]
+    left = [code for code in codes if code.code not in lacking]
+    if verdict.status != "unproven" or (codes and not left):
+        return ""
+    if not left:
+        return str(verdict)
+    more = f", and {len(left) - 1} more" if len(left) > 1 else ""
+    return f"unproven: {left[0].code}: {left[0].reason} at byte 0x{left[0].offset:x}{more}"
 
 
 def _as_json(result: Result) -> "dict[str, object]":

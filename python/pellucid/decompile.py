@@ -47,6 +47,7 @@ class CodeVerdict(NamedTuple):
     reason: str
     offset: int
     recompiled_offset: int
+    number: int = 0  # of the code object: several may have one path
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,6 +90,7 @@ class Decompilation:
     notes: Tuple[str, ...] = ()  # how a file was read, if that is out of the ordinary
     _code: Optional[types.CodeType] = None
     _pyc: Optional[bytes] = None
+    _first_lines: Tuple[int, ...] = ()
     _unstructured: bool = False
     _forms: Dict[str, int] = dataclasses.field(default_factory=dict)
     _facts: Optional[Dict[str, List[str]]] = None
@@ -139,6 +141,29 @@ class Decompilation:
             return Verdict("unproven", "recompiled", f"the source does not compile: {error}")
         except (CannotStandIn, DecompileError) as error:
             return Verdict("unproven", "recompiled", str(error))
+
+    def marked(self, verdict: Verdict, keeps_lines: bool = False) -> str:
+        """Return the source with a comment in each body that a verdict does not prove.
+
+        A comment has a line of its own before the body's first statement, or before the definition
+        that all of the source is. Where lines are to stay what they are, it stands after the last
+        one. What has no source says so anyway.
+
+        >>> def add(a, b):
+        ...     return a + b
+        >>> codes = (CodeVerdict("unproven", "add", "the stack differs", 4, 4),)
+        >>> print(decompile_ex(add).marked(Verdict("unproven", "recompiled", "", codes)), end="")
+        # unproven: add: the stack differs at byte 0x4
+        def add(a, b):
+            return a + b
+        """
+        lacking = {said.code for said in self.diagnostics if said.refused}
+        comments = []
+        for code in verdict.codes:
+            if code.status == "unproven" and code.code not in lacking:
+                text = f"unproven: {code.code}: {code.reason} at byte 0x{code.offset:x}"
+                comments.append((self._first_lines[code.number], text))
+        return _core.with_comments(self.source, comments, keeps_lines) if comments else self.source
 
     def _verdict_of_live_code(self, code: types.CodeType) -> Verdict:
         return _verdict(
@@ -211,6 +236,7 @@ def _result(
         _code=code,
         _pyc=pyc,
         _doubt=raw.doubt,
+        _first_lines=tuple(raw.first_lines),
     )
 
 

@@ -11,7 +11,7 @@
 namespace pellucid::cli {
 
 const char* const kUsage =
-    "usage: pellucid decompile INPUT... [-o OUT] [--verify] [--keep-lines] [--jobs N] [--json]\n"
+    "usage: pellucid decompile INPUT... [-o OUT] [--no-verify] [--keep-lines] [--jobs N] [--json]\n"
     "       pellucid dis INPUT...\n"
     "       pellucid dump --stage=STAGE INPUT...\n"
     "       pellucid COMMAND --help | --version\n";
@@ -32,9 +32,11 @@ constexpr const char* kMainHelp =
     "Each has its own --help. --version says the version.\n";
 
 constexpr const char* kDecompileHelp =
-    "usage: pellucid decompile INPUT... [-o OUT] [--verify] [--keep-lines] [--jobs N] [--json]\n"
+    "usage: pellucid decompile INPUT... [-o OUT] [--no-verify] [--keep-lines] [--jobs N] [--json]\n"
     "\n"
-    "Turn whole modules back into source.\n"
+    "Turn whole modules back into source, and prove that it means the same: its syntax tree is\n"
+    "lowered again and compared with the bytecode (the relowered tier). What is not proven has a\n"
+    "comment where it stands.\n"
     "\n"
     "Each INPUT is a .pyc file, a folder (all .pyc files below it), a wheel, an egg or another "
     "zip\n"
@@ -53,20 +55,18 @@ constexpr const char* kDecompileHelp =
     "  --keep-lines        put statements on their original lines, so that tracebacks and "
     "coverage\n"
     "                      fit\n"
-    "  --verify            prove that the source means the same: its syntax tree is lowered again "
-    "and\n"
-    "                      compared with the bytecode (the relowered tier)\n"
+    "  --no-verify         prove nothing, which takes half the time\n"
     "  --unstructured      recover no control flow: write every body as a loop over a state\n"
     "  --jobs N            files at a time (default: one a processor)\n"
     "  --json              one JSON object a line and a file on standard output\n"
     "\n"
     "exit status:\n"
-    "  0    every file was decompiled\n"
+    "  0    every file was decompiled and, without --no-verify, proven\n"
     "  1    a file was no valid .pyc or could not be read or written, or a function in it was not\n"
     "       recovered; each has a line on standard error with the file, the reason and the byte\n"
     "       offset\n"
     "  2    wrong usage\n"
-    "  3    all was decompiled, and with --verify something was not proven\n";
+    "  3    all was decompiled, but not all was proven\n";
 
 constexpr const char* kDumpHelp =
     "usage: pellucid dis INPUT...\n"
@@ -159,7 +159,9 @@ Arguments parse(int argc, char** argv) {
     } else if (word == "--keep-lines") {
       arguments.keep_lines = true;
     } else if (word == "--verify" || word == "--verify=relowered") {
-      arguments.verify = true;
+      arguments.verify = true;  // as it is anyway
+    } else if (word == "--no-verify") {
+      arguments.verify = false;
     } else if (word == "--unstructured") {
       arguments.unstructured = true;
     } else if (word == "--json") {

@@ -16,7 +16,7 @@ struct Arguments {
   std::vector<std::string> inputs;
   bool keep_lines = false;
   bool as_json = false;
-  bool verify = false;        // by the relowered tier: there is no Python here to recompile with
+  bool verify = true;         // by the relowered tier: there is no Python here to recompile with
   bool unstructured = false;  // every function as a state machine
   unsigned jobs = 0;          // 0: one a processor
   std::optional<object::Version> version;  // what every input is read as

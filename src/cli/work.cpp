@@ -9,6 +9,7 @@
 #include <new>
 
 #include "driver/input.h"
+#include "driver/marks.h"
 #include "driver/pipeline.h"
 
 #ifdef _WIN32
@@ -125,17 +126,31 @@ bool write_whole(const std::string& path, const std::string& text) {
   return false;
 }
 
-// The worst verdict of all code objects, and where the proofs of the others stop.
-void add_verdict(const verify::Verdict& verdict, Outcome& outcome) {
+// The worst verdict of all code objects, and where the first of the proofs stops. Each that is not
+// proven is marked in the source, but for those that have none, which are told of already.
+void add_verdict(const object::Module& module, bool keeps_lines, driver::Output& output,
+                 Outcome& outcome) {
   outcome.verdict = "equivalent";
-  for (const verify::CodeVerdict& code : verdict.codes) {
+  const std::vector<uint32_t> lines = driver::first_lines(module, module.root, output.line_map);
+  std::vector<driver::Comment> comments;
+  std::string first;
+  for (const verify::CodeVerdict& code : output.verdict->codes) {
     if (code.status != verify::Status::Unproven) continue;
-    const std::string place = described(
-        {ErrorCode::Unsupported, code.offset_a, "unproven: " + code.path + ": " + code.reason});
-    if (outcome.reason.empty()) outcome.reason = place;
     outcome.verdict = "unproven";
-    outcome.complaints.push_back(place);
+    const Error where{ErrorCode::Unsupported, code.offset_a, code.path + ": " + code.reason};
+    if (outcome.reason.empty()) outcome.reason = "unproven: " + described(where);
+    const auto has_no_source = [&](const driver::Diagnostic& said) {
+      return said.refused && said.code == code.code;
+    };
+    if (std::any_of(output.diagnostics.begin(), output.diagnostics.end(), has_no_source)) continue;
+    if (comments.empty()) first = described(where);
+    comments.push_back({lines[code.code.index()], "unproven: " + described(where)});
   }
+  if (comments.empty()) return;
+  const size_t others = comments.size() - 1;
+  outcome.complaints.push_back("unproven: " + first +
+                               (others > 0 ? ", and " + std::to_string(others) + " more" : ""));
+  output.source = driver::with_comments(output.source, std::move(comments), keeps_lines);
 }
 
 Result<Outcome> done(const Arguments& arguments, const Job& job) {
@@ -177,7 +192,7 @@ Result<Outcome> done(const Arguments& arguments, const Job& job) {
     outcome.complaints.push_back("names that no source can write are others: " + count + ", " +
                                  before + " as " + given + " among them");
   }
-  if (output.verdict) add_verdict(*output.verdict, outcome);
+  if (output.verdict) add_verdict(module, options.keep_lines, output, outcome);
   if (job.out.empty()) {
     outcome.text = std::move(output.source);
   } else if (!write_whole(job.out, output.source)) {

@@ -61,13 +61,16 @@ void Expressions::tuple(NodeId id, Place place) {
   // A tuple that is unpacked nowhere has the line of a store of its own.
   const NodeId start = apart ? items[0] : id;
   if (!bare && keeps_lines_ && !inside_) go_to_line(tree_->where(start).line);
+  const bool may_break = bare && !place.has(Place::kSubscript) && !place.has(Place::kTarget);
   if (!bare) push(apart ? Task::OpenLine : Task::Open, 0, {}, "(");
+  if (may_break) push(Task::OpenBare);
   const bool slices = bare && place.has(Place::kSubscript);
   const uint32_t handed_on = place.flags & Place::kTarget;
   const uint32_t flags = slices ? handed_on | Place::kSlice : handed_on;
-  list(items, {Level::Test, static_cast<uint16_t>(flags)}, !bare || slices);
+  list(items, {Level::Test, static_cast<uint16_t>(flags)}, !bare || slices || may_break);
   if (items.size() == 1 && !(bare && starred)) text(",");
   if (!bare) close(")", items.size() > 1);
+  if (may_break) push(Task::CloseBare);
 }
 
 void Expressions::comprehension_of(const char* opening, NodeId elt, ast::ListId generators,
@@ -75,12 +78,13 @@ void Expressions::comprehension_of(const char* opening, NodeId elt, ast::ListId 
   if (before(15) && tree_->is(elt, Kind::Starred)) {
     problem("unpacking in a comprehension needs Python 3.15");
   }
-  open(opening);
+  const bool is_bare = *opening == '\0';  // the brackets around are its own
+  if (!is_bare) open(opening);
   expr(elt, kTest);
   for (const NodeId generator : tree_->items(generators)) {
     push(Task::Comprehension, generator.value);
   }
-  close(closing);
+  if (!is_bare) close(closing);
 }
 
 void Expressions::comprehension(NodeId id) {

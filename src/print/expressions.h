@@ -25,6 +25,7 @@ struct Mark {
   enum What : uint8_t {
     Open,
     OpenLine,  // always broken
+    OpenBare,  // of a tuple: brackets are written only where it is broken
     Separator,
     Close,
     CloseWithComma,
@@ -39,6 +40,12 @@ struct Mark {
   uint32_t at;  // Open, OpenLine, Separator: behind their text; the others: before it
   // Of a Group: the start of its last part may stand on the line of the operator in front of it.
   bool may_hug = false;
+};
+
+// The end of a text in an f-string that the field behind it shows of itself: `x=` of `{x=}`.
+struct Shown {
+  size_t size = 0;          // in bytes
+  const char* equals = "";  // what follows the expression; empty: nothing is shown
 };
 
 class Expressions {
@@ -97,9 +104,11 @@ class Expressions {
       Text,
       Open,
       OpenLine,
+      OpenBare,
       Separator,
       Close,
       CloseWithComma,
+      CloseBare,
       Choice,
       Joined,
       ChoiceEnd,
@@ -133,6 +142,7 @@ class Expressions {
     Braces braces = Braces::Plain;
     Place place;
     uint32_t id = 0;
+    uint32_t cut = 0;  // FormatText: so many bytes at the end are shown by the field behind it
     const char* text = "";
   };
   // How an expression inside an f-string of a version before 3.12 is confined.
@@ -228,12 +238,15 @@ class Expressions {
   // fstrings.cpp
   void format_string(ast::NodeId id);
   void format_parts(std::span<const ast::NodeId> values, Quote quote, Braces braces);
-  void format_value(ast::NodeId id, Quote quote);
+  void format_value(ast::NodeId id, Quote quote, const char* equals);
+  Shown shown_in(std::string_view before, ast::NodeId id);
   void finish_interpolation(std::string_view source);
   bool confined_format_string(ast::NodeId id, std::string& text);
   bool append_confined(std::string& text, std::span<const ast::NodeId> values, Quote quote,
                        Braces braces);
-  bool append_confined_value(std::string& text, ast::NodeId id, Quote quote, Braces braces);
+  bool append_confined_value(std::string& text, ast::NodeId id, Quote quote, Braces braces,
+                             const char* equals);
+  bool confined_expression(std::string& text, ast::NodeId value, Quote quote);
   Place place_in_format(ast::NodeId id) const;
   // The values of an f-string or a format spec; `id` itself where a value stands alone.
   std::span<const ast::NodeId> parts_of(const ast::NodeId& id) const;
@@ -252,7 +265,8 @@ class Expressions {
   uint32_t indent_ = 0;         // of lines that are continued
   uint32_t depth_ = 0;          // open brackets
   size_t statement_start_ = 0;  // of the text: a line may be ended here as if there were none
-  bool failed_ = false;         // confined: something does not fit
+  bool failed_ = false;         // confined or a trial: something does not fit
+  bool is_trial_ = false;       // the text is only compared
   Quotes quotes_ = kAllQuotes;
   bool inside_ = false;
   size_t brace_at_ = std::string::npos;  // a brace written here must not meet another

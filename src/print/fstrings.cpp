@@ -7,6 +7,7 @@
 // f-string inside has fewer quotes to choose from than the one around it, so that this ends after
 // four levels.
 #include <algorithm>
+#include <cctype>
 
 #include "print/expressions.h"
 #include "print/interpolation_names.h"
@@ -36,6 +37,74 @@ std::string Expressions::literal_text(std::span<const NodeId> values) const {
   return out;
 }
 
+namespace {
+
+const char* conversion_text(uint32_t conversion) {
+  switch (conversion) {
+    case 's':
+      return "!s";
+    case 'r':
+      return "!r";
+    case 'a':
+      return "!a";
+    default:
+      return "";
+  }
+}
+
+bool is_part_of_name(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || (c & 0x80) != 0;
+}
+
+// A replacement field, whichever kind of node it is.
+struct Field {
+  NodeId value;
+  uint32_t conversion = 0;
+  NodeId format_spec;
+  object::ConstId source;  // of an interpolation
+};
+
+Field field_of(const ast::Tree& tree, NodeId id) {
+  if (tree.is(id, Kind::FormattedValue)) {
+    const auto node = tree.as<ast::FormattedValue>(id);
+    return {node.value, node.conversion, node.format_spec, {}};
+  }
+  if (tree.is(id, Kind::Interpolation)) {
+    const auto node = tree.as<ast::Interpolation>(id);
+    return {node.value, node.conversion, node.format_spec, node.str};
+  }
+  return {id, 0, {}, {}};
+}
+
+// With an `=`, a field without a format has the conversion `!r`.
+const char* conversion_of(const Field& field, std::string_view equals) {
+  const bool is_usual = !equals.empty() && !field.format_spec.valid() && field.conversion == 'r';
+  return is_usual ? "" : conversion_text(field.conversion);
+}
+
+bool may_be_shown(std::string_view before) {
+  const size_t last = before.find_last_not_of(' ');
+  return last != std::string_view::npos && before[last] == '=';
+}
+
+// What a field whose expression is written so shows of itself at the end of the text before it.
+Shown shown_by(std::string_view before, const Field& field, std::string_view written) {
+  const bool is_bare = !field.format_spec.valid();
+  if (field.source.valid() || written.empty() || (is_bare && field.conversion == 0)) return {};
+  if (written[0] == '{' || written.find_first_of("\\\n") != std::string_view::npos) return {};
+  for (const char* equals : {"=", " = ", " =", "= "}) {
+    const std::string end = std::string(written) + equals;
+    if (!before.ends_with(end)) continue;
+    const size_t start = before.size() - end.size();
+    const bool is_part = start > 0 && is_part_of_name(before[start - 1]);
+    if (is_part || (start > 0 && before[start - 1] == '.')) continue;
+    return {end.size(), equals};
+  }
+  return {};
+}
+
+}  // namespace
+
 // A colon ends the expression unless brackets hide it, so no lambda may stand bare in it.
 Place Expressions::place_in_format(NodeId id) const {
   if (!tree_->is(id, Kind::IfExp)) return at(Level::Or);
@@ -46,6 +115,7 @@ Place Expressions::place_in_format(NodeId id) const {
 
 void Expressions::format_string(NodeId id) {
   const bool is_template = tree_->is(id, Kind::TemplateStr) || tree_->is(id, Kind::Interpolation);
+  failed_ = failed_ || is_trial_;  // its own fields may be written otherwise in the end
   if (is_template && before(14)) problem("template strings need Python 3.14");
   if (before(12)) {
     std::string whole;
@@ -74,62 +144,44 @@ void Expressions::format_string(NodeId id) {
 }
 
 void Expressions::format_parts(std::span<const NodeId> values, Quote quote, Braces braces) {
-  for (const NodeId value : values) {
-    if (const object::Const* part = text_part(value)) {
+  Shown shown;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (const object::Const* part = text_part(values[i])) {
+      const bool may_show = braces == Braces::Doubled && i + 1 < values.size();
+      if (may_show) shown = shown_in(module_.text(part->text), values[i + 1]);
       Task& task = push(Task::FormatText, part->text.value);
       task.quote = quote;
       task.braces = braces;
-    } else {
-      push(Task::FormatField, value.value).quote = quote;
+      task.cut = static_cast<uint32_t>(shown.size);
+      continue;
     }
+    Task& task = push(Task::FormatField, values[i].value, {}, shown.equals);
+    task.quote = quote;
+    shown = {};
   }
 }
 
-namespace {
-
-const char* conversion_text(uint32_t conversion) {
-  switch (conversion) {
-    case 's':
-      return "!s";
-    case 'r':
-      return "!r";
-    case 'a':
-      return "!a";
-    default:
-      return "";
-  }
+// What a field shows of itself at the end of the text before it, in the quotes that are free.
+Shown Expressions::shown_in(std::string_view before, NodeId id) {
+  if (text_part(id) != nullptr || !may_be_shown(before)) return {};
+  std::string written;
+  Expressions trial(module_, tree_, version_, written);
+  trial.quotes_ = quotes_;
+  trial.inside_ = trial.is_trial_ = true;
+  const Field field = field_of(*tree_, id);
+  trial.expression(field.value, place_in_format(field.value));
+  return trial.failed_ ? Shown() : shown_by(before, field, written);
 }
 
-// A replacement field, whichever kind of node it is.
-struct Field {
-  NodeId value;
-  uint32_t conversion = 0;
-  NodeId format_spec;
-  object::ConstId source;  // of an interpolation
-};
-
-Field field_of(const ast::Tree& tree, NodeId id) {
-  if (tree.is(id, Kind::FormattedValue)) {
-    const auto node = tree.as<ast::FormattedValue>(id);
-    return {node.value, node.conversion, node.format_spec, {}};
-  }
-  if (tree.is(id, Kind::Interpolation)) {
-    const auto node = tree.as<ast::Interpolation>(id);
-    return {node.value, node.conversion, node.format_spec, node.str};
-  }
-  return {id, 0, {}, {}};
-}
-
-}  // namespace
-
-void Expressions::format_value(NodeId id, Quote quote) {
+void Expressions::format_value(NodeId id, Quote quote, const char* equals) {
   const Field field = field_of(*tree_, id);
   push(field.source.valid() ? Task::InterpolationBrace : Task::Brace);
   expr(field.value, place_in_format(field.value));
   if (field.source.valid()) {
     push(Task::InterpolationText, module_[field.source].text.value);
   }
-  text(conversion_text(field.conversion));
+  text(equals);
+  text(conversion_of(field, equals));
   if (field.format_spec.valid()) {
     text(":");
     format_parts(parts_of(field.format_spec), quote, Braces::Escaped);
@@ -171,34 +223,55 @@ bool Expressions::confined_format_string(NodeId id, std::string& whole) {
 
 bool Expressions::append_confined(std::string& whole, std::span<const NodeId> values, Quote quote,
                                   Braces braces) {
-  for (const NodeId value : values) {
-    const object::Const* part = text_part(value);
+  Shown shown;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const object::Const* part = text_part(values[i]);
     if (part == nullptr) {
-      if (!append_confined_value(whole, value, quote, braces)) return false;
-    } else if (!is_confined_) {
-      append_escaped(whole, module_.text(part->text), TextKind::Str, quote, braces);
-    } else if (!append_verbatim(whole, module_.text(part->text), TextKind::Str, quote, braces,
-                                confined_.newlines)) {
+      if (!append_confined_value(whole, values[i], quote, braces, shown.equals)) return false;
+      shown = {};
+      continue;
+    }
+    std::string_view text = module_.text(part->text);
+    const bool has_field = i + 1 < values.size() && text_part(values[i + 1]) == nullptr;
+    if (braces == Braces::Doubled && has_field && may_be_shown(text)) {
+      std::string inner;
+      const Field field = field_of(*tree_, values[i + 1]);
+      if (!confined_expression(inner, field.value, quote)) return false;
+      shown = shown_by(text, field, inner);
+      text.remove_suffix(shown.size);
+    }
+    if (!is_confined_) {
+      append_escaped(whole, text, TextKind::Str, quote, braces);
+    } else if (!append_verbatim(whole, text, TextKind::Str, quote, braces, confined_.newlines)) {
       return false;
     }
   }
   return true;
 }
 
-bool Expressions::append_confined_value(std::string& whole, NodeId id, Quote quote, Braces braces) {
-  const Field field = field_of(*tree_, id);
+// Appends the text of an expression in a field; false if it does not fit in there.
+bool Expressions::confined_expression(std::string& inner, NodeId value, Quote quote) {
   const Quotes allowed = is_confined_ ? confined_.quotes : kAllQuotes;
   const bool newlines = (!is_confined_ || confined_.newlines) && is_triple(quote);
-  std::string inner;
   Expressions inside(*this, inner, {without(allowed, quote), newlines});
-  inside.expression(field.value, place_in_format(field.value));
+  inside.expression(value, place_in_format(value));
   const bool fits = !inside.failed_ && inner.find('\\') == std::string::npos &&
                     inner.find(text_of(quote)) == std::string::npos &&
                     (newlines || inner.find('\n') == std::string::npos);
   if (!fits) return false;
+  for (std::string& each : inside.problems_) problem(std::move(each));
+  return true;
+}
+
+bool Expressions::append_confined_value(std::string& whole, NodeId id, Quote quote, Braces braces,
+                                        const char* equals) {
+  const Field field = field_of(*tree_, id);
+  std::string inner;
+  if (!confined_expression(inner, field.value, quote)) return false;
   whole += inner.starts_with('{') ? "{ " : "{";
   whole += inner;
-  whole += conversion_text(field.conversion);
+  whole += equals;
+  whole += conversion_of(field, equals);
   if (field.format_spec.valid()) {
     const auto parts = parts_of(field.format_spec);
     // CPython: "expressions nested too deeply".
@@ -209,7 +282,6 @@ bool Expressions::append_confined_value(std::string& whole, NodeId id, Quote quo
     if (!append_confined(whole, parts, quote, Braces::Escaped)) return false;
   }
   whole += '}';
-  for (std::string& each : inside.problems_) problem(std::move(each));
   return true;
 }
 

@@ -155,9 +155,34 @@ bool append_verbatim(std::string& out, std::string_view text, TextKind kind, Quo
   return true;
 }
 
+namespace {
+
+// Whether a raw literal in these quotes has this value, and whether it is likely to have been
+// written so: a backslash stands before something that no escape begins with, as in `\\d`, which
+// patterns have and other texts seldom.
+bool is_raw(std::string_view text, TextKind kind, Quote quote) {
+  constexpr std::string_view kEscapes = "abfnrtvxuUN01234567\n'\"";
+  if (is_triple(quote) || text.find(text_of(quote)) != std::string_view::npos) return false;
+  bool is_likely = false;
+  for (size_t at = 0; at < text.size();) {
+    const char32_t point = next(text, kind, at);
+    if (!stands_for_itself(point, kind)) return false;
+    if (point != '\\') continue;
+    if (at == text.size()) return false;  // it would hide the quote
+    is_likely =
+        is_likely || (text[at] != '\\' && kEscapes.find(text[at]) == std::string_view::npos);
+    if (text[at] == '\\') ++at;
+  }
+  return is_likely;
+}
+
+}  // namespace
+
 std::string quoted(std::string_view text, TextKind kind, Quotes quotes) {
   const Quote quote = best_quote(text, quotes);
   std::string out = kind == TextKind::Bytes ? "b" : "";
+  if (is_raw(text, kind, quote))
+    return 'r' + out + text_of(quote) + std::string(text) + text_of(quote);
   out += text_of(quote);
   append_escaped(out, text, kind, quote, Braces::Plain);
   return out + text_of(quote);

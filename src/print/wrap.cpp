@@ -25,7 +25,7 @@ size_t columns(std::string_view text) {
   return count;
 }
 
-bool opens(const Mark& mark) { return mark.what == Mark::Open || mark.what == Mark::OpenLine; }
+bool opens(const Mark& mark) { return mark.what <= Mark::OpenBare; }
 
 // `text` is the line without its indentation; it starts at `start` of what the marks count.
 class Wrapper {
@@ -42,6 +42,7 @@ class Wrapper {
       switch (mark.what) {
         case Mark::Open:
         case Mark::OpenLine:
+        case Mark::OpenBare:
           copy_to(i);
           // Nothing in it needs to be looked at.
           if (!open(i) && breaks_[partner_[i]] == breaks_[i]) {
@@ -57,7 +58,7 @@ class Wrapper {
         case Mark::Close:
         case Mark::CloseWithComma:
           copy_to(i);
-          if (!open_.empty()) close(mark.what);
+          if (!open_.empty()) close(i);
           break;
         case Mark::Choice:
           held_until_ = std::max(held_until_, last_joined_[i]);
@@ -211,17 +212,19 @@ class Wrapper {
     open_.push_back(is_broken);
     if (!is_broken) return is_full;
     ++levels_;
+    if (marks_[i].what == Mark::OpenBare) out_ += '(';
     new_line();
     return true;
   }
 
-  void close(Mark::What what) {
+  void close(size_t i) {
     const bool is_broken = open_.back();
     open_.pop_back();
     if (!is_broken) return;
     --levels_;
-    if (what == Mark::CloseWithComma) out_ += ',';
+    if (marks_[i].what == Mark::CloseWithComma) out_ += ',';
     new_line();
+    if (marks_[partner_[i]].what == Mark::OpenBare) out_ += ')';
   }
 
   void copy_to(size_t i) {

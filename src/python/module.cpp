@@ -19,6 +19,7 @@
 
 #include "base/check.h"
 #include "driver/input.h"
+#include "driver/marks.h"
 #include "driver/pipeline.h"
 #include "driver/verdicts.h"
 #include "object/known.h"
@@ -119,6 +120,7 @@ std::vector<std::string> paths_of(const object::Module& module) {
 struct Decompiled {
   nb::str source;
   nb::list line_map;     // (line, original line or None, offset or None, code path)
+  nb::list first_lines;  // by the number of the code object
   nb::dict globals;      // opaque name -> object
   nb::dict renamed;      // name in the source -> name in the code object
   nb::list diagnostics;  // (code path, offset, message, whether the source lacks it)
@@ -204,6 +206,9 @@ Decompiled decompile(object::Module& module, bool keep_lines, bool unstructured,
     if (entry.offset != 0xffffffffu) offset = nb::int_(entry.offset);
     const std::string path = entry.code.valid() ? paths[entry.code.index()] : std::string();
     made.line_map.append(nb::make_tuple(entry.line, original, offset, text(path)));
+  }
+  for (const uint32_t line : driver::first_lines(module, module.root, output.line_map)) {
+    made.first_lines.append(line);
   }
   for (const auto& [given, before] : output.renamed) made.renamed[text(given)] = text(before);
   for (const driver::Diagnostic& diagnostic : output.diagnostics) {
@@ -312,7 +317,7 @@ nb::tuple as_tuple(const verify::Verdict& found) {
   nb::list codes;
   for (const verify::CodeVerdict& code : found.codes) {
     codes.append(nb::make_tuple(name_of(code.status), text(code.path), text(code.reason),
-                                code.offset_a, code.offset_b));
+                                code.offset_a, code.offset_b, code.code.index()));
   }
   return nb::make_tuple(name_of(found.status), codes);
 }
@@ -356,6 +361,15 @@ nb::tuple relower_pyc(const nb::bytes& pyc, bool unstructured, const nb::dict& f
   const driver::Output output =
       value_or_raise(without_gil([&] { return driver::decompile(module, module.root, options); }));
   return as_tuple(output.verdict.value_or(verify::Verdict()));
+}
+
+nb::str with_comments(const nb::str& source, const nb::list& given, bool keeps_lines) {
+  std::vector<driver::Comment> comments;
+  for (const nb::handle item : given) {
+    const auto [line, said] = nb::cast<std::tuple<uint32_t, nb::str>>(item);
+    comments.push_back({line, utf8(said)});
+  }
+  return text(driver::with_comments(utf8(source), std::move(comments), keeps_lines));
 }
 
 std::tuple<int, int> pyc_version(const nb::bytes& data) {
@@ -428,6 +442,7 @@ NB_MODULE(_core, m) {
   nb::class_<Decompiled>(m, "Decompiled")
       .def_ro("source", &Decompiled::source)
       .def_ro("line_map", &Decompiled::line_map)
+      .def_ro("first_lines", &Decompiled::first_lines)
       .def_ro("globals", &Decompiled::globals)
       .def_ro("renamed", &Decompiled::renamed)
       .def_ro("diagnostics", &Decompiled::diagnostics)
@@ -452,6 +467,8 @@ NB_MODULE(_core, m) {
   m.def(
       "function_name", [](const nb::str& name) { return text(function_name(name)); },
       nb::arg("name"));
+  m.def("with_comments", &with_comments, nb::arg("source"), nb::arg("comments"),
+        nb::arg("keeps_lines"));
   m.def("pyc_version", &pyc_version, nb::arg("data"));
   m.def("unmarshal", &unmarshal, nb::arg("data"));
   m.def("header_for", &header_for, nb::arg("major"), nb::arg("minor"));

@@ -83,7 +83,7 @@ def decompile_tree(
         def one(name: str) -> None:
             if not os.path.exists(codes[name]):
                 return  # no valid source
-            command = [binary, "decompile", "--unstructured", codes[name]]
+            command = [binary, "decompile", "--no-verify", "--unstructured", codes[name]]
             made = subprocess.run(command, capture_output=True, timeout=60)
             if made.returncode != 0:
                 refused[name] = made.stderr.decode(errors="replace")

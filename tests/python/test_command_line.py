@@ -348,7 +348,7 @@ def test_several_files_need_a_folder(command: "List[str]", package: Path, tmp_pa
 
 
 def test_json_has_the_same_fields_everywhere(command: "List[str]", package: Path) -> None:
-    done = ask(command, "decompile", package, "--json", "--jobs", 3)
+    done = ask(command, "decompile", package, "--no-verify", "--json", "--jobs", 3)
     assert done.returncode == 0, done.stderr
     said = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(said) == 4
@@ -356,6 +356,40 @@ def test_json_has_the_same_fields_everywhere(command: "List[str]", package: Path
     assert all("def f(x):" in each["source"] for each in said)
     wanted = ["diagnostics", "error", "file", "notes", "out", "outcome", "python"]
     assert sorted(said[0]) == [*wanted, "reason", "source", "tier", "verdict"]
+
+
+DOUBTED = '''\
+def outer():
+    """A docstring."""
+    def inner():
+        return t"{1 / 0.3}"
+    return inner, lambda: t"{2 / 0.3}"
+'''
+
+
+def test_what_is_not_proven_is_marked_where_it_stands(command: "List[str]", tmp_path: Path) -> None:
+    # The text of an expression in a template string is not always known to mean it.
+    pyc = tmp_path / "doubted.pyc"
+    source = tmp_path / "doubted.py"
+    source.write_text(DOUBTED)
+    compiling = f"import py_compile; py_compile.compile({str(source)!r}, {str(pyc)!r})"
+    subprocess.run([str(need("python3.14")), "-c", compiling], check=True)
+    done = ask(command, "decompile", pyc, "--verify=relowered")
+    assert done.returncode == 3
+    lines = [line.strip() for line in done.stdout.splitlines()]
+    marks = {line: lines[at + 1] for at, line in enumerate(lines) if line.startswith("# unproven")}
+    why = "relowering: the text of an expression in a template string is not known to mean it"
+    assert marks == {
+        f"# unproven: <module>/outer/<lambda>: {why} at byte 0x0": '"""A docstring."""',
+        f"# unproven: <module>/outer/inner: {why} at byte 0x0": "return t'{1 / 0.3}'",
+    }
+    said = f"pellucid: {pyc}: unproven: <module>/outer/inner: {why} at byte 0x0, and 1 more\n"
+    assert done.stderr == said
+    kept = ask(command, "decompile", pyc, "--keep-lines", "--verify=relowered").stdout
+    bare = ask(command, "decompile", pyc, "--keep-lines", "--no-verify")
+    assert (bare.returncode, bare.stderr) == (0, "")
+    assert kept.startswith(bare.stdout)
+    assert sorted(kept[len(bare.stdout) :].splitlines()) == sorted(marks)
 
 
 def test_lines_are_kept(command: "List[str]", pyc: Path) -> None:

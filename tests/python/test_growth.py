@@ -83,7 +83,7 @@ def test_four_times_the_depth_takes_about_four_times_as_many_instructions(
     family: str, options: Sequence[str], tmp_path: Path
 ) -> None:
     python = str(need("python3.11"))
-    command = [str(need("native")), "decompile", "--jobs", "1", *options]
+    command = [str(need("native")), "decompile", "--no-verify", "--jobs", "1", *options]
     most = FAMILIES[family].sizes[-1]
     sources = {tmp_path / f"{n}.pyc": FAMILIES[family].source(n) for n in (most // 4, most)}
     sources[tmp_path / "empty.pyc"] = ""
@@ -106,7 +106,7 @@ def test_the_largest_of_a_family_is_proven(family: str, tmp_path: Path) -> None:
 
 def compare_sizes(family: str, options: Sequence[str], tmp_path: Path) -> None:
     python = str(need("python3.11"))
-    command = [str(need("native")), "decompile", *options]
+    command = [str(need("native")), "decompile", "--no-verify", *options]
     few = SMALL_OF.get(family, SMALL)
     paths = {n: tmp_path / f"{n}.pyc" for n in (few, 4 * few)}
     source = FAMILIES[family].source

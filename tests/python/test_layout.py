@@ -86,3 +86,59 @@ def test_expressions_compile_to_the_same_bytecode(any_python: Tuple[str, str]) -
     again = compiled(python, texts)
     different = [text for text, a, b in zip(texts, originals, again) if a.bytecode != b.bytecode]
     assert len(again) == len(sources) and different == [], "\n".join(different)
+
+
+# Each comes back as it stands here.
+AS_WRITTEN = r"""
+import re
+
+
+def broken(rows, wanted, first_argument, second_argument, third_argument):
+    total = sum(
+        row['value'] * row['value'] + len(row['name'])
+        for row in rows
+        if row['kept'] and row['value'] > wanted
+    )
+    for key, value in (
+        (first_argument, dict(second_argument=1)),
+        ('second', second_argument, first_argument),
+        ('third', third_argument),
+    ):
+        yield key, value
+    wanted, total = (
+        max(first_argument, second_argument, third_argument),
+        [first_argument, second_argument, third_argument, total, wanted],
+    )
+    return (
+        first_argument,
+        second_argument,
+        max(third_argument, first_argument, second_argument),
+        [wanted, total],
+    )
+
+
+def shown(x, d, width):
+    print(f'{x=} {x = } {x =} {x=!s} {x=:>{width}} {x=!r:5} {d["k"]=} {x.real + 1=}')
+    print(f'wx={x!r} {x}={x} .x={x!r} x={x} x=={x!r}', f'{d}={(lambda: x)()!r}')
+    return f'{x=}{width}=' if x else f'{{x}}={x!r}'
+
+
+PATTERNS = [re.compile(r'(\w+)=(\d+)'), re.compile(rb'\s\[\\\]'), r'a "quoted" \. dot']
+OTHERS = ['C:\\new', '\\', '\\d\\', '\\d\n', b'\\n\xff', '\\\\server', '\'\\.\'"']
+"""
+
+
+def test_text_has_the_layout_that_a_person_would_give_it(any_python: Tuple[str, str]) -> None:
+    _, python = any_python
+    source = AS_WRITTEN.lstrip()
+    compiling = (
+        "import importlib.util as u, marshal, sys;"
+        "code = compile(sys.stdin.read(), 'sample.py', 'exec');"
+        "sys.stdout.buffer.write(u.MAGIC_NUMBER + bytes(12) + marshal.dumps(code))"
+    )
+    done = subprocess.run(
+        [python, "-c", compiling], input=source.encode(), stdout=subprocess.PIPE, check=True
+    )
+    found = decompile_pyc(done.stdout)
+    assert found.source == source
+    assert found.verdict.at_least("equivalent"), found.verdict

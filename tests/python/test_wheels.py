@@ -81,7 +81,8 @@ def test_the_stable_wheel_says_what_it_runs_on(wheel: Path) -> None:
     assert any(name.endswith("LICENSE") for name in names)
     assert {"Requires-Python: >=3.8", "Requires-Dist: rich>=12"} <= set(text.splitlines())
     outside = {name.split("/")[0] for name in names if "dist-info" not in name}
-    assert outside == {"pellucid", "pellucid.pth"}, "nothing else is installed"
+    started = {"pellucid.pth", "pellucid.start", "_pellucid_start.py"}
+    assert outside == {"pellucid", *started}, "nothing else is installed"
 
 
 def test_the_stable_wheel_works_on_every_later_python(wheel: Path, tmp_path: Path) -> None:

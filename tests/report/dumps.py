@@ -50,7 +50,7 @@ class GraphModule(torch.nn.Module):
         add: "f32[{size}]" = abs_1 + 1;  abs_1 = None
         x: "f32[{size}]" = l_a_ / add;  l_a_ = add = None
 
-        # File: {toy}:3 in toy, code: if b.sum() < 0:
+        # Backward of forward node: File: {toy}:3 in toy, code: if b.sum() < 0:
         sum_1: "f32[]" = l_b_.sum();  l_b_ = None
         lt: "b8[]" = sum_1 < 0;  sum_1 = None
         return (lt, x)

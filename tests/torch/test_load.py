@@ -29,7 +29,7 @@ from pellucid.torch.model.nodes import Node, nodes_from_bytes, nodes_to_bytes
 from pellucid.torch.store.load import captures_below, load_all
 from pellucid.torch.store.record import RECORD, record_text, times_text
 from pellucid.torch.store.values import value_of
-from support import run_env, torch_version
+from support import run_env
 
 
 def kinds():
@@ -124,8 +124,6 @@ def check_guards(capture):
 def test_lines_of_a_transformed_file_lead_to_graphs_to_what_goes_on_and_to_the_break(
     program, dynamo, torch, tmp_path
 ):
-    if torch_version() >= (2, 15):
-        pytest.xfail("on 3.14 the line of a resume call and that of its frame differ: no link")
     several = program("several")
     with prepare_debug(tmp_path):
         torch.compile(several.closes(torch.ones(2)), backend="eager")(torch.ones(2))

@@ -38,7 +38,7 @@ class GraphModule(torch.nn.Module):
 
     class true_0(torch.nn.Module):
         def forward(self, l_x_: "f32[s0, 4][4, 1]cpu"):
-            # File: /home/me/f.py:3 in f, code: return x.sin()
+            # Backward of forward node: File: /home/me/f.py:3 in f, code: return x.sin()
             total: "f32[s0, 4][4, 1]cpu" = l_x_.sin();  l_x_ = None
             return (total,)
 

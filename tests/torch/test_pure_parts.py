@@ -11,7 +11,7 @@ import pytest
 from pellucid.torch.capture.connection import collector_at_rest
 from pellucid.torch.dynamo import local_names
 from pellucid.torch.dynamo.rewrite import disassembly, rewrite, same_instructions
-from pellucid.torch.dynamo.user_lines import annotate, resumed_line
+from pellucid.torch.dynamo.user_lines import annotate, resumed_codes, resumed_line
 from pellucid.torch.model import names
 from pellucid.torch.model.events import Break, CacheUse, CompileKey, Frame, Place, Verdict
 from pellucid.torch.store.session import Session, write_atomic
@@ -292,7 +292,8 @@ def test_user_lines_are_told_where_code_resumes_and_where_a_graph_runs():
     code = compile("a = 1\nb = 2\n", "toy.py", "exec")
     offset = max(start for start, line in dis.findlinestarts(code) if line == 2)
     source = f"x = __compiled_fn_0_0(a)\nz = __resume_at_{offset}_2(x)\ny = 1"
-    graph = "# File: /u/toy.py:5 in f, code: a\n# File: /u/toy.py:6 in f, code: b"
+    backward = "# Backward of forward node: File: /u/toy.py:6 in f, code: b"
+    graph = f"# File: /u/toy.py:5 in f, code: a\n{backward}"
     assert annotate(source, code, [graph]).split("\n") == [
         "# toy.py:5-6",
         "x = __compiled_fn_0_0(a)",
@@ -309,8 +310,24 @@ def test_user_lines_are_told_where_a_function_goes_on_that_the_frame_makes():
     function = f"def {name}(x):\n  if x: y()\n  else: z()\n  y(x); z(x)\n  return x\n"
     code = compile(function, "toy.py", "exec")
     source = f"{function}a = {name}(b)\nb = another(a)"
-    assert annotate(source, code, (), code) == source.replace("(b)", "(b)  # toy.py:4")
+    resumed = resumed_codes(code, {})
+    assert annotate(source, code, (), resumed) == source.replace("(b)", "(b)  # toy.py:4")
     assert annotate(source, code) == source
+
+
+def test_user_lines_are_told_by_the_function_that_goes_on_not_by_its_name():
+    # Torch counts the instructions of 3.14 otherwise than CPython, so the name's number is near.
+    source = "a = __resume_at_0_1(b)"
+    frame = compile(source, "frame.py", "exec")
+    space = {}
+    function = "def goes_on(x):\n  if x: y()\n  else: z()\n  y(x); z(x)\n  return x\n"
+    exec(compile(function, "toy.py", "exec"), space)
+    space["__resume_at_0_1"] = space["goes_on"]
+    resumed = resumed_codes(frame, space)
+    original = space["goes_on"].__code__
+    assert annotate(source, original) == f"{source}  # toy.py:1"
+    assert annotate(source, original, (), resumed) == f"{source}  # toy.py:4"
+    assert resumed_codes(frame, {"__resume_at_0_1": len}) == {}
 
 
 def test_each_capability_has_a_name_of_its_own():

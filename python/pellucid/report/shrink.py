@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from typing import Any, Dict, Iterator, List
 
+from pellucid.torch.model.graph_text import FILE_COMMENT
+
 from .files import GRAPH, KERNEL
 from .model import Page
 
 _SHOWN_STAGES = ("captured", "forward", "backward", "inference")
 _PATH = re.compile(r"(?<![\w.])(?:/[\w.@+~ -]+)+/(?=[\w.@+-]+)|\b[A-Za-z]:(?:\\[\w.@+ -]+)+\\")
 _CODE = re.compile(
-    r"(# File: .*?), code: .*|^(\s*#\s*\S+\.py:\d+(?:-\d+)?)  .*|(  # \S+\.py:\d+)  .*"
+    rf"({FILE_COMMENT}.*?), code: .*|^(\s*#\s*\S+\.py:\d+(?:-\d+)?)  .*|(  # \S+\.py:\d+)  .*"
 )
 
 

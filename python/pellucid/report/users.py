@@ -10,12 +10,12 @@ from typing import Any, Dict, Iterable, Iterator, List, Tuple
 from pellucid.torch.model.breaks import break_of
 from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import Break, Frame, Graph, Place, Skipped
-from pellucid.torch.model.graph_text import nodes_of_text
+from pellucid.torch.model.graph_text import FILE_COMMENT, nodes_of_text
 
 GRAPH, PYTHON, TRACED, BREAK, EAGER, NONE = "g", "p", "t", "b", "x", " "
 """In a graph; Python between graphs; nothing left of it; a break; never compiled; not reached."""
 
-_CODE_OF_NODE = re.compile(r"# File: (.+):(\d+) in [^,]+, code: (.*)$", re.MULTILINE)
+_CODE_OF_NODE = re.compile(rf"{FILE_COMMENT}(.+):(\d+) in [^,]+, code: (.*)$", re.MULTILINE)
 _ORIGINAL = re.compile(
     r"^# (/.+|[^#\n]+\.py):(\d+)\n(def __original_(\w+)\(.*\n(?:[ \t].*\n|\n)*)", re.M
 )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from ..capture.connection import CAPTURE
 from ..model.events import NonFinite, Skipped
+from ..model.graph_text import FILE_COMMENT
 from ..model.names import label
 from ..store.session import Session, left_alone
 from ..taps import graph_hooks
@@ -162,6 +163,9 @@ def _watched(
     return NanReport(findings, results, len(watch.ran), backward, left, session.directory)
 
 
+_NAMES_A_LINE = re.compile(rf"\s*{FILE_COMMENT}")
+
+
 def _located(session: Session, finding: NonFinite) -> NonFinite:
     """Find the line of the dumped graph on which a value is made."""
     if not finding.file:
@@ -172,7 +176,7 @@ def _located(session: Session, finding: NonFinite) -> NonFinite:
     with contextlib.suppress(OSError):
         text, told = session.path(finding.file).read_text(encoding="utf-8"), ""
         for count, line in enumerate(text.split("\n"), 1):
-            told = line if line.lstrip().startswith("# File: ") else told
+            told = line if _NAMES_A_LINE.match(line) else told
             if made.match(line):
                 # A graph inside the graph may have a value of the same name.
                 if finding.operation in line and any(place in told for place in places):

@@ -7,10 +7,10 @@ from dataclasses import replace
 from types import CodeType
 from typing import Mapping
 
-from ..dynamo.links import lines_behind_comments, links_of
+from ..dynamo.links import lines_behind_comments, links_of, resume_calls
 from ..dynamo.rewrite import Rewriting, rewrite
 from ..dynamo.terms import stack_values, terms
-from ..dynamo.user_lines import annotate, resumed_line
+from ..dynamo.user_lines import annotate, resumed_codes, resumed_line
 from ..model.events import Break, CompileKey, Frame, Graph, Place
 from ..model.names import is_resumed
 from ..store.session import Session
@@ -31,12 +31,13 @@ def write_frame(
     captured = [g for g in session.of(Graph) if g.key == key and g.stage == "captured"]
     graphs = [graph.text for graph in captured]
     uncommented = [""]
+    state = graph_hooks.frame_being_compiled(original)
+    resumed = resumed_codes(transformed, state.globals)
 
     def comment(source: str) -> str:
         uncommented[0] = source
-        return annotate(source, original, graphs, transformed)
+        return annotate(source, original, graphs, resumed)
 
-    state = graph_hooks.frame_being_compiled(original)
     rewriting = rewrite(
         transformed,
         key.slug,
@@ -75,23 +76,11 @@ def write_frame(
     with session.guard(f"linking {name} to the user's lines"):
         called = {f"__compiled_fn_{key.slug}": graph.file for graph in captured[-1:]}
         lines = _user_lines(rewriting, uncommented[0], text)
-        links = links_of(text, original, called, _broken(session, key, place), lines)
-        event = replace(event, links=links, parent=_parent(session, event))
+        links = links_of(text, original, called, _broken(session, key, place), lines, resumed)
+        event = replace(event, links=links, parent=session.resumes.parent(original, key))
+        session.resumes.note(key, resume_calls(text, resumed))
     session.record(event)
     return replacement
-
-
-def _parent(session: Session, frame: Frame) -> str:
-    """The compile whose frame goes on in this one: the last that says it goes on there."""
-    if not is_resumed(frame.place.function):
-        return ""
-    wanted = str(frame.place)
-    for other in reversed(session.of(Frame)):
-        if other.key.epoch == frame.key.epoch and any(
-            link.kind == "resume" and link.target == wanted for link in other.links
-        ):
-            return other.key.id or ""
-    return ""
 
 
 def _broken(session: Session, key: CompileKey, place: Place) -> set[int]:

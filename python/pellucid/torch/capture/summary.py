@@ -95,16 +95,17 @@ def _add_missed(session: Session) -> None:
 
 def _add_what_goes_on(session: Session) -> None:
     """Let the calls that go on after a break lead to the file of the frame that does."""
-    files = {(f.parent, f.key.epoch, str(f.place)): f.file for f in session.of(Frame) if f.parent}
-    for frame in session.of(Frame):
-        links = tuple(
-            replace(link, target=files.get((frame.key.id or "", frame.key.epoch, link.target), ""))
-            if link.kind == "resume" and (frame.key.id or "", frame.key.epoch, link.target) in files
-            else link
-            for link in frame.links
-        )
-        if links != frame.links:
-            session.replace(frame, replace(frame, links=links))
+    frames = session.of(Frame)
+    files = {(f.parent, f.key.epoch, f.function): f.file for f in frames if f.parent}
+    for frame in frames:
+        links = []
+        for link in frame.links:
+            code = session.resumes.called(frame.key, link.line) if link.kind == "resume" else None
+            number = None if code is None else session.number(code)
+            called = (frame.key.id or "", frame.key.epoch, -1 if number is None else number)
+            links.append(replace(link, target=files.get(called, link.target)))
+        if tuple(links) != frame.links:
+            session.replace(frame, replace(frame, links=tuple(links)))
 
 
 def write_summary(session: Session) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from types import CodeType
+from types import CodeType, MappingProxyType
 from typing import Any, Iterable, Iterator, Mapping
 
 from ..model.events import Link
-from .user_lines import line_at
+from .user_lines import line_of_resume
 
 _GRAPH = re.compile(r"__compiled_fn_\w+\Z")
-_RESUME = re.compile(r"__resume_at_(\d+)_\d+\Z")
 
 
 def links_of(
@@ -20,6 +19,7 @@ def links_of(
     graphs: Mapping[str, str],
     broken: Iterable[int] = (),
     lines: Iterable[tuple[int, int]] = (),
+    resumed: Mapping[str, CodeType] = MappingProxyType({}),
 ) -> tuple[Link, ...]:
     """Return what the lines of a transformed file stand for, in their order.
 
@@ -29,6 +29,7 @@ def links_of(
         graphs: the file of each graph, by the name that the text calls it by.
         broken: the user's lines at which the graph breaks.
         lines: pairs of a line of the file and one of the user's, as the bytecode has them.
+        resumed: the code of each function that goes on, by the name that the text calls it by.
 
     What Dynamo writes itself has the line that happened to be the last; only what it copies, the
     statement at which it broke off, has its own.  So other lines are not told.
@@ -37,7 +38,7 @@ def links_of(
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
-    found = set(_calls(tree, original, graphs))
+    found = set(_links(tree, original, graphs, resumed))
     where = set(broken)
     for line, user_line in lines:
         if user_line in where:
@@ -45,20 +46,38 @@ def links_of(
     return tuple(sorted(found, key=lambda link: (link.line, link.kind, link.target)))
 
 
-def _calls(tree: ast.AST, original: CodeType, graphs: Mapping[str, str]) -> Iterator[Link]:
+def _links(
+    tree: ast.AST,
+    original: CodeType,
+    graphs: Mapping[str, str],
+    resumed: Mapping[str, CodeType],
+) -> Iterator[Link]:
+    for name, line in _names_read(tree):
+        if _GRAPH.match(name):
+            if name in graphs:
+                yield Link(line, "graph", graphs[name])
+            continue
+        user_line = line_of_resume(name, original, resumed)
+        if user_line is not None:
+            yield Link(line, "resume", f"{original.co_filename}:{user_line}")
+
+
+def resume_calls(text: str, resumed: Mapping[str, CodeType]) -> dict[int, CodeType]:
+    """Return the code of the function that goes on, by the line of a file that names it."""
+    try:
+        names = list(_names_read(ast.parse(text)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return {}
+    return {line: resumed[name] for name, line in names if name in resumed}
+
+
+def _names_read(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """Yield each name that is read, with its line: a function may be handed on to be called."""
     pending: list[Any] = [tree]
     for node in pending:  # grows as it goes
         pending.extend(ast.iter_child_nodes(node))
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
-            continue
-        name = node.func.id
-        resumed = _RESUME.match(name)
-        if resumed:
-            line = line_at(original, int(resumed[1]))
-            if line is not None:
-                yield Link(node.lineno, "resume", f"{original.co_filename}:{line}")
-        elif _GRAPH.match(name) and name in graphs:
-            yield Link(node.lineno, "graph", graphs[name])
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            yield node.id, node.lineno
 
 
 def lines_behind_comments(source: str, commented: str) -> dict[int, int]:

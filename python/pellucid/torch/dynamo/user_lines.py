@@ -1,30 +1,32 @@
 """Comments that tie transformed code to the user's own lines.
 
-Dynamo's line numbers say little, but two kinds of names say more: ``__resume_at_102_2`` goes on at
-byte 102 of the original code, and ``__compiled_fn_0_1`` runs a graph whose print names the lines
-that it computes.  Where old torch makes the function that goes on within the frame, its code says
-where that is.
+Dynamo's line numbers say little, but two kinds of names say more.  ``__resume_at_102_2`` is a
+function whose code jumps to where the original goes on, and ``__compiled_fn_0_1`` runs a graph
+whose print names the lines that it computes.  Where the function cannot be had, its name is left:
+byte 102 of the original code, more or less (torch counts some instructions of 3.14 otherwise).
 """
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import dis
 import linecache
 import os
 import re
 import sysconfig
-from types import CodeType
+from types import CodeType, FunctionType, MappingProxyType
 from typing import Any, Iterable, Iterator, Mapping
 
 from ..model.expressions import walk
+from ..model.graph_text import FILE_COMMENT
 from ..model.names import is_resumed
 
-_RESUME = re.compile(r"\b__resume_at_(\d+)_\d+\b")
-_CALLED = re.compile(r"(?<!def )\b(\w+)\(")
+_RESUME = re.compile(r"__resume_at_(\d+)_\d+\Z")
+_READ = re.compile(r"(?<!def )\b(__resume_at_\d+_\d+\b|\w+(?=\())")
 _GRAPH = re.compile(r"__compiled_fn_\w+\Z")
 _MARK = re.compile(r"record_pregraph_bytecode_(?:enter|exit)\Z")
-_NODE = re.compile(r"# File: (.+?):(\d+) in ")
+_NODE = re.compile(rf"{FILE_COMMENT}(.+?):(\d+) in ")
 _WORTH_A_LOOK = re.compile(r"__compiled_fn_|record_pregraph_bytecode_")
 # A string of more than one line.  Before 3.12 an f-string in one pair of quotes stands on one line;
 # since then its expressions may have lines of their own, and comments in them.
@@ -41,20 +43,19 @@ def annotate(
     source: str,
     original: CodeType,
     graphs: Iterable[str] = (),
-    transformed: CodeType | None = None,
+    resumed: Mapping[str, CodeType] = MappingProxyType({}),
 ) -> str:
     """Tie each graph call and each resume call to the user's lines, in comments.
 
     A graph's lines, and what PyTorch does for itself, are said above the statement; where a resume
-    function goes on stands behind it.  ``graphs`` are the printed graphs of this compile, and
-    ``transformed`` is the code that the source is of.
+    function goes on stands after it.  ``graphs`` are the printed graphs of this compile, and
+    ``resumed`` is what :func:`resumed_codes` found for the code that the source is of.
     """
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return source
-    made = {} if transformed is None else _made_inside(transformed)
-    lines = [_resumed(line, original, made) for line in source.split("\n")]
+    lines = [_resumed(line, original, resumed) for line in source.split("\n")]
     above = {}
     graphs = list(graphs)
     computed = _lines_of_graphs(graphs, original.co_filename)
@@ -100,20 +101,48 @@ def _means_the_same(text: str, source: str) -> bool:
         return False
 
 
-def _resumed(line: str, original: CodeType, made: Mapping[str, int | None]) -> str:
-    lines = [line_at(original, int(offset)) for offset in _RESUME.findall(line)]
-    lines += [made.get(name) for name in _CALLED.findall(line)]
+def _resumed(line: str, original: CodeType, resumed: Mapping[str, CodeType]) -> str:
+    lines = [line_of_resume(name, original, resumed) for name in _READ.findall(line)]
     places = [place(original.co_filename, number) for number in lines if number is not None]
     return f"{line}  # {' | '.join(places)}" if places else line
 
 
-def _made_inside(code: CodeType) -> dict[str, int | None]:
-    """On which line each resume function goes on that a frame makes itself; None: on several."""
-    found: dict[str, set[int | None]] = {}
-    for const in code.co_consts:
-        if isinstance(const, CodeType) and is_resumed(const.co_name):
-            found.setdefault(const.co_name, set()).add(resumed_line(const))
-    return {name: lines.pop() if len(lines) == 1 else None for name, lines in found.items()}
+def resumed_codes(transformed: CodeType, scope: Mapping[str, Any]) -> dict[str, CodeType]:
+    """Return the code of each function that a frame calls to go on, by the name it is called by.
+
+    Args:
+        transformed: the frame's code.  Old torch makes such a function within it.
+        scope: its globals, where torch keeps all others.
+    """
+    found: dict[str, CodeType] = {}
+    for name in filter(_RESUME.match, transformed.co_names):
+        function = scope.get(name)
+        if type(function) is FunctionType:
+            found[name] = _made_by(function) or function.__code__
+    made = [const for const in transformed.co_consts if isinstance(const, CodeType)]
+    for code in filter(lambda code: is_resumed(code.co_name), made):
+        name = code.co_name
+        if len({resumed_line(other) for other in made if other.co_name == name}) == 1:
+            found[name] = code
+    return found
+
+
+def _made_by(function: FunctionType) -> CodeType | None:
+    """The code to which a function of torch gives its closure; None if it is no such function."""
+    for cell in function.__closure__ or ():
+        with contextlib.suppress(ValueError):  # an empty cell
+            held = cell.cell_contents
+            if type(held) is CodeType and is_resumed(held.co_name):
+                return held
+    return None
+
+
+def line_of_resume(name: str, original: CodeType, resumed: Mapping[str, CodeType]) -> int | None:
+    """Return the user's line on which what is called by a name goes on; None if it is no resume."""
+    if name in resumed:
+        return resumed_line(resumed[name])
+    offset = _RESUME.match(name)
+    return line_at(original, int(offset[1])) if offset else None
 
 
 def line_at(code: CodeType, offset: int) -> int | None:
@@ -135,7 +164,7 @@ def line_at(code: CodeType, offset: int) -> int | None:
 def resumed_line(code: CodeType) -> int | None:
     """The line on which a resume function goes on; None where that cannot be told.
 
-    Dynamo puts a prologue in front of the original's code: it puts back what lay on the stack and
+    Dynamo puts a prologue before the original's code: it puts back what lay on the stack and
     jumps to where the original broke off.
     """
     for instruction in dis.get_instructions(code):

@@ -28,7 +28,10 @@ _FLATTENED = re.compile(r" +(.+,) = fx_pytree\.tree_flatten_spec\(")
 _NODE = re.compile(r" +(\w+)(?:: \"([^\"]*)\")? = (.+)")
 _IN_PLACE = re.compile(r" +(.+?);  (\w+)(?:: \"([^\"]*)\")? = (\w+)(?:;|$)")
 _DELETED = re.compile(r";  (?:\w+ = )+None(?:  #.*)?$")
-_FILE = re.compile(r" +# File: (.+?):(\d+) in (.*?)(?:, code: |$)")
+FILE_COMMENT = r"#(?: [^:\n]*:)? File: "
+"""How a line begins that names one of the user's; torch 2.15 says which are of the backward."""
+
+_FILE = re.compile(rf" +{FILE_COMMENT}(.+?):(\d+) in (.*?)(?:, code: |$)")
 _NO_PLACE = re.compile(r" +# No stacktrace found")
 _RETURN = re.compile(r" +return\b ?(.*)")
 _TENSOR = re.compile(r"(?:\w+\()?(\w+)\[([^\]]*)\](?:\[([^\]]*)\])?([^)]*)\)?\Z")

@@ -45,6 +45,7 @@ from .directories import (
     this_program,
 )
 from .record import RECORD, SCHEMA
+from .resumes import Resumes
 
 INDEX = "index.md"
 
@@ -108,6 +109,7 @@ class Session:
         """The user's files as they were when first heard of; empty for what cannot be read."""
         self.nodes: dict[str, tuple[Node, ...]] = {}
         """The nodes of each graph file, with the lines of the file as it is now."""
+        self.resumes = Resumes()
         self.versions: dict[str, str] = {}
         self.configuration: dict[str, str] = {}
         self._process = os.getpid()

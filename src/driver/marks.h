@@ -1,0 +1,28 @@
+// driver: remarks on code objects, as comments in the text that was printed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "driver/pipeline.h"
+#include "object/code.h"
+
+namespace pellucid::driver {
+
+struct Comment {
+  uint32_t line = 1;  // before which it is to stand
+  std::string text;   // anything: what is not printable ASCII is escaped
+};
+
+// Returns the line of each code object's first statement, by its id. One that has no statement of
+// its own (a lambda, a comprehension) has the line of the one around it.
+std::vector<uint32_t> first_lines(const object::Module& module, object::CodeId root,
+                                  const std::vector<LineMapEntry>& line_map);
+
+// Returns the source with the comments on lines of their own. Where lines are to stay what they
+// are, the comments stand after the last one.
+std::string with_comments(std::string_view source, std::vector<Comment> comments, bool keeps_lines);
+
+}  // namespace pellucid::driver
