@@ -51,6 +51,7 @@ USES_EXTENSION = (
     "pellucid.decompile",
     "pellucid.recompile",
     "pellucid.containers",
+    "pellucid.following",
     "pellucid.__main__",
 )
 THIRD_PARTY = {"rich", "jinja2", "pygments", "torch"}

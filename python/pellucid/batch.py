@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 from typing import Any, Dict, Iterator, NamedTuple, Optional, Sequence, Tuple
 
-from pellucid.decompile import Decompilation, Verdict, decompile_pyc, prove_pyc
+from pellucid.decompile import Decompilation, Verdict, decompile_pyc, of_source, prove_pyc
 from pellucid.errors import DecompileError, complain
 from pellucid.inputs import Job
 from pellucid.summary import Summary, shown_progress
@@ -66,12 +66,13 @@ def decompile_file(job: Job, options: Options) -> Result:
             "unstructured": options.unstructured,
             "version": options.version,
         }
-        if options.verify:
+        if job.is_source:
+            found = of_source(data.decode("utf-8"))
+        elif options.verify:
             found, verdict = prove_pyc(data, options.verify, **how)
         else:
             found = decompile_pyc(data, **how)
-        if verdict is not None:
-            found = dataclasses.replace(found, source=found.marked(verdict, options.keep_lines))
+        found = dataclasses.replace(found, source=found.marked(verdict, options.keep_lines))
         if job.out is not None:
             try:
                 write_whole(job.out, found.source)
@@ -167,6 +168,11 @@ class CannotPrint(Exception):
 def print_json(result: Result) -> None:
     """Print what became of one file as a line of JSON. Raises CannotPrint."""
     _put((json.dumps(_as_json(result)) + "\n").encode("ascii"))
+
+
+def print_text(text: str) -> None:
+    """Print lines of text. Raises CannotPrint."""
+    _put(text.encode("utf-8", "backslashreplace"))
 
 
 def _put(text: bytes) -> None:

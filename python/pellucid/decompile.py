@@ -96,6 +96,8 @@ class Decompilation:
     _facts: Optional[Dict[str, List[str]]] = None
     _wanted: Optional[Tuple[int, int]] = None  # what the file is to be read as
     _doubt: str = ""  # why its version is a guess
+    _remarks: Tuple[str, ...] = ()  # what a file holds that its source does not show
+    _hidden: Tuple[str, ...] = ()  # the source of code that nothing loads
 
     @functools.cached_property
     def verdict(self) -> Verdict:
@@ -142,12 +144,14 @@ class Decompilation:
         except (CannotStandIn, DecompileError) as error:
             return Verdict("unproven", "recompiled", str(error))
 
-    def marked(self, verdict: Verdict, keeps_lines: bool = False) -> str:
+    def marked(self, verdict: Optional[Verdict], keeps_lines: bool = False) -> str:
         """Return the source with a comment in each body that a verdict does not prove.
 
-        A comment has a line of its own before the body's first statement, or before the definition
-        that all of the source is. Where lines are to stay what they are, it stands after the last
-        one. What has no source says so anyway.
+        A file that holds what its source does not show has comments at the start that say so, and
+        at the end the source of code that nothing loads. The comment on a body has a line of its
+        own before the body's first statement, or before the definition that all of the source is.
+        Where lines are to stay what they are, all stand after the last one. What has no source
+        says so anyway.
 
         >>> def add(a, b):
         ...     return a + b
@@ -158,11 +162,12 @@ class Decompilation:
             return a + b
         """
         lacking = {said.code for said in self.diagnostics if said.refused}
-        comments = []
-        for code in verdict.codes:
+        comments = [(1, line) for line in self._remarks]
+        for code in verdict.codes if verdict is not None else ():
             if code.status == "unproven" and code.code not in lacking:
                 text = f"unproven: {code.code}: {code.reason} at byte 0x{code.offset:x}"
                 comments.append((self._first_lines[code.number], text))
+        comments += [(0xFFFFFFFF, line) for line in self._hidden]
         return _core.with_comments(self.source, comments, keeps_lines) if comments else self.source
 
     def _verdict_of_live_code(self, code: types.CodeType) -> Verdict:
@@ -236,6 +241,8 @@ def _result(
         _code=code,
         _pyc=pyc,
         _doubt=raw.doubt,
+        _remarks=tuple(raw.remarks),
+        _hidden=tuple(raw.hidden),
         _first_lines=tuple(raw.first_lines),
     )
 
@@ -367,6 +374,12 @@ def _file(
     return dataclasses.replace(found, _unstructured=unstructured, _forms=forms, _wanted=version)
 
 
+def of_source(text: str) -> Decompilation:
+    """Return what stands for the text of a source that was found in a file: nothing is changed."""
+    note = "the constant holds the text of a source, which is given as it is"
+    return Decompilation(text, {}, (), (), sys.version_info[:2], {}, (note,))
+
+
 def prove_pyc(
     data: bytes,
     tier: str = "best",
@@ -384,6 +397,15 @@ def prove_pyc(
         found = _file(data, {}, keep_lines, True, version)
         return found, found.verdict if tier == "best" else found.verify(tier)
     return _search(lambda forms: _file(data, forms, keep_lines, False, version), tier)
+
+
+def contents_of(data: bytes, version: Optional[Tuple[int, int]] = None) -> Dict[str, Any]:
+    """Return what is in the bytes of a file, whether its source shows it or not.
+
+    The keys are those of `inspect_pyc` in `src/python/module.cpp`. Raises DecompileError if the
+    bytes hold no code object.
+    """
+    return _core.inspect_pyc(data, version)
 
 
 def code_of(obj: Any) -> types.CodeType:

@@ -27,6 +27,7 @@ class Job(NamedTuple):
     out: Optional[Path]
     member: Optional[str] = None
     read_member: Optional[Read] = None
+    is_source: bool = False  # not code, but the text of a source that a constant held
 
     @property
     def name(self) -> str:

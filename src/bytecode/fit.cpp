@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "bytecode/decode.h"
-#include "bytecode/meanings.h"
 #include "bytecode/raw_table.h"
 #include "bytecode/read_raw.h"
+#include "bytecode/traits.h"
 
 namespace pellucid::bytecode {
 namespace {
@@ -38,7 +38,7 @@ std::optional<uint64_t> extent_of_lines(const object::Code& code) {
 class Inspection {
  public:
   Inspection(const object::Code& code, Fit& fit)
-      : code_(code), table_(raw_table(code.version)), fit_(fit) {}
+      : code_(code), table_(traits_of(code.version)), fit_(fit) {}
 
   void run() {
     if (!code_.fault.empty()) return fault();
@@ -54,8 +54,7 @@ class Inspection {
     size_t at = 0;  // of its first EXTENDED_ARG, in bytes
     size_t end = 0;
     uint64_t arg = 0;
-    const RawOpcode* opcode = nullptr;
-    std::string_view name() const { return opcode->name; }
+    const Traits* opcode = nullptr;
   };
 
   int minor() const { return code_.version.minor; }
@@ -72,10 +71,10 @@ class Inspection {
       if (!is_extended) start = at;
       ++fit_.instructions;
       starts_[at / 2] = true;
-      const RawOpcode& opcode = table_[bytes[at]];
+      const Traits& opcode = table_[bytes[at]];
       arg = (arg << 8 | bytes[at + 1]) & 0xffffffffu;
       const size_t end = at + 2 + 2 * size_t{opcode.caches};
-      if (opcode.name.empty() || end > bytes.size()) {
+      if (!opcode.is_known || end > bytes.size()) {
         fault();
         is_extended = false;
         arg = 0;
@@ -89,7 +88,7 @@ class Inspection {
         fault();
       }
       at = end;
-      is_extended = opcode.name == "EXTENDED_ARG";
+      is_extended = opcode.mark == Mark::ExtendedArg;
       if (is_extended) continue;
       instrs_.push_back({start, end, arg, &opcode});
       argument(opcode, arg);
@@ -98,9 +97,7 @@ class Inspection {
     if (is_extended) fault();
   }
 
-  void argument(const RawOpcode& opcode, uint64_t arg) {
-    const Meaning& meaning = meaning_of(code_.version, number_of(opcode));
-    if (meaning.form == Form::Never) return fault();
+  void argument(const Traits& opcode, uint64_t arg) {
     if (!(opcode.kinds & kArg)) {
       if (arg != 0) odd();
       return;
@@ -109,9 +106,9 @@ class Inspection {
       if (index >= size) fault();
     };
     if (opcode.kinds & kConst) within(arg, code_.consts.size());
-    if (opcode.kinds & kName) within(arg >> shift_of_name(opcode.name), code_.names.size());
+    if (opcode.kinds & kName) within(arg >> opcode.name_shift, code_.names.size());
     if (opcode.kinds & kLocal) {
-      const bool is_pair = meaning.form == Form::TwoLocals || meaning.form == Form::StoreTwo;
+      const bool is_pair = opcode.form == Form::TwoLocals || opcode.form == Form::StoreTwo;
       const size_t count = minor() >= 11 ? code_.localsplus.size() : code_.varnames.size();
       within(is_pair ? arg >> 4 : arg, count);
       if (is_pair) within(arg & 15, count);
@@ -121,23 +118,10 @@ class Inspection {
                                 : code_.cellvars.size() + code_.freevars.size());
     }
     if (opcode.kinds & kCompare) within(arg, minor() == 8 ? 11 : minor() < 12 ? 6 : 6u << 5);
-    if (opcode.name == "BINARY_OP") within(arg, minor() >= 14 ? 27 : 26);
-    if (opcode.name == "COPY_FREE_VARS" && arg != code_.freevars.size()) fault();
-    if (opcode.name == "LOAD_SMALL_INT") within(arg, 256);
-    if (opcode.name == "RESUME" && minor() <= 12) within(arg, 4);
-  }
-
-  uint8_t number_of(const RawOpcode& opcode) const {
-    return static_cast<uint8_t>(&opcode - table_.data());
-  }
-
-  // What of an argument is no part of the index of its name.
-  unsigned shift_of_name(std::string_view name) const {
-    if (name == "LOAD_GLOBAL") return minor() >= 11 ? 1 : 0;
-    if (name == "LOAD_ATTR") return minor() >= 12 ? 1 : 0;
-    if (name == "LOAD_SUPER_ATTR") return 2;
-    if (name == "IMPORT_NAME") return minor() >= 15 ? 2 : 0;
-    return 0;
+    if (opcode.mark == Mark::BinaryOp) within(arg, minor() >= 14 ? 27 : 26);
+    if (opcode.mark == Mark::CopyFreeVars && arg != code_.freevars.size()) fault();
+    if (opcode.mark == Mark::LoadSmallInt) within(arg, 256);
+    if (opcode.mark == Mark::Resume && minor() <= 12) within(arg, 4);
   }
 
   void jumps() {
@@ -184,21 +168,21 @@ class Inspection {
     }
     size_t resumes = 0, loads = 0;
     for (size_t i = 0; i < instrs_.size(); ++i) {
-      const std::string_view name = instrs_[i].name();
-      if (name == "RESUME") ++resumes;
+      const Mark mark = instrs_[i].opcode->mark;
+      if (mark == Mark::Resume) ++resumes;
       if (minor() == 9 && instrs_[i].arg > 2 && loads >= instrs_[i].arg &&
-          (name == "BUILD_LIST" || name == "BUILD_SET")) {
+          mark == Mark::BuildDisplay) {
         odd();  // it would be one constant
       }
-      const bool is_const = name == "LOAD_CONST";
-      if (name == "RETURN_VALUE" && loads > 0 && (minor() == 12 || minor() == 13)) odd();
+      const bool is_const = mark == Mark::LoadConst;
+      if (mark == Mark::ReturnValue && loads > 0 && (minor() == 12 || minor() == 13)) odd();
       loads = is_const ? loads + 1 : 0;
     }
     if (minor() >= 11 && resumes == 0) fault();
   }
 
   const object::Code& code_;
-  const RawTable& table_;
+  const TraitsTable& table_;
   Fit& fit_;
   std::vector<bool> starts_;  // by code unit: an instruction, EXTENDED_ARG among them
   std::vector<Instruction> instrs_;

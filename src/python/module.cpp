@@ -19,6 +19,7 @@
 
 #include "base/check.h"
 #include "driver/input.h"
+#include "driver/inspect.h"
 #include "driver/marks.h"
 #include "driver/pipeline.h"
 #include "driver/verdicts.h"
@@ -126,6 +127,8 @@ struct Decompiled {
   nb::list diagnostics;  // (code path, offset, message, whether the source lacks it)
   nb::list notes;        // how a file was read, if that is out of the ordinary
   nb::str doubt{""};     // why its version is a guess
+  nb::list remarks;      // what a file holds that its source does not show
+  nb::list hidden;       // the source of code that nothing loads
   std::tuple<int, int> version;
   std::vector<std::pair<std::string, object::CodeId>>
       code_values;                      // names of code objects as values
@@ -275,7 +278,11 @@ driver::Input read_input(const nb::bytes& data, const MaybeVersion& wanted) {
 Decompiled decompile_pyc(const nb::bytes& data, bool keep_lines, bool unstructured,
                          const nb::dict& forms, const MaybeVersion& version) {
   driver::Input input = read_input(data, version);
+  const driver::Remarks remarks =
+      without_gil([&] { return driver::remarks_on(input, span_of(data)); });
   Decompiled made = decompile(input.module, keep_lines, unstructured, by_path(forms));
+  for (const std::string& line : remarks.before) made.remarks.append(text(line));
+  for (const std::string& line : remarks.after) made.hidden.append(text(line));
   for (const std::string& note : input.notes) made.notes.append(text(note));
   made.doubt = text(input.doubt);
   return made;
@@ -429,6 +436,85 @@ nb::object header_for(int major, int minor) {
   return nb::bytes(header.data(), header.size());
 }
 
+nb::list findings_of(const std::vector<driver::Finding>& findings) {
+  nb::list list;
+  for (const driver::Finding& finding : findings) {
+    list.append(
+        nb::make_tuple(finding.kind, text(finding.text), finding.offset, finding.is_common));
+  }
+  return list;
+}
+
+// How a file was read, its code objects and what is in them beside their instructions.
+nb::dict inspect_pyc(const nb::bytes& data, const MaybeVersion& version) {
+  const driver::Input input = read_input(data, version);
+  const driver::Inspection found =
+      without_gil([&] { return driver::inspect(input, span_of(data)); });
+  nb::dict made;
+  made["python"] = nb::make_tuple(input.module.version.major, input.module.version.minor);
+  made["magic"] = input.header.magic;
+  made["magic_words"] = text(object::words_of_magic(input.header.magic));
+  made["flags"] = input.header.flags;
+  made["date"] = input.header.date;
+  made["size"] = input.header.size;
+  made["start"] = input.start;
+  made["end"] = input.end;
+  made["subject"] = text(input.subject);
+  nb::list notes;
+  for (const std::string& note : input.notes) notes.append(text(note));
+  made["notes"] = notes;
+  made["findings"] = findings_of(found.file);
+  nb::list codes;
+  for (const driver::CodeReport& report : found.codes) {
+    const object::Code& code = input.module[report.code];
+    nb::dict one;
+    one["code"] = text(report.path);
+    one["number"] = report.code.index();
+    one["file"] = text(std::string(input.module.text(code.filename)));
+    one["line"] = code.firstlineno;
+    one["flags"] = code.flags;
+    one["bytecode"] = code.bytecode.size();
+    one["constants"] = code.consts.size();
+    one["names"] = code.names.size();
+    one["findings"] = findings_of(report.findings);
+    codes.append(one);
+  }
+  made["codes"] = codes;
+  return made;
+}
+
+// Every string and bytes constant of no less than `least` bytes, with the path of its code object:
+// [(path, value), ...]. What lies in tuples and other constants is there too.
+nb::list long_constants(const nb::bytes& data, size_t least, const MaybeVersion& version) {
+  const driver::Input input = read_input(data, version);
+  const object::Module& module = input.module;
+  const std::vector<std::string> paths = paths_of(module);
+  nb::list found;
+  std::vector<bool> seen(module.consts.size());
+  for (size_t code = 0; code < module.codes.size(); ++code) {
+    std::vector<object::ConstId> todo = module.codes[code].consts;
+    while (!todo.empty()) {
+      const object::ConstId id = todo.back();
+      todo.pop_back();
+      const object::Const& value = module[id];
+      if (seen[id.index()]) continue;
+      seen[id.index()] = true;
+      todo.insert(todo.end(), value.items.begin(), value.items.end());
+      const bool is_bytes = value.kind == object::ConstKind::Bytes;
+      if (!is_bytes && value.kind != object::ConstKind::Str) continue;
+      const std::string_view bytes = module.text(value.text);
+      if (bytes.size() < least) continue;
+      const nb::str path = text(paths[code]);
+      if (is_bytes) {
+        found.append(nb::make_tuple(path, nb::bytes(bytes.data(), bytes.size())));
+      } else {
+        found.append(nb::make_tuple(path, text(std::string(bytes))));
+      }
+    }
+  }
+  return found;
+}
+
 // Whether the bytes hold marshalled code that pellucid reads.
 bool holds_code(const nb::bytes& data) {
   return without_gil([&] { return driver::read_input(span_of(data)).ok(); });
@@ -448,7 +534,9 @@ NB_MODULE(_core, m) {
       .def_ro("diagnostics", &Decompiled::diagnostics)
       .def_ro("version", &Decompiled::version)
       .def_ro("notes", &Decompiled::notes)
-      .def_ro("doubt", &Decompiled::doubt);
+      .def_ro("doubt", &Decompiled::doubt)
+      .def_ro("remarks", &Decompiled::remarks)
+      .def_ro("hidden", &Decompiled::hidden);
   m.def("decompile_code", &decompile_code, nb::arg("code"), nb::arg("keep_lines") = false,
         nb::arg("unstructured") = false, nb::arg("forms") = nb::dict(), nb::kw_only(),
         nb::arg("facts") = nb::none());
@@ -473,6 +561,9 @@ NB_MODULE(_core, m) {
   m.def("unmarshal", &unmarshal, nb::arg("data"));
   m.def("header_for", &header_for, nb::arg("major"), nb::arg("minor"));
   m.def("holds_code", &holds_code, nb::arg("data"));
+  m.def("long_constants", &long_constants, nb::arg("data"), nb::arg("least"),
+        nb::arg("version") = nb::none());
+  m.def("inspect_pyc", &inspect_pyc, nb::arg("data"), nb::arg("version") = nb::none());
 }
 
 }  // namespace pellucid::python
