@@ -19,6 +19,8 @@ STAGES = {
     "stream": "the same in the one vocabulary for all versions",
     "flow": "blocks, the ways between them and the handlers around them",
     "ir": "values and ordered effects instead of a stack",
+    "structure": "the attempts to find structure, and what each of their steps changed;\n"
+    "            structure:STEP shows the graph after a step",
     "ast": "the syntax tree that is printed",
 }
 
@@ -188,11 +190,11 @@ def _add_stages(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         help="what one stage of the decompiler makes",
         description=f"Print what one stage of the decompiler makes.\n\n{_INPUTS}",
         epilog="stages:\n"
-        + "\n".join(f"  {name:8} {text}" for name, text in STAGES.items())
+        + "\n".join(f"  {name:9} {text}" for name, text in STAGES.items())
         + "\n\nexit status: 0, or 1 if an input was no valid .pyc, or 2 for wrong usage",
         formatter_class=_Help,
     )
-    add.add_argument("--stage", choices=STAGES, required=True, help="see below")
+    add.add_argument("--stage", type=_stage, required=True, metavar="STAGE", help="see below")
     add.add_argument("inputs", nargs="+", metavar="INPUT")
     _add_version(add)
     add.set_defaults(command=_dump)
@@ -281,6 +283,13 @@ def _version(text: str) -> Tuple[int, int]:
     if match is None or not 8 <= int(match[1]) <= 15:
         raise argparse.ArgumentTypeError("one of 3.8 to 3.15 is wanted")
     return 3, int(match[1])
+
+
+def _stage(name: str) -> str:
+    stages = _core.stages()
+    if name not in stages:
+        raise argparse.ArgumentTypeError(f"one of {', '.join(stages)} is wanted")
+    return name
 
 
 def _count(text: str) -> int:

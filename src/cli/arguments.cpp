@@ -1,12 +1,12 @@
 #include "cli/arguments.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <optional>
 #include <string_view>
 
 #include "driver/input.h"
+#include "driver/pipeline.h"
 
 namespace pellucid::cli {
 
@@ -94,12 +94,12 @@ constexpr const char* kDumpHelp =
     "  stream   the same in the one vocabulary for all versions\n"
     "  flow     blocks, the ways between them and the handlers around them\n"
     "  ir       values and ordered effects instead of a stack\n"
+    "  structure\n"
+    "           the attempts to find structure, and what each of their steps changed;\n"
+    "           structure:STEP shows the graph after a step\n"
     "  ast      the syntax tree that is printed\n"
     "\n"
     "exit status: 0, or 1 if an input was no valid .pyc, or 2 for wrong usage\n";
-
-constexpr std::array<std::string_view, 6> kStages = {"module", "raw", "stream",
-                                                     "flow",   "ir",  "ast"};
 
 Arguments wrong(std::string complaint) {
   Arguments arguments;
@@ -189,9 +189,13 @@ Arguments parse(int argc, char** argv) {
     }
   }
   if (arguments.inputs.empty()) return wrong("no input");
-  const bool known = std::find(kStages.begin(), kStages.end(), arguments.stage) != kStages.end();
-  if (command == "dump" && !known)
-    return wrong("--stage wants module, raw, stream, flow, ir or ast");
+  const std::vector<std::string> stages = driver::stages();
+  const bool is_known = std::find(stages.begin(), stages.end(), arguments.stage) != stages.end();
+  if (command == "dump" && !is_known) {
+    std::string names;
+    for (const std::string& stage : stages) names += (names.empty() ? "" : ", ") + stage;
+    return wrong("--stage wants one of " + names);
+  }
   arguments.command = decompiles ? Arguments::Command::Decompile : Arguments::Command::Dump;
   return arguments;
 }

@@ -26,6 +26,7 @@
 #include "structure/not_structured.h"
 #include "structure/recover.h"
 #include "structure/scopes.h"
+#include "structure/steps.h"
 #include "structure/unstructured.h"
 #include "verify/lower/lower.h"
 
@@ -76,6 +77,9 @@ Result<ir::Function> to_ir(object::Module& module, object::CodeId code, bool kee
   ir::simplify(module, function, !facts.empty());
   if (!facts.empty()) ir::drop_stores_in_locals(module, function);
   if (!facts.empty()) ir::mark_displays(function);
+#ifdef PELLUCID_CHECKS
+  ir::check(module, function);
+#endif
   return function;
 }
 
@@ -111,12 +115,24 @@ Result<ast::ListId> expressible(const object::Module& module, object::CodeId cod
       std::string("a definition or a part of one within a ") + ast::name_of(tree.kind(misfit))};
 }
 
+std::string outcome(const Result<ast::ListId>& body) {
+  if (body.ok()) return "  succeeds\n";
+  return "  fails: " + body.error().message + " at byte " + std::to_string(body.error().offset) +
+         '\n';
+}
+
 // The body that statements of Python's own say, or what stands in the way.
 Result<ast::ListId> structured_body(object::Module& module, object::CodeId code, ast::Tree& tree,
                                     structure::Scopes& scopes,
                                     const std::vector<ast::ListId>& bodies, bool only_if_straight,
                                     bool joins_copies, const object::Facts& facts,
-                                    ast::Misfits& misfits) {
+                                    ast::Misfits& misfits, structure::Trace* trace = nullptr) {
+  const auto attempt = [&](const char* name, const ir::Function& function) {
+    if (trace != nullptr) trace->text += std::string("attempt: ") + name + '\n';
+    Result<ast::ListId> body = structure::recover(function, tree, bodies, joins_copies, trace);
+    if (trace != nullptr) trace->text += outcome(body);
+    return body;
+  };
   const auto finished = [&](ast::ListId body, const ir::Function& function) {
     return expressible(module, code, tree, misfits,
                        scopes.finish_body(body, function, facts.empty()));
@@ -128,17 +144,17 @@ Result<ast::ListId> structured_body(object::Module& module, object::CodeId code,
     }
     if (full.keeps_ends || full.keeps_empty) {
       // What is said about code that never runs is more than a first try need be able to follow.
-      Result<ast::ListId> body = structure::recover(full, tree, bodies, joins_copies);
+      Result<ast::ListId> body = attempt("with code that never runs", full);
       if (!body.ok() && forget_finally(full)) {
         tree.restore();
-        body = structure::recover(full, tree, bodies, joins_copies);
+        body = attempt("with that code, and without what 3.8 says of `finally`", full);
       }
       if (body.ok()) return finished(*body, full);
       tree.restore();
       PELLUCID_TRY(full, to_ir(module, code, false, facts));
     }
     forget_finally(full);
-    PELLUCID_TRY(const ast::ListId body, structure::recover(full, tree, bodies, joins_copies));
+    PELLUCID_TRY(const ast::ListId body, attempt("without code that never runs", full));
     return finished(body, full);
   } catch (const structure::NotStructured& reason) {
     return Error{ErrorCode::Unsupported, reason.offset, reason.what()};
@@ -295,7 +311,7 @@ Result<ast::ListId> polished_body(ast::Tree& tree, object::CodeId code, ast::Lis
 // diagnostic that says why, else (a bug of ours) a marker.
 ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& tree,
                         const Options& options, const Forms& forms, const Broken& broken,
-                        std::vector<Diagnostic>& diagnostics) {
+                        std::vector<Diagnostic>& diagnostics, structure::Trace* trace = nullptr) {
   structure::Scopes scopes(tree);
   ast::Misfits misfits(tree);
   std::vector<ast::ListId> bodies(module.codes.size());
@@ -313,10 +329,12 @@ ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& 
         form == Form::Unstructured || (options.force_unstructured && !scopes.is_in_lazy(code));
     const bool is_generated = options.facts.hold_for(code == root, module.text(module[code].name));
     const object::Facts facts = is_generated ? options.facts : object::Facts();
+    if (trace != nullptr)
+      trace->text += "code " + std::string(module.text(module[code].qualname)) + '\n';
     // A try that fails may leave the bodies that it read as expressions half rewritten.
     tree.remember();
     Result<ast::ListId> body = structured_body(module, code, tree, scopes, bodies, is_forced,
-                                               form == Form::Usual, facts, misfits);
+                                               form == Form::Usual, facts, misfits, trace);
     if (!body.ok()) {
       Error reason = body.error();
       if (form == Form::Unstructured)
@@ -324,6 +342,7 @@ ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& 
       tree.restore();
       tree.remember();  // comprehensions stay what they are, wherever they can be called as such
       body = unstructured_body(module, code, tree, scopes, bodies, reason, misfits);
+      if (trace != nullptr) trace->text += "attempt: a loop over a state\n" + outcome(body);
       if (!body.ok()) {
         tree.restore();
         make_comprehensions_functions(module, code, tree, scopes, bodies, reason, misfits);
@@ -480,6 +499,15 @@ verify::Verdict compare_with_tree(const object::Module& original, object::Module
   return verify::compare(original, original.root, verify::relower(tree, top), options);
 }
 
+std::vector<std::string> stages() {
+  std::vector<std::string> names = {"module", "raw", "stream", "flow", "ir", "structure"};
+  for (const structure::Step& step : structure::steps()) {
+    names.push_back(std::string("structure:") + step.name);
+  }
+  names.emplace_back("ast");
+  return names;
+}
+
 Result<std::string> dump_stage(object::Module& module, object::CodeId root,
                                const std::string& stage) {
   std::string text;
@@ -487,6 +515,13 @@ Result<std::string> dump_stage(object::Module& module, object::CodeId root,
     ast::Tree tree(module);
     std::vector<Diagnostic> diagnostics;
     return ast::dump(tree, recover_all(module, root, tree, {}, {}, {}, diagnostics));
+  }
+  if (stage.starts_with("structure")) {
+    ast::Tree tree(module);
+    std::vector<Diagnostic> diagnostics;
+    structure::Trace trace{stage.substr(std::min(stage.find(':'), stage.size() - 1) + 1), {}};
+    recover_all(module, root, tree, {}, {}, {}, diagnostics, &trace);
+    return std::move(trace.text);
   }
   for (const object::CodeId code : innermost_first(module, root)) {
     PELLUCID_TRY(const bytecode::Stream stream, bytecode::decode(module, code));

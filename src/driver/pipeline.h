@@ -69,8 +69,12 @@ Result<Output> decompile(object::Module& module, object::CodeId root, const Opti
 verify::Verdict compare_with_tree(const object::Module& original, object::Module& module,
                                   const verify::Options& options = {});
 
-// The text of one stage for one code object and all nested ones: "raw", "stream", "flow", "ir",
-// "ast"; "dis" is "flow" with lines and offsets.
+// The names of all stages but "dis". "structure" says which attempts there were and what their
+// steps changed, "structure:STEP" shows the graph after a step.
+std::vector<std::string> stages();
+
+// The text of one stage for one code object and all nested ones; "dis" is "flow" with lines and
+// offsets. "module" is object::dump().
 Result<std::string> dump_stage(object::Module& module, object::CodeId root,
                                const std::string& stage);
 

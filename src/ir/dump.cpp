@@ -45,6 +45,12 @@ constexpr const char* kExits[] = {"goto", "branch", "branch_none", "for_iter",
 
 }  // namespace
 
+std::string text_of(const object::Module& module, const Value& value) {
+  return std::string(bytecode::name_of(value.op)) + operand_text(module, value);
+}
+
+const char* name_of(ExitKind exit) { return kExits[static_cast<size_t>(exit)]; }
+
 std::string dump(const object::Module& module, const Function& function) {
   const object::Code& code = module[function.code];
   std::string out = "function " + std::string(module.text(code.qualname)) + "\n";
@@ -70,13 +76,12 @@ std::string dump(const object::Module& module, const Function& function) {
     out += "]\n";
     for (const ValueId item : block.items) {
       const Value& value = function[item];
-      out += "  " + id_text(item) + " = " + std::string(name_of(value.op)) +
-             operand_text(module, value);
+      out += "  " + id_text(item) + " = " + text_of(module, value);
       for (const ValueId operand : function.operands(item)) out += " " + id_text(operand);
       out +=
           "  ; uses " + std::to_string(value.uses) + ", line " + std::to_string(value.line) + "\n";
     }
-    out += std::string("  ") + kExits[static_cast<size_t>(block.exit)];
+    out += std::string("  ") + name_of(block.exit);
     for (const ValueId operand : block.operands) out += " " + id_text(operand);
     for (const Edge& edge : block.next) {
       if (edge.to.valid()) out += " -> " + edge_text(edge);

@@ -157,6 +157,9 @@ struct Function {
 void count_uses(Function& function);
 
 std::string dump(const object::Module& module, const Function& function);
+// What a value does: the operation with its operand, as `LoadGlobal x`.
+std::string text_of(const object::Module& module, const Value& value);
+const char* name_of(ExitKind exit);
 void check(const object::Module& module, const Function& function);
 
 }  // namespace pellucid::ir

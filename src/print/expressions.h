@@ -42,7 +42,7 @@ struct Mark {
   bool may_hug = false;
 };
 
-// The end of a text in an f-string that the field behind it shows of itself: `x=` of `{x=}`.
+// The end of a text in an f-string that the field after it shows of itself: `x=` of `{x=}`.
 struct Shown {
   size_t size = 0;          // in bytes
   const char* equals = "";  // what follows the expression; empty: nothing is shown
@@ -142,7 +142,7 @@ class Expressions {
     Braces braces = Braces::Plain;
     Place place;
     uint32_t id = 0;
-    uint32_t cut = 0;  // FormatText: so many bytes at the end are shown by the field behind it
+    uint32_t cut = 0;  // FormatText: so many bytes at the end are shown by the field after it
     const char* text = "";
   };
   // How an expression inside an f-string of a version before 3.12 is confined.

@@ -543,6 +543,7 @@ NB_MODULE(_core, m) {
   m.def("decompile_pyc", &decompile_pyc, nb::arg("data"), nb::arg("keep_lines") = false,
         nb::arg("unstructured") = false, nb::arg("forms") = nb::dict(),
         nb::arg("version") = nb::none());
+  m.def("stages", &driver::stages);
   m.def("dump_code", &dump_code, nb::arg("code"), nb::arg("stage"));
   m.def("dump_pyc", &dump_pyc, nb::arg("data"), nb::arg("stage"), nb::arg("version") = nb::none());
   m.def("compare_codes", &compare_codes, nb::arg("a"), nb::arg("b"), nb::kw_only(),

@@ -1,7 +1,7 @@
 // Graph: the working copy of an ir::Function that structuring reduces, step by step, until what is
 // left reads as nested statements.
 //
-// The steps (recover.cpp lists them in order) only ever replace blocks by simpler ones that mean
+// The steps (steps.cpp lists them in order) only ever replace blocks by simpler ones that mean
 // the same: an empty block is jumped over, a short-circuit pair becomes one block that computes a
 // Region value, the copies of a finally body go and leave their handler marked. Block ids stay
 // valid; a block that nothing reaches any more is dead.

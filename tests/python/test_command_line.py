@@ -405,12 +405,38 @@ def test_dis_has_lines_and_offsets(command: "List[str]", pyc: Path) -> None:
     assert re.search(r"^ +\d+  LoadGlobal os", done.stdout, re.MULTILINE), done.stdout
 
 
-@pytest.mark.parametrize("stage", ["module", "raw", "stream", "flow", "ir", "ast"])
+STAGES = ["module", "raw", "stream", "flow", "ir", "structure", "structure:conditions", "ast"]
+
+
+@pytest.mark.parametrize("stage", STAGES)
 def test_every_stage_can_be_dumped(command: "List[str]", pyc: Path, stage: str) -> None:
     done = ask(command, "dump", f"--stage={stage}", pyc)
     assert done.returncode == 0, done.stderr
     assert done.stdout
     assert ask(command, "dump", "--stage=other", pyc).returncode == 2
+
+
+def test_steps_are_told_with_what_they_changed(command: "List[str]", tmp_path: Path) -> None:
+    path = tmp_path / "steps.pyc"
+    code = compile("def f(a, b):\n    return a and b\n", "steps.py", "exec")
+    path.write_bytes(importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
+    told = ask(command, "dump", "--stage=structure", path).stdout.splitlines()
+    assert told[0] == "code f" and told[1].startswith("attempt: ")
+    assert any(line.startswith("  conditions: ") for line in told), told
+    assert told[-1] == "  succeeds"
+    before, after = (
+        ask(command, "dump", f"--stage=structure:{step}", path).stdout
+        for step in ("handlers", "conditions")
+    )
+    assert " = And " not in before and " -> b" in before
+    assert " = And " in after
+
+
+def test_an_attempt_that_fails_says_why(command: "List[str]") -> None:
+    path = ROOT / "tests" / "regress" / "comprehension_in_a_body_without_structure.pyc"
+    told = ask(command, "dump", "--stage=structure", path).stdout
+    assert re.search(r"^attempt: .*\n(?:  .*\n)*  fails: .* at byte \d+$", told, re.MULTILINE), told
+    assert "attempt: a loop over a state\n  succeeds\n" in told
 
 
 def test_help_says_what_exit_statuses_mean(command: "List[str]") -> None:

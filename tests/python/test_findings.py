@@ -1,5 +1,8 @@
 """The causes of findings, each on events as a capture has them."""
 
+import dataclasses
+import doctest
+import importlib
 import json
 import re
 from pathlib import Path
@@ -26,7 +29,10 @@ from pellucid.torch.model.events import (
     Recompile,
     Skipped,
     Source,
+    Specialized,
     Stance,
+    Times,
+    Uncalled,
     Values,
     Verdict,
 )
@@ -410,3 +416,99 @@ def test_what_torch_does_not_support_is_not_called_wrong():
     event = Skipped(CompileKey("0/0"), place, "Unsupported", reason, raised=True, at=place)
     (found,) = [one for one in find(capture(event)) if one.kind == "failed"]
     assert "of integers only" in found.cause and "uncompiled" not in found.remedy
+
+
+@pytest.mark.parametrize(
+    "hint, change",
+    [
+        ("Avoid calling `f`.", "torch advises: avoid calling `f`"),
+        ("This is likely to be a Dynamo bug. Please report an issue.", "torch itself is at fault"),
+        ("This graph break is fundamental - it is unlikely …", "not going to trace it"),
+        ("Your code may result in an error when running in eager.", "force_eager"),
+        ("Please report an issue to PyTorch.", ""),
+    ],
+)
+def test_of_an_unknown_break_torchs_hints_say_what_to_change(hint, change):
+    stop = broken(10, "Some new thing", "It is not known yet.")
+    found = only([frame(), dataclasses.replace(stop, hints=(hint,))])
+    assert found.sure == ("likely" if "eager" in hint else "unknown")
+    assert change in found.remedy and bool(found.remedy) == bool(change)
+
+
+def test_what_torch_itself_cuts_is_told_of_the_function():
+    stop = broken(10, "DDPOptimizer intentional graph-break (See Note [DDPOptimizer]).")
+    torchs = Place("/e/site-packages/torch/_dynamo/backends/distributed.py", 0, "")
+    found = only([frame(), dataclasses.replace(stop, frames=(torchs,), place=torchs)])
+    assert found.place == Place(FILE, 4, "step") and "distributed.py" not in found.cause
+
+
+def test_a_size_that_the_code_fixes_is_no_reason_to_mark_it():
+    event = Specialized(KEY, ("L['x'].size()[0]",), "2", Place(FILE, 6, "step"))
+    found = only([frame(), frame("0/1"), recompiled(SIZE), event])
+    assert found.place == Place(FILE, 6, "step") and "this line fixes it" in found.cause
+    assert "marking it dynamic raises" in found.remedy
+    text = "check_tensor(L['w'], Parameter, CPU, torch.float32, size=[2], stride=[1])"
+    weight = Guard("TENSOR_MATCH", text, "", None, "L['w']")
+    caches = entries((tensor_guard(2), weight), (tensor_guard(5),))
+    found = only([frame(), frame("0/1"), recompiled(SIZE), event], caches=caches)
+    assert "size of a parameter" in found.cause
+    assert "force_parameter_static_shapes" in found.remedy
+
+
+@pytest.mark.parametrize(
+    "guard, source, change",
+    [
+        ("len(items) == 2", "for item in items:", "unrolled"),
+        ("len(items) == 2", "items.append(x)", "grows"),
+        ("len(items) == 2", "items[x] = x", "grows"),
+        ("len(items) == 2", "x = items[0]", "constant of the compiled code"),
+    ],
+)
+def test_a_length_is_told_by_what_the_code_does_with_it(guard, source, change):
+    text = f"def f(x, items):\n    {source}{' pass' if source.endswith(':') else ''}\n"
+    events = [Source("/home/me/f.py", text, ""), frame(), frame("0/1")]
+    found = only([*events, recompiled(f"0/0: {guard}  # {source}  # /home/me/f.py:2 in f")])
+    assert change in found.remedy
+
+
+def test_errors_of_torchs_own_are_told_as_such():
+    def told(kind, reason):
+        return only([Skipped(KEY, Place(FILE, 4, "step"), kind, reason, True)])
+
+    found = told("InternalTorchDynamoError", "UnspecializedPythonVariable() is not a constant")
+    assert "known only when it runs" in found.cause
+    found = told("TypeError", "'ConstantVariable' object is not iterable")
+    assert "torch's own code fails" in found.cause and "not to blame" in found.remedy
+    assert told("ValueError", "bad value").sure == "unknown"
+
+
+def test_modules_that_were_compiled_and_not_called_are_told_where_nothing_else_is():
+    uncalled = Uncalled("Model", Place(FILE, 4, "step"))
+    found = only([uncalled])
+    assert found.place == uncalled.place and "`Model`" in found.cause
+    passed = Passed(Place(FILE, 4, "step"), "some reason")
+    found = find(capture(uncalled, passed))
+    assert any("some reason" in f.cause for f in found)
+    assert not any("`Model`" in f.cause for f in found)
+    assert "`Model`" not in only([uncalled], configuration={SWITCH: "True"}).cause
+
+
+SWITCH = "torch._dynamo.config.disable"
+
+
+@pytest.mark.parametrize("module", ["families", "hints", "rewrites", "finding", "words", "find"])
+def test_doctests(module):
+    failed, tried = doctest.testmod(importlib.import_module(f"pellucid.findings.{module}"))
+    assert tried and not failed
+
+
+@pytest.mark.parametrize("backend, words", [(2.0, "Dynamo's"), (30.0, "the backend's")])
+def test_a_slow_compile_is_told_by_what_takes_the_time(backend, words):
+    seconds = {"entire_frame_compile_time": 33.0, "backend_compile_time": backend}
+    made = dataclasses.replace(capture(frame()), times=(Times(KEY, False, seconds),))
+    (found,) = find(made)
+    assert (found.kind, found.place, found.cost.seconds) == ("slow", Place(FILE, 4, "step"), 33.0)
+    assert words in found.cause and "block" in found.remedy
+    seconds = {"entire_frame_compile_time": 20.0, "backend_compile_time": 5.0}
+    backward = Times(KEY, True, {"duration": 9.0})
+    assert find(dataclasses.replace(made, times=(Times(KEY, False, seconds), backward))) == []

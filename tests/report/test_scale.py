@@ -22,17 +22,25 @@ def test_the_page_of_100_000_lines_is_small(large_page: Path) -> None:
 def test_it_is_made_in_time_and_memory(large_dump: Path, tmp_path: Path) -> None:
     code = """
 import resource, sys, time
+from pathlib import Path
 from pellucid import report
 start = time.process_time()
 report(sys.argv[1], out=sys.argv[2])
-print(time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+seconds = time.process_time() - start
+# Linux hands the largest size of the process that started this one on as `ru_maxrss`.
+status = Path("/proc/self/status")
+if status.exists():
+    most = next(x.split()[1] for x in status.read_text().splitlines() if x.startswith("VmHWM"))
+else:
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(seconds, most)
 """
     command = [sys.executable, "-c", code, str(large_dump), str(tmp_path / "page.html")]
     seconds, kilobytes = subprocess.run(
         command, check=True, capture_output=True, text=True
     ).stdout.split()
     assert float(seconds) < 10 * SLACK
-    assert float(kilobytes) < 1_000_000  # the budget is 500 MB; machines differ
+    assert float(kilobytes) < 500_000
 
 
 def test_64_equal_ranks_are_one(tmp_path: Path) -> None:

@@ -32,11 +32,13 @@ MODULES = [
     "dynamo.user_lines",
     "guards.checks",
     "guards.kinds",
+    "model.dynamo_names",
     "model.expressions",
     "model.names",
     "model.stages",
     "taps.compat",
     "taps.fx_meta",
+    "taps.guard_ways",
     "taps.operators",
     "taps.trace",
     "text.dump",
@@ -422,3 +424,18 @@ def test_a_break_that_comes_again_is_explained_once(tmp_path):
         "**[0/0], [0/1]** Branching — Graph break in user code at m.py:3",
         "**[1/0]** Branching — Graph break in user code at m.py:9",
     ]
+
+
+def test_the_page_of_the_capture_before_goes_with_it(tmp_path):
+    session = Session(tmp_path)
+    session.write("record.txt", "")
+    (tmp_path / "session.json").write_text('{"tool": "pellucid", "files": ["record.txt"]}')
+    page = tmp_path / "page.html"
+    page.write_text('<!DOCTYPE html>\n<meta name="generator" content="pellucid 1.0">\n')
+    (tmp_path / "findings.json").write_text('{\n "schema": 1,\n "tool": "pellucid"\n}\n')
+    Session(tmp_path)
+    assert not page.exists() and not (tmp_path / "findings.json").exists()
+    page.write_text("<p>a page of somebody else's</p>")
+    (tmp_path / "session.json").write_text('{"tool": "pellucid", "files": []}')
+    Session(tmp_path)
+    assert page.exists()

@@ -18,6 +18,7 @@ from pellucid.torch.taps import (
     fx_meta,
     graph_hooks,
     guard_tree,
+    guard_ways,
     hooks,
     inductor,
     interpreted,
@@ -135,6 +136,7 @@ HIDDEN = {
     "tree of guards": lambda h: h.managers(
         lambda m: Other(root=Other(), global_scope={}, cache_entry=m)
     ),
+    "guards as they are made": lambda h: h.patch.setattr(guard_ways, "GUARDS_MADE", ("No",)),
     "check that says what failed": check_verbose,
     "offsets of resume functions": lambda h: h.found("resume_functions", Renumbered()),
     "handle of a hook": hook_handle,

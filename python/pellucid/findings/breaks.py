@@ -18,8 +18,13 @@ from .source import Program
 def breaks(capture: Capture, program: Program) -> list[Finding]:
     """Find why graphs were cut."""
     groups: dict[tuple[Place | None, str], list[Break]] = {}
+    functions = {frame.key: frame.place for frame in capture.of(Frame)}
     for event in capture.of(Break):
         place = program.own(event.frames, event.place)
+        function = functions.get(event.key)
+        at_no_line = place is None or not (place.line or is_own(place.file))
+        if at_no_line and function is not None and is_own(function.file):
+            place = program.start(function)  # what torch itself cuts
         groups.setdefault((place, event.kind), []).append(event)
     given_up = {event.key: event for event in capture.of(Skipped) if not event.raised}
     files = {frame.key: frame.file for frame in capture.of(Frame)}
@@ -38,7 +43,7 @@ def _finding(
     first = events[0]
     advice = advise(program, place, first)
     cause = advice.cause
-    if first.place is not None and place is not None and not is_own(first.place.file):
+    if first.place is not None and first.place.line and not is_own(first.place.file):
         short = f"{os.path.basename(first.place.file)}:{first.place.line}"
         cause += f" (in the library, {short}, which this line calls)"
     uncompiled = [given_up[event.key] for event in events if event.key in given_up]

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Sequence
 
 from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import CompileKey, GuardFailure
+from pellucid.torch.model.events import CompileKey, GuardFailure, Place, Specialized
+from pellucid.torch.model.names import as_written
 
+from .rewrites import computed_in, grows, loops_over
 from .source import Program
 from .trials import entry_of
 
@@ -23,7 +25,10 @@ class Change:
 
     remedy: str
     makes_one: bool = False
-    diff: str = ""
+    why: str = ""
+    """What the cause leaves to say."""
+    place: Place | None = None
+    """The line that is to blame, where it is another than the guard's."""
 
 
 def change(
@@ -33,12 +38,20 @@ def change(
     source: str,
     values: Sequence[str],
     failures: Sequence[tuple[CompileKey, GuardFailure]],
+    place: Place | None,
 ) -> Change:
     """Return what to change; nothing where that is not known."""
     if kind == "size":
-        return _size(capture, source, values, failures)
+        return _size(capture, program, source, values, failures)
+    if kind == "length":
+        return _length(program, source, place)
+    if kind == "identity" and _ON_MODULE.match(source):
+        return Change(
+            f"each module has a `{source}` of its own: share one between them, or compile what "
+            "calls the modules, as one function"
+        )
     if kind == "int":
-        return _int(source, failures)
+        return _int(program, source, failures, place)
     if kind == "float":
         if "lr" in source:
             return Change(
@@ -65,8 +78,6 @@ _BY_KIND = {
     "type": "hand in the same type each time, or accept one version a type",
     "identity": "hand in the same object each time, or pass what it holds (tensors, numbers) "
     "instead of it",
-    "length": "the loop over it is unrolled: hand in the same number of items, or stack them "
-    "into one tensor",
     "key": "the keys of a dict are constants of the compiled code: hand in the same keys each time",
     "requires_grad": "call it with and without gradients knowingly: detach the input, or use "
     "torch.no_grad() always",
@@ -85,12 +96,76 @@ _BY_KIND = {
     "gone": "keep the object alive that the compiled code knows",
     "backend": "make the compiled function once, and call that",
     "attribute": "set the attribute in __init__, so that it is there each time",
-    "shape": "",
+    "shape": "each side of a test of a size has a version: expect both and warm both up, or test "
+    "outside of the compiled function",
 }
+
+
+def _length(program: Program, source: str, place: Place | None) -> Change:
+    name = source.replace("global ", "").rpartition(".")[2]
+    if loops_over(program, place, name):
+        return Change(
+            "the loop over it is unrolled: hand in the same number of items, or stack them into "
+            "one tensor"
+        )
+    if grows(program, place, name):
+        return Change(
+            "it grows from call to call: append to it outside of the compiled function and hand in "
+            "only what is needed of it, or write into a tensor of a fixed size"
+        )
+    return Change(
+        "the number of items is a constant of the compiled code: hand in the same number each time"
+    )
+
+
+def _fixed(
+    capture: Capture, source: str, failures: Sequence[tuple[CompileKey, GuardFailure]]
+) -> Specialized | None:
+    """Where torch had made a symbol of a size and the code has given that symbol one value."""
+    keys = {failure.version for _, failure in failures}
+    for event in capture.of(Specialized):
+        names = {_IN_BRACKETS.sub(r".size(\1)", as_written(name)) for name in event.sources}
+        if event.key in keys and source in names:
+            return event
+    return None
+
+
+_IN_BRACKETS = re.compile(r"\.size\(\)\[(\d+)\]$")
+
+
+def _meets_parameter(capture: Capture, key: CompileKey, tensor: str) -> bool:
+    """Whether a version has the guards of a parameter beside those of a tensor."""
+    entry = entry_of(capture, key)
+    guards = entry.guards if entry is not None else ()
+    return any(
+        guard.kind == "TENSOR_MATCH" and ", Parameter," in guard.text
+        for guard in guards
+        if as_written(guard.source) != tensor
+    )
+
+
+def _by_the_code(program: Program, event: Specialized, meets_parameter: bool) -> Change:
+    place = program.own(event.frames, event.place)
+    own = place is not None and bool(program.code(place))
+    why = f"torch made a symbol of it, but {'this line' if own else 'the code'} fixes it"
+    if meets_parameter:
+        return Change(
+            "sizes of parameters are constants, and so is what meets one: "
+            "torch._dynamo.config.force_parameter_static_shapes = False makes symbols of them",
+            why=f"{why}, as it meets the size of a parameter",
+            place=place,
+        )
+    return Change(
+        "let the line work for every size (no int(), no table or index by it); marking it dynamic "
+        "raises an error instead",
+        why=why,
+        place=place,
+    )
 
 
 def _size(
     capture: Capture,
+    program: Program,
     source: str,
     values: Sequence[str],
     failures: Sequence[tuple[CompileKey, GuardFailure]],
@@ -104,6 +179,9 @@ def _size(
             f"sizes 0 and 1 always have a version of their own: expect two, warm both up, or use "
             f"torch._dynamo.decorators.mark_unbacked({tensor}, {index})"
         )
+    event = _fixed(capture, source, failures)
+    if event is not None:
+        return _by_the_code(program, event, _meets_parameter(capture, event.key, tensor))
     call = f"torch._dynamo.mark_dynamic({tensor}, {index})"
     remedy = f"{call} before the first call, or torch.compile(dynamic=True)"
     newest = entry_of(capture, failures[-1][0])
@@ -120,7 +198,12 @@ def _size(
     return Change(remedy, True)
 
 
-def _int(source: str, failures: Sequence[tuple[CompileKey, GuardFailure]]) -> Change:
+def _int(
+    program: Program,
+    source: str,
+    failures: Sequence[tuple[CompileKey, GuardFailure]],
+    place: Place | None,
+) -> Change:
     if any(
         "integer attributes of the nn.Module" in failure.text for _, failure in failures
     ) or _ON_MODULE.match(source):
@@ -139,6 +222,12 @@ def _int(source: str, failures: Sequence[tuple[CompileKey, GuardFailure]]) -> Ch
             f"hand `{source[7:]}` in as a tensor: a global number is a constant of the compiled "
             f"code",
             True,
+        )
+    function = None if place is None else program.function(place)
+    if function is not None and computed_in(function, source):
+        return Change(
+            f"`{source}` is computed before a break, after which the code goes on: take that break "
+            "away, or keep it a tensor"
         )
     if _PLAIN.match(source):
         return Change(

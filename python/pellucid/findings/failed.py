@@ -11,6 +11,7 @@ from pellucid.torch.model.names import as_written, label, scrub
 
 from .finding import Cost, Finding, identify
 from .remedies import advise
+from .rewrites import test_of_size
 from .source import Program
 
 _GOT = re.compile(r"got (?P<error>\w+)\((?P<quote>[\"'])(?P<text>.*?)(?P=quote)\)", re.DOTALL)
@@ -34,6 +35,18 @@ _CONSTANT = re.compile(
     r"(?:because|marked) (?P<source>.+?) (?:was inferred|as dynamic but your code specialized it)"
     r" to be a constant \((?P<value>\d+)\)"
 )
+_NARROWED = re.compile(
+    r"Not all values of (?P<source>\S+?)(?: = \S+)? in the specified range (?P<range>.+?) "
+    r"satisfy the generated guard (?P<guard>.+?)\.?$",
+    re.MULTILINE,
+)
+_EQUAL = re.compile(
+    r"Not all values of .+? are valid because (?P<source>\S+) was inferred to be equal to "
+    r"(?P<other>\S+?)\.?$",
+    re.MULTILINE,
+)
+_NO_CONSTANT = re.compile(r"^(?P<what>\w+)\(.*\) is not a constant$", re.MULTILINE)
+_TORCHS_OWN = re.compile(r"\b\w*(?:Variable|VariableTracker)\b|InternalTorchDynamoError")
 
 
 def failed(capture: Capture, program: Program) -> list[Finding]:
@@ -55,9 +68,11 @@ def _finding(
     found = (
         _backend(capture, first)
         or _constraint(capture, program, first)
+        or _narrowed(program, place, first)
         or _data_dependent(first)
         or _break(program, place, first)
         or _operator(first)
+        or _torchs_own(first)
     )
     if found is None:
         head = accounts_of(first.reason)[0]
@@ -138,6 +153,41 @@ def _constraint(
     return cause, remedy, "", "certain", place
 
 
+def _narrowed(
+    program: Program, place: Place | None, event: Skipped
+) -> tuple[str, str, str, str, Place | None] | None:
+    """A size that was marked dynamic, and that the code lets have only some of its values."""
+    equal = _EQUAL.search(event.reason)
+    if equal is not None:
+        size, other = as_written(equal["source"]), as_written(equal["other"])
+        return (
+            f"{size} was marked dynamic, but the code works only where it is {other}",
+            "give both sizes one mark (torch.export.Dim), or do not mark them: maybe_mark_dynamic "
+            "asks for the same and takes a no",
+            "",
+            "certain",
+            None,
+        )
+    found = _NARROWED.search(event.reason)
+    if found is None:
+        return None
+    size = as_written(found["source"])
+    bounds = [int(number) for number in re.findall(r"(?<![\w\[(])\d+(?![\w\])])", found["guard"])]
+    at = test_of_size(program, place, bounds)
+    told = found["guard"].replace(found["source"], size)
+    asked = found["range"].replace(found["source"], size)
+    cause = (
+        f"{size} was marked dynamic ({asked}), but what was compiled is right only for {told}"
+        + (", as this line tests it" if at is not None else "")
+    )
+    remedy = (
+        "mark it with the range for which the code goes one way (mark_dynamic(…, min=…, max=…)), "
+        "test the size outside of the compiled function, or use maybe_mark_dynamic, which takes a "
+        "no"
+    )
+    return cause, remedy, "", "certain", at
+
+
 def _data_dependent(event: Skipped) -> tuple[str, str, str, str, Place | None] | None:
     found = _DATA_DEPENDENT.search(event.reason)
     if found is None:
@@ -186,6 +236,30 @@ def _operator(event: Skipped) -> tuple[str, str, str, str, Place | None] | None:
         'torch.compiler.set_stance("force_eager") shows it'
     )
     return cause, remedy, "", "likely", None
+
+
+def _torchs_own(event: Skipped) -> tuple[str, str, str, str, Place | None] | None:
+    """Where torch's own code does not cope with the line."""
+    if _NO_CONSTANT.search(event.reason):
+        return (
+            "the line needs the value of a number that is known only when it runs, such as one "
+            "drawn at random",
+            "do this outside of the compiled function, and hand in what it gives",
+            "",
+            "likely",
+            None,
+        )
+    if _is_break(event) or not _TORCHS_OWN.search(f"{event.kind} {event.reason}"):
+        return None
+    words = " ".join(accounts_of(event.reason)[0].kind.split())
+    return (
+        f"torch's own code fails at this line: {words[:160]}",
+        "keep the line out of the compiled function (torch.compiler.disable on what it calls): "
+        "the program is not to blame",
+        "",
+        "likely",
+        None,
+    )
 
 
 def _is_break(event: Skipped) -> bool:

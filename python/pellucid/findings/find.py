@@ -22,6 +22,7 @@ from .nothing import nothing
 from .precision import precision
 from .ranks import ranks
 from .recompiles import recompiles
+from .slow import slow
 from .source import Program
 from .stances import stances
 
@@ -39,6 +40,7 @@ CAUSES: tuple[Cause, ...] = (
     recompiles,
     bypassed_caches,
     cudagraphs,
+    slow,
     precision,
     caches,
 )
@@ -57,6 +59,7 @@ ORDER = (
     "recompile",
     "cached",
     "cudagraph",
+    "slow",
     "precision",
     "cache",
 )
@@ -66,7 +69,8 @@ ORDER = (
 def find(capture: Capture) -> list[Finding]:
     """Return what a capture says went wrong, the most expensive first.
 
-    The order, and all but :attr:`.Cost.seconds`, is the same from run to run.
+    The order, and all but :attr:`.Cost.seconds`, is the same from run to run; only whether a
+    compile is slow is not.
     """
     program = Program(capture)
     found = [finding for cause in CAUSES for finding in cause(capture, program)]
@@ -116,6 +120,7 @@ _PLURALS = {
     "limit": "limits hit",
     "hook": "hooks too late",
     "ranks": "differences between processes",
+    "slow": "slow compiles",
     "precision": "notes on precision",
     "cache": "notes on caches",
 }
@@ -130,6 +135,7 @@ _WORDS = {
     "hook": "hook too late",
     "eager": "not compiled",
     "cudagraph": "CUDA graph skipped",
+    "slow": "slow compile",
     "precision": "note on precision",
     "cache": "note on caches",
 }

@@ -6,7 +6,7 @@ import os
 from typing import Sequence
 
 from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import Frame, Graph, Passed, Skipped, Stance
+from pellucid.torch.model.events import Break, Frame, Graph, Passed, Skipped, Stance, Uncalled
 from pellucid.torch.model.failures import is_own
 
 from .finding import Finding, identify
@@ -23,18 +23,22 @@ _SHARDING = ("/fsdp/", "/_composable/")
 
 
 def nothing(capture: Capture, program: Program) -> list[Finding]:
-    """Find why a capture has not a single compiled function."""
-    if any(isinstance(event, (Frame, Graph)) for event in capture.events):
+    """Find why a capture has not a single graph of a function of the program's."""
+    frames = capture.of(Frame)
+    if capture.of(Graph) or any(is_own(frame.place.file) for frame in frames):
         return []
     passed = capture.of(Passed)
-    why = _switched_off(capture, passed)
+    why = _no_graphs(frames, capture.of(Break)) if frames else _switched_off(capture, passed)
     if why is None and capture.of(Skipped):
         return []  # what torch looked at and left, or what failed, says why
     why = why or _only_libraries(passed)
     if why is None and capture.of(Stance):
         return []
-    cause, remedy, sure = why or _passed_by(passed)
+    uncalled = () if passed else capture.of(Uncalled)
+    cause, remedy, sure = why or (_uncalled(uncalled) if uncalled else _passed_by(passed))
     place = next((e.place for e in passed[:1] if is_own(e.place.file)), None)
+    if why is None and uncalled and uncalled[0].place is not None:
+        place = program.start(uncalled[0].place)
     return [
         Finding(
             id=identify("nothing", place),
@@ -47,6 +51,18 @@ def nothing(capture: Capture, program: Program) -> list[Finding]:
             sure=sure,
         )
     ]
+
+
+def _no_graphs(frames: Sequence[Frame], breaks: Sequence[Break]) -> tuple[str, str, str]:
+    names = ", ".join(dict.fromkeys(f"`{frame.place.function}`" for frame in frames))
+    is_sharded = any(part in stop.text for part in _SHARDING for stop in breaks)
+    around = ": FSDP's own hooks are around the compiled modules" if is_sharded else ""
+    cause = (
+        f"torch compiled only code of its own ({names}), and captured no operation there{around}; "
+        "all of the model runs uncompiled"
+    )
+    remedy = "compile a function or a module of the program's own that calls these modules"
+    return cause, remedy, "likely"
 
 
 def _switched_off(capture: Capture, passed: Sequence[Passed]) -> tuple[str, str, str] | None:
@@ -89,6 +105,19 @@ def _only_libraries(passed: Sequence[Passed]) -> tuple[str, str, str] | None:
         remedy = "compile a function or a module of the program's own that calls them"
         return cause, remedy, "likely"
     return None
+
+
+def _uncalled(events: Sequence[Uncalled]) -> tuple[str, str, str]:
+    names = ", ".join(f"`{name}`" for name in dict.fromkeys(event.module for event in events))
+    cause = (
+        f"torch.compile was given {names}, but the compiled module itself was never called: a "
+        "method of it (such as generate) runs the module that it was made of, uncompiled"
+    )
+    remedy = (
+        "call what torch.compile returns, or compile in place: with module.compile(), or "
+        "module.forward = torch.compile(module.forward), its methods run compiled code, too"
+    )
+    return cause, remedy, "likely"
 
 
 def _passed_by(passed: Sequence[Passed]) -> tuple[str, str, str]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import Sequence
 
 from pellucid.torch.model.capture import Capture
+from pellucid.torch.model.dynamo_names import broken_function, with_stack_named
 from pellucid.torch.model.events import (
     CompileKey,
     Frame,
@@ -23,9 +23,6 @@ from .finding import Cost, Finding, Link, identify
 from .source import Program, root_of
 from .trials import entry_of, only_difference, value_in
 from .words import difference
-
-_STACK = re.compile(r"___stack(\d+)")
-_RESUMED_AT = re.compile(r"_at_(\d+)$")
 
 
 @dataclass
@@ -105,9 +102,9 @@ def _told(capture: Capture, event: Recompile, frame: Frame | None) -> GuardFailu
         actual = value_in(entry_of(capture, event.key), failure.source)
         actual = "" if actual == failure.expected else actual
     source = failure.source
-    resumed = _RESUMED_AT.search(frame.place.function) if frame is not None else None
-    if resumed is not None:
-        source = _STACK.sub(f"value of line {resumed[1]}", source)
+    at = None if frame is None else broken_function(frame.place.function)[1]
+    if at is not None:
+        source = with_stack_named(source, f"value of line {at}")
     if failure.text.startswith("G["):
         source = f"global {source}"
     return GuardFailure(
@@ -169,7 +166,10 @@ def _finding(capture: Capture, program: Program, group: Group) -> Finding:
     number = len(group.failures)
     keys = tuple(dict.fromkeys(str(key) for key, _ in group.failures))
     times = "again" if number == 1 else f"again {number} times"
-    advice = change(capture, program, group.kind, group.source, group.values, group.failures)
+    advice = change(
+        capture, program, group.kind, group.source, group.values, group.failures, group.place
+    )
+    place = advice.place or group.place
     remedy, sure = advice.remedy, "certain" if not advice.remedy else "likely"
     if tried and advice.makes_one:
         both = next((f.version for key, f in group.failures if key == tried[0]), None)
@@ -179,17 +179,17 @@ def _finding(capture: Capture, program: Program, group: Group) -> Finding:
         cause, sure = f"`{name}` was compiled {times}; torch: {first_line(group)}", "unknown"
     else:
         cause = f"`{name}` was compiled {times}: {_cause(group)}"
+        cause += f"; {advice.why}" if advice.why else ""
     files = {frame.key: frame.file for frame in capture.of(Frame)}
     links = tuple(Link(files[key], 0, "runs") for key, _ in group.failures if key in files)
     return Finding(
-        id=identify("recompile", group.place, f"{group.kind} {group.source}".strip()),
+        id=identify("recompile", place, f"{group.kind} {group.source}".strip()),
         kind="recompile",
-        place=group.place,
-        code=program.code(group.place),
+        place=place,
+        code=program.code(place),
         cause=cause,
         quoted=scrub("\n".join(dict.fromkeys(group.texts))),
         remedy=remedy,
-        diff=advice.diff,
         sure=sure,
         cost=Cost(None, number, None),
         count=number,

@@ -13,6 +13,8 @@ from pellucid.torch.model.events import Break, Place
 from pellucid.torch.model.failures import is_own
 
 from . import rewrites
+from .families import family_of
+from .hints import WRONG, advised
 from .source import Program
 
 
@@ -27,6 +29,8 @@ class Advice:
     kind: str = "break"
 
 
+_OPTIMIZERS = "/torch/optim/"
+
 Make = Callable[["Match[str]", Break, Program, "Place | None"], Advice]
 
 
@@ -37,10 +41,16 @@ def advise(program: Program, place: Place | None, event: Break) -> Advice:
         found = pattern.search(subject)
         if found is not None:
             return make(found, event, program, place)
+    family = family_of(subject)
+    if family is not None:
+        return Advice(*family, sure="likely")
     words = event.reason or event.kind or "torch does not say why"
-    return Advice(
-        f"torch: {event.kind}: {words}" if event.reason else f"torch: {words}", sure="unknown"
-    )
+    if WRONG in " ".join(event.hints):
+        return Advice(
+            f"torch takes this line for wrong: {words}", advised(event.hints), sure="likely"
+        )
+    cause = f"torch: {event.kind}: {words}" if event.reason else f"torch: {words}"
+    return Advice(cause, advised(event.hints), sure="unknown")
 
 
 def _branch(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
@@ -137,6 +147,12 @@ def _skipped_call(found: Match[str], event: Break, program: Program, place: Plac
         )
     if full.startswith("Random."):
         module = "random"
+    if module in ("torch.random", "torch.cuda.random"):
+        call = rewrites.called_name(program, place, name) or full
+        return Advice(
+            f"`{call}` sets or reads the state of the random numbers, which is no part of a graph",
+            "call it outside of the compiled function",
+        )
     if module in ("time", "_time"):
         return Advice(
             f"`{full}` reads the clock, which torch does not trace",
@@ -167,6 +183,12 @@ def _skipped_call(found: Match[str], event: Break, program: Program, place: Plac
 
 
 def _asked(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
+    if event.place is not None and _OPTIMIZERS in event.place.file.replace("\\", "/"):
+        return Advice(
+            "an optimizer's step is kept apart from what is before it, on purpose; the update "
+            "itself is a graph of its own",
+            "nothing is wrong",
+        )
     if event.place is not None and not is_own(event.place.file):
         return Advice("the library's code asks for a break with `torch._dynamo.graph_break()`")
     return Advice(
@@ -206,6 +228,45 @@ def _builtin(found: Match[str], event: Break, program: Program, place: Place | N
     )
 
 
+def _method(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
+    owner, name = found["owner"], found["name"]
+    of_class = _OF_CLASS.search(event.context)
+    if owner == "type" and of_class is not None:
+        owner = of_class[1].rpartition(".")[2]
+    call = rewrites.called_name(program, place, f".{name}")
+    if owner in ("datetime", "date") and name in ("now", "today", "utcnow"):
+        return Advice(
+            f"`{call or name}` reads the clock, which torch does not trace",
+            "take the time outside of the compiled function",
+        )
+    what = f"`{call}`, a method of `{owner}`" if call else f"`{name}` of `{owner}`"
+    return Advice(
+        f"torch cannot trace a call that this line makes ({what})",
+        "call it outside of the compiled function",
+        sure="likely",
+    )
+
+
+_OF_CLASS = re.compile(r"UserDefinedClassVariable\(<class '([\w.<>]+)'>\)")
+
+
+def _given(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
+    kinds = dict.fromkeys(re.findall(r"UserDefinedObjectVariable\((\w+)\)", event.context))
+    what = f"a `{next(iter(kinds))}`" if len(kinds) == 1 else "a value"
+    if "Generator" in kinds:
+        return Advice(
+            "an operation draws with a `torch.Generator`, which cannot be a part of a graph",
+            "draw outside of the compiled function and hand the numbers in, or draw without a "
+            "generator of its own",
+        )
+    return Advice(
+        f"an operation is given {what}, which cannot be a part of a graph",
+        "hand in tensors, numbers and what is made of them, or make it an operator with "
+        "torch.library.custom_op",
+        sure="likely",
+    )
+
+
 def _said(cause: str, remedy: str = "", sure: str = "certain") -> Make:
     def make(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
         words = {name: value or "" for name, value in found.groupdict().items()}
@@ -219,6 +280,15 @@ def _set(program: Program, place: Place | None, line: str) -> str:
 
 
 _ROWS: tuple[tuple[str, Make], ...] = (
+    (
+        r"DistributedDataParallel\._inside_ddp_forward"
+        r"|`set_runtime_stats_and_log` of class `Logger`",
+        _said(
+            "DistributedDataParallel's own forward is not traced; the module in it is compiled "
+            "for itself",
+            "nothing is wrong; compiling the module before it is wrapped has the same effect",
+        ),
+    ),
     (r"^Data[- ]dependent (?:branching|assertion)|generic_jump", _branch),
     (
         r"^Tensor\.tolist\(\) with non-integer tensor",
@@ -241,9 +311,41 @@ _ROWS: tuple[tuple[str, Make], ...] = (
     ),
     (r"^graph break in loop", _said("a break inside a loop", sure="certain")),
     (
-        r"^Unsupported context manager[^\n]*\n[^\n]*(?:`(?P<name>[^`]+)`)?",
+        r"^Unsupported context manager\n[^\n]*?`(?P<name>[^`]+)`",
         _said(
-            "torch cannot trace this context manager", "enter it outside of the compiled function"
+            "torch cannot enter the context manager `{name}`",
+            "enter it outside of the compiled function",
+        ),
+    ),
+    (
+        r"^Unsupported context manager",
+        _said(
+            "torch cannot enter this context manager", "enter it outside of the compiled function"
+        ),
+    ),
+    (
+        r"^DDPOptimizer intentional graph-break",
+        _said(
+            "DDP cuts the graph where its buckets of gradients end, so that sending them overlaps "
+            "with the backward pass",
+            "nothing is wrong; a larger bucket_cap_mb makes fewer parts, and "
+            "torch._dynamo.config.optimize_ddp = False makes one graph without that overlap",
+        ),
+    ),
+    (
+        r"^An opaque object was created[\s\S]*<class '(?P<name>[\w.]+)'>",
+        _said(
+            "a `{name}` is made inside of compiled code, which cannot be a part of a graph",
+            "make it and use it outside of the compiled function",
+        ),
+    ),
+    (r"^Failed to convert args/kwargs to proxy", _given),
+    (
+        r"^requires_grad_\(\) intermediate leaked",
+        _said(
+            "`requires_grad_` is called on a tensor made inside, and what comes of it is returned",
+            "return it detached (.detach()), or call requires_grad_ outside of the compiled "
+            "function",
         ),
     ),
     (
@@ -330,11 +432,7 @@ _ROWS: tuple[tuple[str, Make], ...] = (
     ),
     (
         r"^Unsupported method call\n.*?method `(?P<name>[^`]+)` of class `(?P<owner>[^`]+)`",
-        _said(
-            "torch cannot trace a call that this line makes (`{name}` of `{owner}`)",
-            "call it outside of the compiled function",
-            "likely",
-        ),
+        _method,
     ),
     (
         r"__build_class__",

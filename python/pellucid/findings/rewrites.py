@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
-from typing import Callable, Iterator
+from typing import Callable, Iterator, Sequence
 
 from pellucid.torch.model.events import Place
 
@@ -141,6 +141,72 @@ def scalar_call(program: Program, place: Place | None) -> str:
         if name in _NUMBERS:
             return program.text_of(place.file, call).partition("\n")[0]  # type: ignore[union-attr]
     return ".item()"
+
+
+_GROWING = ("append", "extend", "add", "update", "insert", "setdefault", "appendleft")
+
+
+def grows(program: Program, place: Place | None, name: str) -> bool:
+    """Whether functions of a file make a list, a set or a dict longer, by its last name."""
+    return place is not None and any(
+        _grows_by(node, name) for part in program.functions(place.file) for node in ast.walk(part)
+    )
+
+
+def _grows_by(node: ast.AST, name: str) -> bool:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return node.func.attr in _GROWING and _last(node.func.value) == name
+    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+        return _last(node.value) == name
+    return isinstance(node, ast.AugAssign) and _last(node.target) == name
+
+
+def computed_in(function: ast.FunctionDef | ast.AsyncFunctionDef, source: str) -> bool:
+    """Whether a function gives the name with which a source begins its value, and is not given it.
+
+    >>> code = ast.parse("def f(x, n):\\n    w = int(x)\\n    return w + n").body[0]
+    >>> computed_in(code, "w"), computed_in(code, "n"), computed_in(code, "w[0]")
+    (True, False, True)
+    """
+    name = source.partition(".")[0].partition("[")[0]
+    arguments = function.args
+    every = [*getattr(arguments, "posonlyargs", ()), *arguments.args, *arguments.kwonlyargs]
+    every += [part for part in (arguments.vararg, arguments.kwarg) if part is not None]
+    stored = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and _is_stored(n)}
+    return name in stored and name not in {argument.arg for argument in every}
+
+
+def _is_stored(node: ast.Name) -> bool:
+    return isinstance(node.ctx, ast.Store)
+
+
+def loops_over(program: Program, place: Place | None, name: str) -> bool:
+    """Whether the function in which a line stands loops over what has this last name."""
+    function = None if place is None else program.function(place)
+    for node in ast.walk(function) if function is not None else ():
+        if isinstance(node, (ast.For, ast.comprehension)) and any(
+            _last(part) == name for part in ast.walk(node.iter)
+        ):
+            return True
+    return False
+
+
+def _last(node: ast.AST) -> str:
+    return _name(node).rpartition(".")[2]
+
+
+def test_of_size(program: Program, place: Place | None, bounds: Sequence[int]) -> Place | None:
+    """Return the only line of a function that compares with one of these bounds."""
+    function = None if place is None else program.function(place)
+    lines = set()
+    for node in ast.walk(function) if function is not None else ():
+        for part in node.comparators if isinstance(node, ast.Compare) else ():
+            value = part.value if isinstance(part, ast.Constant) else None
+            if type(value) is int and not {value - 1, value, value + 1}.isdisjoint(bounds):
+                lines.add(node.lineno)
+    if place is None or function is None or len(lines) != 1:
+        return None
+    return Place(place.file, lines.pop(), function.name)
 
 
 def called_name(program: Program, place: Place | None, ending: str) -> str:

@@ -10,9 +10,9 @@ import re
 from typing import Any, Callable, Sequence, TypeVar
 
 from pellucid.torch.model.capture import Capture
+from pellucid.torch.model.dynamo_names import broken_function
 from pellucid.torch.model.events import Frame, Place, Source
 from pellucid.torch.model.failures import is_own
-from pellucid.torch.model.names import is_resumed
 
 _RECORD = "session.json"
 _IN_COMMENT = re.compile(r"# +\S*?:(\d+)\b")
@@ -181,9 +181,4 @@ def _first(node: ast.stmt) -> int:
 
 def root_of(capture: Capture, frame: Frame) -> str:
     """Return the name of the function that a frame is of, also when it goes on after a break."""
-    name = frame.place.function
-    return (
-        name.split("torch_dynamo_resume_in_", 1)[1].rpartition("_at_")[0]
-        if is_resumed(name)
-        else name
-    )
+    return broken_function(frame.place.function)[0]

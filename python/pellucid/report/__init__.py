@@ -14,13 +14,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Iterator, Sequence
 
+from pellucid.torch.model.capture import FINDINGS, PAGE
+
 if TYPE_CHECKING:
     from pellucid.torch.model.capture import Capture
 
     from .model import Page
-
-PAGE = "page.html"
-FINDINGS = "findings.json"
 
 
 def report(

@@ -11,6 +11,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
+from pellucid.torch.model.dynamo_names import graphs_called, resumes_called
+
 EXACT, BY_NAME, BY_LINE = 0, 1, 2
 """How an edge is known: torch or the proof says so; by the name of a node; by the user's line."""
 
@@ -19,8 +21,6 @@ Span = Tuple[int, int, int]
 
 _SOURCE_NODES = re.compile(r"^\s*# Topologically Sorted Source Nodes: \[(.*?)\]")
 _SHORT_PLACE = re.compile(r"#\s*(\S+\.py):(\d+)(?:-(\d+))?  ")
-_COMPILED = re.compile(r"\b(__compiled_fn_\w+)\(")
-_RESUME = re.compile(r"\b(__resume_at_\w+)\(")
 
 
 @dataclass
@@ -96,14 +96,14 @@ def short_places(lines: Sequence[str]) -> Iterator[Tuple[int, str, int, int]]:
 def graph_calls(lines: Sequence[str]) -> Iterator[Tuple[int, str]]:
     """Yield the line and the name of each compiled function that is called."""
     for number, line in enumerate(lines):
-        for name in _COMPILED.findall(line):
+        for name in graphs_called(line):
             yield number, name
 
 
 def resume_calls(lines: Sequence[str]) -> Iterator[Tuple[int, str]]:
     """Yield the line and the name of each resumed function that is called."""
     for number, line in enumerate(lines):
-        for name in _RESUME.findall(line):
+        for name in resumes_called(line):
             yield number, name
 
 

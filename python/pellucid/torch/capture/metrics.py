@@ -133,7 +133,7 @@ def _skipped(session: Session, key: CompileKey, values: Mapping[str, Any]) -> No
         at: Place | None = Place(str(values["fail_user_frame_filename"]), line)
     else:
         at = frames[-1] if frames else None
-    limit = limit_in(text if failed is None else f"{text}\n{failed.text}")
+    limit = limit_in("\n".join((text, *(() if failed is None else (kind, failed.text)))))
     session.record(Skipped(key, place, kind, scrub(text), raised, at, frames, limit))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Callable
 
-from ..model.events import Frame, LateHook, Passed, Place, Skipped, Stance
+from ..model.events import Frame, LateHook, Passed, Place, Skipped, Stance, Uncalled
 from ..model.failures import is_own
 from ..model.names import scrub
 from ..store.session import Session
@@ -70,6 +70,9 @@ class Outcomes:
             own = is_own(place.file) and "/pellucid/" not in place.file
             if (own or nothing) and (place.file, place.line) not in told:
                 session.record(Passed(place, reason))
+        if nothing and not session.of(Skipped):
+            for module, start in dict.fromkeys(outcomes.compiled_modules()):
+                session.record(Uncalled(module, start))
         failed = {(event.stance, event.place) for event in self._stances if event.function}
         for event in self._stances:
             if event.function or (event.stance, event.place) not in failed:

@@ -26,7 +26,7 @@ from ..model.needs import needs_of_text
 from ..model.program_text import add_origins, kernels_of_text
 from ..model.stages import kernels, program_stage, stage_of
 from ..store.session import Session
-from ..taps import graph_hooks, hooks
+from ..taps import graph_hooks, guard_ways, hooks
 from ..taps.fx_meta import describe
 from ..taps.inductor import origins_of_buffers
 from ..taps.operators import operators_to_register
@@ -57,6 +57,9 @@ def on_record(session: Session, record: TraceRecord, runs: bool) -> tuple[Graph,
             sources.keep(session, place.file)
         return None
     key = session.key(record.compile_id)
+    if kind == guard_ways.EVENT:
+        session.ways[key] = guard_ways.guard_ways()
+        return None
     if kind == spans.EVENT:
         spans.take(session, key, record.data if payload is None else payload)
         return None

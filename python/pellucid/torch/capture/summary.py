@@ -10,8 +10,8 @@ from pellucid.findings import find
 
 from ..guards import translate as guards
 from ..model.capture import NODES
-from ..model.events import CacheEntry, CompileKey, Frame, Graph, Problem, Recompile
-from ..model.guard_places import with_lines
+from ..model.events import CacheEntry, CompileKey, Frame, Graph, Problem, Recompile, Started
+from ..model.guard_places import user_files, with_lines
 from ..model.names import definable
 from ..model.nodes import nodes_to_bytes
 from ..store.record import RECORD, TIMES, record_text, side_files, times_text
@@ -42,6 +42,7 @@ def _entries(session: Session, function: int, code: CodeType) -> list[CacheEntry
     # Before torch 2.6 an entry does not tell its id; the file that its code runs from does.
     by_file = {str(session.path(frame.file)): frame.key for frame in frames}
     result = []
+    files = user_files([*session.of(Frame), *session.of(Started)])
     for raw in hooks.cache_entries(code):
         key = newest.get(raw.compile_id) or by_file.get(raw.code.co_filename)
         key = key or CompileKey(raw.compile_id)
@@ -51,7 +52,8 @@ def _entries(session: Session, function: int, code: CodeType) -> list[CacheEntry
             continue
         guard_objects.check(manager)
         names = guard_state.names()
-        made = guards.translate(manager, key.slug, names, guard_state.type_name)
+        ways = session.ways.get(key, {})
+        made = guards.translate(manager, key.slug, names, guard_state.type_name, ways, files)
         kept = made.kept.runs(raw.code, code)
         result.append(CacheEntry(key, made.guards, made.body, kept, made.forms))
     return result

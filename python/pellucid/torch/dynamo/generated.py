@@ -8,22 +8,19 @@ once; ``src/object/facts.h`` says what each kind means.
 
 from __future__ import annotations
 
-import re
 from types import CodeType
 from typing import Dict, List, Mapping
 
 from pellucid.recompile import def_name
 
+from ..model.dynamo_names import GRAPH, INSTALLED, OWN_IMPORT
 from ..model.names import is_resumed
 
 Facts = Dict[str, List[str]]
 
 # What Dynamo binds in the frame's globals before the code runs.  A clean-up takes them away when
 # the code that uses them is gone.
-_INSTALLED = re.compile(r"(?:__compiled_fn_|__resume_at_|__comprehension_|__import_)\w+\Z")
-_GRAPH = re.compile(r"__compiled_fn_\w+\Z")
 # Modules of Dynamo itself: nobody binds their functions anew while compiled code runs.
-_OWN_MODULE = re.compile(r"__import_torch_dot__dynamo\w*\Z")
 # The profiler's marks around what happens before a graph: only their order among themselves shows.
 _MARKS = ("record_pregraph_bytecode_enter", "record_pregraph_bytecode_exit")
 # A local of each resume function, which says where its prologue is; nothing reads it.
@@ -68,7 +65,7 @@ def facts(original: CodeType, code: CodeType, shown: Mapping[str, str] | None = 
     locals_ = [name for made in (code, *resumed) for name in made.co_varnames]
     names = list(dict.fromkeys(code.co_names))
     seen = {name: (shown or {}).get(name, name) for name in names}
-    modules = [name for name in names if _OWN_MODULE.match(name)]
+    modules = [name for name in names if OWN_IMPORT.match(name)]
     attributes = [name for name in names if not name.startswith("__")]
     own = [f"{seen[module]}.{name}" for module in modules for name in attributes]
     fixed = []
@@ -76,12 +73,12 @@ def facts(original: CodeType, code: CodeType, shown: Mapping[str, str] | None = 
         fixed = [f"{seen[_BUILTINS]}.object", f"{seen[_BUILTINS]}.object.__setattr__"]
     return {
         "temporaries": [name for name in dict.fromkeys(locals_) if name not in chosen],
-        "steady": [seen[name] for name in names if _INSTALLED.match(name)] + own + fixed,
+        "steady": [seen[name] for name in names if INSTALLED.match(name)] + own + fixed,
         "apart": [name for name in own if name.rpartition(".")[2] in _MARKS],
         "reads": [name for name in own if name.rpartition(".")[2] in _READS],
         "objects": [name for name in own if name.rpartition(".")[2] == _MARKS[0]],
         "makers": [name for name in own if name.rpartition(".")[2] in _MAKERS],
         "owned": [name for name in _OWNED if name in names] + ["_modules[]"],
-        "graphs": [seen[name] for name in names if _GRAPH.match(name)],
+        "graphs": [seen[name] for name in names if GRAPH.match(name)],
         "nested": list(dict.fromkeys(def_name(nested) for nested in resumed)),
     }

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ast
-import re
 from types import CodeType, MappingProxyType
 from typing import Any, Iterable, Iterator, Mapping
 
+from ..model.dynamo_names import GRAPH
 from ..model.events import Link
 from .user_lines import line_of_resume
-
-_GRAPH = re.compile(r"__compiled_fn_\w+\Z")
 
 
 def links_of(
@@ -53,7 +51,7 @@ def _links(
     resumed: Mapping[str, CodeType],
 ) -> Iterator[Link]:
     for name, line in _names_read(tree):
-        if _GRAPH.match(name):
+        if GRAPH.match(name):
             if name in graphs:
                 yield Link(line, "graph", graphs[name])
             continue

@@ -13,15 +13,13 @@ import keyword
 import re
 from typing import Collection, Iterable, Iterator, Mapping, Sequence
 
+from ..model.dynamo_names import CONTEXT, GRAPH, RESUME
 from ..model.expressions import walk
 
 Parameters = Mapping[int, Sequence[Sequence[str]]]
 """By byte offset: the parameters of each resume function that goes on there."""
 
 _OURS = re.compile(r"(?:temp|result|condition|iterator)_\d+\Z")
-_RESUME = re.compile(r"__resume_at_(\d+)_\d+\Z")
-_GRAPH = re.compile(r"__compiled_fn_\w+\Z")
-_MANAGER = re.compile(r"___context_manager_\w+\Z")
 _NO_NAME = re.compile(r"___|__nested_|__is_tracing|\.")
 _LONGEST = 40
 _BUILTINS = frozenset(dir(builtins))
@@ -130,7 +128,7 @@ class _Said:
         callee = call.func
         while isinstance(callee, ast.Call):
             callee = callee.func  # a resume function that is made of its cells first
-        found = _RESUME.match(callee.id) if isinstance(callee, ast.Name) else None
+        found = RESUME.match(callee.id) if isinstance(callee, ast.Name) else None
         if found is None:
             return
         for names in parameters.get(int(found[1]), ()):
@@ -165,7 +163,7 @@ class _Said:
                 for item in target.elts:
                     self._say(item, "output")
             return
-        if isinstance(target, ast.Name) and _MANAGER.match(target.id):
+        if isinstance(target, ast.Name) and CONTEXT.match(target.id):
             self._say(target, "manager")
         self._say(target, self._name_of(value))
 
@@ -255,7 +253,7 @@ class _Said:
             given_too = [a.value for a in call.args[1:] if isinstance(a, ast.Constant)]
             which = "".join(f"_{number}" for number in given_too if isinstance(number, int))
             return f"{self._word(call.args[0])}_{asked[1]}{which}"
-        if isinstance(callee, ast.Name) and _RESUME.match(callee.id):
+        if isinstance(callee, ast.Name) and RESUME.match(callee.id):
             return "resume"
         return f"{word}_result" if word else "result"
 
@@ -291,7 +289,7 @@ def _is_graph(value: ast.expr) -> bool:
         value = value.value
     if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Name):
         return False
-    return _GRAPH.match(value.func.id) is not None
+    return GRAPH.match(value.func.id) is not None
 
 
 def _replaced(source: str, names: Iterable[ast.Name], chosen: Mapping[str, str]) -> str:

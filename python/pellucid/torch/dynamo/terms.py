@@ -15,13 +15,12 @@ import textwrap
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, Iterable, Mapping, Sequence
 
+from ..model.dynamo_names import RESUME, STACK
 from ..model.expressions import walk
 from ..model.names import is_resumed
 from .user_lines import line_at, resumed_line
 
 _NAME = re.compile(r"\b(?:(?:_const_|_code_|__)\w+|fn\b)")
-_RESUME = re.compile(r"__resume_at_(\d+)_\d+\Z")
-_STACK = re.compile(r"___stack\d+\Z")
 _NESTED = ("__nested_resume_fns", "__nested_frame_values")
 _SAID: Mapping[str, str] = {
     "__builtins_dict__": "the built-in names, as Python keeps them",
@@ -49,7 +48,7 @@ def terms(source: str, constants: Mapping[str, Any], stack: Mapping[str, str]) -
             found[name] = _code(value) if isinstance(value, CodeType) else described(value)
         elif name in _SAID:
             found[name] = _SAID[name]
-        elif name in stack or _STACK.match(name):
+        elif name in stack or STACK.match(name):
             found[name] = stack.get(name, "what lay on Python's stack at the break")
         elif nested and name == nested[0]:
             found[", ".join(nested)] = "torch's, for breaks within functions that are called here"
@@ -132,7 +131,7 @@ def stack_values(
     with as many arguments, is the one that is meant.
     """
     names = resumed.co_varnames[: resumed.co_argcount]
-    wanted = [n for n, name in enumerate(names) if _STACK.match(name)]
+    wanted = [n for n, name in enumerate(names) if STACK.match(name)]
     line = resumed_line(resumed) if wanted else None
     for source, code, where in parents if line is not None else ():
         if "__resume_at_" not in source or code is None:
@@ -152,7 +151,7 @@ def _goes_on(node: ast.AST, code: CodeType, line: int | None) -> Sequence[ast.ex
     callee = node.func
     while isinstance(callee, ast.Call):
         callee = callee.func  # a resume function that is made of its cells first
-    found = _RESUME.match(callee.id) if isinstance(callee, ast.Name) else None
+    found = RESUME.match(callee.id) if isinstance(callee, ast.Name) else None
     goes_on = found is not None and line_at(code, int(found[1])) == line
     return node.args if goes_on else None
 
@@ -162,7 +161,7 @@ def _said(node: ast.expr, nodes: Iterable[ast.AST]) -> str:
     text = _written(node)
     if not isinstance(node, ast.Name):
         return text
-    if _STACK.match(node.id):
+    if STACK.match(node.id):
         return f"the same as {node.id}"
     for other in nodes:
         if isinstance(other, ast.Assign) and _written(other.targets[0]) == text:

@@ -18,13 +18,12 @@ import sysconfig
 from types import CodeType, FunctionType, MappingProxyType
 from typing import Any, Iterable, Iterator, Mapping
 
+from ..model.dynamo_names import GRAPH, RESUME
 from ..model.expressions import walk
 from ..model.graph_text import FILE_COMMENT
 from ..model.names import is_resumed
 
-_RESUME = re.compile(r"__resume_at_(\d+)_\d+\Z")
 _READ = re.compile(r"(?<!def )\b(__resume_at_\d+_\d+\b|\w+(?=\())")
-_GRAPH = re.compile(r"__compiled_fn_\w+\Z")
 _MARK = re.compile(r"record_pregraph_bytecode_(?:enter|exit)\Z")
 _NODE = re.compile(rf"{FILE_COMMENT}(.+?):(\d+) in ")
 _WORTH_A_LOOK = re.compile(r"__compiled_fn_|record_pregraph_bytecode_")
@@ -67,9 +66,9 @@ def annotate(
         nodes = walk(statement)
         names = {n.id for n in nodes if isinstance(n, ast.Name)}
         attributes = {n.attr for n in nodes if isinstance(n, ast.Attribute)}
-        if computed and any(map(_GRAPH.match, names)):
+        if computed and any(map(GRAPH.match, names)):
             above[statement.lineno] = computed
-        elif isinstance(statement, ast.Expr) and any(map(_GRAPH.match, names)) and _empty(graphs):
+        elif isinstance(statement, ast.Expr) and any(map(GRAPH.match, names)) and _empty(graphs):
             above[statement.lineno] = _NOTHING
         elif any(map(_MARK.match, attributes)):
             above[statement.lineno] = _OF_TORCH
@@ -115,7 +114,7 @@ def resumed_codes(transformed: CodeType, scope: Mapping[str, Any]) -> dict[str, 
         scope: its globals, where torch keeps all others.
     """
     found: dict[str, CodeType] = {}
-    for name in filter(_RESUME.match, transformed.co_names):
+    for name in filter(RESUME.match, transformed.co_names):
         function = scope.get(name)
         if type(function) is FunctionType:
             found[name] = _made_by(function) or function.__code__
@@ -141,7 +140,7 @@ def line_of_resume(name: str, original: CodeType, resumed: Mapping[str, CodeType
     """Return the user's line on which what is called by a name goes on; None if it is no resume."""
     if name in resumed:
         return resumed_line(resumed[name])
-    offset = _RESUME.match(name)
+    offset = RESUME.match(name)
     return line_at(original, int(offset[1])) if offset else None
 
 
@@ -165,12 +164,17 @@ def resumed_line(code: CodeType) -> int | None:
     """The line on which a resume function goes on; None where that cannot be told.
 
     Dynamo puts a prologue before the original's code: it puts back what lay on the stack and
-    jumps to where the original broke off.
+    jumps to where the original broke off.  In 3.14 that is where a branch was not taken, which
+    still has the line of the test.
     """
+    target = None
     for instruction in dis.get_instructions(code):
-        if instruction.opname in ("JUMP_FORWARD", "JUMP_ABSOLUTE"):
-            return line_at(code, int(instruction.argval))
-    return None
+        if target is None:
+            if instruction.opname in ("JUMP_FORWARD", "JUMP_ABSOLUTE"):
+                target = int(instruction.argval)
+        elif instruction.offset >= target and instruction.opname != "NOT_TAKEN":
+            return line_at(code, instruction.offset)
+    return None if target is None else line_at(code, target)
 
 
 def place(file: str, line: int) -> str:

@@ -18,12 +18,14 @@ import re
 import weakref
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any, Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Callable, Container, Mapping
 
 from ..model.events import Guard
 from ..model.names import as_comment, identifier, scrub, without_ids
 from ..taps.guard_objects import DictKeys, Kept
 from ..taps.guard_tree import Leaf, Manager, read_tree
+from ..taps.guard_ways import Ways, way_to
 from . import access as guard_access
 from . import checks as guard_checks
 from . import kinds as guard_kinds
@@ -58,13 +60,17 @@ def translate(
     slug: str,
     names: Mapping[str, Any],
     type_name: Callable[[int], str] = lambda _: "object",
+    ways: Ways = MappingProxyType({}),
+    files: Container[str] = (),
 ) -> Translation:
     """Read a cache entry's guard manager, and say its guards in Python.
 
     ``names`` are what torch's wording of guards uses; ``type_name`` finds the name of a class by
-    its id, for a torch that does not tell it.
+    its id, for a torch that does not tell it.  ``ways`` are how torch came to the guards,
+    and ``files`` those that the program's lines may be in.
     """
     writer = _Writer(guard_manager, slug, names, type_name)
+    writer.ways, writer.files = ways, files
     top, epilogue = read_tree(getattr(guard_manager, "root", guard_manager))
     writer.tree(top)
     writer.epilogue(epilogue)
@@ -77,6 +83,8 @@ class _Writer:
         self, owner: Any, slug: str, names: Mapping[str, Any], type_name: Callable[[int], str]
     ) -> None:
         self._owner = weakref.ref(owner)
+        self.ways: Ways = {}
+        self.files: Container[str] = ()
         self.body: list[str] = []
         self.forms: dict[str, None] = {}
         self.guards: list[Guard] = []
@@ -235,7 +243,8 @@ class _Writer:
         told = " and ".join(split(part)[0] for part in parts)
         line = _no_hint(split(parts[0])[1]) if parts else ""
         expression = call if by_value else None
-        self.guards.append(Guard(kind, scrub(told), line, expression, _scrubbed(source)))
+        way = way_to(self.ways, source, line, self.files)
+        self.guards.append(Guard(kind, scrub(told), line, expression, _scrubbed(source), way=way))
 
     def _form(self, start: str, text: str, value: str) -> None:
         """Remember the form of a line; ``value`` is what it is about, a name of ours."""

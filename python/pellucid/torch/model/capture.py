@@ -14,6 +14,8 @@ from .nodes import Node, Nodes, nodes_from_bytes
 
 NODES = "nodes.json.gz"
 """The side file of a dump that holds the nodes of its graphs."""
+PAGE, FINDINGS = "page.html", "findings.json"
+"""What a report of a dump is written to, unless it is told where."""
 
 E = TypeVar("E")
 

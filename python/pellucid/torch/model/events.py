@@ -10,53 +10,13 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from .names import frame_part, scrub, slug
+from .keys import IN_FILE, SPARSE, CompileKey, Place
+from .names import scrub
 from .needs import Needs
 
 _TRACEBACK_OF_TORCH = re.compile(
     r"^(?:NoneType: None|Traceback \(most recent call last\):)$", re.MULTILINE
 )
-
-# Marks what a file of the dump holds already, so that the record need not repeat it.
-IN_FILE: dict[str, Any] = {"in_file": True}
-# Marks what the record leaves out where it is at its default; a reader puts it back.
-SPARSE: dict[str, Any] = {"sparse": True}
-
-
-@dataclass(frozen=True)
-class CompileKey:
-    """Which compile: torch's compile id, and which life of it.
-
-    ``torch._dynamo.reset()`` starts the frame numbers again; ``epoch`` counts how often that was
-    seen inside one capture.
-    """
-
-    id: str | None
-    epoch: int = 0
-
-    @property
-    def slug(self) -> str:
-        return slug(self.id, self.epoch)
-
-    @property
-    def frame(self) -> str:
-        return frame_part(self.id, self.epoch)
-
-    def __str__(self) -> str:
-        label = "no compile id" if self.id is None else self.id
-        return f"{label} (after reset {self.epoch})" if self.epoch else label
-
-
-@dataclass(frozen=True)
-class Place:
-    """A place in the user's program."""
-
-    file: str
-    line: int
-    function: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
 
 
 @dataclass(frozen=True)
@@ -359,6 +319,16 @@ class Stance:
 
 
 @dataclass(frozen=True)
+class Uncalled:
+    """A module that ``torch.compile`` has wrapped, in a capture in which nothing was compiled."""
+
+    module: str
+    """Its class."""
+    place: Place | None
+    """Where its ``forward`` begins."""
+
+
+@dataclass(frozen=True)
 class LateHook:
     """A hook that a module got after it was compiled, and for which no guard looks."""
 
@@ -430,7 +400,9 @@ class Guard:
     line: int = field(default=0, metadata=SPARSE)
     """The line of the full code on which it stands; 0 when it stands on none."""
     place: Place | None = field(default=None, metadata=IN_FILE)
-    """The line of the user's for which it was made: ``user_line``, in the file that it is of."""
+    """The line of the user's for which it was made: ``way``, or ``user_line`` in its file."""
+    way: Place | None = field(default=None, metadata=SPARSE)
+    """The line of the user's that led to ``user_line``, where that is a library's."""
 
 
 @dataclass(frozen=True)

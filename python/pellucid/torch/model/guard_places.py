@@ -47,7 +47,8 @@ def with_places(
         line = guard.user_line
         if line not in found:
             found[line] = place_of(line, known)
-        return guard if found[line] is None else replace(guard, place=found[line])
+        place = guard.way or found[line]
+        return guard if place is None else replace(guard, place=place)
 
     return {
         number: tuple(replace(entry, guards=tuple(map(placed, entry.guards))) for entry in entries)

@@ -13,8 +13,8 @@ import re
 from types import ModuleType
 from typing import Any, Iterable, Mapping
 
-_COMPILED_FN = re.compile(r"__compiled_fn_\d+(?:_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12})?\Z")
-_IMPORT = re.compile(r"__import_\w+\Z", re.ASCII)
+from .dynamo_names import HELD, IMPORT, NUMBERED, NUMBERED_GRAPH, RESUMED, broken_function
+
 _UUID = re.compile(r"_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12}\b")
 _ID_IN_NAME = re.compile(r"_\d{9,}(?=_|\Z)")
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,16}\b")
@@ -23,7 +23,6 @@ _ID_INSIDE_NAME = re.compile(r"(?<=_)\d{12,16}(?=_|\b)")
 # What all that `scrub` looks for has, and most text has not; the first alone is found quickly.
 _MANY_DIGITS = re.compile(r"[0-9a-fA-F][0-9a-fA-F][0-9a-fA-F]{4}")
 _TO_SCRUB = re.compile(r"[0-9]{12}|0x[0-9a-fA-F]{6}|_[0-9a-f]{8}_")
-_RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_(\d+)\Z")
 _NOT_IDENTIFIER = re.compile(r"\W+", re.ASCII)
 
 
@@ -71,17 +70,13 @@ def label(function: str) -> str:
     >>> label("forward"), label("torch_dynamo_resume_in_forward_at_31")
     ('forward', 'forward, resumed after line 31')
     """
-    found = _RESUMED.match(function)
-    return f"{found[1]}, resumed after line {found[2]}" if found else function
+    of, line = broken_function(function)
+    return function if line is None else f"{of}, resumed after line {line}"
 
 
 def is_resumed(function: str) -> bool:
     """Whether this is the name of a function in which Dynamo goes on after a graph break."""
-    return _RESUMED.match(function) is not None
-
-
-_HELD = re.compile(r"___module_(\w+?)_\d{9,}_c\w+\Z")
-_NUMBERED = re.compile(r"(__builtins_dict__|__gen_rand_values)_\d+\Z")
+    return RESUMED.match(function) is not None
 
 
 def known_globals(names: Iterable[str], scope: Mapping[str, Any]) -> dict[str, str]:
@@ -96,7 +91,7 @@ def known_globals(names: Iterable[str], scope: Mapping[str, Any]) -> dict[str, s
     """
     found = {}
     for name in names:
-        match = _HELD.match(name)
+        match = HELD.match(name)
         value = scope.get(name) if match else None
         if match is None or value is None:
             continue
@@ -130,10 +125,10 @@ def stable_globals(
     for name in ordered:
         if name in result:
             continue
-        numbered = _NUMBERED.match(name)
-        if _COMPILED_FN.match(name):
+        numbered = NUMBERED.match(name)
+        if NUMBERED_GRAPH.match(name):
             wanted = f"__compiled_fn_{tag}"
-        elif _IMPORT.match(name):
+        elif IMPORT.match(name):
             wanted = _module(name)
         elif known and name in known:
             wanted = known[name]

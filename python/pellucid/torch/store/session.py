@@ -19,7 +19,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any, Callable, Iterator, TypeVar
 
-from ..model.capture import Capture
+from ..model.capture import FINDINGS, PAGE, Capture
 from ..model.events import (
     CacheEntry,
     CompileKey,
@@ -110,6 +110,8 @@ class Session:
         self.nodes: dict[str, tuple[Node, ...]] = {}
         """The nodes of each graph file, with the lines of the file as it is now."""
         self.resumes = Resumes()
+        self.ways: dict[CompileKey, Any] = {}
+        """How torch came to the guards of each compile, as `taps.guard_ways` has it."""
         self.versions: dict[str, str] = {}
         self.configuration: dict[str, str] = {}
         self._process = os.getpid()
@@ -348,12 +350,23 @@ class Session:
             previous = json.loads(self.path(RECORD).read_text(encoding="utf-8"))
             if isinstance(previous, dict) and previous.get("tool") == "pellucid":
                 names += previous.get("files", [])
+                names += filter(self._is_report, (PAGE, FINDINGS))
         for name in names:
             if isinstance(name, str) and name and os.path.basename(name) == name:
                 with contextlib.suppress(OSError):
                     self.path(name).unlink()
         if self._claim is not None:
             remove_litter(self.directory)
+
+    def _is_report(self, name: str) -> bool:
+        """Whether a file is what `pellucid.report` has written of the capture that was here."""
+        try:
+            data = self.path(name).read_bytes()
+        except OSError:
+            return False
+        return b'name="generator" content="pellucid ' in data[:2000] or (
+            b'"tool": "pellucid"' in data[-2000:]
+        )
 
     # -- the record --
 

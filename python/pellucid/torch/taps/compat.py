@@ -55,6 +55,11 @@ TABLE: tuple[Capability, ...] = (
         "calls that run uncompiled because of a stance are not told",
     ),
     Capability(
+        "compiled_module",
+        ("torch._dynamo.eval_frame:OptimizedModule",),
+        "compiled modules that are never called are not told",
+    ),
+    Capability(
         "recompiles_under_stance",
         ("torch._dynamo.guards:get_and_maybe_log_recompilation_reasons",),
         "the guards that failed under a stance that makes an error of it are not told",

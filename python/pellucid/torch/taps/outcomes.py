@@ -7,6 +7,7 @@ where torch decides it.
 
 from __future__ import annotations
 
+import gc
 import sys
 import weakref
 from dataclasses import dataclass
@@ -233,6 +234,19 @@ def _hooks(module: Any) -> Hooks:
     return found
 
 
+def compiled_modules() -> Iterator[tuple[str, Place | None]]:
+    """Yield the class of each module that torch.compile has wrapped, and where its forward is."""
+    wrapper = PROBE.get("compiled_module")
+    for value in gc.get_objects() if isinstance(wrapper, type) else ():
+        if type(value) is wrapper:
+            module = dict(value.__dict__.get("_modules") or {}).get("_orig_mod")
+            code = getattr(getattr(type(module), "forward", None), "__code__", None)
+            place = None
+            if isinstance(code, CodeType):
+                place = Place(code.co_filename, code.co_firstlineno, code.co_name)
+            yield type(module).__name__, place
+
+
 def _modules(root: Any) -> Iterator[tuple[str, Any]]:
     """A module and those below it with their paths; none of the program's code is called."""
     pending, seen = [("", root)], {id(root)}
@@ -250,6 +264,7 @@ __all__ = [
     "Watched",
     "add_passed_by",
     "add_stances",
+    "compiled_modules",
     "failure",
     "late_hooks",
     "watch_modules",

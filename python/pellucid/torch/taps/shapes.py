@@ -39,6 +39,8 @@ LOWERING = ("GraphLowering", "torch._inductor.graph")
 """The class that makes a program, and its module."""
 TABLES_OF_SCHEDULER = ("name_to_buf", "name_to_node", "name_to_fused_node")
 """Its scheduler's tables of buffers, newer and older, and of what is computed at once."""
+GUARDS_MADE = ("CheckFunctionManager", "sorted_guards", "guards")
+"""The class that makes the check of a version's guards, and the locals that have all of them."""
 TRACE_CALL = ("name", "metadata_fn", "payload_fn")
 """The locals of ``trace_structured`` that say what an event is."""
 GRAPH_CLASS = "GraphModuleImpl"
@@ -172,6 +174,12 @@ def _nested_const(code: CodeType, word: str) -> bool:
 def _compiler_has_code() -> bool | None:
     place = resolve(f"torch._dynamo.convert_frame:{COMPILER}")
     return None if place is None else any(COMPILED_CODE in _locals(c) for c in code_objects(place))
+
+
+def _maker_has_guards() -> bool | None:
+    place = resolve(f"torch._dynamo.guards:{GUARDS_MADE[0]}.__init__")
+    known = set(GUARDS_MADE[1:])
+    return None if place is None else any(known & set(_locals(c)) for c in code_objects(place))
 
 
 def _compiler_has_outcome() -> bool | None:
@@ -465,6 +473,11 @@ TABLE: Tuple[Shape, ...] = (
             _has(f"{_GUARDS}.GuardAccessor", "repr"),
         ),
         "guards are not shown",
+    ),
+    Shape(
+        "guards as they are made",
+        _maker_has_guards,
+        "guards of a library's lines lead to no line of the program's",
     ),
     Shape(
         "guards of a dict's keys",

@@ -94,7 +94,7 @@ class TraceHandler(logging.Handler):
             metadata = call["metadata_fn"]()
             if name == "artifact" and not wanted(name, str(metadata.get("name"))):
                 return
-            payload = call["payload_fn"]()
+            payload = None if name == _GUARDS else call["payload_fn"]()  # made at great cost
             if name == _MANY:  # so many that they are not written out, to be read again
                 metadata, payload = payload, None
             if not isinstance(payload, str) and payload is not None:
@@ -119,6 +119,7 @@ class TraceHandler(logging.Handler):
 
 
 _MANY = "chromium_event"
+_GUARDS = "dynamo_cpp_guards_str"
 # torch makes many more, some in great number and some at great cost.
 _WANTED = frozenset(
     [
@@ -129,6 +130,7 @@ _WANTED = frozenset(
         "graph_dump",
         _MANY,
         "symbolic_shape_specialization",
+        _GUARDS,
         *(kind for kind in STAGE_OF_EVENT if ":" not in kind),
     ]
 )

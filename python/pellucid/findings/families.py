@@ -1,0 +1,198 @@
+"""Kinds of breaks that are told together, as they mean the same for the program: a table."""
+
+from __future__ import annotations
+
+import re
+
+_OUTSIDE = "do it outside of the compiled function"
+_ROWS: tuple[tuple[str, str, str], ...] = (
+    (
+        r"^Call to a time function[^\n]*\n(?:[^\n]*?`(?P<name>time\.\w+))?",
+        "`{name}` reads the clock, which torch does not trace",
+        "measure outside of the compiled function",
+    ),
+    (
+        r"^Dynamic slicing with Tensor|^unsupported index\(Tensor\)",
+        "a slice or an index by a tensor depends on its values, which are known only when it runs",
+        "index with tensors (gather, masks), or slice outside of the compiled function",
+    ),
+    (
+        r"^Data dependent operator[^\n]*\n(?:Operator `(?:aten\.)?(?P<name>\w+))?",
+        "`{name}` gives a Python value that depends on the values of tensors",
+        "keep it a tensor, or ask outside of the compiled function",
+    ),
+    (
+        r"one_hot` with data-dependent output shape",
+        "how many classes `one_hot` has to make depends on the values of a tensor",
+        "say so: one_hot(…, num_classes=…)",
+    ),
+    (
+        r"^Failed to (?:mutate tensor data|set tensor) attribute|setattr\(\) on Tensor",
+        "an attribute of a tensor (such as `.data`) is set inside of compiled code",
+        "set it outside of the compiled function; to change values, use copy_ under no_grad",
+    ),
+    (
+        r"^Tensor\.retain_grad\(\)|^Tensor with grad_fn|^Unsupported Tensor\.(?:share_memory_|"
+        r"register_hook)|^Compilation of intermediate hooks|hook handle in globals",
+        "this way to use gradients or hooks of a tensor cannot be a part of a graph",
+        _OUTSIDE,
+    ),
+    (
+        r"^(?:backward\(\)|autograd\.grad|_autograd_grad|dtype mismatch between tensor and its g)",
+        "a gradient is taken inside of compiled code in a way that torch does not trace",
+        "compile what computes the loss, and take the gradient outside",
+    ),
+    (
+        r"autograd\.Function|autograd_function_kwonly",
+        "this custom autograd.Function does something that torch does not trace",
+        "keep to save_for_backward, mark_non_differentiable and tensors as arguments, or call it "
+        "outside of the compiled function",
+    ),
+    (
+        r"[Tt]ensor subclass|__torch_function__|as_subclass",
+        "this use of a subclass of Tensor is not traced",
+        "hand in plain tensors (as_subclass(torch.Tensor)) and wrap the result outside",
+    ),
+    (
+        r"strided NestedTensor",
+        "nested tensors of the strided layout are not traced",
+        "make them with layout=torch.jagged",
+    ),
+    (
+        r"^torch\.(?:cond|while_loop|scan|map|associative_scan)|[Hh]igher ?order|^HOP|^nonstrict_"
+        r"trace|nonstrict_trace|^leaf_function|HigherOrderOp",
+        "the function that is handed to torch (a branch, a loop's body, what is checkpointed or "
+        "mapped) does what it may not do there",
+        "let it be a function of its tensors alone: nothing outside is written, nothing handed in "
+        "is changed or returned as it is, and all branches give the same sizes and types",
+    ),
+    (
+        r"hash of an object|overridden __hash__|tp_hash|is hashable|Non-constant __hash__"
+        r"|equality comparison of an object|tp_richcompare",
+        "a dict, a set or a comparison asks an object for its hash or its equality, which torch "
+        "cannot tell",
+        "use strings or numbers as keys",
+    ),
+    (
+        r"^repr\(\)|^Attempted to (?:a str|call repr)|__repr__|^repr_impl|BUILD_STRING",
+        "text is made of values that are known only when it runs",
+        "format it outside of the compiled function",
+    ),
+    (
+        r"^(?:Unsupported (?:hasattr|inspect)|hasattr\(\)|unsupported hasattr|getattr\(\) "
+        r"|isinstance\(\)|Custom __getattribute__|Custom metaclass)"
+        r"|non-function (?:custom )?__getattr__|__dict__ access|type\.__dict__",
+        "the code looks into an object in a way that torch cannot follow (hasattr, getattr, "
+        "inspect, __getattr__)",
+        "read what is needed before, and hand it in",
+    ),
+    (
+        r"itertools|^iter\(\)|Missing tp_iter|missing tp_iter|^sort with non-constant",
+        "torch cannot trace this iteration",
+        "make a list before, outside of the compiled function, or write the loop plainly",
+    ),
+    (
+        r"^(?:Missing (?:bytecode handler|CALL_INTRINSIC|BUILD)|missing BUILD)",
+        "torch cannot trace this statement at all",
+        _OUTSIDE,
+    ),
+    (
+        r"[Rr]econstruct|escaped|in output$",
+        "something made inside of compiled code (an object, a closure, a context) would have to be "
+        "made anew where a break ends the graph",
+        "take the break away at which it is needed, or make it outside of the compiled function",
+    ),
+    (
+        r"^(?:Write to immutable cell|Class attribute mutation|mapping proxy|__class__ assignment)"
+        r"|deque with limited|weakref|side-effect|Side effect|without mutation tracking",
+        "this change to an object that lives on cannot be replayed after the graph",
+        "change it outside of the compiled function",
+    ),
+    (
+        r"trace_numpy|use_numpy_random_stream",
+        "NumPy is not traced, by a setting",
+        "set torch._dynamo.config.trace_numpy = True, or use operations of torch",
+    ),
+    (
+        r"is_inference",
+        "whether inference mode is on is not known to a graph",
+        "ask outside of the compiled function, or use torch.no_grad",
+    ),
+    (
+        r"use_deterministic_algorithms|torch\.library|wrap_triton|triton\.set_allocator",
+        "this setting of torch cannot be made inside of compiled code",
+        "make it before the compiled function is called",
+    ),
+    (
+        r"nn\.Parameter|parameter construction|requires_grad=True",
+        "a parameter, or a tensor that requires a gradient, is made inside of compiled code",
+        "make it outside (in __init__) and hand it in",
+    ),
+    (
+        r"use_orig_params=False",
+        "FSDP hides the parameters, and torch compiles it only where it does not",
+        "FSDP(…, use_orig_params=True)",
+    ),
+    (
+        r"async_op=True|P2P|torch\.distributed",
+        "this way to communicate is not traced",
+        "use torch.distributed's functional collectives, or communicate outside",
+    ),
+    (
+        r"fake tensors?\b|UnsupportedFakeTensor|no meta kernel|non-PT2-compliant",
+        "torch cannot tell without values what this operation gives",
+        "register a fake kernel (torch.library.register_fake), or call it outside",
+    ),
+    (
+        r"when making fake tensor call|[Ff]ake tensor propagation|Shape mismatch with out=|Tensor "
+        r"device mismatch|non-contiguous `out=`",
+        "this operation does not work with these arguments",
+        "the same call may raise uncompiled: mend the line",
+    ),
+    (
+        r"^Frozen dataclass|dataclass",
+        "an object of this dataclass cannot be made inside of compiled code",
+        "make it outside and hand it in, or leave out __post_init__",
+    ),
+    (
+        r"^Excessive RestartAnalysis",
+        "torch began to trace this function a hundred times, and gives up",
+        "compile smaller functions",
+    ),
+    (
+        r"^Attempted to inline function marked as skipped \(SkipFunction|^can't handle functions "
+        r"not implemented in python|C method descriptor|C extensions|C-level",
+        "this calls code that is not Python, into which torch does not look",
+        "call it outside of the compiled function; if it computes tensors, make it an operator "
+        "with torch.library.custom_op",
+    ),
+    (
+        r"^(?:step_unsupported|Call to `torch\._dynamo\.(?:skip_frame|step_unsupported))"
+        r"|ComptimeContext",
+        "the code itself asks for a break",
+        "remove the call",
+    ),
+    (
+        r"functorch",
+        "a compiled function is called inside of a transform (vmap, grad), where torch compiles "
+        "nothing",
+        "compile the function that has the whole transform in it",
+    ),
+)
+_TABLE = tuple((re.compile(pattern), cause, remedy) for pattern, cause, remedy in _ROWS)
+
+
+def family_of(subject: str) -> tuple[str, str] | None:
+    """Return what a break of a kind means and what to change, by its family; None for none.
+
+    >>> family_of("Dynamo cannot determine the hash of an object")[1]
+    'use strings or numbers as keys'
+    >>> family_of("Some new thing")
+    """
+    kind = subject.partition("\n")[0]
+    for pattern, cause, remedy in _TABLE:
+        found = pattern.search(subject if r"\n" in pattern.pattern else kind)
+        if found is not None:
+            names = {name: value or "an operation" for name, value in found.groupdict().items()}
+            return cause.format(**names), remedy
+    return None

@@ -1,0 +1,47 @@
+"""What torch's hints for a graph break advise, where nothing else is known of its kind."""
+
+from __future__ import annotations
+
+import re
+from typing import Sequence
+
+WRONG = "may result in an error when running in eager"
+"""In a hint: torch takes the code for wrong."""
+_GENERAL = (
+    (
+        WRONG,
+        'run it uncompiled, where it may raise, too: torch.compiler.set_stance("force_eager")',
+    ),
+    ("caused by an earlier graph break", "take away the breaks before it first"),
+    ("fundamental", "do it outside of the compiled function: torch is not going to trace it"),
+    (
+        "likely to be a Dynamo bug",
+        "do it outside of the compiled function: torch itself is at fault",
+    ),
+    ("possible to write Dynamo tracing rules", "do it outside of the compiled function"),
+    ("difficult to debug", "do it outside of the compiled function"),
+)
+_REPORT = re.compile(r"\b(?:report|file|open) an issue\b|^If you ", re.IGNORECASE)
+_MOST = 2
+
+
+def advised(hints: Sequence[str]) -> str:
+    """Return what to change by torch's hints, its concrete ones first; empty where it has none.
+
+    >>> advised(["Avoid calling `f`.", "Please report an issue to PyTorch."])
+    'torch advises: avoid calling `f`'
+    >>> advised(["This graph break is fundamental - it is unlikely that Dynamo will ever"])
+    'do it outside of the compiled function: torch is not going to trace it'
+    """
+    concrete = []
+    general = ""
+    for hint in hints:
+        known = next((words for part, words in _GENERAL if part in hint), "")
+        if known:
+            general = general or known
+        elif hint.strip() and not _REPORT.search(hint):
+            text = " ".join(hint.split()).rstrip(".")
+            concrete.append(text[:1].lower() + text[1:] if text[1:2].islower() else text)
+    if concrete:
+        return f"torch advises: {'; '.join(concrete[:_MOST])}"
+    return general

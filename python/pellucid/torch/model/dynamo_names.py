@@ -1,0 +1,69 @@
+"""The names that Dynamo gives to what it makes: the one table of them.
+
+A pattern is to be matched with a whole name, by its ``match``; what looks for names within text has
+a function here.
+"""
+
+from __future__ import annotations
+
+import re
+
+GRAPH = re.compile(r"__compiled_fn_\w+\Z")
+"""What runs a graph."""
+NUMBERED_GRAPH = re.compile(r"__compiled_fn_\d+(?:_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12})?\Z")
+"""The same as Dynamo itself writes it, which differs from run to run."""
+RESUME = re.compile(r"__resume_at_(\d+)_\d+\Z")
+"""What goes on after a graph break; the first group is the offset of the instruction."""
+RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_(\d+)\Z")
+"""The name of that function's code: the function that was broken, and the line."""
+STACK = re.compile(r"___stack(\d+)\Z")
+"""A value that lay on the stack at a break, by where it lay."""
+IMPORT = re.compile(r"__import_\w+\Z", re.ASCII)
+"""A module that Dynamo has imported."""
+OWN_IMPORT = re.compile(r"__import_torch_dot__dynamo\w*\Z")
+"""A module of Dynamo's own."""
+INSTALLED = re.compile(r"(?:__compiled_fn_|__resume_at_|__comprehension_|__import_)\w+\Z")
+"""What Dynamo puts into the globals and nobody changes."""
+HELD = re.compile(r"___module_(\w+?)_\d{9,}_c\w+\Z")
+"""An object that it keeps there, by the object's address; the first group is its name."""
+NUMBERED = re.compile(r"(__builtins_dict__|__gen_rand_values)_\d+\Z")
+"""What has a number of the process."""
+CONTEXT = re.compile(r"___context_manager_\w+\Z")
+"""A context manager that is entered anew after a break."""
+
+_GRAPH_CALLED = re.compile(r"\b(__compiled_fn_\w+)\(")
+_RESUME_CALLED = re.compile(r"\b(__resume_at_\w+)\(")
+_STACK_IN_TEXT = re.compile(r"___stack(\d+)")
+
+
+def graphs_called(text: str) -> list[str]:
+    """Return the names of the graphs that a text calls.
+
+    >>> graphs_called("y = __compiled_fn_0_0(x)[0]"), resumes_called("return __resume_at_4_1(y)")
+    (['__compiled_fn_0_0'], ['__resume_at_4_1'])
+    """
+    return _GRAPH_CALLED.findall(text)
+
+
+def resumes_called(text: str) -> list[str]:
+    """Return the names of what a text calls to go on after a break."""
+    return _RESUME_CALLED.findall(text)
+
+
+def broken_function(name: str) -> tuple[str, int | None]:
+    """Return the function that the code of a name is of, and the line at which it goes on.
+
+    >>> broken_function("torch_dynamo_resume_in_forward_at_31"), broken_function("forward")
+    (('forward', 31), ('forward', None))
+    """
+    found = RESUMED.match(name)
+    return (name, None) if found is None else (found[1], int(found[2]))
+
+
+def with_stack_named(source: str, words: str) -> str:
+    """Return the source of a value with ``words`` in the place of one that lay on the stack.
+
+    >>> with_stack_named("___stack0.shape", "value of line 5")
+    'value of line 5.shape'
+    """
+    return _STACK_IN_TEXT.sub(words, source)

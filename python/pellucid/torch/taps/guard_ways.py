@@ -1,0 +1,87 @@
+"""Which line led to a guard that was made for a line of torch's own.
+
+torch words a guard with the innermost line alone.  Where that is torch's, the calls that led to it
+are in the guard itself, which is looked at while torch makes its check of all of them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import FrameType
+from typing import Any, Container, Mapping, NamedTuple, Sequence
+
+from ..model.events import Place
+from ..model.failures import is_own
+from .shapes import GUARDS_MADE, SHAPES
+
+EVENT = "dynamo_cpp_guards_str"
+"""The event that torch sends from where it has the guards of a version."""
+
+
+class Way(NamedTuple):
+    """The innermost line that led to a guard, and those around it that are not torch's."""
+
+    line: str
+    """The file's name and the line: ``linear.py:134``."""
+    calls: tuple[Place, ...]
+    """Innermost first."""
+
+
+Ways = Mapping[str, Sequence[Way]]
+"""By the source of what a guard is about, as torch words it."""
+_MOST = 6
+_TORCHS = os.sep + os.path.join("torch", "")
+
+
+def guard_ways() -> Ways:
+    """Return how torch came to the guards that it makes now, where a line of its own led there."""
+    frame: FrameType | None = sys._getframe(1)
+    for _ in range(24):
+        if frame is None:
+            break
+        local = frame.f_locals if frame.f_code.co_name == "__init__" else {}
+        if type(local.get("self")).__name__ == GUARDS_MADE[0]:
+            guards = next((local[name] for name in GUARDS_MADE[1:] if name in local), None)
+            if guards is not None:
+                return _ways(guards)
+        frame = frame.f_back
+    SHAPES.missed("guards as they are made")
+    return {}
+
+
+def _ways(guards: Any) -> Ways:
+    found: dict[str, list[Way]] = {}
+    torchs: dict[str, bool] = {}
+    for guard in guards:
+        calls = list(getattr(guard, "user_stack", None) or ())
+        for file in {call.filename for call in calls} - torchs.keys():
+            torchs[file] = _TORCHS in file and not is_own(file)
+        if calls and torchs[calls[-1].filename]:
+            line = f"{os.path.basename(calls[-1].filename)}:{calls[-1].lineno}"
+            others = [call for call in reversed(calls) if not torchs[call.filename]][:_MOST]
+            places = (Place(call.filename, int(call.lineno or 0), call.name) for call in others)
+            way = Way(line, tuple(places))
+            known = found.setdefault(str(guard.name), [])
+            if way.calls and way not in known:
+                known.append(way)
+    return found
+
+
+def way_to(ways: Ways, source: str, told: str, files: Container[str]) -> Place | None:
+    """Return the line that led to a guard of a source: in one of ``files``, or of the program's.
+
+    ``told`` is torch's line for the guard.
+
+    >>> calls = (Place("/lib/b.py", 2), Place("/m.py", 5))
+    >>> ways = {"L['x']": [Way("a.py:1", (Place("/m.py", 3),)), Way("b.py:2", calls)]}
+    >>> told = "return f(x)  # nn/b.py:2 in forward"
+    >>> way_to(ways, "L['x']", told, ["/m.py"]), way_to(ways, "L['y']", told, [])
+    (Place(file='/m.py', line=5, function=''), None)
+    """
+    for way in ways.get(source, ()):
+        if f"{way.line} in " in told:
+            known = (call for call in way.calls if call.file in files)
+            own = (call for call in way.calls if is_own(call.file))
+            return next(known, None) or next(own, None)
+    return None

@@ -1,0 +1,87 @@
+#include "structure/steps.h"
+
+#include <array>
+
+#include "structure/alternatives.h"
+#include "structure/conditions.h"
+#include "structure/drops.h"
+#include "structure/handlers.h"
+#include "structure/headers.h"
+#include "structure/inlined.h"
+#include "structure/joins.h"
+#include "structure/patterns.h"
+#include "structure/rotate.h"
+#include "structure/tails.h"
+#include "structure/unfold.h"
+#include "structure/unthread.h"
+
+namespace pellucid::structure {
+
+namespace {
+
+void join_all(Reduction& reduction, uint32_t shortest) {
+  if (!reduction.joins_copies) return;
+  for (const BlockId join : join_endings(reduction.graph, shortest)) {
+    reduction.joins.push_back(join);
+  }
+}
+
+constexpr std::array kSteps = {
+    Step{"alternatives", "keeps the blocks that tell `case 1 | 2` from two cases",
+         [](Reduction& r) { keep_alternatives(r.graph); }},
+    Step{"drop_last", "what a comprehension made is dropped after the locals are put back",
+         [](Reduction& r) { drop_at_last(r.graph); }},
+    Step{"thread", "stack shuffling leaves blocks without items",
+         [](Reduction& r) { r.graph.thread_empty_blocks(); }},
+    Step{"join_statements",
+         "copies of an ending that differ in a value are one block again, in a `finally` body and "
+         "in its copies alike, so that these can be told",
+         [](Reduction& r) {
+           if (r.joins_copies) r.joins = join_statements(r.graph);
+         }},
+    Step{"handlers",
+         "says what each handler is, and removes what repeats it: before conditions, since copies "
+         "are compared as they were compiled",
+         [](Reduction& r) {
+           fold_handlers(r.graph, r.tree.module());
+           r.graph.recount_uses();
+         }},
+    Step{"popped", "removes parameters that are only popped",
+         [](Reduction& r) { drop_popped_params(r.graph); }},
+    Step{"join_endings", "the same for all endings that have an item in common",
+         [](Reduction& r) { join_all(r, 1); }},
+    Step{"carried", "a value of another block that is dropped is no statement",
+         [](Reduction& r) { forget_carried(r.graph); }},
+    Step{"tails", "copies of a whole ending are one block again",
+         [](Reduction& r) {
+           if (r.joins_copies) merge_tails(r.graph, r.tree.module());
+         }},
+    Step{"matches", "reads the cases of `match`, each as one region",
+         [](Reduction& r) { fold_matches(r.graph, r.tree.module()); }},
+    Step{"join_returns", "joins endings that have nothing in common but what they do",
+         [](Reduction& r) { join_all(r, 0); }},
+    Step{"thread_again", "blocks that only led to what was joined",
+         [](Reduction& r) { r.graph.thread_empty_blocks(); }},
+    Step{"unfold", "tests of constants that compilers left, while tests are the ends of blocks",
+         [](Reduction& r) { unfold_tested(r.graph, r.tree.module()); }},
+    Step{"unthread", "operands lead to the test of the value that they are part of",
+         [](Reduction& r) { unthread_operands(r.graph); }},
+    Step{"conditions", "short-circuit and conditional control flow becomes regions",
+         [](Reduction& r) { reduce_conditions(r.graph, r.tree.module()); }},
+    Step{"split_endings", "joined endings that no condition explains are taken apart",
+         [](Reduction& r) { split_endings(r.graph, r.joins); }},
+    Step{"forward", "a parameter with one way in is the value that comes by it",
+         [](Reduction& r) { forward_single_values(r.graph); }},
+    Step{"thread_last", "blocks without items that are left",
+         [](Reduction& r) { r.graph.thread_empty_blocks(); }},
+    Step{"rotate", "loops get their test at the top, which is one value only now",
+         [](Reduction& r) { undo_rotation(r.graph); }},
+    Step{"headers", "every loop begins at a block of its own",
+         [](Reduction& r) { place_loop_headers(r.graph); }},
+};
+
+}  // namespace
+
+std::span<const Step> steps() { return kSteps; }
+
+}  // namespace pellucid::structure

@@ -1,0 +1,45 @@
+// The steps that reduce a Graph, in their order, and what can be seen of them.
+//
+// Before the first step the graph has the blocks of an ir::Function; after the last one it reads as
+// nested statements, and the emitter writes it. Each step keeps what the code does and every id.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ast/tree.h"
+#include "structure/graph.h"
+
+namespace pellucid::structure {
+
+// What the steps work on.
+struct Reduction {
+  Graph graph;
+  ast::Tree& tree;
+  bool joins_copies = true;         // false: endings stay apart as they lie there
+  std::vector<BlockId> joins = {};  // blocks that were made of endings that differ in a value
+};
+
+struct Step {
+  const char* name;
+  const char* because;  // what it does, and why it stands where it does
+  void (*run)(Reduction& reduction);
+};
+
+std::span<const Step> steps();
+
+// What one recovery tells of itself, a line a step that changes the graph.
+struct Trace {
+  std::string wanted;  // the step after which the graph is to be shown; empty: after none
+  std::string text;
+};
+
+// The blocks that are reachable, with what the steps have made of their values.
+std::string dump(const object::Module& module, const Graph& graph);
+
+// Checks what holds after every step: edges lead to blocks and carry an argument for each of their
+// parameters, ids are in range, handlers nest, and regions hold what they name.
+void check(const Graph& graph);
+
+}  // namespace pellucid::structure

@@ -1,0 +1,110 @@
+"""What people ask of a program is answered in the first ten lines: cause, line, what to change."""
+
+import gc
+import importlib.util
+import json
+import re
+from pathlib import Path
+
+import pytest
+from link_shares import shares
+from pellucid import load
+from pellucid.findings import find
+from pellucid.findings.remedies import advise
+from pellucid.findings.source import Program
+from pellucid.findings.text import explanation
+from pellucid.report.model import view_of
+from pellucid.report.pool import Pool
+from pellucid.torch import prepare_debug
+from pellucid.torch.model.capture import Capture
+from pellucid.torch.model.events import Break, CompileKey
+from support import torch_version
+
+PROGRAM = Path(__file__).with_name("programs") / "asked.py"
+LINES = PROGRAM.read_text().splitlines()
+NAMES = re.findall(r"^def (\w+)\(\):$", PROGRAM.read_text(), re.MULTILINE)
+NAMES.remove("locked")
+# Kinds of breaks and errors that older releases do not tell of, or word otherwise.
+NEWEST = (2, 13)
+
+
+@pytest.fixture(scope="module")
+def programs(torch):
+    spec = importlib.util.spec_from_file_location("asked", PROGRAM)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.ASKED
+
+
+def test_every_program_has_its_line(torch, programs):
+    assert sorted(programs) == sorted(NAMES)
+    for name in NAMES:
+        assert sum(line.endswith(f"# HERE {name}") for line in LINES) == 1
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", NAMES)
+def test_the_question_is_answered(name, torch, dynamo, programs, tmp_path, capsys):
+    if torch_version() < NEWEST:
+        pytest.skip("older releases word it otherwise")
+    run, kind, cause, change, error = programs[name]
+    gc.collect()
+    with prepare_debug(tmp_path):
+        if error is None:
+            kept = run()
+        else:
+            with pytest.raises(Exception) as raised:
+                run()
+            assert type(raised.value).__name__ == error
+    capture = load(tmp_path)
+    findings = find(capture)
+    told = "\n".join(explanation([capture], findings).splitlines()[:10])
+    line = next(n for n, text in enumerate(LINES, 1) if text.endswith(f"# HERE {name}"))
+    answers = [f for f in findings if f.kind == kind and cause in f.cause and change in f.remedy]
+    assert [f.place.line for f in answers] == [line], told
+    assert answers[0].cause in told and not any(f.sure == "unknown" for f in findings)
+    if error is None:
+        del kept
+
+
+def test_most_kinds_of_breaks_that_torch_knows_are_told_in_other_than_its_words(torch):
+    registry = Path(torch._dynamo.__file__).with_name("graph_break_registry.json")
+    if torch_version() < NEWEST or not registry.exists():
+        pytest.skip("needs torch's registry of breaks")
+    program = Program(Capture(Path("."), 2, {}, {}, (), {}))
+    unknown = []
+    for number, rows in json.loads(registry.read_text()).items():
+        row = rows[-1] if isinstance(rows, list) else rows
+        key, hints = CompileKey("0/0"), tuple(row["Hints"])
+        event = Break(
+            key,
+            "",
+            row["Gb_type"],
+            number,
+            hints,
+            reason=row["Explanation"],
+            context=row["Context"],
+        )
+        advice = advise(program, None, event)
+        assert advice.cause
+        unknown += [row["Gb_type"]] if advice.sure == "unknown" else []
+    assert len(unknown) < 200, unknown
+
+
+def test_guards_of_a_librarys_lines_lead_to_the_programs(torch, dynamo, tmp_path):
+    layer = torch.nn.Linear(3, 3)
+
+    def two(x):
+        x = x.sin()
+        return layer(x)
+
+    with prepare_debug(tmp_path):
+        torch.compile(two, backend="eager")(torch.ones(2, 3))
+    line = two.__code__.co_firstlineno + 2
+    (entries,) = load(tmp_path).caches.values()
+    of_layer = [g for g in entries[0].guards if "linear.py" in g.user_line]
+    assert of_layer and {(g.place.line, g.place.function) for g in of_layer} == {(line, "two")}
+    view = view_of(load(tmp_path), Pool())
+    of, led, _ = shares(view)
+    assert of["guards"] == led["guards"] > len(of_layer)
+    assert of["nodes of captured"] == led["nodes of captured"] == 2
