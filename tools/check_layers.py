@@ -46,6 +46,14 @@ FORBIDDEN_HEADERS: Dict[str, List[str]] = {
 TORCH_ONLY_IN = ("pellucid.torch.taps", "pellucid.torch.api", "pellucid.optimization")
 TORCH_INTERNALS_ONLY_IN = ("pellucid.torch.taps",)
 TORCH_INTERNALS = ("torch._", "torch.fx._", "torch.utils._")
+# The decompiler's face, and what asks whether bytes are code or a table.
+USES_EXTENSION = (
+    "pellucid.decompile",
+    "pellucid.recompile",
+    "pellucid.containers",
+    "pellucid.following",
+    "pellucid.__main__",
+)
 THIRD_PARTY = {"rich", "jinja2", "pygments", "torch"}
 
 # The folders of the PyTorch side, and what each may import of the others.
@@ -178,9 +186,7 @@ def check_python() -> Iterator[str]:
                 ):
                     yield f"{where}: torch's internals belong in pellucid.torch.taps ({name})"
             elif top == "pellucid":
-                if name == "pellucid._core" and not under(
-                    module, ("pellucid.decompile", "pellucid.recompile", "pellucid.__main__")
-                ):
+                if name == "pellucid._core" and not under(module, USES_EXTENSION):
                     yield f"{where}: the extension is reached through pellucid.decompile"
                 folder = layer_of(module)
                 other = layer_of(name)

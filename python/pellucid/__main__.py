@@ -1,4 +1,4 @@
-"""The command line: `pellucid decompile`, `dis`, `dump`, `run`, `explain`, `report`, `demo`."""
+"""The command line: `pellucid decompile`, `inspect`, `dis`, `dump`, `run`, `explain` and so on."""
 
 import argparse
 import os
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import List, NoReturn, Optional, Tuple
 
-from pellucid import _core, batch
+from pellucid import _core, batch, following, inspection
 from pellucid._version import __version__
 from pellucid.errors import DecompileError, NotADump, complain
 from pellucid.inputs import Job, jobs_of, split_errors
@@ -61,6 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_decompile(commands)
     _add_stages(commands)
+    _add_inspect(commands)
     _add_torch(commands)
     add_report(commands, _Help)
     return parser
@@ -74,9 +75,10 @@ class _Help(argparse.RawDescriptionHelpFormatter):
 
 
 _INPUTS = """\
-each INPUT is a .pyc file, a folder (all .pyc files below it), a wheel, an egg or another zip
-archive, or - for standard input; CPython 3.8 to 3.15, whatever Python runs pellucid. Nothing that
-is read is ever executed."""
+each INPUT is a .pyc file, a folder (all code below it), a wheel, an egg or another zip archive, a
+program that PyInstaller made or its PYZ, or - for standard input. What it is, its bytes say: a
+header may be wrong or missing, a zip may stand behind a program. CPython 3.8 to 3.15, whatever
+Python runs pellucid. Nothing that is read is ever executed."""
 
 _DECOMPILE = """\
 Turn whole modules back into source, and prove that it means the same. What is not proven has a
@@ -150,6 +152,12 @@ def _add_decompile(commands: "argparse._SubParsersAction[argparse.ArgumentParser
         help="recover no control flow: write every body as a loop over a state",
     )
     add.add_argument(
+        "--follow",
+        action="store_true",
+        help="take marshalled code out of constants too, through zlib, bz2, lzma and base64",
+    )
+    _add_version(add)
+    add.add_argument(
         "--jobs",
         type=_count,
         default=os.cpu_count() or 1,
@@ -174,6 +182,7 @@ def _add_stages(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         formatter_class=_Help,
     )
     add.add_argument("inputs", nargs="+", metavar="INPUT")
+    _add_version(add)
     add.set_defaults(command=_dump, stage="dis")
 
     add = commands.add_parser(
@@ -187,7 +196,37 @@ def _add_stages(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     )
     add.add_argument("--stage", type=_stage, required=True, metavar="STAGE", help="see below")
     add.add_argument("inputs", nargs="+", metavar="INPUT")
+    _add_version(add)
     add.set_defaults(command=_dump)
+
+
+_INSPECT = """\
+Say what a file holds that its source does not show: how it begins and what follows its code, every
+code object with its size and verdict, constants, names and code objects that no instruction loads,
+messages in operands that mean nothing, doubled and odd names, code in constants."""
+
+
+def _add_inspect(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    add = commands.add_parser(
+        "inspect",
+        help="what a file holds that its source does not show",
+        description=f"{_INSPECT}\n\n{_INPUTS}",
+        epilog="exit status: 0, or 1 if an input was no code, or 2 for wrong usage",
+        formatter_class=_Help,
+    )
+    add.add_argument("inputs", nargs="+", metavar="INPUT")
+    _add_version(add)
+    add.add_argument("--json", action="store_true", help="one JSON object a line and a file")
+    add.set_defaults(command=_inspect)
+
+
+def _add_version(add: argparse.ArgumentParser) -> None:
+    add.add_argument(
+        "--python-version",
+        type=_version,
+        metavar="3.N",
+        help="read every file as one of this version (default: its header, or what fits)",
+    )
 
 
 def _add_torch(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -242,6 +281,13 @@ def _add_torch(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     add.set_defaults(command=_demo)
 
 
+def _version(text: str) -> Tuple[int, int]:
+    match = re.fullmatch(r"3\.(\d+)", text)
+    if match is None or not 8 <= int(match[1]) <= 15:
+        raise argparse.ArgumentTypeError("one of 3.8 to 3.15 is wanted")
+    return 3, int(match[1])
+
+
 def _stage(name: str) -> str:
     stages = _core.stages()
     if name not in stages:
@@ -278,9 +324,15 @@ def _decompile(arguments: argparse.Namespace) -> int:
     except DecompileError as error:
         print(f"pellucid: {error.message}", file=sys.stderr)
         return 2
+    if arguments.follow:
+        jobs = list(following.with_hidden(jobs, arguments.python_version))
     tier = "best" if arguments.verify is None else arguments.verify
     options = batch.Options(
-        tier, arguments.keep_lines, arguments.unstructured, says_verdict=bool(arguments.verify)
+        tier,
+        arguments.keep_lines,
+        arguments.unstructured,
+        arguments.python_version,
+        says_verdict=bool(arguments.verify),
     )
     return (batch.run(jobs, options, arguments.jobs, arguments.json) if jobs else status) or status
 
@@ -289,7 +341,7 @@ def _dump(arguments: argparse.Namespace) -> int:
     jobs, status = _jobs(arguments, None)
     for job in jobs:
         try:
-            text = _core.dump_pyc(job.read(), arguments.stage)
+            text = _core.dump_pyc(job.read(), arguments.stage, arguments.python_version)
             if len(jobs) > 1:
                 text = f"# {job.name}\n{text}"
             sys.stdout.buffer.write(text.encode("utf-8", "surrogatepass"))
@@ -301,6 +353,21 @@ def _dump(arguments: argparse.Namespace) -> int:
         except DecompileError as error:
             complain(job.name, str(error))
             status = batch.EXIT_ERROR
+    return status
+
+
+def _inspect(arguments: argparse.Namespace) -> int:
+    jobs, status = _jobs(arguments, None)
+    for job in jobs:
+        found = inspection.inspect_job(job, arguments.python_version)
+        if found["error"] is not None:
+            status = batch.EXIT_ERROR
+        if arguments.json:
+            batch.print_text(inspection.as_json(found))
+        elif found["error"] is not None:
+            complain(job.name, found["error"])
+        else:
+            batch.print_text(inspection.as_text(found))
     return status
 
 

@@ -8,9 +8,9 @@ import sys
 import tempfile
 import threading
 from pathlib import Path
-from typing import Iterator, NamedTuple, Optional, Sequence
+from typing import Any, Dict, Iterator, NamedTuple, Optional, Sequence, Tuple
 
-from pellucid.decompile import Decompilation, Verdict, decompile_pyc, prove_pyc
+from pellucid.decompile import Decompilation, Verdict, decompile_pyc, of_source, prove_pyc
 from pellucid.errors import DecompileError, complain
 from pellucid.inputs import Job
 from pellucid.summary import Summary, shown_progress
@@ -26,6 +26,7 @@ class Options(NamedTuple):
     verify: str = "best"  # the tier of validation, "best" for the best there is; empty: none
     keep_lines: bool = False
     unstructured: bool = False
+    version: Optional[Tuple[int, int]] = None  # what every file is read as
     says_verdict: bool = False  # of a file that is alone, even where it is proven
 
 
@@ -60,15 +61,18 @@ def decompile_file(job: Job, options: Options) -> Result:
     """Decompile one file and write its source, if the job says where."""
     try:
         data, verdict = job.read(), None
-        lines, unstructured = options.keep_lines, options.unstructured
-        if options.verify:
-            found, verdict = prove_pyc(
-                data, options.verify, keep_lines=lines, unstructured=unstructured
-            )
+        how: Dict[str, Any] = {
+            "keep_lines": options.keep_lines,
+            "unstructured": options.unstructured,
+            "version": options.version,
+        }
+        if job.is_source:
+            found = of_source(data.decode("utf-8"))
+        elif options.verify:
+            found, verdict = prove_pyc(data, options.verify, **how)
         else:
-            found = decompile_pyc(data, keep_lines=lines, unstructured=unstructured)
-        if verdict is not None:
-            found = dataclasses.replace(found, source=found.marked(verdict, lines))
+            found = decompile_pyc(data, **how)
+        found = dataclasses.replace(found, source=found.marked(verdict, options.keep_lines))
         if job.out is not None:
             try:
                 write_whole(job.out, found.source)
@@ -166,6 +170,11 @@ def print_json(result: Result) -> None:
     _put((json.dumps(_as_json(result)) + "\n").encode("ascii"))
 
 
+def print_text(text: str) -> None:
+    """Print lines of text. Raises CannotPrint."""
+    _put(text.encode("utf-8", "backslashreplace"))
+
+
 def _put(text: bytes) -> None:
     try:
         if sys.stdout is None:
@@ -187,6 +196,8 @@ def _print(result: Result, alone: bool, says_verdict: bool) -> None:
         header = "" if alone else f"# {result.job.name}\n"
         _put((header + result.decompilation.source).encode("utf-8", "surrogatepass"))
     name = result.job.name
+    for note in result.decompilation.notes:
+        complain(name, note)
     for said in result.decompilation.diagnostics:
         kind = "" if said.refused else "without structure: "
         complain(name, f"{said.code}: {kind}{said.message} at byte 0x{said.offset:x}")
@@ -223,4 +234,5 @@ def _as_json(result: Result) -> "dict[str, object]":
         "verdict": verdict.status if verdict else None,
         "reason": verdict.reason if verdict else None,
         "tier": verdict.tier if verdict else None,
+        "notes": list(found.notes) if found else [],
     }

@@ -87,12 +87,17 @@ class Decompilation:
     diagnostics: Tuple[Diagnostic, ...]
     version: Tuple[int, int]
     renamed: Dict[str, str]
+    notes: Tuple[str, ...] = ()  # how a file was read, if that is out of the ordinary
     _code: Optional[types.CodeType] = None
     _pyc: Optional[bytes] = None
     _first_lines: Tuple[int, ...] = ()
     _unstructured: bool = False
     _forms: Dict[str, int] = dataclasses.field(default_factory=dict)
     _facts: Optional[Dict[str, List[str]]] = None
+    _wanted: Optional[Tuple[int, int]] = None  # what the file is to be read as
+    _doubt: str = ""  # why its version is a guess
+    _remarks: Tuple[str, ...] = ()  # what a file holds that its source does not show
+    _hidden: Tuple[str, ...] = ()  # the source of code that nothing loads
 
     @functools.cached_property
     def verdict(self) -> Verdict:
@@ -112,22 +117,26 @@ class Decompilation:
         "recompiled" has the text compiled by a CPython of the original's version and compares both
         codes; its verdict has the tier "none" if there is no such interpreter. "relowered" needs
         none: the tree that was printed is compiled by pellucid. It covers whole `.pyc` files, and
-        everything but the printer. Raises ValueError for any other tier.
+        everything but the printer. Where the version of a file is a guess that could be another,
+        nothing is proven. Raises ValueError for any other tier.
         """
+        if tier not in ("recompiled", "relowered"):
+            raise ValueError(f"no tier of validation: {tier!r}")
+        if self._doubt:
+            return Verdict("unproven", tier, f"the version is a guess: {self._doubt}")
         if tier == "relowered":
             if self._pyc is None:
                 return Verdict("unproven", "none", "only files are relowered")
             return _verdict(
-                _core.relower_pyc(self._pyc, self._unstructured, self._forms), "relowered"
+                _core.relower_pyc(self._pyc, self._unstructured, self._forms, self._wanted),
+                "relowered",
             )
-        if tier != "recompiled":
-            raise ValueError(f"no tier of validation: {tier!r}")
         try:
             if self._code is not None:
                 return self._verdict_of_live_code(self._code)
             assert self._pyc is not None
             marshalled = compile_to_marshal(self.source, self.version)
-            return _verdict(_core.compare_pyc(self._pyc, marshalled))
+            return _verdict(_core.compare_pyc(self._pyc, marshalled, self._wanted))
         except LookupError as error:
             return Verdict("unproven", "none", str(error))
         except SyntaxError as error:
@@ -135,12 +144,14 @@ class Decompilation:
         except (CannotStandIn, DecompileError) as error:
             return Verdict("unproven", "recompiled", str(error))
 
-    def marked(self, verdict: Verdict, keeps_lines: bool = False) -> str:
+    def marked(self, verdict: Optional[Verdict], keeps_lines: bool = False) -> str:
         """Return the source with a comment in each body that a verdict does not prove.
 
-        A comment has a line of its own before the body's first statement, or before the definition
-        that all of the source is. Where lines are to stay what they are, it stands after the last
-        one. What has no source says so anyway.
+        A file that holds what its source does not show has comments at the start that say so, and
+        at the end the source of code that nothing loads. The comment on a body has a line of its
+        own before the body's first statement, or before the definition that all of the source is.
+        Where lines are to stay what they are, all stand after the last one. What has no source
+        says so anyway.
 
         >>> def add(a, b):
         ...     return a + b
@@ -151,11 +162,12 @@ class Decompilation:
             return a + b
         """
         lacking = {said.code for said in self.diagnostics if said.refused}
-        comments = []
-        for code in verdict.codes:
+        comments = [(1, line) for line in self._remarks]
+        for code in verdict.codes if verdict is not None else ():
             if code.status == "unproven" and code.code not in lacking:
                 text = f"unproven: {code.code}: {code.reason} at byte 0x{code.offset:x}"
                 comments.append((self._first_lines[code.number], text))
+        comments += [(0xFFFFFFFF, line) for line in self._hidden]
         return _core.with_comments(self.source, comments, keeps_lines) if comments else self.source
 
     def _verdict_of_live_code(self, code: types.CodeType) -> Verdict:
@@ -225,8 +237,12 @@ def _result(
         diagnostics=tuple(Diagnostic(*entry) for entry in raw.diagnostics),
         version=raw.version,
         renamed=raw.renamed,
+        notes=tuple(raw.notes),
         _code=code,
         _pyc=pyc,
+        _doubt=raw.doubt,
+        _remarks=tuple(raw.remarks),
+        _hidden=tuple(raw.hidden),
         _first_lines=tuple(raw.first_lines),
     )
 
@@ -330,20 +346,47 @@ def _decompiled(
 
 
 def decompile_pyc(
-    data: bytes, *, keep_lines: bool = False, unstructured: bool = False
+    data: bytes,
+    *,
+    keep_lines: bool = False,
+    unstructured: bool = False,
+    version: Optional[Tuple[int, int]] = None,
 ) -> Decompilation:
     """Decompile the bytes of a `.pyc` file of CPython 3.8-3.15. Nothing in it is executed.
 
     With `keep_lines` statements stand on the lines that they had in the original source, so that
-    its tracebacks and its coverage fit. With `unstructured` no control flow is recovered. Raises
-    DecompileError if the bytes are no valid `.pyc`.
+    its tracebacks and its coverage fit. With `unstructured` no control flow is recovered. A header
+    that is wrong or missing costs nothing but a word in `notes`: the version is the one that fits,
+    or `version`. Raises DecompileError if the bytes hold no code object.
     """
-    found = _result(_core.decompile_pyc(data, keep_lines, unstructured), None, data)
-    return dataclasses.replace(found, _unstructured=unstructured)
+    return _file(data, {}, keep_lines, unstructured, version)
+
+
+def _file(
+    data: bytes,
+    forms: "Dict[str, int]",
+    keep_lines: bool,
+    unstructured: bool,
+    version: Optional[Tuple[int, int]],
+) -> Decompilation:
+    raw = _core.decompile_pyc(data, keep_lines, unstructured, forms, version)
+    found = _result(raw, None, data)
+    return dataclasses.replace(found, _unstructured=unstructured, _forms=forms, _wanted=version)
+
+
+def of_source(text: str) -> Decompilation:
+    """Return what stands for the text of a source that was found in a file: nothing is changed."""
+    note = "the constant holds the text of a source, which is given as it is"
+    return Decompilation(text, {}, (), (), sys.version_info[:2], {}, (note,))
 
 
 def prove_pyc(
-    data: bytes, tier: str = "best", *, keep_lines: bool = False, unstructured: bool = False
+    data: bytes,
+    tier: str = "best",
+    *,
+    keep_lines: bool = False,
+    unstructured: bool = False,
+    version: Optional[Tuple[int, int]] = None,
 ) -> "Tuple[Decompilation, Verdict]":
     """Decompile as `decompile_pyc` does, and try what is not proven in other forms.
 
@@ -351,14 +394,18 @@ def prove_pyc(
     Returns the decompilation with its verdict; raises what `decompile_pyc` raises.
     """
     if unstructured:
-        found = decompile_pyc(data, keep_lines=keep_lines, unstructured=True)
+        found = _file(data, {}, keep_lines, True, version)
         return found, found.verdict if tier == "best" else found.verify(tier)
+    return _search(lambda forms: _file(data, forms, keep_lines, False, version), tier)
 
-    def written(forms: "Dict[str, int]") -> Decompilation:
-        found = _result(_core.decompile_pyc(data, keep_lines, False, forms), None, data)
-        return dataclasses.replace(found, _forms=forms)
 
-    return _search(written, tier)
+def contents_of(data: bytes, version: Optional[Tuple[int, int]] = None) -> Dict[str, Any]:
+    """Return what is in the bytes of a file, whether its source shows it or not.
+
+    The keys are those of `inspect_pyc` in `src/python/module.cpp`. Raises DecompileError if the
+    bytes hold no code object.
+    """
+    return _core.inspect_pyc(data, version)
 
 
 def code_of(obj: Any) -> types.CodeType:

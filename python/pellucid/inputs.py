@@ -1,35 +1,33 @@
-"""What the command line is given: `.pyc` files, folders, wheels, eggs and other zip archives.
+"""What the command line is given: `.pyc` files, folders, archives and programs.
 
-Every input becomes a list of jobs, each with the bytes of one `.pyc` at hand and the place where
-its source goes. No two jobs share a place, and no place lies outside the folder that was asked for.
+Every input becomes a list of jobs, each with the bytes of one code object at hand and the place
+where its source goes. What an input is, its bytes say: a suffix decides nothing, but that a file
+called `.pyc` is always looked at. No two jobs share a place, and no place lies outside the folder
+that was asked for.
 """
 
 import os
 import re
 import sys
-import zipfile
-import zlib
 from pathlib import Path, PurePosixPath
 from typing import IO, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
+from pellucid import containers
+from pellucid.containers import LARGEST_FILE, LARGEST_STREAM, Read
 from pellucid.errors import DecompileError
-
-ARCHIVES = (".whl", ".egg", ".zip", ".pyz")
-# No `.pyc` of a real module comes near this; what is larger is refused before it is read.
-LARGEST_FILE = 1 << 30
-LARGEST_MEMBER = 256 << 20  # a small archive can claim to hold much
-LARGEST_STREAM = 256 << 20  # a pipe or a device has no size to ask for
 
 # `module.cpython-311.opt-1.pyc`, as PEP 3147 and PEP 488 name the files in __pycache__.
 _TAGGED = re.compile(r"(?P<stem>.+?)(?P<tag>\.[a-z]+-\d+(\.opt-\w+)?)")
 
 
 class Job(NamedTuple):
-    """One `.pyc`: a file, or a member of an archive; and where its source goes (None: stdout)."""
+    """One code object: a file, or a member of an archive; where its source goes (None: stdout)."""
 
     path: Path
     out: Optional[Path]
     member: Optional[str] = None
+    read_member: Optional[Read] = None
+    is_source: bool = False  # not code, but the text of a source that a constant held
 
     @property
     def name(self) -> str:
@@ -38,8 +36,8 @@ class Job(NamedTuple):
 
     def read(self) -> bytes:
         """Return the bytes. Raises OSError, or DecompileError if an archive is damaged."""
-        if self.member is not None:
-            return _read_member(self.path, self.member)
+        if self.read_member is not None:
+            return self.read_member()
         if str(self.path) == "-":
             return _read_stream(sys.stdin.buffer)
         if not self.path.is_file():
@@ -54,6 +52,7 @@ class _Found(NamedTuple):
     path: Path
     member: Optional[str]
     inside: PurePosixPath  # relative to the folder or the archive that was given
+    read_member: Optional[Read] = None
 
 
 def jobs_of(inputs: Sequence[str], out: Optional[str]) -> List[Job]:
@@ -66,8 +65,11 @@ def jobs_of(inputs: Sequence[str], out: Optional[str]) -> List[Job]:
     given = [Path(path) for path in inputs]
     groups = [list(_find(path)) for path in given]
     if out is None:
-        return [Job(f.path, None, f.member) for group in groups for f in group]
-    holds_many = [path.is_dir() or _is_archive(path) for path in given]
+        return [Job(f.path, None, f.member, f.read_member) for group in groups for f in group]
+    holds_many = [
+        path.is_dir() or any(found.member is not None for found in group)
+        for path, group in zip(given, groups)
+    ]
     is_folder = out.endswith(("/", os.sep)) or Path(out).is_dir()
     if len(given) == 1 and not holds_many[0] and not is_folder:
         return [Job(given[0], Path(out))]
@@ -79,7 +81,8 @@ def jobs_of(inputs: Sequence[str], out: Optional[str]) -> List[Job]:
         own = _folder_name(path) if many and sum(holds_many) > 1 else ""
         plain = _untagged([each.inside for each in group])
         for each, inside in zip(group, plain):
-            jobs.append(Job(each.path, places.take(PurePosixPath(own) / inside), each.member))
+            place = places.take(PurePosixPath(own) / inside)
+            jobs.append(Job(each.path, place, each.member, each.read_member))
     return jobs
 
 
@@ -88,40 +91,51 @@ def _find(given: Path) -> Iterator[_Found]:
         for folder, folders, files in os.walk(given):
             folders.sort()
             for name in sorted(files):
-                if name.endswith(".pyc"):
-                    path = Path(folder, name)
-                    yield _Found(path, None, PurePosixPath(path.relative_to(given).as_posix()))
-    elif _is_archive(given):
-        for member in _members(given):
-            yield _Found(given, member, _safe(member))
-    else:
+                path = Path(folder, name)
+                inside = PurePosixPath(path.relative_to(given).as_posix())
+                yield from _find_in_folder(path, inside)
+        return
+    if not given.is_file():  # standard input, a pipe, a device
         name = "stdin.pyc" if str(given) == "-" else given.name
         yield _Found(given, None, PurePosixPath(name))
+        return
+    data = containers.of_file(given)
+    if data.size <= LARGEST_FILE and containers.kind_of(data) != "code":
+        yield from _find_in_archive(given, data, PurePosixPath())
+    else:
+        yield _Found(given, None, PurePosixPath(given.name))
 
 
-def _is_archive(path: Path) -> bool:
-    return path.suffix.lower() in ARCHIVES and path.is_file()
-
-
-def _members(archive: Path) -> List[str]:
+def _find_in_archive(path: Path, data: containers.Data, folder: PurePosixPath) -> Iterator[_Found]:
+    found = False
     try:
-        with zipfile.ZipFile(archive) as file:
-            return sorted(name for name in file.namelist() if name.endswith(".pyc"))
-    except (zipfile.BadZipFile, UnicodeDecodeError, ValueError) as error:
-        raise DecompileError(f"no zip archive: {_lowered(error)}") from error
+        for member in containers.members(data):
+            found = True
+            yield _Found(path, member.name, folder / _safe(member.place), member.read)
+    except DecompileError as error:
+        if not found:
+            raise
+        yield _Found(path, None, folder / path.name, containers.refusing(error))
 
 
-def _read_member(archive: Path, member: str) -> bytes:
+def _find_in_folder(path: Path, inside: PurePosixPath) -> Iterator[_Found]:
+    """Yield a file of a folder if it is code, and what it holds if it is an archive."""
+    if path.name.endswith(".pyc"):
+        yield _Found(path, None, inside)
+        return
     try:
-        with zipfile.ZipFile(archive) as file, file.open(member) as packed:
-            data = packed.read(LARGEST_MEMBER + 1)
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-        raise DecompileError(f"damaged in its archive: {_lowered(error)}") from error
-    except (NotImplementedError, RuntimeError, KeyError) as error:  # a method, a password
-        raise DecompileError(f"cannot be unpacked: {_lowered(error)}", 0, "unsupported") from error
-    if len(data) > LARGEST_MEMBER:
-        raise DecompileError("larger than 256 MiB", 0, "limit")
-    return data
+        if not path.is_file():
+            return
+        data = containers.of_file(path)
+        if data.size > LARGEST_FILE or path.suffix == ".py":
+            return
+        kind = containers.kind_of(data)
+        if kind != "code":
+            yield from _find_in_archive(path, data, inside)
+        elif containers.holds_code(data):
+            yield _Found(path, None, inside)
+    except (OSError, DecompileError):
+        return  # nothing says that it should be code
 
 
 def _read_stream(stream: IO[bytes]) -> bytes:
@@ -129,11 +143,6 @@ def _read_stream(stream: IO[bytes]) -> bytes:
     if len(data) > LARGEST_STREAM:
         raise DecompileError("larger than 256 MiB", LARGEST_STREAM, "limit")
     return data
-
-
-def _lowered(error: Exception) -> str:
-    text = str(error).strip().rstrip(".") or type(error).__name__
-    return text[0].lower() + text[1:]
 
 
 def _safe(member: str) -> PurePosixPath:
@@ -195,7 +204,7 @@ def split_errors(inputs: Sequence[str]) -> Tuple[List[str], List[Tuple[str, str]
             if given != "-":
                 os.stat(given)  # of the text as it was given: Path("") is a folder
             if next(_find(path), None) is None:
-                bad.append((given, "no .pyc files in it"))
+                bad.append((given, "no code in it"))
             else:
                 good.append(given)
         except OSError as error:

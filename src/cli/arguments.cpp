@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "driver/input.h"
 #include "driver/pipeline.h"
 
 namespace pellucid::cli {
@@ -39,8 +40,11 @@ constexpr const char* kDecompileHelp =
     "\n"
     "Each INPUT is a .pyc file, a folder (all .pyc files below it), a wheel, an egg or another "
     "zip\n"
-    "archive, or - for standard input; CPython 3.8 to 3.15. Nothing that is read is ever "
-    "executed.\n"
+    "archive, a program that PyInstaller made or its PYZ, or - for standard input. What it is, "
+    "its\n"
+    "bytes say: a header may be wrong or missing, a zip may stand behind a program. CPython 3.8 "
+    "to\n"
+    "3.15. Nothing that is read is ever executed.\n"
     "\n"
     "Without -o the source goes to standard output. With -o OUT, one file is written to OUT; "
     "several\n"
@@ -56,6 +60,9 @@ constexpr const char* kDecompileHelp =
     "                      fit\n"
     "  --no-verify         prove nothing, which takes half the time\n"
     "  --unstructured      recover no control flow: write every body as a loop over a state\n"
+    "  --python-version 3.N\n"
+    "                      read every file as one of this version (default: its header, or what "
+    "fits)\n"
     "  --jobs N            files at a time (default: one a processor)\n"
     "  --json              one JSON object a line and a file on standard output\n"
     "\n"
@@ -76,6 +83,10 @@ constexpr const char* kDumpHelp =
     "and the handlers around them (dis), or what one stage of the decompiler makes (dump).\n"
     "\n"
     "Each INPUT is what `pellucid decompile` takes.\n"
+    "\n"
+    "options:\n"
+    "  --python-version 3.N\n"
+    "           read every file as one of this version (default: its header, or what fits)\n"
     "\n"
     "stages:\n"
     "  module   the code objects as they were read\n"
@@ -150,6 +161,9 @@ Arguments parse(int argc, char** argv) {
       return help(decompiles ? kDecompileHelp : kDumpHelp);
     } else if (const auto stage = words.value(word, "--stage"); stage && command == "dump") {
       arguments.stage = *stage;
+    } else if (const auto version = words.value(word, "--python-version")) {
+      arguments.version = driver::version_named(*version);
+      if (!arguments.version) return wrong("--python-version wants one of 3.8 to 3.15");
     } else if (!decompiles) {
       return wrong("unknown option " + std::string(word));
     } else if (word == "--keep-lines") {

@@ -110,9 +110,10 @@ class Inflater {
           throw Damaged{"a block of unknown type"};
       }
     }
-    if (out_.size() != size_) throw Damaged{"fewer bytes than the archive says"};
     return std::move(out_);
   }
+
+  std::vector<uint8_t> so_far() { return std::move(out_); }
 
   size_t at() const { return bits_.at(); }
 
@@ -194,11 +195,26 @@ class Inflater {
 }  // namespace
 
 Result<std::vector<uint8_t>> inflate(std::span<const uint8_t> packed, size_t size) {
-  Inflater inflater(packed, size);
+  PELLUCID_TRY(std::vector<uint8_t> bytes, inflate_most(packed, size));
+  if (bytes.size() == size) return bytes;
+  return Error{ErrorCode::Malformed, packed.size(), "fewer bytes than the archive says"};
+}
+
+Result<std::vector<uint8_t>> inflate_most(std::span<const uint8_t> packed, size_t limit) {
+  Inflater inflater(packed, limit);
   try {
     return inflater.run();
   } catch (const Damaged& damaged) {
     return Error{ErrorCode::Malformed, inflater.at(), damaged.why};
+  }
+}
+
+std::vector<uint8_t> inflate_front(std::span<const uint8_t> packed, size_t count) {
+  Inflater inflater(packed, count);
+  try {
+    return inflater.run();
+  } catch (const Damaged&) {
+    return inflater.so_far();
   }
 }
 

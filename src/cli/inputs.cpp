@@ -8,7 +8,11 @@
 #include <iostream>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <regex>
+
+#include "cli/containers.h"
+#include "driver/input.h"
 
 namespace pellucid::cli {
 
@@ -36,13 +40,6 @@ std::string lowered(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char c) { return static_cast<char>(c < 128 ? std::tolower(c) : c); });
   return text;
-}
-
-bool is_archive(const fs::path& path) {
-  const std::string suffix = lowered(path.extension().string());
-  std::error_code ignored;
-  return (suffix == ".whl" || suffix == ".egg" || suffix == ".zip" || suffix == ".pyz") &&
-         fs::is_regular_file(path, ignored);
 }
 
 Error cannot(const char* what) {
@@ -102,37 +99,45 @@ fs::path safe(const std::string& member) {
   return out;
 }
 
+Result<bool> find_in_archive(Group& group, const std::string& path, const Data& data,
+                             const fs::path& folder) {
+  PELLUCID_TRY(std::vector<Member> members, members_of(data));
+  for (Member& member : members) {
+    group.found.push_back(
+        {{path + '/' + member.name, {}, std::move(member.read), {}}, folder / safe(member.place)});
+  }
+  return true;
+}
+
+// A file of a folder, if it is code, and what it holds if it is an archive.
+void find_in_file(Group& group, const fs::path& path) {
+  const fs::path inside = path.lexically_relative(group.given);
+  if (path.extension() == ".pyc") {
+    group.found.push_back({{path.string(), path.string(), {}, {}}, inside});
+    return;
+  }
+  if (path.extension() == ".py") return;
+  Result<std::vector<uint8_t>> bytes = read_file(path.string());
+  if (!bytes.ok()) return;  // nothing says that it should be code
+  const Data data = data_of(std::move(*bytes));
+  if (kind_of(data) != DataKind::Code) {
+    (void)find_in_archive(group, path.string(), data, inside);
+  } else if (looks_like_code(data.bytes) && driver::read_input(data.bytes).ok()) {
+    group.found.push_back({{path.string(), path.string(), {}, {}}, inside});
+  }
+}
+
 void find_in_folder(Group& group) {
   std::vector<fs::path> paths;
   std::error_code failed;
   fs::recursive_directory_iterator at(group.given, fs::directory_options::skip_permission_denied,
                                       failed);
   for (; !failed && at != fs::recursive_directory_iterator(); at.increment(failed)) {
-    if (at->path().extension() == ".pyc" && !at->is_directory(failed)) paths.push_back(at->path());
+    const bool is_code = at->path().extension() == ".pyc" && !at->is_directory(failed);
+    if (is_code || at->is_regular_file(failed)) paths.push_back(at->path());
   }
   std::sort(paths.begin(), paths.end());
-  for (const fs::path& path : paths) {
-    group.found.push_back(
-        {{path.string(), path.string(), nullptr, 0, {}}, path.lexically_relative(group.given)});
-  }
-}
-
-Result<bool> find_in_archive(Group& group) {
-  const auto archive = std::make_shared<Archive>();
-  PELLUCID_TRY(archive->bytes, read_file(group.given.string()));
-  PELLUCID_TRY(archive->members, members_of(archive->bytes));
-  std::vector<size_t> order;
-  for (size_t i = 0; i < archive->members.size(); ++i) {
-    if (archive->members[i].name.ends_with(".pyc")) order.push_back(i);
-  }
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return archive->members[a].name < archive->members[b].name;
-  });
-  for (const size_t i : order) {
-    const std::string& name = archive->members[i].name;
-    group.found.push_back({{group.given.string() + '/' + name, {}, archive, i, {}}, safe(name)});
-  }
-  return true;
+  for (const fs::path& path : paths) find_in_file(group, path);
 }
 
 Result<Group> group_of(const std::string& input) {
@@ -142,17 +147,22 @@ Result<Group> group_of(const std::string& input) {
   if (input != "-" && fs::is_directory(input, failed)) {
     group.holds_many = true;
     find_in_folder(group);
-  } else if (is_archive(group.given)) {
-    group.holds_many = true;
-    PELLUCID_TRY([[maybe_unused]] const bool done, find_in_archive(group));
   } else {
     if (input != "-" && !fs::exists(input, failed)) {
       return Error{ErrorCode::Malformed, 0, "no such file or directory"};
     }
     const fs::path name = input == "-" ? fs::path("stdin.pyc") : group.given.filename();
-    group.found.push_back({{input, input, nullptr, 0, {}}, name});
+    if (input != "-" && fs::is_regular_file(input, failed)) {
+      Result<std::vector<uint8_t>> bytes = read_file(input);
+      const Data data = bytes.ok() ? data_of(std::move(*bytes)) : Data();
+      if (bytes.ok() && kind_of(data) != DataKind::Code) {
+        group.holds_many = true;
+        PELLUCID_TRY([[maybe_unused]] const bool done, find_in_archive(group, input, data, {}));
+      }
+    }
+    if (!group.holds_many) group.found.push_back({{input, input, {}, {}}, name});
   }
-  if (group.found.empty()) return Error{ErrorCode::Malformed, 0, "no .pyc files in it"};
+  if (group.found.empty()) return Error{ErrorCode::Malformed, 0, "no code in it"};
   return group;
 }
 
@@ -241,8 +251,7 @@ Jobs jobs_of(const std::vector<std::string>& inputs, const std::string& out) {
 }
 
 Result<std::vector<uint8_t>> read(const Job& job) {
-  if (!job.archive) return read_file(job.path);
-  return unpack(job.archive->bytes, job.archive->members[job.member]);
+  return job.read_member ? job.read_member() : read_file(job.path);
 }
 
 }  // namespace pellucid::cli

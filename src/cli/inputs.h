@@ -1,31 +1,23 @@
-// cli: what the command line is given. Files, folders, wheels, eggs and other zip archives become
-// jobs: the bytes of one `.pyc` each, and the place where its source goes.
+// cli: what the command line is given. Files, folders, archives and programs become jobs: the bytes
+// of one code object each, and the place where its source goes.
 //
-// The rules are those of python/pellucid/inputs.py: no two jobs share a place, and no place lies
-// outside the folder that was asked for.
+// The rules are those of python/pellucid/inputs.py: what an input is, its bytes say; no two jobs
+// share a place, and no place lies outside the folder that was asked for.
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
-#include "cli/zip.h"
 
 namespace pellucid::cli {
-
-// An archive that was read, with its members.
-struct Archive {
-  std::vector<uint8_t> bytes;
-  std::vector<Member> members;
-};
 
 struct Job {
   std::string name;  // how messages call it
   std::string path;  // of the file, if it is no member of an archive
-  std::shared_ptr<const Archive> archive;
-  size_t member = 0;
+  std::function<Result<std::vector<uint8_t>>()> read_member;
   std::string out;  // empty: standard output
 };
 

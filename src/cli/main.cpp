@@ -144,6 +144,7 @@ bool print(const Arguments& arguments, const Job& job, const Outcome& outcome, b
   }
   const bool has_text = job.out.empty();
   if (has_text && !put((is_alone ? "" : "# " + job.name + '\n') + outcome.text)) return false;
+  for (const std::string& note : outcome.notes) complain(job.name, note);
   for (const std::string& complaint : outcome.complaints) complain(job.name, complaint);
   return true;
 }

@@ -8,9 +8,10 @@
 #include <filesystem>
 #include <new>
 
+#include "driver/input.h"
+#include "driver/inspect.h"
 #include "driver/marks.h"
 #include "driver/pipeline.h"
-#include "object/pyc.h"
 
 #ifdef _WIN32
 #include <process.h>
@@ -84,6 +85,12 @@ std::string quoted(const std::string& text) {
   return out + '"';
 }
 
+std::string json_list(const std::vector<std::string>& texts) {
+  std::string list;
+  for (const std::string& text : texts) list += (list.empty() ? "" : ", ") + quoted(text);
+  return '[' + list + ']';
+}
+
 bool write_to(const std::string& path, const std::string& text) {
   errno = 0;
   std::FILE* file = std::fopen(path.c_str(), "wb");
@@ -122,11 +129,11 @@ bool write_whole(const std::string& path, const std::string& text) {
 
 // The worst verdict of all code objects, and where the first of the proofs stops. Each that is not
 // proven is marked in the source, but for those that have none, which are told of already.
-void add_verdict(const object::Module& module, bool keeps_lines, driver::Output& output,
-                 Outcome& outcome) {
+void add_verdict(const object::Module& module, const driver::Output& output, Outcome& outcome,
+                 std::vector<driver::Comment>& comments) {
   outcome.verdict = "equivalent";
   const std::vector<uint32_t> lines = driver::first_lines(module, module.root, output.line_map);
-  std::vector<driver::Comment> comments;
+  size_t count = 0;
   std::string first;
   for (const verify::CodeVerdict& code : output.verdict->codes) {
     if (code.status != verify::Status::Unproven) continue;
@@ -137,20 +144,21 @@ void add_verdict(const object::Module& module, bool keeps_lines, driver::Output&
       return said.refused && said.code == code.code;
     };
     if (std::any_of(output.diagnostics.begin(), output.diagnostics.end(), has_no_source)) continue;
-    if (comments.empty()) first = described(where);
+    if (count++ == 0) first = described(where);
     comments.push_back({lines[code.code.index()], "unproven: " + described(where)});
   }
-  if (comments.empty()) return;
-  const size_t others = comments.size() - 1;
+  if (count == 0) return;
+  const size_t others = count - 1;
   outcome.complaints.push_back("unproven: " + first +
                                (others > 0 ? ", and " + std::to_string(others) + " more" : ""));
-  output.source = driver::with_comments(output.source, std::move(comments), keeps_lines);
 }
 
 Result<Outcome> done(const Arguments& arguments, const Job& job) {
   PELLUCID_TRY(const std::vector<uint8_t> bytes, read(job));
-  PELLUCID_TRY(object::Module module, object::read_pyc(bytes));
+  PELLUCID_TRY(driver::Input input, driver::read_input(bytes, arguments.version));
+  object::Module& module = input.module;
   Outcome outcome;
+  outcome.notes = std::move(input.notes);
   outcome.python =
       std::to_string(module.version.major) + '.' + std::to_string(module.version.minor);
   if (arguments.command == Arguments::Command::Dump) {
@@ -165,6 +173,8 @@ Result<Outcome> done(const Arguments& arguments, const Job& job) {
   options.keep_lines = arguments.keep_lines;
   options.force_unstructured = arguments.unstructured;
   options.verify = options.search = arguments.verify;
+  options.doubt = input.doubt;
+  driver::Remarks remarks = driver::remarks_on(input, bytes);
   PELLUCID_TRY(driver::Output output, driver::decompile(module, module.root, options));
   for (const driver::Diagnostic& diagnostic : output.diagnostics) {
     const std::string name(module.text(module[diagnostic.code].qualname));
@@ -183,7 +193,13 @@ Result<Outcome> done(const Arguments& arguments, const Job& job) {
     outcome.complaints.push_back("names that no source can write are others: " + count + ", " +
                                  before + " as " + given + " among them");
   }
-  if (output.verdict) add_verdict(module, options.keep_lines, output, outcome);
+  std::vector<driver::Comment> comments;
+  for (std::string& line : remarks.before) comments.push_back({1, std::move(line)});
+  if (output.verdict) add_verdict(module, output, outcome, comments);
+  for (std::string& line : remarks.after) comments.push_back({0xffffffffu, std::move(line)});
+  if (!comments.empty()) {
+    output.source = driver::with_comments(output.source, std::move(comments), options.keep_lines);
+  }
   if (job.out.empty()) {
     outcome.text = std::move(output.source);
   } else if (!write_whole(job.out, output.source)) {
@@ -232,7 +248,8 @@ std::string to_json(const Job& job, const Outcome& outcome) {
          outcome.json_diagnostics +
          "], \"verdict\": " + or_null(!outcome.verdict.empty(), outcome.verdict) +
          ", \"reason\": " + or_null(!outcome.reason.empty(), outcome.reason) +
-         ", \"tier\": " + or_null(!outcome.verdict.empty(), "relowered") + "}\n";
+         ", \"tier\": " + or_null(!outcome.verdict.empty(), "relowered") +
+         ", \"notes\": " + json_list(outcome.notes) + "}\n";
 }
 
 }  // namespace pellucid::cli

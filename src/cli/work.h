@@ -14,6 +14,7 @@ struct Outcome {
   std::string text;  // where nothing was written
   std::string error;
   std::vector<std::string> complaints;  // about parts of it
+  std::vector<std::string> notes;       // how it was read, if that is out of the ordinary
   std::string python;                   // "3.11"
   std::string json_diagnostics;         // the items of a JSON array
   bool refused = false;                 // some code object has no source

@@ -39,7 +39,7 @@ size_t end_record(std::span<const uint8_t> archive) {
 
 }  // namespace
 
-Result<std::vector<Member>> members_of(std::span<const uint8_t> archive) {
+Result<std::vector<ZipMember>> zip_members(std::span<const uint8_t> archive) {
   const size_t end = end_record(archive);
   if (end == archive.size()) return error(end, "no directory found");
   const uint32_t count = number(archive, end + 10, 2);
@@ -51,13 +51,13 @@ Result<std::vector<Member>> members_of(std::span<const uint8_t> archive) {
   const uint64_t directory = end - size;
   if (start > directory) return error(end, "a directory behind its end");
   const uint64_t moved = directory - start;
-  std::vector<Member> members;
+  std::vector<ZipMember> members;
   size_t at = static_cast<size_t>(directory);
   for (uint32_t i = 0; i < count; ++i) {
     if (end - at < kEntrySize || number(archive, at, 4) != kEntryMark) {
       return error(at, "a damaged directory");
     }
-    Member member;
+    ZipMember member;
     member.flags = number(archive, at + 8, 2);
     member.method = number(archive, at + 10, 2);
     member.crc = number(archive, at + 16, 4);
@@ -75,9 +75,10 @@ Result<std::vector<Member>> members_of(std::span<const uint8_t> archive) {
   return members;
 }
 
-Result<std::vector<uint8_t>> unpack(std::span<const uint8_t> archive, const Member& member) {
+// Where the bytes of a member lie.
+static Result<std::span<const uint8_t>> packed_bytes(std::span<const uint8_t> archive,
+                                                     const ZipMember& member) {
   const size_t at = static_cast<size_t>(member.header);
-  if (member.size > kLargestMember) return error(at, "a member larger than 256 MiB");
   if ((member.flags & 1) != 0) return error(at, "an encrypted member");
   if (archive.size() < kLocalSize || at > archive.size() - kLocalSize ||
       number(archive, at, 4) != kLocalMark) {
@@ -87,7 +88,22 @@ Result<std::vector<uint8_t>> unpack(std::span<const uint8_t> archive, const Memb
   if (start > archive.size() || archive.size() - start < member.packed_size) {
     return error(at, "a member beyond the end");
   }
-  const auto packed = archive.subspan(start, static_cast<size_t>(member.packed_size));
+  return archive.subspan(start, static_cast<size_t>(member.packed_size));
+}
+
+bool is_zip(std::span<const uint8_t> archive) {
+  const size_t end = end_record(archive);
+  if (end == archive.size()) return false;
+  const uint64_t size = number(archive, end + 12, 4);
+  return size <= end &&
+         (size == 0 || number(archive, static_cast<size_t>(end - size), 4) == kEntryMark);
+}
+
+Result<std::vector<uint8_t>> unpack(std::span<const uint8_t> archive, const ZipMember& member) {
+  const size_t at = static_cast<size_t>(member.header);
+  if (member.size > kLargestMember) return error(at, "a member larger than 256 MiB");
+  PELLUCID_TRY(const std::span<const uint8_t> packed, packed_bytes(archive, member));
+  const auto start = static_cast<size_t>(packed.data() - archive.data());
   std::vector<uint8_t> bytes;
   if (member.method == 0) {
     bytes.assign(packed.begin(), packed.end());
@@ -102,6 +118,16 @@ Result<std::vector<uint8_t>> unpack(std::span<const uint8_t> archive, const Memb
     return error(at, "a member with a wrong checksum");
   }
   return bytes;
+}
+
+std::vector<uint8_t> front_of(std::span<const uint8_t> archive, const ZipMember& member,
+                              size_t count) {
+  const Result<std::span<const uint8_t>> packed = packed_bytes(archive, member);
+  if (!packed.ok()) return {};
+  if (member.method == 8) return inflate_front(*packed, count);
+  const auto front = packed->first(std::min(count, packed->size()));
+  return member.method == 0 ? std::vector<uint8_t>(front.begin(), front.end())
+                            : std::vector<uint8_t>();
 }
 
 }  // namespace pellucid::cli

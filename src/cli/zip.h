@@ -10,7 +10,7 @@
 
 namespace pellucid::cli {
 
-struct Member {
+struct ZipMember {
   std::string name;
   uint32_t flags = 0;
   uint32_t method = 0;
@@ -20,10 +20,17 @@ struct Member {
   uint64_t header = 0;  // offset of the local header
 };
 
+// Whether there is a directory where one would be, behind whatever the archive was put.
+bool is_zip(std::span<const uint8_t> archive);
+
 // The members of an archive, in the order of its directory.
-Result<std::vector<Member>> members_of(std::span<const uint8_t> archive);
+Result<std::vector<ZipMember>> zip_members(std::span<const uint8_t> archive);
 
 // The bytes of one, checked against their checksum.
-Result<std::vector<uint8_t>> unpack(std::span<const uint8_t> archive, const Member& member);
+Result<std::vector<uint8_t>> unpack(std::span<const uint8_t> archive, const ZipMember& member);
+
+// Its first bytes, unchecked, to tell what it is; fewer if there are no more, or it is damaged.
+std::vector<uint8_t> front_of(std::span<const uint8_t> archive, const ZipMember& member,
+                              size_t count);
 
 }  // namespace pellucid::cli

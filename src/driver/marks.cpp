@@ -7,6 +7,16 @@ namespace pellucid::driver {
 
 namespace {
 
+// Within the first two lines of a file, "coding:" in a comment says how all of it is to be read.
+void hide_declaration(std::string& text) {
+  for (size_t at = text.find("coding"); at != std::string::npos; at = text.find("coding", at)) {
+    at += std::string_view("coding").size();
+    if (at == text.size()) return;
+    if (text[at] == ':') text.replace(at, 1, "\\x3a");
+    if (text[at] == '=') text.replace(at, 1, "\\x3d");
+  }
+}
+
 // One line of printable ASCII, so that no text of the input can end the comment or hide in it.
 std::string escaped(std::string_view text) {
   std::string out;
@@ -20,6 +30,7 @@ std::string escaped(std::string_view text) {
     std::snprintf(escape, sizeof escape, "\\x%02x", static_cast<unsigned>(byte));
     out += escape;
   }
+  hide_declaration(out);
   return out;
 }
 

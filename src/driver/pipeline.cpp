@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "bytecode/decode.h"
 #include "bytecode/lines.h"
+#include "driver/verdicts.h"
 #include "flow/build.h"
 #include "flow/inlined_locals.h"
 #include "flow/lazy_values.h"
@@ -407,9 +408,7 @@ Output written(object::Module& module, object::CodeId root, const Options& optio
       out.opaques.push_back(object::ConstId(i));
     }
   }
-  if (options.verify && tree.is(top, ast::Kind::Module)) {
-    out.verdict = verify::compare(module, root, verify::relower(tree, top));
-  }
+  if (options.verify && tree.is(top, ast::Kind::Module)) out.verdict = relowered(module, tree, top);
   return out;
 }
 
@@ -486,6 +485,9 @@ Result<Output> decompile(object::Module& module, object::CodeId root, const Opti
   Output out =
       searches ? search(module, root, options) : written(module, root, options, options.forms);
   tell_of(fitting, module, out);
+  if (!options.doubt.empty() && out.verdict) {
+    out.verdict = of_a_guess(module, out.verdict->tier, options.doubt);
+  }
   return out;
 }
 

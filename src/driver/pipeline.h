@@ -30,6 +30,7 @@ struct Options {
   bool search = false;  // then try what is not proven in other forms
   Forms forms = {};     // to begin with
   object::Facts facts;  // what is known of the code, if it is program-generated
+  std::string doubt;    // why the version is a guess: then no verdict is better than unproven
 };
 
 // Where a line of the printed source comes from.

@@ -141,7 +141,11 @@ struct Module {
   std::vector<Const> consts;
   std::vector<Code> codes;
   CodeId root;
+  // What was read: `root`, or, where that is a module made around it (bytecode/holder.h), what
+  // this one holds. Invalid: `root`.
+  CodeId held{};
 
+  CodeId subject() const { return held.valid() ? held : root; }
   std::string_view text(Symbol symbol) const { return strings.view(symbol); }
   const Const& operator[](ConstId id) const { return part_of(consts, id); }
   const Code& operator[](CodeId id) const { return part_of(codes, id); }

@@ -54,6 +54,8 @@ class Reader {
     }
   }
 
+  size_t at() const { return at_; }
+
  private:
   // -- bytes ----------------------------------------------------------------------------------
   size_t left() const { return bytes_.size() - at_; }
@@ -399,8 +401,12 @@ class Reader {
 
 }  // namespace
 
-Result<ConstId> read_object(Module& module, std::span<const uint8_t> bytes, uint64_t base) {
-  return Reader(module, bytes, base).run();
+Result<ConstId> read_object(Module& module, std::span<const uint8_t> bytes, uint64_t base,
+                            size_t* end) {
+  Reader reader(module, bytes, base);
+  Result<ConstId> read = reader.run();
+  if (end != nullptr) *end = reader.at();
+  return read;
 }
 
 }  // namespace pellucid::object

@@ -15,7 +15,8 @@ namespace pellucid::object {
 
 // Reads one object from the front of `bytes` into `module` (whose version decides the layout of
 // code objects). `base` is where `bytes` starts in the file, for messages. What follows the object
-// is ignored, as marshal.load does.
-Result<ConstId> read_object(Module& module, std::span<const uint8_t> bytes, uint64_t base);
+// is ignored, as marshal.load does; `end` gets the number of bytes that the object takes.
+Result<ConstId> read_object(Module& module, std::span<const uint8_t> bytes, uint64_t base,
+                            size_t* end = nullptr);
 
 }  // namespace pellucid::object

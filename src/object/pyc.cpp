@@ -8,9 +8,6 @@
 namespace pellucid::object {
 namespace {
 
-constexpr size_t kHeaderSize = 16;      // magic, flags, date and size or hash (PEP 552)
-constexpr uint32_t kKnownFlags = 0b11;  // hash-based, check the source
-
 struct MagicRange {
   uint16_t first;
   uint16_t last;
@@ -19,42 +16,83 @@ struct MagicRange {
 
 // Lib/importlib/_bootstrap_external.py (3.14: pycore_magic_number.h) tells what each number
 // changed. `last` is that of the final release; between the two neither the opcodes nor the layout
-// changed.
+// changed, only what compilers make of a source. (3410 takes the operands of MAP_ADD the other way
+// round, 3568 has no cache behind CONTAINS_OP, 3664 none behind GET_ITER.)
 constexpr MagicRange kMagic[] = {
-    {3410, 3413, {3, 8}},  {3425, 3425, {3, 9}},  {3438, 3439, {3, 10}}, {3494, 3495, {3, 11}},
-    {3531, 3531, {3, 12}}, {3568, 3571, {3, 13}}, {3623, 3627, {3, 14}}, {3666, 3666, {3, 15}},
+    {3411, 3413, {3, 8}},  {3425, 3425, {3, 9}},  {3438, 3439, {3, 10}}, {3494, 3495, {3, 11}},
+    {3531, 3531, {3, 12}}, {3569, 3571, {3, 13}}, {3623, 3627, {3, 14}}, {3665, 3666, {3, 15}},
 };
 
 // What else a number is known to be of: who is refused wants to know what wrote the file. Each
 // version has a range of its own, also for its pre-releases.
 constexpr MagicRange kRefused[] = {
     {62171, 62211, {2, 7}}, {3190, 3230, {3, 3}},  {3250, 3310, {3, 4}},  {3320, 3351, {3, 5}},
-    {3360, 3379, {3, 6}},   {3390, 3394, {3, 7}},  {3400, 3409, {3, 8}},  {3420, 3424, {3, 9}},
-    {3430, 3437, {3, 10}},  {3450, 3493, {3, 11}}, {3500, 3530, {3, 12}}, {3550, 3567, {3, 13}},
-    {3600, 3622, {3, 14}},  {3650, 3665, {3, 15}},
+    {3360, 3379, {3, 6}},   {3390, 3394, {3, 7}},  {3400, 3410, {3, 8}},  {3420, 3424, {3, 9}},
+    {3430, 3437, {3, 10}},  {3450, 3493, {3, 11}}, {3500, 3530, {3, 12}}, {3550, 3568, {3, 13}},
+    {3600, 3622, {3, 14}},  {3650, 3664, {3, 15}},
 };
 
-std::string what_is_refused(uint16_t magic) {
-  for (const MagicRange& range : kRefused) {
-    if (magic < range.first || magic > range.last) continue;
-    const bool is_early = is_supported(range.version);
-    return "pyc: magic number " + std::to_string(magic) +
-           (is_early ? " of a pre-release of CPython " : " of CPython ") +
-           std::to_string(range.version.major) + "." + std::to_string(range.version.minor);
-  }
-  return "pyc: unknown magic number " + std::to_string(magic);
-}
-
-}  // namespace
-
-std::optional<Version> version_of_magic(uint16_t magic) {
-  for (const MagicRange& range : kMagic) {
+template <size_t count>
+std::optional<Version> version_in(const MagicRange (&ranges)[count], uint16_t magic) {
+  for (const MagicRange& range : ranges) {
     if (magic >= range.first && magic <= range.last) return range.version;
   }
   return std::nullopt;
 }
 
-static Result<Module> read_code(std::span<const uint8_t> bytes, Version version, uint64_t base) {
+uint32_t number_at(std::span<const uint8_t> bytes, size_t at) {
+  uint32_t number = 0;
+  for (size_t i = 4; i-- > 0;) {
+    number = number << 8 | (at + i < bytes.size() ? bytes[at + i] : 0u);
+  }
+  return number;
+}
+
+}  // namespace
+
+std::optional<Version> version_of_magic(uint16_t magic) { return version_in(kMagic, magic); }
+
+bool is_final(uint16_t magic) {
+  for (const MagicRange& range : kMagic) {
+    if (magic == range.last) return true;
+  }
+  return false;
+}
+
+uint16_t magic_of(Version version) {
+  for (const MagicRange& range : kMagic) {
+    if (range.version == version) return range.last;
+  }
+  return 0;
+}
+
+std::optional<Version> origin_of_magic(uint16_t magic) {
+  const std::optional<Version> known = version_of_magic(magic);
+  return known ? known : version_in(kRefused, magic);
+}
+
+std::string words_of_magic(uint16_t magic) {
+  const std::optional<Version> origin = origin_of_magic(magic);
+  if (!origin) return "unknown magic number " + std::to_string(magic);
+  const bool is_early = is_supported(*origin) && !is_final(magic);
+  return "magic number " + std::to_string(magic) +
+         (is_early ? " of a pre-release of CPython " : " of CPython ") +
+         std::to_string(origin->major) + "." + std::to_string(origin->minor);
+}
+
+Header header_of(std::span<const uint8_t> bytes) {
+  Header header;
+  const uint32_t first = number_at(bytes, 0);
+  header.magic = static_cast<uint16_t>(first);
+  header.has_mark = bytes.size() >= 4 && bytes[2] == '\r' && bytes[3] == '\n';
+  header.flags = number_at(bytes, 4);
+  header.date = number_at(bytes, 8);
+  header.size = number_at(bytes, 12);
+  return header;
+}
+
+Result<Module> read_marshal(std::span<const uint8_t> bytes, Version version, uint64_t base,
+                            size_t* end) {
   if (!is_supported(version)) {
     return Error{ErrorCode::UnknownVersion, 0,
                  "marshal: CPython " + std::to_string(version.major) + "." +
@@ -62,17 +100,13 @@ static Result<Module> read_code(std::span<const uint8_t> bytes, Version version,
                      " are)"};
   }
   Module module = new_module(version);
-  PELLUCID_TRY(const ConstId root, read_object(module, bytes, base));
+  PELLUCID_TRY(const ConstId root, read_object(module, bytes, base, end));
   if (module[root].kind != ConstKind::Code) {
     return Error{ErrorCode::Malformed, base, "marshal: the object is not a code object"};
   }
   module.root = module[root].code;
   if (auto error = admit(module)) return std::move(*error);
   return module;
-}
-
-Result<Module> read_marshal(std::span<const uint8_t> bytes, Version version) {
-  return read_code(bytes, version, 0);
 }
 
 Result<Module> read_pyc(std::span<const uint8_t> bytes) {
@@ -82,22 +116,20 @@ Result<Module> read_pyc(std::span<const uint8_t> bytes) {
                  "pyc: the file ends within its header of 16 bytes (it has " +
                      std::to_string(bytes.size()) + ")"};
   }
-  if (bytes[2] != '\r' || bytes[3] != '\n') {
+  const Header header = header_of(bytes);
+  if (!header.has_mark) {
     return Error{ErrorCode::Malformed, 2, "pyc: not a .pyc file (no CR LF at byte 0x2)"};
   }
-  const auto magic = static_cast<uint16_t>(bytes[0] | bytes[1] << 8);
-  const std::optional<Version> version = version_of_magic(magic);
+  const std::optional<Version> version = version_of_magic(header.magic);
   if (!version) {
     return Error{ErrorCode::UnknownVersion, 0,
-                 what_is_refused(magic) + " (CPython " + supported_versions() + " are supported)"};
+                 "pyc: " + words_of_magic(header.magic) + " (CPython " + supported_versions() +
+                     " are supported)"};
   }
-  const uint32_t flags = bytes[4] | static_cast<uint32_t>(bytes[5]) << 8 |
-                         static_cast<uint32_t>(bytes[6]) << 16 |
-                         static_cast<uint32_t>(bytes[7]) << 24;
-  if (flags & ~kKnownFlags) {
+  if (header.flags & ~kKnownFlags) {
     return Error{ErrorCode::Malformed, 4, "pyc: unknown flags at byte 0x4"};
   }
-  return read_code(bytes.subspan(kHeaderSize), *version, kHeaderSize);
+  return read_marshal(bytes.subspan(kHeaderSize), *version, kHeaderSize);
 }
 
 }  // namespace pellucid::object

@@ -11,16 +11,20 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
 #include <unordered_map>
 
 #include "base/check.h"
+#include "driver/input.h"
+#include "driver/inspect.h"
 #include "driver/marks.h"
 #include "driver/pipeline.h"
+#include "driver/verdicts.h"
 #include "object/known.h"
-#include "object/pyc.h"
+#include "object/marshal_reader.h"
 #include "python/from_code.h"
 #include "python/types.h"
 #include "verify/compare.h"
@@ -94,9 +98,10 @@ void require_code(nb::handle object) {
   if (!is_code(object)) throw nb::type_error("a code object is wanted");
 }
 
-// "<module>/f/<lambda>" for every code object that the root's constants lead to.
-std::vector<std::string> paths_of(const object::Module& module, object::CodeId root) {
+// "<module>/f/<lambda>" for every code object that was read. What holds it has no path.
+std::vector<std::string> paths_of(const object::Module& module) {
   std::vector<std::string> paths(module.codes.size());
+  const object::CodeId root = module.subject();
   std::vector<object::CodeId> todo{root};
   paths[root.index()] = module.text(module[root].name);
   while (!todo.empty()) {
@@ -120,6 +125,10 @@ struct Decompiled {
   nb::dict globals;      // opaque name -> object
   nb::dict renamed;      // name in the source -> name in the code object
   nb::list diagnostics;  // (code path, offset, message, whether the source lacks it)
+  nb::list notes;        // how a file was read, if that is out of the ordinary
+  nb::str doubt{""};     // why its version is a guess
+  nb::list remarks;      // what a file holds that its source does not show
+  nb::list hidden;       // the source of code that nothing loads
   std::tuple<int, int> version;
   std::vector<std::pair<std::string, object::CodeId>>
       code_values;                      // names of code objects as values
@@ -138,7 +147,7 @@ FormsByPath by_path(const nb::dict& given) {
 driver::Forms forms_of(const object::Module& module, const FormsByPath& given) {
   driver::Forms forms;
   if (given.empty()) return forms;
-  for (const std::string& path : paths_of(module, module.root)) {
+  for (const std::string& path : paths_of(module)) {
     const auto found = given.find(path);
     const uint32_t form = found == given.end() ? 0 : found->second;
     forms.push_back(static_cast<driver::Form>(std::min(form, 2u)));
@@ -188,7 +197,7 @@ Decompiled decompile(object::Module& module, bool keep_lines, bool unstructured,
   options.forms = forms_of(module, forms);
   const driver::Output output =
       value_or_raise(without_gil([&] { return driver::decompile(module, module.root, options); }));
-  const std::vector<std::string> paths = paths_of(module, module.root);
+  const std::vector<std::string> paths = paths_of(module);
 
   Decompiled made;
   made.source = text(output.source);
@@ -253,10 +262,30 @@ Decompiled decompile_code(nb::handle code, bool keep_lines, bool unstructured,
   return made;
 }
 
+// (3, 11) or None.
+using MaybeVersion = std::optional<std::tuple<int, int>>;
+
+driver::Input read_input(const nb::bytes& data, const MaybeVersion& wanted) {
+  std::optional<object::Version> version;
+  if (wanted) {
+    const auto [major, minor] = *wanted;
+    version = driver::version_named(std::to_string(major) + '.' + std::to_string(minor));
+    if (!version) throw nb::value_error("no version that is supported");
+  }
+  return value_or_raise(without_gil([&] { return driver::read_input(span_of(data), version); }));
+}
+
 Decompiled decompile_pyc(const nb::bytes& data, bool keep_lines, bool unstructured,
-                         const nb::dict& forms) {
-  object::Module module = value_or_raise(object::read_pyc(span_of(data)));
-  return decompile(module, keep_lines, unstructured, by_path(forms));
+                         const nb::dict& forms, const MaybeVersion& version) {
+  driver::Input input = read_input(data, version);
+  const driver::Remarks remarks =
+      without_gil([&] { return driver::remarks_on(input, span_of(data)); });
+  Decompiled made = decompile(input.module, keep_lines, unstructured, by_path(forms));
+  for (const std::string& line : remarks.before) made.remarks.append(text(line));
+  for (const std::string& line : remarks.after) made.hidden.append(text(line));
+  for (const std::string& note : input.notes) made.notes.append(text(note));
+  made.doubt = text(input.doubt);
+  return made;
 }
 
 // "module" shows what was read; the other stages belong to the driver.
@@ -273,9 +302,9 @@ nb::str dump_code(nb::handle code, const std::string& stage) {
   return dump_stage(live.module, stage);
 }
 
-nb::str dump_pyc(const nb::bytes& data, const std::string& stage) {
-  object::Module module = value_or_raise(object::read_pyc(span_of(data)));
-  return dump_stage(module, stage);
+nb::str dump_pyc(const nb::bytes& data, const std::string& stage, const MaybeVersion& version) {
+  driver::Input input = read_input(data, version);
+  return dump_stage(input.module, stage);
 }
 
 const char* name_of(verify::Status status) {
@@ -319,16 +348,19 @@ nb::tuple compare_codes(nb::handle a, nb::handle b, bool ignore_name, bool extra
   return verdict(left.module, right.module, options);
 }
 
-nb::tuple compare_pyc(const nb::bytes& pyc, const nb::bytes& marshalled) {
-  const object::Module original = value_or_raise(object::read_pyc(span_of(pyc)));
+nb::tuple compare_pyc(const nb::bytes& pyc, const nb::bytes& marshalled,
+                      const MaybeVersion& version) {
+  const driver::Input original = read_input(pyc, version);
   const object::Module again =
-      value_or_raise(object::read_marshal(span_of(marshalled), original.version));
-  return verdict(original, again, {});
+      value_or_raise(object::read_marshal(span_of(marshalled), original.module.version));
+  return as_tuple(without_gil([&] { return driver::compare_recompiled(original.module, again); }));
 }
 
 // The verdict of the second tier on what the file is decompiled to.
-nb::tuple relower_pyc(const nb::bytes& pyc, bool unstructured, const nb::dict& forms) {
-  object::Module module = value_or_raise(object::read_pyc(span_of(pyc)));
+nb::tuple relower_pyc(const nb::bytes& pyc, bool unstructured, const nb::dict& forms,
+                      const MaybeVersion& version) {
+  driver::Input input = read_input(pyc, version);
+  object::Module& module = input.module;
   driver::Options options;
   options.verify = true;
   options.force_unstructured = unstructured;
@@ -348,8 +380,144 @@ nb::str with_comments(const nb::str& source, const nb::list& given, bool keeps_l
 }
 
 std::tuple<int, int> pyc_version(const nb::bytes& data) {
-  const object::Module module = value_or_raise(object::read_pyc(span_of(data)));
-  return {module.version.major, module.version.minor};
+  const object::Version version = read_input(data, std::nullopt).module.version;
+  return {version.major, version.minor};
+}
+
+// The value of a constant that is no code; its parts nest no deeper than `depth`.
+nb::object plain(const object::Module& module, object::ConstId id, int depth) {
+  const object::Const& value = module[id];
+  using Kind = object::ConstKind;
+  const auto items = [&] {
+    if (depth == 0) raise({ErrorCode::Limit, 0, "marshal: a table that is nested too deep"});
+    nb::list list;
+    for (const object::ConstId item : value.items) list.append(plain(module, item, depth - 1));
+    return list;
+  };
+  if (value.kind == Kind::None) return nb::none();
+  if (value.kind == Kind::True || value.kind == Kind::False) {
+    return nb::bool_(value.kind == Kind::True);
+  }
+  if (value.kind == Kind::Int) return nb::int_(value.integer);
+  if (value.kind == Kind::Str) return text(std::string(module.text(value.text)));
+  if (value.kind == Kind::Bytes) {
+    const std::string_view bytes = module.text(value.text);
+    return nb::bytes(bytes.data(), bytes.size());
+  }
+  if (value.kind == Kind::Tuple) return nb::tuple(items());
+  if (value.kind == Kind::List) return items();
+  if (value.kind == Kind::Dict) {
+    const nb::list all = items();
+    nb::dict dict;
+    for (size_t i = 0; i + 1 < all.size(); i += 2) dict[all[i]] = all[i + 1];
+    return dict;
+  }
+  raise({ErrorCode::Malformed, 0, "marshal: no table"});
+}
+
+// What tables of archives are: numbers, strings, and tuples, lists and dicts of these.
+nb::object unmarshal(const nb::bytes& data) {
+  object::Module module = object::new_module(object::kOldestVersion);
+  const object::ConstId root = value_or_raise(object::read_object(module, span_of(data), 0));
+  return plain(module, root, 8);
+}
+
+// The bytes that a .pyc of a version begins with, its date and size unknown; none: not supported.
+nb::object header_for(int major, int minor) {
+  const auto version = driver::version_named(std::to_string(major) + '.' + std::to_string(minor));
+  const std::optional<uint16_t> magic =
+      version ? std::optional(object::magic_of(*version)) : std::nullopt;
+  if (!magic) return nb::none();
+  std::string header(object::kHeaderSize, '\0');
+  header[0] = static_cast<char>(*magic & 0xff);
+  header[1] = static_cast<char>(*magic >> 8);
+  header[2] = '\r';
+  header[3] = '\n';
+  return nb::bytes(header.data(), header.size());
+}
+
+nb::list findings_of(const std::vector<driver::Finding>& findings) {
+  nb::list list;
+  for (const driver::Finding& finding : findings) {
+    list.append(
+        nb::make_tuple(finding.kind, text(finding.text), finding.offset, finding.is_common));
+  }
+  return list;
+}
+
+// How a file was read, its code objects and what is in them beside their instructions.
+nb::dict inspect_pyc(const nb::bytes& data, const MaybeVersion& version) {
+  const driver::Input input = read_input(data, version);
+  const driver::Inspection found =
+      without_gil([&] { return driver::inspect(input, span_of(data)); });
+  nb::dict made;
+  made["python"] = nb::make_tuple(input.module.version.major, input.module.version.minor);
+  made["magic"] = input.header.magic;
+  made["magic_words"] = text(object::words_of_magic(input.header.magic));
+  made["flags"] = input.header.flags;
+  made["date"] = input.header.date;
+  made["size"] = input.header.size;
+  made["start"] = input.start;
+  made["end"] = input.end;
+  made["subject"] = text(input.subject);
+  nb::list notes;
+  for (const std::string& note : input.notes) notes.append(text(note));
+  made["notes"] = notes;
+  made["findings"] = findings_of(found.file);
+  nb::list codes;
+  for (const driver::CodeReport& report : found.codes) {
+    const object::Code& code = input.module[report.code];
+    nb::dict one;
+    one["code"] = text(report.path);
+    one["number"] = report.code.index();
+    one["file"] = text(std::string(input.module.text(code.filename)));
+    one["line"] = code.firstlineno;
+    one["flags"] = code.flags;
+    one["bytecode"] = code.bytecode.size();
+    one["constants"] = code.consts.size();
+    one["names"] = code.names.size();
+    one["findings"] = findings_of(report.findings);
+    codes.append(one);
+  }
+  made["codes"] = codes;
+  return made;
+}
+
+// Every string and bytes constant of no less than `least` bytes, with the path of its code object:
+// [(path, value), ...]. What lies in tuples and other constants is there too.
+nb::list long_constants(const nb::bytes& data, size_t least, const MaybeVersion& version) {
+  const driver::Input input = read_input(data, version);
+  const object::Module& module = input.module;
+  const std::vector<std::string> paths = paths_of(module);
+  nb::list found;
+  std::vector<bool> seen(module.consts.size());
+  for (size_t code = 0; code < module.codes.size(); ++code) {
+    std::vector<object::ConstId> todo = module.codes[code].consts;
+    while (!todo.empty()) {
+      const object::ConstId id = todo.back();
+      todo.pop_back();
+      const object::Const& value = module[id];
+      if (seen[id.index()]) continue;
+      seen[id.index()] = true;
+      todo.insert(todo.end(), value.items.begin(), value.items.end());
+      const bool is_bytes = value.kind == object::ConstKind::Bytes;
+      if (!is_bytes && value.kind != object::ConstKind::Str) continue;
+      const std::string_view bytes = module.text(value.text);
+      if (bytes.size() < least) continue;
+      const nb::str path = text(paths[code]);
+      if (is_bytes) {
+        found.append(nb::make_tuple(path, nb::bytes(bytes.data(), bytes.size())));
+      } else {
+        found.append(nb::make_tuple(path, text(std::string(bytes))));
+      }
+    }
+  }
+  return found;
+}
+
+// Whether the bytes hold marshalled code that pellucid reads.
+bool holds_code(const nb::bytes& data) {
+  return without_gil([&] { return driver::read_input(span_of(data)).ok(); });
 }
 
 }  // namespace
@@ -364,27 +532,39 @@ NB_MODULE(_core, m) {
       .def_ro("globals", &Decompiled::globals)
       .def_ro("renamed", &Decompiled::renamed)
       .def_ro("diagnostics", &Decompiled::diagnostics)
-      .def_ro("version", &Decompiled::version);
+      .def_ro("version", &Decompiled::version)
+      .def_ro("notes", &Decompiled::notes)
+      .def_ro("doubt", &Decompiled::doubt)
+      .def_ro("remarks", &Decompiled::remarks)
+      .def_ro("hidden", &Decompiled::hidden);
   m.def("decompile_code", &decompile_code, nb::arg("code"), nb::arg("keep_lines") = false,
         nb::arg("unstructured") = false, nb::arg("forms") = nb::dict(), nb::kw_only(),
         nb::arg("facts") = nb::none());
   m.def("decompile_pyc", &decompile_pyc, nb::arg("data"), nb::arg("keep_lines") = false,
-        nb::arg("unstructured") = false, nb::arg("forms") = nb::dict());
+        nb::arg("unstructured") = false, nb::arg("forms") = nb::dict(),
+        nb::arg("version") = nb::none());
   m.def("stages", &driver::stages);
   m.def("dump_code", &dump_code, nb::arg("code"), nb::arg("stage"));
-  m.def("dump_pyc", &dump_pyc, nb::arg("data"), nb::arg("stage"));
+  m.def("dump_pyc", &dump_pyc, nb::arg("data"), nb::arg("stage"), nb::arg("version") = nb::none());
   m.def("compare_codes", &compare_codes, nb::arg("a"), nb::arg("b"), nb::kw_only(),
         nb::arg("ignore_name") = false, nb::arg("extra_locals") = false,
         nb::arg("facts") = nb::none());
-  m.def("compare_pyc", &compare_pyc, nb::arg("pyc"), nb::arg("marshalled"));
+  m.def("compare_pyc", &compare_pyc, nb::arg("pyc"), nb::arg("marshalled"),
+        nb::arg("version") = nb::none());
   m.def("relower_pyc", &relower_pyc, nb::arg("pyc"), nb::arg("unstructured") = false,
-        nb::arg("forms") = nb::dict());
+        nb::arg("forms") = nb::dict(), nb::arg("version") = nb::none());
   m.def(
       "function_name", [](const nb::str& name) { return text(function_name(name)); },
       nb::arg("name"));
   m.def("with_comments", &with_comments, nb::arg("source"), nb::arg("comments"),
         nb::arg("keeps_lines"));
   m.def("pyc_version", &pyc_version, nb::arg("data"));
+  m.def("unmarshal", &unmarshal, nb::arg("data"));
+  m.def("header_for", &header_for, nb::arg("major"), nb::arg("minor"));
+  m.def("holds_code", &holds_code, nb::arg("data"));
+  m.def("long_constants", &long_constants, nb::arg("data"), nb::arg("least"),
+        nb::arg("version") = nb::none());
+  m.def("inspect_pyc", &inspect_pyc, nb::arg("data"), nb::arg("version") = nb::none());
 }
 
 }  // namespace pellucid::python

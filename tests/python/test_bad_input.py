@@ -56,8 +56,8 @@ def whole_range() -> range:
 BAD = {
     "an empty file": b"",
     "a text file": b"print('hello')\n" * 40,
-    "an unknown magic number": b"\x01\x02\r\n" + small_pyc()[4:],
-    "a magic number of Python 2.7": b"\x03\xf3\r\n" + small_pyc()[4:],
+    "an unknown magic number": b"\x01\x02\r\n" + bytes(40),
+    "a magic number of Python 2.7": b"\x03\xf3\r\n" + bytes(12) + b"c" + bytes(40),
     "nothing but a header": small_pyc()[:16],
     "a constant instead of a code object": small_pyc()[:16] + marshal.dumps(17),
     "a length beyond the file": small_pyc()[:16] + b"\xe3" + b"\xff" * 60,

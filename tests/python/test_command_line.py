@@ -149,7 +149,7 @@ def package(pyc: Path, tmp_path: Path) -> Path:
     ]:
         place = folder / name
         place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(data)
+        place.write_bytes(b"Read me first.\n" if name == "readme.txt" else data)
     return folder
 
 
@@ -233,7 +233,7 @@ def test_inputs_that_hold_nothing_are_named(command: "List[str]", tmp_path: Path
     done = ask(command, "decompile", empty, tmp_path / "absent.pyc")
     assert done.returncode == 1
     first, second = done.stderr.splitlines()
-    assert first.startswith(f"pellucid: {empty}: no .pyc files in it")
+    assert first.startswith(f"pellucid: {empty}: no code in it")
     assert second.startswith(f"pellucid: {tmp_path / 'absent.pyc'}: no such file or directory")
 
 
@@ -354,7 +354,7 @@ def test_json_has_the_same_fields_everywhere(command: "List[str]", package: Path
     assert len(said) == 4
     assert {each["outcome"] for each in said} == {"decompiled"}
     assert all("def f(x):" in each["source"] for each in said)
-    wanted = ["diagnostics", "error", "file", "out", "outcome", "python"]
+    wanted = ["diagnostics", "error", "file", "notes", "out", "outcome", "python"]
     assert sorted(said[0]) == [*wanted, "reason", "source", "tier", "verdict"]
 
 

@@ -185,6 +185,19 @@ TEST("magic numbers of the final releases are known") {
   EXPECT(!version_of_magic(20121));
 }
 
+TEST("magic numbers of pre-releases are those of a release only where the format is") {
+  // 3410 takes the operands of MAP_ADD the other way round, 3568 has no cache behind CONTAINS_OP,
+  // 3664 none behind GET_ITER.
+  for (const int other : {3410, 3424, 3437, 3493, 3530, 3568, 3622, 3664}) {
+    EXPECT(!version_of_magic(static_cast<uint16_t>(other)));
+    EXPECT(origin_of_magic(static_cast<uint16_t>(other)).has_value());
+  }
+  for (const int same : {3411, 3438, 3494, 3569, 3623, 3665}) {
+    EXPECT(version_of_magic(static_cast<uint16_t>(same)).has_value());
+    EXPECT(!is_final(static_cast<uint16_t>(same)));
+  }
+}
+
 TEST("a .pyc cut at any byte is one clear error") {
   for (const std::string& version : testing::sample_versions()) {
     const std::vector<uint8_t> whole = testing::sample_pyc(version);

@@ -1,0 +1,162 @@
+#include "bytecode/contents.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "bytecode/raw_table.h"
+#include "bytecode/read_raw.h"
+#include "bytecode/traits.h"
+
+namespace pellucid::bytecode {
+namespace {
+
+struct Unit {
+  uint64_t arg = 0;  // EXTENDED_ARGs folded in
+  const Traits* opcode = nullptr;
+  size_t end = 0;  // where the next instruction starts
+};
+
+class Reading {
+ public:
+  Reading(const object::Module& module, const object::Code& code)
+      : module_(module), code_(code), table_(traits_of(code.version)) {
+    out_.loads.assign(code.consts.size(), false);
+    out_.uses.assign(code.names.size(), false);
+    reached_.assign(code.bytecode.size() / 2, false);
+  }
+
+  Contents run() {
+    if (code_.bytecode.size() % 2 != 0 || !code_.fault.empty()) return std::move(out_);
+    follow();
+    look_for_junk();
+    for (size_t at = 0; at < code_.bytecode.size();) {
+      const bool counts = reached_[at / 2] || out_.junk == 0;
+      const Unit unit = unit_at(at);
+      if (counts && unit.opcode != nullptr) use(at, unit);
+      at = counts && unit.opcode != nullptr ? unit.end : at + 2;
+    }
+    docstring();
+    return std::move(out_);
+  }
+
+ private:
+  // No opcode: there is no instruction.
+  Unit unit_at(size_t at) const {
+    Unit unit;
+    const std::vector<uint8_t>& bytes = code_.bytecode;
+    while (at + 1 < bytes.size()) {
+      const Traits& opcode = table_[bytes[at]];
+      unit.arg = (unit.arg << 8 | bytes[at + 1]) & 0xffffffffu;
+      at += 2 + 2 * size_t{opcode.caches};
+      if (opcode.mark == Mark::ExtendedArg) continue;
+      if (opcode.is_known && at <= bytes.size()) unit.opcode = &opcode;
+      break;
+    }
+    unit.end = at;
+    return unit;
+  }
+  // Marks every code unit of the instructions that a path from the start leads to.
+  void follow() {
+    std::vector<RawException> entries;
+    if (code_.version.minor >= 11) {
+      Result<std::vector<RawException>> read = read_exception_table(code_);
+      if (read.ok()) entries = std::move(*read);
+    }
+    std::vector<size_t> todo{0};
+    const auto go = [&](uint64_t at) {
+      if (at % 2 == 0 && at / 2 < reached_.size() && !reached_[static_cast<size_t>(at / 2)]) {
+        todo.push_back(static_cast<size_t>(at));
+      }
+    };
+    while (!todo.empty()) {
+      const size_t at = todo.back();
+      todo.pop_back();
+      if (at / 2 >= reached_.size() || reached_[at / 2]) continue;
+      const Unit unit = unit_at(at);
+      for (size_t i = at / 2; i < std::min(unit.end / 2, reached_.size()); ++i) reached_[i] = true;
+      if (unit.opcode == nullptr) continue;
+      const auto after = std::upper_bound(
+          entries.begin(), entries.end(), at,
+          [](size_t offset, const RawException& entry) { return offset < entry.begin; });
+      if (after != entries.begin() && at < std::prev(after)->end) go(std::prev(after)->target);
+      if (unit.opcode->falls_through) go(unit.end);
+      const uint16_t kinds = unit.opcode->kinds;
+      const uint64_t distance = unit.arg * (code_.version.minor >= 10 ? 2 : 1);
+      if (kinds & kJumpAbsolute) go(distance);
+      if (!(kinds & kJumpRelative)) continue;
+      if (!(kinds & kBackward)) go(unit.end + distance);
+      if ((kinds & kBackward) && distance <= unit.end) go(unit.end - distance);
+    }
+  }
+
+  void look_for_junk() {
+    for (size_t at = 0; at < code_.bytecode.size();) {
+      if (reached_[at / 2]) {
+        at += 2;
+        continue;
+      }
+      size_t end = at;
+      bool is_junk = false;
+      while (end < code_.bytecode.size() && !reached_[end / 2]) {
+        const Unit unit = unit_at(end);
+        is_junk = is_junk || unit.opcode == nullptr || names_nothing(unit);
+        end = unit.opcode == nullptr ? end + 2 : unit.end;
+      }
+      if (is_junk) {
+        if (out_.junk == 0) out_.junk_at = static_cast<uint32_t>(at);
+        out_.junk += static_cast<uint32_t>(end - at);
+      }
+      at = end;
+    }
+  }
+
+  static size_t name_index(const Unit& unit) {
+    return static_cast<size_t>(unit.arg >> unit.opcode->name_shift);
+  }
+
+  bool names_nothing(const Unit& unit) const {
+    const uint16_t kinds = unit.opcode->kinds;
+    if (kinds & kConst) return unit.arg >= out_.loads.size();
+    return (kinds & kName) && name_index(unit) >= out_.uses.size();
+  }
+
+  void use(size_t at, const Unit& unit) {
+    const uint16_t kinds = unit.opcode->kinds;
+    if ((kinds & kConst) && unit.arg < out_.loads.size()) {
+      out_.loads[static_cast<size_t>(unit.arg)] = true;
+    }
+    if ((kinds & kName) && name_index(unit) < out_.uses.size()) out_.uses[name_index(unit)] = true;
+    // 3.10 makes a NOP of what it takes out, and leaves its argument.
+    if ((kinds & kArg) || (code_.version.minor == 10 && unit.opcode->mark == Mark::Nop)) return;
+    // With its EXTENDED_ARGs, which mean nothing either.
+    for (size_t byte = at + 1; byte < unit.end; byte += 2) {
+      const uint8_t opcode = code_.bytecode[byte - 1];
+      const uint8_t value = code_.bytecode[byte];
+      if (value == 0) continue;
+      if (out_.operands.empty()) out_.operands_at = static_cast<uint32_t>(at);
+      out_.operands += static_cast<char>(value);
+      if (table_[opcode].mark != Mark::ExtendedArg) break;  // caches follow
+    }
+  }
+
+  void docstring() {
+    if (out_.loads.empty() || !(code_.flags & object::kOptimized)) return;
+    const bool is_text = module_[code_.consts[0]].kind == object::ConstKind::Str;
+    const bool is_said = code_.version.minor < 14 || (code_.flags & object::kHasDocstring);
+    if (is_text && is_said) out_.loads[0] = true;
+  }
+
+  const object::Module& module_;
+  const object::Code& code_;
+  const TraitsTable& table_;
+  Contents out_;
+  std::vector<bool> reached_;  // by code unit
+};
+
+}  // namespace
+
+Contents contents_of(const object::Module& module, const object::Code& code) {
+  return Reading(module, code).run();
+}
+
+}  // namespace pellucid::bytecode

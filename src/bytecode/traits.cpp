@@ -1,0 +1,72 @@
+#include "bytecode/traits.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "bytecode/raw_table.h"
+
+namespace pellucid::bytecode {
+namespace {
+
+constexpr std::pair<std::string_view, Mark> kMarks[] = {
+    {"EXTENDED_ARG", Mark::ExtendedArg},
+    {"NOP", Mark::Nop},
+    {"RESUME", Mark::Resume},
+    {"BINARY_OP", Mark::BinaryOp},
+    {"COPY_FREE_VARS", Mark::CopyFreeVars},
+    {"LOAD_SMALL_INT", Mark::LoadSmallInt},
+    {"LOAD_CONST", Mark::LoadConst},
+    {"RETURN_VALUE", Mark::ReturnValue},
+    {"BUILD_LIST", Mark::BuildDisplay},
+    {"BUILD_SET", Mark::BuildDisplay},
+};
+
+constexpr std::string_view kNeverFallThrough[] = {"RETURN_VALUE",  "RETURN_CONST",
+                                                  "JUMP_FORWARD",  "JUMP_ABSOLUTE",
+                                                  "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT",
+                                                  "RAISE_VARARGS", "RERAISE"};
+
+uint8_t name_shift(int minor, std::string_view name) {
+  if (name == "LOAD_GLOBAL") return minor >= 11 ? 1 : 0;
+  if (name == "LOAD_ATTR") return minor >= 12 ? 1 : 0;
+  if (name == "LOAD_SUPER_ATTR") return 2;
+  if (name == "IMPORT_NAME") return minor >= 15 ? 2 : 0;
+  return 0;
+}
+
+TraitsTable make(object::Version version) {
+  TraitsTable table;
+  for (size_t i = 0; i < table.size(); ++i) {
+    const RawOpcode& opcode = raw_table(version)[i];
+    if (opcode.name.empty()) continue;
+    Traits& traits = table[i];
+    traits.kinds = opcode.kinds;
+    traits.caches = opcode.caches;
+    traits.name_shift = name_shift(version.minor, opcode.name);
+    traits.form = meaning_of(version, static_cast<uint8_t>(i)).form;
+    for (const auto& [name, mark] : kMarks) {
+      if (name == opcode.name) traits.mark = mark;
+    }
+    traits.is_known = traits.form != Form::Never || traits.mark == Mark::ExtendedArg;
+    traits.falls_through = std::find(std::begin(kNeverFallThrough), std::end(kNeverFallThrough),
+                                     opcode.name) == std::end(kNeverFallThrough);
+  }
+  return table;
+}
+
+}  // namespace
+
+const TraitsTable& traits_of(object::Version version) {
+  static const std::vector<TraitsTable> all = [] {
+    std::vector<TraitsTable> made;
+    for (object::Version v = object::kOldestVersion; v <= object::kNewestVersion; ++v.minor) {
+      made.push_back(make(v));
+    }
+    return made;
+  }();
+  return all[static_cast<size_t>(version.minor - object::kOldestVersion.minor)];
+}
+
+}  // namespace pellucid::bytecode

@@ -1,0 +1,40 @@
+// bytecode: what of a raw opcode is asked for every instruction of every file, by number.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "bytecode/meanings.h"
+#include "object/code.h"
+
+namespace pellucid::bytecode {
+
+// Opcodes that are told from others by name, where speed counts.
+enum class Mark : uint8_t {
+  None,
+  ExtendedArg,
+  Nop,
+  Resume,
+  BinaryOp,
+  CopyFreeVars,
+  LoadSmallInt,
+  LoadConst,
+  ReturnValue,
+  BuildDisplay  // of a list or a set
+};
+
+struct Traits {
+  uint16_t kinds = 0;         // RawKind
+  uint8_t caches = 0;         // code units
+  uint8_t name_shift = 0;     // bits of the argument below the index of a name
+  bool is_known = false;      // it may stand in a code object
+  bool falls_through = true;  // the next instruction may run after it
+  Form form = Form::Never;
+  Mark mark = Mark::None;
+};
+
+using TraitsTable = std::array<Traits, 256>;
+
+const TraitsTable& traits_of(object::Version version);
+
+}  // namespace pellucid::bytecode

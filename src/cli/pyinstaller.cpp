@@ -1,0 +1,222 @@
+#include "cli/pyinstaller.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "cli/inflate.h"
+#include "object/marshal_reader.h"
+#include "object/pyc.h"
+
+namespace pellucid::cli {
+
+namespace {
+
+using Bytes = std::vector<uint8_t>;
+using Span = std::span<const uint8_t>;
+
+constexpr std::array<uint8_t, 8> kMagic = {'M', 'E', 'I', 0x0c, 0x0b, 0x0a, 0x0b, 0x0e};
+constexpr size_t kCookieSize = 88;
+constexpr size_t kEntrySize = 18;
+
+uint32_t big_endian(Span bytes, size_t at) {
+  uint32_t number = 0;
+  for (size_t i = 0; i < 4; ++i) number = number << 8 | bytes[at + i];
+  return number;
+}
+
+std::optional<Cookie> cookie_at(Span bytes, size_t at) {
+  if (bytes.size() - at < kCookieSize) return std::nullopt;
+  const uint64_t size = big_endian(bytes, at + 8);
+  Cookie cookie;
+  cookie.table = big_endian(bytes, at + 12);
+  cookie.table_size = big_endian(bytes, at + 16);
+  const uint32_t version = big_endian(bytes, at + 20);
+  const uint32_t base = version >= 100 ? 100 : 10;
+  cookie.major = version / base;
+  cookie.minor = version % base;
+  const uint64_t end = at + kCookieSize;
+  const bool fits = size <= end && cookie.table + cookie.table_size + kCookieSize <= size;
+  if (!fits || (cookie.major != 2 && cookie.major != 3)) return std::nullopt;
+  cookie.start = end - size;
+  return cookie;
+}
+
+// ELF, Windows, Mach-O (of 32 and 64 bits, either order, and several in one).
+bool is_executable(Span bytes) {
+  if (bytes.size() < 4) return false;
+  if (bytes[0] == 'M' && bytes[1] == 'Z') return true;
+  constexpr uint32_t kMarks[] = {0x7f454c46, 0xfeedface, 0xfeedfacf,
+                                 0xcefaedfe, 0xcffaedfe, 0xcafebabe};
+  return std::find(std::begin(kMarks), std::end(kMarks), big_endian(bytes, 0)) != std::end(kMarks);
+}
+
+bool is_bare_code(Span bytes) { return !bytes.empty() && (bytes[0] == 0xe3 || bytes[0] == 'c'); }
+
+Error damaged(uint64_t at, const std::string& what) {
+  return Error{ErrorCode::Malformed, at, what};
+}
+
+std::string module_place(std::string name, bool is_package) {
+  std::replace(name.begin(), name.end(), '.', '/');
+  return name + (is_package ? "/__init__.pyc" : ".pyc");
+}
+
+// A row of a PYZ's table: a name, and (kind, place, size).
+struct Row {
+  std::string name;
+  int64_t kind = 0;
+  int64_t start = 0;
+  int64_t size = 0;
+};
+
+// From a dict, or from a list of pairs.
+std::optional<std::vector<Row>> rows_of(const object::Module& module, const object::Const& table) {
+  using object::ConstKind;
+  std::vector<std::pair<object::ConstId, object::ConstId>> pairs;
+  if (table.kind == ConstKind::Dict) {
+    for (size_t i = 0; i + 1 < table.items.size(); i += 2) {
+      pairs.emplace_back(table.items[i], table.items[i + 1]);
+    }
+  } else if (table.kind == ConstKind::List) {
+    for (const object::ConstId item : table.items) {
+      const object::Const& pair = module[item];
+      if (pair.kind != ConstKind::Tuple || pair.items.size() != 2) return std::nullopt;
+      pairs.emplace_back(pair.items[0], pair.items[1]);
+    }
+  } else {
+    return std::nullopt;
+  }
+  std::vector<Row> rows;
+  for (const auto& [key, value] : pairs) {
+    const object::Const& name = module[key];
+    const object::Const& numbers = module[value];
+    if (name.kind != ConstKind::Str || numbers.kind != ConstKind::Tuple ||
+        numbers.items.size() != 3) {
+      return std::nullopt;
+    }
+    Row row;
+    row.name = module.text(name.text);
+    int64_t* const fields[] = {&row.kind, &row.start, &row.size};
+    for (size_t i = 0; i < 3; ++i) {
+      if (module[numbers.items[i]].kind != ConstKind::Int) return std::nullopt;
+      *fields[i] = module[numbers.items[i]].integer;
+      if (*fields[i] < 0) return std::nullopt;
+    }
+    rows.push_back(std::move(row));
+  }
+  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.name < b.name; });
+  return rows;
+}
+
+}  // namespace
+
+std::optional<Cookie> find_cookie(Span bytes) {
+  // What is no executable has nothing of size after it.
+  const size_t least =
+      is_executable(bytes) ? 0 : bytes.size() - std::min<size_t>(bytes.size(), 1 << 16);
+  Span before = bytes.subspan(least);
+  for (;;) {
+    const auto found = std::find_end(before.begin(), before.end(), kMagic.begin(), kMagic.end());
+    if (found == before.end()) return std::nullopt;
+    const auto at = static_cast<size_t>(found - before.begin());
+    if (auto cookie = cookie_at(bytes, least + at)) return cookie;
+    before = before.first(at + kMagic.size() - 1);
+  }
+}
+
+Result<Bytes> Entry::read() const {
+  if (std::max<uint64_t>(size, packed.bytes.size()) > kLargestMember) {
+    return Error{ErrorCode::Limit, 0, "larger than 256 MiB"};
+  }
+  if (!is_packed) return Bytes(packed.bytes.begin(), packed.bytes.end());
+  return unpacked(packed.bytes, size);
+}
+
+Result<std::vector<Entry>> entries_of(const Data& data, const Cookie& cookie) {
+  const Data archive = data.part(cookie.start, data.bytes.size());
+  const Span table = archive.part(cookie.table, cookie.table_size).bytes;
+  std::vector<Entry> entries;
+  for (size_t at = 0; at + kEntrySize <= table.size();) {
+    const size_t length = big_endian(table, at);
+    if (length < kEntrySize || length > table.size() - at) {
+      return damaged(cookie.start + cookie.table + at, "PyInstaller: a damaged table");
+    }
+    Entry entry;
+    entry.packed = archive.part(big_endian(table, at + 4), big_endian(table, at + 8));
+    entry.size = big_endian(table, at + 12);
+    entry.is_packed = table[at + 16] != 0;
+    entry.kind = static_cast<char>(table[at + 17]);
+    const Span name = table.subspan(at + kEntrySize, length - kEntrySize);
+    entry.name.assign(name.begin(), name.end());
+    entry.name.erase(std::find(entry.name.begin(), entry.name.end(), '\0'), entry.name.end());
+    entries.push_back(std::move(entry));
+    at += length;
+  }
+  return entries;
+}
+
+Result<std::vector<Member>> members_of_pyz(const Data& data, bool is_encrypted) {
+  if (data.bytes.size() < 12) {
+    return Error{ErrorCode::Truncated, data.bytes.size(),
+                 "PYZ: the archive ends within its header"};
+  }
+  Bytes header(data.bytes.begin() + 4, data.bytes.begin() + 8);
+  header.resize(object::kHeaderSize);
+  const uint64_t at = big_endian(data.bytes, 8);
+  if (at < 12 || at >= data.bytes.size() || data.bytes.size() - at > kLargestMember) {
+    return damaged(8, "PYZ: a table that is not there");
+  }
+  object::Module module = object::new_module(object::kOldestVersion);
+  PELLUCID_TRY(const object::ConstId table,
+               object::read_object(module, data.bytes.subspan(static_cast<size_t>(at)), at));
+  const auto rows = rows_of(module, module[table]);
+  if (!rows) return damaged(at, "PYZ: a damaged table");
+  std::vector<Member> members;
+  for (const Row& row : *rows) {
+    if (row.kind != 0 && row.kind != 1) continue;
+    const Data packed =
+        data.part(static_cast<uint64_t>(row.start), static_cast<uint64_t>(row.size));
+    const auto read = [packed, is_encrypted]() -> Result<Bytes> {
+      if (is_bare_code(packed.bytes)) return Bytes(packed.bytes.begin(), packed.bytes.end());
+      Result<Bytes> bytes = unpacked(packed.bytes, kLargestMember);
+      if (bytes.ok() || !is_encrypted) return bytes;
+      return Error{ErrorCode::Unsupported, 0,
+                   "encrypted by PyInstaller (--key); the key is in the program"};
+    };
+    const std::string place = module_place(row.name, row.kind == 1);
+    members.push_back({place, place, with_header(read, header)});
+  }
+  return members;
+}
+
+std::function<Result<Bytes>()> with_header(std::function<Result<Bytes>()> read, Bytes header) {
+  return [read = std::move(read), header = std::move(header)]() -> Result<Bytes> {
+    PELLUCID_TRY(Bytes bytes, read());
+    if (is_bare_code(bytes)) bytes.insert(bytes.begin(), header.begin(), header.end());
+    return bytes;
+  };
+}
+
+Bytes header_for(uint32_t major, uint32_t minor) {
+  const object::Version version{static_cast<uint8_t>(major), static_cast<uint8_t>(minor)};
+  if (!object::is_supported(version)) return {};
+  const uint16_t magic = object::magic_of(version);
+  Bytes header(object::kHeaderSize);
+  header[0] = static_cast<uint8_t>(magic & 0xff);
+  header[1] = static_cast<uint8_t>(magic >> 8);
+  header[2] = '\r';
+  header[3] = '\n';
+  return header;
+}
+
+Result<Bytes> unpacked(Span packed, uint64_t limit) {
+  // RFC 1950: two bytes, the data, a checksum.
+  if (packed.size() < 6 || (packed[0] & 15) != 8 || (packed[0] << 8 | packed[1]) % 31 != 0) {
+    return damaged(0, "damaged in its archive: no data of zlib");
+  }
+  return inflate_most(packed.subspan(2), static_cast<size_t>(limit));
+}
+
+}  // namespace pellucid::cli

@@ -1,0 +1,339 @@
+#include "driver/inspect.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+
+#include "bytecode/contents.h"
+#include "bytecode/holder.h"
+#include "driver/pipeline.h"
+#include "object/identifiers.h"
+#include "object/repr.h"
+
+namespace pellucid::driver {
+namespace {
+
+using object::Code;
+using object::CodeId;
+using object::Const;
+using object::ConstId;
+using object::ConstKind;
+using object::Module;
+
+constexpr size_t kLongest = 300;        // characters of one thing
+constexpr size_t kMostRemarks = 30;     // lines
+constexpr size_t kMostParts = 100'000;  // of constants, the bytes of them that are searched
+constexpr size_t kMostJoined = 1 << 20;
+constexpr size_t kMostSearches = 1000;
+constexpr size_t kMostHidden = 20;  // code objects, and the lines of each
+constexpr size_t kMostLines = 400;
+constexpr size_t kShortestText = 4;    // what is a message
+constexpr size_t kMostOfAKind = 1000;  // in one code object
+
+std::string shortened(std::string text) {
+  if (text.size() <= kLongest) return text;
+  const std::string left = std::to_string(text.size() - kLongest);
+  return text.substr(0, kLongest) + "... (" + left + " characters more)";
+}
+
+bool is_printable(uint8_t byte) { return byte >= ' ' && byte < 0x7f; }
+
+// Whether most of the bytes are text.
+bool is_text(std::string_view bytes) {
+  const auto printable = static_cast<size_t>(std::count_if(
+      bytes.begin(), bytes.end(), [](char c) { return is_printable(static_cast<uint8_t>(c)); }));
+  return bytes.size() >= kShortestText && 4 * printable >= 3 * bytes.size();
+}
+
+std::string quoted(std::string_view bytes) { return shortened(object::repr_of_text(bytes)); }
+
+// Names that a source can write, and those that compilers give all the same.
+bool is_compilers_own(std::string_view name) {
+  return name.starts_with('.') || (name.starts_with('<') && name.ends_with('>')) ||
+         object::is_dotted(name);
+}
+
+class Inspector {
+ public:
+  Inspector(const Input& input, std::span<const uint8_t> bytes, bool is_brief)
+      : input_(input),
+        module_(input.module),
+        bytes_(bytes),
+        is_brief_(is_brief),
+        met_(module_.strings.size()),
+        kinds_(module_.strings.size()) {}
+
+  Inspection run() {
+    walk();
+    file();
+    return std::move(out_);
+  }
+
+ private:
+  void walk() {
+    std::vector<std::pair<CodeId, std::string>> todo{
+        {module_.subject(), std::string(module_.text(module_[module_.subject()].name))}};
+    std::set<CodeId> seen;
+    while (!todo.empty()) {
+      auto [id, path] = std::move(todo.back());
+      todo.pop_back();
+      if (!seen.insert(id).second) continue;
+      out_.codes.push_back({id, path, {}, {}});
+      const std::vector<ConstId>& consts = module_[id].consts;
+      for (size_t i = consts.size(); i-- > 0;) {
+        if (module_[consts[i]].kind != ConstKind::Code) continue;
+        const CodeId inner = module_[consts[i]].code;
+        todo.emplace_back(inner, path + '/' + std::string(module_.text(module_[inner].name)));
+      }
+      one(out_.codes.back());
+    }
+  }
+
+  void one(CodeReport& report) {
+    const Code& code = module_[report.code];
+    if (!code.fault.empty()) return add(report, {"fault", code.fault});
+    const bytecode::Contents found = bytecode::contents_of(module_, code);
+    has_parts_ = false;
+    parts_.clear();
+    joined_.clear();
+    constants(report, code, found);
+    names(report, code, found);
+    operands_ += found.operands;
+    if (!found.operands.empty() && !is_brief_) {
+      const std::string count = std::to_string(found.operands.size());
+      add(report, {"operands", count + " operands that mean nothing: " + quoted(found.operands),
+                   found.operands_at, true});
+    }
+    if (found.junk > 0) {
+      add(report,
+          {"junk", std::to_string(found.junk) + " bytes that no path reaches and that are no code",
+           found.junk_at});
+    }
+  }
+
+  static void add(CodeReport& report, Finding finding) {
+    if (report.findings.size() < kMostOfAKind) report.findings.push_back(std::move(finding));
+  }
+
+  void constants(CodeReport& report, const Code& code, const bytecode::Contents& found) {
+    for (size_t i = 0; i < code.consts.size(); ++i) {
+      const Const& value = module_[code.consts[i]];
+      if (value.kind == ConstKind::Bytes) code_in_bytes(report, value);
+      if (found.loads[i]) continue;
+      if (value.kind == ConstKind::Code) {
+        const Code& inner = module_[value.code];
+        report.hidden.push_back(value.code);
+        add(report, {"code", "code that no instruction loads: " + quoted(module_.text(inner.name)) +
+                                 " of file " + quoted(module_.text(inner.filename)) + ", line " +
+                                 std::to_string(inner.firstlineno)});
+        continue;
+      }
+      Finding finding{"constant", "constant that no instruction loads: "};
+      // Where code was taken away, everything that is left tells something.
+      finding.is_common = found.junk == 0 && is_left_behind(code, found, i);
+      if (finding.is_common && is_brief_) continue;
+      finding.value = shortened(object::repr(module_, code.consts[i]));
+      finding.text += finding.value;
+      add(report, std::move(finding));
+    }
+  }
+
+  // Compilers fold displays, and leave what they were made of.
+  bool is_left_behind(const Code& code, const bytecode::Contents& found, size_t index) {
+    const Const& value = module_[code.consts[index]];
+    if (value.kind != ConstKind::Str && value.kind != ConstKind::Bytes) return true;
+    if (module_.text(value.text).size() < kShortestText) return true;
+    if (!has_parts_) collect_parts(code, found);
+    if (parts_.contains(value.text)) return true;
+    // 3.14 folds 'a' + 'b' late, and leaves both.
+    if (searches_ == 0) return false;
+    --searches_;
+    return joined_.find(module_.text(value.text)) != std::string::npos;
+  }
+
+  // What the loaded constants of a code object hold.
+  void collect_parts(const Code& code, const bytecode::Contents& found) {
+    has_parts_ = true;
+    std::vector<ConstId> todo;
+    for (size_t i = 0; i < code.consts.size(); ++i) {
+      if (found.loads[i]) todo.push_back(code.consts[i]);
+    }
+    for (size_t i = 0; i < todo.size() && i < kMostParts; ++i) {
+      const Const& value = module_[todo[i]];
+      if (value.kind == ConstKind::Str || value.kind == ConstKind::Bytes) {
+        parts_.insert(value.text);
+        const std::string_view text = module_.text(value.text);
+        if (joined_.size() + text.size() < kMostJoined) (joined_ += text) += '\n';
+      }
+      todo.insert(todo.end(), value.items.begin(), value.items.end());
+    }
+  }
+
+  void code_in_bytes(CodeReport& report, const Const& value) const {
+    const std::string_view text = module_.text(value.text);
+    if (text.size() < 40) return;
+    if (text.starts_with("PYARMOR") || text.starts_with("PY00000")) {
+      const std::string size = std::to_string(text.size());
+      return add(report, {"encrypted", "a constant of " + size +
+                                           " bytes is what PyArmor encrypts; its key is not here"});
+    }
+    const std::span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>(text.data()),
+                                         text.size());
+    const Result<Input> inner = read_input(bytes);
+    if (!inner.ok()) return;
+    const object::Version version = inner->module.version;
+    add(report,
+        {"code in bytes", "a constant of " + std::to_string(text.size()) +
+                              " bytes is code of CPython " + std::to_string(version.major) + '.' +
+                              std::to_string(version.minor) + " (--follow decompiles it)"});
+  }
+
+  void names(CodeReport& report, const Code& code, const bytecode::Contents& found) {
+    for (size_t i = 0; i < code.names.size(); ++i) {
+      if (found.uses[i]) continue;
+      Finding finding{"name", "name that no instruction uses: "};
+      finding.value = quoted(module_.text(code.names[i]));
+      finding.text += finding.value;
+      add(report, std::move(finding));
+    }
+    const std::array<std::pair<const char*, const std::vector<Symbol>*>, 4> lists = {{
+        {"names", &code.names},
+        {"local variables", &code.varnames},
+        {"cells", &code.cellvars},
+        {"free variables", &code.freevars},
+    }};
+    for (const auto& [what, symbols] : lists) {
+      ++list_;
+      for (const Symbol symbol : *symbols) {
+        if (std::exchange(met_[symbol.index()], list_) == list_) {
+          add(report, {"doubled name", "twice among the " + std::string(what) + ": " +
+                                           quoted(module_.text(symbol))});
+        } else if (is_odd(symbol, symbols == &code.names)) {
+          add(report, {"odd name", "no name of a source among the " + std::string(what) + ": " +
+                                       quoted(module_.text(symbol))});
+        }
+      }
+    }
+  }
+
+  // Nothing is what `from . import x` imports from.
+  bool is_odd(Symbol symbol, bool may_be_empty) {
+    enum : uint8_t { kUnknown, kOdd, kPlain };
+    uint8_t& kind = kinds_[symbol.index()];
+    const std::string_view name = module_.text(symbol);
+    if (kind == kUnknown) kind = is_compilers_own(name) ? kPlain : kOdd;
+    return kind == kOdd && !(may_be_empty && name.empty());
+  }
+
+  void file() {
+    if (is_text(operands_)) {
+      out_.file.push_back(
+          {"message", "a message in operands that mean nothing: " + quoted(operands_)});
+    }
+    if (input_.end < bytes_.size()) {
+      const auto rest = bytes_.subspan(input_.end);
+      const std::string_view text(reinterpret_cast<const char*>(rest.data()),
+                                  std::min<size_t>(rest.size(), kLongest));
+      std::string said = std::to_string(rest.size()) + " bytes after the code";
+      if (is_text(text)) said += ": " + quoted(text);
+      out_.file.push_back({"rest", std::move(said), input_.end});
+    }
+    if (!input_.doubt.empty()) {
+      out_.file.push_back({"version", "the version is a guess: " + input_.doubt});
+    }
+    if (!input_.subject.empty()) {
+      out_.file.push_back({"subject", "the code of " + input_.subject +
+                                          " by itself; what was around it is not known"});
+    }
+  }
+
+  const Input& input_;
+  const Module& module_;
+  std::span<const uint8_t> bytes_;
+  bool is_brief_;
+  std::vector<uint32_t> met_;   // by symbol: the last list of names that had it
+  std::vector<uint8_t> kinds_;  // by symbol: whether it is odd, once that was asked
+  uint32_t list_ = 0;
+  std::string operands_;  // of all code objects
+  bool has_parts_ = false;
+  std::unordered_set<Symbol> parts_;  // of the constants of the one at hand
+  std::string joined_;                // the same in a row
+  size_t searches_ = kMostSearches;
+  Inspection out_;
+};
+
+// A line for all constants, one for all names, and one for each other thing.
+void add_lines(const CodeReport& report, std::vector<std::string>& lines) {
+  std::string constants, names;
+  for (const Finding& finding : report.findings) {
+    if (finding.is_common) continue;
+    if (finding.kind == "constant" || finding.kind == "name") {
+      std::string& all = finding.kind == "name" ? names : constants;
+      all += (all.empty() ? "" : ", ") + finding.value;
+    } else {
+      lines.push_back("- " + report.path + ": " + finding.text);
+    }
+  }
+  if (!constants.empty()) {
+    lines.push_back("- " + report.path +
+                    ": constants that no instruction loads: " + shortened(std::move(constants)));
+  }
+  if (!names.empty()) {
+    lines.push_back("- " + report.path +
+                    ": names that no instruction uses: " + shortened(std::move(names)));
+  }
+}
+
+// The source of one code object by itself, read again from the bytes that hold it.
+void add_source(const Input& input, std::span<const uint8_t> bytes, CodeId code,
+                const std::string& path, std::vector<std::string>& lines) {
+  Result<Input> again = read_input(bytes, input.module.version);
+  if (!again.ok() || code.index() >= again->module.codes.size()) return;
+  again->module.root = code;
+  bytecode::hold(again->module);
+  const Result<Output> output = decompile(again->module, again->module.root);
+  if (!output.ok()) return;
+  lines.push_back("pellucid: code that no instruction loads, in " + path + ':');
+  const std::string_view source = output->source;
+  size_t count = 0;
+  for (size_t at = 0; at < source.size(); ++count) {
+    const size_t end = std::min(source.find('\n', at), source.size());
+    if (count == kMostLines) return lines.push_back("...");
+    lines.emplace_back(source.substr(at, end - at));
+    at = end + 1;
+  }
+}
+
+}  // namespace
+
+Inspection inspect(const Input& input, std::span<const uint8_t> bytes, bool is_brief) {
+  return Inspector(input, bytes, is_brief).run();
+}
+
+Remarks remarks_on(const Input& input, std::span<const uint8_t> bytes) {
+  const Inspection found = inspect(input, bytes, true);
+  Remarks remarks;
+  std::vector<std::string>& lines = remarks.before;
+  for (const Finding& finding : found.file) lines.push_back("- " + finding.text);
+  size_t hidden = 0;
+  for (const CodeReport& report : found.codes) {
+    add_lines(report, lines);
+    for (const CodeId code : report.hidden) {
+      if (++hidden <= kMostHidden) add_source(input, bytes, code, report.path, remarks.after);
+    }
+  }
+  if (lines.size() > kMostRemarks) {
+    const std::string left = std::to_string(lines.size() - kMostRemarks);
+    lines.resize(kMostRemarks);
+    lines.push_back("- and " + left + " more");
+  }
+  if (!lines.empty()) {
+    lines.insert(lines.begin(), "pellucid: what this text does not show (`pellucid inspect`):");
+  }
+  return remarks;
+}
+
+}  // namespace pellucid::driver

@@ -1,0 +1,45 @@
+// driver: what a file holds that the text of its code does not show.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "driver/input.h"
+#include "object/code.h"
+
+namespace pellucid::driver {
+
+// One thing that is there, and is not in the text.
+struct Finding {
+  std::string kind;        // "constant", "code", "name", "operands", "junk", "odd name", ...
+  std::string text;        // what it is, in ASCII
+  uint64_t offset = 0;     // in the bytecode of the code object, or in the file
+  bool is_common = false;  // what compilers leave behind
+  std::string value = {};  // of a constant or name: itself
+};
+
+struct CodeReport {
+  object::CodeId code;
+  std::string path;
+  std::vector<Finding> findings;
+  std::vector<object::CodeId> hidden;  // code objects that no instruction loads
+};
+
+struct Inspection {
+  std::vector<CodeReport> codes;  // outer ones first
+  std::vector<Finding> file;      // of the file as a whole
+};
+
+// With `is_brief` without what is common.
+Inspection inspect(const Input& input, std::span<const uint8_t> bytes, bool is_brief = false);
+
+// What a text says in comments of what it does not show; nothing for what compilers make.
+struct Remarks {
+  std::vector<std::string> before;  // a line each
+  std::vector<std::string> after;   // the source of code that no instruction loads
+};
+Remarks remarks_on(const Input& input, std::span<const uint8_t> bytes);
+
+}  // namespace pellucid::driver
