@@ -22,9 +22,10 @@ uint32_t future_flags(object::Version version) {
 
 // What `__doc__` of a function with this code would be.
 std::optional<std::string_view> docstring(const object::Module& module, const Code& code) {
-  if (!(code.flags & object::kOptimized) || module.text(code.name).starts_with("<")) {
-    return std::nullopt;
-  }
+  // Of comprehensions nobody sees the function.
+  const std::string_view name = module.text(code.name);
+  const bool is_hidden = name.starts_with("<") && name != "<lambda>";
+  if (!(code.flags & object::kOptimized) || is_hidden) return std::nullopt;
   if (code.version.minor >= 14 && !(code.flags & object::kHasDocstring)) return std::nullopt;
   if (code.consts.empty()) return std::nullopt;
   const object::Const& first = module[code.consts[0]];

@@ -122,3 +122,17 @@ def test_names_of_every_script_are_names() -> None:
     result = decompile_pyc(pyc)
     assert result.source == text
     assert result.verify("relowered").status == "equivalent", sys.version
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="a flag says whether there is one")
+def test_a_docstring_that_no_lambda_can_have_is_not_proven() -> None:
+    whole = compile("f = lambda q: q * 2\n", "m.py", "exec")
+    (inner,) = (const for const in whole.co_consts if isinstance(const, types.CodeType))
+    assert types.FunctionType(inner, {}).__doc__ is None
+    inner_with = inner.replace(co_consts=("a docstring", *inner.co_consts[1:]))
+    assert types.FunctionType(inner_with, {}).__doc__ == "a docstring"
+    consts = tuple(inner_with if const is inner else const for const in whole.co_consts)
+    pyc = marshal.dumps(whole.replace(co_consts=consts))
+    result = decompile_pyc(importlib.util.MAGIC_NUMBER + bytes(12) + pyc)
+    statuses = {result.verify(tier).status for tier in ("recompiled", "relowered")}
+    assert statuses == {"unproven"}
