@@ -14,6 +14,16 @@ void refuse_sends(const Graph& graph) {
   }
 }
 
+// What the emitter relies on, whatever graph somebody has thought of.
+void require_arguments(const Graph& graph) {
+  for (const BlockId id : graph.order()) {
+    for (const ir::Edge& edge : graph[id].next) {
+      if (!edge.to.valid() || edge.args.size() == graph[edge.to].params.size()) continue;
+      throw NotStructured("a way that brings other values than are taken", graph[id].exit_offset);
+    }
+  }
+}
+
 // Tells what a step has changed, and shows the graph where that is wanted.
 void tell(const Reduction& reduction, const Step& step, std::string& before, Trace& trace) {
   std::string after = dump(reduction.tree.module(), reduction.graph);
@@ -39,10 +49,12 @@ Result<ast::ListId> recover(const ir::Function& function, ast::Tree& tree,
     for (const Step& step : steps()) {
       step.run(reduction);
 #ifdef PELLUCID_CHECKS
+      require_arguments(reduction.graph);
       check(reduction.graph);
 #endif
       if (trace != nullptr) tell(reduction, step, before, *trace);
     }
+    require_arguments(reduction.graph);
     Expressions expressions(reduction.graph.f, tree, bodies);
     return Emitter(reduction.graph, tree, expressions).run();
   } catch (const NotStructured& reason) {

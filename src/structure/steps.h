@@ -38,8 +38,9 @@ struct Trace {
 // The blocks that are reachable, with what the steps have made of their values.
 std::string dump(const object::Module& module, const Graph& graph);
 
-// Checks what holds after every step: edges lead to blocks and carry an argument for each of their
-// parameters, ids are in range, handlers nest, and regions hold what they name.
+// Checks what holds after every step: edges lead to blocks, ids are in range, handlers nest, and
+// regions hold what they name. That edges carry an argument for each parameter is no check but a
+// condition of structure (recover.cpp): a hand-made graph may be otherwise.
 void check(const Graph& graph);
 
 }  // namespace pellucid::structure
