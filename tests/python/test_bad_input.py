@@ -137,7 +137,7 @@ def test_a_pyc_with_any_one_byte_changed_is_clean_under_the_sanitizers(
         check=False,
     )
     errors = done.stderr.decode(errors="replace")
-    assert done.returncode in (0, 1), errors[-4000:]
+    assert done.returncode in (0, 1, 3), errors[-4000:]
     assert "internal error" not in errors, errors[-4000:]
 
 
@@ -150,7 +150,7 @@ def test_the_native_binary_says_how_it_is_used() -> None:
 @pytest.mark.parametrize("name", sorted(p.name for p in (ROOT / "tests/regress/fuzz").iterdir()))
 def test_what_the_fuzzer_found_is_clean_under_the_sanitizers(name: str) -> None:
     done = run(str(need("asan")), [ROOT / "tests" / "regress" / "fuzz" / name])
-    assert done.returncode in (0, 1), done.stderr.decode()[-4000:]
+    assert done.returncode in (0, 1, 3), done.stderr.decode()[-4000:]
     assert b"check failed" not in done.stderr, done.stderr.decode()[-4000:]
 
 
