@@ -77,7 +77,7 @@ class _Help(argparse.RawDescriptionHelpFormatter):
 _INPUTS = """\
 each INPUT is a .pyc file, a folder (all code below it), a wheel, an egg or another zip archive, a
 program that PyInstaller made or its PYZ, or - for standard input. What it is, its bytes say: a
-header may be wrong or missing, a zip may stand behind a program. CPython 3.8 to 3.15, whatever
+header may be wrong or missing, a zip may stand after a program. CPython 3.8 to 3.15, whatever
 Python runs pellucid. Nothing that is read is ever executed."""
 
 _DECOMPILE = """\

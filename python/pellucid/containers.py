@@ -1,6 +1,6 @@
 """What holds code besides `.pyc` files: zip archives, PyInstaller programs and their PYZ archives.
 
-They are known by their bytes, wherever they are: a zip may stand behind a program, and a program
+They are known by their bytes, wherever they are: a zip may stand after a program, and a program
 may hold a PYZ, a zip, or both. Members are found first and read when their turn comes. Nothing in
 them is executed, and PyInstaller is not needed.
 """
@@ -146,7 +146,7 @@ def refusing(error: DecompileError) -> Read:
     return read
 
 
-# --- zip archives, behind whatever they are put ------------------------------------------------
+# --- zip archives, after whatever they are put -------------------------------------------------
 
 
 def _is_zip(data: Data) -> bool:

@@ -33,7 +33,7 @@ Version = Optional[Tuple[int, int]]
 
 
 class Hidden(NamedTuple):
-    """What a constant holds behind its layers."""
+    """What a constant holds once its layers are taken off."""
 
     number: str  # "2.1": the first within the second of a file
     holder: str  # the path of the code object that has the constant
@@ -93,7 +93,7 @@ _Found = Tuple[Tuple[str, ...], bytes, bool]
 
 
 def _unwrapped(value: "str | bytes", budget: _Budget) -> "List[_Found]":
-    """Return what is found behind layers around one constant: the way with the fewest first."""
+    """Return what is found inside the layers around one constant: the way with the fewest first."""
     if isinstance(value, str):
         try:
             start = value.encode("latin-1")

@@ -149,7 +149,7 @@ class Inspection {
     const std::optional<uint64_t> extent = extent_of_lines(code_);
     const uint64_t size = code_.bytecode.size();
     if (!extent) return fault();
-    // Until 3.9 the last entry stands before the code that it speaks of, later behind it.
+    // Until 3.9 the last entry stands before the code that it speaks of, later after it.
     if (minor() <= 9 ? *extent >= size : *extent != (minor() == 10 ? size : size / 2)) fault();
   }
 

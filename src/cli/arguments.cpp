@@ -42,7 +42,7 @@ constexpr const char* kDecompileHelp =
     "zip\n"
     "archive, a program that PyInstaller made or its PYZ, or - for standard input. What it is, "
     "its\n"
-    "bytes say: a header may be wrong or missing, a zip may stand behind a program. CPython 3.8 "
+    "bytes say: a header may be wrong or missing, a zip may stand after a program. CPython 3.8 "
     "to\n"
     "3.15. Nothing that is read is ever executed.\n"
     "\n"

@@ -1,4 +1,4 @@
-// cli: the archives of PyInstaller 4.0 and later: what stands behind a program (CArchive), and the
+// cli: the archives of PyInstaller 4.0 and later: what stands after a program (CArchive), and the
 // PYZ in it that holds the modules.
 #pragma once
 

@@ -20,7 +20,7 @@ struct ZipMember {
   uint64_t header = 0;  // offset of the local header
 };
 
-// Whether there is a directory where one would be, behind whatever the archive was put.
+// Whether there is a directory where one would be, after whatever the archive was put.
 bool is_zip(std::span<const uint8_t> archive);
 
 // The members of an archive, in the order of its directory.

@@ -17,7 +17,7 @@ struct MagicRange {
 // Lib/importlib/_bootstrap_external.py (3.14: pycore_magic_number.h) tells what each number
 // changed. `last` is that of the final release; between the two neither the opcodes nor the layout
 // changed, only what compilers make of a source. (3410 takes the operands of MAP_ADD the other way
-// round, 3568 has no cache behind CONTAINS_OP, 3664 none behind GET_ITER.)
+// round, 3568 has no cache after CONTAINS_OP, 3664 none after GET_ITER.)
 constexpr MagicRange kMagic[] = {
     {3411, 3413, {3, 8}},  {3425, 3425, {3, 9}},  {3438, 3439, {3, 10}}, {3494, 3495, {3, 11}},
     {3531, 3531, {3, 12}}, {3569, 3571, {3, 13}}, {3623, 3627, {3, 14}}, {3665, 3666, {3, 15}},

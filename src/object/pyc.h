@@ -25,7 +25,7 @@ Result<Module> read_marshal(std::span<const uint8_t> bytes, Version version, uin
 // What a .pyc begins with, taken apart: the header of PEP 552. Of a shorter file, what there is.
 struct Header {
   uint16_t magic = 0;
-  bool has_mark = false;  // CR LF behind the magic number
+  bool has_mark = false;  // CR LF after the magic number
   uint32_t flags = 0;
   uint32_t date = 0;  // of the source, in seconds since 1970; of a hash-based file half the hash
   uint32_t size = 0;  // of the source; of a hash-based file the other half

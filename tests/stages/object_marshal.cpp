@@ -186,8 +186,8 @@ TEST("magic numbers of the final releases are known") {
 }
 
 TEST("magic numbers of pre-releases are those of a release only where the format is") {
-  // 3410 takes the operands of MAP_ADD the other way round, 3568 has no cache behind CONTAINS_OP,
-  // 3664 none behind GET_ITER.
+  // 3410 takes the operands of MAP_ADD the other way round, 3568 has no cache after CONTAINS_OP,
+  // 3664 none after GET_ITER.
   for (const int other : {3410, 3424, 3437, 3493, 3530, 3568, 3622, 3664}) {
     EXPECT(!version_of_magic(static_cast<uint16_t>(other)));
     EXPECT(origin_of_magic(static_cast<uint16_t>(other)).has_value());

@@ -27,7 +27,7 @@ def links_of(
         graphs: the file of each graph, by the name that the text calls it by.
         broken: the user's lines at which the graph breaks.
         lines: pairs of a line of the file and one of the user's, as the bytecode has them.
-        resumed: the code of each function that goes on, by the name that the text calls it by.
+        resumed: the code of each resume function, by the name that the text calls it by.
 
     What Dynamo writes itself has the line that happened to be the last; only what it copies, the
     statement at which it broke off, has its own.  So other lines are not told.
@@ -61,7 +61,7 @@ def _links(
 
 
 def resume_calls(text: str, resumed: Mapping[str, CodeType]) -> dict[int, CodeType]:
-    """Return the code of the function that goes on, by the line of a file that names it."""
+    """Return the code of each resume function, by the line of a file that names it."""
     try:
         names = list(_names_read(ast.parse(text)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):

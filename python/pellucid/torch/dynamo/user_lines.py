@@ -107,7 +107,7 @@ def _resumed(line: str, original: CodeType, resumed: Mapping[str, CodeType]) -> 
 
 
 def resumed_codes(transformed: CodeType, scope: Mapping[str, Any]) -> dict[str, CodeType]:
-    """Return the code of each function that a frame calls to go on, by the name it is called by.
+    """Return the code of each resume function that a frame calls, by the name it is called by.
 
     Args:
         transformed: the frame's code.  Old torch makes such a function within it.
@@ -137,7 +137,7 @@ def _made_by(function: FunctionType) -> CodeType | None:
 
 
 def line_of_resume(name: str, original: CodeType, resumed: Mapping[str, CodeType]) -> int | None:
-    """Return the user's line on which what is called by a name goes on; None if it is no resume."""
+    """Return the user's line at which a resume function continues; None if the name is of none."""
     if name in resumed:
         return resumed_line(resumed[name])
     offset = RESUME.match(name)

@@ -1,4 +1,4 @@
-"""Which frame goes on with which code, so that a call leads to the file of what it calls."""
+"""Which frame calls which resume function, so that a call leads to the file of what it calls."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class _Call(NamedTuple):
 
 
 class Resumes:
-    """The calls with which transformed frames go on; none of the code is kept alive.
+    """The calls of resume functions in transformed frames; none of the code is kept alive.
 
     Lines do not tell two such functions apart, and neither do names: the code object does.
     """
@@ -31,7 +31,7 @@ class Resumes:
         self._calls = self._calls + new
 
     def parent(self, code: CodeType, key: CompileKey) -> str:
-        """Return the id of the last compile whose frame goes on with a code; empty if none does."""
+        """Return the id of the last compile whose frame calls a code; empty if none does."""
         for call in reversed(self._calls):
             if call.key.epoch == key.epoch and call.code() is code:
                 return call.key.id or ""
