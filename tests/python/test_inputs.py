@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Dict, Iterator, List
 
 import pytest
+from commands import run
 from needs import ROOT, VERSIONS, missing, need
 from pellucid import DecompileError, _core, decompile_pyc
 from pellucid.decompile import Decompilation, prove_pyc
@@ -136,18 +137,6 @@ def test_the_command_line_says_the_version(native: bool, tmp_path: Path) -> None
     done = run(*program, "decompile", path, "--python-version", "3.12", "--json")
     assert json.loads(done.stdout)["python"] == "3.12"
     assert run(*program, "decompile", path, "--python-version=3.7").returncode == 2
-
-
-def run(*command: Any) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [*map(str, command)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        timeout=600,
-        check=False,
-    )
 
 
 # --- roots that are no module ------------------------------------------------------------------

@@ -6,7 +6,6 @@ import importlib.util
 import json
 import lzma
 import marshal
-import subprocess
 import sys
 import types
 import zlib
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any, Callable, Dict, List
 
 import pytest
+from commands import run
 from needs import ROOT, VERSIONS, need
 from pellucid import decompile_pyc
 from pellucid.following import hidden_in
@@ -30,18 +30,6 @@ def grade(score):
 print(grade(5), grade(1))
 """
 CASES = ROOT / "tests" / "cases" / "pyc"
-
-
-def run(*command: Any) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [*map(str, command)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        timeout=300,
-        check=False,
-    )
 
 
 @pytest.fixture(params=["python", "native"])
