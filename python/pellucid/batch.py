@@ -210,15 +210,13 @@ def _print(result: Result, alone: bool, says_verdict: bool) -> None:
 
 def _doubt(found: Decompilation, verdict: Verdict) -> str:
     """Say what is not proven, in one line; of what has no source that is said already."""
-    lacking = {said.code for said in found.diagnostics if said.refused}
-    codes = [code for code in verdict.codes if code.status == "unproven"]
-    left = [code for code in codes if code.code not in lacking]
-    if verdict.status != "unproven" or (codes and not left):
-        return ""
-    if not left:
-        return str(verdict)
-    more = f", and {len(left) - 1} more" if len(left) > 1 else ""
-    return f"unproven: {left[0].code}: {left[0].reason} at byte 0x{left[0].offset:x}{more}"
+    left = found.doubted(verdict)
+    if left:
+        more = f", and {len(left) - 1} more" if len(left) > 1 else ""
+        return f"unproven: {left[0].place}{more}"
+    # Without any code object it could not even be compared.
+    has_codes = any(code.status == "unproven" for code in verdict.codes)
+    return str(verdict) if verdict.status == "unproven" and not has_codes else ""
 
 
 def _as_json(result: Result) -> "dict[str, object]":

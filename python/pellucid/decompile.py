@@ -49,6 +49,11 @@ class CodeVerdict(NamedTuple):
     recompiled_offset: int
     number: int = 0  # of the code object: several may have one path
 
+    @property
+    def place(self) -> str:
+        """Return where the proof stops, and why, in words."""
+        return f"{self.code}: {self.reason} at byte 0x{self.offset:x}"
+
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
@@ -161,14 +166,17 @@ class Decompilation:
         def add(a, b):
             return a + b
         """
-        lacking = {said.code for said in self.diagnostics if said.refused}
         comments = [(1, line) for line in self._remarks]
-        for code in verdict.codes if verdict is not None else ():
-            if code.status == "unproven" and code.code not in lacking:
-                text = f"unproven: {code.code}: {code.reason} at byte 0x{code.offset:x}"
-                comments.append((self._first_lines[code.number], text))
+        for code in self.doubted(verdict) if verdict is not None else ():
+            comments.append((self._first_lines[code.number], f"unproven: {code.place}"))
         comments += [(0xFFFFFFFF, line) for line in self._hidden]
         return _core.with_comments(self.source, comments, keeps_lines) if comments else self.source
+
+    def doubted(self, verdict: Verdict) -> List[CodeVerdict]:
+        """Return what a verdict does not prove, but for what has no source: that is said anyway."""
+        lacking = {said.code for said in self.diagnostics if said.refused}
+        codes = [code for code in verdict.codes if code.status == "unproven"]
+        return [code for code in codes if code.code not in lacking]
 
     def _verdict_of_live_code(self, code: types.CodeType) -> Verdict:
         return _verdict(
@@ -221,8 +229,7 @@ def _verdict(
     verdicts = tuple(CodeVerdict(*code) for code in codes)
     for code in verdicts:
         if code.status == "unproven":
-            place = f"{code.code}: {code.reason} at byte 0x{code.offset:x}"
-            return Verdict(status, tier, place, verdicts)
+            return Verdict(status, tier, code.place, verdicts)
     reason = "no reason given" if status == "unproven" else ""
     return Verdict(status, tier, reason, verdicts)
 
