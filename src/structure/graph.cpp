@@ -13,7 +13,7 @@ Graph::Graph(ir::Function function) : f(std::move(function)), spans_(f) {
     handlers[i].outer = f.blocks[f.handlers[i].entry.index()].handler;
   }
   for (HandlerInfo& info : handlers) {
-    for (HandlerId h = info.outer; h.valid() && info.depth <= handlers.size();) {
+    for (HandlerId h = info.outer; h.valid() && info.depth < handlers.size();) {
       ++info.depth;
       h = handlers[h.index()].outer;
     }
