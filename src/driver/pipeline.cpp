@@ -142,7 +142,7 @@ Result<ast::ListId> structured_body(object::Module& module, object::CodeId code,
     if (only_if_straight && full.blocks.size() > 1 && !is_read_by_shape(module, code)) {
       return Error{ErrorCode::Unsupported, 0, "structure is switched off"};
     }
-    if (full.keeps_ends || full.keeps_empty) {
+    if (full.marks_ends || full.marks_empty_bodies) {
       // What is said about code that never runs is more than a first try need be able to follow.
       Result<ast::ListId> body = attempt("with code that never runs", full);
       if (!body.ok() && forget_finally(full)) {

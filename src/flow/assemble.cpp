@@ -268,8 +268,8 @@ class Assembler {
     Graph graph;
     graph.code = draft_.code;
     graph.wraps_stop_iteration = draft_.wraps_stop_iteration;
-    graph.keeps_ends = draft_.keeps_ends;
-    graph.keeps_empty = draft_.keeps_empty;
+    graph.marks_ends = draft_.marks_ends;
+    graph.marks_empty_bodies = draft_.marks_empty_bodies;
     std::vector<HandlerId> handlers(draft_.handlers.size());
     for (const BlockId id : order) {
       DraftBlock& from = at(id);
@@ -297,7 +297,7 @@ class Assembler {
     say_where_loops_end(graph, order);
     for (Handler& handler : graph.handlers) {
       const Block& entry = graph[handler.entry];
-      handler.begins = handler.pushes == 6 ||
+      handler.begins = handler.is_on_block_stack() ||
                        (entry.count > 0 && graph.instrs[entry.first].op == Op::PushExcInfo);
     }
     return graph;

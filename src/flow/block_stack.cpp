@@ -24,7 +24,7 @@ BlockStack::BlockStack(const object::Module& module, const bytecode::Stream& str
     const Instr& instr = stream.instrs[i];
     draft_.offsets.push_back(instr.offset);
     if (bytecode::operand_of(instr.op) == bytecode::Operand::Target) leader_[instr.a] = true;
-    draft_.keeps_ends = draft_.keeps_ends || (keep_ends && instr.op == Op::EndFinally);
+    draft_.marks_ends = draft_.marks_ends || (keep_ends && instr.op == Op::EndFinally);
     if (instr.op == Op::BeginFinally) is_subroutine_[i + 1] = true;
     if (instr.op == Op::CallFinally) is_subroutine_[instr.a] = true;
     // Behind a 3.8 finally body its copies meet again.
@@ -167,7 +167,7 @@ void BlockStack::walk(uint32_t index) {
     swallow_exception(state);
     ++at_;
   }
-  if (is_behind_jump(start)) emit(Op::PopExcept, 0, 1, state);
+  if (is_behind_jump(start)) mark(Marker::LeftByJump, state);
   for (; !error_; ++at_) {
     if (at_ >= stream_.instrs.size()) {
       fail("control falls off the end of the code");
@@ -333,8 +333,8 @@ void BlockStack::pop_block(State& state) {
   if (state.blocks == 0 || chains_[state.blocks].kind >= kHandling)
     return fail("POP_BLOCK without a block");
   if (is_body_without_code(state)) {
-    draft_.keeps_empty = true;
-    emit(Op::PopExcept, 0, kEmptyBody, state);
+    draft_.marks_empty_bodies = true;
+    mark(Marker::EmptyBody, state);
   }
   state.blocks = chains_[state.blocks].parent;
 }

@@ -68,6 +68,7 @@ class BlockStack {
   void require_handler_slots(const Instr& instr, const State& state);
   void emit(Instr instr, State& state);
   void emit(Op op, uint32_t a, uint32_t b, State& state);
+  void mark(Marker what, State& state) { emit(Op::Marker, static_cast<uint32_t>(what), 0, state); }
   void push_block(BlockKind kind, uint32_t target, uint32_t level, State& state);
   void pop_block(State& state);
   // Pops the block of a handler that has run so far; false: there is none, or not at that level.
@@ -83,7 +84,7 @@ class BlockStack {
   void mark_placeholder(const Instr& setup);
   bool jumps_behind(uint32_t at) const;
   void mark_lost_jumps();
-  uint32_t lost_jump(uint32_t at) const;
+  bool mark_lost_jump(uint32_t at, Instr& marker) const;
   bool is_in_loop_within(uint32_t at, uint32_t header) const;
   void with_cleanup_start(State& state);
   bool with_cleanup_finish(State& state);

@@ -74,7 +74,7 @@ Result<Graph> build(const object::Module& module, const bytecode::Stream& stream
   if (keep_ends && has_block_stack) {
     Result<Draft> draft = draft_from_block_stack(module, stream, true);
     // Code that never runs need not be valid.
-    if (draft.ok() && (draft->keeps_ends || draft->keeps_empty)) {
+    if (draft.ok() && (draft->marks_ends || draft->marks_empty_bodies)) {
       Graph graph = finish(stream, std::move(*draft), version);
       check(module, graph);
       return graph;

@@ -11,7 +11,8 @@ namespace pellucid::flow {
 //
 // END_FINALLY of 3.8 lies in front of where its statement goes on, also if control never gets there
 // because every way through the statement leaves it otherwise. `keep_ends` keeps what is said so:
-// see Graph::keeps_ends. It also keeps bodies of `try` that have no code: Graph::keeps_empty.
+// see Graph::marks_ends. It also keeps bodies of `try` that have no code:
+// Graph::marks_empty_bodies.
 Result<Graph> build(const object::Module& module, const bytecode::Stream& stream,
                     bool keep_ends = false);
 

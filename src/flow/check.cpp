@@ -57,7 +57,7 @@ class Checker {
         ways = 0;
         break;
     }
-    const bool keeps_end = graph_.keeps_ends && exit.kind == ExitKind::Reraise;
+    const bool keeps_end = graph_.marks_ends && exit.kind == ExitKind::Reraise;
     if (keeps_end && exit.next[0].valid()) ways = 1;
     for (size_t i = 0; i < exit.next.size(); ++i) {
       PELLUCID_CHECK(exit.next[i].valid() == (i < ways));
@@ -78,8 +78,7 @@ class Checker {
       if (bytecode::can_raise(instr.op)) check_protected(block, depth);
       depth = depth - effect.pops + effect.pushes;
       if (instr.op == Op::PushExcInfo) ++exceptions;
-      if ((instr.op == Op::PopExcept && instr.a > 0) ||
-          (instr.op == Op::EndAsyncFor && instr.a == 7)) {
+      if (instr.op == Op::PopExcept || (instr.op == Op::EndAsyncFor && instr.a == 7)) {
         PELLUCID_CHECK(exceptions > 0);
         --exceptions;
       }

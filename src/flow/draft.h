@@ -34,8 +34,8 @@ struct Draft {
   std::vector<uint32_t> offsets;    // in bytes, of every instruction of the stream
   std::vector<uint32_t> loop_ends;  // of every instruction, as Block::loop_end
   bool wraps_stop_iteration = false;
-  bool keeps_ends = false;
-  bool keeps_empty = false;
+  bool marks_ends = false;
+  bool marks_empty_bodies = false;
 };
 
 Result<Draft> draft_from_block_stack(const object::Module& module, const bytecode::Stream& stream,

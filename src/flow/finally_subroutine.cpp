@@ -55,27 +55,31 @@ void BlockStack::mark_lost_jumps() {
   for (const auto& [block, back] : calls_) {
     if (returned_to_.contains(back)) continue;
     Instr mark = stream_.instrs[back - 1];
-    mark.op = Op::PopExcept;
-    mark.a = 0;
-    mark.b = lost_jump(back);
-    if (mark.b != 0) draft_.blocks[block].instrs.push_back(mark);
+    mark.op = Op::Marker;
+    if (mark_lost_jump(back, mark)) draft_.blocks[block].instrs.push_back(mark);
   }
 }
 
-// The mark of the jump statement that leaves regions and loops from here on; 0: it is none.
-uint32_t BlockStack::lost_jump(uint32_t at) const {
+// Lets the marker say which jump statement leaves regions and loops from here on. False: none does.
+bool BlockStack::mark_lost_jump(uint32_t at, Instr& marker) const {
+  const auto say = [&](Marker what, uint32_t constant = 0) {
+    marker.a = static_cast<uint32_t>(what);
+    marker.b = constant;
+    return true;
+  };
   for (uint32_t i = at; i < stream_.instrs.size(); ++i) {
     const Instr& instr = stream_.instrs[i];
     if (instr.op == Op::Jump) {
-      return instr.a > i || is_in_loop_within(at, instr.a) ? kLostBreak : kLostContinue;
+      const bool leaves = instr.a > i || is_in_loop_within(at, instr.a);
+      return say(leaves ? Marker::LostBreak : Marker::LostContinue);
     }
     if (instr.op == Op::ReturnValue) {
       const Instr& value = stream_.instrs[i - 1];
-      return value.op == Op::LoadConst ? kLostReturn + value.a : 0;
+      return value.op == Op::LoadConst && say(Marker::LostReturn, value.a);
     }
-    if (instr.op == Op::EndFinally) return 0;
+    if (instr.op == Op::EndFinally) return false;
   }
-  return 0;
+  return false;
 }
 
 // Whether a loop around `at` starts behind `header`: what jumps to the latter from there leaves it.
@@ -101,7 +105,7 @@ void BlockStack::mark_placeholder(const Instr& setup) {
 }
 
 bool BlockStack::jumps_behind(uint32_t at) const {
-  return draft_.keeps_ends && at + 1 < stream_.instrs.size() &&
+  return draft_.marks_ends && at + 1 < stream_.instrs.size() &&
          stream_.instrs[at + 1].op == Op::Jump;
 }
 

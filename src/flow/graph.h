@@ -96,6 +96,10 @@ struct Handler {
   bool is_finally = false;  // 3.8 only: its code is also run as a subroutine
   uint32_t exc_depth = 0;  // exceptions being handled on entry, this one (<= 3.10) or the enclosing
                            // ones only (3.11+, where PushExcInfo follows)
+
+  // Returns true if the interpreter finds the handler on its stack of blocks (<= 3.10) and not in
+  // an exception table: it handles the exception on entry, without a PushExcInfo.
+  bool is_on_block_stack() const { return pushes == 6; }
 };
 
 struct Graph {
@@ -105,15 +109,14 @@ struct Graph {
   std::vector<Handler> handlers;
   bool wraps_stop_iteration = false;  // 3.12+ generators: the wrapper was there and was taken off
   // 3.8, if build() was asked to: the Reraise of a handler's end has a next[0], where its statement
-  // goes on (control does not go there that way, and maybe not at all), and a PopExcept with a = 0
-  // and b = 1 stands where a jump statement has left a region. Where it never does, because its
-  // finally body goes another way, b says which statement it is: kLostBreak and what follows. A Pop
-  // with a jump right behind it has a = kDroppedByJump: `break` drops an iterator so, `return` goes
-  // on without a jump. A constant that nobody has written has b = kPlaceholder.
-  bool keeps_ends = false;
-  // 3.8-3.10, if build() was asked to: a PopExcept with a = 0 and b = kEmptyBody stands where a
-  // `try` has a body of which no code was made, so that its handler is not forgotten.
-  bool keeps_empty = false;
+  // goes on (control does not go there that way, and maybe not at all), and a Marker stands where a
+  // jump statement has left a region, or would have. A Pop with a jump right after it has
+  // a = kDroppedByJump: `break` drops an iterator so, `return` goes on without a jump. A constant
+  // that nobody has written has b = kPlaceholder.
+  bool marks_ends = false;
+  // 3.8-3.10, if build() was asked to: a Marker stands where a `try` has a body of which no code
+  // was made, so that its handler is not forgotten.
+  bool marks_empty_bodies = false;
   Folds folds;
   Habits habits;
 
@@ -121,13 +124,21 @@ struct Graph {
   const Handler& operator[](HandlerId id) const { return part_of(handlers, id); }
 };
 
-inline constexpr uint32_t kEmptyBody = 3;
+// What an Op::Marker says: a place in the code where nothing is executed. The first three are also
+// put there by the steps of `structure`.
+enum class Marker : uint32_t {
+  Left,          // control leaves a protected region
+  LeftByJump,    // the same by a jump statement (Graph::marks_ends)
+  EndOfClause,   // the clause of an exception with a name has come to its end
+  EmptyBody,     // the body of a `try`, which has no code (Graph::marks_empty_bodies)
+  LostBreak,     // a jump statement that only runs a finally body, which goes another way
+  LostContinue,  // (Graph::marks_ends)
+  LostReturn     // b: object::ConstId of what it returns
+};
+
 // As `b` of the instruction of a Branch: what it raises goes past all handlers, though the compiler
 // was given it where its block stands.
 inline constexpr uint32_t kLostTest = 1;
-inline constexpr uint32_t kLostBreak = 4;
-inline constexpr uint32_t kLostContinue = 5;
-inline constexpr uint32_t kLostReturn = 6;  // and the id of the constant
 
 inline constexpr uint32_t kDroppedByJump = 2;
 

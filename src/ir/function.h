@@ -138,8 +138,8 @@ struct Function {
   std::vector<Block> blocks;
   std::vector<flow::Handler> handlers;
   bool wraps_stop_iteration = false;
-  bool keeps_ends = false;   // as in flow::Graph
-  bool keeps_empty = false;  // as in flow::Graph
+  bool marks_ends = false;          // as in flow::Graph
+  bool marks_empty_bodies = false;  // as in flow::Graph
   flow::Folds folds;
   flow::Habits habits;
   bool is_generated = false;  // no compiler made it (generated.h)

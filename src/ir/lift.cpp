@@ -58,8 +58,8 @@ class Lifter {
     out_.code = graph.code;
     out_.handlers = graph.handlers;
     out_.wraps_stop_iteration = graph.wraps_stop_iteration;
-    out_.keeps_ends = graph.keeps_ends;
-    out_.keeps_empty = graph.keeps_empty;
+    out_.marks_ends = graph.marks_ends;
+    out_.marks_empty_bodies = graph.marks_empty_bodies;
     out_.folds = graph.folds;
     out_.habits = graph.habits;
     out_.blocks.resize(graph.blocks.size());
@@ -201,7 +201,7 @@ class Lifter {
       out_.values.push_back(value);
       block.entry_stack.push_back(ValueId(out_.values.size() - 1));
     };
-    if (handler.pushes == 6) {
+    if (handler.is_on_block_stack()) {
       for (int i = 0; i < 3; ++i) push(ExceptionPart::Previous);
       push(ExceptionPart::Traceback);
       push(ExceptionPart::Value);

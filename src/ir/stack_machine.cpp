@@ -256,6 +256,9 @@ void StackMachine::step(const bytecode::Instr& instr) {
       stack.push_back(exception);
       return;
     }
+    case Op::Marker:
+      emit(instr, std::span<const ValueId>());
+      return;
     case Op::PopExcept:
     case Op::EndAsyncFor: {
       PELLUCID_CHECK(instr.a <= stack.size());

@@ -5,39 +5,38 @@
 #include <optional>
 #include <unordered_set>
 
+#include "structure/ops.h"
 #include "structure/same_code.h"
 
 namespace pellucid::structure {
 
-ValueId marker(Graph& graph) {
+ValueId marker(Graph& graph, flow::Marker what) {
   ir::Value value;
-  value.op = Op::PopExcept;
+  value.op = Op::Marker;
+  value.a = static_cast<uint32_t>(what);
   return graph.add(value, {});
 }
 
 bool only_markers(const Graph& graph, const ir::Block& block) {
-  return std::all_of(block.items.begin(), block.items.end(), [&](ValueId item) {
-    const ir::Value& value = graph[item];
-    return value.kind == ValueKind::Instr && value.op == Op::PopExcept &&
-           value.b != flow::kEmptyBody;
-  });
+  return std::all_of(block.items.begin(), block.items.end(),
+                     [&](ValueId item) { return only_leaves(graph[item]); });
 }
 
-bool has_mark(const Graph& graph, BlockId block, uint32_t mark) {
+bool has_marker(const Graph& graph, BlockId block, flow::Marker what) {
   const auto& items = graph[block].items;
-  return std::any_of(items.begin(), items.end(), [&](ValueId item) {
-    const ir::Value& value = graph[item];
-    return value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.b == mark;
-  });
+  return std::any_of(items.begin(), items.end(),
+                     [&](ValueId item) { return is_marker(graph[item], what); });
 }
 
-uint32_t lost_jump(const Graph& graph, BlockId block) {
+ValueId lost_jump(const Graph& graph, BlockId block) {
   for (const ValueId item : graph[block].items) {
     const ir::Value& value = graph[item];
-    const bool is_mark = value.kind == ValueKind::Instr && value.op == Op::PopExcept;
-    if (is_mark && value.b >= flow::kLostBreak) return value.b;
+    if (is_marker(value, flow::Marker::LostBreak) || is_marker(value, flow::Marker::LostContinue) ||
+        is_marker(value, flow::Marker::LostReturn)) {
+      return item;
+    }
   }
-  return 0;
+  return {};
 }
 
 namespace {
@@ -142,7 +141,7 @@ void part_placeholders(Graph& g, HandlerId handler, const std::vector<Way>& exit
 
 bool overtakes_value(const Graph& g, const object::Module& module, HandlerId handler,
                      std::span<const BlockId> region) {
-  if (g.f.keeps_ends) return false;
+  if (g.f.marks_ends) return false;
   bool found = false;
   std::unordered_set<BlockId> seen;
   for (const Way& way : ways_out(g, handler, region)) {
@@ -194,15 +193,13 @@ bool strip_copies(Graph& g, const object::Module& module, HandlerId handler,
     rests[cuts[i]] = cuts[i].index == 0 ? cuts[i].block : g.split(cuts[i].block, cuts[i].index);
   }
   // A return right behind a nested statement seems to belong to it, out of whichever loops it goes.
-  const auto only_leaves = [&](const ir::Block& block) {
+  const auto leaves_all = [&](const ir::Block& block) {
     return std::all_of(block.items.begin(), block.items.end(), [&](ValueId item) {
-      const ir::Value& value = g[item];
-      const bool is_marker = value.op == Op::PopExcept && value.b != flow::kEmptyBody;
-      return value.kind == ValueKind::Instr && (is_marker || drops(value, ir::Dropped::Iterator));
+      return only_leaves(g[item]) || drops(g[item], ir::Dropped::Iterator);
     });
   };
   for (const auto& [at, rest] : rests) {
-    if (g[rest].exit == ExitKind::Return && only_leaves(g[rest])) {
+    if (g[rest].exit == ExitKind::Return && leaves_all(g[rest])) {
       g[rest].handler = g.handlers[handler.index()].outer;
     }
   }
@@ -212,7 +209,7 @@ bool strip_copies(Graph& g, const object::Module& module, HandlerId handler,
   BlockId overtaken;
   for (auto& [start, copy] : copies) {
     const bool never_ends = !copy.end && !copy.dropped.valid();
-    const bool is_overtaken = never_ends && lost_jump(g, start) == 0 && g[start].params.empty();
+    const bool is_overtaken = never_ends && !lost_jump(g, start).valid() && g[start].params.empty();
     if (is_overtaken && overtaken.valid()) {
       bridges[start] = overtaken;
       continue;
@@ -230,10 +227,14 @@ bool strip_copies(Graph& g, const object::Module& module, HandlerId handler,
     } else if (copy.dropped.valid()) {
       bridge.exit = ExitKind::Return;
       bridge.operands = {copy.dropped};
-      if (g.f.keeps_ends) g[bridge.items[0]].b = kLeftByJump;  // only a return leaves a value there
+      // Only a `return` leaves a value there.
+      if (g.f.marks_ends) bridge.items[0] = marker(g, flow::Marker::LeftByJump);
     } else {
       bridge.exit = ExitKind::Reraise;  // as a finally body ends
-      g[bridge.items[0]].b = lost_jump(g, start);
+      if (const ValueId lost = lost_jump(g, start); lost.valid()) {
+        g[bridge.items[0]].a = g[lost].a;
+        g[bridge.items[0]].b = g[lost].b;
+      }
     }
     g.f.blocks.push_back(std::move(bridge));
     bridges[start] = BlockId(g.f.blocks.size() - 1);

@@ -15,26 +15,21 @@ bool strip_copies(Graph& graph, const object::Module& module, HandlerId handler,
 
 // Whether every way out of the region runs the handler's body, and one has computed a value that
 // goes there: only a `return` does so, whose `finally` body goes another way. Where marks tell of
-// jump statements (ir::Function::keeps_ends) nothing is read from that.
+// jump statements (ir::Function::marks_ends) nothing is read from that.
 bool overtakes_value(const Graph& graph, const object::Module& module, HandlerId handler,
                      std::span<const BlockId> region);
 
-// An item that does nothing: it marks where control left a region. Where ir::Function::keeps_ends,
-// its `b` says more: the region was left by a jump statement; the clause of an exception with a
-// name has come to its end.
-inline constexpr uint32_t kLeftByJump = 1;
-inline constexpr uint32_t kEndOfClause = 2;
-ValueId marker(Graph& graph);
+// Returns a new marker, which belongs to no block yet.
+ValueId marker(Graph& graph, flow::Marker what = flow::Marker::Left);
 
-// Whether a PopExcept of the block has this as its `b`.
-bool has_mark(const Graph& graph, BlockId block, uint32_t mark);
+// Returns true if the block has a marker that says `what`.
+bool has_marker(const Graph& graph, BlockId block, flow::Marker what);
 
-// The mark of a jump statement that has no effect, as flow::Graph::keeps_ends says; 0: no such
-// mark.
-uint32_t lost_jump(const Graph& graph, BlockId block);
+// Returns the first marker of the block that stands for a jump statement without effect
+// (Marker::LostBreak and the two after it), or an invalid id.
+ValueId lost_jump(const Graph& graph, BlockId block);
 
-// Whether the block only goes on (or returns): no items but markers. A body without code (see
-// flow::Graph::keeps_empty) is a statement.
+// Whether the block only goes on (or returns): all its items only leave regions and handlers.
 bool only_markers(const Graph& graph, const ir::Block& block);
 
 // Whether two blocks are the arms of one test, on its line: `x if c else y` or a part of it, even

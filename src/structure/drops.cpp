@@ -113,7 +113,7 @@ void drop_popped_params(Graph& g) {
 }
 
 void forget_carried(Graph& g) {
-  if (g.f.keeps_ends) forget_placeholders(g);
+  if (g.f.marks_ends) forget_placeholders(g);
   for (const BlockId id : g.order()) {
     std::erase_if(g[id].items, [&](ValueId item) {
       if (!drops(g[item], ir::Dropped::Carried)) return false;

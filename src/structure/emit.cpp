@@ -55,16 +55,15 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
   for (const BlockId id : std::vector<BlockId>(graph.order())) {
     for (size_t i = graph[id].items.size(); i-- > 0;) {
       const ir::Value& value = graph[graph[id].items[i]];
-      const bool leaves = value.kind == ValueKind::Instr && value.op == Op::PopExcept &&
-                          (value.a > 0 || value.b == kLeftByJump);
+      const bool leaves = is_op(value, Op::PopExcept) || is_marker(value, flow::Marker::LeftByJump);
       if (!leaves) continue;
       const bool is_star = star_ends.count(graph[id].items[i]) > 0;
       // Where the bytecode says more, a return that the clause jumps to is behind it, too.
       const auto& items = graph[id].items;
       const uint32_t next =
           i + 1 < items.size() ? graph[items[i + 1]].offset : graph[id].exit_offset;
-      const bool jumps = graph.f.keeps_ends && (next < value.offset || next > value.offset + 4) &&
-                         (i + 1 == items.size() || graph[items[i + 1]].op != Op::PopExcept);
+      const bool jumps = graph.f.marks_ends && (next < value.offset || next > value.offset + 4) &&
+                         (i + 1 == items.size() || !is_leaving(graph[items[i + 1]]));
       if (is_star || jumps || !may_return() || !only_returns(id, i + 1)) graph.split(id, i + 1);
     }
   }
@@ -79,7 +78,7 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
       const ValueId iterator = graph.resolve(graph.f.operands(value)[0]);
       const BlockId rest = graph.split(block, i + 1);
       // A `return` drops it as well, which the bytecode may tell.
-      const bool returns = graph.f.keeps_ends && ir::drop_place(value) != ir::DropPlace::BeforeJump;
+      const bool returns = graph.f.marks_ends && ir::drop_place(value) != ir::DropPlace::BeforeJump;
       if (!returns) breaks_[iterator].push_back(rest);
       block = rest;
       i = static_cast<size_t>(-1);
@@ -174,8 +173,8 @@ void Emitter::check_handled(BlockId block, const Scope& scope) const {
   for (const ValueId item : b.items) {
     const ir::Value& value = graph_[item];
     if (value.kind == ValueKind::Instr) {
-      if (value.op == Op::PopExcept) {
-        if (value.a > 0 && handled > 0) --handled;
+      if (is_leaving(value)) {
+        if (!is_marker(value) && handled > 0) --handled;
         continue;
       }
       if (value.op == Op::LoadConst || drops(value, ir::Dropped::Iterator) ||

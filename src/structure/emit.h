@@ -61,7 +61,7 @@ class Emitter {
   bool drops_and_returns(BlockId block) const;
   bool cannot_raise(BlockId block, size_t from = 0) const;
   bool may_return() const;
-  // Whether a jump statement has left a region in the block (ir::Function::keeps_ends), or in front
+  // Whether a jump statement has left a region in the block (ir::Function::marks_ends), or in front
   // of all that the block does.
   bool left_by_jump(BlockId block) const;
   bool is_behind_jump(BlockId block) const;

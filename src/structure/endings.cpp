@@ -15,7 +15,7 @@ constexpr size_t kLongestCopy = 4;  // in instructions
 bool is_part_of_next(const ir::Value& value, bool is_returned) {
   if (value.kind != ValueKind::Instr) return false;
   return (value.op == Op::LoadConst && is_returned) || value.op == Op::BuildSlice ||
-         (value.op == Op::PopExcept && value.a == 0);
+         is_marker(value);
 }
 
 // The same Pop in the text, whatever it drops.

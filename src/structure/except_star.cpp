@@ -108,7 +108,7 @@ class ExceptStar {
   bool ends_as_known(const Statement& statement) const {
     const ir::Block& handled = g_[statement.handled];
     return g_[statement.raises].exit == ExitKind::Reraise && handled.params.empty() &&
-           !handled.items.empty() && is_op(g_[handled.items[0]], Op::PopExcept);
+           !handled.items.empty() && is_leaving(g_[handled.items[0]]);
   }
 
   bool read(BlockId test, ValueId split, Clause& clause) const {

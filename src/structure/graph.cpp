@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "structure/not_structured.h"
+#include "structure/ops.h"
 
 namespace pellucid::structure {
 
@@ -21,7 +22,7 @@ Graph::Graph(ir::Function function) : f(std::move(function)), spans_(f) {
   entered_.assign(f.blocks.size(), 0);
   for (const flow::Handler& handler : f.handlers) {
     // 3.11 counts the exception with an instruction of the handler's own.
-    if (handler.pushes < 6 && handler.begins) entered_[handler.entry.index()] = 1;
+    if (!handler.is_on_block_stack() && handler.begins) entered_[handler.entry.index()] = 1;
   }
   recompute();
 }
@@ -90,9 +91,7 @@ uint32_t Graph::exceptions_at(BlockId id, size_t index) const {
   uint32_t depth = block.exc_depth;
   if (id.index() < entered_.size()) depth += entered_[id.index()];
   for (size_t i = 0; i < index; ++i) {
-    const ir::Value& value = f[block.items[i]];
-    const bool pops = value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.a > 0;
-    if (pops && depth > 0) --depth;
+    if (is_op(f[block.items[i]], Op::PopExcept) && depth > 0) --depth;
   }
   return depth;
 }
@@ -166,10 +165,7 @@ void Graph::bind(const std::vector<ValueId>& params, const std::vector<ValueId>&
 
 void Graph::note_clause_end(ValueId exception, BlockId end) {
   clause_ends_[exception] = end;
-  const auto leaves = [&](ValueId item) {
-    const ir::Value& value = f.values[item.index()];
-    return value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.a > 0;
-  };
+  const auto leaves = [&](ValueId item) { return is_op(f.values[item.index()], Op::PopExcept); };
   is_clause_end_.resize(size());
   // What only leaves the clause ends where the statement does.
   for (size_t steps = 0; end.valid() && steps <= size(); ++steps) {
@@ -299,7 +295,7 @@ void Graph::thread_empty_blocks() {
         const HandlerId behind = f.blocks[head.index()].handler;
         if (behind != target.handler && within(behind, target.handler) &&
             (ways_into(head).size() == 1 || repeats(edge.to, behind) ||
-             (f.handlers[behind.index()].pushes == 6 && target.offset <= f[id].offset))) {
+             (f.handlers[behind.index()].is_on_block_stack() && target.offset <= f[id].offset))) {
           break;
         }
         if (edge.args.size() != target.params.size()) {
@@ -343,6 +339,7 @@ bool is_statement(const ir::Value& value) {
     case Op::PrintExpr:
     case Op::MakeCell:
     case Op::PopExcept:
+    case Op::Marker:
     case Op::EndAsyncFor:
     case Op::BeforeWith:
     case Op::BeforeAsyncWith:

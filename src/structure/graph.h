@@ -155,7 +155,7 @@ class Graph {
   // branch. The blocks themselves do not tell any more once those are gone that only drop it.
   std::unordered_map<uint32_t, std::array<size_t, 2>> held;
   std::vector<HandlerInfo> handlers;
-  // Where the clauses that name an exception go on at their end, if anything does (keeps_ends).
+  // Where the clauses that name an exception go on at their end, if anything does (marks_ends).
   // Such a place is not made part of the clause.
   void note_clause_end(ValueId exception, BlockId end);
   BlockId clause_end(ValueId exception) const;

@@ -229,7 +229,8 @@ class Handlers {
                               [&](ValueId item) { return is_op(g_[item], Op::EndAsyncFor); }));
     ending.insert(ending.begin(), marker(g_));
     // Up to 3.10 it ends the handling as well; what comes then stands behind the loop.
-    if (g_.f.handlers[id.index()].pushes == 6 && g_[entry].exc_depth > 0) --g_[entry].exc_depth;
+    if (g_.f.handlers[id.index()].is_on_block_stack() && g_[entry].exc_depth > 0)
+      --g_[entry].exc_depth;
     const auto own = protection_.own(id);
     for (const BlockId block : std::vector<BlockId>(own.begin(), own.end())) {
       if (g_[block].handler != id || !g_.reachable(block)) continue;

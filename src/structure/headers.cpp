@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "structure/analysis.h"
+#include "structure/ops.h"
 
 namespace pellucid::structure {
 namespace {
@@ -46,7 +47,7 @@ void put_before_region(Graph& graph, const Loop& loop) {
   const HandlerId inside = graph[loop.header].handler;
   if (region == inside) return;
   // To protect takes an instruction there: what comes back without it is a loop in the body.
-  const bool on_block_stack = graph.f.handlers[inside.index()].pushes == 6;
+  const bool on_block_stack = graph.f.handlers[inside.index()].is_on_block_stack();
   put_in_front(graph, loop.header, region, [&](BlockId from) {
     return on_block_stack && graph.within(graph[from].handler, inside);
   });
@@ -55,9 +56,8 @@ void put_before_region(Graph& graph, const Loop& loop) {
 // Whether a block does anything but end regions and handlers.
 bool is_statement(const Graph& graph, BlockId id) {
   const auto& items = graph[id].items;
-  return std::any_of(items.begin(), items.end(), [&](ValueId item) {
-    return graph[item].kind != ValueKind::Instr || graph[item].op != Op::PopExcept;
-  });
+  return !std::all_of(items.begin(), items.end(),
+                      [&](ValueId item) { return is_leaving(graph[item]); });
 }
 
 // Whether `body`, which a test leads to, is a loop of its own and no `if` that goes on with the

@@ -188,7 +188,7 @@ bool fold_inlined_comprehension(Graph& g, const object::Module& module, BlockId 
   }
   // The end of an asynchronous loop's handler stands in front of what the value is part of.
   auto& rest = g[after].items;
-  if (!rest.empty() && is_op(g[rest[0]], Op::PopExcept) && g[rest[0]].a == 0) {
+  if (!rest.empty() && is_marker(g[rest[0]])) {
     rest.erase(rest.begin());
   }
 

@@ -112,7 +112,7 @@ class EndingJoiner {
       std::array<uint32_t, 8> key{block.handler.value, static_cast<uint32_t>(block.exit),
                                   static_cast<uint32_t>(line)};
       // What the compiler has not copied lies in one place (tails.cpp).
-      if (g_.f.keeps_ends) key[6] = block.exit_offset;
+      if (g_.f.marks_ends) key[6] = block.exit_offset;
       // A `finally` body raises the same in all its copies, each of which is a statement of its
       // own.
       if (shares) key[7] = block.next[0].to.value;

@@ -85,11 +85,10 @@ BlockId Emitter::label_of(HandlerId handler, const Scope& scope) const {
 BlockId Emitter::left_by_finally(HandlerId handler, const Scope& scope) const {
   const BlockId entry = graph_.f.handlers[handler.index()].entry;
   const uint32_t outside = graph_[entry].exc_depth - 1;
-  const bool never_raises = !graph_.f.keeps_ends && !graph_.handlers[handler.index()].end.valid();
+  const bool never_raises = !graph_.f.marks_ends && !graph_.handlers[handler.index()].end.valid();
   const auto ends_handling = [&](BlockId id) {
     const auto& items = graph_[id].items;
-    return !items.empty() && is_op(graph_[items.back()], Op::PopExcept) &&
-           graph_[items.back()].a > 0;
+    return !items.empty() && is_op(graph_[items.back()], Op::PopExcept);
   };
   std::unordered_set<BlockId> seen{entry};
   std::vector<BlockId> todo{entry};
@@ -131,7 +130,7 @@ BlockId Emitter::labelled(BlockId block, BlockId label, const Scope& scope, Stat
 // The edge into the body of a `while` that never comes round: a `break` in it has left a region,
 // where the other edge leads as well. Nothing: the branch is an `if`.
 std::optional<uint8_t> Emitter::never_comes_round(BlockId block, const Scope& scope) const {
-  if (!graph_.f.keeps_ends) return {};
+  if (!graph_.f.marks_ends) return {};
   const uint8_t body = 1 - graph_[block].jump;
   const BlockId start = graph_[block].next[body].to;
   const BlockId follow = skip_markers(graph_[block].next[1 - body].to, scope);

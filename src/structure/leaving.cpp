@@ -16,7 +16,7 @@ bool Emitter::cannot_raise(BlockId block, size_t from) const {
       b.items.begin() + static_cast<ptrdiff_t>(from), b.items.end(), [&](ValueId item) {
         const ir::Value& value = graph_[item];
         return value.kind == ValueKind::Instr &&
-               (value.op == Op::LoadConst || value.op == Op::PopExcept ||
+               (value.op == Op::LoadConst || is_leaving(value) ||
                 drops(value, ir::Dropped::Iterator) || drops(value, ir::Dropped::Constant));
       });
 }
@@ -56,9 +56,7 @@ bool Emitter::may_return() const {
 uint32_t Emitter::code_offset(BlockId block) const {
   for (const ValueId item : graph_[block].items) {
     const ir::Value& value = graph_[item];
-    const bool is_mark =
-        value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.a == 0;
-    if (!is_mark) return value.offset;
+    if (!is_marker(value)) return value.offset;
   }
   return graph_[block].offset;
 }
@@ -92,9 +90,7 @@ bool Emitter::goes_on_outside(const Loop& loop, HandlerId region) const {
 bool Emitter::is_broken_to(BlockId block) const {
   constexpr size_t kFew = 4;
   if (only_returns(block)) return false;
-  const auto is_mark = [&](ValueId item) {
-    return graph_[item].kind == ValueKind::Instr && graph_[item].op == Op::PopExcept;
-  };
+  const auto is_mark = [&](ValueId item) { return is_leaving(graph_[item]); };
   for (const Way& way : graph_.ways_into(block)) {
     if (analysis_.dominates(block, way.from)) continue;
     const auto& marks = graph_[way.from].items;
@@ -116,21 +112,25 @@ bool Emitter::is_broken_to(BlockId block) const {
   return false;
 }
 
-bool Emitter::left_by_jump(BlockId block) const { return has_mark(graph_, block, kLeftByJump); }
+bool Emitter::left_by_jump(BlockId block) const {
+  return has_marker(graph_, block, flow::Marker::LeftByJump);
+}
 
 bool Emitter::is_behind_jump(BlockId block) const {
   for (const ValueId item : graph_[block].items) {
     const ir::Value& value = graph_[item];
     if (value.kind != ValueKind::Instr) return false;
-    if (value.op == Op::PopExcept && value.b == kLeftByJump) return true;
-    const bool does_nothing = value.op == Op::PopExcept || value.op == Op::LoadConst ||
-                              drops(value, ir::Dropped::Iterator);
+    if (is_marker(value, flow::Marker::LeftByJump)) return true;
+    const bool does_nothing =
+        is_leaving(value) || value.op == Op::LoadConst || drops(value, ir::Dropped::Iterator);
     if (!does_nothing) return false;
   }
   return false;
 }
 
-bool Emitter::ends_clause(BlockId block) const { return has_mark(graph_, block, kEndOfClause); }
+bool Emitter::ends_clause(BlockId block) const {
+  return has_marker(graph_, block, flow::Marker::EndOfClause);
+}
 
 bool Emitter::never_ends(BlockId block) const {
   return graph_[block].exit == ExitKind::Reraise && graph_[block].operands.empty();
@@ -154,21 +154,22 @@ bool Emitter::is_dead_end(BlockId block) const {
 
 // The jump statement that only runs a finally body, which goes another way.
 NodeId Emitter::lost_statement(BlockId block, const Scope& scope) {
-  const uint32_t mark = lost_jump(graph_, block);
-  if (mark >= flow::kLostReturn) {
-    const object::ConstId value(mark - flow::kLostReturn);
+  const ValueId lost = lost_jump(graph_, block);
+  if (lost.valid() && is_marker(graph_[lost], flow::Marker::LostReturn)) {
+    const object::ConstId value(graph_[lost].b);
     const bool is_none = tree_.module()[value].kind == object::ConstKind::None;
     return tree_.add(ast::Return{is_none ? NodeId() : tree_.add(ast::Constant{value})});
   }
-  if (mark == 0) {
+  if (!lost.valid()) {
     // Where no marks tell: what does not fall to where a finally body never ends has jumped.
-    const bool skips = !graph_.f.keeps_ends && graph_[block].operands.empty() &&
+    const bool skips = !graph_.f.marks_ends && graph_[block].operands.empty() &&
                        scope.follow.valid() && skip_markers(scope.follow, scope) != block;
     return skips && may_return() ? tree_.add(ast::Return{}) : NodeId();
   }
   // A loop that never comes round has left nothing behind it; any other statement leaves so, too.
   if (!scope.loop) return may_return() ? tree_.add(ast::Return{}) : NodeId();
-  return mark == flow::kLostBreak ? tree_.add(ast::Break{}) : tree_.add(ast::Continue{});
+  const bool breaks = is_marker(graph_[lost], flow::Marker::LostBreak);
+  return breaks ? tree_.add(ast::Break{}) : tree_.add(ast::Continue{});
 }
 
 // Whether the string that is returned was loaded before the last region or loop was left. Compilers
@@ -179,7 +180,7 @@ bool Emitter::is_loaded_inside(BlockId block) const {
   const object::Const& text = tree_.module()[graph_[value].constant()];
   if (text.kind != object::ConstKind::Str || tree_.text(text.text).empty()) return false;
   const auto leaves = [&](ValueId item) {
-    return is_op(graph_[item], Op::PopExcept) || drops(graph_[item], ir::Dropped::Iterator);
+    return is_leaving(graph_[item]) || drops(graph_[item], ir::Dropped::Iterator);
   };
   const auto& own = graph_[block].items;
   const auto place = std::find(own.begin(), own.end(), value);
@@ -208,7 +209,7 @@ void Emitter::leave(BlockId block, Statements& out) {
     }
     ast::Where place = at;
     // A return that leaves a `with` is compiled on the line of the `with`.
-    const bool leaves_region = b.items.size() > 1 && graph_[b.items.back()].op == Op::PopExcept;
+    const bool leaves_region = b.items.size() > 1 && is_leaving(graph_[b.items.back()]);
     if (value.valid() && leaves_region) place.line = tree_.where(value).line;
     out.append(tree_.add(ast::Return{value}, place));
     return;

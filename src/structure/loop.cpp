@@ -6,6 +6,7 @@
 #include "structure/copies.h"
 #include "structure/dead_code.h"
 #include "structure/emit.h"
+#include "structure/ops.h"
 
 namespace pellucid::structure {
 
@@ -90,7 +91,7 @@ BlockId Emitter::for_loop(BlockId block, const Scope& scope, Statements& out) {
       const BlockId target = skip_markers(left, scope);
       if (target == exhausted) same = true;
       const bool returns = only_returns(target) || returns_from_outer(target);
-      if (returns && !graph_.f.keeps_ends) continue;
+      if (returns && !graph_.f.marks_ends) continue;
       if (!other.valid() || other == scope.follow) other = target;
     }
     if (!same && other.valid()) follow = other;
@@ -120,8 +121,7 @@ bool Emitter::is_behind_clause(BlockId from, BlockId to, BlockId header) const {
   const auto& items = graph_[from].items;
   if (items.empty() || graph_[to].exit != ExitKind::Return || cannot_raise(to)) return false;
   const ir::Value& last = graph_[items.back()];
-  return last.kind == ValueKind::Instr && last.op == Op::PopExcept && last.a > 0 &&
-         graph_[to].handler == graph_[header].handler &&
+  return is_op(last, Op::PopExcept) && graph_[to].handler == graph_[header].handler &&
          graph_.exceptions_at(to, 0) == graph_.exceptions_at(header, 0);
 }
 
@@ -346,7 +346,7 @@ bool Emitter::goes_on_behind_try(const Loop& loop) const {
 // Whether a block stands for a finally body around the loop that never comes to its end.
 bool Emitter::is_overtaken_around(const Loop& loop, BlockId block) const {
   const HandlerId around = graph_[loop.header].handler, outside = graph_[block].handler;
-  return never_ends(block) && lost_jump(graph_, block) == 0 && around != outside &&
+  return never_ends(block) && !lost_jump(graph_, block).valid() && around != outside &&
          graph_.within(around, outside);
 }
 

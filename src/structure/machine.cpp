@@ -321,7 +321,7 @@ void Machine::land(HandlerId id, uint32_t level, Nodes& out) {
   const flow::Handler& handler = graph_.f.handlers[id.index()];
   BlockId target = handler.entry;
   size_t slot = handler.depth + handler.pushes - 1;
-  if (handler.pushes == 6) {
+  if (handler.is_on_block_stack()) {
     slot = handler.depth + 4;
   } else if (only_pushes(graph_, target)) {
     // Behind what PUSH_EXC_INFO pushed.

@@ -73,6 +73,7 @@ void Machine::plain_item(ValueId id, Statements& code) {
     case Op::LoadCommonConstant:
     case Op::SetupAnnotations:
     case Op::PopExcept:
+    case Op::Marker:
     case Op::Pop:
       return;  // written where it is used, or of no use
     case Op::StoreFast:

@@ -10,7 +10,7 @@ namespace pellucid::structure {
 namespace {
 
 bool may_be_behind_break(const ir::Value& value) {
-  return !is_op(value, Op::LoadConst) && !is_op(value, Op::PopExcept) && !is_op(value, Op::Pop) &&
+  return !is_op(value, Op::LoadConst) && !is_leaving(value) && !is_op(value, Op::Pop) &&
          !stores_name(value) && !deletes_name(value);
 }
 
@@ -67,7 +67,7 @@ void NameCleanups::clear(HandlerId id) {
       if (i > 0 && is_op(g_[items[i - 1]], Op::LoadConst)) {
         items.erase(items.begin() + static_cast<ptrdiff_t>(--i));
       }
-      if (g_.f.keeps_ends) mark_end_of_clause(target, i);
+      if (g_.f.marks_ends) mark_end_of_clause(target, i);
       break;
     }
   }
@@ -141,7 +141,7 @@ void NameCleanups::keep_end(HandlerId id) {
   // What stands in front of the mark of a jump belongs to the regions that it leaves.
   const auto& items = g_[last].items;
   const auto mark = std::find_if(items.rbegin(), items.rend(), [&](ValueId item) {
-    return is_op(g_[item], Op::PopExcept) && g_[item].b == kLeftByJump;
+    return is_marker(g_[item], flow::Marker::LeftByJump);
   });
   const bool leaves = g_.within(g_[last].handler, id) ||
                       std::none_of(mark.base(), items.end(),
@@ -153,8 +153,7 @@ void NameCleanups::keep_end(HandlerId id) {
 
 // What leaves a clause with a name here, other than by a jump statement, has come to its end.
 void NameCleanups::mark_end_of_clause(BlockId block, size_t index) {
-  const ValueId end = marker(g_);
-  g_[end].b = kEndOfClause;
+  const ValueId end = marker(g_, flow::Marker::EndOfClause);
   auto& items = g_[block].items;
   items.insert(items.begin() + static_cast<ptrdiff_t>(index), end);
 }
@@ -173,7 +172,7 @@ void NameCleanups::drop_cleanup_behind(BlockId id, size_t i, Symbol name) {
         }
         return;
       }
-      if (!is_op(value, Op::LoadConst) && !is_op(value, Op::PopExcept)) return;
+      if (!is_op(value, Op::LoadConst) && !is_leaving(value)) return;
     }
     if (g_[id].exit != ExitKind::Goto) return;
     id = g_[id].next[0].to;

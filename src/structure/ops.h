@@ -11,6 +11,23 @@ inline bool is_op(const ir::Value& value, bytecode::Op op) {
 
 using ir::stores_name;
 
+// Returns true if the value is a marker, or the marker that says `what`.
+inline bool is_marker(const ir::Value& value) { return is_op(value, bytecode::Op::Marker); }
+inline bool is_marker(const ir::Value& value, flow::Marker what) {
+  return is_marker(value) && value.a == static_cast<uint32_t>(what);
+}
+
+// Returns true if control leaves a region or a handler with the value, which says no more than that
+// or where a body is that has no code.
+inline bool is_leaving(const ir::Value& value) {
+  return is_op(value, bytecode::Op::PopExcept) || is_marker(value);
+}
+
+// The same for what no statement stands for: the empty body of a `try` is one.
+inline bool only_leaves(const ir::Value& value) {
+  return is_leaving(value) && !is_marker(value, flow::Marker::EmptyBody);
+}
+
 // See flow::kPlaceholder.
 inline bool is_placeholder(const ir::Value& value) {
   return is_op(value, bytecode::Op::LoadConst) && value.b == flow::kPlaceholder;

@@ -83,10 +83,10 @@ bool SameCode::ends_agree() const {
   return true;
 }
 
-bool SameCode::is_marker(const Cursor& c) const {
+bool SameCode::does_nothing(const Cursor& c) const {
   const ir::Value& value = g_[g_[c.block].items[c.index]];
   if (drops(value, ir::Dropped::Carried)) return true;
-  return value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.b != flow::kEmptyBody;
+  return only_leaves(value);
 }
 
 // `return f()` with a finally body that goes another way: the value goes where the body does not
@@ -121,7 +121,7 @@ bool SameCode::advance(Place& place, const Cursor* original) {
   for (size_t steps = 0; steps <= g_.size(); ++steps) {
     Cursor& c = place.at;
     const auto drops_own = [&] { return original && c != *original && drops_outer_value(place); };
-    while (!at_end(c) && (is_marker(c) || drops_own())) ++c.index;
+    while (!at_end(c) && (does_nothing(c) || drops_own())) ++c.index;
     if (!at_end(c) || g_[c.block].exit != ExitKind::Goto) return true;
     enter(place, g_[c.block].next[0]);
   }
@@ -254,7 +254,7 @@ bool SameCode::reraises(BlockId block) const {
 void SameCode::drop_own_values(Place& b) const {
   Place place = b;
   for (size_t steps = 0; steps <= g_.size(); ++steps) {
-    while (!at_end(place.at) && is_marker(place.at)) ++place.at.index;
+    while (!at_end(place.at) && does_nothing(place.at)) ++place.at.index;
     if (at_end(place.at)) {
       if (g_[place.at.block].exit != ExitKind::Goto) return;
       enter(place, g_[place.at.block].next[0]);
@@ -275,7 +275,7 @@ void SameCode::leave_regions(Place& b) const {
   for (size_t steps = 0; steps <= g_.size(); ++steps) {
     const HandlerId around = g_[b.at.block].handler;
     if (around == outer_b_ || !g_.within(around, outer_b_)) return;
-    while (!at_end(b.at) && is_marker(b.at)) ++b.at.index;
+    while (!at_end(b.at) && does_nothing(b.at)) ++b.at.index;
     if (!at_end(b.at) || g_[b.at.block].exit != ExitKind::Goto) return;
     enter(b, g_[b.at.block].next[0]);
   }
@@ -287,8 +287,8 @@ void SameCode::leave_regions(Place& b) const {
 void SameCode::pass_marks(Cursor from, Place& b) const {
   const auto mark_at = [&](const Cursor& c) -> const ir::Value* {
     const ir::Value& value = g_[g_[c.block].items[c.index]];
-    if (!is_op(value, Op::PopExcept)) return nullptr;
-    return value.a > 0 || value.b == kLeftByJump ? &value : nullptr;
+    const bool ends = is_op(value, Op::PopExcept) || is_marker(value, flow::Marker::LeftByJump);
+    return ends ? &value : nullptr;
   };
   std::vector<const ir::Value*> marks;
   for (size_t steps = 0; steps <= g_.size(); ++steps) {
@@ -306,10 +306,12 @@ void SameCode::pass_marks(Cursor from, Place& b) const {
       ++steps;
       continue;
     }
-    if (!is_marker(place.at)) return;
+    if (!does_nothing(place.at)) return;
     const ir::Value* mark = mark_at(place.at);
     ++place.at.index;
-    const bool is_same = mark && (marks[i]->a > 0 ? mark->a > 0 : mark->offset == marks[i]->offset);
+    const bool is_same =
+        mark && (is_op(*marks[i], Op::PopExcept) ? is_op(*mark, Op::PopExcept)
+                                                 : mark->offset == marks[i]->offset);
     if (!is_same) continue;
     b = place;
     ++i;

@@ -77,7 +77,7 @@ class SameCode {
   bool same_value(ValueId x, ValueId y) const;
   bool same_source(ValueId x, ValueId y) const;
   bool same_handlers(BlockId a, BlockId b);
-  bool is_marker(const Cursor& c) const;
+  bool does_nothing(const Cursor& c) const;
   bool note_dropped(const Place& a, const Place& b);
   bool drops_outer_value(const Place& place);
   bool at_end(const Cursor& c) const { return c.index == g_[c.block].items.size(); }

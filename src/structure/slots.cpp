@@ -85,7 +85,7 @@ void Slots::seed_handlers() {
   for (const flow::Handler& handler : graph_.f.handlers) {
     if (!graph_.reachable(handler.entry)) continue;
     const uint32_t first = handler.depth;
-    if (handler.pushes == 6) {
+    if (handler.is_on_block_stack()) {
       for (uint32_t i = 0; i < 6; ++i) {
         const Slot value{SlotKind::Value, level_of(handler) + 1, {}};
         join(handler.entry, first + i, i == 4 ? value : hidden);

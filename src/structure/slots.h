@@ -53,7 +53,7 @@ bool is_made_for_a_call(const Graph& graph, const object::Module& module, ValueI
 
 // How many exceptions are being handled by the code that catches for this handler.
 inline uint32_t level_of(const flow::Handler& handler) {
-  return handler.pushes == 6 ? handler.exc_depth - 1 : handler.exc_depth;
+  return handler.is_on_block_stack() ? handler.exc_depth - 1 : handler.exc_depth;
 }
 
 // Whether the block does nothing but begin to handle the exception on top of the stack.

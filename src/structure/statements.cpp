@@ -211,6 +211,7 @@ void Statements::step(std::span<const ValueId> items, size_t i) {
     case Op::SetupAnnotations:
     case Op::MakeCell:
     case Op::PopExcept:
+    case Op::Marker:
     case Op::LoadFastAndClear:  // the comprehension that hides the local is an expression by now
       return;
     case Op::StartGenerator:

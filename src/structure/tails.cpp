@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "structure/copies.h"
+#include "structure/ops.h"
 
 namespace pellucid::structure {
 namespace {
@@ -146,14 +147,10 @@ class Tails {
 
   bool is_op(ValueId id, Op op) const { return g_[id].kind == ValueKind::Instr && g_[id].op == op; }
 
-  // Left by what handlers.cpp has taken away.
-  bool is_marker(ValueId id) const { return is_op(id, Op::PopExcept) && g_[id].a == 0; }
-
   bool only_pops(BlockId id) const {
     const auto& items = g_[id].items;
-    return std::all_of(items.begin(), items.end(), [&](ValueId item) {
-      return is_op(item, Op::PopExcept) && !is_marker(item);
-    });
+    return std::all_of(items.begin(), items.end(),
+                       [&](ValueId item) { return is_op(item, Op::PopExcept); });
   }
 
   // Behind the last place where control left a region or a loop, or where a body ended by itself.
@@ -167,8 +164,8 @@ class Tails {
     }
     for (size_t i = items.size(); i-- > 0;) {
       const ir::Value& value = g_[items[i]];
-      if (needed < i && !is_marker(items[i])) continue;
-      if (is_op(items[i], Op::PopExcept) || drops(value, ir::Dropped::Iterator)) return i + 1;
+      if (needed < i && !is_marker(value)) continue;
+      if (is_leaving(value) || drops(value, ir::Dropped::Iterator)) return i + 1;
     }
     return 0;
   }
@@ -253,10 +250,7 @@ class Tails {
     size_t before = block.items.size() - size_of_end(id);
     if (before == 0) return is_copy(id);
     // Leaving an except clause is booked on the line of the return.
-    while (before > 0 && is_op(block.items[before - 1], Op::PopExcept) &&
-           !is_marker(block.items[before - 1])) {
-      --before;
-    }
+    while (before > 0 && is_op(block.items[before - 1], Op::PopExcept)) --before;
     return before > 0 && g_[block.items[before - 1]].line == block.exit_line;
   }
 
@@ -268,7 +262,7 @@ class Tails {
     const ir::Block& block = g_[id];
     if (size_of_end(id) > 1 || ends_by_itself(id)) return true;
     const size_t before = block.items.size() - size_of_end(id);
-    const bool alone = before == 0 || is_op(block.items[before - 1], Op::PopExcept);
+    const bool alone = before == 0 || is_leaving(g_[block.items[before - 1]]);
     return alone && ends_.count(block.exit_line) > 0;
   }
 
@@ -301,7 +295,7 @@ class Tails {
     };
     // Compilers that say where statements end copy none of them: only what the graph has spelt out
     // stands in several places, and lies in one.
-    if (g_.f.keeps_ends && block.exit != ExitKind::Goto) key.push_back(block.exit_offset);
+    if (g_.f.marks_ends && block.exit != ExitKind::Goto) key.push_back(block.exit_offset);
     if (block.exit == ExitKind::Goto) {
       if (!block.next[0].args.empty()) return std::nullopt;
       key.push_back(block.next[0].to.value);
@@ -368,6 +362,10 @@ bool comes_from_tests(const Graph& g, BlockId id) {
                      [&](const Way& way) { return g[way.from].exit == ExitKind::Branch; });
 }
 
+bool leaves_clause(const ir::Value& value) {
+  return is_op(value, Op::PopExcept) || is_marker(value, flow::Marker::Left);
+}
+
 // Blocks that only say that a region, a clause or a loop was left, on the way to one place, are one
 // block where only tests lead: compilers copied what stood in them, and the steps of a condition
 // have to fail to one place. The ends of two regions, to which their statements lead, stay two, and
@@ -389,9 +387,10 @@ void join_ways_out(Graph& g) {
             key.push_back(static_cast<uint32_t>(value.line));
             return true;
           }
-          key.insert(key.end(), {kPart, value.a});
-          is_clause = is_clause || value.a > 0;
-          return value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.b == 0;
+          const bool pops = is_op(value, Op::PopExcept);
+          key.insert(key.end(), {kPart, pops ? 1U : 0U});
+          is_clause = is_clause || pops;
+          return leaves_clause(value);
         });
     // Each clause takes an exception of its own off the stack.
     for (const ValueId value : block.entry_stack) {
@@ -418,10 +417,6 @@ void join_ways_out(Graph& g) {
   if (changed) g.recompute();
 }
 
-bool leaves_clause(const ir::Value& value) {
-  return value.kind == ValueKind::Instr && value.op == Op::PopExcept && value.b == 0;
-}
-
 // A `break` from the last loop of an except clause comes to the end of that clause: compilers
 // (3.11+) copy what leaves it to the break. It leads to the end that all others lead to.
 void join_clause_ends(Graph& g) {
@@ -439,7 +434,7 @@ void join_clause_ends(Graph& g) {
     size_t begin = block.items.size();
     uint32_t left = 0;
     for (; begin > 0 && leaves_clause(g[block.items[begin - 1]]); --begin) {
-      left += g[block.items[begin - 1]].a > 0 ? 1 : 0;
+      left += is_op(g[block.items[begin - 1]], Op::PopExcept) ? 1 : 0;
     }
     if (left == 0) continue;
     const std::array<uint32_t, 4> key{block.handler.value, next.to.value,

@@ -5,6 +5,7 @@
 
 #include "structure/copies.h"
 #include "structure/emit.h"
+#include "structure/ops.h"
 
 namespace pellucid::structure {
 
@@ -22,10 +23,7 @@ BlockId Emitter::landing(BlockId block, const Scope& scope) const {
     if (only_returns(block)) return leaves_loop ? BlockId() : block;
     const bool only_drops =
         !b.items.empty() && std::all_of(b.items.begin(), b.items.end(), [&](ValueId item) {
-          const ir::Value& value = graph_[item];
-          return value.kind == ValueKind::Instr &&
-                 ((value.op == Op::PopExcept && value.b != flow::kEmptyBody) ||
-                  drops(value, ir::Dropped::Iterator));
+          return only_leaves(graph_[item]) || drops(graph_[item], ir::Dropped::Iterator);
         });
     if (b.exit != ExitKind::Goto || !only_drops || !b.params.empty() || loop_at(block)) break;
     if (!b.next[0].args.empty()) break;
@@ -43,8 +41,7 @@ bool Emitter::jumps_behind_clauses(BlockId block, HandlerId handler) const {
   const uint32_t entry = graph_[graph_.f.handlers[handler.index()].entry].offset;
   for (const ValueId item : graph_[block].items) {
     const ir::Value& value = graph_[item];
-    const bool is_mark = value.kind == ValueKind::Instr && value.op == Op::PopExcept;
-    if (is_mark && value.b == kLeftByJump) return value.offset > entry;
+    if (is_marker(value, flow::Marker::LeftByJump)) return value.offset > entry;
   }
   return false;
 }
@@ -74,7 +71,7 @@ std::vector<BlockId> Emitter::exits_of(HandlerId handler, const Scope& scope) co
     for (const ir::Edge& edge : graph_[block].next) {
       if (!edge.to.valid() || graph_.within(graph_[edge.to].handler, handler)) continue;
       const BlockId target = landing(edge.to, scope);
-      if (!target.valid() || lost_jump(graph_, target) != 0) continue;
+      if (!target.valid() || lost_jump(graph_, target).valid()) continue;
       if (is_behind_jump(target) && !jumps_behind_clauses(target, handler)) continue;
       if (known.insert(target).second) targets.push_back(target);
     }
@@ -145,7 +142,7 @@ std::vector<Emitter::ClauseEnd> Emitter::exits_of_clauses(HandlerId handler,
   std::vector<BlockId> todo{entry};
   // A block past the handler's end handles its exception no more.
   const flow::Handler& own = graph_.f.handlers[handler.index()];
-  const uint32_t outside = graph_[entry].exc_depth - (own.pushes == 6 ? 1 : 0);
+  const uint32_t outside = graph_[entry].exc_depth - (own.is_on_block_stack() ? 1 : 0);
   while (!todo.empty()) {
     const BlockId block = todo.back();
     todo.pop_back();
@@ -158,12 +155,12 @@ std::vector<Emitter::ClauseEnd> Emitter::exits_of_clauses(HandlerId handler,
       ClauseEnd end{landing(to, scope), false, false, false};
       if (!end.to.valid()) return;
       end.is_left = left_by_jump(block) || is_behind_jump(to) || is_behind_jump(end.to) ||
-                    lost_jump(graph_, end.to) != 0;
+                    lost_jump(graph_, end.to).valid();
       end.is_end = !end.is_left && (ends_clause(block) || ends_clause(to));
       for (BlockId from = block, next = to;; from = next, next = graph_[next].next[0].to) {
         // Compilers that mark jump statements copy none: several ways do not lead to that of a
         // clause, but to one behind the whole.
-        if (!left_by_jump(block) && lost_jump(graph_, end.to) == 0 &&
+        if (!left_by_jump(block) && !lost_jump(graph_, end.to).valid() &&
             graph_.ways_into(next).size() > 1) {
           end.is_left = false;
         }
@@ -336,9 +333,8 @@ bool Emitter::falls_through(BlockId entry, BlockId to, const Scope& scope) const
         block.exit == ExitKind::Goto && skip_markers(block.next[0].to, scope) == to;
     for (const ValueId item : block.items) {
       const ir::Value& value = graph_[item];
-      const bool leaves = value.kind == ValueKind::Instr && value.op == Op::PopExcept;
-      if (!leaves) lines.insert(value.line);
-      if (leaves && leads_there && value.a > 0) ends.insert(value.line);
+      if (!is_leaving(value)) lines.insert(value.line);
+      if (leads_there && is_op(value, Op::PopExcept)) ends.insert(value.line);
     }
   }
   return std::any_of(ends.begin(), ends.end(), [&](int32_t line) { return lines.count(line) > 0; });
@@ -358,7 +354,7 @@ BlockId Emitter::said_end(BlockId entry, const Scope& scope) const {
 // Whether a finally body has overtaken what leads there, and stands around more than this `try`:
 // then that was a return (3.9+).
 bool Emitter::is_overtaken_outside(BlockId block, const Scope& scope) const {
-  if (!never_ends(block) || graph_.f.keeps_ends || graph_[block].handler == scope.handler) {
+  if (!never_ends(block) || graph_.f.marks_ends || graph_[block].handler == scope.handler) {
     return false;
   }
   const HandlerInfo& around = graph_.handlers[scope.handler.index()];

@@ -273,7 +273,8 @@ bool Machine::execute(State& state, const Instr& instr) {
     case Op::EndAsyncFor:
       return false;
 
-    // Exits of blocks, or gone since flow::build.
+    // Exits of blocks, gone since flow::build, or in graphs for structure only.
+    case Op::Marker:
     case Op::Jump:
     case Op::BranchTrue:
     case Op::BranchFalse:

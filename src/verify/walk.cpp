@@ -173,7 +173,7 @@ void Walk::raise(const Path& path, const Effect& a, const Effect& b) {
     pushed.push_back(values_.fresh(Kind::Unknown, values_.name("<exception>")));
   }
   // Up to 3.10 this exception is being handled from here on; later PushExcInfo says so.
-  const bool handling = x.pushes == 6;
+  const bool handling = x.is_on_block_stack();
   for (const auto& [side, handler] : {std::pair(Side::A, &x), std::pair(Side::B, &y)}) {
     Half& half = handled.state[side];
     PELLUCID_CHECK(half.stack.size() >= handler->depth);
