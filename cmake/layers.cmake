@@ -1,18 +1,27 @@
-# pellucid_sources(<out> <folder>): the .cpp files of a folder and of the folders in it.
+# pellucid_sources(<out> <folder>): the .cpp files of a folder and of the folders in it that are no
+# layers of their own.
 function(pellucid_sources out folder)
   file(GLOB_RECURSE found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cpp)
+  get_property(layers GLOBAL PROPERTY pellucid_layers)
+  foreach(layer IN LISTS layers)
+    list(FILTER found EXCLUDE REGEX "^${PROJECT_SOURCE_DIR}/src/${layer}/")
+  endforeach()
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
-# pellucid_layer(<name> <layers it may know>...): the static library pellucid_<name> of src/<name>.
-# A layer of headers alone gets an empty source file.
-function(pellucid_layer name)
-  pellucid_sources(sources src/${name})
+# pellucid_layer(<folder> <layers it may know>...): the static library pellucid_<name> of src/<folder>,
+# whose name has no slash. A layer within another stands before that one. A layer of headers alone gets
+# an empty source file.
+function(pellucid_layer folder)
+  pellucid_sources(sources src/${folder})
+  set_property(GLOBAL APPEND PROPERTY pellucid_layers ${folder})
+  string(REPLACE "/" "_" name ${folder})
+  string(REPLACE "/" "_" layers "${ARGN}")
   if(PELLUCID_PREBUILT)
     add_library(pellucid_${name} STATIC IMPORTED GLOBAL)
     set_target_properties(pellucid_${name} PROPERTIES
       IMPORTED_LOCATION ${PELLUCID_PREBUILT}/libpellucid_${name}.a)
-    foreach(known IN LISTS ARGN)
+    foreach(known IN LISTS layers)
       target_link_libraries(pellucid_${name} INTERFACE pellucid_${known})
     endforeach()
     return()
@@ -25,7 +34,7 @@ function(pellucid_layer name)
   endif()
   add_library(pellucid_${name} STATIC ${sources})
   target_link_libraries(pellucid_${name} PRIVATE pellucid_options)
-  foreach(known IN LISTS ARGN)
+  foreach(known IN LISTS layers)
     target_link_libraries(pellucid_${name} PUBLIC pellucid_${known})
   endforeach()
 endfunction()

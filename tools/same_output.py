@@ -9,6 +9,7 @@ Prints what differs, and how much was compared; exits with 1 if anything differs
 
 import argparse
 import filecmp
+import re
 import subprocess
 import sys
 import tempfile
@@ -40,7 +41,9 @@ def output_of(binary: Path, mode: str, inputs: Path, out: Path) -> Output:
     command = [str(binary), "decompile", *MODES[mode], "--jobs", "2", "-o", str(out), str(inputs)]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     files = {p.relative_to(out): p for p in out.rglob("*") if p.is_file()}
-    messages = done.stderr.replace(str(out).encode(), b"OUT")
+    # The line that sums up ends with how long it took.
+    messages = re.sub(rb"(?m)^( *total .*) in [0-9.]+ s$", rb"\1", done.stderr)
+    messages = messages.replace(str(out).encode(), b"OUT")
     return Output(done.returncode, messages, files)
 
 

@@ -10,6 +10,7 @@
 #include "bytecode/decode.h"
 #include "bytecode/lines.h"
 #include "driver/verdicts.h"
+#include "fallback/unstructured.h"
 #include "flow/build.h"
 #include "flow/inlined_locals.h"
 #include "flow/lazy_values.h"
@@ -21,14 +22,15 @@
 #include "polish/polish.h"
 #include "polish/release.h"
 #include "print/print.h"
-#include "structure/expressions.h"
-#include "structure/names.h"
-#include "structure/not_structured.h"
+#include "structure/expressions/expressions.h"
+#include "structure/graph/not_structured.h"
 #include "structure/recover.h"
-#include "structure/scopes.h"
+#include "structure/scopes/names.h"
+#include "structure/scopes/scopes.h"
 #include "structure/steps.h"
-#include "structure/unstructured.h"
 #include "verify/lower/lower.h"
+
+#include "ast/nodes.h"
 
 namespace pellucid::driver {
 namespace {
@@ -172,8 +174,8 @@ Result<ast::ListId> unstructured_body(object::Module& module, object::CodeId cod
     PELLUCID_TRY(const flow::Graph graph, flow::build(module, stream, false));
     PELLUCID_TRY(const ir::Function function, ir::lift_slots(graph));
     PELLUCID_TRY(const ast::ListId body,
-                 structure::unstructured(function, tree, bodies, scopes.bound_names(),
-                                         reason.message, static_cast<uint32_t>(reason.offset)));
+                 fallback::unstructured(function, tree, bodies, scopes.bound_names(),
+                                        reason.message, static_cast<uint32_t>(reason.offset)));
     return expressible(module, code, tree, misfits, scopes.finish_body(body, function));
   } catch (const InternalError& bug) {
     return Error{ErrorCode::Internal, 0, bug.what()};
@@ -196,7 +198,7 @@ void make_comprehensions_functions(object::Module& module, object::CodeId code, 
   }
   for (size_t i = order.size(); --i > 0;) {
     ast::ListId& body = bodies[order[i].index()];
-    if (structure::is_unstructured(tree, body)) continue;
+    if (ast::is_unstructured(tree, body)) continue;
     const auto loop = unstructured_body(module, order[i], tree, scopes, bodies, reason, misfits);
     if (loop.ok()) body = *loop;
   }

@@ -1,7 +1,9 @@
 #include "structure/recover.h"
 
-#include "structure/emit.h"
+#include "structure/emit/emitter.h"
 #include "structure/steps.h"
+
+#include "structure/graph/not_structured.h"
 
 namespace pellucid::structure {
 namespace {

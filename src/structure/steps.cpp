@@ -2,18 +2,18 @@
 
 #include <array>
 
-#include "structure/alternatives.h"
-#include "structure/conditions.h"
-#include "structure/drops.h"
-#include "structure/handlers.h"
-#include "structure/headers.h"
-#include "structure/inlined.h"
-#include "structure/joins.h"
-#include "structure/patterns.h"
-#include "structure/rotate.h"
-#include "structure/tails.h"
-#include "structure/unfold.h"
-#include "structure/unthread.h"
+#include "structure/branches/cases.h"
+#include "structure/branches/conditions.h"
+#include "structure/branches/or_patterns.h"
+#include "structure/handlers/handlers.h"
+#include "structure/reduce/duplicated_exits.h"
+#include "structure/reduce/folded_tests.h"
+#include "structure/reduce/inlined_comprehensions.h"
+#include "structure/reduce/joined_values.h"
+#include "structure/reduce/jump_threading.h"
+#include "structure/reduce/loop_headers.h"
+#include "structure/reduce/loop_inversion.h"
+#include "structure/reduce/unused_values.h"
 
 namespace pellucid::structure {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "ast/tree.h"
-#include "structure/graph.h"
+#include "structure/graph/graph.h"
 
 namespace pellucid::structure {
 

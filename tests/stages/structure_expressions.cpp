@@ -1,9 +1,10 @@
 // Expressions of single values, from ir::Functions built by hand.
-#include "structure/expressions.h"
+#include "ast/nodes.h"
+#include "structure/expressions/expressions.h"
 
 #include <string>
 
-#include "structure/scopes.h"
+#include "structure/scopes/scopes.h"
 #include "testing.h"
 
 namespace pellucid::structure {
@@ -78,7 +79,7 @@ class Run {
     bodies[value.code.index()] = tree.list(body);
     return constant(module.add(value));
   }
-  NodeId name(const char* text) { return name_node(tree, text, {}); }
+  NodeId name(const char* text) { return ast::name_node(tree, text, {}); }
 
   // The dump of a value's expression on one line.
   std::string text(ValueId id) {

@@ -1,9 +1,10 @@
 // What is put in front of and taken out of the bodies of code objects.
-#include "structure/scopes.h"
+#include "ast/nodes.h"
+#include "structure/scopes/scopes.h"
 
 #include <string>
 
-#include "structure/expressions.h"
+#include "structure/expressions/expressions.h"
 #include "testing.h"
 
 namespace pellucid::structure {
@@ -35,7 +36,7 @@ class Nested {
   }
   object::Code& code() { return module.codes[1]; }
   Symbol symbol(const char* text) { return module.strings.intern(text); }
-  NodeId name(const char* text) { return name_node(tree, text, {}); }
+  NodeId name(const char* text) { return ast::name_node(tree, text, {}); }
   NodeId str(const char* text) {
     Const value;
     value.kind = ConstKind::Str;

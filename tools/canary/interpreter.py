@@ -124,12 +124,12 @@ RECORDED: List[Tuple[str, str, Callable[[], Dict[str, Any]]]] = [
     ),
     (
         "numbers of CALL_INTRINSIC_1",
-        "src/bytecode/stream.h, src/structure/type_parameters.cpp",
+        "src/bytecode/stream.h, src/structure/expressions/type_parameters.cpp",
         lambda: _numbered(getattr(opcode, "_intrinsic_1_descs", ())),
     ),
     (
         "numbers of CALL_INTRINSIC_2",
-        "src/bytecode/stream.h, src/structure/type_parameters.cpp",
+        "src/bytecode/stream.h, src/structure/expressions/type_parameters.cpp",
         lambda: _numbered(getattr(opcode, "_intrinsic_2_descs", ())),
     ),
     (
@@ -139,7 +139,7 @@ RECORDED: List[Tuple[str, str, Callable[[], Dict[str, Any]]]] = [
     ),
     (
         "numbers of LOAD_COMMON_CONSTANT",
-        "src/bytecode/translate.cpp (common_constant), src/structure/expressions.cpp",
+        "src/bytecode/translate.cpp (common_constant), src/structure/expressions/expressions.cpp",
         _common_constants,
     ),
     (
@@ -179,7 +179,7 @@ RECORDED: List[Tuple[str, str, Callable[[], Dict[str, Any]]]] = [
     ),
     (
         "features of __future__",
-        "src/object/code.h, src/structure/imports.cpp",
+        "src/object/code.h, src/structure/statements/imports.cpp",
         lambda: {name: hex(getattr(__future__, name).compiler_flag) for name in _FEATURES},
     ),
     ("what may be written where", "src/print/, src/structure/, tests/cases/", forms.table),

@@ -1,0 +1,125 @@
+#include "ast/nodes.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+#include <vector>
+
+namespace pellucid::ast {
+
+using object::Const;
+using object::ConstKind;
+
+NodeId name_node(Tree& tree, std::string_view name, Where where) {
+  return tree.add(Name{tree.intern(name)}, where);
+}
+
+NodeId none_node(Tree& tree, Where where) {
+  return tree.add(Constant{tree.module().add(Const{})}, where);
+}
+
+NodeId constant_node(Tree& tree, object::ConstKind kind, Where where) {
+  Const constant;
+  constant.kind = kind;
+  return tree.add(Constant{tree.module().add(constant)}, where);
+}
+
+const Const* constant_of(const Tree& tree, NodeId node) {
+  if (!tree.is(node, Kind::Constant)) return nullptr;
+  return &tree.module()[tree.as<Constant>(node).value];
+}
+
+bool is_constant(const Tree& tree, NodeId node, object::ConstKind kind) {
+  const Const* constant = constant_of(tree, node);
+  return constant && constant->kind == kind;
+}
+
+bool is_none(const Tree& tree, NodeId node) {
+  const Const* constant = constant_of(tree, node);
+  return constant && constant->kind == ConstKind::None;
+}
+
+bool is_one_literal(const object::Module& module, const Const& constant) {
+  switch (constant.kind) {
+    case ConstKind::None:
+    case ConstKind::False:
+    case ConstKind::True:
+    case ConstKind::Ellipsis:
+    case ConstKind::Str:
+    case ConstKind::Bytes:
+      return true;
+    case ConstKind::Int:
+      return constant.integer >= 0;
+    case ConstKind::BigInt:
+      return !module.text(constant.text).starts_with('-');
+    case ConstKind::Float:
+      return !std::signbit(constant.real);
+    case ConstKind::Complex:
+    case ConstKind::StopIteration:
+    case ConstKind::Tuple:
+    case ConstKind::List:
+    case ConstKind::Set:
+    case ConstKind::FrozenSet:
+    case ConstKind::Dict:
+    case ConstKind::Slice:
+    case ConstKind::Code:
+    case ConstKind::Opaque:
+      return false;
+  }
+  return false;
+}
+
+NodeId negated(Tree& tree, NodeId node) {
+  const uint32_t op_not = static_cast<uint32_t>(UnaryOperator::Not);
+  if (tree.is(node, Kind::UnaryOp)) {
+    const auto unary = tree.as<UnaryOp>(node);
+    if (unary.op == op_not) return unary.operand;
+  }
+  const auto is_folded = [&](NodeId value) { return tree.is(value, Kind::Constant); };
+  const auto items = tree.is(node, Kind::BoolOp) ? tree.items(tree.as<BoolOp>(node).values)
+                                                 : std::span<const NodeId>();
+  // A constant that is tested is no longer one that is loaded when it is negated.
+  if (!items.empty() && std::none_of(items.begin(), items.end(), is_folded)) {
+    // De Morgan: what jumps do anyway.
+    auto both = tree.as<BoolOp>(node);
+    both.op ^= 1u;
+    std::vector<NodeId> values(items.begin(), items.end());
+    for (NodeId& value : values) value = negated(tree, value);
+    both.values = tree.list(values);
+    tree.set(node, both);
+    return node;
+  }
+  if (tree.is(node, Kind::Compare)) {
+    auto compare = tree.as<Compare>(node);
+    const auto ops = tree.numbers(compare.ops);
+    const auto first = static_cast<uint32_t>(CmpOperator::Is);
+    // Is, IsNot, In, NotIn: neighbours negate each other.
+    if (ops.size() == 1 && ops[0] >= first) {
+      const std::array<uint32_t, 1> opposite = {first + ((ops[0] - first) ^ 1u)};
+      compare.ops = tree.numbers(opposite);
+      tree.set(node, compare);
+      return node;
+    }
+  }
+  return tree.add(UnaryOp{op_not, node}, tree.where(node));
+}
+
+NodeId or_true(Tree& tree, NodeId node) {
+  const auto op = static_cast<uint32_t>(BoolOperator::Or);
+  std::vector<NodeId> values{node};
+  if (tree.is(node, Kind::BoolOp) && tree.as<BoolOp>(node).op == op) {
+    const auto items = tree.items(tree.as<BoolOp>(node).values);
+    values.assign(items.begin(), items.end());
+  }
+  values.push_back(constant_node(tree, object::ConstKind::True));
+  return tree.add(BoolOp{op, tree.list(values)}, tree.where(node));
+}
+
+bool is_unstructured(const Tree& tree, ListId body) {
+  const auto items = tree.items(body);
+  return std::any_of(items.begin(), items.end(),
+                     [&](NodeId statement) { return tree.is(statement, Kind::Unstructured); });
+}
+
+}  // namespace pellucid::ast

@@ -1,0 +1,471 @@
+#include "structure/branches/cases.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "structure/branches/or_patterns.h"
+#include "structure/branches/pattern_reader.h"
+#include "structure/graph/items.h"
+#include "structure/reduce/inlined_comprehensions.h"
+
+namespace pellucid::structure {
+namespace {
+
+class Matches {
+ public:
+  Matches(Graph& graph, const object::Module& module) : g_(graph), module_(module) {
+    for (const BlockId id : g_.order()) {
+      for (const ValueId item : g_[id].items) {
+        if (!fills_container(g_[item])) continue;
+        const ValueId container = g_.resolve(g_.f.operands(item)[0]);
+        ++fills_[container];
+        filled_in_[container] = id;
+      }
+    }
+  }
+
+  void run() {
+    const size_t known = g_.size();
+    bool changed = false;
+    size_t cut_off = known;  // the first body of a case that has not been looked at
+    const auto look_at = [&](BlockId id) {
+      if (read_.count(id) == 0) changed |= fold(id);
+    };
+    // In the order of the code, which that of the blocks is not any more. A body may start with a
+    // `match` of its own, and its first case has to be found before those behind it, which go on
+    // with its subject.
+    std::vector<BlockId> blocks = g_.order();
+    std::sort(blocks.begin(), blocks.end(), [&](BlockId a, BlockId b) {
+      return std::pair(g_[a].offset, a) < std::pair(g_[b].offset, b);
+    });
+    for (const BlockId id : blocks) {
+      look_at(id);
+      for (; cut_off < g_.size(); ++cut_off) look_at(BlockId(cut_off));
+    }
+    if (changed) g_.recompute();
+  }
+
+ private:
+  using Place = PatternReader::Place;
+
+  bool fold(BlockId id) { return fold(id, left_in(id)) || fold(id, tested_by(g_, id)); }
+
+  // A value that stays on the stack while the block tests something else, to be tested itself when
+  // that has failed: the subject of a first case that is a name or `_` with a guard.
+  ValueId left_in(BlockId id) const {
+    const BlockId guard = end_of_guard(id);
+    if (!guard.valid()) return {};
+    for (const ir::Edge& edge : g_[guard].next) {
+      if (!edge.to.valid()) continue;
+      // On top of it a chain of comparisons keeps what comes next in it.
+      const auto& stack = g_[edge.to].entry_stack;
+      for (size_t depth = 1; depth <= std::min<size_t>(stack.size(), 2); ++depth) {
+        const ValueId value = g_.resolve(stack[stack.size() - depth]);
+        if (is_left_in(id, guard, value) && behind_guard(id, value).valid()) return value;
+      }
+    }
+    return {};
+  }
+
+  // Whether a block, and that which ends the guard in it, leave the value alone that is on the
+  // stack behind them.
+  bool is_left_in(BlockId id, BlockId guard, ValueId value) const {
+    const ir::Block& block = g_[id];
+    const auto has = [&](const std::vector<ValueId>& values) {
+      return std::find(values.begin(), values.end(), value) != values.end();
+    };
+    // It is computed here, or where several ways bring it, or by the comprehension that ends here.
+    const bool is_made = has(block.items) && !is_filled_behind(id, value);
+    if (!is_made && !has(block.params) && !is_filled_before(id, value)) return false;
+    // In `a == b == c` the value that stays is part of the test.
+    const auto looks_at = [&](ValueId item) {
+      const auto operands = g_.f.operands(item);
+      return !stores_name(g_[item]) && !drops(g_[item], ir::Dropped::Copy) &&
+             std::any_of(operands.begin(), operands.end(),
+                         [&](ValueId each) { return g_.resolve(each) == value; });
+    };
+    if (std::any_of(block.items.begin(), block.items.end(), looks_at)) return false;
+    const auto& last = g_[guard].items;
+    return guard == id || std::none_of(last.begin(), last.end(), looks_at);
+  }
+
+  // Whether the loop of an inlined comprehension adds to the value behind the block that makes it:
+  // that is no part of a guard.
+  bool is_filled_behind(BlockId id, ValueId value) const {
+    const auto filled = filled_in_.find(value);
+    return filled != filled_in_.end() && filled->second != id;
+  }
+
+  // Whether the loop of an inlined comprehension that adds to the value ends in front of the block.
+  bool is_filled_before(BlockId id, ValueId value) const {
+    if (fills_.count(value) == 0 || !holds(id, value)) return false;
+    const auto ways = g_.ways_into(id);
+    return std::any_of(ways.begin(), ways.end(), [&](const Way way) {
+      if (g_[way.from].exit != ExitKind::ForIter || way.edge != 1) return false;
+      // Below the iterator; others lie deeper.
+      const auto& stack = g_[way.from].entry_stack;
+      const ValueId iterator = g_.resolve(g_[way.from].operands[0]);
+      const auto at = std::find_if(stack.rbegin(), stack.rend(),
+                                   [&](ValueId slot) { return g_.resolve(slot) == iterator; });
+      return at != stack.rend() && at + 1 != stack.rend() && g_.resolve(*(at + 1)) == value;
+    });
+  }
+
+  // Patterns of what turns out to be no match are dropped, or trying would cost more every time.
+  bool fold(BlockId id, ValueId subject) {
+    const size_t before = g_.patterns.size();
+    if (!folds(id, subject)) {
+      g_.patterns.resize(before);
+      return false;
+    }
+    // That `**rest` leaves the keys of a mapping out is no use of them in the text.
+    for (size_t i = before; i < g_.patterns.size(); ++i) {
+      const Part& keys = g_.patterns[i].value;
+      if (g_.patterns[i].kind == PatternKind::Mapping && !keys.items.empty()) {
+        g_[keys.result].uses = 1;
+      }
+    }
+    return true;
+  }
+
+  bool folds(BlockId id, ValueId subject) {
+    if (!subject.valid()) return false;
+    const auto& params = g_[id].params;
+    const bool arrives = std::find(params.begin(), params.end(), subject) != params.end();
+    if (g_[subject].kind == ValueKind::Phi && !arrives) return false;
+    const auto& items = g_[id].items;
+    const auto made = std::find(items.begin(), items.end(), subject);
+    const bool is_made = made != items.end();
+    Place start{id, is_made ? static_cast<size_t>(made - items.begin()) + 1 : 0};
+    // An inlined comprehension that made it puts back the locals that it hid.
+    const auto puts_back = [&](ValueId item) {
+      return is_op(g_[item], Op::StoreFast) &&
+             is_op(g_[g_.resolve(g_.f.operands(item)[0])], Op::LoadFastAndClear);
+    };
+    if (!is_made) {
+      while (start.index < items.size() && puts_back(items[start.index])) ++start.index;
+    }
+    // `match (name := value)`.
+    uint32_t named = 0;
+    const auto names_subject = [&](ValueId item) {
+      return stores_name(g_[item]) && g_.resolve(g_.f.operands(item)[0]) == subject;
+    };
+    // Where the first case is a name as well, that has a line of its own.
+    const bool is_tested = tested_by(g_, id) == subject;
+    const auto is_walrus = [&](size_t i) {
+      return i < items.size() && names_subject(items[i]) &&
+             (is_tested || (i + 1 < items.size() && names_subject(items[i + 1]) &&
+                            g_[items[i]].line != g_[items[i + 1]].line &&
+                            g_[items[i]].line == g_[subject].line));
+    };
+    for (; is_walrus(start.index); ++start.index) ++named;
+    std::vector<ReadCase> cases;
+    std::vector<BlockId> read;
+    std::unordered_set<BlockId> started;
+    bool typed = false;
+    bool goes_on = true;  // the subject is kept for one case more that looks at it
+    for (size_t steps = 0; steps <= g_.size(); ++steps) {
+      const auto& rest = g_[start.block].items;
+      if (!cases.empty() && start.index < rest.size() && names_subject(rest[start.index]) &&
+          tested_by(g_, start.block) == subject) {
+        // A name in front of the test of the next case, by a guard that never holds.
+        const ValueId name = rest[start.index];
+        const Place end{start.block, start.index + 1};
+        const BlockId next = split_held(end, subject);
+        g_.patterns.emplace_back().names.push_back(g_[name].symbol());
+        cases.push_back({start, end, next, PatternId(g_.patterns.size() - 1), 0});
+        typed = true;
+        start = {next, 0};
+        continue;
+      }
+      const std::optional<PatternReader> found = read_case(start, subject);
+      if (!found) break;
+      const PatternReader& one = *found;
+      // A test that cannot be read is no guard of a first case that tests nothing.
+      if (cases.empty() && is_tested && one.is_empty()) return false;
+      // A name alone, or `_`, takes everything, if its guard does.
+      // Not where the value is made anew, in another round of a loop.
+      const bool is_case = cases.empty() || holds(start.block, subject);
+      BlockId next = one.fail();
+      if (!next.valid() && one.repeats()) next = split_held(one.end(), subject);
+      if (!next.valid() && is_case) next = behind_guard(one.end().block, subject);
+      if (one.is_empty() && !next.valid()) {
+        const bool are_alternatives = join_alternatives(g_, cases);
+        typed = typed || are_alternatives;
+        if (!are_alternatives && !cases.empty() && goes_on &&
+            is_guard_before_default(start.block, subject)) {
+          const ir::Block& guard = g_[start.block];
+          cases.push_back({start, start, guard.next[guard.jump].to, one.root(), 0});
+        }
+        break;
+      }
+      // A value that is left on the stack belongs to something else.
+      if (next.valid() && !g_[next].params.empty()) return false;
+      // One case stands behind the other: what leads to one again is a loop.
+      if (!started.insert(start.block).second) return false;
+      cases.push_back({start, one.end(), next, one.root(), one.spare()});
+      read.insert(read.end(), one.blocks().begin(), one.blocks().end());
+      read.push_back(start.block);  // the case may become an alternative of the one before
+      // What has been tested is still at hand to be named.
+      typed = typed || one.ends_by_type() || (one.fail().valid() && one.names() > 0);
+      // Alternatives that take everything, and keep the subject for a case that nothing leads to.
+      Pattern& pattern = g_.patterns[one.root().index()];
+      if (!one.fail().valid() && pattern.kind == PatternKind::Or && one.holds_more()) {
+        pattern.goes_on = true;
+      }
+      // Where the subject is made anew, in another round of a loop, no case stands.
+      if (!next.valid() || (next == id && is_made)) break;
+      goes_on = one.keeps_subject();
+      start = {next, 0};
+    }
+    typed = join_alternatives(g_, cases) || typed;
+    // One comparison alone may be a match, but reads as well as an `if`.
+    if (cases.empty() || (cases.size() == 1 && !typed)) return false;
+    if (!cases.back().fail.valid()) mark_constant_guard(cases.back(), subject);
+    for (size_t i = cases.size(); i-- > 0;) cut(cases[i], i == 0 ? subject : ValueId());
+    read_.insert(read.begin(), read.end());
+    for (const ReadCase& each : cases) {
+      read_.insert(each.start.block);
+      if (each.end.index == 0 && each.end.block != each.start.block) read_.erase(each.end.block);
+    }
+    // The loop of an inlined comprehension adds to what is looked at.
+    const auto fills = fills_.find(subject);
+    g_[subject].uses = 1 + named + (fills == fills_.end() ? 0 : fills->second);
+    return true;
+  }
+
+  // The case that starts there; nothing: none does. What looks like alternatives may be cases whose
+  // bodies end alike.
+  std::optional<PatternReader> read_case(Place start, ValueId subject) {
+    const size_t before = g_.patterns.size();
+    for (const bool alternatives : {true, false}) {
+      g_.patterns.resize(before);
+      std::optional<PatternReader> one(std::in_place, g_, module_, subject, alternatives);
+      if (one->read(start) || one->is_empty()) return one;
+    }
+    return std::nullopt;
+  }
+
+  // `case _ if guard:` in front of a last `case _:` is the last case that tests anything: it drops
+  // the subject, which the cases before it have kept, and then looks at the guard.
+  bool is_guard_before_default(BlockId id, ValueId subject) const {
+    const ir::Block& block = g_[id];
+    return block.exit == ExitKind::Branch && block.drops > 0 && holds(id, subject);
+  }
+
+  // The last case of all has the subject to itself. One that is dropped only now was kept for a
+  // case that nothing leads to: a constant guard takes everything.
+  void mark_constant_guard(const ReadCase& last, ValueId subject) {
+    const auto& items = g_[last.end.block].items;
+    if (last.end.index >= items.size()) return;
+    const ir::Value& next = g_[items[last.end.index]];
+    if (!drops(next, ir::Dropped::Stored) || g_.resolve(g_.f.operands(next)[0]) != subject) return;
+    g_.patterns[last.pattern.index()].goes_on = true;
+  }
+
+  // What comes from there on, where the value lies on the stack, as a block of its own.
+  BlockId split_held(Place at, ValueId value) {
+    const BlockId rest = g_.split(at.block, at.index);
+    std::vector<ValueId> stack = g_[at.block].entry_stack;
+    if (!holds(at.block, value)) stack.push_back(value);
+    g_[rest].entry_stack = std::move(stack);
+    return rest;
+  }
+
+  // Whether the value is on the stack where the block starts.
+  bool holds(BlockId id, ValueId value) const {
+    const auto& stack = g_[id].entry_stack;
+    return std::any_of(stack.begin(), stack.end(),
+                       [&](ValueId each) { return g_.resolve(each) == value; });
+  }
+
+  bool is_on_top(BlockId id, ValueId value) const {
+    const auto& stack = g_[id].entry_stack;
+    return !stack.empty() && g_.resolve(stack.back()) == value;
+  }
+
+  // The blocks in front of which the value lies on the stack, from `start` on, and not behind one
+  // that is an end.
+  template <typename IsEnd>
+  std::vector<BlockId> while_held(BlockId start, ValueId value, const IsEnd& is_end) const {
+    std::vector<BlockId> found{start};
+    std::unordered_set<BlockId> seen{start};
+    for (size_t i = 0; i < found.size(); ++i) {
+      if (is_end(found[i])) continue;
+      for (const ir::Edge& edge : g_[found[i]].next) {
+        if (edge.to.valid() && holds(edge.to, value) && seen.insert(edge.to).second) {
+          found.push_back(edge.to);
+        }
+      }
+    }
+    return found;
+  }
+
+  // A guard has no more blocks than this: some four comprehensions. Any block may be asked whether
+  // it starts one, so that a row of them must not be followed to its end.
+  static constexpr size_t kGuardBlocks = 16;
+
+  // The block that tests a guard which begins in this one: behind the comprehensions in it that are
+  // part of the code around them (3.12+). Invalid: it is none.
+  BlockId end_of_guard(BlockId id) const {
+    for (size_t steps = 0; steps < kGuardBlocks; ++steps) {
+      const ir::Block& block = g_[id];
+      if (block.exit == ExitKind::Branch) {
+        const BlockId chosen = behind_choice(id);
+        if (!chosen.valid()) return id;
+        id = chosen;
+        continue;
+      }
+      if (block.exit != ExitKind::Goto || !block.next[0].args.empty()) return {};
+      const BlockId next = block.next[0].to;
+      if (!next.valid()) return {};
+      const bool is_loop = g_[next].exit == ExitKind::ForIter && g_[next].items.empty();
+      if (!is_loop && g_.ways_into(next).size() != 1) return {};
+      const bool hides = std::any_of(block.items.begin(), block.items.end(), [&](ValueId item) {
+        return is_op(g_[item], Op::LoadFastAndClear) || is_op(g_[item], Op::BuildList) ||
+               is_op(g_[item], Op::BuildSet) || is_op(g_[item], Op::BuildMap);
+      });
+      if (is_loop && !hides) return {};
+      id = is_loop ? g_[next].next[1].to : next;
+      if (!id.valid()) return {};  // a loop that nothing ends
+    }
+    return {};
+  }
+
+  // Where the ways from a branch meet to go on with a value that they chose, as in `(a or b).c`;
+  // invalid: the branch decides where control goes. A block is passed once all ways into it have
+  // been, so the only one that is ahead lies on every way from the branch, and on no other.
+  BlockId behind_choice(BlockId id) const {
+    std::vector<std::pair<BlockId, size_t>> ahead;  // and how many ways have come to it
+    for (size_t steps = 0; steps < kGuardBlocks; ++steps) {
+      if (g_[id].exit != ExitKind::Branch && g_[id].exit != ExitKind::Goto) return {};
+      for (const ir::Edge& edge : g_[id].next) {
+        if (!edge.to.valid()) continue;
+        const auto known = std::find_if(ahead.begin(), ahead.end(),
+                                        [&](const auto& each) { return each.first == edge.to; });
+        if (known == ahead.end()) {
+          ahead.emplace_back(edge.to, 1);
+        } else {
+          ++known->second;
+        }
+      }
+      const auto passed = std::find_if(ahead.begin(), ahead.end(), [&](const auto& each) {
+        return each.second == g_.ways_into(each.first).size();
+      });
+      if (passed == ahead.end()) return {};
+      id = passed->first;
+      ahead.erase(passed);
+      if (ahead.empty()) return g_[id].params.empty() ? BlockId() : id;
+    }
+    return {};
+  }
+
+  // Where a guard leads that fails, which is the next case; invalid: nothing tells.
+  BlockId behind_guard(BlockId start, ValueId subject) const {
+    const BlockId guard = end_of_guard(start);
+    if (!guard.valid()) return {};
+    const auto names = [&](ValueId item) {
+      return stores_name(g_[item]) && g_.resolve(g_.f.operands(item)[0]) == subject;
+    };
+    const auto goes_on_with = [&](BlockId id) {
+      const auto& items = g_[id].items;
+      return id != guard &&
+             (tested_by(g_, id) == subject || std::any_of(items.begin(), items.end(), names));
+    };
+    // What is behind a case that looks at the subject again is the body of that one, or of others.
+    const std::vector<BlockId> held = while_held(guard, subject, goes_on_with);
+    const auto next = std::find_if(held.begin(), held.end(), goes_on_with);
+    if (next == held.end() && !holds(guard, subject)) return {};
+    const BlockId behind = behind_body(held, guard, subject);
+    return behind.valid() || next == held.end() ? behind : *next;
+  }
+
+  // The body of a case drops the subject, and stands in front of the next case. What does not lead
+  // to the body any more is that case.
+  BlockId behind_body(const std::vector<BlockId>& held, BlockId guard, ValueId subject) const {
+    const auto before = [&](BlockId a, BlockId b) {
+      return !b.valid() || g_[a].offset < g_[b].offset;
+    };
+    BlockId body;
+    for (const BlockId id : held) {
+      const bool drops = id != guard && g_[id].drops > 0 && is_on_top(id, subject);
+      if (drops && before(id, body)) body = id;
+    }
+    if (!body.valid()) return {};
+    std::unordered_set<BlockId> leads{body};
+    for (bool grows = true; grows;) {
+      grows = false;
+      for (size_t i = held.size(); i-- > 0;) {
+        const auto& next = g_[held[i]].next;
+        const bool comes = leads.count(next[0].to) > 0 || leads.count(next[1].to) > 0;
+        if (comes && held[i] != body) grows = leads.insert(held[i]).second || grows;
+      }
+    }
+    // What a chain of comparisons kept is dropped first.
+    std::vector<BlockId> todo;
+    for (const BlockId id : held) {
+      if (leads.count(id) > 0 && id != body) todo.push_back(id);
+    }
+    BlockId found;
+    for (size_t i = 0; i < todo.size(); ++i) {
+      for (const ir::Edge& edge : g_[todo[i]].next) {
+        if (!edge.to.valid() || leads.count(edge.to) > 0 || !holds(edge.to, subject)) continue;
+        if (is_on_top(edge.to, subject)) {
+          if (before(edge.to, found)) found = edge.to;
+        } else if (leads.insert(edge.to).second) {
+          todo.push_back(edge.to);
+        }
+      }
+    }
+    return found;
+  }
+
+  void cut(const ReadCase& found, ValueId subject) {
+    // A body that is empty may lead back to where the subject is made.
+    const bool apart =
+        found.end.index == 0 && (found.end.block != found.start.block || found.start.index > 0);
+    const BlockId body = apart ? found.end.block : g_.split(found.end.block, found.end.index);
+    ir::Block& block = g_[found.start.block];
+    const uint32_t offset = block.exit_offset;
+    const int32_t line = block.exit_line;
+    block.items.resize(std::min(block.items.size(), found.start.index));
+    Region region;
+    region.kind = RegionKind::Pattern;
+    region.pattern = found.pattern;
+    ir::Value value;
+    value.kind = ValueKind::Region;
+    value.a = static_cast<uint32_t>(g_.regions.size());
+    value.offset = offset;
+    value.line = line;
+    value.uses = 1;
+    g_.regions.push_back(std::move(region));
+    std::vector<ValueId> operands;
+    if (subject.valid()) operands.push_back(subject);
+    const ValueId test = g_.add(value, operands);
+    ir::Block& head = g_[found.start.block];
+    head.items.push_back(test);
+    head.exit = ExitKind::Branch;
+    head.jump = 1;
+    head.operands.assign(1, test);
+    head.exit_line = line;
+    head.next[0] = {body, {}};
+    head.next[1] = {found.fail, {}};
+  }
+
+  Graph& g_;
+  const object::Module& module_;
+  std::unordered_map<ValueId, uint32_t> fills_;     // how often a comprehension adds to a container
+  std::unordered_map<ValueId, BlockId> filled_in_;  // where, the last time
+  std::unordered_set<BlockId> read_;                // what the cases that were found consist of
+};
+
+}  // namespace
+
+void fold_matches(Graph& graph, const object::Module& module) {
+  Matches(graph, module).run();
+  graph.keep_none();
+}
+
+}  // namespace pellucid::structure

@@ -1,0 +1,250 @@
+#include "structure/branches/choices.h"
+
+#include <algorithm>
+
+#include "structure/graph/items.h"
+#include "structure/reduce/inlined_comprehensions.h"
+
+namespace pellucid::structure {
+
+Choices::Choices(Graph& graph, object::Module& module) : g_(graph), module_(module) {
+  for (const BlockId id : g_.order()) {
+    for (const ValueId item : g_[id].items) {
+      if (fills_container(g_[item])) ++filled_[g_.resolve(g_.f.operands(item)[0])];
+    }
+    if (g_[id].exit != ExitKind::Branch) continue;
+    const ValueId pivot = pivot_of(g_.resolve(g_[id].operands[0]));
+    if (pivot.valid()) pivots_.insert(pivot);
+  }
+}
+
+bool Choices::is_pattern(ValueId id) const {
+  const ir::Value* value = &g_[id];
+  if (value->kind == ValueKind::Region && g_.regions[value->a].kind == RegionKind::And) {
+    value = &g_[g_.resolve(g_.f.operands(*value)[0])];
+  }
+  return value->kind == ValueKind::Region && g_.regions[value->a].kind == RegionKind::Pattern;
+}
+
+bool Choices::owns(BlockId id, BlockId next) const {
+  return next.valid() && next != id && next != g_.entry() && g_.ways_into(next).size() == 1 &&
+         g_[next].handler == g_[id].handler;
+}
+
+bool Choices::computes(BlockId id, ValueId result, ValueId pivot) const {
+  const ir::Block& block = g_[id];
+  std::unordered_map<ValueId, uint32_t> uses, stores;
+  bool defines_result = false;
+  for (const ValueId item : block.items) {
+    const ir::Value& value = g_[item];
+    // What an inlined comprehension has hidden.
+    if (is_pattern(item)) return false;
+    if (is_op(value, Op::LoadFastAndClear) || is_op(value, Op::MakeCell)) continue;
+    if (is_statement(value)) {
+      // A store whose value is used once more is a walrus, but for another store: `a = b = v`.
+      if (!stores_name(value)) return false;
+      const ValueId stored = g_.resolve(g_.f.operands(value)[0]);
+      if (g_[stored].uses <= ++stores[stored]) return false;
+    }
+    for (ValueId operand : g_.f.operands(value)) {
+      operand = g_.resolve(operand);
+      if (g_[operand].kind == ValueKind::Null) continue;
+      auto it = uses.find(operand);
+      if (it == uses.end()) {
+        if (operand == pivot) continue;
+        return false;
+      }
+      ++it->second;
+    }
+    if (item == result) defines_result = true;
+    if (!is_statement(value)) uses.emplace(item, 0);
+  }
+  if (!defines_result) return false;
+  // The right side of a link may be the left side of the next one.
+  const ValueId next = pivot.valid() ? pivot_of(result) : ValueId();
+  return std::all_of(uses.begin(), uses.end(), [&](const auto& use) {
+    const auto& [item, count] = use;
+    return item == result || count == g_[item].uses || (item == next && count + 1 == g_[item].uses);
+  });
+}
+
+bool Choices::is_comparison(ValueId id) const {
+  const ir::Value& value = g_[id];
+  return value.kind == ValueKind::Instr &&
+         (value.op == Op::Compare || value.op == Op::IsOp || value.op == Op::ContainsOp);
+}
+
+ValueId Choices::pivot_of(ValueId comparison) const {
+  const ir::Value& value = g_[comparison];
+  if (value.kind == ValueKind::Region) {
+    const Region& region = g_.regions[value.a];
+    if (region.kind != RegionKind::Chain) return {};
+    comparison = region.parts.back().result;
+  }
+  if (!is_comparison(comparison)) return {};
+  const ValueId right = g_.resolve(g_.f.operands(comparison)[1]);
+  return g_[right].uses >= 2 ? right : ValueId();
+}
+
+// The first comparison of a chain, or of a comparison that is none yet.
+ValueId Choices::first_comparison(ValueId id) const {
+  const ir::Value& value = g_[id];
+  const bool chain =
+      value.kind == ValueKind::Region && g_.regions[value.a].kind == RegionKind::Chain;
+  return chain ? g_.resolve(g_.f.operands(value)[0]) : id;
+}
+
+bool Choices::continues_chain(ValueId result, ValueId pivot) const {
+  if (!pivot.valid()) return false;
+  result = first_comparison(result);
+  return is_comparison(result) && g_.resolve(g_.f.operands(result)[0]) == pivot;
+}
+
+void Choices::used_once(ValueId id, const std::vector<ValueId>& items) {
+  const auto fills = filled_.find(id);
+  uint32_t uses = 1 + (fills == filled_.end() ? 0 : fills->second);
+  for (const ValueId item : items) {
+    if (stores_name(g_[item]) && g_.resolve(g_.f.operands(item)[0]) == id) ++uses;
+  }
+  g_[id].uses = uses;
+}
+
+ValueId Choices::constant_at(BlockId id, object::ConstKind kind) {
+  auto [known, is_new] = constants_.try_emplace(kind);
+  if (is_new) {
+    for (size_t i = 0; i < module_.consts.size() && !known->second.valid(); ++i) {
+      if (module_.consts[i].kind == kind) known->second = object::ConstId(i);
+    }
+    object::Const constant;
+    constant.kind = kind;
+    if (!known->second.valid()) known->second = module_.add(constant);
+  }
+  ir::Value load;
+  load.op = Op::LoadConst;
+  load.a = known->second.value;
+  load.offset = g_[id].exit_offset;
+  load.line = g_[id].exit_line;
+  load.uses = 1;
+  return g_.add(load, {});
+}
+
+ValueId Choices::negated(BlockId id, ValueId condition) {
+  ir::Value value;
+  value.op = Op::Unary;
+  value.a = static_cast<uint32_t>(bytecode::UnaryOperator::Not);
+  value.offset = g_[id].exit_offset;
+  value.line = g_[id].exit_line;
+  value.uses = 1;
+  used_once(condition, g_[id].items);
+  const ValueId result = g_.add(value, std::array<ValueId, 1>{condition});
+  g_[id].items.push_back(result);
+  return result;
+}
+
+ValueId Choices::opposite(BlockId id, ValueId test) {
+  std::vector<ValueId>& items = g_[id].items;
+  const ir::Value value = g_[test];
+  const bool is_choice =
+      value.kind == ValueKind::Region && items.back() == test &&
+      (g_.regions[value.a].kind == RegionKind::And || g_.regions[value.a].kind == RegionKind::Or);
+  if (!is_choice) return without_not(id, test);
+  items.pop_back();
+  // As deep as the parentheses of a guard.
+  const ValueId first = opposite(id, g_.resolve(g_.f.operands(test)[0]));
+  g_.f.operand_pool[value.first] = first;
+  g_[id].items.push_back(test);
+  Region& region = g_.regions[value.a];
+  region.kind = region.kind == RegionKind::And ? RegionKind::Or : RegionKind::And;
+  for (Part& part : region.parts) {
+    std::swap(part.items, g_[id].items);
+    part.result = opposite(id, part.result);
+    std::swap(part.items, g_[id].items);
+  }
+  return test;
+}
+
+ValueId Choices::without_not(BlockId id, ValueId test) {
+  std::vector<ValueId>& items = g_[id].items;
+  const ir::Value& value = g_[test];
+  const bool is_not = is_op(value, Op::Unary) && !items.empty() && items.back() == test &&
+                      value.a == static_cast<uint32_t>(bytecode::UnaryOperator::Not);
+  if (!is_not) return negated(id, test);
+  items.pop_back();
+  return g_.resolve(g_.f.operands(value)[0]);
+}
+
+ValueId Choices::add_region(BlockId id, RegionKind kind, ValueId operand, Parts parts,
+                            uint32_t uses) {
+  Region region;
+  region.kind = kind;
+  region.parts = std::move(parts);
+  used_once(operand, g_[id].items);
+  ir::Value value;
+  value.kind = ValueKind::Region;
+  value.a = static_cast<uint32_t>(g_.regions.size());
+  value.offset = g_[id].exit_offset;
+  value.line = g_[id].exit_line;
+  value.uses = uses;
+  g_.regions.push_back(std::move(region));
+  const ValueId result = g_.add(value, std::array<ValueId, 1>{operand});
+  g_[id].items.push_back(result);
+  return result;
+}
+
+ValueId Choices::join(BlockId id, RegionKind kind, ValueId first, Part part, uint32_t uses) {
+  Parts parts;
+  part.behind_lost_test = g_[id].is_lost_test;
+  // `a and (b and c)` is `a and b and c`, `a < b` and the rest of its chain are one chain: take
+  // over the parts of an equal region that ends the part.
+  const ValueId last = part.result;
+  if (g_[last].kind == ValueKind::Region && g_.regions[g_[last].a].kind == kind &&
+      part.items.back() == last) {
+    parts = std::move(g_.regions[g_[last].a].parts);
+    part.items.pop_back();
+    part.result = g_.resolve(g_.f.operands(last)[0]);
+  }
+  // In a chain nothing but the chain computes with the pivot.
+  if (kind == RegionKind::Chain) --g_[g_.resolve(g_.f.operands(part.result)[0])].uses;
+  used_once(part.result, part.items);
+  parts.push_front(std::move(part));
+  const ir::Value& value = g_[first];
+  if (kind == RegionKind::Chain && value.kind == ValueKind::Region &&
+      g_.regions[value.a].kind == kind && g_[id].items.back() == first) {
+    for (Part& more : parts) g_.regions[value.a].parts.push_back(std::move(more));
+    g_[first].uses = uses;
+    return first;
+  }
+  return add_region(id, kind, first, std::move(parts), uses);
+}
+
+std::optional<uint32_t> Choices::agree(const ir::Edge& x, const ir::Edge& y, ValueId a,
+                                       ValueId b) const {
+  uint32_t kept = 0;
+  for (size_t i = 0; i < x.args.size(); ++i) {
+    const ValueId p = g_.resolve(x.args[i]), q = g_.resolve(y.args[i]);
+    if (p == a && q == b) {
+      ++kept;
+    } else if (p != q) {
+      return std::nullopt;
+    }
+  }
+  return kept;
+}
+
+void Choices::replace_args(BlockId id, ValueId from, ValueId to) {
+  for (ir::Edge& edge : g_[id].next) {
+    for (ValueId& arg : edge.args) {
+      if (g_.resolve(arg) == from) arg = to;
+    }
+  }
+}
+
+uint32_t Choices::count_args(const ir::Block& block, ValueId value) const {
+  uint32_t count = 0;
+  for (const ir::Edge& edge : block.next) {
+    for (const ValueId arg : edge.args) count += g_.resolve(arg) == value ? 1 : 0;
+  }
+  return count;
+}
+
+}  // namespace pellucid::structure

@@ -1,0 +1,430 @@
+#include "structure/branches/conditions.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "structure/branches/constant_tests.h"
+#include "structure/graph/items.h"
+#include "structure/reduce/inlined_comprehensions.h"
+
+namespace pellucid::structure {
+namespace {
+
+class Conditions : private EitherWay {
+ public:
+  Conditions(Graph& graph, object::Module& module) : EitherWay(graph, module) {}
+
+  void run() {
+    for (const BlockId id : g_.order()) spell_out_none_test(id);
+    bool changed = true;
+    while (changed) {
+      changed = false;
+      const std::vector<BlockId> order = g_.order();
+      for (size_t i = order.size(); i-- > 0;) {
+        while (g_.reachable(order[i]) && reduce(order[i])) changed = true;
+      }
+      for (const BlockId id : order) {
+        if (g_.reachable(id) && absorb_what_follows(id)) changed = true;
+      }
+      g_.apply_aliases();
+      g_.recompute();
+    }
+  }
+
+ private:
+  // BranchNone x  ->  Branch (x is None): one form of test for all rules. Where it is the end of a
+  // chain, (x is not None): a chain fails to one place.
+  void spell_out_none_test(BlockId id) {
+    if (g_[id].exit != ExitKind::BranchNone) return;
+    const bool is_not = ends_chain_with_not_none(id);
+    const ValueId constant = constant_at(id, object::ConstKind::None);
+    ir::Value test = g_[constant];
+    test.op = Op::IsOp;
+    test.a = is_not ? 1 : 0;
+    const std::array<ValueId, 2> operands{g_[id].operands[0], constant};
+    const ValueId result = g_.add(test, operands);
+    ir::Block& block = g_[id];
+    block.items.push_back(constant);
+    block.items.push_back(result);
+    block.operands[0] = result;
+    block.exit = ExitKind::Branch;
+    if (!is_not) return;
+    std::swap(block.next[0], block.next[1]);
+    block.jump ^= 1u;
+  }
+
+  bool ends_chain_with_not_none(BlockId id) const {
+    if (!g_[id].items.empty() || g_.ways_into(id).size() != 1) return false;
+    const Way way = g_.ways_into(id).front();
+    const ir::Block& from = g_[way.from];
+    return from.exit == ExitKind::Branch && way.edge == 0 && from.next[1].to == g_[id].next[0].to &&
+           pivot_of(g_.resolve(from.operands[0])) == g_.resolve(g_[id].operands[0]);
+  }
+
+  bool reduce(BlockId id) {
+    if (g_[id].exit == ExitKind::Goto) {
+      const BlockId next = g_[id].next[0].to;
+      if (!next.valid()) return false;
+      return (next != id && is_short(next, id) && g_.merge_into_predecessor(next)) ||
+             fold_inlined_comprehension(g_, module_, id);
+    }
+    if (g_[id].exit != ExitKind::Branch) return false;
+    bool absorbed = false;
+    for (const ir::Edge& arm : std::array<ir::Edge, 2>(g_[id].next)) {
+      if (owns(id, arm.to) && absorb_what_follows(arm.to)) absorbed = true;
+    }
+    return reduce_branch(id) || absorbed;
+  }
+
+  bool reduce_branch(BlockId id) {
+    const ir::Value& test = g_[g_.resolve(g_[id].operands[0])];
+    if (test.kind == ValueKind::Instr && test.op == Op::ExcMatch)
+      return false;  // an `except` clause
+    if (awaits_chain(id)) return false;
+    if (is_pattern(g_.resolve(g_[id].operands[0]))) return guard(id);
+    return either_way(id) || pair(id) || value(id) || dropped_chain(id) || conditional_branch(id) ||
+           conditional_value(id) || half_returned(id) || returned_value(id);
+  }
+
+  // Blocks are looked at from the last to the first: to append a long one to each that stands in
+  // front of it would move its items over and over. It waits until all that follows is known.
+  bool is_short(BlockId next, BlockId id) const {
+    return g_[next].items.size() <= 2 * g_[id].items.size() + 64;
+  }
+
+  bool absorb_what_follows(BlockId id) {
+    bool changed = false;
+    while (g_[id].exit == ExitKind::Goto) {
+      const BlockId next = g_[id].next[0].to;
+      if (!next.valid() || next == id || !g_.merge_into_predecessor(next)) break;
+      changed = true;
+    }
+    return changed;
+  }
+
+  // What is tested once the pattern fits, and otherwise leads on like the pattern.
+  bool guard(BlockId a) {
+    const BlockId b = g_[a].next[0].to, shared = g_[a].next[1].to;
+    if (!shared.valid() || b == shared || !owns(a, b) || g_[b].exit != ExitKind::Branch)
+      return false;
+    ValueId second = g_.resolve(g_[b].operands[0]);
+    if (is_pattern(second) || !computes(b, second)) return false;
+    const uint8_t k = g_[b].next[1].to == shared ? 1 : 0;
+    if (g_[b].next[k].to != shared || !g_[b].next[k].args.empty()) return false;
+    if (k == 0) {
+      second = opposite(b, second);
+      swap_ways(b);
+    }
+    const ValueId first = g_.resolve(g_[a].operands[0]);
+    const ValueId whole = join(a, RegionKind::And, first, {std::move(g_[b].items), second}, 1);
+    g_.take_exit(a, b);
+    g_[a].operands[0] = whole;
+    g_[a].jump = 1;
+    return true;
+  }
+
+  // Whether the test goes on with a chain that the block in front has begun: it belongs to that one
+  // before it can be the start of anything else.
+  bool awaits_chain(BlockId id) const {
+    const ValueId test = g_.resolve(g_[id].operands[0]);
+    if (!is_comparison(test)) return false;
+    if (g_.ways_into(id).size() != 1) return compares_after_choice(id, test);
+    const Way way = g_.ways_into(id).front();
+    const ExitKind exit = g_[way.from].exit;
+    // `a < b in [c for c in d]`: so is what the link compares with collected.
+    if (exit == ExitKind::ForIter || exit == ExitKind::Goto) return compares_pivot(test);
+    if (exit != ExitKind::Branch || way.edge != 0) return false;
+    return continues_chain(test, pivot_of(g_.resolve(g_[way.from].operands[0])));
+  }
+
+  // `a < b < (c or d)`: what the link compares with is chosen first, and will be part of it.
+  bool compares_after_choice(BlockId id, ValueId test) const {
+    return !g_[id].params.empty() && compares_pivot(test);
+  }
+
+  bool compares_pivot(ValueId test) const {
+    return pivots_.contains(g_.resolve(g_.f.operands(test)[0]));
+  }
+
+  bool pair(BlockId a) {
+    for (uint8_t side = 0; side < 2; ++side) {
+      const BlockId b = g_[a].next[side].to;
+      const BlockId shared = g_[a].next[1 - side].to;
+      if (b == shared || !owns(a, b) || g_[b].exit != ExitKind::Branch) continue;
+      const ValueId first = g_.resolve(g_[a].operands[0]);
+      const ValueId second = g_.resolve(g_[b].operands[0]);
+      for (uint8_t k = 0; k < 2; ++k) {
+        if (g_[b].next[k].to != shared) continue;
+        // `if a and b: pass`: both ways lead on.
+        if (g_[b].next[1 - k].to == shared && side == k) continue;
+        const auto kept = agree(g_[a].next[1 - side], g_[b].next[k], first, second);
+        if (!kept) continue;
+        const bool negate = side == k;  // `not a or b`, `not a and b`
+        if (negate && *kept > 0) continue;
+        const ValueId pivot = side == 0 && k == 1 ? pivot_of(first) : ValueId();
+        const bool chain = continues_chain(second, pivot);
+        if (!computes(b, second, chain ? pivot : ValueId())) continue;
+        const RegionKind kind = chain    ? RegionKind::Chain
+                                : k == 1 ? RegionKind::And
+                                         : RegionKind::Or;
+        if (negate && is_op(g_[first], Op::LoadConst)) return turned_pair(a, b, kind);
+        const ValueId operand = negate ? negated(a, first) : first;
+        const uint32_t uses = 1 + count_args(g_[b], second);
+        const ValueId whole = join(a, kind, operand, {std::move(g_[b].items), second}, uses);
+        g_.take_exit(a, b);
+        g_[a].operands[0] = whole;
+        replace_args(a, second, whole);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // `1 or not a`, not `not 1 and a`, whose constant would be another one.
+  bool turned_pair(BlockId a, BlockId b, RegionKind kind) {
+    const RegionKind turned = kind == RegionKind::And ? RegionKind::Or : RegionKind::And;
+    const ValueId second = g_.resolve(g_[b].operands[0]);
+    const uint32_t uses = 1 + count_args(g_[b], second);
+    const ValueId other = without_not(b, second);
+    const ValueId first = g_.resolve(g_[a].operands[0]);
+    const ValueId whole = join(a, turned, first, {std::move(g_[b].items), other}, uses);
+    swap_ways(b);
+    g_.take_exit(a, b);
+    g_[a].operands[0] = whole;
+    return true;
+  }
+
+  void swap_ways(BlockId id) {
+    const std::array<ir::Edge, 2> next = g_[id].next;
+    for (uint8_t edge = 0; edge < 2; ++edge) {
+      g_.redirect(id, edge, next[1 - edge].to, next[1 - edge].args);
+    }
+    g_[id].jump ^= 1u;
+  }
+
+  // The one value that `block` brings to the join and the others do not; invalid: none or several.
+  bool value(BlockId a) {
+    const ValueId first = g_.resolve(g_[a].operands[0]);
+    for (uint8_t side = 0; side < 2; ++side) {
+      const BlockId b = g_[a].next[side].to;
+      const BlockId join_block = g_[a].next[1 - side].to;
+      if (b == join_block || !owns(a, b) || g_[b].exit != ExitKind::Goto) continue;
+      if (g_[b].next[0].to != join_block) continue;
+      const ir::Edge& from_a = g_[a].next[1 - side];
+      const ir::Edge& from_b = g_[b].next[0];
+      ValueId second;
+      for (size_t i = 0; i < from_a.args.size(); ++i) {
+        if (g_.resolve(from_a.args[i]) == first) second = g_.resolve(from_b.args[i]);
+      }
+      if (!second.valid()) continue;
+      const auto kept = agree(from_a, from_b, first, second);
+      if (!kept || *kept != 1) continue;
+      const ValueId pivot = side == 0 ? pivot_of(first) : ValueId();
+      const bool chain = continues_chain(second, pivot);
+      if (!computes(b, second, chain ? pivot : ValueId())) continue;
+      const RegionKind kind = chain       ? RegionKind::Chain
+                              : side == 0 ? RegionKind::And
+                                          : RegionKind::Or;
+      const bool again = is_tested(from_a, first);
+      const ValueId whole = join(a, kind, first, {std::move(g_[b].items), second}, 1);
+      g_.regions[g_[whole].a].is_tested_again = again;
+      g_.redirect(a, 0, {});
+      g_.redirect(a, 1, {});
+      g_.take_exit(a, b);
+      replace_args(a, second, whole);
+      return true;
+    }
+    return false;
+  }
+
+  // Whether the block that an edge leads to tests what the edge brings as `value`, on its own or as
+  // the first operand of `and` or `or`.
+  bool is_tested(const ir::Edge& edge, ValueId value) const {
+    const ir::Block& block = g_[edge.to];
+    for (size_t i = 0; i < edge.args.size() && i < block.params.size(); ++i) {
+      if (g_.resolve(edge.args[i]) != value) continue;
+      const ValueId param = g_.resolve(block.params[i]);
+      if (block.exit == ExitKind::Branch && g_.resolve(block.operands[0]) == param) return true;
+      if (block.items.empty()) continue;
+      const ir::Value& first = g_[block.items[0]];
+      if (first.kind != ValueKind::Region || first.count == 0) continue;
+      const RegionKind kind = g_.regions[first.a].kind;
+      const bool tests = kind == RegionKind::And || kind == RegionKind::Or;
+      if (tests && g_.resolve(g_.f.operands(first)[0]) == param) return true;
+    }
+    return false;
+  }
+
+  // `a < b < c` as a statement: what it comes to is dropped on both ways.
+  bool dropped_chain(BlockId a) {
+    const BlockId b = g_[a].next[0].to, shared = g_[a].next[1].to;
+    if (b == shared || !owns(a, b) || g_[b].exit != ExitKind::Goto || g_[b].items.empty())
+      return false;
+    if (g_[b].next[0].to != shared || !agree(g_[a].next[1], g_[b].next[0], {}, {})) return false;
+    const ValueId first = g_.resolve(g_[a].operands[0]), pop = g_[b].items.back();
+    if (!is_op(g_[pop], Op::Pop)) return false;
+    const ValueId second = g_.resolve(g_.f.operands(pop)[0]), pivot = pivot_of(first);
+    if (!continues_chain(second, pivot)) return false;
+    g_[b].items.pop_back();
+    if (!computes(b, second, pivot)) {
+      g_[b].items.push_back(pop);
+      return false;
+    }
+    const ValueId whole = join(a, RegionKind::Chain, first, {std::move(g_[b].items), second}, 1);
+    g_.f.operand_pool[g_[pop].first] = whole;
+    g_[a].items.push_back(pop);
+    for (uint8_t k = 0; k < 2; ++k) g_.redirect(a, k, {});
+    g_.take_exit(a, b);
+    return true;
+  }
+
+  // The fall-through side of a branch is the first arm of a conditional expression.
+  uint8_t first_arm(BlockId id) const { return static_cast<uint8_t>(1 - g_[id].jump); }
+
+  ValueId conditional(BlockId a, BlockId body, BlockId orelse, ValueId x, ValueId y,
+                      uint32_t uses) {
+    ValueId test = g_.resolve(g_[a].operands[0]);
+    if (first_arm(a) == 1) test = negated(a, test);
+    Parts parts{{std::move(g_[body].items), x}, {std::move(g_[orelse].items), y}};
+    for (const Part& part : parts) used_once(part.result, part.items);
+    return add_region(a, RegionKind::Conditional, test, std::move(parts), uses);
+  }
+
+  bool conditional_branch(BlockId a) {
+    const BlockId b = g_[a].next[first_arm(a)].to, c = g_[a].next[1 - first_arm(a)].to;
+    if (b == c || !owns(a, b) || !owns(a, c)) return false;
+    if (g_[b].exit != ExitKind::Branch || g_[c].exit != ExitKind::Branch) return false;
+    ValueId x = g_.resolve(g_[b].operands[0]);
+    ValueId y = g_.resolve(g_[c].operands[0]);
+    const bool straight =
+        g_[b].next[0].to == g_[c].next[0].to && g_[b].next[1].to == g_[c].next[1].to;
+    const bool crossed =
+        g_[b].next[0].to == g_[c].next[1].to && g_[b].next[1].to == g_[c].next[0].to;
+    if (!straight && !crossed) return false;
+    uint32_t kept = 0;
+    for (uint8_t k = 0; k < 2; ++k) {
+      const auto places = agree(g_[b].next[k], g_[c].next[straight ? k : 1 - k], x, y);
+      if (!places) return false;
+      kept += *places;
+    }
+    if (!straight && kept > 0) return false;
+    if (!computes(b, x) || !computes(c, y)) return false;
+    // One of two arms that lead on the other way round is negated, and rather none that is
+    // constant.
+    const bool turns_first = !straight && is_op(g_[y], Op::LoadConst);
+    const BlockId kept_arm = turns_first ? c : b, other = turns_first ? b : c;
+    if (turns_first) x = negated(b, x);
+    if (!straight && !turns_first) y = negated(c, y);
+    const ValueId whole = conditional(a, b, c, x, y, 1 + kept);
+    for (uint8_t k = 0; k < 2; ++k) {
+      g_.redirect(a, k, {});
+      g_.redirect(other, k, {});
+    }
+    g_.take_exit(a, kept_arm);
+    g_[a].operands[0] = whole;
+    replace_args(a, x, whole);
+    return true;
+  }
+
+  bool conditional_value(BlockId a) {
+    const BlockId b = g_[a].next[first_arm(a)].to, c = g_[a].next[1 - first_arm(a)].to;
+    if (b == c || !owns(a, b) || !owns(a, c)) return false;
+    if (g_[b].exit != ExitKind::Goto || g_[c].exit != ExitKind::Goto) return false;
+    if (g_[b].next[0].to != g_[c].next[0].to) return false;
+    const ir::Edge& from_b = g_[b].next[0];
+    const ir::Edge& from_c = g_[c].next[0];
+    ValueId x, y;
+    for (size_t i = 0; i < from_b.args.size(); ++i) {
+      const ValueId p = g_.resolve(from_b.args[i]), q = g_.resolve(from_c.args[i]);
+      if (p == q) continue;
+      if (x.valid()) return false;
+      x = p;
+      y = q;
+    }
+    if (!x.valid() || !computes(b, x) || !computes(c, y)) return false;
+    const ValueId whole = conditional(a, b, c, x, y, 1);
+    for (uint8_t k = 0; k < 2; ++k) g_.redirect(a, k, {});
+    g_.redirect(c, 0, {});
+    g_.take_exit(a, b);
+    replace_args(a, x, whole);
+    return true;
+  }
+
+  // What a block without items returns when it is reached by this edge; invalid if it does not.
+  ValueId returned_through(const ir::Edge& edge) const {
+    const ir::Block& block = g_[edge.to];
+    if (!block.items.empty() || block.exit != ExitKind::Return) return {};
+    const ValueId value = g_.resolve(block.operands[0]);
+    for (size_t p = 0; p < block.params.size(); ++p) {
+      if (block.params[p] == value) return g_.resolve(edge.args[p]);
+    }
+    return value;
+  }
+
+  // `return a or (x if c else y)`: one arm returns for itself, the other one brings its value to
+  // where the whole is returned.
+  bool half_returned(BlockId a) {
+    const BlockId b = g_[a].next[first_arm(a)].to, c = g_[a].next[1 - first_arm(a)].to;
+    if (b == c || !owns(a, b) || !owns(a, c)) return false;
+    const bool b_returns = g_[b].exit == ExitKind::Return;
+    const BlockId apart = b_returns ? b : c, other = b_returns ? c : b;
+    if (g_[apart].exit != ExitKind::Return || g_[other].exit != ExitKind::Goto) return false;
+    const ValueId brought = returned_through(g_[other].next[0]);
+    const ValueId returned = g_.resolve(g_[apart].operands[0]);
+    if (!brought.valid() || !computes(other, brought) || !computes(apart, returned)) return false;
+    const ValueId x = b_returns ? returned : brought, y = b_returns ? brought : returned;
+    const ValueId whole = conditional(a, b, c, x, y, 1);
+    for (uint8_t k = 0; k < 2; ++k) g_.redirect(a, k, {});
+    g_.take_exit(a, other);
+    replace_args(a, brought, whole);
+    return true;
+  }
+
+  // `return a and b`, `return x if c else y`: each arm returns for itself.
+  bool returned_value(BlockId a) {
+    const ValueId test = g_.resolve(g_[a].operands[0]);
+    for (uint8_t side = 0; side < 2; ++side) {
+      const BlockId b = g_[a].next[side].to;
+      if (!owns(a, b) || g_[b].exit != ExitKind::Return) continue;
+      const ValueId second = g_.resolve(g_[b].operands[0]);
+      if (returned_through(g_[a].next[1 - side]) == test && test.valid()) {
+        const ValueId pivot = side == 0 ? pivot_of(test) : ValueId();
+        const bool chain = continues_chain(second, pivot);
+        if (!computes(b, second, chain ? pivot : ValueId())) continue;
+        const RegionKind kind = chain       ? RegionKind::Chain
+                                : side == 0 ? RegionKind::And
+                                            : RegionKind::Or;
+        const ValueId whole = join(a, kind, test, {std::move(g_[b].items), second}, 1);
+        for (uint8_t k = 0; k < 2; ++k) g_.redirect(a, k, {});
+        g_.take_exit(a, b);
+        g_[a].operands[0] = whole;
+        return true;
+      }
+    }
+    return conditional_return(a);
+  }
+
+  bool conditional_return(BlockId a) {
+    const BlockId b = g_[a].next[first_arm(a)].to, c = g_[a].next[1 - first_arm(a)].to;
+    if (b == c || !owns(a, b) || !owns(a, c)) return false;
+    if (g_[b].exit != ExitKind::Return || g_[c].exit != ExitKind::Return) return false;
+    // Two returns are two statements, unless they lie on the line of the test.
+    const int32_t line = g_[a].exit_line;
+    if (line == bytecode::kNoLine || g_[b].exit_line != line || g_[c].exit_line != line)
+      return false;
+    const ValueId x = g_.resolve(g_[b].operands[0]), y = g_.resolve(g_[c].operands[0]);
+    if (!computes(b, x) || !computes(c, y)) return false;
+    const ValueId whole = conditional(a, b, c, x, y, 1);
+    for (uint8_t k = 0; k < 2; ++k) g_.redirect(a, k, {});
+    g_.take_exit(a, b);
+    g_[a].operands[0] = whole;
+    return true;
+  }
+};
+
+}  // namespace
+
+void reduce_conditions(Graph& graph, object::Module& module) { Conditions(graph, module).run(); }
+
+}  // namespace pellucid::structure

@@ -1,0 +1,240 @@
+#include "structure/branches/or_patterns.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "structure/graph/items.h"
+
+namespace pellucid::structure {
+namespace {
+
+// Whether a pattern has matched so far where the edge leads: no way on which a test has failed.
+// What drops parts that no name is given to is the same for all tests that led to it.
+bool succeeds(const Graph& graph, Way way) {
+  std::vector<Way> todo{way};
+  std::unordered_set<BlockId> seen;
+  while (!todo.empty()) {
+    const Way last = todo.back();
+    todo.pop_back();
+    const ir::Block& from = graph[last.from];
+    if (from.exit == ExitKind::Branch) {
+      if (last.edge != 0) return false;
+      continue;
+    }
+    if (from.exit == ExitKind::BranchNone) {
+      const ValueId tested = graph.resolve(from.operands[0]);
+      const bool takes_apart =
+          graph[tested].kind == ValueKind::Instr &&
+          (graph[tested].op == Op::MatchClass || graph[tested].op == Op::MatchKeys);
+      if (last.edge != (takes_apart ? 1 : 0)) return false;
+      continue;
+    }
+    const bool only_drops = std::all_of(from.items.begin(), from.items.end(), [&](ValueId item) {
+      return graph[item].kind == ValueKind::Instr && graph[item].op == Op::Pop;
+    });
+    if (!only_drops) continue;
+    const auto ways = graph.ways_into(last.from);
+    if (ways.size() == 0) return false;
+    if (!seen.insert(last.from).second) continue;
+    for (const Way before : ways) todo.push_back(before);
+  }
+  return true;
+}
+
+// `_` alone, as the last of alternatives, copies what nothing is called after.
+void forget_lone_copies(Graph& graph) {
+  for (const BlockId id : graph.order()) {
+    auto& items = graph[id].items;
+    const ExitKind exit = graph[id].exit;
+    const auto names = [&](ValueId item) { return stores_name(graph[item]); };
+    if (exit == ExitKind::Branch || exit == ExitKind::BranchNone ||
+        std::any_of(items.begin(), items.end(), names)) {
+      continue;
+    }
+    std::erase_if(items, [&](ValueId item) {
+      const bool is_copy = drops(graph[item], ir::Dropped::Copy);
+      if (is_copy) --graph[graph.resolve(graph.f.operands(item)[0])].uses;
+      return is_copy;
+    });
+  }
+}
+
+// How often the value lies on the stack where the edge leads.
+size_t times_held(const Graph& graph, const ir::Edge& edge, ValueId value) {
+  if (!edge.to.valid()) return 0;
+  const ir::Block& to = graph[edge.to];
+  const auto is_value = [&](ValueId id) {
+    const auto param = std::find(to.params.begin(), to.params.end(), id);
+    if (param != to.params.end()) id = edge.args[static_cast<size_t>(param - to.params.begin())];
+    return graph.resolve(id) == value;
+  };
+  return static_cast<size_t>(std::count_if(to.entry_stack.begin(), to.entry_stack.end(), is_value));
+}
+
+using Place = PatternReader::Place;
+
+constexpr size_t kLongestBody = 8;  // in blocks: compilers copy no more than what leaves the code
+
+// Whether the item only drops what the tests of a pattern have left.
+bool drops_part(const Graph& graph, ValueId item) {
+  const ir::Value& value = graph[item];
+  if (drops(value, ir::Dropped::Copy)) return true;
+  return drops(value, ir::Dropped::Result) &&
+         graph[graph.resolve(graph.f.operands(value)[0])].kind == ValueKind::Element;
+}
+
+// Over the blocks that do nothing but go on.
+Place behind_drops(const Graph& graph, Place at) {
+  for (size_t steps = 0; steps < kLongestBody; ++steps) {
+    const ir::Block& block = graph[at.block];
+    while (at.index < block.items.size() && drops_part(graph, block.items[at.index])) ++at.index;
+    const ir::Edge& next = block.next[0];
+    const bool goes_on = at.index == block.items.size() && block.exit == ExitKind::Goto &&
+                         next.to.valid() && next.args.empty() && graph[next.to].params.empty();
+    if (!goes_on) break;
+    at = {next.to, 0};
+  }
+  return at;
+}
+
+// Whether all that is left to do is to return, which nothing has to protect: one copy of a body may
+// count as a part of the statement around it when another does not.
+bool only_returns(const Graph& graph, Place at) {
+  const ir::Block& block = graph[at.block];
+  return block.exit == ExitKind::Return &&
+         std::all_of(block.items.begin() + static_cast<ptrdiff_t>(at.index), block.items.end(),
+                     [&](ValueId item) { return is_op(graph[item], Op::LoadConst); });
+}
+
+// Whether the same statement starts at both places, one being a copy of the other.
+bool is_one_body(const Graph& graph, Place a, Place b) {
+  std::unordered_map<ValueId, ValueId> inside;
+  const auto same = [&](ValueId x, ValueId y) {
+    x = graph.resolve(x);
+    y = graph.resolve(y);
+    const auto known = inside.find(x);
+    return known == inside.end() ? x == y : known->second == y;
+  };
+  const auto all_same = [&](std::span<const ValueId> x, std::span<const ValueId> y) {
+    return std::equal(x.begin(), x.end(), y.begin(), y.end(), same);
+  };
+  for (size_t steps = 0; steps < kLongestBody; ++steps) {
+    a = behind_drops(graph, a);
+    b = behind_drops(graph, b);
+    const ir::Block &here = graph[a.block], &there = graph[b.block];
+    if (a.block == b.block) return a.index == b.index;
+    if (here.exit != there.exit) return false;
+    if (here.handler != there.handler && !only_returns(graph, a)) return false;
+    if (here.exit_line != there.exit_line) return false;
+    if (here.items.size() - a.index != there.items.size() - b.index) return false;
+    for (; a.index < here.items.size(); ++a.index, ++b.index) {
+      const ValueId x = here.items[a.index], y = there.items[b.index];
+      const ir::Value &left = graph[x], &right = graph[y];
+      const bool alike = left.kind == ValueKind::Instr && right.kind == left.kind &&
+                         left.op == right.op && left.a == right.a && left.b == right.b &&
+                         left.line == right.line;
+      if (!alike || !all_same(graph.f.operands(x), graph.f.operands(y))) return false;
+      inside[x] = y;
+    }
+    if (here.exit == ExitKind::Return || here.exit == ExitKind::Raise) {
+      return all_same(here.operands, there.operands);
+    }
+    const ir::Edge &next = here.next[0], &other = there.next[0];
+    if (here.exit != ExitKind::Goto || !next.to.valid() || !other.to.valid()) return false;
+    if (!next.args.empty() || !other.args.empty()) return false;
+    a = {next.to, 0};
+    b = {other.to, 0};
+  }
+  return false;
+}
+
+// What the pattern binds.
+std::set<Symbol> names_in(const Graph& graph, PatternId root) {
+  std::set<Symbol> names;
+  std::vector<PatternId> todo{root};
+  while (!todo.empty()) {
+    const PatternId id = todo.back();
+    todo.pop_back();
+    if (!id.valid()) continue;
+    const Pattern& pattern = graph.patterns[id.index()];
+    names.insert(pattern.names.begin(), pattern.names.end());
+    if (pattern.rest.valid()) names.insert(pattern.rest);
+    todo.insert(todo.end(), pattern.subs.begin(), pattern.subs.end());
+  }
+  return names;
+}
+
+}  // namespace
+
+bool join_alternatives(Graph& graph, std::vector<ReadCase>& cases) {
+  bool joined = false;
+  for (size_t end = cases.size(); end > 0; --end) {
+    const ReadCase& last = cases[end - 1];
+    if (!last.fail.valid() || last.spare != (end < cases.size() ? 2 : 1)) continue;
+    const std::set<Symbol> names = names_in(graph, last.pattern);
+    size_t begin = end - 1;
+    for (; begin > 0; --begin) {
+      const ReadCase& before = cases[begin - 1];
+      const bool is_one = before.spare == last.spare && is_one_body(graph, before.end, last.end) &&
+                          names_in(graph, before.pattern) == names;
+      if (!is_one) break;
+    }
+    // Several of them tell already why the subject is there.
+    const bool takes_all = end - begin == 1 && end == cases.size() && names.empty() &&
+                           is_one_body(graph, last.end, Place{last.fail, 0});
+    if (end - begin + takes_all < 2) continue;
+    Pattern row;
+    row.kind = PatternKind::Or;
+    row.line = graph.patterns[cases[begin].pattern.index()].line;
+    for (size_t i = begin; i < end; ++i) row.subs.push_back(cases[i].pattern);
+    // Nothing tells `(p | q) as name` from `(p as name) | (q as name)`, which nobody writes.
+    const std::vector<Symbol> shared = graph.patterns[row.subs[0].index()].names;
+    const bool are_shared =
+        !takes_all && std::all_of(row.subs.begin(), row.subs.end(), [&](PatternId sub) {
+          return graph.patterns[sub.index()].names == shared;
+        });
+    if (are_shared) {
+      row.names = shared;
+      for (const PatternId sub : row.subs) graph.patterns[sub.index()].names.clear();
+    }
+    if (takes_all) row.subs.push_back(PatternId());
+    cases[begin].fail = takes_all ? BlockId() : last.fail;
+    cases[begin].pattern = PatternId(graph.patterns.size());
+    cases[begin].spare = last.spare - 1;
+    graph.patterns.push_back(std::move(row));
+    cases.erase(cases.begin() + static_cast<ptrdiff_t>(begin) + 1,
+                cases.begin() + static_cast<ptrdiff_t>(end));
+    joined = true;
+    end = begin + 1;
+  }
+  return joined;
+}
+
+void keep_alternatives(Graph& graph) {
+  forget_lone_copies(graph);
+  std::unordered_set<ValueId> tested;
+  for (const BlockId id : graph.order()) {
+    const ValueId value = tested_by(graph, id);
+    if (!value.valid()) continue;
+    tested.insert(value);
+    auto& held = graph.held[graph[id].exit_offset];
+    for (uint8_t k = 0; k < 2; ++k) held[k] = times_held(graph, graph[id].next[k], value);
+  }
+  for (const BlockId id : graph.order()) {
+    const ir::Block& block = graph[id];
+    if (block.exit != ExitKind::Goto || !block.items.empty()) continue;
+    if (graph.ways_into(id).size() < 2) continue;
+    const auto &here = block.entry_stack, &there = graph[block.next[0].to].entry_stack;
+    const bool drops = std::any_of(here.begin(), here.end(), [&](ValueId value) {
+      return tested.count(value) > 0 && std::count(here.begin(), here.end(), value) >
+                                            std::count(there.begin(), there.end(), value);
+    });
+    const auto ways = graph.ways_into(id);
+    const auto matched = [&](const Way way) { return succeeds(graph, way); };
+    if (drops && std::any_of(ways.begin(), ways.end(), matched)) graph.keep(id);
+  }
+}
+
+}  // namespace pellucid::structure

@@ -1,0 +1,447 @@
+#include "structure/branches/pattern_reader.h"
+
+#include <algorithm>
+
+#include "structure/graph/items.h"
+
+namespace pellucid::structure {
+
+PatternReader::PatternReader(Graph& graph, const object::Module& module, ValueId subject,
+                             bool alternatives)
+    : g_(graph),
+      module_(module),
+      subject_(subject),
+      may_meet_(alternatives),
+      known_(graph.known_ways()) {
+  root_ = node(subject);
+}
+
+bool PatternReader::read(Place start) {
+  at_ = start;
+  do {
+    while (!failed_ && step()) {
+    }
+  } while (!open_.empty() && give_up());
+  if (!open_.empty()) failed_ = true;
+  if (!failed_ && !never_) captures();
+  // `A() | _` has tests that nothing comes of.
+  return !failed_ && (fail_.block.valid() || captured_ > 0 || typed_);
+}
+
+// One block further. False: what comes next is no part of the pattern's tests.
+bool PatternReader::step() {
+  // Each alternative reads the join once more.
+  if (blocks_.size() > 2 * g_.size() + 2) return false;
+  if (at_.index == 0 && makes_subject(at_.block)) return false;
+  if (at_.index == 0 && meets_others()) return true;
+  settle();
+  const std::optional<Test> test = find_test();
+  if (!test) return go_on();
+  const ir::Block& block = g_[at_.block];
+  const ir::Edge success = block.next[test->success];
+  Target fail = skip(block.next[1 - test->success]);
+  const bool fresh = pattern_of(test->on)->kind == PatternKind::Any;
+  const bool in_turn = !open_.empty() && open_.back().value == test->on;
+  if (fresh && test->on != subject_ && fail.block != fail_.block && !in_turn &&
+      continues_with(fail.block, test->on)) {
+    open(test->on, fail);
+  }
+  if (!fail_.block.valid() && open_.empty()) {
+    held_ = held_behind(block, test->success);
+    tested_ = test->kind == Kind::Sequence || test->kind == Kind::Mapping ? 1 : 0;
+  }
+  // An alternative has a copy of the subject to itself.
+  const bool is_alternative = fresh && test->on == subject_ && !open_.empty();
+  const bool keeps = test->kind == Kind::Sequence || test->kind == Kind::Mapping;
+  if (is_alternative && held_behind(block, test->success) < (keeps ? 2 : 1)) failed_ = true;
+  if (!apply(*test)) failed_ = true;
+  if (failed_ || !fails_to(std::move(fail))) return false;
+  // A guard that is constant and false: the body is gone.
+  never_ = open_.empty() && skip(success).block == fail_.block &&
+           (continues_with(fail_.block, subject_) || is_named_next());
+  if (never_) {
+    // `p | _` has one more copy of the subject; the test says nothing of what follows it.
+    if (held_ > own_copies() + 1 && at(root_).kind != PatternKind::Or) {
+      const PatternId first = add_pattern();
+      at(first) = at(root_);
+      at(root_) = Pattern();
+      at(root_).kind = PatternKind::Or;
+      at(root_).subs = {first, PatternId()};
+    }
+    at_ = {fail_.block, 0};
+    return false;
+  }
+  pass(success);
+  return true;
+}
+
+// Whether the subject is computed there: what leads to it again is the next round of a loop.
+bool PatternReader::makes_subject(BlockId block) const {
+  const auto& items = g_[block].items;
+  return std::find(items.begin(), items.end(), subject_) != items.end();
+}
+
+// Whether code behind the block leads to it.
+bool PatternReader::comes_round(BlockId id) const {
+  const auto ways = g_.ways_into(id);
+  return std::any_of(ways.begin(), ways.end(),
+                     [&](const Way way) { return g_[way.from].offset > g_[id].offset; });
+}
+
+// Over the block itself and those behind it that do nothing but drop values.
+PatternReader::Target PatternReader::skip(const ir::Edge& edge) const {
+  Target target{edge.to, edge.args};
+  const auto is_drop = [&](ValueId item) {
+    return drops(g_[item], ir::Dropped::Result) &&
+           (g_[operand(item, 0)].kind != ValueKind::Instr || nodes_.count(operand(item, 0)) > 0);
+  };
+  for (size_t steps = 0; target.block.valid() && steps < g_.size(); ++steps) {
+    const ir::Block& block = g_[target.block];
+    const bool only_drops = std::all_of(block.items.begin(), block.items.end(), is_drop);
+    if (block.exit != ExitKind::Goto || !only_drops) break;
+    // Alternatives that are names end in an empty block as well.
+    if (g_.is_kept(target.block)) break;
+    // What stands in front of a region is where a loop around it starts.
+    const HandlerId behind = g_[block.next[0].to].handler;
+    const bool enters = behind != block.handler && g_.within(behind, block.handler);
+    if (enters && comes_round(target.block)) break;
+    target = {block.next[0].to, block.next[0].args};
+  }
+  return target;
+}
+
+bool PatternReader::fails_to(Target target) {
+  if (!fail_.block.valid())
+    fail_ = std::move(target);
+  else if (fail_.block != target.block)
+    failed_ = true;
+  return !failed_;
+}
+
+void PatternReader::pass(const ir::Edge& edge) {
+  arguments_.clear();
+  for (const ValueId arg : edge.args) arguments_.push_back(g_.resolve(arg));
+  const auto& params = g_[edge.to].params;
+  if (ways_into(edge.to) == 1) {
+    for (size_t p = 0; p < params.size(); ++p) renamed_[params[p]] = arguments_[p];
+  }
+  at_ = {edge.to, 0};
+  blocks_.push_back(edge.to);
+  resumed_ = {};
+}
+
+// Whether the next case is a name that takes the one copy of the subject there is: `p | _ as name`
+// would have a second one.
+bool PatternReader::is_named_next() const {
+  const auto& items = g_[fail_.block].items;
+  return held_ == 1 + tested_ && own_copies() == tested_ && !items.empty() &&
+         stores_name(g_[items[0]]) && operand(items[0], 0) == subject_;
+}
+
+// How often the subject lies on the stack behind the test.
+size_t PatternReader::held_behind(const ir::Block& test, uint8_t success) const {
+  const auto known = g_.held.find(test.exit_offset);
+  return known == g_.held.end() ? 0 : known->second[success];
+}
+
+bool PatternReader::keeps_subject() const { return !fail_.block.valid() || holds_more(); }
+
+// Each name and each row of alternatives around the first test has a copy of its own there.
+size_t PatternReader::own_copies() const {
+  size_t own = tested_;
+  for (PatternId id = root_;;) {
+    const Pattern& pattern = g_.patterns[id.index()];
+    own += pattern.names.size();
+    if (pattern.kind != PatternKind::Or || pattern.subs.empty()) break;
+    ++own;
+    id = pattern.subs[0];
+  }
+  return own;
+}
+
+// Behind the last test of an alternative, to where it meets the others.
+bool PatternReader::go_on() {
+  const ir::Block& block = g_[at_.block];
+  if (block.exit != ExitKind::Goto || at_.index < block.items.size()) return false;
+  never_ = open_.empty() && is_next_case(skip(block.next[0]).block);
+  if (never_) {
+    at_ = {fail_.block, 0};
+    return false;
+  }
+  const BlockId to = block.next[0].to;
+  if (open_.empty() && !is_join_of_subject(to) && !g_.is_kept(to)) return false;
+  const ir::Edge edge = block.next[0];
+  pass(edge);
+  return true;
+}
+
+// ---- alternatives
+// ---------------------------------------------------------------------------------
+
+// Whether the block is the start of an alternative: it tests the value, which is on the stack.
+bool PatternReader::continues_with(BlockId block, ValueId value) const {
+  if (!block.valid() || tested_by(g_, block) != value) return false;
+  const auto& stack = g_[block].entry_stack;
+  return std::any_of(stack.begin(), stack.end(),
+                     [&](ValueId id) { return g_.resolve(id) == value; });
+}
+
+// Behind the tests of an alternative the subject is still on the stack, as it is where they fail.
+bool PatternReader::is_join_of_subject(BlockId block) const {
+  if (!may_meet_ || !fail_.block.valid() || ways_into(block) < 2) return false;
+  const auto holds = [&](BlockId id) {
+    const auto& stack = g_[id].entry_stack;
+    return std::any_of(stack.begin(), stack.end(),
+                       [&](ValueId each) { return g_.resolve(each) == subject_; });
+  };
+  return holds(block) && (fail_.block == block || continues_with(fail_.block, subject_));
+}
+
+// Whether alternatives of the subject meet in front of the case behind them: a guard that is
+// constant and false, whose body is gone, stands between. No alternative has the stack so low.
+bool PatternReader::is_next_case(BlockId block) const {
+  const bool is_lower = met_at_ == 0 || depth_at(block) < met_at_;
+  return fail_.block == block && is_lower && continues_with(block, subject_);
+}
+
+bool PatternReader::meets_others() {
+  if (at_.block == resumed_ || blocks_.empty() || ways_into(at_.block) < 2) return false;
+  if (open_.empty()) {
+    if (!is_join_of_subject(at_.block) || !holds_more()) return false;
+    open(subject_, fail_);
+  }
+  close_alternative();
+  return true;
+}
+
+// What has been read about the value is the first of several alternatives.
+void PatternReader::open(ValueId value, Target fail) {
+  Alternatives fresh;
+  fresh.value = value;
+  fresh.whole = nodes_[value];
+  fresh.current = add_pattern();
+  fresh.second = fail.block;
+  at(fresh.current) = at(fresh.whole);
+  at(fresh.whole) = Pattern();
+  nodes_[value] = fresh.current;
+  if (value == subject_) {
+    fresh.outer_fail = {};
+  } else {
+    fresh.outer_fail = fail_;
+    fail_ = {};
+  }
+  open_.push_back(std::move(fresh));
+}
+
+void PatternReader::close_alternative() {
+  const BlockId join = at_.block;
+  if (!open_.back().join.valid()) {
+    join_at(join);
+  } else if (open_.back().join != join) {
+    if (leads_to(open_.back().join, join)) {
+      wrap(join);
+    } else {
+      // `p | (q | r)`: what has been read of the second one is the first of several again.
+      open(open_.back().value, fail_);
+      open_.back().outer_fail = {};
+      join_at(join);
+    }
+  }
+  if (failed_) return;
+  keep_captures(arguments_);
+  open_.back().subs.push_back(open_.back().current);
+  if (!next_alternative()) finish_alternatives();
+}
+
+void PatternReader::join_at(BlockId join) {
+  Alternatives& all = open_.back();
+  all.join = join;
+  all.depth = 0;
+  const auto &here = g_[join].entry_stack, &there = g_[all.second].entry_stack;
+  const auto holds = [&](size_t i) {
+    return i < here.size() && i < there.size() && g_.resolve(here[i]) == all.value &&
+           g_.resolve(there[i]) == all.value;
+  };
+  // The second one starts with the value on top.
+  const size_t left = depth_at(all.second);
+  if (all.second != join && left > 0 && holds(left - 1)) all.depth = left;
+  for (size_t i = here.size(); all.depth == 0 && i-- > 0;) {
+    if (holds(i)) all.depth = i + 1;
+  }
+  if (all.depth == 0) failed_ = true;
+  all.captured.assign(here.size() - all.depth, {});
+}
+
+bool PatternReader::leads_to(BlockId from, BlockId to) const {
+  const ir::Block& block = g_[from];
+  return block.exit == ExitKind::Goto && block.items.empty() && block.next[0].to == to;
+}
+
+// `(p | q) | r`: the ones so far are the first of others, which meet behind them.
+void PatternReader::wrap(BlockId join) {
+  Alternatives& all = open_.back();
+  const PatternId inner = add_pattern();
+  at(inner).kind = PatternKind::Or;
+  at(inner).subs = all.subs;
+  const PatternId current = nodes_[all.value];
+  nodes_[all.value] = inner;
+  hand_on(all);
+  const std::vector<ValueId> args = g_[all.join].next[0].args;
+  all.subs.assign(1, inner);
+  join_at(join);
+  if (!failed_) keep_captures(args);
+  nodes_[all.value] = current;
+}
+
+// What the alternatives have left on the stack, under the values that it has behind their join.
+void PatternReader::hand_on(Alternatives& all) {
+  const ir::Block& join = g_[all.join];
+  for (size_t i = 0; i < all.captured.size(); ++i) {
+    const ValueId slot = join.entry_stack[all.depth + i];
+    if (std::find(join.params.begin(), join.params.end(), slot) != join.params.end()) {
+      met_[slot] = std::move(all.captured[i]);
+    } else {
+      queued_[g_.resolve(slot)].push_back(std::move(all.captured[i]));
+    }
+  }
+}
+
+// The next case has been taken for one more alternative: it tests the same value on the stack.
+bool PatternReader::give_up() {
+  while (!open_.empty() && (open_.back().value != subject_ || open_.back().subs.size() < 2)) {
+    open_.pop_back();
+  }
+  if (open_.empty()) {
+    failed_ = true;
+    return false;
+  }
+  blocks_.resize(open_.back().blocks);
+  fail_ = {open_.back().start, {}};
+  failed_ = never_ = false;
+  finish_alternatives();
+  return true;
+}
+
+// How high the stack is where the block begins to do more than drop values.
+size_t PatternReader::depth_at(BlockId block) const {
+  const size_t height = g_[block].entry_stack.size();
+  return height - std::min<size_t>(height, g_[block].drops);
+}
+
+// What the alternative has left on the stack, to be stored behind the join.
+void PatternReader::keep_captures(const std::vector<ValueId>& args) {
+  Alternatives& all = open_.back();
+  const ir::Block& join = g_[all.join];
+  for (size_t i = 0; i < all.captured.size(); ++i) {
+    const ValueId slot = join.entry_stack[all.depth + i];
+    const auto param = std::find(join.params.begin(), join.params.end(), slot);
+    const ValueId value = param == join.params.end()
+                              ? g_.resolve(slot)
+                              : args[static_cast<size_t>(param - join.params.begin())];
+    for (const Capture& each : captures_of(value)) all.captured[i].push_back(each);
+  }
+}
+
+bool PatternReader::next_alternative() {
+  Alternatives& all = open_.back();
+  const BlockId next = fail_.block;
+  if (!next.valid()) return false;
+  // The next case tests the subject as well, lower on the stack.
+  const bool tests =
+      continues_with(next, all.value) && (all.value != subject_ || depth_at(next) >= all.depth);
+  const ir::Block& block = g_[next];
+  const bool leads_on = next != all.join && block.exit == ExitKind::Goto &&
+                        block.next[0].to == all.join && block.items.empty();
+  if (!tests && !leads_on && next != all.join) return false;
+  all.current = add_pattern();
+  nodes_[all.value] = all.current;
+  const Target target = std::move(fail_);
+  fail_ = {};
+  if (next == all.join) {
+    keep_captures(target.args);
+    all.subs.push_back(all.current);
+    return false;
+  }
+  all.start = next;
+  all.blocks = blocks_.size();
+  at_ = {next, 0};
+  blocks_.push_back(next);
+  resumed_ = next;
+  return true;
+}
+
+void PatternReader::finish_alternatives() {
+  Alternatives all = std::move(open_.back());
+  open_.pop_back();
+  nodes_[all.value] = all.whole;
+  at(all.whole).kind = PatternKind::Or;
+  at(all.whole).subs = all.subs;
+  typed_ = true;
+  if (all.subs.size() < 2) failed_ = true;
+  hand_on(all);
+  if (all.value == subject_) met_at_ = all.depth;
+  at_ = {all.join, 0};
+  resumed_ = all.join;
+  Target fail = std::move(fail_);
+  // The next case has the subject lower on the stack: these are cases whose bodies end alike.
+  if (all.value == subject_ && continues_with(fail.block, subject_) &&
+      depth_at(fail.block) >= all.depth) {
+    failed_ = true;
+  }
+  fail_ = std::move(all.outer_fail);
+  if (fail.block.valid()) fails_to(std::move(fail));
+}
+
+// ---- names
+// ----------------------------------------------------------------------------------------
+
+// The names that a whole pattern binds, stored once all tests have succeeded.
+void PatternReader::captures() {
+  const auto& items = g_[at_.block].items;
+  for (; at_.index < items.size(); ++at_.index) {
+    const ValueId item = items[at_.index];
+    if (take_apart(item)) continue;
+    if (!stores_name(g_[item])) break;
+    const Captures named = captures_of(operand(item, 0));
+    if (named.empty()) break;
+    // No pattern binds a name twice: that is the next case, in front of which a guard never holds.
+    repeats_ = !bound_.insert(g_[item].symbol()).second;
+    if (repeats_) break;
+    for (const Capture& each : named) {
+      if (each.rest) {
+        at(each.pattern).rest = g_[item].symbol();
+      } else {
+        at(each.pattern).names.push_back(g_[item].symbol());
+      }
+    }
+    ++captured_;
+    place_last(g_[item].line);
+  }
+}
+
+// 3.11 gives what it stores the line of the part that it has read last; all others that of the
+// whole pattern, which does not come behind it.
+void PatternReader::place_last(int32_t line) {
+  PatternId last = root_;
+  while (!at(last).subs.empty() && at(last).subs.back().valid()) last = at(last).subs.back();
+  if (at(last).kind == PatternKind::Any) at(last).line = std::max(at(last).line, line);
+}
+
+// What a name that is bound to the value is the name of; nothing: no part of the pattern.
+PatternReader::Captures PatternReader::captures_of(ValueId id) {
+  id = g_.resolve(id);
+  for (auto other = renamed_.find(id); other != renamed_.end(); other = renamed_.find(id)) {
+    id = other->second;
+  }
+  if (const auto rest = rests_.find(id); rest != rests_.end()) return {{rest->second, true}};
+  if (const auto met = met_.find(id); met != met_.end()) return met->second;
+  if (const auto queued = queued_.find(id); queued != queued_.end() && !queued->second.empty()) {
+    Captures first = std::move(queued->second.front());
+    queued->second.pop_front();
+    return first;
+  }
+  const auto known = nodes_.find(id);
+  return known == nodes_.end() ? Captures() : Captures{{known->second, false}};
+}
+
+}  // namespace pellucid::structure

@@ -1,0 +1,188 @@
+// PatternReader: the tests and captures of one case -> a Pattern.
+//
+// Tests are read along the way on which all of them succeed. Values that are known so far (the
+// subject, its elements, attributes and values of keys) each have a pattern; a test on one of them
+// says what its pattern is. Alternatives are known by where they fail to: the next alternative
+// tests the same value, which is still on the stack. Those of the subject itself look like cases of
+// their own until the first of them leads to a block where others meet it with the subject still on
+// the stack; what has been read then is the first alternative. At most one alternative is given up
+// again: the next case.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "object/code.h"
+#include "structure/graph/graph.h"
+
+namespace pellucid::structure {
+
+// What the test at the end of a block looks at; invalid: the block ends in no test of a pattern.
+ValueId tested_by(const Graph& graph, BlockId block);
+
+class PatternReader {
+ public:
+  struct Place {
+    BlockId block;
+    size_t index = 0;
+  };
+
+  // Without `alternatives` of the subject, what cases share is the end of their bodies.
+  PatternReader(Graph& graph, const object::Module& module, ValueId subject,
+                bool alternatives = true);
+
+  // Reads from `start`. False: no pattern starts there.
+  bool read(Place start);
+
+  PatternId root() const { return root_; }
+  // Behind the last test and the last name.
+  Place end() const { return at_; }
+  // Where a failing test leads; invalid: there are no tests.
+  BlockId fail() const { return fail_.block; }
+  // Whether nothing but a pattern does what was read.
+  bool ends_by_type() const { return typed_; }
+  // Whether nothing there belongs to a pattern: one that takes everything, if it is a case at all.
+  bool is_empty() const { return !failed_ && !fail_.block.valid() && captured_ == 0 && !typed_; }
+  // Whether the subject is still on the stack behind all that, as it is for the case after it. The
+  // last one in front of `case _:` has it to itself, as has the last of all.
+  bool keeps_subject() const;
+  // Whether it lies there, once more than the pattern itself needs, behind the first test.
+  bool holds_more() const { return spare() > 0; }
+  size_t spare() const { return held_ - std::min(held_, own_copies()); }
+  // How many names it binds.
+  size_t names() const { return captured_; }
+  // Whether it ends where one of them is bound once more.
+  bool repeats() const { return repeats_; }
+  // The blocks that were read, but for the first.
+  const std::vector<BlockId>& blocks() const { return blocks_; }
+
+ private:
+  // Where an edge leads when what only drops values is jumped over, and what it brings there.
+  struct Target {
+    BlockId block;
+    std::vector<ValueId> args;
+  };
+  // What a name that is bound to a value says: the name of a pattern, or of a mapping's rest.
+  struct Capture {
+    PatternId pattern;
+    bool rest = false;
+  };
+  using Captures = std::vector<Capture>;
+
+  // pattern_reader.cpp: control
+  struct Alternatives {
+    ValueId value;
+    PatternId whole, current;
+    BlockId second;     // where the second one starts
+    Target outer_fail;  // of what they are in
+    BlockId join;
+    std::vector<PatternId> subs;
+    std::vector<Captures> captured;  // what is left on the stack at the join
+    size_t depth = 0;                // of the stack up to the value
+    BlockId start;                   // of the current one
+    size_t blocks = 0;               // how many had been read before it
+  };
+  bool comes_round(BlockId id) const;
+  Target skip(const ir::Edge& edge) const;
+  bool step();
+  bool go_on();
+  bool meets_others();
+  bool is_join_of_subject(BlockId block) const;
+  bool is_next_case(BlockId block) const;
+  void open(ValueId value, Target fail);
+  void close_alternative();
+  void join_at(BlockId join);
+  bool leads_to(BlockId from, BlockId to) const;
+  void wrap(BlockId join);
+  void hand_on(Alternatives& all);
+  bool give_up();
+  size_t depth_at(BlockId block) const;
+  bool next_alternative();
+  void finish_alternatives();
+  void keep_captures(const std::vector<ValueId>& args);
+  bool continues_with(BlockId block, ValueId value) const;
+  bool makes_subject(BlockId block) const;
+  bool fails_to(Target target);
+  void pass(const ir::Edge& edge);
+  bool is_named_next() const;
+  size_t held_behind(const ir::Block& test, uint8_t success) const;
+  size_t own_copies() const;
+  void captures();
+  void place_last(int32_t line);
+  Captures captures_of(ValueId id);
+  size_t ways_into(BlockId id) const { return id.index() < known_ ? g_.ways_into(id).size() : 1; }
+
+  // pattern_tests.cpp: what tests and other items say
+  enum class Kind : uint8_t { None, Constant, Singleton, Sequence, Mapping, Length, Class, Keys };
+  struct Test {
+    Kind kind = Kind::None;
+    ValueId on;  // the value whose pattern it says something about
+    ValueId by;  // what does the test
+    uint8_t success = 0;
+    std::vector<ValueId> loads;  // items before it
+  };
+  std::optional<Test> find_test() const;
+  std::optional<Test> of_parts(ValueId id, uint8_t success) const;
+  bool apply(const Test& test);
+  bool apply_length(const Test& test, Pattern& pattern);
+  bool apply_constant(const Test& test, Pattern& pattern);
+  bool apply_keys(const Test& test, Pattern& pattern);
+  bool apply_class(const Test& test, Pattern& pattern);
+  void settle();
+  bool take_apart(ValueId item);
+  bool unpack(ValueId item);
+  bool subscript(ValueId item);
+  bool set_sub(PatternId id, size_t index, ValueId item);
+  bool set_back(PatternId id, size_t back, ValueId item);
+  bool loads_name(ValueId id) const;
+  std::optional<int64_t> integer(ValueId id) const;
+
+  ValueId operand(ValueId id, size_t i) const { return g_.resolve(g_.f.operands(id)[i]); }
+  bool is_op(ValueId id, Op op) const { return g_[id].kind == ValueKind::Instr && g_[id].op == op; }
+  PatternId add_pattern() {
+    g_.patterns.emplace_back();
+    return PatternId(g_.patterns.size() - 1);
+  }
+  Pattern& at(PatternId id) { return g_.patterns[id.index()]; }
+  PatternId node(ValueId id) { return nodes_[id] = add_pattern(); }
+  Pattern* pattern_of(ValueId id) {
+    const auto known = nodes_.find(g_.resolve(id));
+    return known == nodes_.end() ? nullptr : &at(known->second);
+  }
+
+  Graph& g_;
+  const object::Module& module_;
+  ValueId subject_;
+  bool may_meet_;
+  size_t known_;  // blocks whose ways in are known
+  PatternId root_;
+  Place at_;
+  Target fail_;
+  BlockId resumed_;                 // several ways lead there, but it is no join to be read
+  std::vector<ValueId> arguments_;  // of the edge that led to the current block
+  std::vector<Alternatives> open_;
+  std::vector<BlockId> blocks_;
+  std::unordered_map<ValueId, PatternId> nodes_;
+  std::unordered_map<ValueId, PatternId> rests_;  // dicts without keys -> mapping
+  std::unordered_map<ValueId, PatternId> parts_;  // MatchClass, MatchKeys -> pattern
+  std::unordered_map<ValueId, Captures> met_;     // parameters of joins
+  std::unordered_map<ValueId, ValueId> renamed_;  // parameters of blocks with one way in
+  std::unordered_map<ValueId, std::deque<Captures>> queued_;  // of values that alternatives bind
+  std::unordered_map<ValueId, bool> keys_;                    // of mappings
+  ValueId rest_map_;
+  size_t held_ = 0;    // how often the subject lies on the stack behind the first test,
+  size_t tested_ = 0;  // and how often it would for the sake of that test alone
+  size_t met_at_ = 0;  // how high the stack is where alternatives of the subject meet
+  size_t captured_ = 0;
+  std::unordered_set<Symbol> bound_;
+  bool repeats_ = false;
+  bool never_ = false;  // its guard is constant and false
+  bool failed_ = false;
+  bool typed_ = false;
+};
+
+}  // namespace pellucid::structure

@@ -1,0 +1,149 @@
+// Targets: where that goes which a loop or a `with` gives at its start.
+#include <algorithm>
+
+#include "structure/emit/emitter.h"
+#include "structure/graph/items.h"
+
+#include "structure/graph/not_structured.h"
+
+namespace pellucid::structure {
+
+using ast::NodeId;
+
+namespace {
+
+// Whether a function, or one within it, has something to do with a name.
+bool mentions(const object::Module& module, object::CodeId function, Symbol name) {
+  std::vector<object::CodeId> todo{function};
+  std::unordered_set<object::CodeId> seen;
+  while (!todo.empty()) {
+    const object::CodeId id = todo.back();
+    todo.pop_back();
+    // One that marshal refers to may be a constant of several.
+    if (!seen.insert(id).second) continue;
+    const object::Code& code = module[id];
+    for (const auto* names : {&code.names, &code.localsplus}) {
+      if (std::find(names->begin(), names->end(), name) != names->end()) return true;
+    }
+    for (const object::ConstId constant : code.consts) {
+      if (module[constant].kind == object::ConstKind::Code) todo.push_back(module[constant].code);
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+// `_`, wherever nobody would notice. Names of modules and classes everybody can see.
+Symbol FunctionContext::name_of_nothing() {
+  if (nothing.valid()) return nothing;
+  const object::CodeId code = graph.f.code;
+  nothing = tree.intern("_");
+  const bool is_function = (tree.module()[code].flags & object::kOptimized) != 0;
+  if (!is_function || mentions(tree.module(), code, nothing)) nothing = fresh_name("unused");
+  return nothing;
+}
+
+// Gives what a loop or a `with` gives a name of our own, under which it is known from now on.
+void FunctionContext::name_given(ValueId giver, ValueId value) {
+  const auto target = targets.find(giver);
+  auto known = materialized.find(value);
+  if (known == materialized.end()) {
+    if (target == targets.end()) {
+      throw NotStructured("a value that is stored behind the statement it is of",
+                          graph[giver].offset);
+    }
+    const bool is_item = graph[giver].kind == ValueKind::Item;
+    known = materialized.emplace(value, fresh_name(is_item ? "item" : "entered")).first;
+  }
+  if (target != targets.end()) target->second = tree.add(ast::Name{known->second});
+}
+
+// The target of a loop or a `with` is stored to first of all in its body, and once. A store that
+// comes later, on some ways only or again stays one: of the name of ours that is the target then.
+bool Statements::receives(ValueId giver, ValueId value, NodeId target) {
+  const bool is_first = giver == giver_ && list_.empty() && pending_.empty();
+  if (is_first && c_.graph[value].uses == 1 && !c_.materialized.count(value)) {
+    c_.targets[giver] = target;
+    return true;
+  }
+  c_.name_given(giver, value);
+  return false;
+}
+
+// What has been loaded from locals and is still wanted. An element that is unpacked itself becomes
+// one target with what it is an element of.
+std::vector<ValueId> Statements::loaded_before(ValueId unpacked) const {
+  const auto outer = slots_.find(unpacked);
+  if (outer != slots_.end()) return unpackings_[outer->second.first].loaded;
+  std::vector<ValueId> found;
+  for (const Entry& entry : pending_) {
+    if (is_op(c_.graph[entry.value], Op::LoadFast)) found.push_back(entry.value);
+  }
+  return found;
+}
+
+bool Statements::is_load_before(const Unpacking& unpacking, const Entry& entry) const {
+  const auto& loaded = unpacking.loaded;
+  return std::find(loaded.begin(), loaded.end(), entry.value) != loaded.end();
+}
+
+// An unpacking is one statement, which stands where its last element is stored: what was loaded in
+// its midst must not be of a local that it stores to later.
+void Statements::check_unpacked(const Unpacking& unpacking, NodeId target) const {
+  if (!c_.tree.is(target, ast::Kind::Name)) return;
+  const Symbol local = c_.tree.as<ast::Name>(target).id;
+  for (const Entry& entry : pending_) {
+    if (!is_load_of(entry, local) || is_load_before(unpacking, entry)) continue;
+    throw NotStructured("a local that is loaded in the middle of an unpacking",
+                        where(entry.value).offset);
+  }
+}
+
+// Before it is appended, what was loaded before from the locals that it stores to is kept.
+void Statements::protect_unpacked(const Unpacking& unpacking, NodeId target) {
+  if (unpacking.loaded.empty()) return;
+  for (const Symbol local : names_in(target)) {
+    for (size_t i = 0; i < pending_.size();) {
+      const bool is_other = pending_[i].value != unpacking.value;
+      const bool is_kept = is_other && is_load_before(unpacking, pending_[i]);
+      if (!is_kept || protect(local, i, i + 1) == 0) ++i;
+    }
+  }
+}
+
+// The names that a target assigns.
+std::vector<Symbol> Statements::names_in(NodeId target) const {
+  std::vector<Symbol> found;
+  std::vector<NodeId> todo{target};
+  while (!todo.empty()) {
+    const NodeId node = todo.back();
+    todo.pop_back();
+    if (c_.tree.is(node, ast::Kind::Tuple)) {
+      const auto parts = c_.tree.items(c_.tree.as<ast::Tuple>(node).elts);
+      todo.insert(todo.end(), parts.begin(), parts.end());
+    } else if (c_.tree.is(node, ast::Kind::Starred)) {
+      todo.push_back(c_.tree.as<ast::Starred>(node).value);
+    } else if (c_.tree.is(node, ast::Kind::Name)) {
+      found.push_back(c_.tree.as<ast::Name>(node).id);
+    }
+  }
+  return found;
+}
+
+// The target of a loop whose body has been read.
+NodeId Emitter::target_of(ValueId item, ast::Where at) {
+  NodeId& target = context_.targets[item];
+  if (!target.valid()) {
+    if (graph_[item].uses == 0 || context_.dropped.count(item)) {
+      target = tree_.add(ast::Name{context_.name_of_nothing()}, at);
+    } else {
+      context_.name_given(item, item);
+    }
+  }
+  const NodeId made = target;
+  context_.targets.erase(item);
+  return made;
+}
+
+}  // namespace pellucid::structure

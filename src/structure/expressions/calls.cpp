@@ -1,0 +1,151 @@
+// Calls: how positional, named, starred and double-starred arguments were written.
+//
+// CALL and CALL_KW say it themselves. CALL_FUNCTION_EX takes a tuple and a dict; whether an element
+// of one was an argument of its own is decided so that the same compiler builds the same tuple
+// again.
+#include "structure/expressions/expressions.h"
+
+#include "ast/nodes.h"
+
+namespace pellucid::structure {
+
+using ast::NodeId;
+using bytecode::Op;
+using object::Const;
+using object::ConstKind;
+
+namespace {
+
+// From 3.10 on a call with more operands than this takes a tuple and a dict (STACK_USE_GUIDELINE).
+constexpr size_t kManyOperands = 30;
+
+NodeId starred(ast::Tree& tree, NodeId node) {
+  return tree.add(ast::Starred{node}, tree.where(node));
+}
+
+NodeId double_starred(ast::Tree& tree, NodeId node) {
+  return tree.add(ast::keyword{Symbol(), node}, tree.where(node));
+}
+
+// The arguments of a mapping: `k=v` of each pair whose key can be a name, `**m` of the others.
+std::vector<NodeId> keywords_of(ast::Tree& tree, NodeId dict) {
+  const auto node = tree.as<ast::Dict>(dict);
+  std::vector<NodeId> keywords;
+  const size_t count = tree.items(node.keys).size();
+  for (size_t i = 0; i < count; ++i) {
+    const NodeId key = tree.items(node.keys)[i];
+    const NodeId value = tree.items(node.values)[i];
+    if (!key.valid()) {
+      keywords.push_back(double_starred(tree, value));
+      continue;
+    }
+    const Const* name = constant_of(tree, key);
+    if (name && name->kind == ConstKind::Str && is_identifier(tree.text(name->text))) {
+      keywords.push_back(tree.add(ast::keyword{name->text, value}, tree.where(value)));
+      continue;
+    }
+    const NodeId pair =
+        tree.add(ast::Dict{tree.list({key}), tree.list({value})}, tree.where(value));
+    keywords.push_back(double_starred(tree, pair));
+  }
+  return keywords;
+}
+
+bool is_one_of_the_dicts_a_call_builds(Op op) {
+  return op == Op::BuildMap || op == Op::BuildConstKeyMap || op == Op::MapAdd ||
+         op == Op::DictMerge || op == Op::BuildMapUnpackWithCall;
+}
+
+std::vector<NodeId> elements_of(ast::Tree& tree, NodeId node) {
+  std::vector<NodeId> elements;
+  if (const Const* constant = constant_of(tree, node)) {
+    for (const auto item : std::vector<object::ConstId>(constant->items)) {
+      elements.push_back(tree.add(ast::Constant{item}, tree.where(node)));
+    }
+  } else {
+    const auto items = tree.items(tree.as<ast::Tuple>(node).elts);
+    elements.assign(items.begin(), items.end());
+  }
+  return elements;
+}
+
+}  // namespace
+
+NodeId Expressions::call(const ir::Value& value, Nodes operands) {
+  std::vector<NodeId> args(operands.begin() + 1, operands.end());
+  std::vector<NodeId> keywords;
+  if (value.op == Op::CallKw) {
+    const Const* names = constant_of(tree_, operands.back());
+    if (!names || names->kind != ConstKind::Tuple) return NodeId();
+    const std::vector<object::ConstId> ids = names->items;
+    args.pop_back();
+    if (ids.size() > args.size()) return NodeId();
+    const size_t first = args.size() - ids.size();
+    for (size_t i = 0; i < ids.size(); ++i) {
+      const Const& name = module()[ids[i]];
+      if (name.kind != ConstKind::Str) return NodeId();
+      const NodeId arg = args[first + i];
+      keywords.push_back(tree_.add(ast::keyword{name.text, arg}, tree_.where(arg)));
+    }
+    args.resize(first);
+  }
+  return call_of(value, operands[0], std::move(args), std::move(keywords));
+}
+
+NodeId Expressions::call_ex(const ir::Value& value, Nodes operands) {
+  const NodeId tuple = operands[1];
+  const bool has_keywords = operands.size() > 2;
+  std::vector<NodeId> args;
+  const ir::Value& made = operand(value, 1);
+  const Const* constant = constant_of(tree_, tuple);
+  const bool is_display =
+      tree_.is(tuple, ast::Kind::Tuple) &&
+      (is_op(made, Op::ListToTuple) || is_op(made, Op::BuildTupleUnpackWithCall) ||
+       (has_keywords && is_op(made, Op::BuildTuple)));
+  // A call without positional arguments may build its empty tuple; then `*()` is the constant.
+  const bool is_empty_star = constant && constant->items.empty() && !function_.folds.arguments;
+  const bool is_constant =
+      has_keywords && constant && constant->kind == ConstKind::Tuple && !is_empty_star;
+  const bool is_spliced = is_display || is_constant;
+  args = is_spliced ? elements_of(tree_, tuple) : std::vector<NodeId>{starred(tree_, tuple)};
+
+  std::vector<NodeId> keywords;
+  if (has_keywords) {
+    const NodeId dict = operands[2];
+    const ir::Value& kwargs = operand(value, 2);
+    const bool is_written =
+        kwargs.kind == ir::ValueKind::Instr && is_one_of_the_dicts_a_call_builds(kwargs.op) &&
+        tree_.is(dict, ast::Kind::Dict) && !tree_.items(tree_.as<ast::Dict>(dict).keys).empty();
+    keywords =
+        is_written ? keywords_of(tree_, dict) : std::vector<NodeId>{double_starred(tree_, dict)};
+    // Without any star, 3.8 reaches CALL_FUNCTION_EX by `**{...}` only; later versions when there
+    // are too many for the stack.
+    bool has_star = false;
+    bool has_double_star = false;
+    for (const NodeId arg : args) has_star |= tree_.is(arg, ast::Kind::Starred);
+    for (const NodeId word : keywords) has_double_star |= !tree_.as<ast::keyword>(word).arg.valid();
+    // One dictionary that is made at once has been written as one, if not all of it is names.
+    const bool is_made_at_once = is_op(kwargs, Op::BuildMap) || is_op(kwargs, Op::BuildConstKeyMap);
+    const bool is_one = is_made_at_once && has_double_star;
+    has_star |= has_double_star;
+    if (is_one || (!has_star && args.size() + 2 * keywords.size() <= kManyOperands)) {
+      keywords = {double_starred(tree_, dict)};
+    }
+  }
+  return call_of(value, operands[0], std::move(args), std::move(keywords));
+}
+
+NodeId Expressions::call_of(const ir::Value& value, NodeId callee, std::vector<NodeId> args,
+                            std::vector<NodeId> keywords) {
+  if (is_op(operand(value, 0), Op::LoadBuildClass)) {
+    const NodeId literal = class_literal(where(value), args, keywords);
+    if (literal.valid()) return literal;
+  }
+  if (tree_.is(callee, ast::Kind::FunctionDef) && keywords.empty()) {
+    const NodeId made = hidden_call(value, callee, args);
+    if (made.valid()) return made;
+  }
+  return tree_.add(ast::Call{callee, tree_.list(args), tree_.list(keywords)}, where(value));
+}
+
+}  // namespace pellucid::structure

@@ -1,0 +1,379 @@
+// Comprehensions and expressions that were recovered as statements.
+#include <algorithm>
+
+#include "structure/expressions/expressions.h"
+#include "structure/expressions/walrus.h"
+#include "structure/scopes/dead_code.h"
+#include "structure/scopes/names.h"
+
+#include "ast/nodes.h"
+
+namespace pellucid::structure {
+
+using ast::Kind;
+using ast::ListId;
+using ast::NodeId;
+using bytecode::Op;
+
+namespace {
+
+// The condition of a statement as a part of an expression, where a constant alone is tested, too:
+// tested_condition() is taken back.
+NodeId bare_condition(const ast::Tree& tree, NodeId test) {
+  if (!tree.is(test, Kind::BoolOp)) return test;
+  const auto items = tree.items(tree.as<ast::BoolOp>(test).values);
+  const bool is_made = items.size() == 2 && is_constant(tree, items[0], object::ConstKind::True) &&
+                       tree.is(items[1], Kind::Constant);
+  return is_made ? items[1] : test;
+}
+
+bool is_continue(const ast::Tree& tree, ListId list) {
+  const auto items = tree.items(list);
+  return items.size() == 1 && tree.is(items[0], Kind::Continue);
+}
+
+bool does_nothing(const ast::Tree& tree, const ast::If& branch) {
+  const auto items = tree.items(branch.body);
+  return tree.items(branch.orelse).empty() &&
+         std::all_of(items.begin(), items.end(),
+                     [&](NodeId item) { return tree.is(item, Kind::Pass); });
+}
+
+// The one statement of a list that matters: a trailing return (of the result) or continue is the
+// compiler's.
+std::span<const NodeId> without_tail(const ast::Tree& tree, ListId list) {
+  auto items = tree.items(list);
+  while (items.size() > 1 &&
+         (tree.is(items.back(), Kind::Return) || tree.is(items.back(), Kind::Continue) ||
+          tree.is(items.back(), Kind::Pass))) {
+    items = items.first(items.size() - 1);
+  }
+  return items;
+}
+
+// Whether a statement is `temporary = []` (or set or dict), the list that is made.
+bool makes_container(const ast::Tree& tree, NodeId statement) {
+  if (!tree.is(statement, Kind::Assign)) return false;
+  const auto assign = tree.as<ast::Assign>(statement);
+  const auto targets = tree.items(assign.targets);
+  const Kind kind = tree.kind(assign.value);
+  return targets.size() == 1 && tree.is(targets[0], Kind::Name) &&
+         (kind == Kind::List || kind == Kind::Set || kind == Kind::Dict) &&
+         tree.items(ListId(tree.slot(assign.value, 0))).empty();
+}
+
+struct Generator {
+  ast::For loop;
+  NodeId node;
+  std::vector<NodeId> ifs;
+  bool is_single = false;  // `for x in [v]`: loop.iter is v
+};
+
+// Compilers (3.9+) make an assignment of `for x in [v]`. What a walrus stores into lies outside of
+// the comprehension.
+bool is_single_loop(const ast::Tree& tree, NodeId statement) {
+  const object::CodeId code = tree.where(statement).code;
+  const NodeId target = tree.items(tree.as<ast::Assign>(statement).targets)[0];
+  if (!tree.is(target, Kind::Name)) return true;
+  if (!code.valid()) return false;
+  const object::Code& owner = tree.module()[code];
+  const Symbol name = tree.as<ast::Name>(target).id;
+  const auto holds = [&](const std::vector<Symbol>& names) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  return holds(owner.varnames) || holds(owner.cellvars);
+}
+
+// What the loops of a comprehension say. Tests that are to be negated and assignments that belong
+// into the expression behind them are remembered, so that nothing changes before the form is known.
+struct Loops {
+  explicit Loops(const ast::Tree& tree) : walrus(tree) {}
+
+  std::vector<Generator> generators;
+  std::vector<NodeId> to_negate;
+  std::vector<NodeId> to_settle;  // `if not x: pass`, which is what jumps for `if x or True` do
+  WalrusFold walrus;
+  NodeId yield;
+  NodeId spread;  // `(*x for x in y)`: the x whose items are yielded
+  NodeId dead;    // the statement that was left where only `if False` could have been
+};
+
+// Whether the innermost loop yields each of its items and gives them no name of the code's own:
+// `(*x for x in y)`.
+bool spreads(const ast::Tree& tree, const std::vector<Generator>& generators, NodeId yielded) {
+  const Generator& inner = generators.back();
+  const bool is_plain = generators.size() > 1 && inner.ifs.empty() && !inner.is_single &&
+                        !inner.loop.is_async && yielded.valid() && tree.is(yielded, Kind::Name) &&
+                        tree.is(inner.loop.target, Kind::Name);
+  if (!is_plain) return false;
+  const Symbol item = tree.as<ast::Name>(yielded).id;
+  if (tree.as<ast::Name>(inner.loop.target).id != item) return false;
+  const object::CodeId code = tree.where(inner.node).code;
+  if (!code.valid()) return false;
+  const auto& locals = tree.module()[code].localsplus;
+  return std::find(locals.begin(), locals.end(), item) == locals.end();
+}
+
+bool read_loops(const ast::Tree& tree, ListId body, Loops& loops) {
+  std::vector<NodeId> at;
+  std::vector<NodeId> assignments;
+  const auto enter = [&](ListId list) {
+    const auto items = without_tail(tree, list);
+    at.assign(items.begin(), items.end());
+  };
+  const auto take = [&](NodeId expression) {
+    const bool fits = loops.walrus.plan(assignments, expression);
+    assignments.clear();
+    return fits;
+  };
+  enter(body);
+  if (!at.empty() && makes_container(tree, at[0])) at.erase(at.begin());
+  while (!at.empty()) {
+    const NodeId statement = at[0];
+    if (tree.is(statement, Kind::For)) {
+      const auto loop = tree.as<ast::For>(statement);
+      if (at.size() != 1 || !tree.items(loop.orelse).empty()) return false;
+      if (!assignments.empty()) return false;
+      loops.generators.push_back({loop, statement, {}});
+      enter(loop.body);
+      continue;
+    }
+    if (loops.generators.empty()) return false;
+    Generator& generator = loops.generators.back();
+    if (tree.is(statement, Kind::Assign) && is_single_loop(tree, statement)) {
+      const auto assign = tree.as<ast::Assign>(statement);
+      if (tree.items(assign.targets).size() != 1 || !take(assign.value)) return false;
+      ast::For loop;
+      loop.target = tree.items(assign.targets)[0];
+      loop.iter = assign.value;
+      loops.generators.push_back({loop, statement, {}, true});
+      at.erase(at.begin());
+    } else if (tree.is(statement, Kind::Assign)) {
+      assignments.push_back(statement);
+      at.erase(at.begin());
+    } else if (tree.is(statement, Kind::If)) {
+      auto branch = tree.as<ast::If>(statement);
+      branch.test = bare_condition(tree, branch.test);
+      if (!take(branch.test)) return false;
+      generator.ifs.push_back(branch.test);
+      if (does_nothing(tree, branch) && at.size() > 1) {
+        loops.to_settle.push_back(branch.test);
+        at.erase(at.begin());
+        continue;
+      }
+      if (is_continue(tree, branch.body)) {
+        // `if not c: continue`, then the rest behind it or in its else.
+        loops.to_negate.push_back(branch.test);
+        if (tree.items(branch.orelse).empty()) {
+          at.erase(at.begin());
+          continue;
+        }
+        if (at.size() != 1) return false;
+        enter(branch.orelse);
+        continue;
+      }
+      const bool has_else = !tree.items(branch.orelse).empty() && !is_continue(tree, branch.orelse);
+      if (at.size() != 1 || has_else) return false;
+      enter(branch.body);
+    } else if (tree.is(statement, Kind::Expr) && at.size() == 1) {
+      loops.yield = tree.as<ast::Expr>(statement).value;
+      if (!tree.is(loops.yield, Kind::Yield)) return false;
+      const NodeId value = tree.as<ast::Yield>(loops.yield).value;
+      if (spreads(tree, loops.generators, value)) {
+        loops.spread = loops.generators.back().loop.iter;
+        loops.generators.pop_back();
+        return assignments.empty();
+      }
+      return value.valid() ? take(value) : assignments.empty();
+    } else if (at.size() == 1 &&
+               (tree.is(statement, Kind::Pass) || tree.is(statement, Kind::Continue))) {
+      loops.dead = statement;
+      return assignments.empty();
+    } else {
+      return false;
+    }
+  }
+  if (loops.generators.empty() || !assignments.empty()) return false;
+  loops.dead = loops.generators.back().node;
+  return true;
+}
+
+// Mentions what only dead code did in an element, or in the key of one.
+void add_mentions(ast::Tree& tree, NodeId& elt, const std::vector<NodeId>& mentions) {
+  if (!tree.is(elt, Kind::Tuple)) {
+    elt = with_mentions(tree, elt, mentions);
+    return;
+  }
+  const auto items = tree.items(tree.as<ast::Tuple>(elt).elts);
+  std::vector<NodeId> parts(items.begin(), items.end());
+  if (parts.empty()) {
+    elt = with_mentions(tree, elt, mentions);
+    return;
+  }
+  parts[0] = with_mentions(tree, parts[0], mentions);
+  elt = tree.add(ast::Tuple{tree.list(parts)}, tree.where(elt));
+}
+
+// The statements of a list with those that follow, as one expression.
+struct Pending {
+  std::vector<NodeId> statements;
+  NodeId owner;  // the IfExp that waits for it
+  bool is_else = false;
+  bool ends_here = true;  // whether the body ends where the statements do
+};
+
+}  // namespace
+
+bool comprehension_parts(ast::Tree& tree, ListId body, NodeId first_iter,
+                         ComprehensionParts& parts) {
+  Loops loops(tree);
+  std::vector<NodeId> statements;
+  const DeadParts dead = take_dead_parts(tree, body, statements);
+  if (!read_loops(tree, tree.list(statements), loops)) return false;
+  loops.walrus.apply(tree);
+  if (loops.yield.valid()) parts.elt = tree.as<ast::Yield>(loops.yield).value;
+  if (loops.spread.valid()) {
+    parts.elt = tree.add(ast::Starred{loops.spread}, tree.where(loops.spread));
+  }
+  if (!parts.elt.valid() && !dead.mentions.empty()) {
+    parts.elt = mentions_of(tree, dead.mentions);
+  } else if (!dead.mentions.empty()) {
+    add_mentions(tree, parts.elt, dead.mentions);
+  }
+  if (!parts.elt.valid()) parts.elt = none_node(tree, {});
+  if (loops.dead.valid()) {
+    // Nothing is left of the element.
+    loops.generators.back().ifs.push_back(constant_node(tree, object::ConstKind::False));
+  }
+  std::vector<NodeId> nodes;
+  for (size_t i = 0; i < loops.generators.size(); ++i) {
+    Generator& generator = loops.generators[i];
+    for (NodeId& test : generator.ifs) {
+      for (const NodeId negate : loops.to_negate) {
+        if (negate == test) {
+          test = negated(tree, test);
+          break;
+        }
+      }
+      const auto& settled = loops.to_settle;
+      if (std::find(settled.begin(), settled.end(), test) != settled.end()) {
+        test = or_true(tree, negated(tree, test));
+      }
+    }
+    NodeId iter = i == 0 && first_iter.valid() ? first_iter : generator.loop.iter;
+    if (generator.is_single) iter = tree.add(ast::List{tree.list({iter})}, tree.where(iter));
+    const ast::comprehension made{generator.loop.target, as_iterable(tree, iter),
+                                  tree.list(generator.ifs), generator.loop.is_async};
+    nodes.push_back(tree.add(made, tree.where(generator.node)));
+  }
+  if (loops.dead.valid()) {
+    for (const Symbol name : dead.bound) nodes.push_back(empty_generator(tree, name));
+  }
+  parts.generators = tree.list(nodes);
+  return true;
+}
+
+// The list, set or dict comprehension or generator expression that a call of its function is.
+NodeId Expressions::comprehension_call(const ir::Value& value, NodeId callee, NodeId iterable) {
+  const auto def = tree_.as<ast::FunctionDef>(callee);
+  // The outermost iterable is evaluated, and its iterator made, in front of the call.
+  const ir::Value& argument = operand(value, 1);
+  if (is_op(argument, Op::GetIter) && tree_.is(iterable, Kind::Call)) {
+    const auto args = tree_.items(tree_.as<ast::Call>(iterable).args);
+    if (args.size() == 1) iterable = args[0];
+  }
+  ComprehensionParts parts;
+  if (!comprehension_parts(tree_, def.body, iterable, parts)) return NodeId();
+  const ast::Where at = where(value);
+  const std::string_view name = tree_.text(def.name);
+  if (name == "<listcomp>") return tree_.add(ast::ListComp{parts.elt, parts.generators}, at);
+  if (name == "<setcomp>") return tree_.add(ast::SetComp{parts.elt, parts.generators}, at);
+  if (name == "<genexpr>") return tree_.add(ast::GeneratorExp{parts.elt, parts.generators}, at);
+  if (tree_.is(parts.elt, Kind::Starred)) {
+    const NodeId added = tree_.as<ast::Starred>(parts.elt).value;
+    return tree_.add(ast::DictComp{added, NodeId(), parts.generators}, at);
+  }
+  // What adds to a dict is a pair; what is none stands for an element that is never reached.
+  const bool is_tuple = tree_.is(parts.elt, Kind::Tuple);
+  const auto pair =
+      is_tuple ? tree_.items(tree_.as<ast::Tuple>(parts.elt).elts) : std::span<const NodeId>();
+  if (pair.size() != 2) {
+    return tree_.add(ast::DictComp{parts.elt, none_node(tree_, at), parts.generators}, at);
+  }
+  return tree_.add(ast::DictComp{pair[0], pair[1], parts.generators}, at);
+}
+
+NodeId returned_expression(ast::Tree& tree, ListId body) {
+  std::vector<Pending> todo;
+  const auto items = tree.items(body);
+  todo.push_back({{items.begin(), items.end()}, NodeId(), false});
+  NodeId root;
+  while (!todo.empty()) {
+    Pending task = std::move(todo.back());
+    todo.pop_back();
+    const NodeId first = task.statements.empty() ? NodeId() : task.statements[0];
+    NodeId made;
+    if (!first.valid()) {
+      // A body of several blocks ends without a word where it returns None.
+      if (!task.ends_here) return NodeId();
+      made = none_node(tree, {});
+    } else if (tree.is(first, Kind::Return)) {
+      made = tree.as<ast::Return>(first).value;
+      if (!made.valid()) made = none_node(tree, tree.where(first));
+    } else if (tree.is(first, Kind::If)) {
+      auto branch = tree.as<ast::If>(first);
+      branch.test = bare_condition(tree, branch.test);
+      const auto rest = std::span<const NodeId>(task.statements).subspan(1);
+      Pending then{{}, NodeId(), false};
+      Pending otherwise{{}, NodeId(), true};
+      const auto add = [&](Pending& side, ListId list) {
+        for (const NodeId item : tree.items(list)) {
+          if (!tree.is(item, Kind::Pass)) side.statements.push_back(item);
+        }
+      };
+      add(then, branch.body);
+      add(otherwise, branch.orelse);
+      // Where both ways say the same, only one of them was left: `a if c else a`.
+      if (then.statements.empty() && otherwise.statements.empty()) {
+        const ListId copied =
+            ast::clone(tree, tree.list(std::vector<NodeId>(rest.begin(), rest.end())));
+        then.statements.assign(tree.items(copied).begin(), tree.items(copied).end());
+        otherwise.statements.clear();
+      }
+      // Only one of both may go on with what follows: nothing is written twice.
+      const auto ends = [&](const Pending& side) {
+        return !side.statements.empty() && (tree.is(side.statements.back(), Kind::Return) ||
+                                            tree.is(side.statements.back(), Kind::If));
+      };
+      if (ends(then) == ends(otherwise) && !rest.empty()) return NodeId();
+      Pending& goes_on = ends(then) ? otherwise : then;
+      then.ends_here = otherwise.ends_here = task.ends_here && rest.empty();
+      goes_on.ends_here = task.ends_here;
+      goes_on.statements.insert(goes_on.statements.end(), rest.begin(), rest.end());
+      made = tree.add(ast::IfExp{branch.test, NodeId(), NodeId()}, tree.where(first));
+      then.owner = otherwise.owner = made;
+      todo.push_back(std::move(then));
+      todo.push_back(std::move(otherwise));
+    } else if (tree.is(first, Kind::Expr) && !task.owner.valid() && task.statements.size() <= 2) {
+      // `lambda: (yield)`: the value of a generator's body is dropped.
+      if (task.statements.size() == 2) {
+        if (!tree.is(task.statements[1], Kind::Return)) return NodeId();
+        const NodeId value = tree.as<ast::Return>(task.statements[1]).value;
+        if (value.valid() && !is_none(tree, value)) return NodeId();
+      }
+      made = tree.as<ast::Expr>(first).value;
+    } else {
+      return NodeId();
+    }
+    if (!task.owner.valid()) {
+      root = made;
+    } else {
+      auto owner = tree.as<ast::IfExp>(task.owner);
+      (task.is_else ? owner.orelse : owner.body) = made;
+      tree.set(task.owner, owner);
+    }
+  }
+  return root;
+}
+
+}  // namespace pellucid::structure

@@ -1,0 +1,349 @@
+#include "structure/expressions/expressions.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "structure/scopes/dead_code.h"
+
+#include "ast/nodes.h"
+#include "structure/scopes/unfoldable.h"
+
+namespace pellucid::structure {
+
+using ast::NodeId;
+using bytecode::Op;
+using object::Const;
+using object::ConstKind;
+
+namespace {
+
+// LOAD_COMMON_CONSTANT of 3.14.
+constexpr std::array<std::string_view, 5> kCommonConstants = {
+    "AssertionError", "NotImplementedError", "tuple", "all", "any"};
+
+NodeId compare(ast::Tree& tree, NodeId left, ast::CmpOperator op, NodeId right, ast::Where where) {
+  const std::array<uint32_t, 1> ops = {static_cast<uint32_t>(op)};
+  return tree.add(ast::Compare{left, tree.numbers(ops), tree.list({right})}, where);
+}
+
+// A cell has no name in Python; a closure has cells.
+NodeId cell(ast::Tree& tree, Symbol name, ast::Where where) {
+  const NodeId lambda = tree.add(ast::Lambda{NodeId(), tree.add(ast::Name{name}, where)}, where);
+  const NodeId closure = tree.add(ast::Attribute{lambda, tree.intern("__closure__")}, where);
+  Const zero;
+  zero.kind = ConstKind::Int;
+  const NodeId index = tree.add(ast::Constant{tree.module().add(zero)}, where);
+  return tree.add(ast::Subscript{closure, index}, where);
+}
+
+}  // namespace
+
+namespace {
+
+// A compiler that makes a constant of a slice whose bounds are literals has built this one when it
+// ran: its bounds were computed from constants, as `+1` is.
+void keep_built(ast::Tree& tree, ast::Slice& slice, ast::Where where) {
+  NodeId* computed = nullptr;
+  for (NodeId* bound : {&slice.lower, &slice.upper, &slice.step}) {
+    if (!bound->valid()) continue;
+    const Const* constant = constant_of(tree, *bound);
+    if (!constant || !ast::is_one_literal(tree.module(), *constant)) return;
+    const bool is_number = constant->kind == ConstKind::Int ||
+                           constant->kind == ConstKind::BigInt ||
+                           constant->kind == ConstKind::Float;
+    if (is_number) computed = bound;
+  }
+  if (!computed) return;
+  *computed =
+      tree.add(ast::UnaryOp{static_cast<uint32_t>(ast::UnaryOperator::UAdd), *computed}, where);
+}
+
+// BUILD_SLICE 3 says a step even if it is None; an absent bound is a None that nobody wrote.
+NodeId slice(ast::Tree& tree, std::span<const NodeId> parts, ast::Where where, bool is_folded) {
+  const auto bound = [&](NodeId part) { return is_none(tree, part) ? NodeId() : part; };
+  ast::Slice node{bound(parts[0]), bound(parts[1]), parts.size() > 2 ? parts[2] : NodeId()};
+  if (is_folded) keep_built(tree, node, where);
+  return tree.add(node, where);
+}
+
+// Whether compilers would make a formatted string of `left % (count values)`. This one was left
+// alone, so `left` was written as an f-string without parts.
+bool would_be_formatted(const ast::Tree& tree, NodeId left, size_t count) {
+  const Const* format = constant_of(tree, left);
+  if (!format || format->kind != ConstKind::Str) return false;
+  const std::string_view text = tree.text(format->text);
+  size_t values = 0;
+  for (size_t at = text.find('%'); at != text.npos; at = text.find('%', at)) {
+    ++at;
+    if (at < text.size() && text[at] == '%') {
+      ++at;
+      continue;
+    }
+    at = std::min(text.find_first_not_of("-0123456789.", at), text.size());
+    if (at == text.size() || (text[at] != 's' && text[at] != 'r' && text[at] != 'a')) return false;
+    ++values;
+  }
+  return values == count;
+}
+
+// Whether compilers would put a constant in the place of an operation on strings: one that was left
+// to be done was written with an f-string.
+bool would_be_folded(const ast::Tree& tree, NodeId left, uint32_t op, NodeId right) {
+  constexpr size_t kLongest = 4096;  // CPython's MAX_STR_SIZE
+  const Const *first = constant_of(tree, left), *second = constant_of(tree, right);
+  const bool are_texts = first->kind == ConstKind::Str && second->kind == ConstKind::Str;
+  if (op == static_cast<uint32_t>(ast::Operator::Add)) return are_texts;
+  if (op != static_cast<uint32_t>(ast::Operator::Mult) || are_texts) return false;
+  if (first->kind != ConstKind::Str) std::swap(first, second);
+  if (first->kind != ConstKind::Str || second->kind != ConstKind::Int) return false;
+  const int64_t times = second->integer;
+  const size_t size = std::max<size_t>(tree.text(first->text).size(), 1);
+  return times >= 0 && static_cast<uint64_t>(times) <= kLongest / size;
+}
+
+bool is_number(const Const& constant) {
+  return constant.kind == ConstKind::Int || constant.kind == ConstKind::True ||
+         constant.kind == ConstKind::False || constant.kind == ConstKind::Float;
+}
+
+// The same of an operation on two numbers: no more than is certain, as what would be too long or
+// would raise is left to be done.
+bool numbers_would_be_folded(const ast::Tree& tree, NodeId left, uint32_t op, NodeId right) {
+  const Const *first = constant_of(tree, left), *second = constant_of(tree, right);
+  if (!is_number(*first) || !is_number(*second)) return false;
+  const bool has_float = first->kind == ConstKind::Float || second->kind == ConstKind::Float;
+  switch (static_cast<ast::Operator>(op)) {
+    case ast::Operator::Add:
+    case ast::Operator::Sub:
+    case ast::Operator::Mult:
+      return true;
+    case ast::Operator::BitOr:
+    case ast::Operator::BitXor:
+    case ast::Operator::BitAnd:
+      return !has_float;
+    case ast::Operator::Div:
+    case ast::Operator::FloorDiv:
+    case ast::Operator::Mod:
+      return object::is_true(tree.module(), *second);
+    case ast::Operator::LShift:
+    case ast::Operator::RShift:
+      return !has_float && second->integer >= 0 && second->integer < 64;
+    case ast::Operator::Pow:
+      return !has_float && second->integer >= 0 && second->integer <= 2;
+    case ast::Operator::MatMult:
+      return false;
+  }
+  return false;
+}
+
+// The same of an operation on one constant.
+bool would_be_folded(const ast::Tree& tree, uint32_t op, NodeId operand) {
+  switch (constant_of(tree, operand)->kind) {
+    case ConstKind::True:
+    case ConstKind::False:
+    case ConstKind::Int:
+    case ConstKind::BigInt:
+      return true;
+    case ConstKind::Float:
+    case ConstKind::Complex:
+      return op != static_cast<uint32_t>(ast::UnaryOperator::Invert);
+    default:
+      return op == static_cast<uint32_t>(ast::UnaryOperator::Not);
+  }
+}
+
+}  // namespace
+
+NodeId Expressions::make(const ir::Value& value, Nodes operands) {
+  if (value.kind != ir::ValueKind::Instr) return NodeId();
+  for (NodeId operand : operands) {
+    if (!operand.valid()) return NodeId();
+  }
+  switch (value.op) {
+    case Op::Call:
+    case Op::CallKw:
+      return call(value, operands);
+    case Op::CallEx:
+      return call_ex(value, operands);
+    case Op::BuildTuple:
+    case Op::BuildList:
+    case Op::BuildSet:
+    case Op::BuildMap:
+    case Op::BuildConstKeyMap:
+      return display(value, operands);
+    case Op::ListAppend:
+    case Op::SetAdd:
+    case Op::MapAdd:
+    case Op::ListExtend:
+    case Op::SetUpdate:
+    case Op::DictUpdate:
+    case Op::DictMerge:
+    case Op::ListToTuple:
+      return extended(value, operands);
+    case Op::BuildTupleUnpack:
+    case Op::BuildTupleUnpackWithCall:
+    case Op::BuildListUnpack:
+    case Op::BuildSetUnpack:
+    case Op::BuildMapUnpack:
+    case Op::BuildMapUnpackWithCall:
+      return unpack_38(value, operands);
+    case Op::BuildString:
+    case Op::Convert:
+    case Op::Format:
+    case Op::BuildInterpolation:
+    case Op::BuildTemplate:
+      return string(value, operands);
+    case Op::MakeFunction:
+      return function(value, operands);
+    case Op::SetFunctionAttribute:
+      return function_attribute(value, operands);
+    case Op::Intrinsic1:
+    case Op::Intrinsic2:
+      return intrinsic(value, operands);
+    default:
+      return operation(value, operands);
+  }
+}
+
+// Loads, attributes and items, operators, iteration, generators.
+NodeId Expressions::operation(const ir::Value& value, Nodes operands) {
+  const ast::Where at = where(value);
+  switch (value.op) {
+    case Op::LoadConst:
+      return tree_.add(ast::Constant{value.constant()}, at);
+    case Op::LoadFast:
+    case Op::LoadName:
+    case Op::LoadGlobal:
+    case Op::LoadDeref:
+    case Op::LoadClassDeref:
+    case Op::LoadFromDictOrDeref:
+    case Op::LoadFromDictOrGlobals:
+      return tree_.add(ast::Name{value.symbol()}, at);
+    case Op::LoadClosure:
+      return cell(tree_, value.symbol(), at);
+    case Op::LoadLocals:
+      return tree_.add(ast::Call{name_node(tree_, "locals", at), {}, {}}, at);
+    case Op::LoadBuildClass:
+      return name_node(tree_, "__build_class__", at);
+    case Op::LoadAssertionError:
+      return name_node(tree_, "AssertionError", at);
+    case Op::LoadCommonConstant:
+      if (value.a >= kCommonConstants.size()) return NodeId();
+      return name_node(tree_, kCommonConstants[value.a], at);
+    case Op::LoadAttr:
+    case Op::LoadMethod:
+      return tree_.add(ast::Attribute{operands[0], value.symbol()}, at);
+    case Op::LoadSuper: {
+      const ast::ListId args = value.a == 1 ? tree_.list(operands.subspan(1)) : ast::ListId();
+      return tree_.add(ast::Call{operands[0], args, {}}, at);
+    }
+    case Op::Subscr:
+      return tree_.add(ast::Subscript{operands[0], operands[1]}, at);
+    case Op::BuildSlice:
+      // To a proof of generated code it is the same whether such a slice is built or a constant.
+      return slice(tree_, operands, at, function_.folds.slices && !function_.is_generated);
+    case Op::Unary: {
+      const bool is_not = value.a == static_cast<uint32_t>(ast::UnaryOperator::Not);
+      // The constant may have been made of a test.
+      NodeId whole =
+          is_not && function_.folds.operations ? constant_truth(tree_, operands[0]) : operands[0];
+      // In a walrus compilers may have left it alone.
+      const bool is_plain = function_.folds.walruses && !function_.is_generated &&
+                            is_plain_constant(operand(value, 0), whole) &&
+                            (!is_not || !function_.folds.literals || is_atom(tree_, whole));
+      if (is_plain && would_be_folded(tree_, value.a, whole)) {
+        whole = function_.folds.operations ? tested_operand(tree_, whole) : computed(whole, at);
+      }
+      return tree_.add(ast::UnaryOp{value.a, whole}, at);
+    }
+    case Op::Binary: {
+      NodeId left = operands[0];
+      const bool is_mod = value.a == static_cast<uint32_t>(ast::Operator::Mod);
+      if (is_mod && function_.folds.formats && is_op(operand(value, 1), Op::BuildTuple) &&
+          would_be_formatted(tree_, left, operand(value, 1).a)) {
+        left = tree_.add(ast::JoinedStr{tree_.list({left})}, at);
+      }
+      NodeId right = operands[1];
+      const bool are_plain =
+          is_plain_constant(operand(value, 0), left) && is_plain_constant(operand(value, 1), right);
+      if (are_plain && would_be_folded(tree_, left, value.a, right)) {
+        NodeId& text = constant_of(tree_, left)->kind == ConstKind::Str ? left : right;
+        text = computed(text, at);
+      } else if (are_plain && function_.folds.walruses && !function_.is_generated &&
+                 numbers_would_be_folded(tree_, left, value.a, right)) {
+        left = function_.folds.operations ? tested_operand(tree_, left) : computed(left, at);
+      }
+      return tree_.add(ast::BinOp{left, value.a, right}, at);
+    }
+    case Op::Compare:
+      return compare(tree_, operands[0], static_cast<ast::CmpOperator>(value.a), operands[1], at);
+    case Op::IsOp:
+      return compare(tree_, operands[0], value.a ? ast::CmpOperator::IsNot : ast::CmpOperator::Is,
+                     operands[1], at);
+    case Op::ContainsOp:
+      return compare(tree_, operands[0], value.a ? ast::CmpOperator::NotIn : ast::CmpOperator::In,
+                     as_iterable(tree_, operands[1]), at);
+    case Op::ToBool: {
+      // 3.14 makes TO_BOOL of `not not x`.
+      const uint32_t op_not = static_cast<uint32_t>(ast::UnaryOperator::Not);
+      return tree_.add(ast::UnaryOp{op_not, tree_.add(ast::UnaryOp{op_not, operands[0]}, at)}, at);
+    }
+    case Op::GetIter:
+      return tree_.add(ast::Call{name_node(tree_, "iter", at), tree_.list(operands), {}}, at);
+    case Op::GetAwaitable:
+      // The call of a comprehension that awaits is awaited without anybody writing so.
+      if (is_op(operand(value, 0), Op::Call) && calls_coroutine(operand(value, 0))) {
+        const ast::Kind kind = tree_.kind(operands[0]);
+        if (kind == ast::Kind::ListComp || kind == ast::Kind::SetComp ||
+            kind == ast::Kind::DictComp) {
+          return operands[0];
+        }
+      }
+      return tree_.add(ast::Await{operands[0]}, at);
+    case Op::GetYieldFromIter:
+      return tree_.add(ast::YieldFrom{operands[0]}, at);
+    case Op::GetAiter:
+      return operands[0];
+    case Op::YieldFrom: {
+      const ir::Value& iterator = operand(value, 0);
+      if (is_op(iterator, Op::GetAwaitable) || is_op(iterator, Op::GetYieldFromIter)) {
+        return operands[0];
+      }
+      return tree_.add(ast::YieldFrom{operands[0]}, at);
+    }
+    case Op::YieldValue:
+      return tree_.add(ast::Yield{is_none(tree_, operands[0]) ? NodeId() : operands[0]}, at);
+    default:
+      return NodeId();
+  }
+}
+
+// Whether what is called is a function that is made for the call, and is a coroutine.
+bool Expressions::calls_coroutine(const ir::Value& call) const {
+  const ir::Value* function = &operand(call, 0);
+  if (is_op(*function, Op::SetFunctionAttribute)) function = &operand(*function, 1);
+  if (!is_op(*function, Op::MakeFunction)) return false;
+  for (size_t i = 0; i < function->count; ++i) {
+    const ir::Value& part = operand(*function, i);
+    if (!is_op(part, Op::LoadConst)) continue;
+    const Const& constant = module()[part.constant()];
+    if (constant.kind != ConstKind::Code) continue;
+    return (module()[constant.code].flags & object::kCoroutine) != 0;
+  }
+  return false;
+}
+
+NodeId as_iterable(ast::Tree& tree, NodeId node) {
+  const Const* constant = constant_of(tree, node);
+  if (!constant || constant->kind != ConstKind::FrozenSet || constant->items.empty()) return node;
+  const ast::Where at = tree.where(node);
+  std::vector<NodeId> elts;
+  for (object::ConstId item : std::vector<object::ConstId>(constant->items)) {
+    elts.push_back(tree.add(ast::Constant{item}, at));
+  }
+  tree.set(node, ast::Set{tree.list(elts)});
+  return node;
+}
+
+}  // namespace pellucid::structure

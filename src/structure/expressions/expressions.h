@@ -1,0 +1,130 @@
+// structure: expressions of single values.
+//
+// Every value of an ir::Function that has a result is one expression over those of its operands.
+// Expressions::make says which. Functions and classes have no expression in Python; their values
+// are *literals* for the time being: a FunctionDef, ClassDef or TypeAlias node in the place of an
+// expression. `definition` makes statements of the literals that are stored under their own name;
+// those that end up elsewhere are hoisted by the caller: a definition in front of the statement,
+// and a Name in their place.
+//
+//   MakeFunction, SetFunctionAttribute...   FunctionDef, or a Lambda where the body is one
+//   expression Call(LoadBuildClass, FunctionDef, name, ...)   ClassDef Call(FunctionDef of a
+//   comprehension, GetIter(x))   ListComp, SetComp, DictComp, GeneratorExp Call(FunctionDef
+//   `<generic parameters of X>`)   the FunctionDef, ClassDef or TypeAlias it returns
+//
+// A cell as a value (Dynamo passes them) is `(lambda: x).__closure__[0]`. A code object as a value
+// is a Constant of kind Code until Scopes::finish_body makes it an Opaque one with a name.
+#pragma once
+
+#include <span>
+#include <unordered_set>
+#include <vector>
+
+#include "ast/tree.h"
+#include "ir/function.h"
+#include "object/identifiers.h"
+
+namespace pellucid::structure {
+
+class Expressions {
+ public:
+  // bodies[c]: the statements recovered for code object c, finished by Scopes; nested ones first.
+  Expressions(const ir::Function& function, ast::Tree& tree, const std::vector<ast::ListId>& bodies)
+      : function_(function), tree_(tree), bodies_(bodies) {}
+
+  // The expression of `value`, whose operands have the expressions `operands`, in the order of the
+  // ir. Takes the operand nodes over. Invalid: the value cannot be expressed.
+  ast::NodeId make(const ir::Value& value, std::span<const ast::NodeId> operands);
+
+  // The statement that `name = value` is if `value` is a literal, decorated or not, that this name
+  // fits; else invalid. Takes `value` over when it is.
+  ast::NodeId definition(ast::NodeId value, Symbol name);
+
+ private:
+  using Nodes = std::span<const ast::NodeId>;
+
+  ast::Where where(const ir::Value& value) const { return {value.line, value.offset}; }
+  const object::Module& module() const { return tree_.module(); }
+  const ir::Value& operand(const ir::Value& value, size_t i) const {
+    return function_[function_.operands(value)[i]];
+  }
+  bool is_op(const ir::Value& value, ir::Op op) const {
+    return value.kind == ir::ValueKind::Instr && value.op == op;
+  }
+
+  ast::NodeId operation(const ir::Value& value, Nodes operands);
+  ast::NodeId intrinsic(const ir::Value& value, Nodes operands);
+  // calls.cpp
+  ast::NodeId call(const ir::Value& value, Nodes operands);
+  ast::NodeId call_ex(const ir::Value& value, Nodes operands);
+  ast::NodeId call_of(const ir::Value& value, ast::NodeId callee, std::vector<ast::NodeId> args,
+                      std::vector<ast::NodeId> keywords);
+  bool calls_coroutine(const ir::Value& call) const;
+
+  // displays.cpp
+  ast::NodeId display(const ir::Value& value, Nodes operands);
+  std::vector<ast::NodeId> keep_apart(const ir::Value& value, Nodes operands);
+  bool is_plain_constant(const ir::Value& value, ast::NodeId node) const;
+  ast::NodeId computed(ast::NodeId constant, ast::Where at);
+  std::vector<ast::NodeId> keys_apart(const ir::Value& value, Nodes operands);
+  bool is_extended(const ir::Value& value) const;
+  ast::NodeId extended(const ir::Value& value, Nodes operands);
+  ast::NodeId updated(const ir::Value& value, Nodes operands);
+  ast::NodeId unpack_38(const ir::Value& value, Nodes operands);
+  // strings.cpp
+  ast::NodeId string(const ir::Value& value, Nodes operands);
+  // functions.cpp
+  ast::NodeId function(const ir::Value& value, Nodes operands);
+  ast::NodeId function_attribute(const ir::Value& value, Nodes operands);
+  ast::NodeId function_literal(object::CodeId code, ast::Where where);
+  // The call of a function that nobody wrote: of a comprehension or of type parameters.
+  ast::NodeId hidden_call(const ir::Value& value, ast::NodeId callee, Nodes args);
+  // comprehensions.cpp
+  ast::NodeId comprehension_call(const ir::Value& value, ast::NodeId callee, ast::NodeId iterable);
+  // type_parameters.cpp
+  ast::NodeId type_parameter(const ir::Value& value, Nodes operands);
+  ast::NodeId with_type_parameters(ast::NodeId callee, Nodes args);
+  // classes.cpp
+  ast::NodeId class_literal(ast::Where at, Nodes args, Nodes keywords);
+
+  const ir::Function& function_;
+  ast::Tree& tree_;
+  const std::vector<ast::ListId>& bodies_;
+  std::unordered_set<object::CodeId> made_;  // code objects whose statements are in use
+};
+
+// The definition of a code object on its own: what `bodies` has for it under its parameters.
+ast::NodeId function_source(ast::Tree& tree, object::CodeId code,
+                            const std::vector<ast::ListId>& bodies);
+
+// Whether `node` is a literal: no expression yet, to be defined or hoisted by the caller.
+bool is_literal(const ast::Tree& tree, ast::NodeId node);
+
+// The identifier under which a literal that is hoisted is to be defined (not made unique).
+Symbol hoist_name(ast::Tree& tree, ast::NodeId literal);
+
+// The statement that defines a literal under `name`, whatever its own is.
+ast::NodeId hoisted(ast::Tree& tree, ast::NodeId literal, Symbol name);
+
+// What a comprehension's loop says: `elt` (a Tuple of key and value for a dict) and the generators.
+struct ComprehensionParts {
+  ast::NodeId elt;
+  ast::ListId generators;  // of `comprehension`
+};
+
+// Reads the statements of a comprehension: nested `for` and `if` around one `Expr(Yield(elt))`, a
+// trailing return or not. `first_iter` takes the place of the outermost loop's iterable if valid.
+// False, with nothing changed: it is of another form.
+bool comprehension_parts(ast::Tree& tree, ast::ListId body, ast::NodeId first_iter,
+                         ComprehensionParts& parts);
+
+// A statement list in which every path ends in a Return, as one expression (nested conditional
+// expressions); invalid if it is none.
+ast::NodeId returned_expression(ast::Tree& tree, ast::ListId body);
+
+// What is iterated or searched: a frozenset constant is written as a set display there.
+ast::NodeId as_iterable(ast::Tree& tree, ast::NodeId node);
+
+using object::is_identifier;
+
+}  // namespace pellucid::structure

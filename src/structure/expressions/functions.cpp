@@ -1,0 +1,444 @@
+// Functions: a code object with its defaults and annotations is a FunctionDef or a Lambda.
+//
+// The operands of MAKE_FUNCTION (and the SET_FUNCTION_ATTRIBUTEs of 3.13+) name their parts as the
+// compiler packed them: a tuple of defaults, a dict of keyword-only defaults, annotations as a dict
+// (<= 3.9), a tuple of names and values (3.10+) or a function that returns the dict (3.14).
+#include <unordered_map>
+
+#include "structure/expressions/expressions.h"
+#include "structure/expressions/function_parts.h"
+#include "structure/scopes/dead_code.h"
+#include "structure/scopes/names.h"
+
+#include "ast/nodes.h"
+#include "structure/graph/not_structured.h"
+#include "structure/scopes/unfoldable.h"
+
+namespace pellucid::structure {
+
+using ast::ListId;
+using ast::NodeId;
+using bytecode::Op;
+using object::Code;
+using object::CodeId;
+using object::Const;
+using object::ConstKind;
+
+namespace {
+
+using Named = std::pair<Symbol, NodeId>;
+
+NodeId parameters(ast::Tree& tree, CodeId id, ast::Where where) {
+  const Code& code = tree.module()[id];
+  const size_t positional = code.argcount;
+  const size_t named = positional + code.kwonlyargcount;
+  const bool has_args = (code.flags & object::kVarArgs) != 0;
+  const bool has_kwargs = (code.flags & object::kVarKeywords) != 0;
+  if (code.varnames.size() < named + has_args + has_kwargs) return NodeId();
+  const auto arg = [&](size_t i) { return tree.add(ast::arg{code.varnames[i], NodeId()}, where); };
+  std::vector<NodeId> posonly, args, kwonly;
+  for (size_t i = 0; i < positional; ++i) {
+    (i < code.posonlyargcount ? posonly : args).push_back(arg(i));
+  }
+  for (size_t i = positional; i < named; ++i) kwonly.push_back(arg(i));
+  ast::arguments all;
+  all.posonlyargs = tree.list(posonly);
+  all.args = tree.list(args);
+  all.kwonlyargs = tree.list(kwonly);
+  all.kw_defaults = tree.list(std::vector<NodeId>(kwonly.size()));
+  if (has_args) all.vararg = arg(named);
+  if (has_kwargs) all.kwarg = arg(named + has_args);
+  return tree.add(all, where);
+}
+
+}  // namespace
+
+bool tuple_elements(ast::Tree& tree, NodeId node, std::vector<NodeId>& out) {
+  if (const Const* constant = constant_of(tree, node)) {
+    if (constant->kind != ConstKind::Tuple) return false;
+    for (const auto item : std::vector<object::ConstId>(constant->items)) {
+      out.push_back(tree.add(ast::Constant{item}, tree.where(node)));
+    }
+    return true;
+  }
+  if (!tree.is(node, ast::Kind::Tuple)) return false;
+  const auto items = tree.items(tree.as<ast::Tuple>(node).elts);
+  out.assign(items.begin(), items.end());
+  return true;
+}
+
+namespace {
+
+// Names and values, from a dict display with constant keys or a tuple of both in turn.
+bool named_values(ast::Tree& tree, NodeId node, std::vector<Named>& out) {
+  std::vector<NodeId> keys, values;
+  if (tree.is(node, ast::Kind::Dict)) {
+    const auto dict = tree.as<ast::Dict>(node);
+    const auto key_items = tree.items(dict.keys);
+    const auto value_items = tree.items(dict.values);
+    keys.assign(key_items.begin(), key_items.end());
+    values.assign(value_items.begin(), value_items.end());
+  } else {
+    std::vector<NodeId> both;
+    if (!tuple_elements(tree, node, both) || both.size() % 2 != 0) return false;
+    if (!both.empty() && tree.is(both[0], ast::Kind::IfExp)) {
+      // Constants that were not made one: not the name, but what it names was computed.
+      auto chosen = tree.as<ast::IfExp>(both[0]);
+      if (!tree.is(both[1], ast::Kind::Constant)) return false;
+      both[0] = chosen.body;
+      const ast::Where at = tree.where(both[1]);
+      chosen.body = both[1];
+      chosen.orelse = tree.add(tree.as<ast::Constant>(both[1]), at);
+      both[1] = tree.add(chosen, at);
+    }
+    for (size_t i = 0; i < both.size(); i += 2) {
+      keys.push_back(both[i]);
+      values.push_back(both[i + 1]);
+    }
+  }
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const Const* key = constant_of(tree, keys[i]);
+    if (!key || key->kind != ConstKind::Str) return false;
+    out.emplace_back(key->text, values[i]);
+  }
+  return true;
+}
+
+// `.defaults` and `.kwdefaults`: parameters of a hidden function, known where that is called.
+bool is_hidden_name(const ast::Tree& tree, NodeId node) {
+  return tree.is(node, ast::Kind::Name) && tree.text(tree.as<ast::Name>(node).id).starts_with('.');
+}
+
+}  // namespace
+
+bool set_defaults(ast::Tree& tree, NodeId args, NodeId value) {
+  std::vector<NodeId> defaults;
+  if (is_hidden_name(tree, value)) {
+    defaults.push_back(value);
+  } else if (!tuple_elements(tree, value, defaults)) {
+    return false;
+  }
+  auto all = tree.as<ast::arguments>(args);
+  if (defaults.size() > tree.items(all.posonlyargs).size() + tree.items(all.args).size())
+    return false;
+  all.defaults = tree.list(defaults);
+  tree.set(args, all);
+  return true;
+}
+
+bool set_keyword_defaults(ast::Tree& tree, NodeId args, NodeId value) {
+  auto all = tree.as<ast::arguments>(args);
+  std::vector<NodeId> names(tree.items(all.kwonlyargs).begin(), tree.items(all.kwonlyargs).end());
+  std::vector<NodeId> defaults(names.size());
+  if (is_hidden_name(tree, value)) {
+    if (names.empty()) return false;
+    defaults[0] = value;
+  } else {
+    std::vector<Named> pairs;
+    if (!named_values(tree, value, pairs)) return false;
+    std::unordered_map<Symbol, NodeId> by_name(pairs.begin(), pairs.end());
+    size_t found = 0;
+    for (size_t i = 0; i < names.size(); ++i) {
+      const auto it = by_name.find(tree.as<ast::arg>(names[i]).arg);
+      if (it == by_name.end()) continue;
+      defaults[i] = it->second;
+      ++found;
+    }
+    if (found != by_name.size()) return false;
+  }
+  all.kw_defaults = tree.list(defaults);
+  tree.set(args, all);
+  return true;
+}
+
+NodeId lazy_value(ast::Tree& tree, NodeId literal) {
+  if (tree.is(literal, ast::Kind::Lambda)) return tree.as<ast::Lambda>(literal).body;
+  if (!tree.is(literal, ast::Kind::FunctionDef)) return NodeId();
+  std::vector<NodeId> statements;
+  const DeadParts dead = take_dead_parts(tree, tree.as<ast::FunctionDef>(literal).body, statements);
+  NodeId text;  // that is there to be the first constant
+  if (!statements.empty() && tree.is(statements[0], ast::Kind::Expr)) {
+    text = tree.as<ast::Expr>(statements[0]).value;
+    if (!is_constant(tree, text, object::ConstKind::Str)) return NodeId();
+    statements.erase(statements.begin());
+  }
+  // 3.14 refuses unknown formats first: `if .format > 2: raise NotImplementedError`.
+  if (!statements.empty() && tree.is(statements[0], ast::Kind::If)) {
+    const auto check = tree.as<ast::If>(statements[0]);
+    const auto raises = [&](ListId list) {
+      return !tree.items(list).empty() && tree.is(tree.items(list)[0], ast::Kind::Raise);
+    };
+    if (raises(check.body) || raises(check.orelse)) {
+      const auto other = tree.items(raises(check.body) ? check.orelse : check.body);
+      std::vector<NodeId> rest(other.begin(), other.end());
+      rest.insert(rest.end(), statements.begin() + 1, statements.end());
+      // A function of several blocks ends without a word where it returns None.
+      if (rest.empty()) rest.push_back(tree.add(ast::Return{}, tree.where(literal)));
+      statements = std::move(rest);
+    }
+  }
+  // `*Ts = *x`: the default is unpacked into the one value that is returned.
+  if (statements.size() == 2 && tree.is(statements[0], ast::Kind::Assign) &&
+      tree.is(statements[1], ast::Kind::Return)) {
+    const auto assign = tree.as<ast::Assign>(statements[0]);
+    const auto targets = tree.items(assign.targets);
+    if (targets.size() == 1 && tree.is(targets[0], ast::Kind::Tuple)) {
+      return tree.add(ast::Starred{assign.value}, tree.where(literal));
+    }
+  }
+  const NodeId value = returned_expression(tree, tree.list(statements));
+  if (!value.valid()) return value;
+  const NodeId with_names = behind_comprehensions(tree, value, dead.bound);
+  return behind_constant(tree, text, with_mentions(tree, with_names, dead.mentions));
+}
+
+namespace {
+
+// The dict that an `__annotate__` function returns: after the check of `format`, or in its else.
+NodeId returned_dict(const ast::Tree& tree, ListId body) {
+  std::vector<NodeId> todo(tree.items(body).begin(), tree.items(body).end());
+  while (!todo.empty()) {
+    const NodeId statement = todo.back();
+    todo.pop_back();
+    if (tree.is(statement, ast::Kind::Return)) {
+      const NodeId value = tree.as<ast::Return>(statement).value;
+      if (tree.is(value, ast::Kind::Dict)) return value;
+    } else if (tree.is(statement, ast::Kind::If)) {
+      const auto branch = tree.as<ast::If>(statement);
+      for (const ListId list : {branch.body, branch.orelse}) {
+        todo.insert(todo.end(), tree.items(list).begin(), tree.items(list).end());
+      }
+    }
+  }
+  return NodeId();
+}
+
+bool set_annotations(ast::Tree& tree, NodeId function, NodeId value, bool are_strings) {
+  auto def = tree.as<ast::FunctionDef>(function);
+  std::vector<Named> pairs;
+  std::vector<NodeId> mentions;
+  if (tree.is(value, ast::Kind::FunctionDef)) {
+    const ListId body = tree.as<ast::FunctionDef>(value).body;
+    mentions = mentions_without_binding(tree, body);
+    value = returned_dict(tree, body);
+    if (!value.valid()) return false;
+  }
+  if (!named_values(tree, value, pairs)) return false;
+  if (!pairs.empty()) {
+    pairs[0].second = with_mentions(tree, pairs[0].second, mentions);
+  }
+  const auto all = tree.as<ast::arguments>(def.args);
+  std::unordered_map<Symbol, NodeId> arg_nodes;
+  for (const ListId list : {all.posonlyargs, all.args, all.kwonlyargs}) {
+    for (const NodeId arg : tree.items(list)) arg_nodes.emplace(tree.as<ast::arg>(arg).arg, arg);
+  }
+  for (const NodeId arg : {all.vararg, all.kwarg}) {
+    if (arg.valid()) arg_nodes.emplace(tree.as<ast::arg>(arg).arg, arg);
+  }
+  for (auto [name, annotation] : pairs) {
+    if (are_strings) annotation = annotation_of_string(tree, annotation);
+    if (tree.text(name) == "return") {
+      def.returns = annotation;
+      continue;
+    }
+    const auto it = arg_nodes.find(name);
+    if (it == arg_nodes.end()) return false;
+    auto arg = tree.as<ast::arg>(it->second);
+    arg.annotation = annotation;
+    tree.set(it->second, arg);
+  }
+  tree.set(function, def);
+  return true;
+}
+
+bool set_part(ast::Tree& tree, NodeId literal, uint32_t flag, NodeId value, bool are_strings) {
+  const bool is_lambda = tree.is(literal, ast::Kind::Lambda);
+  const NodeId args =
+      is_lambda ? tree.as<ast::Lambda>(literal).args : tree.as<ast::FunctionDef>(literal).args;
+  switch (flag) {
+    case bytecode::kDefaults:
+      return set_defaults(tree, args, value);
+    case bytecode::kKwDefaults:
+      return set_keyword_defaults(tree, args, value);
+    case bytecode::kAnnotations:
+    case bytecode::kAnnotate:
+      return !is_lambda && set_annotations(tree, literal, value, are_strings);
+    // The free variables of the code say what the closure holds.
+    case bytecode::kClosure:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+NodeId function_source(ast::Tree& tree, CodeId id, const std::vector<ListId>& bodies) {
+  const Code code = tree.module()[id];
+  const bool is_async = (code.flags & (object::kCoroutine | object::kAsyncGenerator)) != 0;
+  const ast::Where at{code.firstlineno, ast::Where{}.offset};
+  const NodeId args = parameters(tree, id, at);
+  if (!args.valid()) return NodeId();
+  if (is_comprehension_name(tree.text(code.name)) && is_unstructured(tree, bodies[id.index()])) {
+    // It will be a function that is called by its name.
+    for (const ListId list :
+         {tree.as<ast::arguments>(args).posonlyargs, tree.as<ast::arguments>(args).args}) {
+      for (const NodeId arg : tree.items(list)) {
+        tree.set(arg, ast::arg{unstructured_parameter(tree, tree.as<ast::arg>(arg).arg), {}});
+      }
+    }
+  }
+  return tree.add(ast::FunctionDef{code.name, args, bodies[id.index()], {}, NodeId(), {}, is_async},
+                  at);
+}
+
+NodeId Expressions::function_literal(CodeId id, ast::Where at) {
+  const NodeId literal = function_source(tree_, id, bodies_);
+  if (!literal.valid()) return literal;
+  tree_.set_where(literal, at);
+  // Compilers copy short endings and finally bodies, so one code object may be made in two places.
+  if (!made_.insert(id).second) {
+    auto def = tree_.as<ast::FunctionDef>(literal);
+    def.body = ast::clone(tree_, def.body);
+    tree_.set(literal, def);
+  }
+  if (tree_.text(module()[id].name) == "<lambda>") {
+    std::vector<NodeId> statements;
+    DeadParts dead = take_dead_parts(tree_, tree_.as<ast::FunctionDef>(literal).body, statements);
+    NodeId value = returned_expression(tree_, tree_.list(statements));
+    if (value.valid()) {
+      for (const Symbol name : dead.bound) {
+        const NodeId target = tree_.add(ast::Name{name}, at);
+        dead.mentions.push_back(tree_.add(ast::NamedExpr{target, none_node(tree_, at)}, at));
+      }
+      value = with_mentions(tree_, value, dead.mentions);
+      return tree_.add(ast::Lambda{tree_.as<ast::FunctionDef>(literal).args, value}, at);
+    }
+  }
+  return literal;
+}
+
+NodeId Expressions::function(const ir::Value& value, Nodes operands) {
+  const size_t code_at = operands.size() - (value.b == 1 ? 2 : 1);
+  const Const* code = code_at < operands.size() ? constant_of(tree_, operands[code_at]) : nullptr;
+  if (!code || code->kind != ConstKind::Code) return NodeId();
+  const NodeId literal = function_literal(code->code, where(value));
+  if (!literal.valid()) return literal;
+  size_t next = 0;
+  for (const uint32_t flag :
+       {bytecode::kDefaults, bytecode::kKwDefaults, bytecode::kAnnotations, bytecode::kClosure}) {
+    if ((value.a & flag) == 0) continue;
+    if (next >= code_at) return NodeId();
+    const bool are_strings = has_future_annotations(module(), function_.code);
+    if (!set_part(tree_, literal, flag, operands[next++], are_strings)) return NodeId();
+  }
+  return literal;
+}
+
+NodeId Expressions::function_attribute(const ir::Value& value, Nodes operands) {
+  const NodeId literal = operands[1];
+  if (!tree_.is(literal, ast::Kind::FunctionDef) && !tree_.is(literal, ast::Kind::Lambda)) {
+    return NodeId();
+  }
+  const bool are_strings = has_future_annotations(module(), function_.code);
+  return set_part(tree_, literal, value.a, operands[0], are_strings) ? literal : NodeId();
+}
+
+NodeId Expressions::hidden_call(const ir::Value& value, NodeId callee, Nodes args) {
+  const std::string_view name = tree_.text(tree_.as<ast::FunctionDef>(callee).name);
+  if (name.starts_with("<generic parameters of ")) return with_type_parameters(callee, args);
+  if (is_comprehension_name(name) && args.size() == 1) {
+    return comprehension_call(value, callee, args[0]);
+  }
+  return NodeId();
+}
+
+NodeId Expressions::definition(NodeId value, Symbol name) {
+  std::vector<NodeId> decorators;
+  NodeId at = value;
+  while (tree_.is(at, ast::Kind::Call)) {
+    const auto call = tree_.as<ast::Call>(at);
+    if (tree_.items(call.args).size() != 1 || !tree_.items(call.keywords).empty()) return NodeId();
+    decorators.push_back(call.func);
+    at = tree_.items(call.args)[0];
+  }
+  if (!is_literal(tree_, at)) return NodeId();
+  if (tree_.is(at, ast::Kind::TypeAlias)) {
+    const NodeId target = tree_.as<ast::TypeAlias>(at).name;
+    return decorators.empty() && tree_.as<ast::Name>(target).id == name ? at : NodeId();
+  }
+  // A name of the form that a class mangles: Scopes gives it its short form again.
+  const std::string_view own = tree_.text(Symbol(tree_.slot(at, 0)));
+  const std::string_view wanted = tree_.text(name);
+  const bool is_mangled = is_private(own) && wanted.starts_with('_') && wanted.ends_with(own) &&
+                          wanted.size() > own.size() + 1;
+  // 3.14 stores the annotations of a class under a name of their own.
+  const bool is_annotate = own == "__annotate__" && wanted == "__annotate_func__";
+  if (own != wanted && !is_mangled && !is_annotate) return NodeId();
+  if (!decorators.empty()) {
+    const ListId list = tree_.list(decorators);
+    if (tree_.is(at, ast::Kind::FunctionDef)) {
+      auto def = tree_.as<ast::FunctionDef>(at);
+      def.decorator_list = list;
+      tree_.set(at, def);
+    } else {
+      auto def = tree_.as<ast::ClassDef>(at);
+      def.decorator_list = list;
+      tree_.set(at, def);
+    }
+  }
+  tree_.set_slot(at, 0, name.value);
+  return at;
+}
+
+bool is_literal(const ast::Tree& tree, NodeId node) {
+  return tree.is(node, ast::Kind::FunctionDef) || tree.is(node, ast::Kind::ClassDef) ||
+         tree.is(node, ast::Kind::TypeAlias);
+}
+
+Symbol hoist_name(ast::Tree& tree, NodeId literal) {
+  if (tree.is(literal, ast::Kind::TypeAlias)) {
+    return tree.as<ast::Name>(tree.as<ast::TypeAlias>(literal).name).id;
+  }
+  const std::string name(tree.text(Symbol(tree.slot(literal, 0))));
+  if (is_identifier(name)) return Symbol(tree.slot(literal, 0));
+  std::string fitting = "_";
+  for (const char c : name) {
+    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_') {
+      fitting += c;
+    }
+  }
+  return tree.intern(fitting);
+}
+
+namespace {
+
+// The function of a comprehension takes what no parameter can be called (`.0`), and fills what its
+// body does not name: it is no statement.
+void refuse_comprehension(const ast::Tree& tree, NodeId literal) {
+  if (!tree.is(literal, ast::Kind::FunctionDef)) return;
+  const auto args = tree.as<ast::arguments>(tree.as<ast::FunctionDef>(literal).args);
+  for (const ListId list : {args.posonlyargs, args.args}) {
+    for (const NodeId arg : tree.items(list)) {
+      if (!is_identifier(tree.text(tree.as<ast::arg>(arg).arg))) {
+        throw NotStructured("a comprehension that is no expression", tree.where(literal).offset);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+NodeId hoisted(ast::Tree& tree, NodeId literal, Symbol name) {
+  refuse_comprehension(tree, literal);
+  if (tree.is(literal, ast::Kind::TypeAlias)) {
+    auto alias = tree.as<ast::TypeAlias>(literal);
+    alias.name = tree.add(ast::Name{name}, tree.where(literal));
+    tree.set(literal, alias);
+  } else {
+    tree.set_slot(literal, 0, name.value);
+  }
+  return literal;
+}
+
+}  // namespace pellucid::structure

@@ -1,0 +1,139 @@
+// Formatted strings and templates.
+#include <array>
+
+#include "structure/expressions/expressions.h"
+
+#include "ast/nodes.h"
+
+namespace pellucid::structure {
+
+using ast::NodeId;
+using bytecode::Op;
+using object::Const;
+using object::ConstKind;
+
+namespace {
+
+constexpr std::array<uint32_t, 4> kConversions = {0, 's', 'r', 'a'};
+
+// The parts of one string under construction. Neighbouring literal parts become one.
+class Parts {
+ public:
+  explicit Parts(ast::Tree& tree) : tree_(tree) {}
+
+  void add(NodeId node) {
+    const Const* constant = constant_of(tree_, node);
+    if (!constant || constant->kind != ConstKind::Str) {
+      nodes_.push_back(node);
+      return;
+    }
+    if (constant->text.valid() && tree_.text(constant->text).empty()) return;
+    const Const* before = nodes_.empty() ? nullptr : constant_of(tree_, nodes_.back());
+    if (!before) {
+      nodes_.push_back(node);
+      return;
+    }
+    Const joined;
+    joined.kind = ConstKind::Str;
+    joined.text = tree_.intern(std::string(tree_.text(before->text)) +
+                               std::string(tree_.text(constant->text)));
+    nodes_.back() =
+        tree_.add(ast::Constant{tree_.module().add(joined)}, tree_.where(nodes_.back()));
+  }
+  ast::ListId list() { return tree_.list(nodes_); }
+
+ private:
+  ast::Tree& tree_;
+  std::vector<NodeId> nodes_;
+};
+
+// A format specification: a JoinedStr, whatever made the string.
+NodeId format_spec(ast::Tree& tree, NodeId spec) {
+  if (tree.is(spec, ast::Kind::JoinedStr)) return spec;
+  const ast::Where at = tree.where(spec);
+  const Const* constant = constant_of(tree, spec);
+  if (constant && constant->kind == ConstKind::Str) {
+    return tree.add(ast::JoinedStr{tree.list({spec})}, at);
+  }
+  const NodeId part = tree.add(ast::FormattedValue{spec, 0, NodeId()}, at);
+  return tree.add(ast::JoinedStr{tree.list({part})}, at);
+}
+
+}  // namespace
+
+NodeId Expressions::string(const ir::Value& value, Nodes operands) {
+  const ast::Where at = where(value);
+  switch (value.op) {
+    // Compilers have a FORMAT_* behind each CONVERT_VALUE, which takes the part over.
+    case Op::Convert: {
+      if (value.a >= kConversions.size()) return NodeId();
+      const ast::FormattedValue part{operands[0], kConversions[value.a], NodeId()};
+      return tree_.add(ast::JoinedStr{tree_.list({tree_.add(part, at)})}, at);
+    }
+    case Op::Format: {
+      if (value.a >= kConversions.size()) return NodeId();
+      NodeId part = operands[0];
+      if (is_op(operand(value, 0), Op::Convert) && tree_.is(part, ast::Kind::JoinedStr)) {
+        part = tree_.items(tree_.as<ast::JoinedStr>(part).values)[0];
+      } else {
+        part = tree_.add(ast::FormattedValue{part, kConversions[value.a], NodeId()}, at);
+      }
+      if (operands.size() > 1) {
+        auto formatted = tree_.as<ast::FormattedValue>(part);
+        formatted.format_spec = format_spec(tree_, operands[1]);
+        tree_.set(part, formatted);
+      }
+      return tree_.add(ast::JoinedStr{tree_.list({part})}, at);
+    }
+    case Op::BuildString: {
+      Parts parts(tree_);
+      for (size_t i = 0; i < operands.size(); ++i) {
+        const bool is_part = is_op(operand(value, i), Op::Format);
+        const Const* constant = constant_of(tree_, operands[i]);
+        if (is_part && tree_.is(operands[i], ast::Kind::JoinedStr)) {
+          parts.add(tree_.items(tree_.as<ast::JoinedStr>(operands[i]).values)[0]);
+        } else if (constant && constant->kind == ConstKind::Str) {
+          parts.add(operands[i]);
+        } else {
+          parts.add(tree_.add(ast::FormattedValue{operands[i], 0, NodeId()}, at));
+        }
+      }
+      return tree_.add(ast::JoinedStr{parts.list()}, at);
+    }
+    case Op::BuildInterpolation: {
+      const Const* text = constant_of(tree_, operands[1]);
+      if (!text || value.a >= kConversions.size()) return NodeId();
+      const NodeId spec = operands.size() > 2 ? format_spec(tree_, operands[2]) : NodeId();
+      const auto str = tree_.as<ast::Constant>(operands[1]).value;
+      return tree_.add(ast::Interpolation{operands[0], str, kConversions[value.a], spec}, at);
+    }
+    case Op::BuildTemplate: {
+      // The strings, one more than the interpolations, and the interpolations.
+      std::vector<NodeId> strings;
+      if (const Const* constant = constant_of(tree_, operands[0])) {
+        for (const auto item : std::vector<object::ConstId>(constant->items)) {
+          strings.push_back(tree_.add(ast::Constant{item}, at));
+        }
+      } else if (tree_.is(operands[0], ast::Kind::Tuple)) {
+        const auto items = tree_.items(tree_.as<ast::Tuple>(operands[0]).elts);
+        strings.assign(items.begin(), items.end());
+      }
+      std::vector<NodeId> interpolations;
+      if (tree_.is(operands[1], ast::Kind::Tuple)) {
+        const auto items = tree_.items(tree_.as<ast::Tuple>(operands[1]).elts);
+        interpolations.assign(items.begin(), items.end());
+      }
+      if (strings.size() != interpolations.size() + 1) return NodeId();
+      Parts parts(tree_);
+      for (size_t i = 0; i < strings.size(); ++i) {
+        parts.add(strings[i]);
+        if (i < interpolations.size()) parts.add(interpolations[i]);
+      }
+      return tree_.add(ast::TemplateStr{parts.list()}, at);
+    }
+    default:
+      return NodeId();
+  }
+}
+
+}  // namespace pellucid::structure

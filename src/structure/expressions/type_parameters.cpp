@@ -1,0 +1,285 @@
+// Type parameters (PEP 695, PEP 696): `def f[T]`, `class C[T]`, `type X[T] = ...`.
+//
+// The compiler makes a hidden function `<generic parameters of X>` that binds the parameters and
+// returns the function, class or alias; it is called at once. Bounds, defaults and the value of an
+// alias are functions without parameters that are called when somebody asks.
+#include <unordered_map>
+
+#include "structure/expressions/expressions.h"
+#include "structure/expressions/function_parts.h"
+#include "structure/scopes/dead_code.h"
+
+#include "ast/nodes.h"
+
+namespace pellucid::structure {
+
+using ast::Kind;
+using ast::ListId;
+using ast::NodeId;
+using bytecode::Op;
+using object::Const;
+using object::ConstKind;
+
+namespace {
+
+// CPython's numbers of CALL_INTRINSIC_1 and CALL_INTRINSIC_2.
+enum Intrinsic1 : uint32_t {
+  kAsyncGenWrap = 4,
+  kTypeVar = 7,
+  kParamSpec = 8,
+  kTypeVarTuple = 9,
+  kSubscriptGeneric = 10,
+  kTypeAlias = 11,
+};
+enum Intrinsic2 : uint32_t {
+  kTypeVarWithBound = 2,
+  kTypeVarWithConstraints = 3,
+  kSetFunctionTypeParams = 4,
+  kSetTypeParamDefault = 5,
+};
+
+// Stands for the base `Generic[T]` that the compiler adds.
+constexpr std::string_view kGenericBase = ".generic_base";
+// `.with_type_params(function, parameters)`: both are resolved where the hidden function is called.
+constexpr std::string_view kWithTypeParams = ".with_type_params";
+
+bool is_type_parameter(const ast::Tree& tree, NodeId node) {
+  return tree.is(node, Kind::TypeVar) || tree.is(node, Kind::ParamSpec) ||
+         tree.is(node, Kind::TypeVarTuple);
+}
+
+// What the names of a hidden function stand for: type parameters and tuples of them.
+class Bindings {
+ public:
+  Bindings(const ast::Tree& tree, ListId body) : tree_(tree) {
+    for (const NodeId statement : tree.items(body)) {
+      if (tree.is(statement, Kind::FunctionDef) || tree.is(statement, Kind::ClassDef)) {
+        bound_.emplace(Symbol(tree.slot(statement, 0)), statement);
+      } else if (tree.is(statement, Kind::TypeAlias)) {
+        bind(tree.as<ast::TypeAlias>(statement).name, statement);
+      } else if (tree.is(statement, Kind::Assign)) {
+        const auto assign = tree.as<ast::Assign>(statement);
+        for (const NodeId target : tree.items(assign.targets)) bind(target, assign.value);
+      }
+    }
+  }
+
+  // What `node` stands for.
+  NodeId resolve(NodeId node) {
+    while (true) {
+      if (tree_.is(node, Kind::NamedExpr)) {
+        const auto named = tree_.as<ast::NamedExpr>(node);
+        bind(named.target, named.value);
+        node = named.value;
+        continue;
+      }
+      if (!tree_.is(node, Kind::Name)) return node;
+      const auto it = bound_.find(tree_.as<ast::Name>(node).id);
+      if (it == bound_.end()) return node;
+      node = it->second;
+    }
+  }
+
+  // The type parameters among `nodes`, each resolved. False: something else is among them.
+  bool parameters(std::vector<NodeId> nodes, std::vector<NodeId>& out) {
+    for (NodeId node : nodes) {
+      node = resolve(node);
+      if (tree_.is(node, Kind::Tuple)) {
+        for (const NodeId item : tree_.items(tree_.as<ast::Tuple>(node).elts)) {
+          const NodeId parameter = resolve(item);
+          if (!is_type_parameter(tree_, parameter)) return false;
+          out.push_back(parameter);
+        }
+      } else if (is_type_parameter(tree_, node)) {
+        out.push_back(node);
+      } else {
+        return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  void bind(NodeId target, NodeId value) {
+    if (!tree_.is(target, Kind::Name)) return;
+    const Symbol name = tree_.as<ast::Name>(target).id;
+    // A name bound to itself would never resolve.
+    if (tree_.is(value, Kind::Name) && tree_.as<ast::Name>(value).id == name) return;
+    bound_.emplace(name, value);
+  }
+
+  const ast::Tree& tree_;
+  std::unordered_map<Symbol, NodeId> bound_;
+};
+
+std::vector<NodeId> to_vector(const ast::Tree& tree, ListId list) {
+  return {tree.items(list).begin(), tree.items(list).end()};
+}
+
+// The values of `.defaults` and `.kwdefaults`, which the hidden function took as arguments.
+// (CPython calls the second one `.defaults`, too, where it is the only one.)
+bool pass_defaults(ast::Tree& tree, NodeId hidden_args, std::span<const NodeId> args,
+                   NodeId function_args) {
+  const auto parameters = to_vector(tree, tree.as<ast::arguments>(hidden_args).args);
+  if (parameters.size() != args.size()) return false;
+  const auto passed = [&](ListId list) {
+    for (const NodeId item : tree.items(list)) {
+      if (!tree.is(item, Kind::Name)) continue;
+      for (size_t i = 0; i < args.size(); ++i) {
+        if (tree.as<ast::arg>(parameters[i]).arg == tree.as<ast::Name>(item).id) return args[i];
+      }
+    }
+    return NodeId();
+  };
+  const auto all = tree.as<ast::arguments>(function_args);
+  const NodeId defaults = passed(all.defaults);
+  const NodeId keyword_defaults = passed(all.kw_defaults);
+  return (!defaults.valid() || set_defaults(tree, function_args, defaults)) &&
+         (!keyword_defaults.valid() || set_keyword_defaults(tree, function_args, keyword_defaults));
+}
+
+}  // namespace
+
+NodeId Expressions::intrinsic(const ir::Value& value, Nodes operands) {
+  if (value.op == Op::Intrinsic1 && value.a == kAsyncGenWrap) return operands[0];
+  return type_parameter(value, operands);
+}
+
+NodeId Expressions::type_parameter(const ir::Value& value, Nodes operands) {
+  const ast::Where at = where(value);
+  const Const* constant = constant_of(tree_, operands[0]);
+  const Symbol name = constant && constant->kind == ConstKind::Str ? constant->text : Symbol();
+  if (value.op == Op::Intrinsic1) {
+    switch (value.a) {
+      case kTypeVar:
+        return name.valid() ? tree_.add(ast::TypeVar{name, NodeId(), NodeId()}, at) : NodeId();
+      case kParamSpec:
+        return name.valid() ? tree_.add(ast::ParamSpec{name, NodeId()}, at) : NodeId();
+      case kTypeVarTuple:
+        return name.valid() ? tree_.add(ast::TypeVarTuple{name, NodeId()}, at) : NodeId();
+      case kSubscriptGeneric:
+        return name_node(tree_, kGenericBase, at);
+      case kTypeAlias: {
+        std::vector<NodeId> parts;
+        if (!tuple_elements(tree_, operands[0], parts) || parts.size() != 3) return NodeId();
+        const Const* alias = constant_of(tree_, parts[0]);
+        if (!alias || alias->kind != ConstKind::Str) return NodeId();
+        const NodeId target = tree_.add(ast::Name{alias->text}, at);
+        const NodeId aliased = lazy_value(tree_, parts[2]);
+        if (!aliased.valid()) return NodeId();
+        // The parameters are resolved where the hidden function is called.
+        const ListId parameters = is_none(tree_, parts[1]) ? ListId() : tree_.list({parts[1]});
+        return tree_.add(ast::TypeAlias{target, parameters, aliased}, at);
+      }
+      default:
+        return NodeId();
+    }
+  }
+  switch (value.a) {
+    case kTypeVarWithBound:
+    case kTypeVarWithConstraints: {
+      const NodeId bound = lazy_value(tree_, operands[1]);
+      if (!name.valid() || !bound.valid()) return NodeId();
+      return tree_.add(ast::TypeVar{name, bound, NodeId()}, at);
+    }
+    case kSetFunctionTypeParams: {
+      const NodeId callee = name_node(tree_, kWithTypeParams, at);
+      return tree_.add(ast::Call{callee, tree_.list(operands), {}}, at);
+    }
+    case kSetTypeParamDefault: {
+      const NodeId made = lazy_value(tree_, operands[1]);
+      if (!made.valid() || !is_type_parameter(tree_, operands[0])) return NodeId();
+      // The default is the last field of each.
+      const size_t last = ast::fields_of(tree_.kind(operands[0])).size() - 1;
+      tree_.set_slot(operands[0], last, made.value);
+      return operands[0];
+    }
+    default:
+      return NodeId();
+  }
+}
+
+// Whatever else the hidden function of a function computes is its annotations.
+void mention_in_annotation(ast::Tree& tree, ast::FunctionDef& def, const DeadParts& dead) {
+  if (dead.mentions.empty()) return;
+  const auto args = tree.as<ast::arguments>(def.args);
+  std::vector<NodeId> all{args.vararg, args.kwarg};
+  for (const ListId list : {args.posonlyargs, args.args, args.kwonlyargs}) {
+    all.insert(all.end(), tree.items(list).begin(), tree.items(list).end());
+  }
+  for (const NodeId each : all) {
+    if (!each.valid()) continue;
+    auto arg = tree.as<ast::arg>(each);
+    if (!arg.annotation.valid()) continue;
+    arg.annotation = with_mentions(tree, arg.annotation, dead.mentions);
+    tree.set(each, arg);
+    return;
+  }
+  if (def.returns.valid()) def.returns = with_mentions(tree, def.returns, dead.mentions);
+}
+
+// What the call of a hidden function makes: its literal, with the type parameters it bound.
+NodeId Expressions::with_type_parameters(NodeId callee, Nodes args) {
+  const auto hidden = tree_.as<ast::FunctionDef>(callee);
+  std::vector<NodeId> statements;
+  const DeadParts dead = take_dead_parts(tree_, hidden.body, statements);
+  Bindings bindings(tree_, tree_.list(statements));
+  if (statements.empty() || !tree_.is(statements.back(), Kind::Return)) return NodeId();
+  NodeId literal = bindings.resolve(tree_.as<ast::Return>(statements.back()).value);
+  std::vector<NodeId> parameter_list;  // of a function
+  std::vector<NodeId> parameters;
+  if (tree_.is(literal, Kind::Call)) {
+    const auto call = tree_.as<ast::Call>(literal);
+    auto parts = to_vector(tree_, call.args);
+    const std::string_view callee_name =
+        tree_.is(call.func, Kind::Name) ? tree_.text(tree_.as<ast::Name>(call.func).id) : "";
+    if (callee_name == "__build_class__" && !parts.empty()) {
+      // The function of the class body was made before the generic base was.
+      parts[0] = bindings.resolve(parts[0]);
+      const auto keywords = to_vector(tree_, call.keywords);
+      literal = class_literal(tree_.where(literal), parts, keywords);
+    } else if (callee_name == kWithTypeParams && parts.size() == 2) {
+      literal = bindings.resolve(parts[0]);
+      parameter_list = {parts[1]};
+    }
+  }
+  if (tree_.is(literal, Kind::FunctionDef)) {
+    auto def = tree_.as<ast::FunctionDef>(literal);
+    if (!bindings.parameters(parameter_list, parameters)) return NodeId();
+    if (!pass_defaults(tree_, hidden.args, args, def.args)) return NodeId();
+    def.type_params = tree_.list(parameters);
+    mention_in_annotation(tree_, def, dead);
+    tree_.set(literal, def);
+    return literal;
+  }
+  if (tree_.is(literal, Kind::TypeAlias)) {
+    auto alias = tree_.as<ast::TypeAlias>(literal);
+    if (!bindings.parameters(to_vector(tree_, alias.type_params), parameters)) return NodeId();
+    alias.type_params = tree_.list(parameters);
+    tree_.set(literal, alias);
+    return literal;
+  }
+  if (!tree_.is(literal, Kind::ClassDef)) return NodeId();
+  auto def = tree_.as<ast::ClassDef>(literal);
+  const NodeId tuple = name_node(tree_, ".type_params", tree_.where(literal));
+  if (!bindings.parameters({tuple}, parameters)) return NodeId();
+  std::vector<NodeId> bases;
+  for (const NodeId base : to_vector(tree_, def.bases)) {
+    const bool is_generic =
+        tree_.is(base, Kind::Name) && tree_.text(tree_.as<ast::Name>(base).id) == kGenericBase;
+    if (!is_generic) bases.push_back(base);
+  }
+  if (!bases.empty()) {
+    bases[0] = with_mentions(tree_, bases[0], dead.mentions);
+  } else if (const auto keywords = tree_.items(def.keywords); !keywords.empty()) {
+    auto keyword = tree_.as<ast::keyword>(keywords[0]);
+    keyword.value = with_mentions(tree_, keyword.value, dead.mentions);
+    tree_.set(keywords[0], keyword);
+  }
+  def.bases = tree_.list(bases);
+  def.type_params = tree_.list(parameters);
+  tree_.set(literal, def);
+  return literal;
+}
+
+}  // namespace pellucid::structure

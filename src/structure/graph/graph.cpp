@@ -1,0 +1,363 @@
+#include "structure/graph/graph.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "structure/graph/items.h"
+#include "structure/graph/not_structured.h"
+
+namespace pellucid::structure {
+
+Graph::Graph(ir::Function function) : f(std::move(function)), spans_(f) {
+  handlers.resize(f.handlers.size());
+  for (size_t i = 0; i < handlers.size(); ++i) {
+    handlers[i].outer = f.blocks[f.handlers[i].entry.index()].handler;
+  }
+  for (HandlerInfo& info : handlers) {
+    for (HandlerId h = info.outer; h.valid() && info.depth < handlers.size();) {
+      ++info.depth;
+      h = handlers[h.index()].outer;
+    }
+  }
+  entered_.assign(f.blocks.size(), 0);
+  for (const flow::Handler& handler : f.handlers) {
+    // 3.11 counts the exception with an instruction of the handler's own.
+    if (!handler.is_on_block_stack() && handler.begins) entered_[handler.entry.index()] = 1;
+  }
+  recompute();
+}
+
+bool Graph::within(HandlerId inner, HandlerId outer) const {
+  if (!outer.valid()) return true;
+  for (size_t steps = 0; inner.valid() && steps <= handlers.size(); ++steps) {
+    if (inner == outer) return true;
+    inner = handlers[inner.index()].outer;
+  }
+  return false;
+}
+
+void Graph::recompute() {
+  const size_t count = f.blocks.size();
+  ways_.clear(count);
+  reachable_.assign(count, 0);
+  order_.clear();
+  struct Frame {
+    BlockId block;
+    uint32_t step;
+  };
+  std::vector<Frame> stack{{entry(), 0}};
+  reachable_[0] = 1;
+  while (!stack.empty()) {
+    Frame& frame = stack.back();
+    const ir::Block& block = f.blocks[frame.block.index()];
+    BlockId next;
+    const uint32_t step = frame.step++;
+    if (step == 0) {
+      if (block.handler.valid()) next = f.handlers[block.handler.index()].entry;
+    } else if (step <= 2) {
+      // The far target first, so that what is laid out behind a block comes right after it.
+      const uint8_t edge = step == 1 ? block.jump : static_cast<uint8_t>(1 - block.jump);
+      next = block.next[edge].to;
+    } else {
+      order_.push_back(frame.block);
+      stack.pop_back();
+      continue;
+    }
+    if (next.valid() && !reachable_[next.index()]) {
+      reachable_[next.index()] = 1;
+      stack.push_back({next, 0});
+    }
+  }
+  std::reverse(order_.begin(), order_.end());
+  for (const BlockId id : order_) {
+    for (uint8_t k = 0; k < 2; ++k) {
+      const BlockId to = f.blocks[id.index()].next[k].to;
+      if (to.valid()) ways_.set({id, k}, to);
+    }
+  }
+}
+
+ValueId Graph::add(ir::Value value, std::span<const ValueId> operands) {
+  value.first = static_cast<uint32_t>(f.operand_pool.size());
+  value.count = static_cast<uint32_t>(operands.size());
+  const std::vector<ValueId> copy(operands.begin(), operands.end());
+  f.operand_pool.insert(f.operand_pool.end(), copy.begin(), copy.end());
+  f.values.push_back(value);
+  return ValueId(f.values.size() - 1);
+}
+
+uint32_t Graph::exceptions_at(BlockId id, size_t index) const {
+  const ir::Block& block = f.blocks[id.index()];
+  uint32_t depth = block.exc_depth;
+  if (id.index() < entered_.size()) depth += entered_[id.index()];
+  for (size_t i = 0; i < index; ++i) {
+    if (is_op(f[block.items[i]], Op::PopExcept) && depth > 0) --depth;
+  }
+  return depth;
+}
+
+BlockId Graph::split(BlockId id, size_t index) {
+  ir::Block rest;
+  ir::Block& block = f.blocks[id.index()];
+  rest.exc_depth = exceptions_at(id, index);
+  rest.items.assign(block.items.begin() + static_cast<ptrdiff_t>(index), block.items.end());
+  block.items.resize(index);
+  rest.exit = block.exit;
+  rest.jump = block.jump;
+  rest.is_lost_test = std::exchange(block.is_lost_test, false);
+  rest.operands = std::move(block.operands);
+  rest.next = std::move(block.next);
+  rest.handler = block.handler;
+  rest.exit_offset = block.exit_offset;
+  rest.exit_line = block.exit_line;
+  rest.offset = rest.items.empty() ? block.exit_offset : f[rest.items.front()].offset;
+  block.exit = ExitKind::Goto;
+  block.operands.clear();
+  block.next = {};
+  const BlockId fresh(f.blocks.size());
+  block.next[0].to = fresh;
+  f.blocks.push_back(std::move(rest));
+  reachable_.resize(f.blocks.size(), 1);
+  return fresh;
+}
+
+void Graph::redirect(BlockId from, uint8_t k, BlockId to, std::vector<ValueId> args) {
+  ir::Edge& edge = f.blocks[from.index()].next[k];
+  edge.to = to;
+  edge.args = std::move(args);
+  ways_.set({from, k}, to);
+}
+
+bool Graph::ends_here_only(BlockId id) const {
+  const auto& next = f.blocks[id.index()].next;
+  return !next[0].to.valid() && !next[1].to.valid() && ways_into(id).size() <= 1;
+}
+
+void Graph::take_exit(BlockId into, BlockId from) {
+  ir::Block& source = f.blocks[from.index()];
+  std::array<ir::Edge, 2> next = source.next;
+  for (uint8_t k = 0; k < 2; ++k) {
+    redirect(from, k, {});
+    redirect(into, k, next[k].to, std::move(next[k].args));
+  }
+  ir::Block& target = f.blocks[into.index()];
+  target.exit = source.exit;
+  target.jump = source.jump;
+  target.is_lost_test = source.is_lost_test;
+  target.operands = source.operands;
+  target.exit_offset = source.exit_offset;
+  target.exit_line = source.exit_line;
+}
+
+void Graph::bind(const std::vector<ValueId>& params, const std::vector<ValueId>& args) {
+  if (params.size() != args.size()) {
+    throw NotStructured("a way that brings other values than are taken",
+                        params.empty() ? 0 : f[params[0]].offset);
+  }
+  for (size_t p = 0; p < params.size(); ++p) {
+    ir::Value& argument = f[resolve(args[p])];
+    // Passing it was one use.
+    argument.uses += f[params[p]].uses;
+    if (argument.uses > 0) --argument.uses;
+    alias(params[p], args[p]);
+  }
+}
+
+void Graph::note_clause_end(ValueId exception, BlockId end) {
+  clause_ends_[exception] = end;
+  const auto leaves = [&](ValueId item) { return is_op(f.values[item.index()], Op::PopExcept); };
+  is_clause_end_.resize(size());
+  // What only leaves the clause ends where the statement does.
+  for (size_t steps = 0; end.valid() && steps <= size(); ++steps) {
+    is_clause_end_[end.index()] = 1;
+    const ir::Block& block = f.blocks[end.index()];
+    const bool only_leaves = std::all_of(block.items.begin(), block.items.end(), leaves);
+    if (!only_leaves || block.exit != ExitKind::Goto) break;
+    end = block.next[0].to;
+  }
+}
+
+BlockId Graph::clause_end(ValueId exception) const {
+  const auto end = clause_ends_.find(exception);
+  return end == clause_ends_.end() ? BlockId() : end->second;
+}
+
+bool Graph::merge_into_predecessor(BlockId id) {
+  if (id == entry() || ways_into(id).size() != 1) return false;
+  if (id.index() < is_clause_end_.size() && is_clause_end_[id.index()] != 0) return false;
+  const BlockId from = ways_into(id).front().from;
+  ir::Block& first = f.blocks[from.index()];
+  ir::Block& second = f.blocks[id.index()];
+  if (from == id || first.exit != ExitKind::Goto || first.handler != second.handler) return false;
+  // The end of a finally body, which a `break` of the body's last loop may lead to as well.
+  if (second.items.empty() && second.exit == ExitKind::Reraise && !second.operands.empty()) {
+    return false;
+  }
+  const uint32_t end_of_loop = spans_.end_around(first.offset);
+  if (end_of_loop != 0 && second.offset >= end_of_loop) return false;
+  bind(second.params, first.next[0].args);
+  first.items.insert(first.items.end(), second.items.begin(), second.items.end());
+  second.items = {};
+  take_exit(from, id);
+  return true;
+}
+
+void Graph::alias(ValueId from, ValueId to) {
+  // Of a loop that nothing leads into but itself.
+  if (resolve(to) == from) throw NotStructured("a value that stands for itself", f[from].offset);
+  if (alias_.size() <= from.index()) alias_.resize(f.values.size());
+  alias_[from.index()] = to;
+}
+
+void Graph::apply_aliases() {
+  for (ValueId& id : f.operand_pool) id = resolve(id);
+  for (ir::Block& block : f.blocks) {
+    for (ValueId& id : block.operands) id = resolve(id);
+    for (ir::Edge& edge : block.next) {
+      for (ValueId& id : edge.args) id = resolve(id);
+    }
+  }
+  for (Region& region : regions) {
+    for (Part& part : region.parts) part.result = resolve(part.result);
+  }
+}
+
+void Graph::recount_uses() {
+  for (ir::Value& value : f.values) value.uses = 0;
+  const auto use = [&](ValueId id) { ++f[resolve(id)].uses; };
+  for (const BlockId id : order_) {
+    const ir::Block& block = f[id];
+    for (const ValueId item : block.items) {
+      for (const ValueId operand : f.operands(item)) use(operand);
+    }
+    const size_t operands = block.exit == ExitKind::ForIter ? 1 : block.operands.size();
+    for (size_t i = 0; i < operands; ++i) use(block.operands[i]);
+    for (const ir::Edge& edge : block.next) {
+      for (const ValueId arg : edge.args) use(arg);
+    }
+  }
+}
+
+// What an empty block chooses is chosen where it leads to, if that is used there without being
+// handed on: nobody else comes there.
+void Graph::hand_params_on() {
+  bool changed = false;
+  for (const BlockId id : order_) {
+    ir::Block& block = f.blocks[id.index()];
+    if (block.params.empty() || !block.items.empty() || block.exit != ExitKind::Goto) continue;
+    const ir::Edge next = block.next[0];
+    ir::Block& rest = f.blocks[next.to.index()];
+    const bool enters = rest.handler != block.handler && within(rest.handler, block.handler);
+    if (!next.args.empty() || next.to == id || !rest.params.empty() || enters || is_kept(id))
+      continue;
+    if (ways_into(next.to).size() != 1) continue;
+    rest.params = std::move(block.params);
+    block.params.clear();
+    redirect(id, 0, {});
+    for (const Way way : ways_into(id).copy()) {
+      redirect(way.from, way.edge, next.to,
+               std::move(f.blocks[way.from.index()].next[way.edge].args));
+    }
+    changed = true;
+  }
+  if (changed) recompute();
+}
+
+void Graph::thread_empty_blocks() {
+  hand_params_on();
+  // By block: whether one that lies behind it, outside of a region, leads there.
+  std::unordered_map<BlockId, std::pair<HandlerId, bool>> known;
+  const auto repeats = [&](BlockId target, HandlerId region) {
+    const auto [it, is_new] = known.try_emplace(target, region, false);
+    if (!is_new && it->second.first == region) return it->second.second;
+    const auto ways = ways_into(target);
+    const bool found = std::any_of(ways.begin(), ways.end(), [&](const Way way) {
+      const ir::Block& from = f.blocks[way.from.index()];
+      return from.offset > f.blocks[target.index()].offset && !within(from.handler, region);
+    });
+    it->second = {region, found};
+    return found;
+  };
+  bool changed = false;
+  for (const BlockId id : order_) {
+    for (uint8_t k = 0; k < 2; ++k) {
+      ir::Edge& edge = f.blocks[id.index()].next[k];
+      for (size_t steps = 0; edge.to.valid() && steps < f.blocks.size(); ++steps) {
+        const ir::Block& target = f.blocks[edge.to.index()];
+        if (!target.items.empty() || target.exit != ExitKind::Goto ||
+            edge.to == target.next[0].to || edge.to == entry() || is_kept(edge.to)) {
+          break;
+        }
+        // A block in front of a region says what repeats: the whole `try`, not its body. 3.12
+        // leaves jumps back within a body without protection, but there are other ways to where
+        // they lead. Where a block stack protects (six values pushed), a jump into a body is none.
+        const BlockId head = target.next[0].to;
+        const HandlerId behind = f.blocks[head.index()].handler;
+        if (behind != target.handler && within(behind, target.handler) &&
+            (ways_into(head).size() == 1 || repeats(edge.to, behind) ||
+             (f.handlers[behind.index()].is_on_block_stack() && target.offset <= f[id].offset))) {
+          break;
+        }
+        if (edge.args.size() != target.params.size()) {
+          throw NotStructured("a way that brings other values than are taken", target.offset);
+        }
+        std::vector<ValueId> args = target.next[0].args;
+        for (ValueId& arg : args) {
+          for (size_t p = 0; p < target.params.size(); ++p) {
+            if (arg == target.params[p]) arg = edge.args[p];
+          }
+        }
+        edge.to = head;
+        edge.args = std::move(args);
+        changed = true;
+      }
+    }
+  }
+  if (changed) recompute();
+}
+
+bool is_statement(const ir::Value& value) {
+  if (value.kind != ValueKind::Instr) return false;
+  switch (value.op) {
+    case Op::Pop:
+    case Op::StoreFast:
+    case Op::StoreName:
+    case Op::StoreGlobal:
+    case Op::StoreDeref:
+    case Op::StoreAttr:
+    case Op::StoreSubscr:
+    case Op::DeleteFast:
+    case Op::DeleteName:
+    case Op::DeleteGlobal:
+    case Op::DeleteDeref:
+    case Op::DeleteAttr:
+    case Op::DeleteSubscr:
+    case Op::ImportName:
+    case Op::ImportFrom:
+    case Op::ImportStar:
+    case Op::SetupAnnotations:
+    case Op::PrintExpr:
+    case Op::MakeCell:
+    case Op::PopExcept:
+    case Op::Marker:
+    case Op::EndAsyncFor:
+    case Op::BeforeWith:
+    case Op::BeforeAsyncWith:
+    case Op::WithExceptStart:
+    case Op::UnpackSequence:
+    case Op::UnpackEx:
+    case Op::StartGenerator:
+      return true;
+    case Op::ListAppend:
+    case Op::SetAdd:
+    case Op::MapAdd:
+    case Op::ListExtend:
+    case Op::SetUpdate:
+    case Op::DictUpdate:
+      return value.a > 1;
+    default:  // everything else computes a value
+      return false;
+  }
+}
+
+}  // namespace pellucid::structure

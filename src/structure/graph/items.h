@@ -1,0 +1,56 @@
+// What a value of the ir does, for everybody who reads them.
+#pragma once
+
+#include "ir/function.h"
+
+namespace pellucid::structure {
+
+inline bool is_op(const ir::Value& value, bytecode::Op op) {
+  return value.kind == ir::ValueKind::Instr && value.op == op;
+}
+
+using ir::stores_name;
+
+// Returns true if the value is a marker, or the marker that says `what`.
+inline bool is_marker(const ir::Value& value) { return is_op(value, bytecode::Op::Marker); }
+inline bool is_marker(const ir::Value& value, flow::Marker what) {
+  return is_marker(value) && value.a == static_cast<uint32_t>(what);
+}
+
+// Returns true if control leaves a region or a handler with the value, which says no more than that
+// or where a body is that has no code.
+inline bool is_leaving(const ir::Value& value) {
+  return is_op(value, bytecode::Op::PopExcept) || is_marker(value);
+}
+
+// The same for what no statement stands for: the empty body of a `try` is one.
+inline bool only_leaves(const ir::Value& value) {
+  return is_leaving(value) && !is_marker(value, flow::Marker::EmptyBody);
+}
+
+// See flow::kPlaceholder.
+inline bool is_placeholder(const ir::Value& value) {
+  return is_op(value, bytecode::Op::LoadConst) && value.b == flow::kPlaceholder;
+}
+
+// Whether it is several: `[*x for x in y]`, `{**x for x in y}` (3.15).
+inline bool is_spread(const ir::Value& value) {
+  return value.a > 1 &&
+         (is_op(value, bytecode::Op::ListExtend) || is_op(value, bytecode::Op::SetUpdate) ||
+          is_op(value, bytecode::Op::DictUpdate));
+}
+
+// Whether an element, or several at once, are added to a container that a comprehension makes.
+inline bool fills_container(const ir::Value& value) {
+  return value.a > 1 &&
+         (is_op(value, bytecode::Op::ListAppend) || is_op(value, bytecode::Op::SetAdd) ||
+          is_op(value, bytecode::Op::MapAdd) || is_spread(value));
+}
+
+inline bool deletes_name(const ir::Value& value) {
+  using bytecode::Op;
+  return is_op(value, Op::DeleteFast) || is_op(value, Op::DeleteName) ||
+         is_op(value, Op::DeleteGlobal) || is_op(value, Op::DeleteDeref);
+}
+
+}  // namespace pellucid::structure

@@ -1,0 +1,49 @@
+// Analysis: the dominators and the natural loops of a Graph, normal and handler edges together.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "structure/graph/graph.h"
+
+namespace pellucid::structure {
+
+struct Loop {
+  BlockId header;
+  std::vector<BlockId> blocks;  // the natural loop, header included
+  std::vector<Way> back_edges;
+  uint32_t outer = ~0u;  // the innermost loop around this one
+  uint32_t depth = 0;    // how many loops are around it
+};
+
+struct Analysis {
+  std::vector<BlockId> idom;             // by block; the entry's is itself
+  std::vector<uint32_t> number;          // position in Graph::order()
+  std::vector<uint32_t> loop_of_header;  // index into loops, or ~0
+  std::vector<uint32_t> innermost;       // by block: index into loops, or ~0
+  std::vector<Loop> loops;
+  bool reducible = true;
+
+  bool dominates(BlockId a, BlockId b) const;
+
+  // The blocks whose immediate dominator is `block`, in order.
+  std::span<const BlockId> children(BlockId block) const {
+    return {children_.data() + first_child_[block.index()],
+            children_.data() + first_child_[block.index() + 1]};
+  }
+
+  // Whether a block lies in the natural loop.
+  bool contains(const Loop& loop, BlockId block) const;
+
+ private:
+  friend Analysis analyse(const Graph& graph);
+  void number_tree(BlockId entry);
+
+  std::vector<BlockId> children_;
+  std::vector<uint32_t> first_child_;
+  std::vector<uint32_t> enter_, leave_;  // of a walk over the dominator tree; 0: unreachable
+};
+
+Analysis analyse(const Graph& graph);
+
+}  // namespace pellucid::structure

@@ -1,0 +1,52 @@
+#include "structure/graph/markers.h"
+
+#include <algorithm>
+
+#include "structure/graph/items.h"
+
+namespace pellucid::structure {
+
+ValueId marker(Graph& graph, flow::Marker what) {
+  ir::Value value;
+  value.op = Op::Marker;
+  value.a = static_cast<uint32_t>(what);
+  return graph.add(value, {});
+}
+
+bool only_markers(const Graph& graph, const ir::Block& block) {
+  return std::all_of(block.items.begin(), block.items.end(),
+                     [&](ValueId item) { return only_leaves(graph[item]); });
+}
+
+bool has_marker(const Graph& graph, BlockId block, flow::Marker what) {
+  const auto& items = graph[block].items;
+  return std::any_of(items.begin(), items.end(),
+                     [&](ValueId item) { return is_marker(graph[item], what); });
+}
+
+ValueId lost_jump(const Graph& graph, BlockId block) {
+  for (const ValueId item : graph[block].items) {
+    const ir::Value& value = graph[item];
+    if (is_marker(value, flow::Marker::LostBreak) || is_marker(value, flow::Marker::LostContinue) ||
+        is_marker(value, flow::Marker::LostReturn)) {
+      return item;
+    }
+  }
+  return {};
+}
+
+bool are_arms_of_choice(const Graph& g, BlockId x, BlockId y) {
+  if (g.ways_into(x).size() != 1 || g.ways_into(y).size() != 1) return false;
+  const BlockId from = g.ways_into(x).front().from;
+  if (from != g.ways_into(y).front().from || g[from].exit != ExitKind::Branch) return false;
+  const int32_t line = g[from].exit_line;
+  // What only returns a constant may be the end of the body.
+  const auto starts_there = [&](const ir::Block& arm) {
+    if (arm.items.empty() || g[arm.items[0]].line != line) return false;
+    const bool only_returns = arm.exit == ExitKind::Return && arm.items.size() == 1;
+    return !only_returns || g[arm.items[0]].op != Op::LoadConst;
+  };
+  return line != bytecode::kNoLine && starts_there(g[x]) && starts_there(g[y]);
+}
+
+}  // namespace pellucid::structure

@@ -1,0 +1,25 @@
+// Markers: items that execute nothing (flow::Marker), and blocks that hold no more than that.
+#pragma once
+
+#include "structure/graph/graph.h"
+
+namespace pellucid::structure {
+
+// Returns a new marker, which belongs to no block yet.
+ValueId marker(Graph& graph, flow::Marker what = flow::Marker::Left);
+
+// Whether the block only goes on (or returns): all its items only leave regions and handlers.
+bool only_markers(const Graph& graph, const ir::Block& block);
+
+// Returns true if the block has a marker that says `what`.
+bool has_marker(const Graph& graph, BlockId block, flow::Marker what);
+
+// Returns the first marker of the block that stands for a jump statement without effect
+// (Marker::LostBreak and the two after it), or an invalid id.
+ValueId lost_jump(const Graph& graph, BlockId block);
+
+// Whether two blocks are the arms of one test, on its line: `x if c else y` or a part of it, even
+// if both arms say the same. Of a statement only one arm is on the line of its test.
+bool are_arms_of_choice(const Graph& graph, BlockId x, BlockId y);
+
+}  // namespace pellucid::structure

@@ -1,0 +1,186 @@
+#include "structure/handlers/except_as.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "structure/graph/items.h"
+#include "structure/handlers/finally_copies.h"
+
+#include "structure/graph/markers.h"
+
+namespace pellucid::structure {
+namespace {
+
+bool may_be_behind_break(const ir::Value& value) {
+  return !is_op(value, Op::LoadConst) && !is_leaving(value) && !is_op(value, Op::Pop) &&
+         !stores_name(value) && !deletes_name(value);
+}
+
+}  // namespace
+
+NameCleanups::NameCleanups(Graph& graph, const Protection& protection)
+    : g_(graph), protection_(protection) {
+  for (const BlockId id : g_.order()) {
+    for (const ValueId item : g_[id].items) {
+      const ir::Value& value = g_[item];
+      if (!stores_name(value)) continue;
+      const ValueId stored = g_.resolve(g_.f.operands(value)[0]);
+      if (g_[stored].kind == ValueKind::Exception) caught_.insert(value.symbol());
+    }
+  }
+}
+
+void NameCleanups::drop_those_of_nothing() {
+  for (const BlockId id : g_.order()) {
+    for (size_t i = 0; i < g_[id].items.size(); ++i) {
+      const ir::Value& value = g_[g_[id].items[i]];
+      if (stores_name(value) &&
+          g_[g_.resolve(g_.f.operands(value)[0])].kind == ValueKind::Exception) {
+        drop_cleanup_behind(id, i + 1, value.symbol());
+      }
+    }
+  }
+}
+
+bool NameCleanups::is_cleanup(const ir::Block& entry) const {
+  if (entry.exit != ExitKind::Reraise || entry.items.size() != 3) return false;
+  const ir::Value &none = g_[entry.items[0]], &store = g_[entry.items[1]],
+                  &del = g_[entry.items[2]];
+  return is_op(none, Op::LoadConst) && stores_name(store) && deletes_name(del) &&
+         store.a == del.a && caught_.count(store.symbol()) > 0;
+}
+
+void NameCleanups::clear(HandlerId id) {
+  keep_end(id);
+  const Symbol name = g_[g_[g_.f.handlers[id.index()].entry].items[1]].symbol();
+  std::unordered_set<BlockId> targets;
+  for (const BlockId block : protection_.region(id)) {
+    for (const ir::Edge& edge : g_[block].next) {
+      if (edge.to.valid() && !g_.within(g_[edge.to].handler, id)) targets.insert(edge.to);
+    }
+  }
+  for (const BlockId target : targets) {
+    auto& items = g_[target].items;
+    for (size_t i = 0; i + 1 < items.size() && i < 4; ++i) {
+      const ir::Value &store = g_[items[i]], &del = g_[items[i + 1]];
+      if (!stores_name(store) || store.symbol() != name || !deletes_name(del)) continue;
+      items.erase(items.begin() + static_cast<ptrdiff_t>(i),
+                  items.begin() + static_cast<ptrdiff_t>(i) + 2);
+      if (i > 0 && is_op(g_[items[i - 1]], Op::LoadConst)) {
+        items.erase(items.begin() + static_cast<ptrdiff_t>(--i));
+      }
+      if (g_.f.marks_ends) mark_end_of_clause(target, i);
+      break;
+    }
+  }
+}
+
+// Says of the exception that was named in front of a clause where the clause goes on.
+void NameCleanups::note_end(BlockId clause, BlockId end) {
+  for (const Way way : g_.ways_into(clause)) {
+    const auto& items = g_[way.from].items;
+    if (items.empty() || !stores_name(g_[items.back()])) continue;
+    const ValueId named = g_.resolve(g_.f.operands(items.back())[0]);
+    if (g_[named].kind == ValueKind::Exception) g_.note_clause_end(named, end);
+  }
+}
+
+// Whether the block is the clean-up of a clause that has come to its end.
+bool NameCleanups::clears_name_before(BlockId block, BlockId end) const {
+  const auto& items = g_[block].items;
+  return g_[block].exit == ExitKind::Goto && g_[block].next[0].to == end && items.size() == 3 &&
+         stores_name(g_[items[1]]) && deletes_name(g_[items[2]]);
+}
+
+// The return that lies right in front of a block, whatever bodies it has run on its way.
+BlockId NameCleanups::return_before(BlockId block) const {
+  BlockId found;
+  for (const BlockId id : g_.order()) {
+    if (!g_.reachable(id) || g_[id].exit_offset >= g_[block].offset) continue;
+    if (!found.valid() || g_[id].exit_offset > g_[found].exit_offset) found = id;
+  }
+  return found.valid() && g_[found].exit == ExitKind::Return ? found : BlockId();
+}
+
+// The clause may go on behind the clean-up though no way through it does: what leaves it last
+// stands in front of that place then.
+void NameCleanups::keep_end(HandlerId id) {
+  const BlockId end = g_[g_.f.handlers[id.index()].entry].next[0].to;
+  if (!end.valid()) return;
+  BlockId last;
+  for (const BlockId block : g_.order()) {
+    if (!g_.reachable(block) || !g_.within(g_[block].handler, id)) continue;
+    if (!last.valid()) note_end(block, end);
+    for (const ir::Edge& edge : g_[block].next) {
+      if (edge.to == end || (edge.to.valid() && clears_name_before(edge.to, end))) return;
+    }
+    const bool is_behind =
+        !last.valid() || g_[block].offset > g_[last].offset ||
+        (g_[block].offset == g_[last].offset && g_[block].exc_depth >= g_[last].exc_depth);
+    if (is_behind) last = block;
+  }
+  // What ends a finally body or a clause within is not what stands in front of the end of this.
+  if (last.valid() && g_[last].exit == ExitKind::Raise &&
+      g_.exceptions_at(last, 0) > g_.exceptions_at(end, 0)) {
+    return;
+  }
+  const uint32_t start = last.valid() ? g_[last].offset : 0;
+  for (size_t steps = 0; last.valid() && steps <= g_.size(); ++steps) {
+    const ir::Block& block = g_[last];
+    if (last == end) return;
+    if (block.exit == ExitKind::Return || block.exit == ExitKind::Raise) break;
+    last = block.exit == ExitKind::Goto ? block.next[0].to
+                                        : return_before(g_.f.handlers[id.index()].entry);
+    // Where others come to as well the clause does not come by itself, but to its own return.
+    if (!last.valid() || g_.within(g_[last].handler, id) || g_.ways_into(last).size() < 2) {
+      continue;
+    }
+    last = return_before(g_.f.handlers[id.index()].entry);
+    if (!last.valid() || g_[last].exit_offset < start) return;
+  }
+  if (!last.valid() || !g_[end].params.empty() || g_[last].next[0].to.valid()) return;
+  // A return of a value at hand; else it is where a `break` leads to.
+  // What stands in front of the mark of a jump belongs to the regions that it leaves.
+  const auto& items = g_[last].items;
+  const auto mark = std::find_if(items.rbegin(), items.rend(), [&](ValueId item) {
+    return is_marker(g_[item], flow::Marker::LeftByJump);
+  });
+  const bool leaves = g_.within(g_[last].handler, id) ||
+                      std::none_of(mark.base(), items.end(),
+                                   [&](ValueId item) { return may_be_behind_break(g_[item]); });
+  if (!leaves) return;
+  g_.redirect(last, 0, end);
+  mark_end_of_clause(end, 0);
+}
+
+// What leaves a clause with a name here, other than by a jump statement, has come to its end.
+void NameCleanups::mark_end_of_clause(BlockId block, size_t index) {
+  const ValueId end = marker(g_, flow::Marker::EndOfClause);
+  auto& items = g_[block].items;
+  items.insert(items.begin() + static_cast<ptrdiff_t>(index), end);
+}
+
+void NameCleanups::drop_cleanup_behind(BlockId id, size_t i, Symbol name) {
+  const HandlerId handler = g_[id].handler;
+  for (size_t steps = 0; steps <= g_.size(); ++steps) {
+    auto& items = g_[id].items;
+    for (; i < items.size(); ++i) {
+      const ir::Value& value = g_[items[i]];
+      if (stores_name(value) && value.symbol() == name && i > 0 && i + 1 < items.size()) {
+        const ir::Value &none = g_[items[i - 1]], &del = g_[items[i + 1]];
+        if (is_op(none, Op::LoadConst) && deletes_name(del) && del.symbol() == name) {
+          items.erase(items.begin() + static_cast<ptrdiff_t>(i) - 1,
+                      items.begin() + static_cast<ptrdiff_t>(i) + 2);
+        }
+        return;
+      }
+      if (!is_op(value, Op::LoadConst) && !is_leaving(value)) return;
+    }
+    if (g_[id].exit != ExitKind::Goto) return;
+    id = g_[id].next[0].to;
+    if (g_[id].handler != handler || g_.ways_into(id).size() != 1) return;
+    i = 0;
+  }
+}
+
+}  // namespace pellucid::structure

@@ -1,0 +1,40 @@
+// Name clean-ups: `except E as name` clears the name on every way out of the clause.
+//
+// Around the clause stands a handler that clears the name and raises again, and each other way out
+// has a copy of the clearing. None of it is written: here the copies go, and what they tell of
+// where a clause ends is kept as a mark.
+#pragma once
+
+#include <unordered_set>
+
+#include "structure/graph/graph.h"
+#include "structure/graph/protected_regions.h"
+
+namespace pellucid::structure {
+
+class NameCleanups {
+ public:
+  NameCleanups(Graph& graph, const Protection& protection);
+
+  // `except E as name: pass` (or a jump, or the return of a constant) protects nothing: there is no
+  // region, but the name is cleared all the same, right behind its store.
+  void drop_those_of_nothing();
+  // Whether a handler that begins so is of this kind.
+  bool is_cleanup(const ir::Block& entry) const;
+  // Takes the copies out of all ways that leave the handler's region.
+  void clear(HandlerId handler);
+
+ private:
+  void drop_cleanup_behind(BlockId id, size_t i, Symbol name);
+  void keep_end(HandlerId id);
+  void note_end(BlockId clause, BlockId end);
+  bool clears_name_before(BlockId block, BlockId end) const;
+  BlockId return_before(BlockId block) const;
+  void mark_end_of_clause(BlockId block, size_t index);
+
+  Graph& g_;
+  const Protection& protection_;
+  std::unordered_set<Symbol> caught_;  // names of exceptions
+};
+
+}  // namespace pellucid::structure

@@ -1,0 +1,235 @@
+#include "structure/reduce/common_endings.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "structure/graph/items.h"
+
+#include "structure/graph/markers.h"
+
+namespace pellucid::structure {
+namespace {
+
+constexpr size_t kLongestCopy = 4;  // in instructions
+
+// RETURN_CONST and BINARY_SLICE are two items each; a marker is none.
+bool is_part_of_next(const ir::Value& value, bool is_returned) {
+  if (value.kind != ValueKind::Instr) return false;
+  return (value.op == Op::LoadConst && is_returned) || value.op == Op::BuildSlice ||
+         is_marker(value);
+}
+
+// The same Pop in the text, whatever it drops.
+bool ends_statement(const ir::Value& value) {
+  return drops(value, ir::Dropped::Result) || drops(value, ir::Dropped::Stored) ||
+         drops(value, ir::Dropped::Constant) || drops(value, ir::Dropped::Carried);
+}
+
+}  // namespace
+
+bool Endings::are_twins(BlockId x, BlockId y) const {
+  const ir::Block &a = g_[x], &b = g_[y];
+  const size_t length = a.items.size();
+  if (kind_ == EndingKind::Handler || length == 0 || length != b.items.size()) return false;
+  if (!a.params.empty() || !b.params.empty() || a.exc_depth != b.exc_depth) return false;
+  if (a.operands.size() != b.operands.size()) return false;
+  if (!std::equal(a.items.begin(), a.items.end(), b.items.begin(),
+                  [&](ValueId v, ValueId w) { return same_items(v, w); })) {
+    return false;
+  }
+  const std::optional<ValueId> differs = difference(x, y, length);
+  return differs && !differs->valid() && fail_alike(x, y);
+}
+
+// Whether a test that leads to `x` and one that leads to `y` lead to one place otherwise, as the
+// tests of one choice do.
+bool Endings::fail_alike(BlockId x, BlockId y) const {
+  const auto other = [&](const Way& way) {
+    const ir::Block& from = g_[way.from];
+    return from.exit == ExitKind::Branch ? from.next[1 - way.edge].to : BlockId();
+  };
+  for (const Way& a : g_.ways_into(x)) {
+    for (const Way& b : g_.ways_into(y)) {
+      if (a.from != b.from && other(a).valid() && other(a) == other(b)) return true;
+    }
+  }
+  return false;
+}
+
+bool Endings::same_items(ValueId x, ValueId y) const {
+  const ir::Value &a = g_[x], &b = g_[y];
+  if (ends_statement(a) && ends_statement(b)) return a.line == b.line;
+  return a.kind == ValueKind::Instr && b.kind == ValueKind::Instr && a.op == b.op && a.a == b.a &&
+         a.b == b.b && a.count == b.count && a.line == b.line;
+}
+
+// How many items at the end of a block may be a copy of what follows a choice: compilers copy
+// what returns or raises if it has four instructions at most. (All of it, if it starts on no
+// line: 3.10 gives none to what adds an argument to many keywords, and to the end of a statement
+// whose value nobody takes.)
+size_t Endings::longest_copy(BlockId id) const {
+  const auto& items = g_[id].items;
+  if (kind_ == EndingKind::Handler) return items.size();
+  size_t length = 0, instructions = 1;  // with the one that returns
+  while (length < items.size()) {
+    const ValueId item = items[items.size() - 1 - length];
+    const bool returned = g_[id].exit == ExitKind::Return && item == g_.resolve(g_[id].operands[0]);
+    if (!is_part_of_next(g_[item], returned) && ++instructions > kLongestCopy) break;
+    ++length;
+  }
+  return length;
+}
+
+std::optional<CommonEnding> Endings::compare(BlockId x, BlockId y, size_t shortest) const {
+  const auto &p = g_[x].items, &q = g_[y].items;
+  if (g_[x].operands.size() != g_[y].operands.size()) return std::nullopt;
+  size_t length = 0;
+  while (length < p.size() && length < q.size() &&
+         same_items(p[p.size() - 1 - length], q[q.size() - 1 - length])) {
+    ++length;
+  }
+  const size_t most = longest_copy(x);
+  for (; length > 0 && length >= shortest; --length) {
+    const std::optional<ValueId> differs = difference(x, y, length);
+    if (!differs) continue;
+    const ir::Value& start = g_[p[p.size() - length]];
+    const bool starts_on_no_line = is_op(start, Op::MapAdd) || is_op(start, Op::Pop);
+    if (differs->valid() && length > most && !starts_on_no_line) continue;
+    const auto& operands = g_[x].operands;
+    const bool leaves = std::any_of(operands.begin(), operands.end(), [&](ValueId operand) {
+      return g_.resolve(operand) == *differs;
+    });
+    if (leaves && kind_ != EndingKind::Any) return std::nullopt;
+    if (calls(x, length, *differs) || makes_function(x, length, *differs)) continue;
+    // Without any difference they are one statement anyway (duplicated_exits.h), but for `x if c
+    // else x`.
+    if (!differs->valid()) return equal_choice(x, y, length);
+    return CommonEnding{length, *differs};
+  }
+  if (shortest > 0) return std::nullopt;
+  if (g_[x].exit == ExitKind::Return) return CommonEnding{0, g_.resolve(g_[x].operands[0])};
+  const std::optional<ValueId> differs = difference(x, y, 0);
+  return differs && differs->valid() ? std::optional(CommonEnding{0, *differs}) : std::nullopt;
+}
+
+// The arms of a choice that do all the same: what they load first is what they choose.
+std::optional<CommonEnding> Endings::equal_choice(BlockId x, BlockId y, size_t length) const {
+  const bool is_whole = length == g_[x].items.size() && length == g_[y].items.size();
+  if (!is_whole || !are_arms_of_choice(g_, x, y)) return std::nullopt;
+  const auto& items = g_[x].items;
+  size_t at = 0;
+  // A function is made of its code first (and of its name, up to 3.10).
+  if (makes_function(x, length, items[0])) {
+    while (!is_op(g_[items[at]], Op::MakeFunction)) ++at;
+    if (g_[items[at]].count != at) return std::nullopt;
+  }
+  // A name of a class that may come from a scope around it is looked up in the class's own first.
+  if (is_op(g_[items[0]], Op::LoadLocals)) at = 1;
+  const ValueId chosen = items[at];
+  const ir::Value& value = g_[chosen];
+  if ((at == 0 && value.count > 0) || value.uses != 1 || calls(x, length, chosen)) {
+    return std::nullopt;
+  }
+  return CommonEnding{length - 1 - at, chosen};
+}
+
+// `f(x) if c else g(x)` repeats the call with its function: only `(f if c else g)(x)` of 3.11 and
+// 3.12 has begun the call, with a NULL, before the choice.
+bool Endings::calls(BlockId block, size_t length, ValueId value) const {
+  const auto& items = g_[block].items;
+  const auto& stack = g_[block].entry_stack;
+  if (!value.valid() || (!stack.empty() && g_[stack.back()].kind == ValueKind::Null)) return false;
+  return std::any_of(items.end() - static_cast<ptrdiff_t>(length), items.end(), [&](ValueId item) {
+    const ir::Value& call = g_[item];
+    const bool is_call = call.kind == ValueKind::Instr &&
+                         (call.op == Op::Call || call.op == Op::CallKw || call.op == Op::CallEx);
+    if (!is_call || g_.resolve(g_.f.operands(call)[0]) != value) return false;
+    // Without NULLs (3.8-3.10) `x.f()` is a call of a method: an attribute was chosen first.
+    return call.b > 1 || g_[value].kind != ValueKind::Instr || g_[value].op != Op::LoadAttr;
+  });
+}
+
+// Two functions differ in their code, which no expression chooses.
+bool Endings::makes_function(BlockId block, size_t length, ValueId code) const {
+  const auto& items = g_[block].items;
+  return std::any_of(items.end() - static_cast<ptrdiff_t>(length), items.end(), [&](ValueId item) {
+    if (!code.valid() || !is_op(g_[item], Op::MakeFunction)) return false;
+    const auto operands = g_.f.operands(item);
+    const size_t behind = g_[item].b == 1 ? 2 : 1;  // the name, up to 3.10
+    return operands.size() >= behind && g_.resolve(operands[operands.size() - behind]) == code;
+  });
+}
+
+// No expression chooses between NULLs, between iterators of loops, between what `with` statements
+// leave by and what comes of it, or between what patterns have taken out of their subjects.
+bool Endings::may_differ(ValueId id) const {
+  if (g_[id].kind == ValueKind::Null) return false;
+  const ir::Value& whole = g_[whole_of(id)];
+  if (is_op(whole, Op::MatchClass) || is_op(whole, Op::MatchKeys)) return false;
+  while (g_[id].kind == ValueKind::Instr && g_[id].count > 0 &&
+         (g_[id].op == Op::Call || g_[id].op == Op::GetAwaitable || g_[id].op == Op::YieldFrom)) {
+    id = g_.resolve(g_.f.operands(id)[0]);
+  }
+  const ir::Value& value = g_[id];
+  return value.kind != ValueKind::Instr ||
+         (value.op != Op::BeforeWith && value.op != Op::BeforeAsyncWith &&
+          value.op != Op::GetIter && value.op != Op::GetAiter);
+}
+
+// What a value was a part of before it was taken apart, or the value itself.
+ValueId Endings::whole_of(ValueId id) const {
+  const bool is_part = g_[id].kind == ValueKind::Element && g_[id].count > 0;
+  return is_part ? g_.resolve(g_.f.operands(id)[0]) : id;
+}
+
+// The one value from before the ending that is another one in y; nothing if there are several.
+std::optional<ValueId> Endings::difference(BlockId x, BlockId y, size_t length) const {
+  const auto &p = g_[x].items, &q = g_[y].items;
+  std::unordered_map<ValueId, ValueId> inside;
+  ValueId left, right;
+  const auto agree = [&](ValueId a, ValueId b) {
+    a = g_.resolve(a);
+    b = g_.resolve(b);
+    const ValueId whole = whole_of(a), other_whole = whole_of(b);
+    const auto known = inside.find(whole);
+    if (known != inside.end()) {
+      return known->second == other_whole && (whole == a || g_[a].a == g_[b].a);
+    }
+    if (a == b) return true;
+    if (left.valid()) return left == a && right == b;
+    const bool later = std::any_of(q.end() - static_cast<ptrdiff_t>(length), q.end(),
+                                   [&](ValueId item) { return item == other_whole; });
+    if (later || !may_differ(a) || !may_differ(b)) return false;
+    left = a;
+    right = b;
+    return true;
+  };
+  for (size_t i = length; i > 0; --i) {
+    const ValueId a = p[p.size() - i], b = q[q.size() - i];
+    for (size_t o = 0; o < g_[a].count; ++o) {
+      if (!agree(g_.f.operands(a)[o], g_.f.operands(b)[o])) return std::nullopt;
+    }
+    inside[a] = b;
+  }
+  for (size_t o = 0; o < g_[x].operands.size(); ++o) {
+    if (!agree(g_[x].operands[o], g_[y].operands[o])) return std::nullopt;
+  }
+  return left;
+}
+
+ValueId Endings::counterpart(BlockId x, BlockId y, CommonEnding common) const {
+  const auto [length, differs] = common;
+  const auto &p = g_[x].items, &q = g_[y].items;
+  for (size_t i = length; i > 0; --i) {
+    const auto a = g_.f.operands(p[p.size() - i]), b = g_.f.operands(q[q.size() - i]);
+    for (size_t o = 0; o < a.size(); ++o) {
+      if (g_.resolve(a[o]) == differs) return g_.resolve(b[o]);
+    }
+  }
+  for (size_t o = 0; o < g_[x].operands.size(); ++o) {
+    if (g_.resolve(g_[x].operands[o]) == differs) return g_.resolve(g_[y].operands[o]);
+  }
+  return differs;
+}
+
+}  // namespace pellucid::structure

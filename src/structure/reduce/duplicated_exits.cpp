@@ -1,0 +1,469 @@
+#include "structure/reduce/duplicated_exits.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "structure/graph/items.h"
+
+#include "structure/graph/markers.h"
+
+namespace pellucid::structure {
+namespace {
+
+constexpr size_t kLongestCopy = 6;         // compilers copy blocks of four instructions at most
+constexpr uint32_t kInside = 0x80000000u;  // an operand that the tail computes itself
+constexpr uint32_t kPart = 0xfffffffdu;    // one that is a part of it
+
+class Tails {
+ public:
+  Tails(Graph& graph, const object::Module& module) : g_(graph), module_(module) {}
+
+  void run() {
+    for (const BlockId id : g_.order()) {
+      if (returns_none(id) && !returns_out_of_loop(id) && ends_by_itself(id)) {
+        ends_.insert(g_[id].exit_line);
+      }
+    }
+    for (const BlockId id : std::vector<BlockId>(g_.order())) {
+      if (g_[id].exit != ExitKind::Return && g_[id].exit != ExitKind::Raise) continue;
+      if (!g_[id].params.empty() && g_[id].items.empty()) continue;
+      if (g_[id].next[0].to.valid()) continue;
+      merge(id, returns_out_of_loop(id) ? start_of_line(id) : start_of_tail(id));
+    }
+    merge_reraises();
+    look_again();
+    // A block that was copied is one with what came before it in all places but one at most.
+    for (const BlockId id : std::vector<BlockId>(g_.order())) {
+      if (g_[id].exit != ExitKind::Return || g_[id].next[0].to.valid()) continue;
+      const std::optional<size_t> begin = start_of_statement(id);
+      if (begin && *begin > start_of_tail(id)) merge(id, *begin);
+    }
+    look_again();
+    // The statement before the end of the body may have been copied with it.
+    std::unordered_set<BlockId> ends;
+    for (const auto& [key, tail] : tails_) ends.insert(tail);
+    for (const HandlerInfo& info : g_.handlers) {
+      if (info.end.valid()) ends.insert(info.end);
+    }
+    for (const BlockId id : std::vector<BlockId>(g_.order())) {
+      if (g_[id].exit == ExitKind::Goto && ends.count(g_[id].next[0].to) > 0)
+        merge(id, start_of_tail(id));
+    }
+    look_again();
+    // It may follow what was not copied with it: the statements of an `else`.
+    tails_.clear();
+    starts_.clear();
+    for (const BlockId id : std::vector<BlockId>(g_.order())) {
+      if (g_[id].exit != ExitKind::Goto || ends.count(g_[id].next[0].to) == 0) continue;
+      if (const std::optional<size_t> begin = start_of_statement(id)) merge(id, *begin);
+    }
+    look_again();
+  }
+
+ private:
+  // Most functions have nothing to merge.
+  void look_again() {
+    if (std::exchange(has_merged_, false)) g_.recompute();
+  }
+
+  // The end of a finally body raises again what it was entered with: copied with the last items to
+  // each place that leads there, it becomes one again.
+  void merge_reraises() {
+    look_again();
+    for (size_t length = kLongestCopy + 1; length-- > 0;) {
+      std::vector<BlockId> ends;
+      for (const BlockId id : g_.order()) {
+        const ir::Block& block = g_[id];
+        if (block.exit == ExitKind::Reraise && !block.operands.empty() &&
+            !block.next[0].to.valid()) {
+          ends.push_back(id);
+        }
+      }
+      if (ends.size() < 2) return;
+      merge_reraises(ends, length);
+      look_again();
+    }
+  }
+
+  // Those that have the last `length` items in common.
+  void merge_reraises(const std::vector<BlockId>& ends, size_t length) {
+    std::map<std::vector<uint32_t>, std::vector<BlockId>> same;
+    for (const BlockId id : ends) {
+      const ir::Block& block = g_[id];
+      if (block.items.size() < length) continue;
+      const size_t begin = block.items.size() - length;
+      if (begin == 0 && !block.params.empty()) continue;
+      std::optional<std::vector<uint32_t>> key = key_of(id, begin);
+      if (key) same[std::move(*key)].push_back(id);
+    }
+    for (const auto& [key, blocks] : same) {
+      if (blocks.size() < 2) continue;
+      has_merged_ = true;
+      BlockId tail;
+      for (const BlockId id : blocks) {
+        const size_t begin = g_[id].items.size() - length;
+        const BlockId copy = g_.split(id, begin);
+        if (!tail.valid()) {
+          tail = copy;
+          continue;
+        }
+        release(copy);
+        g_[id].next[0].to = tail;
+        g_[copy].next = {};
+      }
+    }
+  }
+
+  // Lets the ending of `id` be that of an equal one, if one has been seen.
+  void merge(BlockId id, size_t begin) {
+    // What only leaves handlers on its way to a common end was that end's copy as well.
+    if (g_[id].exit == ExitKind::Goto && begin == g_[id].items.size() && only_pops(id)) begin = 0;
+    const std::optional<std::vector<uint32_t>> key = key_of(id, begin);
+    if (!key) return;
+    const auto [known, fresh] = tails_.emplace(*key, id);
+    if (fresh) {
+      starts_[id] = begin;
+      return;
+    }
+    if (begin == 0 && are_arms_of_choice(g_, known->second, id)) return;
+    has_merged_ = true;
+    // The first one seen is cut off only now that there is a second one.
+    const BlockId tail = cut(known->second);
+    known->second = tail;
+    if (begin == 0) {
+      release(id);
+      replace(id, tail);
+    } else {
+      const BlockId copy = g_.split(id, begin);
+      release(copy);
+      g_[id].next[0].to = tail;
+      g_[copy].next = {};
+    }
+  }
+
+  bool is_op(ValueId id, Op op) const { return g_[id].kind == ValueKind::Instr && g_[id].op == op; }
+
+  bool only_pops(BlockId id) const {
+    const auto& items = g_[id].items;
+    return std::all_of(items.begin(), items.end(),
+                       [&](ValueId item) { return is_op(item, Op::PopExcept); });
+  }
+
+  // Behind the last place where control left a region or a loop, or where a body ended by itself.
+  size_t start_of_tail(BlockId id) const {
+    const auto& items = g_[id].items;
+    if (is_implicit_return(id)) return items.size() - size_of_end(id);
+    size_t needed = items.size();  // a returned value may be computed before the handler is left
+    if (g_[id].exit == ExitKind::Return) {
+      const ValueId result = g_.resolve(g_[id].operands[0]);
+      needed = static_cast<size_t>(std::find(items.begin(), items.end(), result) - items.begin());
+    }
+    for (size_t i = items.size(); i-- > 0;) {
+      const ir::Value& value = g_[items[i]];
+      if (needed < i && !is_marker(value)) continue;
+      if (is_leaving(value) || drops(value, ir::Dropped::Iterator)) return i + 1;
+    }
+    return 0;
+  }
+
+  // A `return` out of a loop is one statement with what it drops on its way.
+  size_t start_of_line(BlockId id) const {
+    const auto& items = g_[id].items;
+    size_t begin = items.size();
+    while (begin > 0 && g_[items[begin - 1]].line == g_[id].exit_line) --begin;
+    return begin;
+  }
+
+  // Where the last line of the block starts, with all that it computes; nothing if that is more
+  // than compilers copy.
+  std::optional<size_t> start_of_statement(BlockId id) const {
+    const auto& items = g_[id].items;
+    const size_t most = std::min(items.size(), kLongestCopy);
+    const auto first = items.end() - static_cast<ptrdiff_t>(most);
+    auto begin = items.begin() + static_cast<ptrdiff_t>(start_of_line(id));
+    if (begin < first) return std::nullopt;
+    const auto include = [&](std::span<const ValueId> operands) {
+      for (const ValueId operand : operands) {
+        begin = std::min(begin, std::find(first, items.end(), g_.resolve(operand)));
+      }
+    };
+    include(g_[id].operands);
+    for (auto item = items.end(); item > begin;) include(g_.f.operands(*--item));
+    return static_cast<size_t>(begin - items.begin());
+  }
+
+  // Whether the compiler has put the block at the end of each jump to it: it has their lines then.
+  // A statement of the source on the line of a test comes right behind it: `if c: return`. Right
+  // behind the test at the end of a loop comes what the loop is followed by.
+  bool is_copy(BlockId id) const {
+    const auto ways = g_.ways_into(id);
+    return !ways.empty() && std::all_of(ways.begin(), ways.end(), [&](const Way& way) {
+      const ir::Block& from = g_[way.from];
+      if (from.exit == ExitKind::ForIter) return from.exit_line == g_[id].exit_line;
+      if (from.exit != ExitKind::Branch || from.exit_line != g_[id].exit_line) return false;
+      return way.edge == from.jump || g_[from.next[from.jump].to].offset <= from.offset;
+    });
+  }
+
+  // A `return` drops the iterators of the loops around it on its own line.
+  bool returns_out_of_loop(BlockId id) const {
+    const ir::Block& block = g_[id];
+    if (block.exit != ExitKind::Return || block.items.size() < 2) return false;
+    const ir::Value& before = g_[block.items[block.items.size() - 2]];
+    return drops(before, ir::Dropped::Iterator) && before.line == block.exit_line &&
+           before.line != bytecode::kNoLine;
+  }
+
+  bool returns_none(BlockId id) const {
+    const ir::Block& block = g_[id];
+    if (block.exit != ExitKind::Return || block.items.empty()) return false;
+    const ValueId last = block.items.back();
+    return is_op(last, Op::LoadConst) && g_.resolve(block.operands[0]) == last &&
+           module_[g_[last].constant()].kind == object::ConstKind::None;
+  }
+
+  // How many items the end of a body consists of that returns None: in a class there is more that
+  // compilers write there (3.13+).
+  size_t size_of_end(BlockId id) const {
+    const auto& items = g_[id].items;
+    size_t begin = items.size() - 1;
+    const auto stores = [&](ValueId item) {
+      if (!is_op(item, Op::StoreName)) return false;
+      const std::string_view name = module_.text(g_[item].symbol());
+      return name == "__static_attributes__" || name == "__classdictcell__";
+    };
+    while (begin >= 2 && stores(items[begin - 1]) &&
+           g_.resolve(g_.f.operands(items[begin - 1])[0]) == items[begin - 2]) {
+      begin -= 2;
+    }
+    return items.size() - begin;
+  }
+
+  // `return None` on the line of what is done before it.
+  bool ends_by_itself(BlockId id) const {
+    const ir::Block& block = g_[id];
+    if (block.exit_line == bytecode::kNoLine) return true;
+    size_t before = block.items.size() - size_of_end(id);
+    if (before == 0) return is_copy(id);
+    // Leaving an except clause is booked on the line of the return.
+    while (before > 0 && is_op(block.items[before - 1], Op::PopExcept)) --before;
+    return before > 0 && g_[block.items[before - 1]].line == block.exit_line;
+  }
+
+  // The end of the body, or a copy of it, which has its line.
+  bool is_implicit_return(BlockId id) const {
+    if (!returns_none(id)) return false;
+    // Where nothing else comes to the end of the body, somebody has written that loops are left so.
+    if (ends_.empty() && returns_out_of_loop(id)) return false;
+    const ir::Block& block = g_[id];
+    if (size_of_end(id) > 1 || ends_by_itself(id)) return true;
+    const size_t before = block.items.size() - size_of_end(id);
+    const bool alone = before == 0 || is_leaving(g_[block.items[before - 1]]);
+    return alone && ends_.count(block.exit_line) > 0;
+  }
+
+  // What makes two tails equal; nothing if the tail depends on what lies before it.
+  std::optional<std::vector<uint32_t>> key_of(BlockId id, size_t begin) const {
+    const ir::Block& block = g_[id];
+    const bool raises_again = block.exit == ExitKind::Raise && block.operands.empty();
+    if (begin == 0 && !block.params.empty()) return std::nullopt;
+    std::unordered_map<ValueId, uint32_t> inside;
+    // The compiler books these on any line; not what leaves a loop together with its iterator.
+    const bool is_of_any_line =
+        (is_implicit_return(id) && begin + size_of_end(id) >= block.items.size()) ||
+        block.exit == ExitKind::Reraise;
+    std::vector<uint32_t> key{
+        block.handler.value, static_cast<uint32_t>(block.exit),
+        is_of_any_line ? 0xfffffffeu : static_cast<uint32_t>(block.exit_line)};
+    const auto add_operand = [&](ValueId operand) {
+      operand = g_.resolve(operand);
+      const ir::Value& part = g_[operand];
+      if (part.kind == ValueKind::Element && part.count > 0) {
+        // A part of what the tail itself takes apart.
+        const auto whole = inside.find(g_.resolve(g_.f.operands(part)[0]));
+        if (whole != inside.end()) {
+          key.insert(key.end(), {kPart, part.a, whole->second | kInside});
+          return;
+        }
+      }
+      const auto known = inside.find(operand);
+      key.push_back(known != inside.end() ? known->second | kInside : operand.value);
+    };
+    // Compilers that say where statements end copy none of them: only what the graph has spelt out
+    // stands in several places, and lies in one.
+    if (g_.f.marks_ends && block.exit != ExitKind::Goto) key.push_back(block.exit_offset);
+    if (block.exit == ExitKind::Goto) {
+      if (!block.next[0].args.empty()) return std::nullopt;
+      key.push_back(block.next[0].to.value);
+    }
+    key.push_back(g_.exceptions_at(id, begin));
+    for (size_t i = begin; i < block.items.size(); ++i) {
+      const ir::Value& value = g_[block.items[i]];
+      if (value.kind != ValueKind::Instr) return std::nullopt;
+      if (block.exit == ExitKind::Goto || block.exit == ExitKind::Reraise) {
+        key.push_back(static_cast<uint32_t>(value.line));
+      }
+      key.insert(key.end(), {static_cast<uint32_t>(value.op), value.a, value.b, value.count});
+      for (const ValueId operand : g_.f.operands(value)) add_operand(operand);
+      inside.emplace(block.items[i], static_cast<uint32_t>(inside.size()));
+    }
+    if (inside.empty()) {
+      // It returns what was computed elsewhere; but `raise` alone may be a copy.
+      if (!raises_again && block.exit != ExitKind::Reraise) return std::nullopt;
+      key.push_back(g_.exceptions_at(id, begin));
+    }
+    for (const ValueId operand : block.operands) add_operand(operand);
+    return key;
+  }
+
+  BlockId cut(BlockId id) {
+    const auto start = starts_.find(id);
+    if (start == starts_.end() || start->second == 0) return id;
+    const size_t begin = start->second;
+    starts_.erase(start);
+    return g_.split(id, begin);
+  }
+
+  // What the copy has used of the values before it, the tail uses.
+  void release(BlockId copy) {
+    const ir::Block& block = g_[copy];
+    for (const ValueId item : block.items) {
+      for (const ValueId operand : g_.f.operands(item)) --g_[g_.resolve(operand)].uses;
+    }
+    for (const ValueId operand : block.operands) --g_[g_.resolve(operand)].uses;
+  }
+
+  void replace(BlockId copy, BlockId tail) {
+    for (const Way way : g_.ways_into(copy).copy()) {
+      g_.redirect(way.from, way.edge, tail);
+    }
+  }
+
+  Graph& g_;
+  const object::Module& module_;
+  std::map<std::vector<uint32_t>, BlockId> tails_;
+  std::unordered_map<BlockId, size_t> starts_;
+  std::unordered_set<int32_t> ends_;  // lines of implicit returns
+  bool has_merged_ = true;            // what leads where may have changed before, too
+};
+
+// Whether a block is a test, or does nothing where only tests lead: a chain has dropped there what
+// it was to go on with.
+bool comes_from_tests(const Graph& g, BlockId id) {
+  const ir::Block& block = g[id];
+  if (block.exit == ExitKind::Branch) return true;
+  const auto ways = g.ways_into(id);
+  return block.exit == ExitKind::Goto && block.items.empty() && !ways.empty() &&
+         std::all_of(ways.begin(), ways.end(),
+                     [&](const Way& way) { return g[way.from].exit == ExitKind::Branch; });
+}
+
+bool leaves_clause(const ir::Value& value) {
+  return is_op(value, Op::PopExcept) || is_marker(value, flow::Marker::Left);
+}
+
+// Blocks that only say that a region, a clause or a loop was left, on the way to one place, are one
+// block where only tests lead: compilers copied what stood in them, and the steps of a condition
+// have to fail to one place. The ends of two regions, to which their statements lead, stay two, and
+// so do two `break`s, which stand on two lines.
+void join_ways_out(Graph& g) {
+  bool changed = false;
+  std::map<std::vector<uint32_t>, std::pair<BlockId, bool>> known;  // and whether only tests lead
+  for (const BlockId id : std::vector<BlockId>(g.order())) {
+    const ir::Block& block = g[id];
+    const ir::Edge& next = block.next[0];
+    if (block.exit != ExitKind::Goto || block.items.empty() || !block.params.empty()) continue;
+    bool is_clause = false;
+    std::vector<uint32_t> key{block.handler.value, next.to.value, block.exc_depth};
+    const bool only_left =
+        next.args.empty() && std::all_of(block.items.begin(), block.items.end(), [&](ValueId item) {
+          const ir::Value& value = g[item];
+          if (drops(value, ir::Dropped::Iterator)) {
+            key.push_back(g.resolve(g.f.operands(value)[0]).value);
+            key.push_back(static_cast<uint32_t>(value.line));
+            return true;
+          }
+          const bool pops = is_op(value, Op::PopExcept);
+          key.insert(key.end(), {kPart, pops ? 1U : 0U});
+          is_clause = is_clause || pops;
+          return leaves_clause(value);
+        });
+    // Each clause takes an exception of its own off the stack.
+    for (const ValueId value : block.entry_stack) {
+      const ValueId held = g.resolve(value);
+      if (is_clause && g[held].kind == ValueKind::Exception) key.push_back(held.value);
+    }
+    const auto ways = g.ways_into(id);
+    const auto tests = std::count_if(ways.begin(), ways.end(),
+                                     [&](const Way& way) { return comes_from_tests(g, way.from); });
+    // A clause has one end, to which the statement that is tested may lead as well.
+    const bool is_failure = tests == static_cast<ptrdiff_t>(ways.size());
+    if (!only_left || next.to == id || !(is_failure || (is_clause && tests > 0))) continue;
+    const auto [first, fresh] = known.try_emplace(std::move(key), std::pair(id, is_failure));
+    if (fresh || !(is_failure || first->second.second)) continue;
+    for (const Way way : g.ways_into(id).copy()) {
+      g.redirect(way.from, way.edge, first->second.first);
+    }
+    first->second.second = first->second.second && is_failure;
+    for (const ValueId item : block.items) {
+      for (const ValueId operand : g.f.operands(item)) --g[g.resolve(operand)].uses;
+    }
+    changed = true;
+  }
+  if (changed) g.recompute();
+}
+
+// A `break` from the last loop of an except clause comes to the end of that clause: compilers
+// (3.11+) copy what leaves it to the break. It leads to the end that all others lead to.
+void join_clause_ends(Graph& g) {
+  struct End {
+    BlockId block;
+    size_t begin;  // of the items that do nothing but leave the clause
+  };
+  std::map<std::array<uint32_t, 4>, BlockId> whole;
+  std::vector<std::pair<std::array<uint32_t, 4>, End>> copies;
+  bool changed = false;
+  for (const BlockId id : g.order()) {
+    const ir::Block& block = g[id];
+    const ir::Edge& next = block.next[0];
+    if (block.exit != ExitKind::Goto || !next.args.empty() || !block.params.empty()) continue;
+    size_t begin = block.items.size();
+    uint32_t left = 0;
+    for (; begin > 0 && leaves_clause(g[block.items[begin - 1]]); --begin) {
+      left += is_op(g[block.items[begin - 1]], Op::PopExcept) ? 1 : 0;
+    }
+    if (left == 0) continue;
+    const std::array<uint32_t, 4> key{block.handler.value, next.to.value,
+                                      g.exceptions_at(id, begin), left};
+    if (begin == 0) {
+      whole.try_emplace(key, id);
+      continue;
+    }
+    const ir::Value& before = g[block.items[begin - 1]];
+    const bool breaks = drops(before, ir::Dropped::Iterator);
+    if (breaks) copies.push_back({key, {id, begin}});
+  }
+  for (const auto& [key, copy] : copies) {
+    const auto end = whole.find(key);
+    if (end == whole.end()) continue;
+    g[copy.block].items.resize(copy.begin);
+    g.redirect(copy.block, 0, end->second);
+    changed = true;
+  }
+  if (changed) g.recompute();
+}
+
+}  // namespace
+
+void merge_tails(Graph& graph, const object::Module& module) {
+  Tails(graph, module).run();
+  join_ways_out(graph);
+  join_clause_ends(graph);
+}
+
+}  // namespace pellucid::structure

@@ -1,0 +1,77 @@
+// Annotated assignments of modules and classes up to 3.13, and under `from __future__ import
+// annotations`: `x: int = 1` stores the value, then `__annotations__['x'] = int`.
+#include "structure/scopes/annotation_parts.h"
+#include "structure/scopes/names.h"
+
+#include "ast/nodes.h"
+#include "object/identifiers.h"
+
+namespace pellucid::structure {
+
+using ast::Kind;
+using ast::NodeId;
+using object::CodeId;
+using object::Const;
+using object::ConstKind;
+
+bool is_name(const ast::Tree& tree, NodeId node, std::string_view name) {
+  return tree.is(node, Kind::Name) && tree.text(tree.as<ast::Name>(node).id) == name;
+}
+
+bool annotation_store(const ast::Tree& tree, NodeId statement, std::string_view dict, Symbol& name,
+                      NodeId& annotation) {
+  if (!tree.is(statement, Kind::Assign)) return false;
+  const auto assign = tree.as<ast::Assign>(statement);
+  const auto targets = tree.items(assign.targets);
+  if (targets.size() != 1 || !tree.is(targets[0], Kind::Subscript)) return false;
+  const auto target = tree.as<ast::Subscript>(targets[0]);
+  const Const* key = constant_of(tree, target.slice);
+  if (!key || key->kind != ConstKind::Str || !object::is_identifier(tree.text(key->text)))
+    return false;
+  if (!is_name(tree, target.value, dict)) return false;
+  name = key->text;
+  annotation = assign.value;
+  return true;
+}
+
+NodeId take_assigned(const ast::Tree& tree, std::vector<NodeId>& out, Symbol name) {
+  if (out.empty() || !tree.is(out.back(), Kind::Assign)) return NodeId();
+  const auto assign = tree.as<ast::Assign>(out.back());
+  const auto targets = tree.items(assign.targets);
+  if (targets.size() != 1 || !tree.is(targets[0], Kind::Name) ||
+      tree.as<ast::Name>(targets[0]).id != name) {
+    return NodeId();
+  }
+  out.pop_back();
+  return assign.value;
+}
+
+NodeId annotated(ast::Tree& tree, Symbol name, NodeId annotation, NodeId value, ast::Where at) {
+  return tree.add(ast::AnnAssign{tree.add(ast::Name{name}, at), annotation, value, 1}, at);
+}
+
+bool fold_annotations(ast::Tree& tree, std::vector<NodeId>& body, CodeId code) {
+  const bool are_strings = has_future_annotations(tree.module(), code);
+  bool has_any = false;
+  rewrite_blocks(tree, body, [&](std::vector<NodeId>& items) {
+    std::vector<NodeId> out;
+    for (const NodeId statement : items) {
+      Symbol name;
+      NodeId annotation;
+      if (!annotation_store(tree, statement, "__annotations__", name, annotation)) {
+        has_any = has_any || tree.is(statement, Kind::AnnAssign);
+        out.push_back(statement);
+        continue;
+      }
+      has_any = true;
+      if (are_strings) annotation = annotation_of_string(tree, annotation);
+      // `x = value` right in front belongs to it: the value is stored first.
+      const NodeId value = take_assigned(tree, out, name);
+      out.push_back(annotated(tree, name, annotation, value, tree.where(statement)));
+    }
+    items = std::move(out);
+  });
+  return has_any;
+}
+
+}  // namespace pellucid::structure

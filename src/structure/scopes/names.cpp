@@ -1,0 +1,106 @@
+#include "structure/scopes/names.h"
+
+#include <string>
+
+#include "object/known.h"
+
+#include "ast/nodes.h"
+
+namespace pellucid::structure {
+
+using ast::Kind;
+using ast::NodeId;
+
+bool is_comprehension_name(std::string_view name) {
+  return name == "<listcomp>" || name == "<setcomp>" || name == "<dictcomp>" || name == "<genexpr>";
+}
+
+bool is_private(std::string_view name) {
+  return name.starts_with("__") && !name.ends_with("__") && name.find('.') == name.npos;
+}
+
+namespace {
+
+// Names that the compiler takes as they are: of keywords in calls and patterns. Those of modules it
+// mangles, and those of their members, which are constants too, so that both forms are known.
+bool is_mangled_field(Kind kind, const ast::FieldInfo& field, bool in_import) {
+  if (field.type != ast::FieldType::Name) return false;
+  if (kind == Kind::alias) return in_import || std::string_view(field.name) == "asname";
+  return kind != Kind::keyword && kind != Kind::Comment;
+}
+
+}  // namespace
+
+void demangle(ast::Tree& tree, std::string_view class_name, ast::ListId body) {
+  const size_t letters = class_name.find_first_not_of('_');
+  if (letters == class_name.npos) return;
+  const std::string prefix = "_" + std::string(class_name.substr(letters));
+  struct Todo {
+    NodeId node;
+    bool in_import;
+  };
+  std::vector<Todo> todo;
+  for (const NodeId statement : tree.items(body)) todo.push_back({statement, false});
+  while (!todo.empty()) {
+    const auto [node, in_import] = todo.back();
+    todo.pop_back();
+    const Kind kind = tree.kind(node);
+    const auto fields = ast::fields_of(kind);
+    for (size_t i = 0; i < fields.size(); ++i) {
+      const uint32_t slot = tree.slot(node, i);
+      const std::string_view field = fields[i].name;
+      if (slot == Symbol::kInvalid) continue;
+      if (is_mangled_field(kind, fields[i], in_import)) {
+        const std::string_view name = tree.text(Symbol(slot));
+        if (name.starts_with(prefix) && is_private(name.substr(prefix.size()))) {
+          const std::string short_name(name.substr(prefix.size()));
+          tree.set_slot(node, i, tree.intern(short_name).value);
+        }
+      } else if (fields[i].type == ast::FieldType::Node) {
+        todo.push_back({NodeId(slot), false});
+      } else if (fields[i].type == ast::FieldType::List) {
+        if (kind == Kind::ClassDef && field == "body") continue;
+        if (kind == Kind::MatchClass && field == "kwd_attrs") continue;
+        for (const NodeId item : tree.items(ast::ListId(slot))) {
+          if (item.valid()) todo.push_back({item, kind == Kind::Import});
+        }
+      }
+    }
+  }
+}
+
+bool has_future_annotations(const object::Module& module, object::CodeId code) {
+  // 3.8.0 and 3.8.1 had another bit, which means something else since (bpo-39562).
+  return (module[code].flags & 0x1000000) != 0;
+}
+
+object::ConstId builtin_iter(ast::Tree& tree) {
+  const object::Module& module = tree.module();
+  constexpr auto known = static_cast<int64_t>(object::Known::Iter);
+  for (size_t i = 0; i < module.consts.size(); ++i) {
+    const object::Const& value = module.consts[i];
+    if (value.kind == object::ConstKind::Opaque && value.integer == known) {
+      return object::ConstId(i);
+    }
+  }
+  std::string name = "iter";
+  for (uint32_t n = 1; module.strings.find(name).valid(); ++n) name = "iter_" + std::to_string(n);
+  object::Const made;
+  made.kind = object::ConstKind::Opaque;
+  made.integer = known;
+  made.text = tree.intern(name);
+  return tree.module().add(made);
+}
+
+NodeId annotation_of_string(ast::Tree& tree, NodeId node) {
+  const object::Const* constant = constant_of(tree, node);
+  if (!constant || constant->kind != object::ConstKind::Str) return node;
+  return tree.add(ast::Name{constant->text}, tree.where(node));
+}
+
+Symbol unstructured_parameter(ast::Tree& tree, Symbol name) {
+  const std::string text(tree.text(name));
+  return text.starts_with('.') ? tree.intern("implicit_" + text.substr(1)) : name;
+}
+
+}  // namespace pellucid::structure

@@ -1,0 +1,432 @@
+#include "structure/scopes/scopes.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "ast/walk.h"
+#include "structure/scopes/blocks.h"
+#include "structure/scopes/dead_code.h"
+#include "structure/scopes/names.h"
+#include "structure/scopes/static_attributes.h"
+#include "structure/scopes/symbols.h"
+
+#include "ast/nodes.h"
+
+namespace pellucid::structure {
+
+using ast::Kind;
+using ast::ListId;
+using ast::NodeId;
+using bytecode::Op;
+using object::Code;
+using object::CodeId;
+using object::Const;
+using object::ConstKind;
+
+namespace {
+
+using Statements = std::vector<NodeId>;
+
+bool is_name(const ast::Tree& tree, NodeId node, std::string_view name) {
+  return tree.is(node, Kind::Name) && tree.text(tree.as<ast::Name>(node).id) == name;
+}
+
+// The value of `name = value`; invalid: the statement is of another form.
+NodeId stored_in(const ast::Tree& tree, NodeId statement, std::string_view name) {
+  if (!tree.is(statement, Kind::Assign)) return NodeId();
+  const auto assign = tree.as<ast::Assign>(statement);
+  const auto targets = tree.items(assign.targets);
+  return targets.size() == 1 && is_name(tree, targets[0], name) ? assign.value : NodeId();
+}
+
+bool is_const(const ast::Tree& tree, NodeId node, ConstKind kind) {
+  const Const* constant = constant_of(tree, node);
+  return constant && constant->kind == kind;
+}
+
+// What the compiler puts in front of a class body, in this order, each maybe absent.
+void strip_class_prologue(const ast::Tree& tree, Statements& body) {
+  size_t at = 0;
+  const auto skip = [&](std::string_view name, auto fits) {
+    if (at >= body.size()) return false;
+    const NodeId value = stored_in(tree, body[at], name);
+    if (!value.valid() || !fits(value)) return false;
+    ++at;
+    return true;
+  };
+  if (!skip("__module__", [&](NodeId v) { return is_name(tree, v, "__name__"); })) return;
+  skip("__qualname__", [&](NodeId v) { return is_const(tree, v, ConstKind::Str); });
+  skip("__firstlineno__", [&](NodeId v) { return is_const(tree, v, ConstKind::Int); });
+  skip("__type_params__", [&](NodeId v) { return is_name(tree, v, ".type_params"); });
+  skip("__classdict__", [&](NodeId v) { return tree.is(v, Kind::Call); });
+  skip("__conditional_annotations__", [&](NodeId v) { return tree.is(v, Kind::Set); });
+  body.erase(body.begin(), body.begin() + static_cast<std::ptrdiff_t>(at));
+}
+
+// Whether inspect.cleandoc, which the compiler of 3.13+ applies to docstrings, would keep `text`.
+bool is_clean(std::string_view text) {
+  if (text.find('\t') != text.npos || text.starts_with(' ')) return false;
+  size_t margin = text.npos;
+  for (size_t at = text.find('\n'); at != text.npos; at = text.find('\n', at)) {
+    ++at;
+    const size_t word = text.find_first_not_of(' ', at);
+    if (word == text.npos) break;
+    if (text[word] != '\n') margin = std::min(margin, word - at);
+  }
+  return margin == text.npos || margin == 0;
+}
+
+// `cleans`: compilers clean docstrings; an explicit `__doc__ = "..."` they keep.
+void fold_docstring_store(ast::Tree& tree, Statements& body, bool cleans) {
+  if (body.empty()) return;
+  const NodeId value = stored_in(tree, body[0], "__doc__");
+  if (!is_const(tree, value, ConstKind::Str)) return;
+  if (cleans && !is_clean(tree.text(constant_of(tree, value)->text))) return;
+  body[0] = tree.add(ast::Expr{value}, tree.where(body[0]));
+}
+
+// The docstring of a function is its first constant. Where no flag says so, that one is None if
+// there is none.
+NodeId function_docstring(ast::Tree& tree, const ir::Function& function) {
+  const Code& code = tree.module()[function.code];
+  const bool lacks_flag =
+      function.habits.flags_docstrings && (code.flags & object::kHasDocstring) == 0;
+  if (code.consts.empty() || lacks_flag) return NodeId();
+  if (tree.module()[code.consts[0]].kind != ConstKind::Str) return NodeId();
+  return tree.add(ast::Expr{tree.add(ast::Constant{code.consts[0]})});
+}
+
+// What is evaluated for a type parameter has no docstring, but its first constant is taken for one.
+// The text that stands there and is not read was an operand that compilers look through. Where
+// dead code is mentioned, the constant that this is said with would come first.
+NodeId unread_docstring(ast::Tree& tree, const ir::Function& function, ListId body,
+                        bool mentions_dead) {
+  if (tree.text(tree.module()[function.code].name).starts_with("<")) return NodeId();
+  const NodeId docstring = function_docstring(tree, function);
+  if (!docstring.valid() || mentions_dead) return docstring;
+  const Symbol text = constant_of(tree, tree.as<ast::Expr>(docstring).value)->text;
+  bool is_read = false;
+  ast::walk(tree, tree.items(body), [&](NodeId node) {
+    is_read =
+        is_read || (is_const(tree, node, ConstKind::Str) && constant_of(tree, node)->text == text);
+    return !is_read;
+  });
+  return is_read ? NodeId() : docstring;
+}
+
+NodeId names_statement(ast::Tree& tree, const std::vector<Symbol>& names, bool is_global) {
+  Statements nodes;
+  for (const Symbol name : names) nodes.push_back(tree.add(ast::Name{name}));
+  const ListId list = tree.list(nodes);
+  return is_global ? tree.add(ast::Global{list}) : tree.add(ast::Nonlocal{list});
+}
+
+// The names that the statements of a module declare `global` themselves, and those that a walrus in
+// one of its comprehensions binds, which is as much: not those of code that nothing leads to.
+std::unordered_set<Symbol> declared_in(const ast::Tree& tree, const Statements& body) {
+  struct Place {
+    bool in_function = false, in_comprehension = false;
+  };
+  std::unordered_set<Symbol> names;
+  ast::walk(tree, body, Place(), [&](NodeId id, Place& place) {
+    const Kind kind = tree.kind(id);
+    if (kind == Kind::Global) {
+      for (const NodeId name : tree.items(tree.as<ast::Global>(id).names)) {
+        names.insert(tree.as<ast::Name>(name).id);
+      }
+    } else if (kind == Kind::NamedExpr && place.in_comprehension && !place.in_function) {
+      names.insert(tree.as<ast::Name>(tree.as<ast::NamedExpr>(id).target).id);
+    } else if (kind == Kind::FunctionDef || kind == Kind::Lambda || kind == Kind::ClassDef) {
+      place.in_function = true;
+    } else if (kind == Kind::ListComp || kind == Kind::SetComp || kind == Kind::DictComp ||
+               kind == Kind::GeneratorExp) {
+      place.in_comprehension = true;
+    }
+    return true;
+  });
+  return names;
+}
+
+// The names that statements mention themselves, outside of functions and comprehensions in them.
+std::unordered_set<Symbol> mentioned_in(const ast::Tree& tree, const Statements& statements) {
+  std::unordered_set<Symbol> names;
+  ast::walk(tree, statements, [&](NodeId id) {
+    const Kind kind = tree.kind(id);
+    if (kind == Kind::Name) names.insert(tree.as<ast::Name>(id).id);
+    const bool has_scope = kind == Kind::FunctionDef || kind == Kind::Lambda ||
+                           kind == Kind::ClassDef || kind == Kind::ListComp ||
+                           kind == Kind::SetComp || kind == Kind::DictComp ||
+                           kind == Kind::GeneratorExp;
+    return !has_scope;
+  });
+  return names;
+}
+
+// 3.12 looks up what an inlined comprehension reads as the scope around it would, where it finds
+// the variable of one in front that has the same name, unless the scope mentions the name itself.
+// What is read as a global all the same was mentioned in dead code.
+std::vector<Symbol> lent_names(const ast::Tree& tree, const ir::Function& function,
+                               const Statements& statements) {
+  const Code& code = tree.module()[function.code];
+  std::unordered_set<Symbol> lent(code.cellvars.begin(), code.cellvars.end());
+  // Of what is no function, only cells are found so.
+  if ((code.flags & object::kOptimized) != 0) {
+    lent.insert(code.varnames.begin(), code.varnames.end());
+  }
+  std::unordered_map<Symbol, uint32_t> bound, read;  // first where
+  if (lent.empty()) return {};
+  for (const ir::Value& value : function.values) {
+    if (value.kind != ir::ValueKind::Instr) continue;
+    const bool binds = value.op == bytecode::Op::LoadFastAndClear;
+    const bool reads = value.op == bytecode::Op::LoadName ||
+                       (value.op == bytecode::Op::LoadGlobal && value.b == 0);
+    if ((!binds && !reads) || !lent.contains(value.symbol())) continue;
+    const auto first = (binds ? bound : read).try_emplace(value.symbol(), value.offset).first;
+    first->second = std::min(first->second, value.offset);
+  }
+  std::vector<Symbol> names;
+  for (const auto& [name, offset] : read) {
+    const auto place = bound.find(name);
+    if (place != bound.end() && place->second < offset) names.push_back(name);
+  }
+  if (names.empty()) return names;
+  std::sort(names.begin(), names.end());
+  const std::unordered_set<Symbol> mentioned = mentioned_in(tree, statements);
+  std::erase_if(names, [&](Symbol name) { return mentioned.contains(name); });
+  return names;
+}
+
+// The code objects that the body does anything with.
+std::unordered_set<CodeId> loaded_codes(const object::Module& module,
+                                        const ir::Function& function) {
+  std::unordered_set<CodeId> found;
+  for (const ir::Value& value : function.values) {
+    if (value.kind != ir::ValueKind::Instr || value.op != bytecode::Op::LoadConst) continue;
+    const object::Const& constant = module[value.constant()];
+    if (constant.kind == object::ConstKind::Code) found.insert(constant.code);
+  }
+  return found;
+}
+
+// Whether an inlined comprehension of the body binds the name for itself.
+bool is_hidden_in(const ir::Function& function, Symbol name) {
+  return std::any_of(function.values.begin(), function.values.end(), [&](const ir::Value& value) {
+    return value.kind == ir::ValueKind::Instr && value.op == bytecode::Op::LoadFastAndClear &&
+           value.symbol() == name;
+  });
+}
+
+bool sees_class(const object::Module& module, CodeId code) {
+  const auto& free = module[code].freevars;
+  return std::any_of(free.begin(), free.end(),
+                     [&](Symbol name) { return module.text(name) == "__classdict__"; });
+}
+
+bool is_future_import(const ast::Tree& tree, NodeId statement) {
+  if (!tree.is(statement, Kind::ImportFrom)) return false;
+  const Symbol module = tree.as<ast::ImportFrom>(statement).module;
+  return module.valid() && tree.text(module) == "__future__";
+}
+
+}  // namespace
+
+Scopes::Scopes(ast::Tree& tree)
+    : tree_(tree), bound_names_(tree.module()), parent_(tree.module().codes.size()) {
+  const object::Module& module = tree.module();
+  for (size_t i = 0; i < module.codes.size(); ++i) {
+    for (const object::ConstId id : module.codes[i].consts) {
+      if (module[id].kind == ConstKind::Code) parent_[module[id].code.index()] = CodeId(i);
+    }
+  }
+}
+
+bool Scopes::is_in_lazy(CodeId code) const {
+  if (lazy_.empty()) return false;
+  while (code.valid() && !lazy_.contains(code)) code = parent_[code.index()];
+  return code.valid();
+}
+
+ScopeKind Scopes::scope_of(CodeId id) const {
+  const Code& code = tree_.module()[id];
+  const std::string_view name = tree_.text(code.name);
+  if ((code.flags & object::kOptimized) == 0) {
+    return parent_[id.index()].valid() ? ScopeKind::Class : ScopeKind::Module;
+  }
+  if (name == "<lambda>" || lazy_.contains(id)) return ScopeKind::Lambda;
+  if (is_comprehension_name(name)) return ScopeKind::Comprehension;
+  if (name.starts_with("<generic parameters of ")) return ScopeKind::TypeParameters;
+  return ScopeKind::Function;
+}
+
+// Whether `name`, read in `code`, would be taken from a function around it.
+bool Scopes::is_bound_outside(CodeId code, Symbol name) const {
+  for (CodeId at = parent_[code.index()]; at.valid(); at = parent_[at.index()]) {
+    const Code& outer = tree_.module()[at];
+    if ((outer.flags & object::kOptimized) == 0) continue;
+    const auto hidden = hidden_.find(at);
+    if (hidden != hidden_.end() &&
+        std::find(hidden->second.begin(), hidden->second.end(), name) != hidden->second.end()) {
+      const auto end = outer.varnames.begin() + static_cast<std::ptrdiff_t>(std::min<size_t>(
+                                                    outer.varnames.size(), parameter_count(outer)));
+      if (std::find(outer.varnames.begin(), end, name) == end) continue;
+    }
+    for (const auto* names : {&outer.varnames, &outer.cellvars}) {
+      if (std::find(names->begin(), names->end(), name) != names->end()) return true;
+    }
+  }
+  return false;
+}
+
+ListId Scopes::finish_body(ListId body, const ir::Function& function, bool mentions_unused) {
+  ScopeKind scope = scope_of(function.code);
+  // What has no structure is no expression: it will be a function that declares for itself.
+  const bool becomes_function = (scope == ScopeKind::Lambda || scope == ScopeKind::Comprehension) &&
+                                is_unstructured(tree_, body);
+  if (becomes_function) scope = ScopeKind::Function;
+  normalise(tree_, body, function.folds, opaques_);
+  Symbols symbols = symbols_of(tree_.module(), function, scope);
+
+  const bool is_expression = scope == ScopeKind::Lambda || scope == ScopeKind::Comprehension;
+  const bool can_declare = !is_expression && scope != ScopeKind::TypeParameters;
+  if (!can_declare) {
+    for (const Symbol name : undeclared_stores_[function.code]) symbols.declare_global(name);
+    // Where the names of a class come first, only those that it declares are looked up as globals.
+    if (sees_class(tree_.module(), function.code)) {
+      for (const Symbol name : symbols.global_reads) symbols.declare_global(name);
+    }
+  }
+
+  // `global` for names that an enclosing function binds; from scopes that cannot declare, too.
+  std::vector<Symbol>& inherited = undeclared_[function.code];
+  symbols.global_reads.insert(symbols.global_reads.end(), inherited.begin(), inherited.end());
+  for (const Symbol name : symbols.global_reads) {
+    if (is_bound_outside(function.code, name)) symbols.declare_global(name);
+  }
+  if (!can_declare) {
+    const CodeId parent = parent_[function.code.index()];
+    if (parent.valid()) {
+      auto& names = undeclared_[parent];
+      names.insert(names.end(), symbols.global_reads.begin(), symbols.global_reads.end());
+      auto& stores = undeclared_stores_[parent];
+      stores.insert(stores.end(), symbols.globals.begin(), symbols.globals.end());
+      for (const Symbol name : symbols.nonlocals) {
+        undeclared_nonlocals_[parent].emplace_back(function.code, name);
+      }
+    }
+    if (!is_expression) {
+      // What only dead code captures or reads: told to whoever reads the parameters.
+      const Statements dead =
+          mentions_unused ? dead_code(tree_, function.code, symbols, false) : Statements();
+      if (dead.empty()) return body;
+      Statements with_dead(tree_.items(body).begin(), tree_.items(body).end());
+      with_dead.push_back(dead_statement(tree_, dead));
+      return tree_.list(with_dead);
+    }
+    const bool can_bind = !lazy_.contains(function.code);
+    Statements dead =
+        mentions_unused ? dead_code(tree_, function.code, symbols, can_bind) : Statements();
+    if (!can_bind && mentions_unused) {
+      for (const Symbol name : symbols.unbound_locals) {
+        if (!is_hidden_in(function, name)) dead.push_back(binding_of(tree_, name));
+      }
+    }
+    const NodeId text = unread_docstring(tree_, function, body, !dead.empty());
+    if (dead.empty() && !text.valid()) return body;
+    Statements with_dead(tree_.items(body).begin(), tree_.items(body).end());
+    if (text.valid()) with_dead.insert(with_dead.begin(), text);
+    if (!dead.empty()) with_dead.push_back(dead_statement(tree_, dead));
+    return tree_.list(with_dead);
+  }
+  if (scope != ScopeKind::Module) {
+    for (const Symbol name : undeclared_stores_[function.code]) symbols.declare_global(name);
+    const auto& free = tree_.module()[function.code].freevars;
+    const auto& undeclared = undeclared_nonlocals_[function.code];
+    std::unordered_set<CodeId> loaded;
+    if (!undeclared.empty()) loaded = loaded_codes(tree_.module(), function);
+    for (const auto& [inner, name] : undeclared) {
+      // A comprehension in this body binds it. Of one in dead code compilers keep the constant.
+      if (!loaded.contains(inner)) continue;
+      std::erase(symbols.unbound_locals, name);
+      std::erase(symbols.unbound_cells, name);
+      if (std::find(free.begin(), free.end(), name) != free.end()) symbols.declare_nonlocal(name);
+    }
+  }
+
+  Statements statements(tree_.items(body).begin(), tree_.items(body).end());
+  Statements front;
+  if (scope == ScopeKind::Class) {
+    strip_class_prologue(tree_, statements);
+    if (function.habits.lists_attributes) {
+      const bool is_bound = is_bound_outside(function.code, tree_.intern("self"));
+      keep_static_attributes(tree_, statements, is_bound);
+    }
+  }
+  if (scope == ScopeKind::Function) {
+    const NodeId docstring = becomes_function ? NodeId() : function_docstring(tree_, function);
+    if (docstring.valid()) front.push_back(docstring);
+  } else {
+    strip_tail_returns(tree_, statements, scope == ScopeKind::Class);
+    std::vector<LazyAnnotation> annotations;
+    if (function.habits.delays_annotations) annotations = take_lazy_annotations(tree_, statements);
+    fold_docstring_store(tree_, statements, function.habits.cleans_docstrings);
+    place_lazy_annotations(tree_, statements, annotations);
+  }
+  // What a function around a class binds is looked up by name only if the class binds it, too.
+  for (const Symbol name : symbols.looked_up) {
+    const auto& declared = symbols.globals;
+    if (std::find(declared.begin(), declared.end(), name) != declared.end()) continue;
+    if (is_bound_outside(function.code, name)) symbols.unbound_locals.push_back(name);
+  }
+  if (!mentions_unused) {
+    symbols.unused_free.clear();
+    symbols.passed_on.clear();
+    symbols.unused_cells.clear();
+    symbols.late_cells.clear();
+    symbols.unbound_cells.clear();
+  }
+  Statements dead = dead_code(tree_, function.code, symbols);
+  if (function.habits.lends_names && mentions_unused && scope != ScopeKind::Class) {
+    for (const Symbol name : lent_names(tree_, function, statements)) {
+      dead.push_back(tree_.add(ast::Expr{tree_.add(ast::Name{name})}));
+    }
+  }
+  if (symbols.sets_up_annotations && !fold_annotations(tree_, statements, function.code)) {
+    // Only dead code has an annotation; SETUP_ANNOTATIONS must come back all the same.
+    dead.push_back(dead_annotation(tree_, 1));
+  } else if (symbols.keeps_reached_set &&
+             !has_annotation(tree_, statements, scope == ScopeKind::Class)) {
+    // The same for the set of 3.14, where no annotation left needs it.
+    dead.push_back(dead_annotation(tree_, 0));
+  }
+  if (scope != ScopeKind::Function && !statements.empty() && tree_.is(statements[0], Kind::Expr) &&
+      is_const(tree_, tree_.as<ast::Expr>(statements[0]).value, ConstKind::Str)) {
+    front.push_back(statements[0]);
+    statements.erase(statements.begin());
+  }
+  size_t first = 0;
+  while (first < statements.size() && is_future_import(tree_, statements[first])) {
+    front.push_back(statements[first++]);
+  }
+  // A declaration in a function or class makes the name explicitly global in the module, too.
+  if (scope == ScopeKind::Module && !symbols.globals.empty()) {
+    const std::unordered_set<Symbol> declared = declared_in(tree_, statements);
+    std::erase_if(symbols.globals, [&](Symbol name) { return declared.contains(name); });
+  }
+  if (!symbols.globals.empty()) front.push_back(names_statement(tree_, symbols.globals, true));
+  if (!symbols.nonlocals.empty()) front.push_back(names_statement(tree_, symbols.nonlocals, false));
+  if (!dead.empty()) front.push_back(dead_statement(tree_, dead));
+  front.insert(front.end(), statements.begin() + static_cast<std::ptrdiff_t>(first),
+               statements.end());
+  Symbols late;
+  late.unused_cells = symbols.late_cells;
+  if (const Statements last = dead_code(tree_, function.code, late); !last.empty()) {
+    front.push_back(dead_statement(tree_, last));
+  }
+  if (front.empty() && scope != ScopeKind::Module) front.push_back(tree_.add(ast::Pass{}));
+  return tree_.list(front);
+}
+
+}  // namespace pellucid::structure

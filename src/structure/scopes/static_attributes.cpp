@@ -1,0 +1,153 @@
+#include "structure/scopes/static_attributes.h"
+
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "ast/walk.h"
+#include "structure/scopes/dead_code.h"
+
+#include "ast/nodes.h"
+#include "object/identifiers.h"
+
+namespace pellucid::structure {
+namespace {
+
+using ast::Kind;
+using ast::ListId;
+using ast::NodeId;
+
+class StaticAttributes {
+ public:
+  explicit StaticAttributes(ast::Tree& tree) : tree_(tree), self_(tree.intern("self")) {}
+
+  // Reads the statements of the class, and of the functions in it.
+  void read(std::span<const NodeId> body) {
+    ast::walk(tree_, body, /*in_function=*/false, [&](NodeId node, bool& in_function) {
+      // What a class inside assigns is an attribute of that one.
+      if (tree_.is(node, Kind::ClassDef)) return false;
+      if (tree_.is(node, Kind::FunctionDef)) note_function(node);
+      in_function ? note_stores(node) : note_kept(node);
+      in_function = in_function || tree_.is(node, Kind::FunctionDef);
+      return true;
+    });
+  }
+
+  void say_what_is_missing(bool is_self_bound_outside) {
+    const NodeId function = method_.valid() || is_self_bound_outside ? method_ : first_;
+    std::vector<NodeId> targets;
+    for (const Symbol name : kept_) {
+      if (assigned_.contains(name)) continue;
+      targets.push_back(tree_.add(ast::Attribute{tree_.add(ast::Name{self_}), name}));
+    }
+    if (!function.valid() || targets.empty()) return;
+    const NodeId assign = tree_.add(ast::Assign{tree_.list(targets), none_node(tree_, {})});
+    auto def = tree_.as<ast::FunctionDef>(function);
+    const auto items = tree_.items(def.body);
+    std::vector<NodeId> body(items.begin(), items.end());
+    const bool has_docstring =
+        !body.empty() && tree_.is(body[0], Kind::Expr) &&
+        is_constant(tree_, tree_.as<ast::Expr>(body[0]).value, object::ConstKind::Str);
+    body.insert(body.begin() + (has_docstring ? 1 : 0), dead_statement(tree_, {{assign}}));
+    def.body = tree_.list(body);
+    tree_.set(function, def);
+  }
+
+ private:
+  void note_function(NodeId id) {
+    if (!first_.valid()) first_ = id;
+    if (method_.valid()) return;
+    const auto args = tree_.as<ast::arguments>(tree_.as<ast::FunctionDef>(id).args);
+    for (const ListId list : {args.posonlyargs, args.args, args.kwonlyargs}) {
+      for (const NodeId arg : tree_.items(list)) {
+        if (tree_.as<ast::arg>(arg).arg == self_) method_ = id;
+      }
+    }
+  }
+
+  // `__static_attributes__ = (...)`, which the compiler wrote.
+  void note_kept(NodeId id) {
+    if (!tree_.is(id, Kind::Assign)) return;
+    const auto assign = tree_.as<ast::Assign>(id);
+    const auto targets = tree_.items(assign.targets);
+    const object::Const* names = constant_of(tree_, assign.value);
+    if (targets.size() != 1 || !tree_.is(targets[0], Kind::Name) || !names ||
+        names->kind != object::ConstKind::Tuple ||
+        tree_.text(tree_.as<ast::Name>(targets[0]).id) != "__static_attributes__")
+      return;
+    kept_.clear();
+    for (const object::ConstId item : names->items) {
+      const object::Const& name = tree_.module()[item];
+      if (name.kind == object::ConstKind::Str && object::is_identifier(tree_.text(name.text))) {
+        kept_.push_back(name.text);
+      }
+    }
+  }
+
+  void note_stores(NodeId id) {
+    switch (tree_.kind(id)) {
+      case Kind::Assign:
+        for (const NodeId target : tree_.items(tree_.as<ast::Assign>(id).targets)) store(target);
+        break;
+      case Kind::AnnAssign:
+        if (tree_.as<ast::AnnAssign>(id).value.valid()) store(tree_.as<ast::AnnAssign>(id).target);
+        break;
+      case Kind::For:
+        store(tree_.as<ast::For>(id).target);
+        break;
+      case Kind::comprehension:
+        store(tree_.as<ast::comprehension>(id).target);
+        break;
+      case Kind::withitem:
+        store(tree_.as<ast::withitem>(id).optional_vars);
+        break;
+      default:
+        break;
+    }
+  }
+
+  void store(NodeId target) {
+    std::vector<NodeId> todo{target};
+    while (!todo.empty()) {
+      const NodeId id = todo.back();
+      todo.pop_back();
+      if (!id.valid()) continue;
+      if (tree_.is(id, Kind::Attribute)) {
+        const auto attribute = tree_.as<ast::Attribute>(id);
+        const bool is_own = tree_.is(attribute.value, Kind::Name) &&
+                            tree_.as<ast::Name>(attribute.value).id == self_;
+        if (is_own) note_assigned(attribute.attr);
+      } else if (tree_.is(id, Kind::Starred)) {
+        todo.push_back(tree_.as<ast::Starred>(id).value);
+      } else if (tree_.is(id, Kind::Tuple) || tree_.is(id, Kind::List)) {
+        const auto items = tree_.items(ListId(tree_.slot(id, 0)));
+        todo.insert(todo.end(), items.begin(), items.end());
+      }
+    }
+  }
+
+  // In methods the private names of a class have their long form yet.
+  void note_assigned(Symbol name) {
+    assigned_.insert(name);
+    const std::string text(tree_.text(name));
+    const size_t own = text.find("__", 1);
+    if (text.starts_with('_') && own != text.npos) assigned_.insert(tree_.intern(text.substr(own)));
+  }
+
+  ast::Tree& tree_;
+  Symbol self_;
+  NodeId first_, method_;  // functions
+  std::vector<Symbol> kept_;
+  std::unordered_set<Symbol> assigned_;
+};
+
+}  // namespace
+
+void keep_static_attributes(ast::Tree& tree, std::span<const NodeId> body,
+                            bool is_self_bound_outside) {
+  StaticAttributes attributes(tree);
+  attributes.read(body);
+  attributes.say_what_is_missing(is_self_bound_outside);
+}
+
+}  // namespace pellucid::structure

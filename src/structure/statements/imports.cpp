@@ -1,0 +1,138 @@
+// `import` and `from ... import`: instructions that load a module and bind its parts.
+#include <algorithm>
+
+#include "base/check.h"
+#include "structure/graph/items.h"
+#include "structure/scopes/names.h"
+#include "structure/statements/statements.h"
+
+#include "ast/nodes.h"
+
+namespace pellucid::structure {
+
+using ast::NodeId;
+
+namespace {
+
+// What is none is more than anybody can write.
+uint32_t level_of(const object::Const& constant) {
+  const bool fits = constant.kind == object::ConstKind::Int && constant.integer >= 0 &&
+                    constant.integer <= UINT32_MAX;
+  return fits ? static_cast<uint32_t>(constant.integer) : UINT32_MAX;
+}
+
+// Whether `name` is what some class makes of its private name `written`.
+bool is_mangled(std::string_view name, std::string_view written) {
+  return is_private(written) && name.size() > written.size() + 1 && name[0] == '_' &&
+         name.ends_with(written);
+}
+
+}  // namespace
+
+// Whether what `import a` gives goes into an expression of generated code, and not to a name.
+bool Statements::is_used_as_it_is(std::span<const ValueId> items, size_t i) {
+  Graph& g = c_.graph;
+  const ValueId id = items[i];
+  const auto is_constant = [&](const ir::Value& value, auto&& holds) {
+    return is_op(value, Op::LoadConst) && holds(c_.tree.module()[value.constant()]);
+  };
+  const ValueId names = g.resolve(operands(id)[1]);
+  const auto names_none = [](const object::Const& c) {
+    return c.kind == object::ConstKind::None ||
+           (c.kind == object::ConstKind::Tuple && c.items.empty());
+  };
+  const bool takes_none = is_constant(g[names], names_none) ||
+                          (is_op(g[names], Op::BuildTuple) && operands(names).empty());
+  const bool is_absolute =
+      is_constant(g[g.resolve(operands(id)[0])], [](const auto& c) { return level_of(c) == 0; });
+  const bool is_part = c_.tree.text(g[id].symbol()).find('.') != std::string_view::npos;
+  if (!g.f.is_generated || !takes_none || !is_absolute || is_part) return false;
+  for (const ValueId user : items.subspan(i + 1)) {
+    const auto used = operands(user);
+    if (std::find(used.begin(), used.end(), id) == used.end()) continue;
+    return !stores_name(g[user]) && g[user].op != Op::ImportFrom && g[user].op != Op::ImportStar;
+  }
+  return false;
+}
+
+bool Statements::import(std::span<const ValueId> items, size_t i) {
+  Graph& g = c_.graph;
+  const ValueId id = items[i];
+  const ir::Value value = g[id];
+  if (value.op == Op::ImportName) {
+    if (is_used_as_it_is(items, i)) {
+      // Only generated code goes on with a module without a name.
+      Symbol& name = c_.kept_as[id];
+      if (!name.valid()) name = c_.fresh_name("module");
+      c_.kept_in[id] = c_.here;
+      const NodeId alias = c_.tree.add(ast::alias{value.symbol(), name}, where(id));
+      const uint32_t is_lazy = value.b;
+      append(c_.tree.add(ast::Import{c_.tree.list({alias}), is_lazy}, where(id)));
+      c_.materialized[id] = name;
+      return true;
+    }
+    imports_[id] = {};
+    for (const ValueId operand : operands(id)) {
+      const size_t at = find(g.resolve(operand));
+      if (at < pending_.size()) pending_.erase(pending_.begin() + static_cast<ptrdiff_t>(at));
+    }
+    return true;
+  }
+  if (value.op == Op::ImportFrom) return true;  // its store says the rest
+  const ValueId module = g.resolve(operands(id)[0]);
+  const ir::Value& source = g[module];
+  if (source.op != Op::ImportName) return false;
+  const uint32_t level = level_of(c_.tree.module()[g[g.resolve(operands(module)[0])].constant()]);
+  const NodeId star = c_.tree.add(ast::alias{c_.tree.intern("*"), {}}, where(id));
+  const ast::ImportFrom made{source.symbol(), c_.tree.list({star}), level, source.b};
+  append(c_.tree.add(made, where(module)));
+  return true;
+}
+
+// `name` receives an imported module or a member of one.
+bool Statements::stored_import(ValueId id, Symbol stored) {
+  Graph& g = c_.graph;
+  const ir::Value value = g[id];
+  if (value.op != Op::ImportName && value.op != Op::ImportFrom) return false;
+  // From the member up to the module: `import a.b as c` takes b from a, `from a import b` b from a.
+  ValueId module = id;
+  while (g[module].op == Op::ImportFrom) module = g.resolve(operands(module)[0]);
+  const ir::Value& source = g[module];
+  if (source.op != Op::ImportName) return false;
+  const object::Module& objects = c_.tree.module();
+  const auto constant = [&](size_t o) -> const object::Const& {
+    return objects[g[g.resolve(operands(module)[o])].constant()];
+  };
+  const object::Const& members = constant(1);
+  const ast::Where at = where(module);
+  if (members.kind != object::ConstKind::Tuple) {
+    const std::string_view full = objects.text(source.symbol());
+    const std::string_view head = full.substr(0, full.find('.'));
+    const bool plain = value.op == Op::ImportName &&
+                       (head == objects.text(stored) || is_mangled(objects.text(stored), head));
+    const NodeId alias = c_.tree.add(ast::alias{source.symbol(), plain ? Symbol() : stored}, at);
+    protect(stored);
+    append(c_.tree.add(ast::Import{c_.tree.list({alias}), source.b}, at));
+    return true;
+  }
+  std::vector<NodeId>& aliases = imports_[module];
+  Symbol member = value.symbol();
+  const Symbol asname = member == stored ? Symbol() : stored;
+  // The constant has the name as it was written.
+  if (aliases.size() < members.items.size()) {
+    const object::Const& written = objects[members.items[aliases.size()]];
+    if (written.kind == object::ConstKind::Str &&
+        is_mangled(objects.text(member), objects.text(written.text))) {
+      member = written.text;
+    }
+  }
+  aliases.push_back(c_.tree.add(ast::alias{member, asname}, at));
+  if (aliases.size() == members.items.size()) {
+    const uint32_t level = level_of(constant(0));
+    const ast::ImportFrom made{source.symbol(), c_.tree.list(aliases), level, source.b};
+    append(c_.tree.add(made, at));
+  }
+  return true;
+}
+
+}  // namespace pellucid::structure
