@@ -157,7 +157,8 @@ void Walk::settle_functions(State& state, bool all) {
     for (const Value left : side) {
       if (state.container(left) == nullptr) continue;
       lose_behind(state, {left});
-      give_up(values_, state, left);
+      std::string hint(values_.text(values_[left].hint));
+      give_up(values_, state, left, values_.name(hint += " that is made earlier than the other"));
     }
   }
 }

@@ -176,7 +176,7 @@ void replace(Values& values, State& state, Value from, Value to) {
   for (OwnCell& cell : state.cells) cell.content = now(cell.content);
 }
 
-void give_up(Values& values, State& state, Value from) {
+void give_up(Values& values, State& state, Value from, Name hint) {
   std::vector<Value> todo{from};
   while (!todo.empty()) {
     const Value next = todo.back();
@@ -185,7 +185,8 @@ void give_up(Values& values, State& state, Value from) {
     if (container == nullptr) continue;
     for (Value item : container->items) todo.push_back(item);
     forget(state, next);
-    replace(values, state, next, values.fresh(Kind::Unknown, values[next].hint));
+    const Name known = next == from && hint.valid() ? hint : values[next].hint;
+    replace(values, state, next, values.fresh(Kind::Unknown, known));
   }
 }
 

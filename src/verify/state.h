@@ -84,8 +84,9 @@ bool is_closure(const Values& values, const Container& container);
 // Everywhere in `state`, `from` turns out to be `to`.
 void replace(Values& values, State& state, Value from, Value to);
 
-// `from` becomes known to more than this frame: it and the containers in it turn Unknown.
-void give_up(Values& values, State& state, Value from);
+// `from` becomes known to more than this frame: it and the containers in it turn Unknown. `hint` is
+// for people, where it is not the one that `from` has.
+void give_up(Values& values, State& state, Value from, Name hint = Name());
 
 // Whether `x` of A and `y` of B are the same or, if both are fresh, can be taken for one object
 // from here on; if so, makes them one. Pairs of code objects that have to be equal for that are
