@@ -17,7 +17,7 @@ namespace pellucid::driver {
 // How a body is written, in the order in which the search tries what is not proven.
 enum class Form : uint8_t {
   Usual,         // as a person would
-  Plain,         // with structure, but with copies left apart and nothing polished
+  Plain,         // with structure, but in the order of the bytecode and with nothing polished
   Unstructured,  // as a loop over a state
 };
 using Forms = std::vector<Form>;  // by CodeId; what is missing is Usual

@@ -4,6 +4,7 @@
 //      begins behind it, as in `while True: try: ...`; so does a loop that is nothing but a jump.
 //   2. A block that only shuffles the stack and then leaves (`return f()`, `break` in a `try`) is
 //      protected as what leads to it is: it cannot raise, and it belongs to the body that it ends.
+//      The first block of a `with` stays what it is: from where it was entered, nothing leaves.
 //   3. A block that only falls into the next one is joined with it.
 //   4. The entry gets a block of its own if a loop goes back to it.
 //   5. So does a handler if a loop goes back to where it starts.
@@ -166,9 +167,15 @@ class Assembler {
                           (block.exit.kind == ExitKind::Goto && !block.exit.falls &&
                            block.exit.next[0] != BlockId(i));
       if (reached_[i] && leaves && !mixed[i] && leads[i] != HandlerId(kUnknown) &&
-          only_shuffles(block))
+          only_shuffles(block) && !begins_with(block, leads[i]))
         block.handler = leads[i];
     }
+  }
+
+  // Whether control comes from outside of the `with` that protects the block.
+  bool begins_with(const DraftBlock& block, HandlerId lead) {
+    if (!block.handler.valid() || !at(block.handler).is_with) return false;
+    return !lead.valid() || at(lead).depth < at(block.handler).depth;
   }
 
   void count_ways_in() {

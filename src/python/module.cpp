@@ -1,30 +1,21 @@
 // pellucid._core: what Python can ask of the engine. python/pellucid/_core.pyi is its description.
 
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/map.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/unordered_map.h>
-#include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <map>
-#include <optional>
-#include <span>
 #include <string>
 #include <tuple>
 #include <unordered_map>
+#include <vector>
 
-#include "base/check.h"
-#include "driver/input.h"
 #include "driver/inspect.h"
 #include "driver/marks.h"
 #include "driver/pipeline.h"
 #include "driver/verdicts.h"
 #include "object/known.h"
 #include "object/marshal_reader.h"
+#include "python/boundary.h"
+#include "python/files.h"
 #include "python/from_code.h"
 #include "python/types.h"
 #include "verify/compare.h"
@@ -35,87 +26,8 @@ namespace pellucid::python {
 
 namespace {
 
-const char* name_of(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::Truncated:
-      return "truncated";
-    case ErrorCode::Malformed:
-      return "malformed";
-    case ErrorCode::UnknownVersion:
-      return "unknown version";
-    case ErrorCode::Unsupported:
-      return "unsupported";
-    case ErrorCode::Limit:
-      return "limit";
-    case ErrorCode::Internal:
-      return "internal";
-  }
-  return "internal";
-}
-
-[[noreturn]] void raise(const Error& error) {
-  nb::object type = nb::module_::import_("pellucid.errors").attr("DecompileError");
-  nb::object raised = type(error.message, error.offset, name_of(error.code));
-  PyErr_SetObject(type.ptr(), raised.ptr());
-  throw nb::python_error();
-}
-
-template <typename T>
-T value_or_raise(Result<T> result) {
-  if (!result.ok()) raise(result.error());
-  return std::move(*result);
-}
-
-// Lets other threads run meanwhile. What is a bug of ours is an error of the input to the caller.
-template <typename Work>
-auto without_gil(Work work) {
-  try {
-    const nb::gil_scoped_release others_may_run;
-    return work();
-  } catch (const InternalError& bug) {
-    raise({ErrorCode::Internal, 0, bug.what()});
-  }
-}
-
-nb::str text(const std::string& utf8) {
-  PyObject* made =
-      PyUnicode_DecodeUTF8(utf8.data(), static_cast<Py_ssize_t>(utf8.size()), "surrogatepass");
-  if (made == nullptr) {
-    // A message may quote bytes, or end in the middle of a character.
-    PyErr_Clear();
-    made =
-        PyUnicode_DecodeUTF8(utf8.data(), static_cast<Py_ssize_t>(utf8.size()), "backslashreplace");
-  }
-  if (made == nullptr) throw nb::python_error();
-  return nb::steal<nb::str>(made);
-}
-
-std::span<const uint8_t> span_of(const nb::bytes& data) {
-  return {static_cast<const uint8_t*>(data.data()), data.size()};
-}
-
 void require_code(nb::handle object) {
   if (!is_code(object)) throw nb::type_error("a code object is wanted");
-}
-
-// "<module>/f/<lambda>" for every code object that was read. What holds it has no path.
-std::vector<std::string> paths_of(const object::Module& module) {
-  std::vector<std::string> paths(module.codes.size());
-  const object::CodeId root = module.subject();
-  std::vector<object::CodeId> todo{root};
-  paths[root.index()] = module.text(module[root].name);
-  while (!todo.empty()) {
-    const object::CodeId parent = todo.back();
-    todo.pop_back();
-    for (const object::ConstId id : module[parent].consts) {
-      const object::Const& item = module[id];
-      if (item.kind != object::ConstKind::Code || !paths[item.code.index()].empty()) continue;
-      paths[item.code.index()] =
-          paths[parent.index()] + "/" + std::string(module.text(module[item.code].name));
-      todo.push_back(item.code);
-    }
-  }
-  return paths;
 }
 
 struct Decompiled {
@@ -262,19 +174,6 @@ Decompiled decompile_code(nb::handle code, bool keep_lines, bool unstructured,
   return made;
 }
 
-// (3, 11) or None.
-using MaybeVersion = std::optional<std::tuple<int, int>>;
-
-driver::Input read_input(const nb::bytes& data, const MaybeVersion& wanted) {
-  std::optional<object::Version> version;
-  if (wanted) {
-    const auto [major, minor] = *wanted;
-    version = driver::version_named(std::to_string(major) + '.' + std::to_string(minor));
-    if (!version) throw nb::value_error("no version that is supported");
-  }
-  return value_or_raise(without_gil([&] { return driver::read_input(span_of(data), version); }));
-}
-
 Decompiled decompile_pyc(const nb::bytes& data, bool keep_lines, bool unstructured,
                          const nb::dict& forms, const MaybeVersion& version) {
   driver::Input input = read_input(data, version);
@@ -377,147 +276,6 @@ nb::str with_comments(const nb::str& source, const nb::list& given, bool keeps_l
     comments.push_back({line, utf8(said)});
   }
   return text(driver::with_comments(utf8(source), std::move(comments), keeps_lines));
-}
-
-std::tuple<int, int> pyc_version(const nb::bytes& data) {
-  const object::Version version = read_input(data, std::nullopt).module.version;
-  return {version.major, version.minor};
-}
-
-// The value of a constant that is no code; its parts nest no deeper than `depth`.
-nb::object plain(const object::Module& module, object::ConstId id, int depth) {
-  const object::Const& value = module[id];
-  using Kind = object::ConstKind;
-  const auto items = [&] {
-    if (depth == 0) raise({ErrorCode::Limit, 0, "marshal: a table that is nested too deep"});
-    nb::list list;
-    for (const object::ConstId item : value.items) list.append(plain(module, item, depth - 1));
-    return list;
-  };
-  if (value.kind == Kind::None) return nb::none();
-  if (value.kind == Kind::True || value.kind == Kind::False) {
-    return nb::bool_(value.kind == Kind::True);
-  }
-  if (value.kind == Kind::Int) return nb::int_(value.integer);
-  if (value.kind == Kind::Str) return text(std::string(module.text(value.text)));
-  if (value.kind == Kind::Bytes) {
-    const std::string_view bytes = module.text(value.text);
-    return nb::bytes(bytes.data(), bytes.size());
-  }
-  if (value.kind == Kind::Tuple) return nb::tuple(items());
-  if (value.kind == Kind::List) return items();
-  if (value.kind == Kind::Dict) {
-    const nb::list all = items();
-    nb::dict dict;
-    for (size_t i = 0; i + 1 < all.size(); i += 2) dict[all[i]] = all[i + 1];
-    return dict;
-  }
-  raise({ErrorCode::Malformed, 0, "marshal: no table"});
-}
-
-// What tables of archives are: numbers, strings, and tuples, lists and dicts of these.
-nb::object unmarshal(const nb::bytes& data) {
-  object::Module module = object::new_module(object::kOldestVersion);
-  const object::ConstId root = value_or_raise(object::read_object(module, span_of(data), 0));
-  return plain(module, root, 8);
-}
-
-// The bytes that a .pyc of a version begins with, its date and size unknown; none: not supported.
-nb::object header_for(int major, int minor) {
-  const auto version = driver::version_named(std::to_string(major) + '.' + std::to_string(minor));
-  const std::optional<uint16_t> magic =
-      version ? std::optional(object::magic_of(*version)) : std::nullopt;
-  if (!magic) return nb::none();
-  std::string header(object::kHeaderSize, '\0');
-  header[0] = static_cast<char>(*magic & 0xff);
-  header[1] = static_cast<char>(*magic >> 8);
-  header[2] = '\r';
-  header[3] = '\n';
-  return nb::bytes(header.data(), header.size());
-}
-
-nb::list findings_of(const std::vector<driver::Finding>& findings) {
-  nb::list list;
-  for (const driver::Finding& finding : findings) {
-    list.append(
-        nb::make_tuple(finding.kind, text(finding.text), finding.offset, finding.is_common));
-  }
-  return list;
-}
-
-// How a file was read, its code objects and what is in them beside their instructions.
-nb::dict inspect_pyc(const nb::bytes& data, const MaybeVersion& version) {
-  const driver::Input input = read_input(data, version);
-  const driver::Inspection found =
-      without_gil([&] { return driver::inspect(input, span_of(data)); });
-  nb::dict made;
-  made["python"] = nb::make_tuple(input.module.version.major, input.module.version.minor);
-  made["magic"] = input.header.magic;
-  made["magic_words"] = text(object::words_of_magic(input.header.magic));
-  made["flags"] = input.header.flags;
-  made["date"] = input.header.date;
-  made["size"] = input.header.size;
-  made["start"] = input.start;
-  made["end"] = input.end;
-  made["subject"] = text(input.subject);
-  nb::list notes;
-  for (const std::string& note : input.notes) notes.append(text(note));
-  made["notes"] = notes;
-  made["findings"] = findings_of(found.file);
-  nb::list codes;
-  for (const driver::CodeReport& report : found.codes) {
-    const object::Code& code = input.module[report.code];
-    nb::dict one;
-    one["code"] = text(report.path);
-    one["number"] = report.code.index();
-    one["file"] = text(std::string(input.module.text(code.filename)));
-    one["line"] = code.firstlineno;
-    one["flags"] = code.flags;
-    one["bytecode"] = code.bytecode.size();
-    one["constants"] = code.consts.size();
-    one["names"] = code.names.size();
-    one["findings"] = findings_of(report.findings);
-    codes.append(one);
-  }
-  made["codes"] = codes;
-  return made;
-}
-
-// Every string and bytes constant of no less than `least` bytes, with the path of its code object:
-// [(path, value), ...]. What lies in tuples and other constants is there too.
-nb::list long_constants(const nb::bytes& data, size_t least, const MaybeVersion& version) {
-  const driver::Input input = read_input(data, version);
-  const object::Module& module = input.module;
-  const std::vector<std::string> paths = paths_of(module);
-  nb::list found;
-  std::vector<bool> seen(module.consts.size());
-  for (size_t code = 0; code < module.codes.size(); ++code) {
-    std::vector<object::ConstId> todo = module.codes[code].consts;
-    while (!todo.empty()) {
-      const object::ConstId id = todo.back();
-      todo.pop_back();
-      const object::Const& value = module[id];
-      if (seen[id.index()]) continue;
-      seen[id.index()] = true;
-      todo.insert(todo.end(), value.items.begin(), value.items.end());
-      const bool is_bytes = value.kind == object::ConstKind::Bytes;
-      if (!is_bytes && value.kind != object::ConstKind::Str) continue;
-      const std::string_view bytes = module.text(value.text);
-      if (bytes.size() < least) continue;
-      const nb::str path = text(paths[code]);
-      if (is_bytes) {
-        found.append(nb::make_tuple(path, nb::bytes(bytes.data(), bytes.size())));
-      } else {
-        found.append(nb::make_tuple(path, text(std::string(bytes))));
-      }
-    }
-  }
-  return found;
-}
-
-// Whether the bytes hold marshalled code that pellucid reads.
-bool holds_code(const nb::bytes& data) {
-  return without_gil([&] { return driver::read_input(span_of(data)).ok(); });
 }
 
 }  // namespace

@@ -58,7 +58,8 @@ Result<ast::ListId> recover(const ir::Function& function, ast::Tree& tree,
     }
     require_arguments(reduction.graph);
     Expressions expressions(reduction.graph.f, tree, bodies);
-    return Emitter(reduction.graph, tree, expressions).run();
+    // Where copies stay apart, so does what is evaluated before a function.
+    return Emitter(reduction.graph, tree, expressions, !joins_copies).run();
   } catch (const NotStructured& reason) {
     return Error{ErrorCode::Unsupported, reason.offset, reason.what()};
   }

@@ -11,18 +11,6 @@ constexpr size_t kMostInputsShown = 6;
 
 }  // namespace
 
-bool qualname_fits(std::string_view a, std::string_view b) {
-  constexpr std::string_view separator = ".<locals>.";
-  const size_t inside = b.find(separator);
-  if (inside != std::string_view::npos) {
-    b.remove_prefix(inside + separator.size());
-  } else if (const size_t dot = b.rfind('.'); dot != std::string_view::npos) {
-    b.remove_prefix(dot + 1);
-  }
-  if (!a.ends_with(b)) return false;
-  return a.size() == b.size() || a[a.size() - b.size() - 1] == '.';
-}
-
 // Takes what both sides have stored alike off the logs, and checks that the locals now agree.
 bool Walk::settle_locals(Path& path, bool at_effect) {
   State& state = path.state;
@@ -50,9 +38,7 @@ bool Walk::settle_locals(Path& path, bool at_effect) {
     if (std::find(later.begin(), later.end(), slot) != later.end()) continue;
     const Value x = state[Side::A].locals[slot];
     const Value y = state[Side::B].locals[slot];
-    // What is in a container is known only until both sides' are one.
-    if (values_.is(x, Kind::Fresh) || values_.is(y, Kind::Fresh)) lose_behind(state, {x, y});
-    if (!unify(values_, state, x, y, pairs_)) {
+    if (!make_one(state, x, y)) {
       return fail(path, "the local " + name(slot) + " is " + values_.describe(x) + " / " +
                             values_.describe(y));
     }
@@ -61,16 +47,8 @@ bool Walk::settle_locals(Path& path, bool at_effect) {
 }
 
 bool Walk::same_qualname(const Effect& a, Value x, Value y, size_t input) const {
-  if (!moved_) return false;
-  const bool names_function = a.op == Op::MakeFunction && a.b == 1 && input + 1 == a.inputs.size();
-  const bool names_class =
-      a.op == Op::StoreName && values_.text(Name(a.a)) == "__qualname__" && input == 0;
-  if (!names_function && !names_class) return false;
-  const Constant* in_a = values_.as_constant(x);
-  const Constant* in_b = values_.as_constant(y);
-  return in_a != nullptr && in_b != nullptr && in_a->kind == object::ConstKind::Str &&
-         in_b->kind == object::ConstKind::Str &&
-         qualname_fits(values_.text(in_a->text), values_.text(in_b->text));
+  return a.op == Op::StoreName && values_.text(Name(a.a)) == "__qualname__" && input == 0 &&
+         values_.same_qualname(x, y);
 }
 
 // A local that B alone has may hold a constant, or what A has at hand as well; what A has let go
@@ -141,6 +119,8 @@ bool Walk::compare_effects(Path& path, Effect& a, Effect& b) {
     stale = path.state.heap.size() != containers;
   }
   refresh();
+  const bool passes = passes_functions(a);
+  if (!passes || !context_.extra_locals) settle_functions(path.state, !passes);
   if (!context_.extra_locals) {
     const auto kept = kept_longer(path.state);
     if (kept)

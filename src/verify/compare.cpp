@@ -34,7 +34,7 @@ class Comparison {
  public:
   Comparison(const object::Module& a, const object::Module& b, const Options& options,
              const Lowered* lowered = nullptr)
-      : values_(a, b), options_(options), lowered_(lowered) {}
+      : values_(a, b, options.ignore_qualname), options_(options), lowered_(lowered) {}
 
   Verdict run(CodeId a, CodeId b) {
     const object::Module& module = values_.module(Side::A);
@@ -147,7 +147,7 @@ class Comparison {
     context.limit = kLeastWork + kWorkPerInstruction * (a.instrs.size() + b.instrs.size());
     Machine machine_a(context, Side::A, code_a, a);
     Machine machine_b(context, Side::B, code_b, b);
-    Walk walk(context, machine_a, machine_b, options_.ignore_qualname);
+    Walk walk(context, machine_a, machine_b);
     const auto difference = walk.run();
     pairs = walk.pairs();
     if (!difference) {

@@ -207,6 +207,10 @@ bool Machine::execute(State& state, const Instr& instr) {
              execute_on_fresh(values, state, side_, instr, local(instr));
     case Op::LoadAttr:
       return load_steady(state, instr);
+    case Op::MakeFunction:
+      return make_function(state, instr);
+    case Op::SetFunctionAttribute:
+      return set_function_attribute(state, instr);
 
     case Op::StoreName:
     case Op::DeleteName:
@@ -240,8 +244,6 @@ bool Machine::execute(State& state, const Instr& instr) {
     case Op::Format:
     case Op::BuildInterpolation:
     case Op::BuildTemplate:
-    case Op::MakeFunction:
-    case Op::SetFunctionAttribute:
     case Op::CallKw:
     case Op::GetIter:
     case Op::GetYieldFromIter:

@@ -103,6 +103,8 @@ class Machine {
   OwnCell* own_cell(State& state, const Instr& instr) const;
   bool call_nothing(State& state, const Instr& instr) const;
   bool call_rotation(State& state, const Instr& instr) const;
+  bool make_function(State& state, const Instr& instr) const;
+  bool set_function_attribute(State& state, const Instr& instr) const;
   std::optional<Stop> leave(State& state, Point& point);
   Name local(const Instr& instr) const { return context_->values->name(side_, instr.symbol()); }
   uint32_t slot(const Instr& instr) const { return context_->frame->slot(local(instr)); }

@@ -88,11 +88,19 @@ std::optional<std::vector<Pair>> operands_of(Values& values, Value o, Value n) {
   return std::nullopt;
 }
 
-bool same_shape(const Container& x, const Container& y) {
+bool same_shape(const Values& values, const Container& x, const Container& y) {
   if (x.shape != y.shape || x.side != y.side || x.items.size() != y.items.size()) return false;
   // What a dictionary holds is known by its keys.
   for (size_t i = 0; x.shape == Container::kDict && i < x.items.size(); i += 2) {
     if (x.items[i] != y.items[i]) return false;
+  }
+  // And a function by its code, and by which attributes it has.
+  for (size_t i = 0; x.shape == Container::kFunction && i < x.items.size(); ++i) {
+    const bool is_part = i < Container::kFirstAttribute;
+    const bool is_same =
+        is_part ? x.items[i] == y.items[i]
+                : values.is(x.items[i], Kind::Null) == values.is(y.items[i], Kind::Null);
+    if (!is_same) return false;
   }
   return true;
 }
@@ -144,7 +152,7 @@ bool give_up_one(Values& values, const Slots& slots, State& known, State& next, 
     const Container* x = known.container(o);
     const Container* y = next.container(n);
     if (x == nullptr && y == nullptr) continue;
-    bool fits = x != nullptr && y != nullptr && same_shape(*x, *y);
+    bool fits = x != nullptr && y != nullptr && same_shape(values, *x, *y);
     if (fits) {
       const auto [p, p_new] = partner_of_known.try_emplace(o.value, n);
       const auto [q, q_new] = partner_of_next.try_emplace(n.value, o);

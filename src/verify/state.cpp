@@ -124,7 +124,11 @@ bool can_unify(Values& values, const State& state, Value x, Value y, size_t& bud
       }
       if (known) continue;
       assumed.emplace_back(a, b);
+      const bool are_named = in_a->shape == Container::kFunction &&
+                             values.same_qualname(in_a->items[Container::kQualname],
+                                                  in_b->items[Container::kQualname]);
       for (size_t i = 0; i < in_a->items.size(); ++i) {
+        if (are_named && i == Container::kQualname) continue;
         todo.emplace_back(in_a->items[i], in_b->items[i]);
       }
       continue;
@@ -172,7 +176,7 @@ void replace(Values& values, State& state, Value from, Value to) {
   for (OwnCell& cell : state.cells) cell.content = now(cell.content);
 }
 
-void give_up(Values& values, State& state, Value from) {
+void give_up(Values& values, State& state, Value from, Name hint) {
   std::vector<Value> todo{from};
   while (!todo.empty()) {
     const Value next = todo.back();
@@ -181,11 +185,13 @@ void give_up(Values& values, State& state, Value from) {
     if (container == nullptr) continue;
     for (Value item : container->items) todo.push_back(item);
     forget(state, next);
-    replace(values, state, next, values.fresh(Kind::Unknown, values[next].hint));
+    const Name known = next == from && hint.valid() ? hint : values[next].hint;
+    replace(values, state, next, values.fresh(Kind::Unknown, known));
   }
 }
 
-bool unify(Values& values, State& state, Value x, Value y, CodePairs& pairs) {
+bool unify(Values& values, State& state, Value x, Value y, CodePairs& pairs,
+           std::vector<Value>* made) {
   if (x == y && !values.is(x, Kind::Fresh)) return true;
   size_t budget = 10000;
   if (!can_unify(values, state, x, y, budget)) return false;
@@ -218,6 +224,7 @@ bool unify(Values& values, State& state, Value x, Value y, CodePairs& pairs) {
       const bool of_frame = is_closure(values, *in_a) && is_closure(values, *in_b);
       one = of_frame ? values.fresh_of_frame(values[a].hint)
                      : values.fresh(Kind::Unknown, values[a].hint);
+      if (made != nullptr) made->push_back(one);
     } else {
       // What a tuple of constants holds are constants: there is nothing more to unify.
       one = in_a != nullptr ? b : a;
@@ -268,6 +275,7 @@ bool settle_heap(Values& values, State& state, CodePairs& pairs, Settle what) {
   collect(values, state);
   std::vector<Value> of[2];
   for (const Container& container : state.heap) {
+    if (container.shape == Container::kFunction) continue;
     if (container.shape == Container::kDict && what == Settle::kButDictionaries) continue;
     of[index(container.side)].push_back(container.self);
   }

@@ -44,9 +44,12 @@ struct Half {
   Value truth;
 };
 
-// The contents of a Fresh value. Those of a dictionary are constant strings and values, in turn.
+// The contents of a Fresh value. Those of a dictionary are constant strings and values, in turn;
+// those of a function are its code, its qualified name up to 3.10 and its attributes
+// (functions.cpp), NULL where it has none.
 struct Container {
-  enum Shape : uint8_t { kTuple, kList, kSlice, kDict };
+  enum Shape : uint8_t { kTuple, kList, kSlice, kDict, kFunction };
+  enum Part : uint8_t { kCode, kQualname, kFirstAttribute };
 
   Value self;
   Side side = Side::A;
@@ -81,19 +84,22 @@ bool is_closure(const Values& values, const Container& container);
 // Everywhere in `state`, `from` turns out to be `to`.
 void replace(Values& values, State& state, Value from, Value to);
 
-// `from` becomes known to more than this frame: it and the containers in it turn Unknown.
-void give_up(Values& values, State& state, Value from);
+// `from` becomes known to more than this frame: it and the containers in it turn Unknown. `hint` is
+// for people, where it is not the one that `from` has.
+void give_up(Values& values, State& state, Value from, Name hint = Name());
 
 // Whether `x` of A and `y` of B are the same or, if both are fresh, can be taken for one object
 // from here on; if so, makes them one. Pairs of code objects that have to be equal for that are
-// appended.
+// appended, and the objects that were made one to `made`.
 using CodePairs = std::vector<std::pair<object::CodeId, object::CodeId>>;
-bool unify(Values& values, State& state, Value x, Value y, CodePairs& pairs);
+bool unify(Values& values, State& state, Value x, Value y, CodePairs& pairs,
+           std::vector<Value>* made = nullptr);
 
 // Drops the containers that nothing refers to.
 void collect(const Values& values, State& state);
 
-// Makes one of the containers of A and B that hold the same, in order of allocation, from the last.
+// Makes one of the containers of A and B that hold the same, in order of allocation, from the last;
+// functions are left alone but for those that are in them.
 // Dictionaries may stay two, of which it is known what they hold: a call may copy one and not the
 // other. False if there were none.
 enum class Settle : uint8_t { kButDictionaries, kAll };

@@ -8,7 +8,20 @@ using object::Const;
 using object::ConstId;
 using object::ConstKind;
 
-Values::Values(const object::Module& a, const object::Module& b) : modules_{&a, &b} {
+bool qualname_fits(std::string_view a, std::string_view b) {
+  constexpr std::string_view separator = ".<locals>.";
+  const size_t inside = b.find(separator);
+  if (inside != std::string_view::npos) {
+    b.remove_prefix(inside + separator.size());
+  } else if (const size_t dot = b.rfind('.'); dot != std::string_view::npos) {
+    b.remove_prefix(dot + 1);
+  }
+  if (!a.ends_with(b)) return false;
+  return a.size() == b.size() || a[a.size() - b.size() - 1] == '.';
+}
+
+Values::Values(const object::Module& a, const object::Module& b, bool moved)
+    : modules_{&a, &b}, moved_(moved) {
   for (Side side : {Side::A, Side::B}) {
     unified_[index(side)].assign(module(side).strings.size(), Name());
   }
@@ -195,6 +208,13 @@ Value Values::sorted(Value tuple) {
   if (!items) return tuple;
   std::sort(items->begin(), items->end());
   return *tuple_of(*items);
+}
+
+bool Values::same_qualname(Value of_a, Value of_b) const {
+  const Constant* a = as_constant(of_a);
+  const Constant* b = as_constant(of_b);
+  return moved_ && a != nullptr && b != nullptr && a->kind == ConstKind::Str &&
+         b->kind == ConstKind::Str && qualname_fits(text(a->text), text(b->text));
 }
 
 std::optional<bool> Values::truth(Value value) const {

@@ -58,9 +58,13 @@ struct Constant {
   std::string repr;
 };
 
+// Whether a qualified name of B is one of A that lost its outermost part.
+bool qualname_fits(std::string_view a, std::string_view b);
+
 class Values {
  public:
-  Values(const object::Module& a, const object::Module& b);
+  // `moved`: code may have been moved out of A, so that its names lack what it was in.
+  Values(const object::Module& a, const object::Module& b, bool moved = false);
 
   const object::Module& module(Side side) const { return *modules_[index(side)]; }
   const Node& operator[](Value value) const { return nodes_[value.index()]; }
@@ -111,6 +115,8 @@ class Values {
   std::optional<std::vector<Value>> set_items(Value value);
   // Start, stop and step of a slice constant.
   std::optional<std::vector<Value>> slice_items(Value value);
+  // Whether these are qualified names that code has which was moved out of A.
+  bool same_qualname(Value of_a, Value of_b) const;
   // Whether the object is true, where the value alone says so.
   std::optional<bool> truth(Value value) const;
 
@@ -124,6 +130,7 @@ class Values {
   std::optional<Value> constant_of(object::ConstKind kind, const std::vector<Value>& items);
 
   const object::Module* modules_[2];
+  bool moved_;
   StringPool names_;
   std::vector<Name> unified_[2];      // by Symbol of the module
   std::vector<uint32_t> numbers_[2];  // by ConstId; kUnnumbered: not yet

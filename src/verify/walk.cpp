@@ -247,6 +247,7 @@ void Walk::go_on(Path path, const Effect& a, const Effect& b, const std::vector<
 void Walk::arrive(Path path) {
   State& state = path.state;
   lose_taken(state);
+  settle_functions(state, false);
   settle_heap(values_, state, pairs_, Settle::kButDictionaries);
   if (!settle_locals(path, false)) return;
   Key key;

@@ -30,17 +30,13 @@ struct Difference {
   uint32_t offset_b = 0;
 };
 
-// Whether a qualified name of B is one of A that lost its outermost part.
-bool qualname_fits(std::string_view a, std::string_view b);
-
 class Walk {
  public:
-  Walk(Context& context, Machine& a, Machine& b, bool moved)
+  Walk(Context& context, Machine& a, Machine& b)
       : context_(context),
         values_(*context.values),
         a_(a),
         b_(b),
-        moved_(moved),
         of_one_side_(context.frame->of_one_side()),
         loop_ends_(loop_ends(a.graph())) {}
 
@@ -91,6 +87,10 @@ class Walk {
   void own_cells(State& state) const;
   std::vector<uint32_t> cells_behind(const State& state, std::vector<Value> values) const;
   bool makes_function(const State& state, const Effect& effect) const;
+  bool passes_functions(const Effect& effect) const;
+  bool hides_cells(const State& state, Value value) const;
+  bool make_one(State& state, Value x, Value y);
+  void settle_functions(State& state, bool all);
   std::vector<uint32_t> hand_over(State& state, const Effect& a, const Effect& b) const;
   void lose_behind(State& state, std::vector<Value> values) const;
   void lose_taken(State& state) const;
@@ -110,7 +110,6 @@ class Walk {
   Values& values_;
   Machine& a_;
   Machine& b_;
-  bool moved_;
   std::vector<uint32_t> of_one_side_;  // slots: most functions have none, some have thousands
   CodePairs pairs_;
   std::vector<Node> nodes_;

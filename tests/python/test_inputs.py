@@ -60,6 +60,12 @@ def test_the_version_is_found_without_a_header(version: str) -> None:
         assert found.source == decompile_pyc(data).source
 
 
+@pytest.mark.parametrize("version", ["3.8", "3.9"])
+def test_the_lines_of_a_comprehension_tell_3_8_and_3_9_apart(version: str) -> None:
+    data = (CASES / version / "comprehensions" / "comprehensions_of_every_kind.pyc").read_bytes()
+    assert decompile_pyc(data[16:]).version == pair(version)
+
+
 HEADERS: "Dict[str, Any]" = {
     "zeros": lambda data: bytes(16) + data[16:],
     "twelve zeros": lambda data: bytes(12) + data[16:],

@@ -49,8 +49,10 @@ std::unordered_set<ValueId> iterators_of_loops(const Graph& graph) {
 }
 }  // namespace
 
-Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions)
+Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions,
+                 bool keeps_functions_in_place)
     : graph_(graph), tree_(tree), context_{graph, tree, expressions} {
+  context_.keeps_functions_in_place = keeps_functions_in_place;
   std::unordered_set<ValueId> star_ends;
   for (const HandlerInfo& info : graph.handlers) {
     if (info.kind == HandlerKind::ExceptStar) star_ends.insert(info.exit);

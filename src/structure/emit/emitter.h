@@ -32,7 +32,7 @@ struct Scope {
 
 class Emitter {
  public:
-  Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions);
+  Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions, bool keeps_functions_in_place);
 
   ast::ListId run();
 

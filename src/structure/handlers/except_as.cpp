@@ -18,8 +18,8 @@ bool may_be_behind_break(const ir::Value& value) {
 
 }  // namespace
 
-NameCleanups::NameCleanups(Graph& graph, const Protection& protection)
-    : g_(graph), protection_(protection) {
+NameCleanups::NameCleanups(Graph& graph, const object::Module& module, const Protection& protection)
+    : g_(graph), module_(module), protection_(protection) {
   for (const BlockId id : g_.order()) {
     for (const ValueId item : g_[id].items) {
       const ir::Value& value = g_[item];
@@ -42,12 +42,40 @@ void NameCleanups::drop_those_of_nothing() {
   }
 }
 
-bool NameCleanups::is_cleanup(const ir::Block& entry) const {
+// Whether an exception is given the name at the end of the block, or of what alone leads to it.
+bool NameCleanups::starts_with_name(BlockId block, Symbol name) const {
+  for (size_t steps = 0; steps <= g_.size(); ++steps) {
+    const auto& items = g_[block].items;
+    for (size_t i = items.size(); i-- > 0;) {
+      const ir::Value& value = g_[items[i]];
+      if (is_op(value, Op::Pop) || is_op(value, Op::PopExcept)) continue;
+      if (!stores_name(value) || value.symbol() != name) return false;
+      return g_[g_.resolve(g_.f.operands(value)[0])].kind == ValueKind::Exception;
+    }
+    const auto ways = g_.ways_into(block);
+    if (ways.size() != 1) return false;
+    block = (*ways.begin()).from;
+  }
+  return false;
+}
+
+bool NameCleanups::is_cleanup(HandlerId id) const {
+  const ir::Block& entry = g_[g_.f.handlers[id.index()].entry];
   if (entry.exit != ExitKind::Reraise || entry.items.size() != 3) return false;
   const ir::Value &none = g_[entry.items[0]], &store = g_[entry.items[1]],
                   &del = g_[entry.items[2]];
-  return is_op(none, Op::LoadConst) && stores_name(store) && deletes_name(del) &&
-         store.a == del.a && caught_.count(store.symbol()) > 0;
+  if (!is_op(none, Op::LoadConst) || module_[none.constant()].kind != object::ConstKind::None ||
+      !stores_name(store) || !deletes_name(del) || store.a != del.a ||
+      caught_.count(store.symbol()) == 0) {
+    return false;
+  }
+  for (const BlockId block : protection_.region(id)) {
+    for (const Way way : g_.ways_into(block)) {
+      if (g_.within(g_[way.from].handler, id)) continue;
+      if (starts_with_name(way.from, store.symbol())) return true;
+    }
+  }
+  return false;
 }
 
 void NameCleanups::clear(HandlerId id) {

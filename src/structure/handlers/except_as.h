@@ -14,17 +14,19 @@ namespace pellucid::structure {
 
 class NameCleanups {
  public:
-  NameCleanups(Graph& graph, const Protection& protection);
+  NameCleanups(Graph& graph, const object::Module& module, const Protection& protection);
 
   // `except E as name: pass` (or a jump, or the return of a constant) protects nothing: there is no
   // region, but the name is cleared all the same, right behind its store.
   void drop_those_of_nothing();
-  // Whether a handler that begins so is of this kind.
-  bool is_cleanup(const ir::Block& entry) const;
+  // Whether a handler is of this kind: a `finally` that a person wrote may do the same, but what it
+  // protects does not start right after an exception was given the name.
+  bool is_cleanup(HandlerId handler) const;
   // Takes the copies out of all ways that leave the handler's region.
   void clear(HandlerId handler);
 
  private:
+  bool starts_with_name(BlockId block, Symbol name) const;
   void drop_cleanup_behind(BlockId id, size_t i, Symbol name);
   void keep_end(HandlerId id);
   void note_end(BlockId clause, BlockId end);
@@ -33,6 +35,7 @@ class NameCleanups {
   void mark_end_of_clause(BlockId block, size_t index);
 
   Graph& g_;
+  const object::Module& module_;
   const Protection& protection_;
   std::unordered_set<Symbol> caught_;  // names of exceptions
 };

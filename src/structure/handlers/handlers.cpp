@@ -18,7 +18,7 @@ namespace {
 class Handlers {
  public:
   Handlers(Graph& graph, const object::Module& module)
-      : g_(graph), module_(module), protection_(graph), names_(graph, protection_) {
+      : g_(graph), module_(module), protection_(graph), names_(graph, module, protection_) {
     look();
   }
 
@@ -116,7 +116,7 @@ class Handlers {
       info(id).kind = HandlerKind::Except;
       return;
     }
-    if (names_.is_cleanup(entry)) {
+    if (names_.is_cleanup(id)) {
       names_.clear(id);
       return dissolve(id);
     }

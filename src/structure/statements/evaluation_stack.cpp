@@ -244,9 +244,11 @@ bool Statements::reads_out_of_order(std::span<const ValueId> ids, size_t at) con
   return false;
 }
 
-// Whether generated code makes a function with a name here, which will be a statement.
+// Whether a function with a name is made here, which will be a statement, where its place counts:
+// generated code says how long what it evaluates before is held, too.
 bool Statements::stands_in_front(NodeId node) const {
-  return c_.graph.f.is_generated && c_.tree.is(node, ast::Kind::FunctionDef) &&
+  const bool counts = c_.graph.f.is_generated || c_.keeps_functions_in_place;
+  return counts && c_.tree.is(node, ast::Kind::FunctionDef) &&
          is_identifier(c_.tree.text(c_.tree.as<ast::FunctionDef>(node).name));
 }
 

@@ -345,8 +345,26 @@ void Statements::expression(std::span<const ValueId> items, size_t i) {
   const bool has_more_parts = i + 1 < items.size() &&
                               c_.graph[items[i + 1]].op == Op::SetFunctionAttribute &&
                               c_.graph.resolve(operands(items[i + 1])[1]) == id;
-  if (!has_more_parts && stands_in_front(node)) spill_all();
+  if (!has_more_parts && stands_in_front(node) && !is_decorated(items, i, node)) spill_all();
   push(id, node, false);
+}
+
+// Whether all that follows are calls with the function alone, and a store of what they give under
+// its name.
+bool Statements::is_decorated(std::span<const ValueId> items, size_t i, NodeId function) const {
+  if (c_.graph.f.is_generated) return false;
+  const auto takes_last = [&](ValueId id, ValueId last) {
+    return !operands(id).empty() && c_.graph.resolve(operands(id).back()) == last;
+  };
+  size_t at = i + 1;
+  while (at < items.size() && c_.graph[items[at]].op == Op::Call && c_.graph[items[at]].a == 1 &&
+         takes_last(items[at], items[at - 1])) {
+    ++at;
+  }
+  if (at == i + 1 || at == items.size() || !stores_name(c_.graph[items[at]])) return false;
+  const Symbol name = c_.tree.as<ast::FunctionDef>(function).name;
+  return takes_last(items[at], items[at - 1]) &&
+         c_.tree.text(name) == c_.tree.text(c_.graph[items[at]].symbol());
 }
 
 }  // namespace pellucid::structure

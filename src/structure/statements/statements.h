@@ -51,6 +51,10 @@ struct FunctionContext {
 
   Symbol nothing = {};  // what is assigned to it nobody reads
 
+  // What an expression evaluates before it makes a function is assigned before the function's
+  // statement, so that the order stays what it is at the cost of names for it.
+  bool keeps_functions_in_place = false;
+
   Symbol fresh_name(const char* stem);
 
   // targets.cpp
@@ -190,6 +194,7 @@ class Statements {
 
   std::vector<ast::NodeId> take_all(std::span<const ValueId> ids);
   bool stands_in_front(ast::NodeId node) const;
+  bool is_decorated(std::span<const ValueId> items, size_t i, ast::NodeId function) const;
   bool is_movable(const Entry& entry) const;
   bool are_names(const std::vector<ast::NodeId>& targets) const;
   bool is_part_of_expression(ValueId id);

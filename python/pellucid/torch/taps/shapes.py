@@ -13,9 +13,9 @@ from __future__ import annotations
 import inspect
 import threading
 from dataclasses import dataclass
-from types import CodeType, ModuleType
-from typing import Any, Callable, Iterator, Mapping, Optional, Tuple
+from typing import Any, Callable, Mapping, Optional, Tuple
 
+from .code_words import code_objects, has, has_local_where_named, locals_of, mentions, says
 from .compat import resolve
 
 # The structured trace has a graph's text, not the graph.  The function that emits the event has
@@ -81,111 +81,23 @@ class Shape:
 # -- checks ----------------------------------------------------------------------------------------
 
 
-def code_objects(place: Any) -> Iterator[CodeType]:
-    """Yield the code of a function, of a class's methods, of a module's functions, nested ones too.
-
-    >>> [code.co_name for code in code_objects(lambda: [lambda: 1])]
-    ['<lambda>', '<lambda>']
-    """
-    pending: list[CodeType] = []
-    if isinstance(place, ModuleType):
-        for value in list(vars(place).values()):
-            if getattr(value, "__module__", None) == place.__name__:
-                yield from code_objects(value)
-    elif isinstance(place, type):
-        for value in list(vars(place).values()):
-            value = getattr(value, "__func__", value)
-            if isinstance(inspect.unwrap(value), type):
-                continue
-            yield from code_objects(value)
-    else:
-        code = getattr(inspect.unwrap(place), "__code__", None) if callable(place) else None
-        pending = [code] if isinstance(code, CodeType) else []
-    while pending:
-        code = pending.pop()
-        yield code
-        pending.extend(const for const in code.co_consts if isinstance(const, CodeType))
-
-
-def _mentions(code: CodeType, word: str) -> bool:
-    if word in code.co_consts or word in code.co_names or word in _locals(code):
-        return True
-    # The names of keyword arguments, and sets and tuples of strings, are constants in a tuple.
-    return any(isinstance(c, (tuple, frozenset)) and word in c for c in code.co_consts)
-
-
-def _locals(code: CodeType) -> Tuple[str, ...]:
-    return code.co_varnames + code.co_cellvars + code.co_freevars
-
-
-def _says(path: str, *words: str) -> bool | None:
-    """Whether the code of what is at a path has each word: as a name, or as a constant."""
-    place = resolve(path)
-    if place is None:
-        return None
-    codes = list(code_objects(place))
-    if not codes:
-        return None
-    return all(any(_mentions(code, word) for code in codes) for word in words)
-
-
-def _has(path: str, *attributes: str) -> bool | None:
-    """Whether what is at a path has each attribute; a dataclass has its fields."""
-    place = resolve(path)
-    if place is None:
-        return None
-    known = {*dir(place), *getattr(place, "__dataclass_fields__", {})}
-    return known.issuperset(attributes)
-
-
-def _emitters_have_graphs() -> bool | None:
-    """Whether, for each kind of event, a function that names it has the graph in its local."""
-    modules = [module for module in (resolve(f"{path}:") for path in _EMITTERS) if module]
-    outer = [
-        code
-        for module in modules
-        for function in _functions(module)
-        for code in code_objects(function)
-    ]
-    named = {kind: [code for code in outer if _nested_const(code, kind)] for kind in EMITTER_LOCAL}
-    if not all(named.values()):
-        return None  # emitted elsewhere
-    return all(
-        any(local in _locals(code) for code in named[kind]) for kind, local in EMITTER_LOCAL.items()
-    )
-
-
-def _functions(module: ModuleType) -> Iterator[Any]:
-    for value in list(vars(module).values()):
-        if getattr(value, "__module__", None) == module.__name__:
-            yield value
-
-
-def _nested_const(code: CodeType, word: str) -> bool:
-    pending = [code]
-    while pending:
-        code = pending.pop()
-        if word in code.co_consts:
-            return True
-        pending.extend(const for const in code.co_consts if isinstance(const, CodeType))
-    return False
-
-
 def _compiler_has_code() -> bool | None:
     place = resolve(f"torch._dynamo.convert_frame:{COMPILER}")
-    return None if place is None else any(COMPILED_CODE in _locals(c) for c in code_objects(place))
+    return (
+        None if place is None else any(COMPILED_CODE in locals_of(c) for c in code_objects(place))
+    )
 
 
 def _maker_has_guards() -> bool | None:
     place = resolve(f"torch._dynamo.guards:{GUARDS_MADE[0]}.__init__")
     known = set(GUARDS_MADE[1:])
-    return None if place is None else any(known & set(_locals(c)) for c in code_objects(place))
+    return None if place is None else any(known & set(locals_of(c)) for c in code_objects(place))
 
 
 def _compiler_has_outcome() -> bool | None:
     place = resolve(f"torch._dynamo.convert_frame:{COMPILER}")
     known = {OUTCOME_LOCALS[0], *OUTCOME_LOCALS[2:]}  # the box is newer than the oldest torch
-    return None if place is None else any(known <= set(_locals(c)) for c in code_objects(place))
+    return None if place is None else any(known <= set(locals_of(c)) for c in code_objects(place))
 
 
 def _modules_have_hooks() -> bool | None:
@@ -199,8 +111,8 @@ def _inductor_has_options() -> bool | None:
     if place is None:
         return None
     codes = list(code_objects(place))
-    return any(set(OPTIONS_OF_INDUCTOR) & set(_locals(code)) for code in codes) and any(
-        _mentions(code, "is_backward") for code in codes
+    return any(set(OPTIONS_OF_INDUCTOR) & set(locals_of(code)) for code in codes) and any(
+        mentions(code, "is_backward") for code in codes
     )
 
 
@@ -208,7 +120,7 @@ def _trace_call_has_locals() -> bool | None:
     place = resolve("torch._logging._internal:trace_structured")
     if place is None:
         return None
-    return any(set(TRACE_CALL) <= set(_locals(code)) for code in code_objects(place))
+    return any(set(TRACE_CALL) <= set(locals_of(code)) for code in code_objects(place))
 
 
 def _graph_has_class_of_its_own() -> bool | None:
@@ -237,13 +149,13 @@ def _copied_keys() -> bool | None:
     own = None if fields is None else MODULE_KEYS[0] in fields
     forward = None
     if resolve(f"{_AOT}.utils:copy_fwd_metadata_to_bw_nodes") is not None:
-        forward = _says(f"{_AOT}.utils:", MODULE_KEYS[1])
+        forward = says(f"{_AOT}.utils:", MODULE_KEYS[1])
     return False if False in (own, forward) else own
 
 
 def _keys_of_values() -> bool | None:
-    traced = _says("torch.fx.experimental.proxy_tensor:set_meta", VALUE_KEYS[0])
-    dynamo = _says("torch._dynamo.utils:set_example_value", VALUE_KEYS[1])
+    traced = says("torch.fx.experimental.proxy_tensor:set_meta", VALUE_KEYS[0])
+    dynamo = says("torch._dynamo.utils:set_example_value", VALUE_KEYS[1])
     return False if False in (traced, dynamo) else traced
 
 
@@ -313,8 +225,8 @@ def _keys_begin_with_offsets() -> bool | None:
 
 
 def _unwraps() -> bool | None:
-    module = _says("torch._dynamo.eval_frame:OptimizedModule", WRAPPED[0])
-    function = _says("torch._dynamo.eval_frame:_TorchDynamoContext", WRAPPED[1])
+    module = says("torch._dynamo.eval_frame:OptimizedModule", WRAPPED[0])
+    function = says("torch._dynamo.eval_frame:_TorchDynamoContext", WRAPPED[1])
     return False if False in (module, function) else function
 
 
@@ -338,7 +250,7 @@ def _both(*answers: bool | None) -> bool | None:
 TABLE: Tuple[Shape, ...] = (
     Shape(
         "graph of a trace event",
-        _emitters_have_graphs,
+        lambda: has_local_where_named(_EMITTERS, EMITTER_LOCAL),
         "graphs do not run from their files",
     ),
     Shape(
@@ -369,8 +281,8 @@ TABLE: Tuple[Shape, ...] = (
     Shape(
         "origins of a program's buffers",
         lambda: _both(
-            _says(f"{LOWERING[1]}:{LOWERING[0]}", "scheduler", "inductor_output_code"),
-            _says("torch._inductor.scheduler:Scheduler", TABLES_OF_SCHEDULER[2]),
+            says(f"{LOWERING[1]}:{LOWERING[0]}", "scheduler", "inductor_output_code"),
+            says("torch._inductor.scheduler:Scheduler", TABLES_OF_SCHEDULER[2]),
         ),
         "kernels without comments are told without the operations that they compute",
     ),
@@ -382,9 +294,9 @@ TABLE: Tuple[Shape, ...] = (
     Shape(
         "fields of a compile id",
         lambda: _both(
-            _has("torch._guards:CompileContext", "current_trace_id", "current_compile_id"),
-            _has("torch._guards:CompileId", *_ID_FIELDS[:2]),
-            _has("torch._guards:TraceId", "compile_id", "attempt"),
+            has("torch._guards:CompileContext", "current_trace_id", "current_compile_id"),
+            has("torch._guards:CompileId", *_ID_FIELDS[:2]),
+            has("torch._guards:TraceId", "compile_id", "attempt"),
         ),
         "files are not named by compile id",
     ),
@@ -395,7 +307,7 @@ TABLE: Tuple[Shape, ...] = (
     ),
     Shape(
         "lazy graph",
-        lambda: _has("torch.fx._lazy_graph_module:_LazyGraphModule", *LAZY_METHODS),
+        lambda: has("torch.fx._lazy_graph_module:_LazyGraphModule", *LAZY_METHODS),
         "lazily compiled graphs do not run from their files",
     ),
     Shape(
@@ -405,7 +317,7 @@ TABLE: Tuple[Shape, ...] = (
     ),
     Shape(
         "hint of a symbolic size",
-        lambda: _has("torch.fx.experimental.sym_node:SymNode", "hint"),
+        lambda: has("torch.fx.experimental.sym_node:SymNode", "hint"),
         "graphs with symbolic sizes do not run by themselves",
     ),
     Shape(
@@ -421,9 +333,9 @@ TABLE: Tuple[Shape, ...] = (
     Shape(
         "source of a graph's input",
         lambda: _both(
-            _says("torch._dynamo.output_graph:", SOURCE_KEY, "_param_name_to_source"),
-            _has("torch._dynamo.variables.builder:GraphArg", "source"),
-            _has("torch._guards:Source", "name"),
+            says("torch._dynamo.output_graph:", SOURCE_KEY, "_param_name_to_source"),
+            has("torch._dynamo.variables.builder:GraphArg", "source"),
+            has("torch._guards:Source", "name"),
         ),
         "inputs of graphs are told by torch's names, not by the program's",
     ),
@@ -449,12 +361,12 @@ TABLE: Tuple[Shape, ...] = (
     ),
     Shape(
         "cache entry",
-        lambda: _has("torch._C:_dynamo.eval_frame._CacheEntry", "code", "guard_manager"),
+        lambda: has("torch._C:_dynamo.eval_frame._CacheEntry", "code", "guard_manager"),
         "guards are not shown",
     ),
     Shape(
         "guard manager of a cache entry",
-        lambda: _says(
+        lambda: says(
             "torch._dynamo.guards:GuardManagerWrapper", "root", "cache_entry", "global_scope"
         ),
         "the guards of dumped files are checked without the program's globals and identities",
@@ -462,15 +374,15 @@ TABLE: Tuple[Shape, ...] = (
     Shape(
         "tree of guards",
         lambda: _both(
-            _has(
+            has(
                 f"{_GUARDS}.RootGuardManager",
                 "get_accessors",
                 "get_child_managers",
                 "get_leaf_guards",
                 "get_source",
             ),
-            _has(f"{_GUARDS}.LeafGuard", "verbose_code_parts"),
-            _has(f"{_GUARDS}.GuardAccessor", "repr"),
+            has(f"{_GUARDS}.LeafGuard", "verbose_code_parts"),
+            has(f"{_GUARDS}.GuardAccessor", "repr"),
         ),
         "guards are not shown",
     ),
@@ -481,30 +393,30 @@ TABLE: Tuple[Shape, ...] = (
     ),
     Shape(
         "guards of a dict's keys",
-        lambda: _has(f"{_GUARDS}.DictGuardManager", "get_key_value_managers"),
+        lambda: has(f"{_GUARDS}.DictGuardManager", "get_key_value_managers"),
         "guards of what dicts hold are not shown",
     ),
     Shape(
         "guards that torch decides last",
-        lambda: _has(f"{_GUARDS}.RootGuardManager", "get_epilogue_lambda_guards"),
+        lambda: has(f"{_GUARDS}.RootGuardManager", "get_epilogue_lambda_guards"),
         "shape guards are not shown",
     ),
     Shape(
         "types of guarded values",
-        lambda: _has(f"{_GUARDS}.RootGuardManager", "get_type_of_guarded_value"),
+        lambda: has(f"{_GUARDS}.RootGuardManager", "get_type_of_guarded_value"),
         "guards do not name the classes of values",
     ),
     Shape(
         "check that says what failed",
         lambda: _both(
-            _has(f"{_GUARDS}.RootGuardManager", "check_verbose", "clone_manager"),
-            _has(f"{_GUARDS}.GuardDebugInfo", "result", "verbose_code_parts"),
+            has(f"{_GUARDS}.RootGuardManager", "check_verbose", "clone_manager"),
+            has(f"{_GUARDS}.GuardDebugInfo", "result", "verbose_code_parts"),
         ),
         "guards of a dict's keys hold in dumped files whatever the dict",
     ),
     Shape(
         "reason of a graph break",
-        lambda: _has("torch._dynamo.output_graph:GraphCompileReason", "reason", "user_stack"),
+        lambda: has("torch._dynamo.output_graph:GraphCompileReason", "reason", "user_stack"),
         "graph breaks that the trace does not tell of are not captured",
     ),
     Shape(
@@ -529,7 +441,7 @@ TABLE: Tuple[Shape, ...] = (
     ),
     Shape(
         "calls with one list of inputs",
-        lambda: _says(f"{_AOT}.utils:make_boxed_func", "_boxed_call"),
+        lambda: says(f"{_AOT}.utils:make_boxed_func", "_boxed_call"),
         "find_nan holds on to the inputs of graphs while they run",
     ),
 )

@@ -1,0 +1,82 @@
+#include "python/boundary.h"
+
+namespace nb = nanobind;
+
+namespace pellucid::python {
+
+namespace {
+
+const char* name_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::Truncated:
+      return "truncated";
+    case ErrorCode::Malformed:
+      return "malformed";
+    case ErrorCode::UnknownVersion:
+      return "unknown version";
+    case ErrorCode::Unsupported:
+      return "unsupported";
+    case ErrorCode::Limit:
+      return "limit";
+    case ErrorCode::Internal:
+      return "internal";
+  }
+  return "internal";
+}
+
+}  // namespace
+
+void raise(const Error& error) {
+  nb::object type = nb::module_::import_("pellucid.errors").attr("DecompileError");
+  nb::object raised = type(error.message, error.offset, name_of(error.code));
+  PyErr_SetObject(type.ptr(), raised.ptr());
+  throw nb::python_error();
+}
+
+nb::str text(const std::string& utf8) {
+  PyObject* made =
+      PyUnicode_DecodeUTF8(utf8.data(), static_cast<Py_ssize_t>(utf8.size()), "surrogatepass");
+  if (made == nullptr) {
+    // A message may quote bytes, or end in the middle of a character.
+    PyErr_Clear();
+    made =
+        PyUnicode_DecodeUTF8(utf8.data(), static_cast<Py_ssize_t>(utf8.size()), "backslashreplace");
+  }
+  if (made == nullptr) throw nb::python_error();
+  return nb::steal<nb::str>(made);
+}
+
+std::span<const uint8_t> span_of(const nb::bytes& data) {
+  return {static_cast<const uint8_t*>(data.data()), data.size()};
+}
+
+driver::Input read_input(const nb::bytes& data, const MaybeVersion& wanted) {
+  std::optional<object::Version> version;
+  if (wanted) {
+    const auto [major, minor] = *wanted;
+    version = driver::version_named(std::to_string(major) + '.' + std::to_string(minor));
+    if (!version) throw nb::value_error("no version that is supported");
+  }
+  return value_or_raise(without_gil([&] { return driver::read_input(span_of(data), version); }));
+}
+
+std::vector<std::string> paths_of(const object::Module& module) {
+  std::vector<std::string> paths(module.codes.size());
+  const object::CodeId root = module.subject();
+  std::vector<object::CodeId> todo{root};
+  paths[root.index()] = module.text(module[root].name);
+  while (!todo.empty()) {
+    const object::CodeId parent = todo.back();
+    todo.pop_back();
+    for (const object::ConstId id : module[parent].consts) {
+      const object::Const& item = module[id];
+      if (item.kind != object::ConstKind::Code || !paths[item.code.index()].empty()) continue;
+      paths[item.code.index()] =
+          paths[parent.index()] + "/" + std::string(module.text(module[item.code].name));
+      todo.push_back(item.code);
+    }
+  }
+  return paths;
+}
+
+}  // namespace pellucid::python

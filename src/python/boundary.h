@@ -1,0 +1,63 @@
+// python: what every function that Python calls needs on its way in and out: text, bytes, versions,
+// errors that become exceptions.
+#pragma once
+
+#include <nanobind/nanobind.h>
+// What is not included here turns into std::bad_cast at run time: one list for all.
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unordered_map.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/result.h"
+#include "driver/input.h"
+
+namespace pellucid::python {
+
+// Throws the exception that an error is in Python.
+[[noreturn]] void raise(const Error& error);
+
+template <typename T>
+T value_or_raise(Result<T> result) {
+  if (!result.ok()) raise(result.error());
+  return std::move(*result);
+}
+
+// Lets other threads run meanwhile. What is a bug of ours is an error of the input to the caller.
+template <typename Work>
+auto without_gil(Work work) {
+  try {
+    const nanobind::gil_scoped_release others_may_run;
+    return work();
+  } catch (const InternalError& bug) {
+    raise({ErrorCode::Internal, 0, bug.what()});
+  }
+}
+
+// A str of what should be UTF-8: bytes that are none are shown as escapes.
+nanobind::str text(const std::string& utf8);
+
+std::span<const uint8_t> span_of(const nanobind::bytes& data);
+
+// (3, 11) or None.
+using MaybeVersion = std::optional<std::tuple<int, int>>;
+
+// Reads a file as this version, or as the one that it says or that fits. Throws what Python sees.
+driver::Input read_input(const nanobind::bytes& data, const MaybeVersion& wanted);
+
+// "<module>/f/<lambda>" for every code object that was read. What holds it has no path.
+std::vector<std::string> paths_of(const object::Module& module);
+
+}  // namespace pellucid::python
