@@ -48,7 +48,7 @@ bool NameCleanups::starts_with_name(BlockId block, Symbol name) const {
     const auto& items = g_[block].items;
     for (size_t i = items.size(); i-- > 0;) {
       const ir::Value& value = g_[items[i]];
-      if (is_op(value, Op::Pop) || is_op(value, Op::PopExcept)) continue;
+      if (is_op(value, Op::Pop) || is_leaving(value)) continue;
       if (!stores_name(value) || value.symbol() != name) return false;
       return g_[g_.resolve(g_.f.operands(value)[0])].kind == ValueKind::Exception;
     }
