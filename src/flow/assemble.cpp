@@ -268,6 +268,7 @@ class Assembler {
     Graph graph;
     graph.code = draft_.code;
     graph.wraps_stop_iteration = draft_.wraps_stop_iteration;
+    graph.unrestored = draft_.unrestored;
     graph.keeps_ends = draft_.keeps_ends;
     graph.keeps_empty = draft_.keeps_empty;
     std::vector<HandlerId> handlers(draft_.handlers.size());
