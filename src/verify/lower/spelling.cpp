@@ -403,6 +403,14 @@ class Rules {
         }
         gives(yielding_, place);
         return;
+      case Kind::ListComp:
+        return collected(tree_.as<ast::ListComp>(node).elt, place);
+      case Kind::SetComp:
+        return collected(tree_.as<ast::SetComp>(node).elt, place);
+      case Kind::GeneratorExp:
+        return collected(tree_.as<ast::GeneratorExp>(node).elt, place);
+      case Kind::DictComp:
+        return collected(tree_.as<ast::DictComp>(node).value, place);
       case Kind::Await:
         if (!place.in_async) fault(place, "await outside an async function");
         return;
@@ -419,6 +427,12 @@ class Rules {
       default:
         return;
     }
+  }
+
+  void collected(NodeId element, const Place& place) {
+    const bool unpacks = !element.valid() || tree_.is(element, Kind::Starred);
+    if (tree_.module().version.minor >= 15 || !unpacks) return;
+    fault(place, "a comprehension unpacks what it collects");
   }
 
   // What an asynchronous function gives to its caller is items or a result.
