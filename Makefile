@@ -34,7 +34,7 @@ NEWEST := $(if $(CI),build/newest/.stamp,$(wildcard build/newest/.stamp))
 SOURCES := CMakeLists.txt pyproject.toml $(wildcard cmake/*.cmake) \
            $(shell find src include tests/stages -type f 2>/dev/null)
 
-.PHONY: help demo test test-cpp bench fuzz corpus random matrix models wheels canary cases newest asan format lint package clean
+.PHONY: help demo test test-cpp bench fuzz corpus adversary random matrix models wheels canary cases newest asan format lint package clean
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
@@ -82,6 +82,12 @@ corpus: $(BUILD)/.stamp $(STAMPS)/test
 RANDOM_ARGS ?= programs --count 600 --minimize 5
 random: $(BUILD)/.stamp $(STAMPS)/test
 	JUDGE=$(JUDGE) $(BIN)/python fuzz/python $(RANDOM_ARGS)
+
+## make adversary code objects changed at random, verdicts held against what they do, both tiers
+##               (ADVERSARY_ARGS for fuzz/adversary: --python, --seed, --tries, --tier, --replay)
+ADVERSARY_ARGS ?= --tries 5000
+adversary: $(BUILD)/.stamp $(STAMPS)/test
+	$(BIN)/python fuzz/adversary $(ADVERSARY_ARGS)
 
 ## make matrix   the PyTorch side on every pair of Python and torch that is promised
 ##               (MATRIX_ARGS='--only 3.9+2.8.0' for one of them, `tests/torch -k WORD` for some tests)

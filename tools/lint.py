@@ -21,7 +21,7 @@ PYTHON_FOLDERS = [
         "tests/torch",
         "tests/report",
     ),
-    *("bench", "fuzz/python", "gallery/zoo"),
+    *("bench", "fuzz/adversary", "fuzz/python", "gallery/zoo"),
 ]
 GENERATED = ("src/bytecode/raw/", "src/object/generated/")
 

@@ -275,6 +275,7 @@ class Assembler {
     Graph graph;
     graph.code = draft_.code;
     graph.wraps_stop_iteration = draft_.wraps_stop_iteration;
+    graph.unrestored = draft_.unrestored;
     graph.marks_ends = draft_.marks_ends;
     graph.marks_empty_bodies = draft_.marks_empty_bodies;
     std::vector<HandlerId> handlers(draft_.handlers.size());

@@ -36,6 +36,7 @@ struct Draft {
   bool wraps_stop_iteration = false;
   bool marks_ends = false;
   bool marks_empty_bodies = false;
+  std::optional<uint32_t> unrestored;  // as Graph::unrestored
 };
 
 Result<Draft> draft_from_block_stack(const object::Module& module, const bytecode::Stream& stream,

@@ -45,6 +45,7 @@ class ExceptionTable {
   void go_on(BlockId next);
   void protect(uint32_t index, uint32_t region, const State& state);
   void confirm(const State& state);
+  void restore(const Instr& instr, uint32_t region, const State& state);
   bool is_with(uint32_t at) const;
   void fail(const std::string& what);
 
@@ -253,6 +254,7 @@ void ExceptionTable::walk(uint32_t index) {
     }
     const Instr& instr = code_.instrs[at_];
     confirm(state);
+    restore(instr, region, state);
     // The handler sees the stack as it is where something can be raised.
     if (region != kNoRegion && bytecode::can_raise(instr.op)) {
       if (state.depth < code_.regions[region].depth)
@@ -336,7 +338,21 @@ bool ExceptionTable::is_with(uint32_t at) const {
          code_.instrs[at + 1].op == Op::WithExceptStart;
 }
 
+// What is being handled where something can be raised, and no more where it is handled, has been
+// taken off by the handlers that were folded.
+void ExceptionTable::restore(const Instr& instr, uint32_t region, const State& state) {
+  const bool is_lost = control_of(instr) && instr.b == kLostTest && instr.op != Op::Reraise &&
+                       instr.op != Op::Raise && instr.op != Op::Send && instr.op != Op::ForIter;
+  if (state.saved == 0 || draft_.unrestored || !bytecode::can_raise(instr.op) || is_lost) return;
+  const uint32_t kept = region == kNoRegion
+                            ? 0
+                            : chains_[chains_.cut(state.saved, code_.regions[region].depth)].length;
+  if (chains_[state.saved].length - kept > code_.restores[at_]) draft_.unrestored = instr.offset;
+}
+
 void ExceptionTable::confirm(const State& state) {
+  const uint32_t depth = code_.depth_at[at_];
+  confirmed_ &= depth == kAnything || depth == state.depth;
   const uint32_t slot = code_.saved_at[at_];
   if (slot == kAnything) return;
   const uint32_t saved = chains_.cut(state.saved, slot + 1);

@@ -9,39 +9,47 @@ namespace pellucid::flow {
 namespace {
 
 constexpr uint32_t kStopIterationError = 3;  // INTRINSIC_STOPITERATION_ERROR
+constexpr uint32_t kSecondIsLasti = 2;       // the `b` of RERAISE 1
 
 // COPY 3; POP_EXCEPT; RERAISE 1.
 bool is_cleanup(const std::vector<Instr>& instrs, uint32_t at) {
   return at + 2 < instrs.size() && instrs[at].op == Op::Copy && instrs[at].a == 3 &&
-         instrs[at + 1].op == Op::PopExcept && instrs[at + 2].op == Op::Reraise;
+         instrs[at + 1].op == Op::PopExcept && instrs[at + 2].op == Op::Reraise &&
+         instrs[at + 2].b == kSecondIsLasti;
 }
 
 // CALL_INTRINSIC_1 3; RERAISE 1.
 bool is_stop_iteration_wrapper(const std::vector<Instr>& instrs, uint32_t at) {
   return at + 1 < instrs.size() && instrs[at].op == Op::Intrinsic1 &&
-         instrs[at].a == kStopIterationError && instrs[at + 1].op == Op::Reraise;
+         instrs[at].a == kStopIterationError && instrs[at + 1].op == Op::Reraise &&
+         instrs[at + 1].b == kSecondIsLasti;
 }
 
-// The region that takes the place of `region` when all cleanup handlers are folded.
-uint32_t behind_cleanups(const Regions& regions, uint32_t region) {
+// The region that takes the place of `region` when all cleanup handlers are folded; `restores`
+// counts these.
+uint32_t behind_cleanups(const Regions& regions, uint32_t region, uint32_t& restores) {
   // A handler may protect itself; then it is no cleanup of anything.
   for (size_t steps = 0; steps <= regions.regions.size(); ++steps) {
     if (region == kNoRegion) return region;
     const Region& it = regions.regions[region];
     if (!it.lasti || it.depth == 0 || !is_cleanup(regions.instrs, it.target)) return region;
     region = regions.cover[it.target + 2];
+    ++restores;
   }
   return region;
 }
 
 void fold_cleanups(Regions& regions) {
   std::vector<uint32_t> instead(regions.regions.size());
-  for (uint32_t i = 0; i < instead.size(); ++i) instead[i] = behind_cleanups(regions, i);
+  std::vector<uint32_t> restores(regions.regions.size(), 0);
+  for (uint32_t i = 0; i < instead.size(); ++i)
+    instead[i] = behind_cleanups(regions, i, restores[i]);
   for (uint32_t i = 0; i < regions.cover.size(); ++i) {
     uint32_t& cover = regions.cover[i];
     if (cover == kNoRegion || instead[cover] == cover) continue;
     if (bytecode::can_raise(regions.instrs[i].op))
       regions.saved_at[i] = regions.regions[cover].depth - 1;
+    regions.restores[i] = restores[cover];
     cover = instead[cover];
   }
 }
@@ -62,7 +70,9 @@ bool starts_generator_within(const Regions& regions, uint32_t wrapper, uint32_t&
 void fold_stop_iteration_wrapper(Regions& regions) {
   uint32_t wrapper = kNoRegion;
   for (uint32_t i = 0; i < regions.regions.size(); ++i) {
-    if (!is_stop_iteration_wrapper(regions.instrs, regions.regions[i].target)) continue;
+    const Region& region = regions.regions[i];
+    if (!is_stop_iteration_wrapper(regions.instrs, region.target)) continue;
+    if (!region.lasti) return;
     if (wrapper != kNoRegion) return;
     wrapper = i;
   }
@@ -152,6 +162,8 @@ Regions regions_of(const object::Module& module, const bytecode::Stream& stream,
   result.gone.assign(stream.instrs.size(), false);
   result.cover.assign(stream.instrs.size(), kNoRegion);
   result.saved_at.assign(stream.instrs.size(), kAnything);
+  result.depth_at.assign(stream.instrs.size(), kAnything);
+  result.restores.assign(stream.instrs.size(), 0);
   std::map<std::array<uint32_t, 3>, uint32_t> known;
   for (const bytecode::ExceptionEntry& entry : stream.exceptions) {
     if (entry.begin >= entry.end) continue;

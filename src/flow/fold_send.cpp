@@ -72,6 +72,8 @@ class SendFolder {
     if (has_slot) regions_.gone[at - 2] = true;
     for (uint32_t i = target; i < behind; ++i) regions_.gone[i] = true;
     if (throws != kNoRegion) {
+      // (Of what it keeps, only the slot that is gone is not there.)
+      regions_.depth_at[at] = regions_.regions[regions_.cover[at + 1]].depth - (has_slot ? 1 : 0);
       regions_.gone[throws] = true;
       if (ways_in == 2) regions_.gone[throws + 1] = true;
     }

@@ -37,6 +37,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -117,6 +118,9 @@ struct Graph {
   // 3.8-3.10, if build() was asked to: a Marker stands where a `try` has a body of which no code
   // was made, so that its handler is not forgotten.
   bool marks_empty_bodies = false;
+  // Byte offset from where an exception gets out of a handler with nothing that restores what was
+  // being handled before (3.11+): no compiler leaves that out, and unwinding here restores it.
+  std::optional<uint32_t> unrestored;
   Folds folds;
   Habits habits;
 

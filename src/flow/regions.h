@@ -42,6 +42,10 @@ struct Regions {
   // What folding took for granted, to be confirmed when the stack is known: the slot in which an
   // exception lies saved while an instruction runs.
   std::vector<uint32_t> saved_at;  // kAnything: nothing to confirm
+  // The same of a folded SEND loop: how many slots its handler has kept.
+  std::vector<uint32_t> depth_at;
+  // How many exceptions the folded handlers of an instruction have restored.
+  std::vector<uint32_t> restores;
 
   // The first instruction at or behind `at` that is not gone; instrs.size() if there is none.
   uint32_t live(uint32_t at) const {

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <optional>
 #include <set>
 
 #include "base/check.h"
+#include "bytecode/breaches.h"
 #include "bytecode/decode.h"
+#include "flow/audit.h"
 #include "flow/build.h"
 #include "object/fitting_names.h"
 #include "verify/header.h"
@@ -91,7 +94,8 @@ class Comparison {
       verdict.reason = "two of its variables have one name";
       return;
     }
-    auto a = graph(Side::A, todo.a);
+    std::optional<bytecode::Breach> breach;
+    auto a = graph(Side::A, todo.a, &breach);
     auto b = graph(Side::B, todo.b);
     for (const auto* side : {&a, &b}) {
       if (side->ok()) continue;
@@ -107,17 +111,28 @@ class Comparison {
     if (!difference.empty()) {
       verdict.status = Status::Unproven;
       verdict.reason = difference;
+    } else if (breach && verdict.status != Status::Unproven) {
+      verdict.status = Status::Unproven;
+      verdict.reason = "no compiler writes this: " + breach->what;
+      verdict.offset_a = breach->offset;
     }
   }
 
-  Result<flow::Graph> graph(Side side, CodeId code) const {
+  // The graph of one side, and the first rule that its bytecode breaks, if that is asked for: what
+  // stands on side B a compiler has made.
+  Result<flow::Graph> graph(Side side, CodeId code,
+                            std::optional<bytecode::Breach>* breach = nullptr) const {
     if (side == Side::B && lowered_ != nullptr) {
       const std::string& problem = lowered_->problems[code.index()];
       if (!problem.empty()) return Error{ErrorCode::Unsupported, 0, problem};
       return lowered_->graphs[code.index()];
     }
-    PELLUCID_TRY(const bytecode::Stream stream, bytecode::decode(values_.module(side), code));
-    return flow::build(values_.module(side), stream);
+    const object::Module& module = values_.module(side);
+    PELLUCID_TRY(const bytecode::Stream stream, bytecode::decode(module, code));
+    if (breach != nullptr) *breach = bytecode::find_breach(module, stream);
+    PELLUCID_TRY(flow::Graph graph, flow::build(module, stream));
+    if (breach != nullptr && !*breach) *breach = flow::audit(module, stream, graph);
+    return graph;
   }
 
   void walk(const flow::Graph& a, const flow::Graph& b, CodeVerdict& verdict, CodePairs& pairs) {

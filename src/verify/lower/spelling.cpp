@@ -69,6 +69,11 @@ class Rules {
         bound_.clear();
         pattern(tree_.as<ast::match_case>(node).pattern, place);
         break;
+      case Kind::MatchValue:
+        if (!is_pattern_value(tree_.as<ast::MatchValue>(node).value)) {
+          fault(place, "a pattern compares with what no pattern can say");
+        }
+        return true;
       case Kind::MatchClass:
         apart(tree_.as<ast::MatchClass>(node).kwd_attrs, "an attribute twice in a pattern", place);
         return true;
@@ -356,12 +361,35 @@ class Rules {
     });
   }
 
+  // `None`, `True` and `False` are patterns of their own, which ask for identity; a name is one
+  // that binds.
+  bool is_pattern_value(NodeId node) const {
+    using object::ConstKind;
+    switch (tree_.kind(node)) {
+      case Kind::Attribute: {
+        const NodeId value = tree_.as<ast::Attribute>(node).value;
+        return tree_.is(value, Kind::Name) || is_pattern_value(value);
+      }
+      case Kind::Constant: {
+        const ConstKind kind = tree_.module()[tree_.as<ast::Constant>(node).value].kind;
+        return kind == ConstKind::Int || kind == ConstKind::BigInt || kind == ConstKind::Float ||
+               kind == ConstKind::Complex || kind == ConstKind::Str || kind == ConstKind::Bytes;
+      }
+      case Kind::UnaryOp:
+      case Kind::BinOp:
+        return true;
+      default:
+        return false;
+    }
+  }
+
   // -- where statements and expressions may stand --
 
   void positions(NodeId node, const Place& place) {
     switch (tree_.kind(node)) {
       case Kind::Return:
         if (!place.in_function) fault(place, "return outside a function");
+        if (tree_.as<ast::Return>(node).value.valid()) gives(returning_, place);
         return;
       case Kind::Break:
       case Kind::Continue:
@@ -370,7 +398,19 @@ class Rules {
       case Kind::Yield:
       case Kind::YieldFrom:
         if (!place.in_function) fault(place, "yield outside a function");
+        if (place.in_async && tree_.is(node, Kind::YieldFrom)) {
+          fault(place, "yield from in an async function");
+        }
+        gives(yielding_, place);
         return;
+      case Kind::ListComp:
+        return collected(tree_.as<ast::ListComp>(node).elt, place);
+      case Kind::SetComp:
+        return collected(tree_.as<ast::SetComp>(node).elt, place);
+      case Kind::GeneratorExp:
+        return collected(tree_.as<ast::GeneratorExp>(node).elt, place);
+      case Kind::DictComp:
+        return collected(tree_.as<ast::DictComp>(node).value, place);
       case Kind::Await:
         if (!place.in_async) fault(place, "await outside an async function");
         return;
@@ -386,6 +426,21 @@ class Rules {
         return;
       default:
         return;
+    }
+  }
+
+  void collected(NodeId element, const Place& place) {
+    const bool unpacks = !element.valid() || tree_.is(element, Kind::Starred);
+    if (tree_.module().version.minor >= 15 || !unpacks) return;
+    fault(place, "a comprehension unpacks what it collects");
+  }
+
+  // What an asynchronous function gives to its caller is items or a result.
+  void gives(std::unordered_set<NodeId>& scopes, const Place& place) {
+    if (!place.in_async) return;
+    scopes.insert(place.scope);
+    if (yielding_.contains(place.scope) && returning_.contains(place.scope)) {
+      fault(place, "return with a value in an asynchronous generator");
     }
   }
 
@@ -434,6 +489,8 @@ class Rules {
   const Tree& tree_;
   Misspelt& found_;
   std::unordered_set<ast::field::Name> bound_;
+  std::unordered_set<NodeId> yielding_;  // asynchronous functions
+  std::unordered_set<NodeId> returning_;
 };
 
 }  // namespace

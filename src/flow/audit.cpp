@@ -1,0 +1,471 @@
+#include "flow/audit.h"
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "bytecode/raw_table.h"
+
+namespace pellucid::flow {
+namespace {
+
+using bytecode::Breach;
+using object::LocalKind;
+
+enum class What : uint8_t {
+  Value,     // an object; which one says `of`: borrowed from that local, 0: its own
+  Null,      // as PUSH_NULL makes it
+  Callee,    // the lower slot of what LoadMethod pushes, `of` says which one
+  Receiver,  // the upper one
+  Saved,     // what LoadFastAndClear has set aside: `of` is 1 if it is an object or a cell for sure
+  Previous,  // the exception that was being handled before
+  Lasti,     // where the exception was raised
+};
+
+struct Slot {
+  What what = What::Value;
+  uint32_t of = 0;
+  bool operator==(const Slot&) const = default;
+};
+
+// What is known wherever control enters a block.
+struct State {
+  bool is_known = false;
+  std::vector<Slot> stack;
+  std::vector<uint64_t> unbound;  // by slot of the frame: it may hold nothing, or no cell
+  std::vector<uint64_t> lent;     // the same: an inlined comprehension has a local in it
+};
+
+class Audit {
+ public:
+  Audit(const object::Module& module, const bytecode::Stream& stream, const Graph& graph)
+      : code_(module[stream.code]),
+        stream_(stream),
+        graph_(graph),
+        raw_(bytecode::raw_table(code_.version)),
+        minor_(code_.version.minor) {}
+
+  std::optional<Breach> run() {
+    if (graph_.unrestored) say("an exception is left as being handled", *graph_.unrestored);
+    begin();
+    while (!work_.empty() && !found_) {
+      const uint32_t block = work_.back();
+      work_.pop_back();
+      queued_[block] = false;
+      walk(graph_.blocks[block], states_[block]);
+    }
+    return found_;
+  }
+
+ private:
+  void say(std::string what, uint32_t offset) {
+    if (!found_) found_ = Breach{std::move(what), offset};
+  }
+  void hold(bool holds, const char* what, const Instr& instr) {
+    if (holds) return;
+    say(std::string(bytecode::name_of(instr.op)) + ": " + what, instr.offset);
+  }
+
+  // -- the frame ------------------------------------------------------------------------------
+  void begin() {
+    for (size_t i = 0; i < code_.localsplus.size(); ++i) {
+      const LocalKind kind = code_.localspluskinds[i];
+      const bool is_local = kind == LocalKind::Local || kind == LocalKind::Hidden;
+      (is_local ? locals_ : cells_).emplace(code_.localsplus[i].value, static_cast<uint32_t>(i));
+    }
+    State entry;
+    entry.is_known = true;
+    entry.unbound.assign((code_.localsplus.size() + 63) / 64, 0);
+    entry.lent = entry.unbound;
+    const size_t parameters = object::parameter_count(code_);
+    for (uint32_t i = 0; i < code_.localsplus.size(); ++i) {
+      const LocalKind kind = code_.localspluskinds[i];
+      const bool is_cell = kind == LocalKind::Cell || kind == LocalKind::CellLocal;
+      const bool is_bound = kind == LocalKind::Free || (!is_cell && i < parameters);
+      set_unbound(entry, i, minor_ >= 11 && !is_bound);
+    }
+    make_first_cells(entry);
+    states_.resize(graph_.blocks.size());
+    queued_.assign(graph_.blocks.size(), false);
+    states_[0] = std::move(entry);
+    queued_[0] = true;
+    work_.push_back(0);
+  }
+
+  // Those of the prologue have no canonical instruction.
+  void make_first_cells(State& entry) const {
+    if (minor_ < 11) return;
+    std::vector<bool> is_told(stream_.raw.size(), false);
+    for (const Instr& instr : stream_.instrs) is_told[instr.raw] = true;
+    for (size_t i = 0; i < stream_.raw.size(); ++i) {
+      const bytecode::RawInstr& instr = stream_.raw[i];
+      const bool makes = raw_[instr.opcode].name == "MAKE_CELL" && !is_told[i];
+      if (makes && instr.arg < code_.localsplus.size()) set_unbound(entry, instr.arg, false);
+    }
+  }
+
+  static void set(std::vector<uint64_t>& bits, uint32_t place, bool is) {
+    const uint64_t bit = uint64_t{1} << (place % 64);
+    uint64_t& word = bits[place / 64];
+    word = is ? word | bit : word & ~bit;
+  }
+  static bool is_set(const std::vector<uint64_t>& bits, uint32_t place) {
+    return (bits[place / 64] >> (place % 64) & 1) != 0;
+  }
+  static void set_unbound(State& state, uint32_t place, bool is) { set(state.unbound, place, is); }
+  static bool is_unbound(const State& state, uint32_t place) {
+    return is_set(state.unbound, place);
+  }
+  bool is_cell(uint32_t place) const {
+    const LocalKind kind = code_.localspluskinds[place];
+    return kind != LocalKind::Local && kind != LocalKind::Hidden;
+  }
+  std::optional<uint32_t> place_of(const Instr& instr) const {
+    const bool is_cell = bytecode::operand_of(instr.op) == bytecode::Operand::Cell;
+    for (const auto* places : {is_cell ? &cells_ : &locals_, is_cell ? &locals_ : &cells_}) {
+      const auto found = places->find(instr.a);
+      if (found != places->end()) return found->second;
+    }
+    return std::nullopt;
+  }
+
+  // -- joins ----------------------------------------------------------------------------------
+  static Slot either(const Slot& x, const Slot& y) {
+    if (x == y) return x;
+    if (x.what == What::Value && y.what == What::Value) return {What::Value, std::max(x.of, y.of)};
+    if (x.what == What::Saved && y.what == What::Saved) return {What::Saved, 0};
+    // An object here and something else there is that something: no rule may be passed by.
+    if (x.what == What::Value) return y;
+    return x;
+  }
+
+  void meet(BlockId block, const State& state, size_t keep, const std::vector<Slot>& pushed = {}) {
+    State& entry = states_[block.index()];
+    bool changes = !entry.is_known;
+    if (changes) {
+      entry.is_known = true;
+      entry.unbound = state.unbound;
+      entry.lent = state.lent;
+      entry.stack.assign(state.stack.begin(), state.stack.begin() + static_cast<ptrdiff_t>(keep));
+      entry.stack.insert(entry.stack.end(), pushed.begin(), pushed.end());
+    } else {
+      for (size_t i = 0; i < entry.unbound.size(); ++i) {
+        const uint64_t both = entry.unbound[i] | state.unbound[i];
+        changes = changes || both != entry.unbound[i];
+        entry.unbound[i] = both;
+        changes = changes || (entry.lent[i] | state.lent[i]) != entry.lent[i];
+        entry.lent[i] |= state.lent[i];
+      }
+      for (size_t i = 0; i < entry.stack.size(); ++i) {
+        const Slot& now = i < keep ? state.stack[i] : pushed[i - keep];
+        const Slot both = either(entry.stack[i], now);
+        // (Two rules may exclude each other: then the first stays.)
+        changes = changes || (both != entry.stack[i] && entry.stack[i].what == What::Value) ||
+                  (both.what == What::Saved && both != entry.stack[i]);
+        entry.stack[i] = both;
+      }
+    }
+    if (changes && !queued_[block.index()]) {
+      queued_[block.index()] = true;
+      work_.push_back(block.value);
+    }
+  }
+
+  // -- one block ------------------------------------------------------------------------------
+  void walk(const Block& block, State state) {
+    exceptions_ = block.exc_depth;
+    bool is_told = false;  // the handler knows this state
+    for (uint32_t i = block.first; i < block.first + block.count && !found_; ++i) {
+      const Instr& instr = graph_.instrs[i];
+      if (bytecode::can_raise(instr.op) && !is_told) {
+        tell_handler(block, state);
+        is_told = true;
+      }
+      if (one(instr, state)) is_told = false;
+      const bool is_last = i + 1 == block.first + block.count;
+      const Instr& next = is_last ? block.exit.instr : graph_.instrs[i + 1];
+      const bool ends_raw = next.raw != instr.raw || (is_last && block.exit.kind == ExitKind::Goto);
+      if (ends_raw && state.stack.size() > most_slots(instr)) {
+        say("the stack is too small", instr.offset);
+      }
+    }
+    if (found_) return;
+    const bool exit_raises =
+        block.exit.kind != ExitKind::Goto && bytecode::can_raise(block.exit.instr.op);
+    if (exit_raises && !is_told) tell_handler(block, state);
+    leave(block, state);
+  }
+
+  // The names of a call take no slot in 3.11 and 3.12.
+  size_t most_slots(const Instr& instr) const {
+    const bool names = raw_[stream_.raw[instr.raw].opcode].name == "KW_NAMES";
+    return code_.stacksize + (names ? 1 : 0);
+  }
+
+  void tell_handler(const Block& block, const State& state) {
+    if (!block.handler.valid()) return;
+    const Handler& handler = graph_[block.handler];
+    if (state.stack.size() < handler.depth) return;
+    std::vector<Slot> pushed(handler.pushes);
+    if (handler.pushes == 6) std::fill_n(pushed.begin(), 3, Slot{What::Previous, 0});
+    if (handler.lasti && handler.pushes == 2) pushed[0] = {What::Lasti, 0};
+    meet(handler.entry, state, handler.depth, pushed);
+  }
+
+  void leave(const Block& block, State& state) {
+    const Exit& exit = block.exit;
+    std::vector<Slot>& stack = state.stack;
+    switch (exit.kind) {
+      case ExitKind::Goto:
+        break;
+      case ExitKind::Branch:
+      case ExitKind::BranchNone:
+        take(exit.instr, state, 1);
+        break;
+      case ExitKind::ForIter: {
+        meet(exit.next[1], state, stack.size() - 1 - exit.instr.b);
+        stack.push_back({});
+        meet(exit.next[0], state, stack.size());
+        return;
+      }
+      case ExitKind::Send: {
+        const std::vector<Slot> one(1);
+        meet(exit.next[0], state, stack.size() - 1, one);
+        meet(exit.next[1], state, stack.size() - (exit.instr.b == 1 ? 2 : 1), one);
+        return;
+      }
+      case ExitKind::Return:
+        take(exit.instr, state, 1);
+        hold(exceptions_ == 0, "while an exception is being handled", exit.instr);
+        return;
+      case ExitKind::Raise:
+        take(exit.instr, state, exit.instr.a);
+        return;
+      case ExitKind::Reraise:
+        reraise(exit.instr, state);
+        return;
+    }
+    for (const BlockId next : exit.next) {
+      if (next.valid()) meet(next, state, stack.size());
+    }
+  }
+
+  void reraise(const Instr& instr, State& state) {
+    const std::vector<Slot>& stack = state.stack;
+    if (instr.b != 0) {
+      const bool is_there = instr.b <= stack.size();
+      hold(is_there && stack[stack.size() - instr.b].what == What::Lasti,
+           "no place where it was raised", instr);
+    }
+    take(instr, state, instr.a);
+  }
+
+  // Pops objects.
+  void take(const Instr& instr, State& state, uint32_t count) {
+    for (uint32_t i = 0; i < count && !state.stack.empty(); ++i) {
+      const What what = state.stack.back().what;
+      hold(what == What::Value || what == What::Lasti, "of what is no object", instr);
+      state.stack.pop_back();
+    }
+  }
+
+  // -- one instruction ------------------------------------------------------------------------
+  // Returns true if it changes what a handler would find.
+  bool one(const Instr& instr, State& state) {
+    std::vector<Slot>& stack = state.stack;
+    switch (instr.op) {
+      case Op::Copy: {
+        const Slot copied = stack[stack.size() - instr.a];
+        hold(copied.what == What::Value || copied.what == What::Lasti, "of what is no object",
+             instr);
+        stack.push_back(copied);
+        return true;
+      }
+      case Op::Swap:
+        std::swap(stack.back(), stack[stack.size() - instr.a]);
+        return true;
+      case Op::Rot: {
+        const Slot top = stack.back();
+        stack.pop_back();
+        stack.insert(stack.end() - (instr.a - 1), top);
+        return true;
+      }
+      case Op::Pop: {
+        // An iterator lies below a slot of nothing in 3.15.
+        const What what = stack.back().what;
+        hold(what == What::Value || what == What::Lasti || (minor_ >= 15 && what == What::Null),
+             "of what is no object", instr);
+        stack.pop_back();
+        return false;
+      }
+      case Op::PushNull:
+        stack.push_back({What::Null, 0});
+        return false;
+      case Op::LoadMethod:
+        take(instr, state, 1);
+        stack.push_back({What::Callee, instr.offset + 1});
+        stack.push_back({What::Receiver, instr.offset + 1});
+        return false;
+      case Op::Call:
+      case Op::CallKw:
+        take(instr, state, instr.a + (instr.op == Op::CallKw ? 1 : 0));
+        call(instr, state);
+        return false;
+      case Op::CallEx:
+        if ((instr.a & 1) != 0 && minor_ >= 14 && stack.back().what == What::Null) {
+          stack.pop_back();
+          take(instr, state, 1);
+        } else {
+          take(instr, state, 1 + (instr.a & 1));
+        }
+        call(instr, state);
+        return false;
+      case Op::PushExcInfo:
+        take(instr, state, 1);
+        stack.push_back({What::Previous, 0});
+        stack.push_back({});
+        ++exceptions_;
+        return false;
+      case Op::PopExcept:
+        pop_except(instr, state);
+        return false;
+      case Op::EndAsyncFor:
+        if (instr.a == 7 && exceptions_ > 0) --exceptions_;
+        stack.resize(stack.size() - instr.a);
+        return false;
+      default:
+        break;
+    }
+    const bytecode::Operand operand = bytecode::operand_of(instr.op);
+    if (operand == bytecode::Operand::Local || operand == bytecode::Operand::Cell) {
+      return variable(instr, state);
+    }
+    const bytecode::StackEffect effect = bytecode::stack_effect(instr);
+    take(instr, state, effect.pops);
+    stack.resize(stack.size() + effect.pushes);
+    return false;
+  }
+
+  // What is called, and beside it nothing, or what it is a method of; then the result is there.
+  void call(const Instr& instr, State& state) {
+    std::vector<Slot>& stack = state.stack;
+    if (instr.b == 1) {
+      take(instr, state, 1);
+      stack.push_back({});
+      return;
+    }
+    const Slot upper = stack.back();
+    const Slot lower = stack[stack.size() - 2];
+    stack.resize(stack.size() - 2);
+    stack.push_back({});
+    const bool is_method = lower.what == What::Callee && upper == Slot{What::Receiver, lower.of};
+    const Slot& free = minor_ >= 13 ? upper : lower;
+    const Slot& called = minor_ >= 13 ? lower : upper;
+    const bool is_function =
+        called.what == What::Value && (free.what == What::Value || free.what == What::Null);
+    hold(is_method || is_function, "of what is no function", instr);
+  }
+
+  void pop_except(const Instr& instr, State& state) {
+    for (uint32_t i = 0; i < instr.a && !state.stack.empty(); ++i) {
+      hold(state.stack.back().what == What::Previous, "of what was not saved", instr);
+      state.stack.pop_back();
+    }
+    if (exceptions_ > 0) --exceptions_;
+  }
+
+  // -- variables ------------------------------------------------------------------------------
+  bool variable(const Instr& instr, State& state) {
+    const auto place = place_of(instr);
+    std::vector<Slot>& stack = state.stack;
+    const bytecode::StackEffect effect = bytecode::stack_effect(instr);
+    if (!place || minor_ < 11) {
+      take(instr, state, effect.pops);
+      stack.resize(stack.size() + effect.pushes);
+      return false;
+    }
+    switch (instr.op) {
+      case Op::LoadFast:
+        return load(instr, state, *place);
+      case Op::LoadFastAndClear:
+        not_borrowed(instr, state);
+        stack.push_back({What::Saved, is_unbound(state, *place) ? 0u : 1u});
+        set_unbound(state, *place, true);
+        set(state.lent, *place, true);
+        return true;
+      case Op::StoreFast:
+        store(instr, state, *place);
+        return true;
+      case Op::DeleteFast:
+        not_borrowed(instr, state);
+        set_unbound(state, *place, true);
+        return true;
+      case Op::MakeCell:
+        hold(is_unbound(state, *place) || is_set(state.lent, *place), "the cell is there", instr);
+        set_unbound(state, *place, false);
+        return true;
+      default:  // of a cell
+        hold(!is_unbound(state, *place) || !is_cell(*place), "the cell is not made yet", instr);
+        take(instr, state, effect.pops);
+        stack.resize(stack.size() + effect.pushes);
+        return false;
+    }
+  }
+
+  bool load(const Instr& instr, State& state, uint32_t place) {
+    const std::string_view name = raw_[stream_.raw[instr.raw].opcode].name;
+    const bool checks = minor_ < 12 || name == "LOAD_FAST_CHECK";
+    const bool was_unbound = is_unbound(state, place);
+    hold(checks || !was_unbound || is_cell(place), "the local may be unbound", instr);
+    const bool borrows = name.find("BORROW") != std::string_view::npos;
+    state.stack.push_back({What::Value, borrows ? instr.a + 1 : 0});
+    // Where it goes on, it is bound.
+    if (was_unbound && !is_cell(place)) set_unbound(state, place, false);
+    return was_unbound;
+  }
+
+  void store(const Instr& instr, State& state, uint32_t place) {
+    const Slot value = state.stack.back();
+    state.stack.pop_back();
+    not_borrowed(instr, state);
+    if (value.what == What::Saved) {
+      set_unbound(state, place, value.of == 0);
+      set(state.lent, place, false);
+      return;
+    }
+    hold(value.what == What::Value || value.what == What::Lasti, "of what is no object", instr);
+    hold(value.of == 0, "of what is borrowed", instr);
+    hold(!is_cell(place) || is_set(state.lent, place), "in the place of a cell", instr);
+    set_unbound(state, place, false);
+  }
+
+  // What a borrowed value is in the stack by the grace of stays in its local meanwhile.
+  void not_borrowed(const Instr& instr, const State& state) {
+    if (minor_ < 14) return;
+    const Slot borrowed{What::Value, instr.a + 1};
+    hold(std::find(state.stack.begin(), state.stack.end(), borrowed) == state.stack.end(),
+         "the local is borrowed", instr);
+  }
+
+  const object::Code& code_;
+  const bytecode::Stream& stream_;
+  const Graph& graph_;
+  const bytecode::RawTable& raw_;
+  int minor_;
+  std::unordered_map<uint32_t, uint32_t> locals_, cells_;  // by symbol
+  std::vector<State> states_;                              // at the entry of each block
+  std::vector<uint32_t> work_;
+  std::vector<bool> queued_;
+  uint32_t exceptions_ = 0;
+  std::optional<Breach> found_;
+};
+
+}  // namespace
+
+std::optional<Breach> audit(const object::Module& module, const bytecode::Stream& stream,
+                            const Graph& graph) {
+  return Audit(module, stream, graph).run();
+}
+
+}  // namespace pellucid::flow

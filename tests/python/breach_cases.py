@@ -1,0 +1,232 @@
+"""Code that CPython runs otherwise than it reads: one small change a kind, for each version.
+
+Run under the Python whose code is changed, it writes a pickled dictionary to standard output: for
+each kind the marshalled module, and under "" all programs as they were compiled.
+"""
+
+import dis
+import marshal
+import pickle
+import sys
+from pathlib import Path
+from types import CodeType
+from typing import Any, Callable, Dict, List, Tuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "fuzz" / "adversary"))
+
+from assembler import VERSION, Instr, Parts, put_together, take_apart
+
+PLAIN = "def f(x, y):\n    a = x is y\n    b = x in y\n    c = x < y\n    return a, b, c\n"
+TEST = "def f(x):\n    if x:\n        return 1\n    return 2\n"
+MAYBE = "def f(x):\n    if x:\n        y = 1\n    return y\n"
+CALL = "def f(x):\n    return dict(x, key=x)\n"
+CELL = "def f(x):\n    z = x\n    return z, lambda: x\n"
+DEEP = "def f(x):\n    def g():\n        return x\n    return g\n"
+YIELD = "def f(x):\n    try:\n        yield x\n    finally:\n        print(x)\n"
+FROM = "def f(x):\n    yield from x\n"
+HANDLER = "def f(x):\n    try:\n        x()\n    except ValueError as e:\n        return x(e)\n"
+SLICE = "def f(x, y):\n    return x[y:y]\n"
+MATCH = "def f(x):\n    match x:\n        case 0: return 1\n        case [a, b]: return a\n"
+ASYNC = "async def f(x):\n    yield x\n    return\n"
+
+CO_GENERATOR = 0x20
+
+
+def first(parts: Parts, name: str) -> Instr:
+    return next(instr for instr in parts.instrs if dis.opname[instr.op] == name)
+
+
+def argument(name: str, change: Callable[[int], int]) -> Callable[[CodeType], CodeType]:
+    """Change the argument of the first instruction of a name."""
+
+    def changed(code: CodeType) -> CodeType:
+        parts = take_apart(code)
+        instr = first(parts, name)
+        instr.arg = change(instr.arg)
+        return put_together(code, parts)
+
+    return changed
+
+
+def without(name: str) -> Callable[[CodeType], CodeType]:
+    """Leave out the first instruction of a name."""
+
+    def changed(code: CodeType) -> CodeType:
+        parts = take_apart(code)
+        parts.instrs.remove(first(parts, name))
+        return put_together(code, parts)
+
+    return changed
+
+
+def before(name: str, new: str, arg: int = 0) -> Callable[[CodeType], CodeType]:
+    """Put an instruction before the first one of a name; jumps to that stay."""
+
+    def changed(code: CodeType) -> CodeType:
+        parts = take_apart(code)
+        place = parts.instrs.index(first(parts, name))
+        parts.instrs.insert(place, Instr(dis.opmap[new], arg))
+        return put_together(code, parts)
+
+    return changed
+
+
+def becomes(name: str, new: str) -> Callable[[CodeType], CodeType]:
+    """Make the first instruction of a name another one."""
+
+    def changed(code: CodeType) -> CodeType:
+        parts = take_apart(code)
+        first(parts, name).op = dis.opmap[new]
+        return put_together(code, parts)
+
+    return changed
+
+
+def fields(**changes: Any) -> Callable[[CodeType], CodeType]:
+    return lambda code: code.replace(**changes)
+
+
+def flag(bit: int) -> Callable[[CodeType], CodeType]:
+    return lambda code: code.replace(co_flags=code.co_flags ^ bit)
+
+
+def entry_without(target: str) -> Callable[[CodeType], CodeType]:
+    """Leave out the entries of the exception table whose handler starts with an instruction."""
+
+    def changed(code: CodeType) -> CodeType:
+        parts = take_apart(code)
+        kept = [entry for entry in parts.entries if dis.opname[entry.target.op] != target]
+        assert len(kept) < len(parts.entries)
+        return put_together(code, Parts(parts.instrs, kept))
+
+    return changed
+
+
+def unmarked(code: CodeType) -> CodeType:
+    """Take the mark off the first entry of the exception table."""
+    table: bytes = code.co_exceptiontable  # type: ignore[attr-defined]
+    changes: Dict[str, Any] = {"co_exceptiontable": bytes([table[0] & 127]) + table[1:]}
+    return code.replace(**changes)
+
+
+def late_pop(code: CodeType) -> CodeType:
+    """Exchange POP_EXCEPT with the load that follows it."""
+    parts = take_apart(code)
+    for i, (a, b) in enumerate(zip(parts.instrs, parts.instrs[1:])):
+        if dis.opname[a.op] == "POP_EXCEPT" and dis.opname[b.op] == "LOAD_CONST":
+            parts.instrs[i], parts.instrs[i + 1] = b, a
+            return put_together(code, parts)
+    raise LookupError("no POP_EXCEPT before a load")
+
+
+def without_after(name: str, following: str) -> Callable[[CodeType], CodeType]:
+    """Leave out what follows the first instruction of a name."""
+
+    def changed(code: CodeType) -> CodeType:
+        parts = take_apart(code)
+        place = parts.instrs.index(first(parts, name)) + 1
+        assert dis.opname[parts.instrs[place].op] == following
+        del parts.instrs[place]
+        return put_together(code, parts)
+
+    return changed
+
+
+def after(name: str, following: str, arg: int) -> Callable[[CodeType], CodeType]:
+    """Change the argument of what follows the first instruction of a name."""
+
+    def changed(code: CodeType) -> CodeType:
+        parts = take_apart(code)
+        instr = parts.instrs[parts.instrs.index(first(parts, name)) + 1]
+        assert dis.opname[instr.op] == following
+        instr.arg = arg
+        return put_together(code, parts)
+
+    return changed
+
+
+def last_reraise(code: CodeType) -> CodeType:
+    """Let the last RERAISE take another slot for where the exception was raised."""
+    parts = take_apart(code)
+    instr = next(i for i in parts.instrs if dis.opname[i.op] == "RERAISE" and i.arg == 1)
+    instr.arg = 2
+    return put_together(code, parts)
+
+
+def zero_is_false(code: CodeType) -> CodeType:
+    """Have False where 0 was, among constants and small numbers."""
+    parts = take_apart(code)
+    consts = [False if c == 0 and c is not None else c for c in code.co_consts]
+    for instr in parts.instrs:
+        if dis.opname[instr.op] == "LOAD_SMALL_INT" and instr.arg == 0:
+            instr.op, instr.arg = dis.opmap["LOAD_CONST"], len(consts)
+    return put_together(code, parts).replace(co_consts=(*consts, False))
+
+
+def none_is_one(code: CodeType) -> CodeType:
+    """Return 1 at the end."""
+    parts = take_apart(code)
+    at = [i for i, x in enumerate(parts.instrs) if dis.opname[x.op].startswith("RETURN_")]
+    for i in at:
+        if dis.opname[parts.instrs[i].op] == "RETURN_CONST":
+            parts.instrs[i].arg = len(code.co_consts)
+        elif dis.opname[parts.instrs[i].op] == "RETURN_VALUE":
+            load = parts.instrs[i - 1]
+            load.op, load.arg = dis.opmap["LOAD_CONST"], len(code.co_consts)
+    return put_together(code, parts).replace(co_consts=(*code.co_consts, 1))
+
+
+Case = Tuple[Tuple[int, int], Tuple[int, int], str, Callable[[CodeType], CodeType]]
+ALL, NEWEST = (3, 8), (3, 15)
+CASES: Dict[str, Case] = {
+    "is with another argument": ((3, 9), NEWEST, PLAIN, argument("IS_OP", lambda a: 3)),
+    "in with another argument": ((3, 9), NEWEST, PLAIN, argument("CONTAINS_OP", lambda a: 2)),
+    "the mask of a comparison": ((3, 12), NEWEST, PLAIN, argument("COMPARE_OP", lambda a: a ^ 12)),
+    "the truth of a comparison": ((3, 13), NEWEST, PLAIN, argument("COMPARE_OP", lambda a: a | 16)),
+    "a test of no truth": ((3, 13), NEWEST, TEST, without("TO_BOOL")),
+    "an unchecked load": ((3, 12), NEWEST, MAYBE, becomes("LOAD_FAST_CHECK", "LOAD_FAST")),
+    "names without their call": ((3, 11), (3, 12), CALL, before("LOAD_GLOBAL", "KW_NAMES", 1)),
+    "half a call": ((3, 11), (3, 11), CALL, before("LOAD_FAST", "PRECALL")),
+    "a small stack": (ALL, NEWEST, CALL, fields(co_stacksize=0)),
+    "a cell that is not made": ((3, 11), NEWEST, PLAIN, fields(co_cellvars=("x",))),
+    "a cell that is made twice": ((3, 11), NEWEST, CELL, before("MAKE_CELL", "MAKE_CELL", 0)),
+    "a local as a cell": ((3, 11), (3, 12), PLAIN, becomes("LOAD_FAST", "LOAD_DEREF")),
+    "an argument in its cell": (ALL, (3, 10), CELL, becomes("LOAD_DEREF", "LOAD_FAST")),
+    "flags of a generator": ((3, 11), NEWEST, PLAIN, flag(CO_GENERATOR)),
+    "no flags of a generator": ((3, 11), NEWEST, YIELD, flag(CO_GENERATOR)),
+    "a generator's start": ((3, 10), (3, 10), YIELD, before("LOAD_FAST", "GEN_START")),
+    "no start of a generator": ((3, 10), (3, 10), YIELD, without("GEN_START")),
+    "a frame that never starts": ((3, 11), NEWEST, PLAIN, without("RESUME")),
+    "no resumption": ((3, 11), NEWEST, YIELD, without_after("YIELD_VALUE", "RESUME")),
+    "resumed as what does not wait": ((3, 11), NEWEST, FROM, after("YIELD_VALUE", "RESUME", 1)),
+    "close() without the handler": ((3, 12), (3, 12), YIELD, argument("YIELD_VALUE", lambda a: 1)),
+    "close() past the handler": ((3, 13), (3, 14), YIELD, after("YIELD_VALUE", "RESUME", 5)),
+    "close() past it in 3.15": ((3, 15), NEWEST, YIELD, after("YIELD_VALUE", "RESUME", 9)),
+    "thrown past what it waits for": ((3, 12), NEWEST, FROM, entry_without("CLEANUP_THROW")),
+    "handling goes on": ((3, 11), NEWEST, HANDLER, entry_without("COPY")),
+    "an entry without a mark": ((3, 11), NEWEST, HANDLER, unmarked),
+    "no place to raise from": ((3, 11), NEWEST, HANDLER, last_reraise),
+    "an exception that was not saved": ((3, 9), (3, 10), HANDLER, late_pop),
+    "a pattern of False": ((3, 10), NEWEST, MATCH, zero_is_false),
+    "a result of an asynchronous generator": ((3, 8), NEWEST, ASYNC, none_is_one),
+    "an argument for no slice": ((3, 8), (3, 11), SLICE, argument("BUILD_SLICE", lambda a: 4)),
+}
+
+
+def main() -> None:
+    """Write all that this Python has."""
+    out: Dict[str, bytes] = {}
+    texts: List[str] = []
+    for name, (oldest, newest, text, change) in CASES.items():
+        if not oldest <= VERSION <= newest:
+            continue
+        module = compile(text, "breach.py", "exec", dont_inherit=True)
+        consts = [change(c) if isinstance(c, CodeType) else c for c in module.co_consts]
+        out[name] = marshal.dumps(module.replace(co_consts=tuple(consts)))
+        texts.append(text)
+    out[""] = marshal.dumps(compile("".join(texts), "breach.py", "exec", dont_inherit=True))
+    sys.stdout.buffer.write(pickle.dumps(out, protocol=4))
+
+
+if __name__ == "__main__":
+    main()
