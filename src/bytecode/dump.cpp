@@ -39,7 +39,12 @@ class Dumper {
     for (size_t i = 0; i < stream_.instrs.size(); ++i) {
       const Instr& instr = stream_.instrs[i];
       if (instr.line != line) out_ << "  line " << (line = instr.line) << '\n';
-      out_ << (targets_[i] ? ">>" : "  ") << ' ' << i << ' ' << text_of(module_, instr) << '\n';
+      out_ << (targets_[i] ? ">>" : "  ") << ' ' << i << ' ' << text_of(module_, instr);
+      if (instr.op == Op::Unsayable) out_ << "  # " << stream_.faults[instr.b].message;
+      out_ << '\n';
+    }
+    for (const Fault& fault : stream_.faults) {
+      if (fault.instructions.empty()) out_ << "  # " << fault.message << '\n';
     }
     for (const ExceptionEntry& entry : stream_.exceptions) {
       out_ << "  except " << entry.begin << ".." << entry.end << " -> " << entry.target << " depth "
@@ -91,8 +96,11 @@ std::string dump_raw(const object::Module& module, const Stream& stream) {
   std::ostringstream out;
   out << "raw " << code.firstlineno << ' ' << object::repr_of_text(module.text(code.name)) << '\n';
   for (const RawInstr& instr : stream.raw) {
-    out << instr.offset << ' ' << raw_name(code.version, instr.opcode) << ' ' << instr.arg << ' '
-        << instr.target << ' ' << instr.line << '\n';
+    if (instr.offset >= code.bytecode.size()) continue;  // stands for what lies outside
+    const std::string_view name = raw_name(code.version, instr.opcode);
+    out << instr.offset << ' ';
+    name.empty() ? out << '<' << static_cast<int>(instr.opcode) << '>' : out << name;
+    out << ' ' << instr.arg << ' ' << instr.target << ' ' << instr.line << '\n';
   }
   return out.str();
 }

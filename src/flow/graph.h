@@ -116,6 +116,7 @@ struct Graph {
   bool keeps_empty = false;
   Folds folds;
   Habits habits;
+  std::vector<bytecode::Fault> faults;  // as in the Stream
 
   const Block& operator[](BlockId id) const { return part_of(blocks, id); }
   const Handler& operator[](HandlerId id) const { return part_of(handlers, id); }

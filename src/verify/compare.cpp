@@ -91,11 +91,14 @@ class Comparison {
       verdict.reason = "two of its variables have one name";
       return;
     }
-    auto a = graph(Side::A, todo.a);
-    auto b = graph(Side::B, todo.b);
-    for (const auto* side : {&a, &b}) {
-      if (side->ok()) continue;
-      verdict.reason = side->error().message;
+    const auto a = graph(Side::A, todo.a);
+    if (!a.ok()) {
+      verdict.reason = a.error().message;
+      return;
+    }
+    const auto b = graph(Side::B, todo.b);
+    if (!b.ok()) {
+      verdict.reason = b.error().message;
       return;
     }
     if (!options_.thorough && identical(values_, *a, *b, pairs)) {
@@ -117,6 +120,9 @@ class Comparison {
       return lowered_->graphs[code.index()];
     }
     PELLUCID_TRY(const bytecode::Stream stream, bytecode::decode(values_.module(side), code));
+    if (!stream.faults.empty()) {
+      return Error{ErrorCode::Malformed, stream.faults[0].offset, stream.faults[0].message};
+    }
     return flow::build(values_.module(side), stream);
   }
 
