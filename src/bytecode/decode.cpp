@@ -108,6 +108,52 @@ Result<Stream> decode_all(const object::Module& module, object::CodeId id) {
   return stream;
 }
 
+bool falls_through(Op op) {
+  return op != Op::Jump && op != Op::ReturnValue && op != Op::Raise && op != Op::Reraise &&
+         op != Op::Unsayable;
+}
+
+// Which instructions control reaches, where the ones that cannot be said end it.
+std::vector<bool> reached_in(const Stream& stream) {
+  std::vector<bool> reached(stream.instrs.size(), false);
+  std::vector<uint32_t> work{0};
+  while (!work.empty()) {
+    const uint32_t at = work.back();
+    work.pop_back();
+    if (at >= reached.size() || reached[at]) continue;
+    reached[at] = true;
+    const Instr& instr = stream.instrs[at];
+    if (operand_of(instr.op) == Operand::Target) work.push_back(instr.a);
+    if (falls_through(instr.op)) work.push_back(at + 1);
+    auto entry =
+        std::upper_bound(stream.exceptions.begin(), stream.exceptions.end(), at,
+                         [](uint32_t index, const ExceptionEntry& e) { return index < e.begin; });
+    if (entry != stream.exceptions.begin() && at < (--entry)->end) work.push_back(entry->target);
+  }
+  return reached;
+}
+
+// What stands after a place that cannot be said may have been reached from there only.
+void drop_unreached_faults(Stream& stream) {
+  const std::vector<bool> reached = reached_in(stream);
+  std::vector<Fault> faults;
+  for (size_t i = 0; i < stream.instrs.size(); ++i) {
+    Instr& instr = stream.instrs[i];
+    if (instr.op != Op::Unsayable) continue;
+    const Fault& fault = stream.faults[instr.b];
+    instr.b = reached[i] ? static_cast<uint32_t>(faults.size()) : 0;
+    if (reached[i]) {
+      faults.push_back(fault);
+    } else {
+      instr.op = Op::Raise;  // of nothing, where nothing gets
+    }
+  }
+  for (const Fault& fault : stream.faults) {
+    if (fault.instructions.empty()) faults.push_back(fault);
+  }
+  stream.faults = std::move(faults);
+}
+
 // What execution reaches.
 Result<Stream> decode_reached(const object::Module& module, object::CodeId id) {
   const object::Code& code = module[id];
@@ -124,6 +170,7 @@ Result<Stream> decode_reached(const object::Module& module, object::CodeId id) {
   stream.instrs = std::move(translation.instrs);
   stream.faults = std::move(translation.faults);
   stream.faults.insert(stream.faults.end(), reach.faults.begin(), reach.faults.end());
+  drop_unreached_faults(stream);
   return stream;
 }
 
@@ -156,8 +203,10 @@ bool give_up(const object::Module& module, Stream& stream, const Error& error) {
   place->op = Op::Unsayable;
   place->a = 0;
   place->b = static_cast<uint32_t>(stream.faults.size());
-  const std::string instructions = instructions_at(module[stream.code], place->offset, place->offset + 2);
+  const std::string instructions =
+      instructions_at(module[stream.code], place->offset, place->offset + 2);
   stream.faults.push_back({error.message, place->offset, instructions});
+  drop_unreached_faults(stream);
   return true;
 }
 

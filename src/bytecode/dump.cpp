@@ -24,6 +24,20 @@ std::string with_second(std::string text, const Instr& instr) {
   return text;
 }
 
+// Many instructions may load one long text: no listing has to repeat all of it.
+std::string constant_text(const object::Module& module, object::ConstId id) {
+  constexpr size_t kLongest = 1000;
+  const object::Const& constant = module[id];
+  const bool is_text = constant.kind == object::ConstKind::Str;
+  if (!is_text && constant.kind != object::ConstKind::Bytes) return object::repr(module, id);
+  const std::string_view text = module.text(constant.text);
+  if (text.size() <= kLongest) return object::repr(module, id);
+  if (!is_text) return "<bytes, " + std::to_string(text.size()) + " of them>";
+  size_t end = kLongest;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return object::repr_of_text(text.substr(0, end)) + "...";
+}
+
 class Dumper {
  public:
   Dumper(const object::Module& module, const Stream& stream)
@@ -69,7 +83,7 @@ std::string text_of(const object::Module& module, const Instr& instr) {
     case Operand::None:
       return with_second(name, instr);
     case Operand::Const:
-      return with_second(name + ' ' + object::repr(module, instr.constant()), instr);
+      return with_second(name + ' ' + constant_text(module, instr.constant()), instr);
     case Operand::Name:
     case Operand::Local:
     case Operand::Cell:

@@ -281,6 +281,7 @@ Reach read_reached(const object::Module& module, const object::Code& code) {
 std::string instructions_at(const object::Code& code, size_t begin, size_t end) {
   const std::vector<uint8_t>& bytes = code.bytecode;
   std::string text;
+  if (begin + 1 >= bytes.size()) return "the end of the code";
   size_t count = 0;
   for (size_t at = begin; at + 1 < std::min(end, bytes.size()); ++count) {
     if (count > 0) text += ", ";

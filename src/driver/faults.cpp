@@ -70,7 +70,8 @@ ast::ListId with_instructions(ast::Tree& tree, ast::ListId body,
                               const std::vector<bytecode::Fault>& faults) {
   std::unordered_map<uint32_t, Symbol> comments;
   for (const bytecode::Fault& fault : faults) {
-    if (!fault.instructions.empty()) comments[fault.offset] = tree.intern(fault.instructions);
+    if (fault.instructions.empty()) continue;
+    comments[fault.offset] = tree.intern(fault.instructions);
   }
   if (comments.empty()) return body;
   const ast::ListId whole = with_comments_before(tree, body, comments);

@@ -1,6 +1,7 @@
 #include "driver/shared_bodies.h"
 
 #include "driver/faults.h"
+#include "object/written.h"
 
 namespace pellucid::driver {
 
@@ -42,6 +43,9 @@ SharedBodies::SharedBodies(const object::Module& module, const std::vector<objec
   std::vector<object::CodeId> owner(module.codes.size());
   for (const object::CodeId code : order) {
     most_ += kTextPerByte * module[code].bytecode.size();
+    for (const object::ConstId id : module[code].consts) {
+      most_ += kTextPerByte * object::written_alone(module, module[id]);
+    }
     for_each_nested(code, [&](object::CodeId nested) {
       object::CodeId& first = owner[nested.index()];
       if (first.valid() && first != code) bodies_[nested] = {};
@@ -50,12 +54,26 @@ SharedBodies::SharedBodies(const object::Module& module, const std::vector<objec
   }
 }
 
+// What a constant holds comes before it.
+uint64_t SharedBodies::written(object::ConstId id) {
+  for (size_t i = written_.size(); i <= id.index(); ++i) {
+    const object::Const& constant = module_[object::ConstId(i)];
+    uint64_t size = object::written_alone(module_, constant);
+    for (const object::ConstId item : constant.items) {
+      if (item.index() < i) size += written_[item.index()];
+    }
+    written_.push_back(size);
+  }
+  return written_[id.index()];
+}
+
 bool SharedBodies::fits(const ir::Function& function) {
   uint64_t size = function.values.size();
   for (const ir::Value& value : function.values) {
     if (value.kind != ir::ValueKind::Instr || value.op != ir::Op::LoadConst) continue;
     const object::Const& constant = module_[value.constant()];
-    if (constant.kind == object::ConstKind::Code) size += sizes_[constant.code.index()];
+    const bool is_code = constant.kind == object::ConstKind::Code;
+    size += is_code ? sizes_[constant.code.index()] : written(value.constant());
   }
   sizes_[function.code.index()] = size;
   return size <= most_;

@@ -41,10 +41,13 @@ class SharedBodies {
     }
   }
 
+  uint64_t written(object::ConstId id);
+
   const object::Module& module_;
   std::unordered_map<object::CodeId, ast::ListId> bodies_;
-  std::vector<uint64_t> sizes_;  // of the texts, by code: in values that they compute
-  uint64_t most_;                // of one text, and of all copies together
+  std::vector<uint64_t> sizes_;    // of the texts, by code: in values that they compute
+  std::vector<uint64_t> written_;  // of constants
+  uint64_t most_;                  // of one text, and of all copies together
   uint64_t copied_ = 0;
 };
 

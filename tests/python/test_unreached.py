@@ -25,11 +25,20 @@ SOURCE = """def grade(x):
     return 'low'
 print(grade(70), grade(3))
 """
-BAD = next(n for n in range(250, 0, -1) if dis.opname[n].startswith('<'))
-FIRST = 2 if V >= (3, 11) else 0  # where RESUME has been
+# Numbers of specialised and instrumented opcodes have no name either, but a meaning.
+BAD = next(n for n in range(127 if V >= (3, 13) else 250, 0, -1) if dis.opname[n].startswith('<'))
+CACHES = getattr(dis, '_inline_cache_entries', None) or {}
+
+
+def caches(name):
+    """Bytes of inline cache."""
+    found = CACHES.get(name, 0) if hasattr(CACHES, 'get') else CACHES[OP[name]]
+    return [0, 0] * found
+
+
+FIRST = len([0, 0] + caches('RESUME')) if V >= (3, 11) else 0  # where RESUME has been
 TRUE = OP['POP_JUMP_FORWARD_IF_TRUE'] if V == (3, 11) else OP['POP_JUMP_IF_TRUE']
-CACHE = [0, 0] if V >= (3, 13) else []
-JUNK = [BAD, 7, 255, 99, OP['LOAD_CONST'], 200, OP['EXTENDED_ARG'], 255, BAD, BAD]
+JUNK = [BAD, 7, BAD, 99, OP['LOAD_CONST'], 200, OP['EXTENDED_ARG'], 255, BAD, BAD]
 
 
 def changed(code, text, **more):
@@ -58,7 +67,7 @@ def forward(junk, off=0):
 
 def tested(load, junk, code):
     """A test that jumps over junk."""
-    head = load + [TRUE, 0] + CACHE
+    head = load + [TRUE, 0] + caches(dis.opname[TRUE])
     to = len(junk) // 2 if V >= (3, 11) else (FIRST + len(head) + len(junk)) // 2 * UNIT
     head[len(load) + 1] = to
     return head + junk
@@ -83,7 +92,7 @@ def decided(c):
 def undecided(c):
     load = [OP['LOAD_FAST'], 0]
     if V >= (3, 13):
-        load += [OP['TO_BOOL'], 0] + [0, 0] * 3
+        load += [OP['TO_BOOL'], 0] + caches('TO_BOOL')
     return put_first(c, tested(load, JUNK, c))
 
 
@@ -104,12 +113,14 @@ save('runs_out', lambda c: changed(c, c.co_code[:-4] + bytes([OP['NOP'], 0]) if 
 '''
 
 UNREACHED = ["junk_after", "junk_skipped", "dead_operands", "decided", "past_extended"]
-PLACES = {"place": "at offset", "runs_out": "control falls off the end"}
+PLACES = {"place": "at offset", "runs_out": "control leaves the code"}
 NATIVE = str(need("native"))
 
 
 @pytest.fixture(scope="module", params=VERSIONS)
-def files(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def files(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Path]:
     """Yield the folder of one version's files."""
     folder = tmp_path_factory.mktemp(request.param)
     python = need(f"python{request.param}")
@@ -121,7 +132,9 @@ def files(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 def printed(folder: Path, *command: str) -> str:
     """Return what a program prints under the CPython of the folder's files."""
     python = (folder / "python").read_text()
-    return subprocess.run([python, "-I", *command], stdout=subprocess.PIPE, check=True).stdout.decode()
+    return subprocess.run(
+        [python, "-I", *command], stdout=subprocess.PIPE, check=True
+    ).stdout.decode()
 
 
 def decompiled(folder: Path, name: str) -> Dict[str, object]:
@@ -138,7 +151,7 @@ def body(text: object) -> List[str]:
 @pytest.mark.parametrize("name", UNREACHED)
 def test_what_nothing_reaches_costs_nothing(files: Path, name: str) -> None:
     found = decompiled(files, name)
-    assert found["outcome"] == "done" and found["status"] == 0, found
+    assert found["status"] == 0, found
     assert found["verdict"] == "equivalent", found["reason"]
     assert "NotImplementedError" not in str(found["source"])
     assert "'high'" in str(found["source"]) and "'low'" in str(found["source"])
@@ -155,7 +168,9 @@ def test_half_a_code_unit_of_a_target_is_nothing(files: Path) -> None:
         pytest.skip("from 3.10 on targets count code units")
     found = decompiled(files, "half_a_unit")
     assert found["status"] == 0 and found["verdict"] == "equivalent", found
-    assert printed(files, "-c", str(found["source"])) == printed(files, str(files / "half_a_unit.pyc"))
+    assert printed(files, "-c", str(found["source"])) == printed(
+        files, str(files / "half_a_unit.pyc")
+    )
 
 
 @pytest.mark.parametrize("name", sorted(PLACES))
@@ -184,4 +199,4 @@ def test_listings_show_what_can_be_listed(files: Path, stage: str) -> None:
         assert said.returncode == 0 and "grade" in said.stdout, said
     said = run(NATIVE, *command, files / "place.pyc")
     assert said.returncode == 1 and "at offset" in said.stderr
-    assert "high" in said.stdout or stage == "raw"
+    assert "high" in said.stdout or stage in ("raw", "ir")
