@@ -46,7 +46,8 @@ def changed(code, text, **more):
     table = 'co_linetable' if V >= (3, 10) else 'co_lnotab'
     if V >= (3, 11):
         # One entry after the other, no line changes.
-        more[table] = b''.join(bytes([0x80 | 13 << 3 | min(8, n - at) - 1, 0]) for at in range(0, n, 8))
+        runs = [min(8, n - at) - 1 for at in range(0, n, 8)]
+        more[table] = b''.join(bytes([0x80 | 13 << 3 | run, 0]) for run in runs)
     else:
         more[table] = b'' if V < (3, 10) else bytes([min(254, 2 * n), 0])
     return code.replace(co_code=bytes(text), **more)
@@ -76,8 +77,9 @@ def tested(load, junk, code):
 def save(name, change):
     base = compile(SOURCE, 'sample.py', 'exec')
     consts = tuple(change(c) if isinstance(c, types.CodeType) else c for c in base.co_consts)
+    data = marshal.dumps(base.replace(co_consts=consts))
     with open(os.path.join(out, name + '.pyc'), 'wb') as file:
-        file.write(importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(base.replace(co_consts=consts)))
+        file.write(importlib.util.MAGIC_NUMBER + bytes(12) + data)
 
 
 def constant(c, value):
@@ -96,20 +98,23 @@ def undecided(c):
     return put_first(c, tested(load, JUNK, c))
 
 
-dead = [OP['LOAD_CONST'], 250, OP['LOAD_FAST'], 200, OP['STORE_NAME'], 199] + forward([0, 0] * 77)[:2]
+dead = [OP['LOAD_CONST'], 250, OP['LOAD_FAST'], 200, OP['STORE_NAME'], 199]
+dead += forward([0, 0] * 77)[:2]
 save('plain', lambda c: c)
 save('lineless', lambda c: changed(c, c.co_code))
 save('junk_after', lambda c: changed(c, c.co_code + bytes(JUNK)))
 save('junk_skipped', lambda c: put_first(c, forward(JUNK)))
 save('dead_operands', lambda c: put_first(c, forward(dead)))
 save('decided', decided)
-save('past_extended', lambda c: put_first(c, forward([OP['EXTENDED_ARG'], 255]) + [OP['LOAD_CONST'], 0, OP['POP_TOP'], 0]))
+drop = [OP['LOAD_CONST'], 0, OP['POP_TOP'], 0]
+save('past_extended', lambda c: put_first(c, forward([OP['EXTENDED_ARG'], 255]) + drop))
 if V < (3, 10):
     save('half_a_unit', lambda c: put_first(c, forward(JUNK, 1)))
 # Reached, when x is false.
 save('place', undecided)
 # Control runs out of the code where the function has returned 'low'.
-save('runs_out', lambda c: changed(c, c.co_code[:-4] + bytes([OP['NOP'], 0]) if V != (3, 12) and V != (3, 13) else c.co_code[:-2]))
+last = 2 if V in ((3, 12), (3, 13)) else 4  # RETURN_CONST, or a load and a return
+save('runs_out', lambda c: changed(c, c.co_code[:-last]))
 '''
 
 UNREACHED = ["junk_after", "junk_skipped", "dead_operands", "decided", "past_extended"]
