@@ -126,7 +126,7 @@ def nested(levels: int) -> bytes:
 
 def loads_of_a_long_constant() -> bytes:
     value = marshal.dumps("x" * 200_000, 2)
-    body = [LOAD_CONST, 1, STORE_FAST, 0] * 20_000
+    body = [LOAD_CONST, 1, STORE_FAST, 0] * 10_000
     whole = [RESUME, 0, *body, LOAD_CONST, 0, RETURN_VALUE, 0]
     return module(code(whole, [b"N", value], local=["a"]))
 
@@ -155,12 +155,12 @@ INPUTS: Dict[str, Callable[[], bytes]] = {
     "code that is used twice by code that is used twice": lambda: used_twice(60),
     "code that is held twice by code that is held twice": lambda: held_twice(60),
     "a tuple that holds itself 2**60 times": lambda: tuples(60),
-    "a long constant that is loaded 20,000 times": loads_of_a_long_constant,
+    "a long constant that is loaded 10,000 times": loads_of_a_long_constant,
     "900 functions in functions": lambda: nested(900),
     "3,000 functions in functions": lambda: nested(3000),
     "a tuple of 2**31 items": lambda: HEADER + b"(\xff\xff\xff\x7f",
     "bytes of 2**31": lambda: HEADER + b"s\xff\xff\xff\x7f",
-    "50,000 blocks": lambda: function([LOAD_FAST, 0, BRANCH, 0] * 50_000),
+    "20,000 blocks": lambda: function([LOAD_FAST, 0, BRANCH, 0] * 20_000),
     "5,000 merges": lambda: merges(5_000),
     "2,000 jumps that cross": lambda: tangle(2_000),
     "5,000 places that cannot be said": lambda: places(5_000),
