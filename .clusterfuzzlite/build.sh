@@ -1,5 +1,5 @@
 #!/bin/bash -eu
-# The sanitizer and the fuzzing engine come from $CFLAGS, $CXXFLAGS and $LIB_FUZZING_ENGINE.
+# The sanitizer comes from $CFLAGS and $CXXFLAGS; the engine is libFuzzer, which clang links by itself.
 cmake -S . -B "$WORK/build" -G Ninja -DCMAKE_BUILD_TYPE=None \
   -DPELLUCID_BUILD_FUZZ=ON -DPELLUCID_BUILD_TESTS=OFF -DPELLUCID_BUILD_CLI=OFF \
   -DPELLUCID_CHECKS=ON
