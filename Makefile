@@ -71,7 +71,11 @@ fuzz: $(STAMPS)/tools
 	cmake --build --preset fuzz
 	$(BIN)/python tools/seeds.py build/fuzz/seeds
 	set -e; for f in build/fuzz/fuzz_*[a-z]; do [ -x $$f ] && [ -f $$f ] || continue; \
-	  $$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 build/fuzz/seeds; done
+	  mkdir -p build/fuzz/corpus/$$(basename $$f); \
+	  case $$($$f -help=1 2>&1) in *libFuzzer*) \
+	    $$f -fork=1 -dict=fuzz/pyc.dict -max_len=4096 -max_total_time=$(FUZZ_SECONDS) -timeout=10 \
+	      -rss_limit_mb=2048 build/fuzz/corpus/$$(basename $$f) build/fuzz/seeds;; \
+	  *) $$f -max_total_time=$(FUZZ_SECONDS) build/fuzz/seeds;; esac; done
 
 ## make corpus   whole standard libraries of every Python found, verdicts counted
 ##               (JUDGE=path/to/judge.py for a second opinion, CORPUS_ARGS for `tools/corpus.py`)

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "mutate_code.h"
 #include "object/pyc.h"
 #include "verify/compare.h"
 

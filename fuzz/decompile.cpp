@@ -7,6 +7,7 @@
 #include <span>
 
 #include "driver/pipeline.h"
+#include "mutate_code.h"
 #include "object/pyc.h"
 
 namespace {

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "bytecode/decode.h"
+#include "mutate_code.h"
 #include "object/pyc.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -34,13 +34,14 @@ void check(const object::Module& module, const Stream& stream) {
   PELLUCID_CHECK(stream.code.index() < module.codes.size());
   for (size_t i = 0; i < stream.raw.size(); ++i) {
     PELLUCID_CHECK(stream.raw[i].start <= stream.raw[i].offset);
-    PELLUCID_CHECK(i == 0 || stream.raw[i - 1].offset < stream.raw[i].start);
+    PELLUCID_CHECK(i == 0 || stream.raw[i - 1].start < stream.raw[i].start);
   }
   for (size_t i = 0; i < stream.instrs.size(); ++i) {
     const Instr& instr = stream.instrs[i];
     PELLUCID_CHECK(instr.raw < stream.raw.size());
     PELLUCID_CHECK(instr.offset == stream.raw[instr.raw].offset);
     PELLUCID_CHECK(i == 0 || stream.instrs[i - 1].raw <= instr.raw);
+    PELLUCID_CHECK(instr.op != Op::Unsayable || (instr.a == 0 && instr.b < stream.faults.size()));
     check_operand(module, stream, instr);
   }
   for (size_t i = 0; i < stream.exceptions.size(); ++i) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "bytecode/reach.h"
 #include "bytecode/read_raw.h"
 #include "bytecode/translate.h"
 
@@ -16,7 +17,8 @@ RawFacts facts_of(const object::Code& code, const std::vector<RawInstr>& raw,
   facts.is_target.assign(raw.size(), false);
   facts.is_entered.assign(raw.size(), false);
   for (size_t i = 0; i < raw.size(); ++i) {
-    facts.at_unit[raw[i].start / 2] = static_cast<uint32_t>(i);
+    const size_t unit = raw[i].start / 2;
+    if (unit < facts.at_unit.size()) facts.at_unit[unit] = static_cast<uint32_t>(i);
   }
   const auto mark = [&](int64_t offset, bool enters) {
     if (offset < 0 || offset % 2 != 0) return;
@@ -32,12 +34,17 @@ RawFacts facts_of(const object::Code& code, const std::vector<RawInstr>& raw,
   return facts;
 }
 
-// From indices of raw instructions to indices of canonical ones.
-Result<bool> resolve_targets(Translation& translation) {
+// From indices of raw instructions to indices of canonical ones. Where code is read along its
+// paths, only what nothing reaches can lead past the last one.
+Result<bool> resolve_targets(Translation& translation, bool is_along_paths) {
   for (Instr& instr : translation.instrs) {
     if (operand_of(instr.op) != Operand::Target) continue;
     instr.a = translation.first[instr.a];
     if (instr.a >= translation.instrs.size()) {
+      if (is_along_paths) {
+        instr.a = static_cast<uint32_t>(translation.instrs.size() - 1);
+        continue;
+      }
       return Error{
           ErrorCode::Malformed, instr.offset,
           "bytecode: jump past the last instruction at offset " + std::to_string(instr.offset)};
@@ -48,8 +55,9 @@ Result<bool> resolve_targets(Translation& translation) {
 
 class ExceptionTable {
  public:
-  ExceptionTable(const std::vector<RawInstr>& raw, const Translation& translation)
-      : raw_(raw), translation_(translation) {}
+  ExceptionTable(const std::vector<RawInstr>& raw, const Translation& translation,
+                 bool is_along_paths)
+      : raw_(raw), translation_(translation), is_along_paths_(is_along_paths) {}
 
   Result<std::vector<ExceptionEntry>> run(const std::vector<RawException>& entries) const {
     std::vector<ExceptionEntry> out;
@@ -59,6 +67,7 @@ class ExceptionTable {
       // What it covered may have been dropped.
       if (canonical.begin >= canonical.end) continue;
       if (canonical.target >= translation_.instrs.size()) {
+        if (is_along_paths_) continue;
         return Error{ErrorCode::Malformed, entry.target,
                      "exception table: no handler at offset " + std::to_string(entry.target)};
       }
@@ -68,7 +77,7 @@ class ExceptionTable {
   }
 
  private:
-  // The first canonical instruction at or behind a byte offset.
+  // The first canonical instruction at or after a byte offset.
   uint32_t index_of(uint32_t offset) const {
     const auto it =
         std::lower_bound(raw_.begin(), raw_.end(), offset,
@@ -78,16 +87,13 @@ class ExceptionTable {
 
   const std::vector<RawInstr>& raw_;
   const Translation& translation_;
+  bool is_along_paths_;
 };
 
-}  // namespace
-
-Result<Stream> decode(const object::Module& module, object::CodeId id) {
+// All the bytes, one instruction after the other.
+Result<Stream> decode_all(const object::Module& module, object::CodeId id) {
   const object::Code& code = module[id];
   Stream stream;
-  if (!code.fault.empty()) {
-    return Error{ErrorCode::Malformed, 0, "code object: " + code.fault};
-  }
   stream.code = id;
   PELLUCID_TRY(stream.raw, read_raw(code));
   std::vector<RawException> exceptions;
@@ -96,11 +102,112 @@ Result<Stream> decode(const object::Module& module, object::CodeId id) {
   }
   const RawFacts facts = facts_of(code, stream.raw, exceptions);
   PELLUCID_TRY(Translation translation, translate(module, id, stream.raw, facts));
-  PELLUCID_TRY([[maybe_unused]] const bool resolved, resolve_targets(translation));
-  PELLUCID_TRY(stream.exceptions, ExceptionTable(stream.raw, translation).run(exceptions));
+  PELLUCID_TRY([[maybe_unused]] const bool resolved, resolve_targets(translation, false));
+  PELLUCID_TRY(stream.exceptions, ExceptionTable(stream.raw, translation, false).run(exceptions));
   stream.instrs = std::move(translation.instrs);
-  check(module, stream);
   return stream;
+}
+
+bool falls_through(Op op) {
+  return op != Op::Jump && op != Op::ReturnValue && op != Op::Raise && op != Op::Reraise &&
+         op != Op::Unsayable;
+}
+
+// Which instructions control reaches, where the ones that cannot be said end it.
+std::vector<bool> reached_in(const Stream& stream) {
+  std::vector<bool> reached(stream.instrs.size(), false);
+  std::vector<uint32_t> work{0};
+  while (!work.empty()) {
+    const uint32_t at = work.back();
+    work.pop_back();
+    if (at >= reached.size() || reached[at]) continue;
+    reached[at] = true;
+    const Instr& instr = stream.instrs[at];
+    if (operand_of(instr.op) == Operand::Target) work.push_back(instr.a);
+    if (falls_through(instr.op)) work.push_back(at + 1);
+    auto entry =
+        std::upper_bound(stream.exceptions.begin(), stream.exceptions.end(), at,
+                         [](uint32_t index, const ExceptionEntry& e) { return index < e.begin; });
+    if (entry != stream.exceptions.begin() && at < (--entry)->end) work.push_back(entry->target);
+  }
+  return reached;
+}
+
+// What stands after a place that cannot be said may have been reached from there only.
+void drop_unreached_faults(Stream& stream) {
+  const std::vector<bool> reached = reached_in(stream);
+  std::vector<Fault> faults;
+  for (size_t i = 0; i < stream.instrs.size(); ++i) {
+    Instr& instr = stream.instrs[i];
+    if (instr.op != Op::Unsayable) continue;
+    const Fault& fault = stream.faults[instr.b];
+    instr.b = reached[i] ? static_cast<uint32_t>(faults.size()) : 0;
+    if (reached[i]) {
+      faults.push_back(fault);
+    } else {
+      instr.op = Op::Raise;  // of nothing, where nothing gets
+    }
+  }
+  for (const Fault& fault : stream.faults) {
+    if (fault.instructions.empty()) faults.push_back(fault);
+  }
+  stream.faults = std::move(faults);
+}
+
+// What execution reaches.
+Result<Stream> decode_reached(const object::Module& module, object::CodeId id) {
+  const object::Code& code = module[id];
+  Stream stream;
+  stream.code = id;
+  Reach reach = read_reached(module, code);
+  stream.raw = std::move(reach.raw);
+  RawFacts facts = facts_of(code, stream.raw, reach.exceptions);
+  facts.steps = std::move(reach.steps);
+  PELLUCID_TRY(Translation translation, translate(module, id, stream.raw, facts));
+  PELLUCID_TRY([[maybe_unused]] const bool resolved, resolve_targets(translation, true));
+  PELLUCID_TRY(stream.exceptions,
+               ExceptionTable(stream.raw, translation, true).run(reach.exceptions));
+  stream.instrs = std::move(translation.instrs);
+  stream.faults = std::move(translation.faults);
+  stream.faults.insert(stream.faults.end(), reach.faults.begin(), reach.faults.end());
+  drop_unreached_faults(stream);
+  return stream;
+}
+
+}  // namespace
+
+Result<Stream> decode(const object::Module& module, object::CodeId id) {
+  const object::Code& code = module[id];
+  if (!code.fault.empty()) {
+    return Error{ErrorCode::Malformed, 0, "code object: " + code.fault};
+  }
+  Result<Stream> stream = decode_all(module, id);
+  if (!stream.ok() && stream.error().code == ErrorCode::Limit) return stream;
+  // Where not everything can be read, what is never run need not be.
+  if (!stream.ok()) stream = decode_reached(module, id);
+  if (stream.ok()) check(module, *stream);
+  return stream;
+}
+
+bool give_up(const object::Module& module, Stream& stream, const Error& error) {
+  if (error.code != ErrorCode::Malformed) return false;
+  auto place =
+      std::lower_bound(stream.instrs.begin(), stream.instrs.end(), error.offset,
+                       [](const Instr& instr, uint64_t offset) { return instr.offset < offset; });
+  if (place == stream.instrs.end() || place->offset != error.offset) return false;
+  if (place->op == Op::Unsayable) return false;
+  // What control runs past stays.
+  const bool runs_out =
+      place->raw == stream.instrs.back().raw && error.message.find(kRunsOut) != std::string::npos;
+  if (runs_out) place = stream.instrs.insert(stream.instrs.end(), stream.instrs.back());
+  place->op = Op::Unsayable;
+  place->a = 0;
+  place->b = static_cast<uint32_t>(stream.faults.size());
+  const std::string instructions =
+      instructions_at(module[stream.code], place->offset, place->offset + 2);
+  stream.faults.push_back({error.message, place->offset, instructions});
+  drop_unreached_faults(stream);
+  return true;
 }
 
 }  // namespace pellucid::bytecode

@@ -24,6 +24,20 @@ std::string with_second(std::string text, const Instr& instr) {
   return text;
 }
 
+// Many instructions may load one long text: no listing has to repeat all of it.
+std::string constant_text(const object::Module& module, object::ConstId id) {
+  constexpr size_t kLongest = 1000;
+  const object::Const& constant = module[id];
+  const bool is_text = constant.kind == object::ConstKind::Str;
+  if (!is_text && constant.kind != object::ConstKind::Bytes) return object::repr(module, id);
+  const std::string_view text = module.text(constant.text);
+  if (text.size() <= kLongest) return object::repr(module, id);
+  if (!is_text) return "<bytes, " + std::to_string(text.size()) + " of them>";
+  size_t end = kLongest;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return object::repr_of_text(text.substr(0, end)) + "...";
+}
+
 class Dumper {
  public:
   Dumper(const object::Module& module, const Stream& stream)
@@ -39,7 +53,12 @@ class Dumper {
     for (size_t i = 0; i < stream_.instrs.size(); ++i) {
       const Instr& instr = stream_.instrs[i];
       if (instr.line != line) out_ << "  line " << (line = instr.line) << '\n';
-      out_ << (targets_[i] ? ">>" : "  ") << ' ' << i << ' ' << text_of(module_, instr) << '\n';
+      out_ << (targets_[i] ? ">>" : "  ") << ' ' << i << ' ' << text_of(module_, instr);
+      if (instr.op == Op::Unsayable) out_ << "  # " << stream_.faults[instr.b].message;
+      out_ << '\n';
+    }
+    for (const Fault& fault : stream_.faults) {
+      if (fault.instructions.empty()) out_ << "  # " << fault.message << '\n';
     }
     for (const ExceptionEntry& entry : stream_.exceptions) {
       out_ << "  except " << entry.begin << ".." << entry.end << " -> " << entry.target << " depth "
@@ -64,7 +83,7 @@ std::string text_of(const object::Module& module, const Instr& instr) {
     case Operand::None:
       return with_second(name, instr);
     case Operand::Const:
-      return with_second(name + ' ' + object::repr(module, instr.constant()), instr);
+      return with_second(name + ' ' + constant_text(module, instr.constant()), instr);
     case Operand::Name:
     case Operand::Local:
     case Operand::Cell:
@@ -91,8 +110,11 @@ std::string dump_raw(const object::Module& module, const Stream& stream) {
   std::ostringstream out;
   out << "raw " << code.firstlineno << ' ' << object::repr_of_text(module.text(code.name)) << '\n';
   for (const RawInstr& instr : stream.raw) {
-    out << instr.offset << ' ' << raw_name(code.version, instr.opcode) << ' ' << instr.arg << ' '
-        << instr.target << ' ' << instr.line << '\n';
+    if (instr.offset >= code.bytecode.size()) continue;  // stands for what lies outside
+    const std::string_view name = raw_name(code.version, instr.opcode);
+    out << instr.offset << ' ';
+    name.empty() ? out << '<' << static_cast<int>(instr.opcode) << '>' : out << name;
+    out << ' ' << instr.arg << ' ' << instr.target << ' ' << instr.line << '\n';
   }
   return out.str();
 }

@@ -23,6 +23,7 @@ enum RawKind : uint16_t {
   kJumpRelative = 64,
   kJumpAbsolute = 128,
   kBackward = 256,  // with kJumpRelative
+  kAnyJump = kJumpRelative | kJumpAbsolute,
 };
 
 struct RawOpcode {

@@ -1,9 +1,10 @@
 #include "bytecode/read_raw.h"
 
+#include <algorithm>
+#include <optional>
 #include <string>
 
 #include "bytecode/lines.h"
-#include "bytecode/raw_table.h"
 #include "bytecode/varint.h"
 
 namespace pellucid::bytecode {
@@ -16,16 +17,6 @@ Error malformed(size_t offset, const std::string& what) {
                "bytecode: " + what + " at offset " + std::to_string(offset)};
 }
 
-// Where a jump leads, in bytes; -1 for what is no jump. Until 3.9 arguments count bytes, then code
-// units; relative ones count from behind the instruction's inline cache.
-int64_t target_of(const object::Code& code, const RawOpcode& opcode, const RawInstr& instr) {
-  const int64_t distance = int64_t{instr.arg} * (code.version.minor >= 10 ? 2 : 1);
-  if (opcode.kinds & kJumpAbsolute) return distance;
-  if (!(opcode.kinds & kJumpRelative)) return -1;
-  const int64_t behind = int64_t{instr.offset} + 2 + 2 * opcode.caches;
-  return opcode.kinds & kBackward ? behind - distance : behind + distance;
-}
-
 // How many instructions there are, EXTENDED_ARG among them, if the bytes are what they should be.
 size_t count_of(const RawTable& table, const std::vector<uint8_t>& bytes) {
   size_t count = 0;
@@ -33,7 +24,55 @@ size_t count_of(const RawTable& table, const std::vector<uint8_t>& bytes) {
   return count;
 }
 
+// Objects/exception_handling_notes.txt.
+class TableReader {
+ public:
+  explicit TableReader(const object::Code& code)
+      : table_(code.exceptiontable), units_(code.bytecode.size() / 2) {}
+
+  bool at_end() const { return at_ >= table_.size(); }
+
+  // The next entry; none if it is cut off, covers what is no code, or does not come after the one
+  // before.
+  std::optional<RawException> next() {
+    entry_at_ = at_;
+    uint32_t begin = 0;
+    uint32_t length = 0;
+    uint32_t target = 0;
+    uint32_t depth_and_lasti = 0;
+    const bool complete = read_big_endian_varint(table_, at_, begin) &&
+                          read_big_endian_varint(table_, at_, length) &&
+                          read_big_endian_varint(table_, at_, target) &&
+                          read_big_endian_varint(table_, at_, depth_and_lasti);
+    if (!complete || begin > units_ || length > units_ - begin || 2 * begin < end_) return {};
+    end_ = 2 * (begin + length);
+    const auto handler = static_cast<uint32_t>(std::min<size_t>(target, units_));
+    return RawException{2 * begin, end_, 2 * handler, depth_and_lasti >> 1,
+                        (depth_and_lasti & 1) != 0};
+  }
+
+  Error bad_entry() const {
+    return Error{ErrorCode::Malformed, entry_at_,
+                 "exception table: bad entry at byte " + std::to_string(entry_at_)};
+  }
+
+ private:
+  const std::vector<uint8_t>& table_;
+  const size_t units_;
+  size_t at_ = 0;
+  size_t entry_at_ = 0;
+  uint32_t end_ = 0;  // of what the entries so far cover
+};
+
 }  // namespace
+
+int64_t target_of(const object::Code& code, const RawOpcode& opcode, const RawInstr& instr) {
+  const int64_t distance = int64_t{instr.arg} * (code.version.minor >= 10 ? 2 : 1);
+  if (opcode.kinds & kJumpAbsolute) return distance;
+  if (!(opcode.kinds & kJumpRelative)) return -1;
+  const int64_t end = int64_t{instr.offset} + 2 + 2 * opcode.caches;
+  return opcode.kinds & kBackward ? end - distance : end + distance;
+}
 
 Result<std::vector<RawInstr>> read_raw(const object::Code& code) {
   const std::vector<uint8_t>& bytes = code.bytecode;
@@ -69,29 +108,28 @@ Result<std::vector<RawInstr>> read_raw(const object::Code& code) {
   return raw;
 }
 
-// Objects/exception_handling_notes.txt.
-Result<std::vector<RawException>> read_exception_table(const object::Code& code) {
+std::vector<RawException> read_sound_exceptions(const object::Code& code,
+                                                std::vector<Fault>& faults) {
+  TableReader reader(code);
   std::vector<RawException> entries;
-  const std::vector<uint8_t>& table = code.exceptiontable;
-  const size_t units = code.bytecode.size() / 2;
-  size_t at = 0;
-  while (at < table.size()) {
-    const size_t entry_at = at;
-    uint32_t begin = 0;
-    uint32_t length = 0;
-    uint32_t target = 0;
-    uint32_t depth_and_lasti = 0;
-    const bool complete = read_big_endian_varint(table, at, begin) &&
-                          read_big_endian_varint(table, at, length) &&
-                          read_big_endian_varint(table, at, target) &&
-                          read_big_endian_varint(table, at, depth_and_lasti);
-    if (!complete || begin > units || length > units - begin || target >= units ||
-        (!entries.empty() && 2 * begin < entries.back().end)) {
-      return Error{ErrorCode::Malformed, entry_at,
-                   "exception table: bad entry at byte " + std::to_string(entry_at)};
+  while (!reader.at_end()) {
+    const auto entry = reader.next();
+    if (!entry) {
+      faults.push_back({reader.bad_entry().message, 0, {}});
+      break;
     }
-    entries.push_back({2 * begin, 2 * (begin + length), 2 * target, depth_and_lasti >> 1,
-                       (depth_and_lasti & 1) != 0});
+    entries.push_back(*entry);
+  }
+  return entries;
+}
+
+Result<std::vector<RawException>> read_exception_table(const object::Code& code) {
+  TableReader reader(code);
+  std::vector<RawException> entries;
+  while (!reader.at_end()) {
+    const auto entry = reader.next();
+    if (!entry || entry->target >= code.bytecode.size()) return reader.bad_entry();
+    entries.push_back(*entry);
   }
   return entries;
 }

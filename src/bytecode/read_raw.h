@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "bytecode/raw_table.h"
 #include "bytecode/stream.h"
 
 namespace pellucid::bytecode {
@@ -20,5 +21,14 @@ struct RawException {
   bool lasti = false;
 };
 Result<std::vector<RawException>> read_exception_table(const object::Code& code);
+
+// The entries before the first one that is malformed, which is a fault. A handler may lie outside
+// of the code.
+std::vector<RawException> read_sound_exceptions(const object::Code& code,
+                                                std::vector<Fault>& faults);
+
+// Where a jump leads, in bytes; -1 for what is no jump. Until 3.9 arguments count bytes, then code
+// units; relative ones count from the end of the instruction's inline cache.
+int64_t target_of(const object::Code& code, const RawOpcode& opcode, const RawInstr& instr);
 
 }  // namespace pellucid::bytecode

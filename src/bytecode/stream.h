@@ -7,7 +7,7 @@
 // make one, some make none or several. Both lists are kept: `dis` is the oracle for the first, and
 // the second is what every later layer reads.
 //
-// Invariants (check()): offsets of raw instructions ascend; every canonical instruction names its
+// Invariants (check()): starts of raw instructions ascend; every canonical instruction names its
 // raw one; a Target operand is the index of an instruction; every name or constant operand has been
 // resolved to an id of the module.
 #pragma once
@@ -114,6 +114,14 @@ struct Instr {
   object::ConstId constant() const { return object::ConstId(a); }
 };
 
+// What cannot be said of a code object. Where it is an instruction, Unsayable stands there: the
+// rest of the code stands, and what is written in its place raises.
+struct Fault {
+  std::string message;
+  uint32_t offset = 0;       // in bytes
+  std::string instructions;  // from there on, for a reader; empty: it is no place in the code
+};
+
 // One entry of a 3.11+ exception table, in canonical instruction indices.
 struct ExceptionEntry {
   uint32_t begin = 0;
@@ -128,6 +136,7 @@ struct Stream {
   std::vector<RawInstr> raw;
   std::vector<Instr> instrs;
   std::vector<ExceptionEntry> exceptions;  // 3.11+; sorted by begin, disjoint
+  std::vector<Fault> faults;  // what is reached and cannot be said; none of it is ever proven
 };
 
 std::string_view name_of(Op op);

@@ -5,6 +5,7 @@
 
 #include "bytecode/meanings.h"
 #include "bytecode/raw_table.h"
+#include "bytecode/reach.h"
 
 namespace pellucid::bytecode {
 namespace {
@@ -26,6 +27,9 @@ constexpr uint32_t kSubscript = 2 * kBinaryOpCount;
 constexpr uint32_t kObjects14 = 5;
 constexpr uint32_t kObjects15 = 7;
 
+// Instructions that are shown of a place that cannot be said.
+constexpr size_t kShown = 16;
+
 // Arguments of LOAD_SPECIAL.
 enum Special : uint32_t { kEnter, kExit, kAsyncEnter, kAsyncExit };
 
@@ -42,6 +46,8 @@ class Translator {
       out_.first.push_back(static_cast<uint32_t>(out_.instrs.size()));
       if (skip_ > 0) {
         --skip_;
+      } else if (!facts_.steps.empty()) {
+        along_path(facts_.steps[at_]);
       } else if (!one(raw_[at_])) {
         return error_;
       }
@@ -51,10 +57,57 @@ class Translator {
   }
 
  private:
+  // -- code that is read along its paths ------------------------------------------------------
+  void along_path(const Step& step) {
+    const size_t first = out_.instrs.size();
+    if (step.is_reached) is_dropping_ = false;
+    if (!step.fault.empty()) return unsayable(step.fault);
+    if (is_dropping_) return;
+    if (!(step.decided == Decided::No ? one(raw_[at_]) : only_way(step.decided))) {
+      out_.instrs.resize(first);
+      skip_ = 0;
+      // What nothing reaches is left out from here on, up to what something does.
+      is_dropping_ = !step.is_reached;
+      if (step.is_reached) unsayable(error_.message);
+      return;
+    }
+    const Step& last = facts_.steps[at_ + skip_];
+    if (!last.is_reached || !last.falls || goes_on(at_ + skip_)) return;
+    if (!emit_jump(Op::Jump, last.after)) unsayable(error_.message);
+  }
+
+  // Whether control falls from a raw instruction into the next one.
+  bool goes_on(size_t index) const {
+    if (facts_.steps.empty()) return true;
+    const Step& step = facts_.steps[index];
+    return step.falls && index + 1 < raw_.size() && raw_[index + 1].start == step.after;
+  }
+
+  void unsayable(const std::string& why) {
+    emit(Op::Unsayable, 0, static_cast<uint32_t>(out_.faults.size()));
+    const uint32_t offset = raw_[at_].offset;
+    // Up to the next one that is reached, or some way on.
+    size_t next = at_ + 1;
+    while (next < raw_.size() && next < at_ + kShown && !facts_.steps[next].is_reached) ++next;
+    const size_t end = next < raw_.size() ? raw_[next].start : code_.bytecode.size();
+    out_.faults.push_back({why, offset, instructions_at(code_, raw_[at_].start, end)});
+  }
+
+  // A test of a constant, which goes one way.
+  bool only_way(Decided way) {
+    const bool keeps = meaning_of(code_.version, raw_[at_].opcode).form == Form::JumpOrPop;
+    if (way == Decided::Falls) return emit(Op::Pop);
+    return (keeps || emit(Op::Pop)) && emit_jump(Op::Jump, raw_[at_].target);
+  }
+
   // -- what is around -------------------------------------------------------------------------
-  // The name of the k-th raw instruction from here, "" past the end.
+  // The name of the k-th raw instruction from here, "" where control does not fall into it.
   std::string_view name_at(size_t k) const {
-    return at_ + k < raw_.size() ? raw_table(code_.version)[raw_[at_ + k].opcode].name : "";
+    if (at_ + k >= raw_.size()) return "";
+    for (size_t i = 0; i < k; ++i) {
+      if (!goes_on(at_ + i)) return "";
+    }
+    return raw_table(code_.version)[raw_[at_ + k].opcode].name;
   }
   // The same, if control gets there only from the one before.
   std::string_view name_behind(size_t k) const {
@@ -110,9 +163,17 @@ class Translator {
     return emit(op, index, b);
   }
   uint32_t raw_at(int64_t offset) const {
+    const bool is_outside = offset < 0 || offset >= static_cast<int64_t>(code_.bytecode.size());
+    if (is_outside && !facts_.steps.empty()) return outside();
     if (offset < 0 || offset % 2 != 0) return kNoRaw;
     const auto unit = static_cast<uint64_t>(offset) / 2;
     return unit < facts_.at_unit.size() ? facts_.at_unit[unit] : kNoRaw;
+  }
+
+  // What stands for all that lies outside of the code, where something leads there.
+  uint32_t outside() const {
+    const bool is_there = !raw_.empty() && raw_.back().start >= code_.bytecode.size() / 2 * 2;
+    return is_there ? static_cast<uint32_t>(raw_.size() - 1) : kNoRaw;
   }
 
   // -- one raw instruction --------------------------------------------------------------------
@@ -312,7 +373,7 @@ class Translator {
     size_t before = at_;
     const auto name = [&] { return raw_table(code_.version)[raw_[before].opcode].name; };
     do {
-      if (before-- == 0) return false;
+      if (before-- == 0 || !goes_on(before)) return false;
     } while (name() == "PRECALL");
     return name() == "KW_NAMES";
   }
@@ -356,6 +417,7 @@ class Translator {
       return index < raw_.size() ? raw_table(code_.version)[raw_[index].opcode].name : "";
     };
     const bool pops = code_.version.minor >= 13;
+    if (!goes_on(end) || (pops && !goes_on(end + 1))) return fail("does not lead to END_FOR");
     if (name(end) != "END_FOR" || (pops && name(end + 1) != pop_behind_end_for())) {
       return fail("does not lead to END_FOR");
     }
@@ -407,6 +469,7 @@ class Translator {
   Translation out_;
   Error error_;
   size_t at_ = 0;
+  bool is_dropping_ = false;
   size_t skip_ = 0;  // raw instructions behind this one that it has swallowed
   bool in_prologue_ = true;
 };

@@ -153,6 +153,22 @@ void add_verdict(const object::Module& module, const driver::Output& output, Out
                                (others > 0 ? ", and " + std::to_string(others) + " more" : ""));
 }
 
+// What is not as it should be, on standard error and in JSON.
+void tell(const object::Module& module, const std::vector<driver::Diagnostic>& diagnostics,
+          Outcome& outcome) {
+  for (const driver::Diagnostic& diagnostic : diagnostics) {
+    const std::string name(module.text(module[diagnostic.code].qualname));
+    const char* kind = diagnostic.refused ? ": " : ": without structure: ";
+    outcome.refused = outcome.refused || diagnostic.refused;
+    outcome.complaints.push_back(
+        described({ErrorCode::Unsupported, diagnostic.offset, name + kind + diagnostic.message}));
+    if (!outcome.json_diagnostics.empty()) outcome.json_diagnostics += ", ";
+    outcome.json_diagnostics += '[' + quoted(name) + ", " + std::to_string(diagnostic.offset) +
+                                ", " + quoted(diagnostic.message) +
+                                (diagnostic.refused ? ", true]" : ", false]");
+  }
+}
+
 Result<Outcome> done(const Arguments& arguments, const Job& job) {
   PELLUCID_TRY(const std::vector<uint8_t> bytes, read(job));
   PELLUCID_TRY(driver::Input input, driver::read_input(bytes, arguments.version));
@@ -165,7 +181,9 @@ Result<Outcome> done(const Arguments& arguments, const Job& job) {
     if (arguments.stage == "module") {
       outcome.text = object::dump(module);
     } else {
-      PELLUCID_TRY(outcome.text, driver::dump_stage(module, module.root, arguments.stage));
+      std::vector<driver::Diagnostic> told;
+      PELLUCID_TRY(outcome.text, driver::dump_stage(module, module.root, arguments.stage, &told));
+      tell(module, told, outcome);
     }
     return outcome;
   }
@@ -176,17 +194,7 @@ Result<Outcome> done(const Arguments& arguments, const Job& job) {
   options.doubt = input.doubt;
   driver::Remarks remarks = driver::remarks_on(input, bytes);
   PELLUCID_TRY(driver::Output output, driver::decompile(module, module.root, options));
-  for (const driver::Diagnostic& diagnostic : output.diagnostics) {
-    const std::string name(module.text(module[diagnostic.code].qualname));
-    const char* kind = diagnostic.refused ? ": " : ": without structure: ";
-    outcome.refused = outcome.refused || diagnostic.refused;
-    outcome.complaints.push_back(
-        described({ErrorCode::Unsupported, diagnostic.offset, name + kind + diagnostic.message}));
-    if (!outcome.json_diagnostics.empty()) outcome.json_diagnostics += ", ";
-    outcome.json_diagnostics += '[' + quoted(name) + ", " + std::to_string(diagnostic.offset) +
-                                ", " + quoted(diagnostic.message) +
-                                (diagnostic.refused ? ", true]" : ", false]");
-  }
+  tell(module, output.diagnostics, outcome);
   if (!output.renamed.empty()) {
     const auto& [given, before] = output.renamed[0];
     const std::string count = std::to_string(output.renamed.size());

@@ -119,7 +119,8 @@ class Search {
     const Module& module = reading.module;
     for (size_t i = 0; i < module.codes.size(); ++i) {
       const Result<bytecode::Stream> stream = bytecode::decode(module, object::CodeId(i));
-      if (!stream.ok() || !flow::build(module, *stream).ok()) ++reading.fit.faults;
+      const bool is_sound = stream.ok() && stream->faults.empty();
+      if (!is_sound || !flow::build(module, *stream).ok()) ++reading.fit.faults;
     }
   }
 

@@ -9,15 +9,14 @@
 #include "base/check.h"
 #include "bytecode/decode.h"
 #include "bytecode/lines.h"
+#include "driver/faults.h"
+#include "driver/lifting.h"
+#include "driver/shared_bodies.h"
+#include "driver/stages.h"
 #include "driver/verdicts.h"
 #include "fallback/unstructured.h"
-#include "flow/build.h"
 #include "flow/inlined_locals.h"
 #include "flow/lazy_values.h"
-#include "ir/generated.h"
-#include "ir/lift.h"
-#include "ir/simplify.h"
-#include "ir/write_backs.h"
 #include "object/fitting_names.h"
 #include "polish/polish.h"
 #include "polish/release.h"
@@ -40,50 +39,6 @@ using Broken = std::unordered_map<object::CodeId, Error>;
 
 // Past so many of them in one file the whole is given up.
 constexpr size_t kMostBroken = 8;
-
-// Every code object below `root`, nested ones before those that hold them; one may be held by
-// several.
-std::vector<object::CodeId> innermost_first(const object::Module& module, object::CodeId root) {
-  std::vector<object::CodeId> order;
-  std::vector<uint8_t> seen(module.codes.size(), 0);
-  struct Open {
-    object::CodeId code;
-    size_t next = 0;  // of its constants
-  };
-  std::vector<Open> stack{{root}};
-  seen[root.index()] = 1;
-  while (!stack.empty()) {
-    Open& top = stack.back();
-    const std::vector<object::ConstId>& consts = module[top.code].consts;
-    if (top.next == consts.size()) {
-      order.push_back(top.code);
-      stack.pop_back();
-      continue;
-    }
-    const object::Const& constant = module[consts[top.next++]];
-    if (constant.kind == object::ConstKind::Code && !seen[constant.code.index()]++) {
-      stack.push_back({constant.code});
-    }
-  }
-  return order;
-}
-
-Result<ir::Function> to_ir(object::Module& module, object::CodeId code, bool keep_ends,
-                           const object::Facts& facts = {}) {
-  PELLUCID_TRY(const bytecode::Stream stream, bytecode::decode(module, code));
-  PELLUCID_TRY(const flow::Graph graph, flow::build(module, stream, keep_ends));
-  // From here on no version is visible.
-  PELLUCID_TRY(ir::Function function, ir::lift(graph));
-  // What a generator's own names, and lists that it keeps its values in, stand for.
-  if (!facts.empty()) ir::settle_generated(module, facts, function);
-  ir::simplify(module, function, !facts.empty());
-  if (!facts.empty()) ir::drop_stores_in_locals(module, function);
-  if (!facts.empty()) ir::mark_displays(function);
-#ifdef PELLUCID_CHECKS
-  ir::check(module, function);
-#endif
-  return function;
-}
 
 // Whether the shape of the body is read where the code object is used: it says what nobody wrote.
 bool is_read_by_shape(const object::Module& module, object::CodeId code) {
@@ -128,7 +83,8 @@ Result<ast::ListId> structured_body(object::Module& module, object::CodeId code,
                                     structure::Scopes& scopes,
                                     const std::vector<ast::ListId>& bodies, bool only_if_straight,
                                     bool joins_copies, const object::Facts& facts,
-                                    ast::Misfits& misfits, structure::Trace* trace = nullptr) {
+                                    ast::Misfits& misfits, SharedBodies& shared, Faults& faults,
+                                    structure::Trace* trace = nullptr) {
   const auto attempt = [&](const char* name, const ir::Function& function) {
     if (trace != nullptr) trace->text += std::string("attempt: ") + name + '\n';
     Result<ast::ListId> body = structure::recover(function, tree, bodies, joins_copies, trace);
@@ -140,7 +96,8 @@ Result<ast::ListId> structured_body(object::Module& module, object::CodeId code,
                        scopes.finish_body(body, function, facts.empty()));
   };
   try {
-    PELLUCID_TRY(ir::Function full, to_ir(module, code, true, facts));
+    PELLUCID_TRY(ir::Function full, to_ir(module, code, true, faults, facts));
+    if (!shared.fits(full)) return kTooLong;
     if (only_if_straight && full.blocks.size() > 1 && !is_read_by_shape(module, code)) {
       return Error{ErrorCode::Unsupported, 0, "structure is switched off"};
     }
@@ -153,7 +110,7 @@ Result<ast::ListId> structured_body(object::Module& module, object::CodeId code,
       }
       if (body.ok()) return finished(*body, full);
       tree.restore();
-      PELLUCID_TRY(full, to_ir(module, code, false, facts));
+      PELLUCID_TRY(full, to_ir(module, code, false, faults, facts));
     }
     forget_finally(full);
     PELLUCID_TRY(const ast::ListId body, attempt("without code that never runs", full));
@@ -168,11 +125,11 @@ Result<ast::ListId> structured_body(object::Module& module, object::CodeId code,
 // The same as a loop over a state: for any control flow.
 Result<ast::ListId> unstructured_body(object::Module& module, object::CodeId code, ast::Tree& tree,
                                       structure::Scopes& scopes, std::vector<ast::ListId>& bodies,
-                                      const Error& reason, ast::Misfits& misfits) {
+                                      const Error& reason, ast::Misfits& misfits,
+                                      SharedBodies& shared, Faults& faults) {
   try {
-    PELLUCID_TRY(const bytecode::Stream stream, bytecode::decode(module, code));
-    PELLUCID_TRY(const flow::Graph graph, flow::build(module, stream, false));
-    PELLUCID_TRY(const ir::Function function, ir::lift_slots(graph));
+    PELLUCID_TRY(const ir::Function function, to_ir_of_slots(module, code, faults));
+    if (!shared.fits(function)) return kTooLong;
     PELLUCID_TRY(const ast::ListId body,
                  fallback::unstructured(function, tree, bodies, scopes.bound_names(),
                                         reason.message, static_cast<uint32_t>(reason.offset)));
@@ -185,7 +142,8 @@ Result<ast::ListId> unstructured_body(object::Module& module, object::CodeId cod
 // What a loop over a state calls is a function: writes the comprehensions of `code` as such.
 void make_comprehensions_functions(object::Module& module, object::CodeId code, ast::Tree& tree,
                                    structure::Scopes& scopes, std::vector<ast::ListId>& bodies,
-                                   const Error& reason, ast::Misfits& misfits) {
+                                   const Error& reason, ast::Misfits& misfits,
+                                   SharedBodies& shared) {
   // Those directly inside, and those inside of these: outer ones first.
   std::vector<object::CodeId> order{code};
   for (size_t i = 0; i < order.size(); ++i) {
@@ -199,20 +157,11 @@ void make_comprehensions_functions(object::Module& module, object::CodeId code, 
   for (size_t i = order.size(); --i > 0;) {
     ast::ListId& body = bodies[order[i].index()];
     if (ast::is_unstructured(tree, body)) continue;
-    const auto loop = unstructured_body(module, order[i], tree, scopes, bodies, reason, misfits);
+    Faults faults;
+    const auto loop =
+        unstructured_body(module, order[i], tree, scopes, bodies, reason, misfits, shared, faults);
     if (loop.ok()) body = *loop;
   }
-}
-
-// A body that says that there is none, and why.
-ast::ListId marker_body(ast::Tree& tree, const Error& error) {
-  const auto name = tree.add(ast::Name{tree.intern("NotImplementedError")});
-  object::Const text;
-  text.kind = object::ConstKind::Str;
-  text.text = tree.intern("pellucid: " + error.message);
-  const auto message = tree.add(ast::Constant{tree.module().add(text)});
-  const auto call = tree.add(ast::Call{name, tree.list({message}), tree.list({})});
-  return tree.list({tree.add(ast::Raise{call, {}})});
 }
 
 // Tells the scopes what they cannot see from within a code object: which locals of those around it
@@ -235,48 +184,6 @@ void tell_of_surroundings(const object::Module& module, const std::vector<object
     scopes.hide(code, flow::names_of_inlined(module[code], *stream));
   }
 }
-
-// Compilers make one constant of code objects that are equal: `f(lambda: (a for b in c), lambda: (a
-// for b in d))`. What is made of the one in an expression may not be changed with the other, so
-// every code object that refers to such a body gets a copy of its own.
-class SharedBodies {
- public:
-  SharedBodies(const object::Module& module, const std::vector<object::CodeId>& order)
-      : module_(module) {
-    std::vector<object::CodeId> owner(module.codes.size());
-    for (const object::CodeId code : order) {
-      for_each_nested(code, [&](object::CodeId nested) {
-        object::CodeId& first = owner[nested.index()];
-        if (first.valid() && first != code) bodies_[nested] = {};
-        first = code;
-      });
-    }
-  }
-
-  void note(object::CodeId code, ast::ListId body) {
-    const auto shared = bodies_.find(code);
-    if (shared != bodies_.end()) shared->second = body;
-  }
-
-  void hand_out(object::CodeId owner, ast::Tree& tree, std::vector<ast::ListId>& bodies) const {
-    if (bodies_.empty()) return;
-    for_each_nested(owner, [&](object::CodeId nested) {
-      const auto shared = bodies_.find(nested);
-      if (shared != bodies_.end()) bodies[nested.index()] = ast::clone(tree, shared->second);
-    });
-  }
-
- private:
-  template <typename Visit>
-  void for_each_nested(object::CodeId code, Visit visit) const {
-    for (const object::ConstId id : module_[code].consts) {
-      if (module_[id].kind == object::ConstKind::Code) visit(module_[id].code);
-    }
-  }
-
-  const object::Module& module_;
-  std::unordered_map<object::CodeId, ast::ListId> bodies_;
-};
 
 polish::Body kind_of(structure::ScopeKind scope) {
   using structure::ScopeKind;
@@ -321,11 +228,11 @@ ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& 
   tell_of_surroundings(module, order, scopes);
   SharedBodies shared(module, order);
   for (const object::CodeId code : order) {
-    shared.hand_out(code, tree, bodies);
     const size_t first = tree.size();
     const auto note = [&](const Error& error, bool refused) {
       diagnostics.push_back({code, static_cast<uint32_t>(error.offset), error.message, refused});
     };
+    if (!shared.hand_out(code, tree, bodies)) note(kTooLong, true);
     const Form form = code.index() < forms.size() ? forms[code.index()] : Form::Usual;
     const bool is_forced =
         form == Form::Unstructured || (options.force_unstructured && !scopes.is_in_lazy(code));
@@ -335,26 +242,30 @@ ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& 
       trace->text += "code " + std::string(module.text(module[code].qualname)) + '\n';
     // A try that fails may leave the bodies that it read as expressions half rewritten.
     tree.remember();
-    Result<ast::ListId> body = structured_body(module, code, tree, scopes, bodies, is_forced,
-                                               form == Form::Usual, facts, misfits, trace);
+    Faults faults;
+    Result<ast::ListId> body =
+        structured_body(module, code, tree, scopes, bodies, is_forced, form == Form::Usual, facts,
+                        misfits, shared, faults, trace);
     if (!body.ok()) {
       Error reason = body.error();
       if (form == Form::Unstructured)
         reason.message = "what was written with structure is unproven";
       tree.restore();
       tree.remember();  // comprehensions stay what they are, wherever they can be called as such
-      body = unstructured_body(module, code, tree, scopes, bodies, reason, misfits);
+      body = unstructured_body(module, code, tree, scopes, bodies, reason, misfits, shared, faults);
       if (trace != nullptr) trace->text += "attempt: a loop over a state\n" + outcome(body);
       if (!body.ok()) {
         tree.restore();
-        make_comprehensions_functions(module, code, tree, scopes, bodies, reason, misfits);
-        body = unstructured_body(module, code, tree, scopes, bodies, reason, misfits);
+        make_comprehensions_functions(module, code, tree, scopes, bodies, reason, misfits, shared);
+        body =
+            unstructured_body(module, code, tree, scopes, bodies, reason, misfits, shared, faults);
       }
       if (!options.force_unstructured) {
         note(reason, false);
       } else if (!body.ok()) {
         tree.restore();
-        body = structured_body(module, code, tree, scopes, bodies, false, true, facts, misfits);
+        body = structured_body(module, code, tree, scopes, bodies, false, true, facts, misfits,
+                               shared, faults);
       }
       if (!body.ok()) note(body.error(), true);
     }
@@ -367,8 +278,14 @@ ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& 
         tree.restore();
       }
     }
+    if (body.ok()) {
+      body = with_instructions(tree, *body, faults);
+      for (const bytecode::Fault& fault : faults) {
+        note({ErrorCode::Malformed, fault.offset, fault.message}, true);
+      }
+    }
     bodies[code.index()] = body.ok() ? *body : marker_body(tree, body.error());
-    shared.note(code, bodies[code.index()]);
+    shared.note(code, bodies[code.index()], !body.ok());
     tree.mark_code(first, code);
   }
   const bool is_function = (module[root].flags & object::kOptimized) != 0;
@@ -501,57 +418,21 @@ verify::Verdict compare_with_tree(const object::Module& original, object::Module
   return verify::compare(original, original.root, verify::relower(tree, top), options);
 }
 
-std::vector<std::string> stages() {
-  std::vector<std::string> names = {"module", "raw", "stream", "flow", "ir", "structure"};
-  for (const structure::Step& step : structure::steps()) {
-    names.push_back(std::string("structure:") + step.name);
-  }
-  names.emplace_back("ast");
-  return names;
-}
-
 Result<std::string> dump_stage(object::Module& module, object::CodeId root,
-                               const std::string& stage) {
-  std::string text;
+                               const std::string& stage, std::vector<Diagnostic>* told) {
+  std::vector<Diagnostic> diagnostics;
+  if (told == nullptr) told = &diagnostics;
   if (stage == "ast") {
     ast::Tree tree(module);
-    std::vector<Diagnostic> diagnostics;
     return ast::dump(tree, recover_all(module, root, tree, {}, {}, {}, diagnostics));
   }
   if (stage.starts_with("structure")) {
     ast::Tree tree(module);
-    std::vector<Diagnostic> diagnostics;
     structure::Trace trace{stage.substr(std::min(stage.find(':'), stage.size() - 1) + 1), {}};
     recover_all(module, root, tree, {}, {}, {}, diagnostics, &trace);
     return std::move(trace.text);
   }
-  for (const object::CodeId code : innermost_first(module, root)) {
-    PELLUCID_TRY(const bytecode::Stream stream, bytecode::decode(module, code));
-    if (stage == "raw") {
-      text += bytecode::dump_raw(module, stream);
-      continue;
-    }
-    if (stage == "stream") {
-      text += bytecode::dump(module, stream);
-      continue;
-    }
-    PELLUCID_TRY(const flow::Graph graph, flow::build(module, stream, true));
-    if (stage == "dis") {
-      text += flow::listing(module, graph);
-      continue;
-    }
-    if (stage == "flow") {
-      text += flow::dump(module, graph);
-      continue;
-    }
-    PELLUCID_TRY(const ir::Function function, to_ir(module, code, true));
-    if (stage == "ir") {
-      text += ir::dump(module, function);
-      continue;
-    }
-    return Error{ErrorCode::Unsupported, 0, "unknown stage '" + stage + "'"};
-  }
-  return text;
+  return list_codes(module, root, stage, *told);
 }
 
 }  // namespace pellucid::driver

@@ -74,8 +74,9 @@ verify::Verdict compare_with_tree(const object::Module& original, object::Module
 std::vector<std::string> stages();
 
 // The text of one stage for one code object and all nested ones; "dis" is "flow" with lines and
-// offsets. "module" is object::dump().
+// offsets. "module" is object::dump(). What cannot be listed is marked where it stands, and `told`
+// gets it; the rest is listed.
 Result<std::string> dump_stage(object::Module& module, object::CodeId root,
-                               const std::string& stage);
+                               const std::string& stage, std::vector<Diagnostic>* told = nullptr);
 
 }  // namespace pellucid::driver

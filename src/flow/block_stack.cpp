@@ -8,8 +8,8 @@ namespace {
 
 constexpr uint32_t kMaxBlocks = 20;  // CPython's CO_MAXBLOCKS
 // How far the copies of finally bodies in finally bodies may go: 3.9 doubles them at each level.
-constexpr size_t kCopiesPerInstruction = 64;
-constexpr size_t kCopies = 1u << 18;
+constexpr size_t kCopiesPerInstruction = 32;
+constexpr size_t kCopies = 1u << 12;
 
 }  // namespace
 

@@ -62,6 +62,7 @@ Graph finish(const bytecode::Stream& stream, Draft draft, object::Version versio
   Graph graph = assemble(std::move(draft));
   graph.folds = folds_of(version);
   graph.habits = habits_of(version);
+  graph.faults = stream.faults;
   return graph;
 }
 

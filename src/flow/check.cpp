@@ -137,6 +137,7 @@ class Checker {
       case Op::ReturnValue:
       case Op::Raise:
       case Op::Reraise:
+      case Op::Unsayable:
       case Op::SetupFinally:
       case Op::SetupWith:
       case Op::SetupAsyncWith:

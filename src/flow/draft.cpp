@@ -31,6 +31,7 @@ std::optional<Control> control_of(const Instr& instr) {
       control.kind = ExitKind::Return;
       return control;
     case Op::Raise:
+    case Op::Unsayable:
       control.kind = ExitKind::Raise;
       return control;
     case Op::Reraise:

@@ -29,7 +29,12 @@ std::string_view name_of(ExitKind kind) {
   return "";
 }
 
-void dump_exit(const Exit& exit, std::ostringstream& out) {
+void dump_exit(const Graph& graph, const Exit& exit, std::ostringstream& out) {
+  if (exit.instr.op == Op::Unsayable && exit.kind == ExitKind::Raise) {
+    const bytecode::Fault& fault = graph.faults[exit.instr.b];
+    out << "unsayable (" << fault.message << "): " << fault.instructions << '\n';
+    return;
+  }
   out << name_of(exit.kind);
   const bool two_ways = exit.next[1].valid();
   for (size_t i = 0; i < exit.next.size(); ++i) {
@@ -68,7 +73,7 @@ std::string dump(const object::Module& module, const Graph& graph) {
     for (uint32_t k = block.first; k < block.first + block.count; ++k)
       out << "    " << bytecode::text_of(module, graph.instrs[k]) << '\n';
     out << "    ";
-    dump_exit(block.exit, out);
+    dump_exit(graph, block.exit, out);
   }
   return out.str();
 }
@@ -98,7 +103,7 @@ std::string listing(const object::Module& module, const Graph& graph) {
     for (uint32_t k = block.first; k < block.first + block.count; ++k) {
       place(graph.instrs[k]) << bytecode::text_of(module, graph.instrs[k]) << '\n';
     }
-    dump_exit(block.exit, place(block.exit.instr));
+    dump_exit(graph, block.exit, place(block.exit.instr));
   }
   out << '\n';
   return out.str();

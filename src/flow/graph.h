@@ -123,6 +123,7 @@ struct Graph {
   std::optional<uint32_t> unrestored;
   Folds folds;
   Habits habits;
+  std::vector<bytecode::Fault> faults;  // as in the Stream
 
   const Block& operator[](BlockId id) const { return part_of(blocks, id); }
   const Handler& operator[](HandlerId id) const { return part_of(handlers, id); }

@@ -375,6 +375,7 @@ void StackMachine::step(const bytecode::Instr& instr) {
     case Op::ReturnValue:
     case Op::Raise:
     case Op::Reraise:
+    case Op::Unsayable:
     case Op::SetupFinally:
     case Op::SetupWith:
     case Op::SetupAsyncWith:

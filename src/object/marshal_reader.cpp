@@ -6,9 +6,11 @@
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <unordered_map>
 
 #include "object/code_layout.h"
 #include "object/utf8.h"
+#include "object/written.h"
 
 namespace pellucid::object {
 namespace {
@@ -17,6 +19,9 @@ constexpr size_t kMaxDepth = 2000;  // MAX_MARSHAL_STACK_DEPTH of CPython's mars
 constexpr uint8_t kFlagRef = 0x80;
 constexpr size_t kMinBudget = 1 << 20;
 constexpr size_t kBudgetPerByte = 64;
+// How long a constant may be when it is written out, in values.
+constexpr size_t kMinWritten = 1 << 16;
+constexpr size_t kWrittenPerByte = 64;
 
 // A container that has been opened and not yet filled.
 struct Frame {
@@ -361,6 +366,10 @@ class Reader {
     stack_.pop_back();
     Const value{.kind = frame.kind};
     value.items = std::move(frame.items);
+    const uint64_t written = written_size(value);
+    if (written > kMinWritten + kWrittenPerByte * bytes_.size()) {
+      return fail(ErrorCode::Limit, "a constant holds too much too often, found", at_);
+    }
     if (frame.kind == ConstKind::Code) {
       Code code;
       const std::string problem = assemble_code(module_, frame.fields, code);
@@ -373,7 +382,19 @@ class Reader {
     }
     ref_ = frame.ref;
     finish(std::move(value));
+    if (written > 1) written_[value_.value] = written;
     return true;
+  }
+
+  // How long a container is when it is written out, in values: what it holds several times, by
+  // reference, counts so often. A code object counts as one.
+  uint64_t written_size(const Const& container) const {
+    uint64_t size = 1;
+    for (const ConstId item : container.items) {
+      const auto known = written_.find(item.value);
+      size += known == written_.end() ? written_alone(module_, module_[item]) : known->second;
+    }
+    return size;
   }
 
   // A code object copies what it refers to. Many that refer to one huge object could make a small
@@ -390,10 +411,11 @@ class Reader {
   uint64_t base_;
   std::span<const Field> layout_;
   size_t at_ = 0;
-  size_t copied_ = 0;          // bytes that code objects have copied
-  size_t start_ = 0;           // of the object being read
-  std::optional<size_t> ref_;  // its reference slot
-  std::vector<ConstId> refs_;  // invalid while the object is incomplete
+  size_t copied_ = 0;                               // bytes that code objects have copied
+  size_t start_ = 0;                                // of the object being read
+  std::optional<size_t> ref_;                       // its reference slot
+  std::unordered_map<uint32_t, uint64_t> written_;  // sizes of containers
+  std::vector<ConstId> refs_;                       // invalid while the object is incomplete
   std::vector<Frame> stack_;
   ConstId value_;  // the last finished object
   Error error_;

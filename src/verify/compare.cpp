@@ -95,11 +95,14 @@ class Comparison {
       return;
     }
     std::optional<bytecode::Breach> breach;
-    auto a = graph(Side::A, todo.a, &breach);
-    auto b = graph(Side::B, todo.b);
-    for (const auto* side : {&a, &b}) {
-      if (side->ok()) continue;
-      verdict.reason = side->error().message;
+    const auto a = graph(Side::A, todo.a, &breach);
+    if (!a.ok()) {
+      verdict.reason = a.error().message;
+      return;
+    }
+    const auto b = graph(Side::B, todo.b);
+    if (!b.ok()) {
+      verdict.reason = b.error().message;
       return;
     }
     if (!options_.thorough && identical(values_, *a, *b, pairs)) {
@@ -129,6 +132,9 @@ class Comparison {
     }
     const object::Module& module = values_.module(side);
     PELLUCID_TRY(const bytecode::Stream stream, bytecode::decode(module, code));
+    if (!stream.faults.empty()) {
+      return Error{ErrorCode::Malformed, stream.faults[0].offset, stream.faults[0].message};
+    }
     if (breach != nullptr) *breach = bytecode::find_breach(module, stream);
     PELLUCID_TRY(flow::Graph graph, flow::build(module, stream));
     if (breach != nullptr && !*breach) *breach = flow::audit(module, stream, graph);

@@ -287,6 +287,7 @@ bool Machine::execute(State& state, const Instr& instr) {
     case Op::ReturnValue:
     case Op::Raise:
     case Op::Reraise:
+    case Op::Unsayable:
     case Op::SetupFinally:
     case Op::SetupWith:
     case Op::SetupAsyncWith:

@@ -1,0 +1,45 @@
+// driver: the places of a code object that cannot be said (bytecode::Fault), as the text has them.
+//
+// The rest of the code stands. In such a place stands `raise NotImplementedError('...')`, under a
+// comment with the instructions, and nothing about the code object is proven.
+#pragma once
+
+#include <vector>
+
+#include "ast/tree.h"
+#include "base/result.h"
+#include "bytecode/decode.h"
+#include "bytecode/stream.h"
+#include "object/code.h"
+
+namespace pellucid::driver {
+
+// So many places are given up after decoding, one try each, before the whole code object is.
+inline constexpr size_t kMostPlaces = 32;
+
+// Returns the stream with a call that raises in every place that cannot be said. The module gains
+// the messages.
+bytecode::Stream spelled_out(object::Module& module, const bytecode::Stream& stream);
+
+// Returns what `use` makes of the code object's stream. A place that `use` cannot follow costs that
+// place, and `use` is asked again. `faults` gets what could not be said.
+template <typename Use>
+auto with_places(object::Module& module, object::CodeId code, std::vector<bytecode::Fault>& faults,
+                 Use use) -> decltype(use(std::declval<const bytecode::Stream&>())) {
+  PELLUCID_TRY(bytecode::Stream stream, bytecode::decode(module, code));
+  for (size_t place = 0;; ++place) {
+    auto result = use(stream);
+    faults = stream.faults;
+    if (result.ok() || place == kMostPlaces) return result;
+    if (!bytecode::give_up(module, stream, result.error())) return result;
+  }
+}
+
+// Returns the statements with a comment before each that stands for a place that cannot be said.
+ast::ListId with_instructions(ast::Tree& tree, ast::ListId body,
+                              const std::vector<bytecode::Fault>& faults);
+
+// A body that says that there is none, and why.
+ast::ListId marker_body(ast::Tree& tree, const Error& error);
+
+}  // namespace pellucid::driver

@@ -1,0 +1,24 @@
+// driver: a code object -> its function of values. From there on no version is visible.
+#pragma once
+
+#include <vector>
+
+#include "base/result.h"
+#include "bytecode/stream.h"
+#include "ir/function.h"
+#include "object/code.h"
+#include "object/facts.h"
+
+namespace pellucid::driver {
+
+using Faults = std::vector<bytecode::Fault>;
+
+// `keep_ends`: with what compilers leave behind of code that never runs. `faults` gets what could
+// not be said (faults.h).
+Result<ir::Function> to_ir(object::Module& module, object::CodeId code, bool keep_ends,
+                           Faults& faults, const object::Facts& facts = {});
+
+// The same with a parameter for every slot of the stack: for a loop over a state.
+Result<ir::Function> to_ir_of_slots(object::Module& module, object::CodeId code, Faults& faults);
+
+}  // namespace pellucid::driver

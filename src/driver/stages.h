@@ -1,0 +1,18 @@
+// driver: the stages of each code object by itself, as text.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "driver/pipeline.h"
+#include "object/code.h"
+
+namespace pellucid::driver {
+
+// The text of "raw", "stream", "flow", "ir" or "dis", for `root` and all nested code objects. What
+// cannot be listed is marked, and told.
+Result<std::string> list_codes(object::Module& module, object::CodeId root,
+                               const std::string& stage, std::vector<Diagnostic>& told);
+
+}  // namespace pellucid::driver
