@@ -201,6 +201,11 @@ def _print(result: Result, alone: bool, says_verdict: bool) -> None:
     for said in result.decompilation.diagnostics:
         kind = "" if said.refused else "without structure: "
         complain(name, f"{said.code}: {kind}{said.message} at byte 0x{said.offset:x}")
+    renamed = result.decompilation.renamed
+    if renamed:
+        given, before = next(iter(renamed.items()))
+        count = f"{len(renamed)}, {before[:80]!a} as {given} among them"
+        complain(name, f"names that no source can write are others: {count}")
     if result.verdict is not None:
         proven = str(result.verdict) if alone and says_verdict else ""
         said_of_it = _doubt(result.decompilation, result.verdict) or proven
@@ -232,5 +237,6 @@ def _as_json(result: Result) -> "dict[str, object]":
         "verdict": verdict.status if verdict else None,
         "reason": verdict.reason if verdict else None,
         "tier": verdict.tier if verdict else None,
+        "renamed": found.renamed if found else {},
         "notes": list(found.notes) if found else [],
     }

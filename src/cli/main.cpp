@@ -15,6 +15,7 @@
 #include "cli/arguments.h"
 #include "cli/inputs.h"
 #include "cli/work.h"
+#include "object/repr.h"
 
 #ifdef _WIN32
 #include <io.h>
@@ -30,24 +31,10 @@ namespace {
 
 enum Status { kOk = 0, kError = 1, kUsageError = 2, kUnproven = 3 };
 
-// Control characters (a name of the input may have any) are escaped: one complaint, one line.
-std::string on_one_line(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= ' ' && byte != 0x7F) {
-      out += c;
-      continue;
-    }
-    char escape[8];
-    std::snprintf(escape, sizeof escape, "\\x%02x", static_cast<unsigned>(byte));
-    out += escape;
-  }
-  return out;
-}
-
+// What a name of the input may have, and would not be seen, is escaped: one complaint, one line.
 void complain(const std::string& name, const std::string& text) {
-  std::fprintf(stderr, "pellucid: %s: %s\n", on_one_line(name).c_str(), on_one_line(text).c_str());
+  std::fprintf(stderr, "pellucid: %s: %s\n", object::on_one_line(name).c_str(),
+               object::on_one_line(text).c_str());
 }
 
 bool put(const std::string& text) {

@@ -12,6 +12,7 @@
 #include "driver/inspect.h"
 #include "driver/marks.h"
 #include "driver/pipeline.h"
+#include "object/repr.h"
 
 #ifdef _WIN32
 #include <process.h>
@@ -23,6 +24,8 @@
 namespace pellucid::cli {
 
 namespace {
+
+constexpr size_t kLongestName = 80;  // bytes of one that are said
 
 std::string hex(uint64_t number) {
   char text[24];
@@ -199,10 +202,16 @@ Result<Outcome> done(const Arguments& arguments, const Job& job) {
     const auto& [given, before] = output.renamed[0];
     const std::string count = std::to_string(output.renamed.size());
     outcome.complaints.push_back("names that no source can write are others: " + count + ", " +
-                                 before + " as " + given + " among them");
+                                 object::repr_of_text(before.substr(0, kLongestName)) + " as " +
+                                 given + " among them");
   }
   std::vector<driver::Comment> comments;
   for (std::string& line : remarks.before) comments.push_back({1, std::move(line)});
+  for (std::string& line : driver::lines_on_names(output)) comments.push_back({1, std::move(line)});
+  for (const auto& [given, before] : output.renamed) {
+    const char* comma = outcome.json_renamed.empty() ? "" : ", ";
+    outcome.json_renamed += comma + quoted(given) + ": " + quoted(before);
+  }
   if (output.verdict) add_verdict(module, output, outcome, comments);
   for (std::string& line : remarks.after) comments.push_back({0xffffffffu, std::move(line)});
   if (!comments.empty()) {
@@ -256,8 +265,8 @@ std::string to_json(const Job& job, const Outcome& outcome) {
          outcome.json_diagnostics +
          "], \"verdict\": " + or_null(!outcome.verdict.empty(), outcome.verdict) +
          ", \"reason\": " + or_null(!outcome.reason.empty(), outcome.reason) +
-         ", \"tier\": " + or_null(!outcome.verdict.empty(), "relowered") +
-         ", \"notes\": " + json_list(outcome.notes) + "}\n";
+         ", \"tier\": " + or_null(!outcome.verdict.empty(), "relowered") + ", \"renamed\": {" +
+         outcome.json_renamed + "}, \"notes\": " + json_list(outcome.notes) + "}\n";
 }
 
 }  // namespace pellucid::cli

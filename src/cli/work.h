@@ -17,6 +17,7 @@ struct Outcome {
   std::vector<std::string> notes;       // how it was read, if that is out of the ordinary
   std::string python;                   // "3.11"
   std::string json_diagnostics;         // the items of a JSON array
+  std::string json_renamed;             // the items of a JSON object: a name, what it was
   bool refused = false;                 // some code object has no source
   std::string verdict;                  // "equivalent" or "unproven"; empty: not asked for
   std::string reason;                   // of the first that is not proven

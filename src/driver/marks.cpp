@@ -3,9 +3,14 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "object/repr.h"
+
 namespace pellucid::driver {
 
 namespace {
+
+constexpr size_t kMostNames = 30;
+constexpr size_t kLongestName = 300;  // bytes that are shown
 
 // Within the first two lines of a file, "coding:" in a comment says how all of it is to be read.
 void hide_declaration(std::string& text) {
@@ -61,6 +66,22 @@ std::vector<uint32_t> first_lines(const object::Module& module, object::CodeId r
       if (lines[inner.index()] == 0) lines[inner.index()] = lines[outer.index()];
       pending.push_back(inner);
     }
+  }
+  return lines;
+}
+
+std::vector<std::string> lines_on_names(const Output& output) {
+  if (output.renamed.empty()) return {};
+  std::vector<std::string> lines = {"pellucid: names that no source can write, and what they are:"};
+  for (const auto& [given, before] : output.renamed) {
+    if (lines.size() > kMostNames) {
+      const size_t left = output.renamed.size() - kMostNames;
+      lines.push_back("- and " + std::to_string(left) + " more");
+      break;
+    }
+    const std::string shown =
+        object::repr_of_text(std::string_view(before).substr(0, kLongestName));
+    lines.push_back("- " + given + " is " + shown + (before.size() > kLongestName ? "..." : ""));
   }
   return lines;
 }

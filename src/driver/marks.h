@@ -21,6 +21,10 @@ struct Comment {
 std::vector<uint32_t> first_lines(const object::Module& module, object::CodeId root,
                                   const std::vector<LineMapEntry>& line_map);
 
+// Returns what stands in the text for names that no source can write, a line each; of very many,
+// the first.
+std::vector<std::string> lines_on_names(const Output& output);
+
 // Returns the source with the comments on lines of their own. Where lines are to stay what they
 // are, the comments stand after the last one.
 std::string with_comments(std::string_view source, std::vector<Comment> comments, bool keeps_lines);

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "ast/fitting.h"
 #include "ast/misfits.h"
 #include "ast/tree.h"
 #include "base/check.h"
@@ -291,6 +292,7 @@ ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& 
   const bool is_function = (module[root].flags & object::kOptimized) != 0;
   const ast::NodeId top = is_function ? structure::function_source(tree, root, bodies)
                                       : tree.add(ast::Module{bodies[root.index()]});
+  ast::fit_names(tree, top);
 #ifdef PELLUCID_CHECKS
   ast::check(tree, top);
 #endif
@@ -337,36 +339,57 @@ size_t unproven(const Output& output) {
       [](const verify::CodeVerdict& code) { return code.status == verify::Status::Unproven; }));
 }
 
-// The next form of each code object that is unproven in these; none left: false.
-bool next_forms(const verify::Verdict& verdict, Forms& forms) {
+// The next form of each code object that is unproven in these; none left: false. `as_is` stay in
+// theirs.
+bool next_forms(const verify::Verdict& verdict, const std::vector<bool>& as_is, Forms& forms) {
   bool is_new = false;
   for (const verify::CodeVerdict& code : verdict.codes) {
     Form& form = forms[code.code.index()];
     if (code.status != verify::Status::Unproven || form == Form::Unstructured) continue;
+    if (as_is[code.code.index()]) continue;
     form = static_cast<Form>(static_cast<uint8_t>(form) + 1);
     is_new = true;
   }
   return is_new;
 }
 
+// A module as it is before a decompilation has added to it.
+class Start {
+ public:
+  explicit Start(object::Module& module)
+      : module_(module),
+        strings_(module.strings.size()),
+        consts_(module.consts.size()),
+        names_(module.names_given.pairs.size()) {}
+
+  void restore() const {
+    module_.consts.resize(consts_);
+    object::forget_given(module_, names_);
+    module_.strings.shrink(strings_);
+  }
+
+ private:
+  object::Module& module_;
+  size_t strings_, consts_, names_;
+};
+
 // Decompiles in forms that are all proven, where there are any: what is not is tried in the next
 // one, up to the last. What none of them proves stays in the first, which reads best; so does
 // everything if it is no better for all that.
-Output search(object::Module& module, object::CodeId root, const Options& options) {
-  const size_t strings = module.strings.size(), consts = module.consts.size();
+Output search(object::Module& module, object::CodeId root, const Options& options,
+              const std::vector<bool>& as_is) {
+  const Start start(module);
   Forms forms = options.forms;
   forms.resize(module.codes.size(), Form::Usual);
   const Forms before = forms;
   Output first = written(module, root, options, forms);
   if (!first.verdict || unproven(first) == 0) return first;
   const auto again = [&] {
-    // Without what the try before has added to it.
-    module.consts.resize(consts);
-    module.strings.shrink(strings);
+    start.restore();
     return written(module, root, options, forms);
   };
   Output last = first;
-  while (next_forms(*last.verdict, forms)) last = again();
+  while (next_forms(*last.verdict, as_is, forms)) last = again();
   bool has_left = false;
   for (const verify::CodeVerdict& code : last.verdict->codes) {
     if (code.status != verify::Status::Unproven) continue;
@@ -381,29 +404,63 @@ Output search(object::Module& module, object::CodeId root, const Options& option
 }
 
 // A source with other names than the code is no proof of it, whatever the tree's code compares to.
-void tell_of(const object::FittingNames& fitting, const object::Module& module, Output& out) {
-  for (const auto& [given, before] : fitting.names) {
+void tell_of(const object::Fitted& fitted, const object::Module& module, Output& out) {
+  for (const auto& [given, before] : module.names_given.pairs) {
+    // A function goes by the name that it is bound to, where it can.
+    const bool may_be_nowhere = module.names_given.of_code.contains(given);
+    if (may_be_nowhere && out.source.find(module.text(given)) == std::string::npos) continue;
     out.renamed.emplace_back(module.text(given), module.text(before));
   }
-  if (!out.verdict || fitting.codes.empty()) return;
+  if (!out.verdict || fitted.codes.empty()) return;
   out.verdict->status = verify::Status::Unproven;
   for (verify::CodeVerdict& code : out.verdict->codes) {
-    const auto& codes = fitting.codes;
+    const auto& codes = fitted.codes;
     if (std::find(codes.begin(), codes.end(), code.code) == codes.end()) continue;
     code.status = verify::Status::Unproven;
     code.reason = "it has names that no source can write";
   }
 }
 
+// Whether code that stays in the usual form has no structure in that: the plain form may have.
+bool has_plainer(const Output& output, const std::vector<bool>& as_is, Forms& forms) {
+  bool is_any = false;
+  for (const Diagnostic& said : output.diagnostics) {
+    if (said.refused || !as_is[said.code.index()]) continue;
+    forms.resize(as_is.size(), Form::Usual);
+    forms[said.code.index()] = Form::Plain;
+    is_any = true;
+  }
+  return is_any;
+}
+
 }  // namespace
 
-Result<Output> decompile(object::Module& module, object::CodeId root, const Options& options) {
+Result<Output> decompile(object::Module& module, object::CodeId root, const Options& given) {
+  Options options = given;
   std::unordered_map<std::string, std::string> none_before;
-  const object::FittingNames fitting = object::fit_names(module, none_before);
+  // The names of live objects fit already.
+  const object::Fitted fitted =
+      module.names_given.are_live ? object::Fitted() : object::fit_names(module, none_before);
+  // No form would prove it.
+  std::vector<bool> as_is(module.codes.size());
+  for (const auto* codes : {&fitted.codes, &fitted.holders}) {
+    for (const object::CodeId code : *codes) {
+      as_is[code.index()] = true;
+      if (code.index() < options.forms.size()) options.forms[code.index()] = Form::Usual;
+    }
+  }
   const bool searches = options.verify && options.search && !options.force_unstructured;
-  Output out =
-      searches ? search(module, root, options) : written(module, root, options, options.forms);
-  tell_of(fitting, module, out);
+  const Start start(module);
+  const auto made = [&] {
+    return searches ? search(module, root, options, as_is)
+                    : written(module, root, options, options.forms);
+  };
+  Output out = made();
+  if (!options.force_unstructured && has_plainer(out, as_is, options.forms)) {
+    start.restore();
+    out = made();
+  }
+  tell_of(fitted, module, out);
   if (!options.doubt.empty() && out.verdict) {
     out.verdict = of_a_guess(module, out.verdict->tier, options.doubt);
   }
@@ -420,6 +477,7 @@ verify::Verdict compare_with_tree(const object::Module& original, object::Module
 
 Result<std::string> dump_stage(object::Module& module, object::CodeId root,
                                const std::string& stage, std::vector<Diagnostic>* told) {
+  object::escape_names(module);
   std::vector<Diagnostic> diagnostics;
   if (told == nullptr) told = &diagnostics;
   if (stage == "ast") {

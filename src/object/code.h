@@ -18,6 +18,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/check.h"
@@ -135,6 +137,19 @@ inline size_t parameter_count(const Code& code) {
          ((code.flags & kVarKeywords) != 0);
 }
 
+// Names that stand in a text for those that no text can have there (fitting_names.h).
+struct GivenNames {
+  struct Pair {
+    Symbol given;
+    Symbol before;
+  };
+  bool are_live = false;                                   // to the code of live objects
+  std::vector<Pair> pairs;                                 // in the order in which they were given
+  std::unordered_map<Symbol, Symbol> by_name;              // what was: what is given
+  std::unordered_set<Symbol> of_code;                      // given to code objects alone
+  std::unordered_map<std::string, uint32_t> last_of_stem;  // the number that was tried last
+};
+
 struct Module {
   Version version;
   StringPool strings;
@@ -144,6 +159,7 @@ struct Module {
   // What was read: `root`, or, where that is a module made around it (bytecode/holder.h), what
   // this one holds. Invalid: `root`.
   CodeId held{};
+  GivenNames names_given{};
 
   CodeId subject() const { return held.valid() ? held : root; }
   std::string_view text(Symbol symbol) const { return strings.view(symbol); }

@@ -5,15 +5,44 @@
 #include <unordered_set>
 
 #include "object/identifiers.h"
+#include "object/repr.h"
 #include "object/utf8.h"
 
 namespace pellucid::object {
 
 namespace {
 
-// What compilers name `.0` and `.type_params` is folded away; an import may have no name.
-bool is_writable(std::string_view text) {
-  return text.empty() || text[0] == '.' || is_dotted(text);
+// What compilers name `.0` and `.type_params` is folded away; an import may have no name. Where the
+// names of a table stand is not known yet: what can stand anywhere stays.
+bool may_stay(std::string_view text) { return text.empty() || text[0] == '.' || is_dotted(text); }
+
+// Names of functions that no `def` has.
+bool is_compilers_own(std::string_view name) {
+  return name == "<lambda>" || name == "<listcomp>" || name == "<setcomp>" ||
+         name == "<dictcomp>" || name == "<genexpr>" || name.starts_with("<generic parameters of ");
+}
+
+bool is_taken(const Module& module, const std::string& name) {
+  return module.strings.find(name).valid() || !may_stand(name, Place::Variable);
+}
+
+// An identifier that is like `text` and that the module has no use for.
+std::string unused(Module& module, std::string_view text) {
+  // Anything but a private name of a class.
+  const std::string stem = as_identifier(text == "__debug__" ? "debug" : text);
+  if (!is_taken(module, stem)) return stem;
+  uint32_t& number = module.names_given.last_of_stem[stem];
+  std::string name;
+  do {
+    name = stem + "_" + std::to_string(++number);
+  } while (is_taken(module, name));
+  return name;
+}
+
+Symbol give(Module& module, Symbol before, const std::string& name) {
+  const Symbol given = module.strings.intern(name);
+  module.names_given.pairs.push_back({given, before});
+  return given;
 }
 
 // A slot is a local, a cell or both, or a free variable. One name may be a local and free: that of
@@ -66,48 +95,106 @@ bool has_local_like_cell(const Code& code) {
 
 class Fitting {
  public:
-  Fitting(Module& module, std::unordered_map<std::string, std::string>& known)
-      : module_(module), known_(known) {}
+  Fitting(Module& module, std::unordered_map<std::string, std::string>& known, CodeId live)
+      : module_(module), known_(known), live_(live) {}
 
-  FittingNames run() {
+  Fitted run() {
+    if (live_.valid()) fit_variables(module_.codes[live_.index()]);
     for (size_t i = 0; i < module_.codes.size(); ++i) {
       Code& code = module_.codes[i];
       has_any_ = false;
-      for (auto* names :
-           {&code.names, &code.varnames, &code.cellvars, &code.freevars, &code.localsplus}) {
-        for (Symbol& name : *names) fit(name);
-      }
+      fit_tables(code, CodeId(i) == live_);
       if (has_namesakes(code)) tell_apart(code);
-      if (has_any_) found_.codes.push_back(CodeId(i));
+      if (has_any_) is_renamed_.insert(CodeId(i));
+      const auto& names = code.names;
+      const Symbol debug = module_.strings.find("__debug__");
+      if (debug.valid() && std::find(names.begin(), names.end(), debug) != names.end()) {
+        found_.holders.push_back(CodeId(i));
+      }
     }
+    // What they are called may be what a variable is called.
+    for (size_t i = 0; i < module_.codes.size(); ++i) fit_own(CodeId(i), module_.codes[i]);
+    find_holders();
+    found_.codes.assign(is_renamed_.begin(), is_renamed_.end());
+    std::sort(found_.codes.begin(), found_.codes.end());
     return std::move(found_);
   }
 
  private:
-  void fit(Symbol& name) {
-    if (is_writable(module_.text(name))) return;
-    const std::string text(module_.text(name));
+  // What a live code object's variables are called now, nested code refers to; `.0` of its own is
+  // another one's.
+  void fit_tables(Code& code, bool is_live) {
+    for (Symbol& name : code.names) fit(name, false);
+    for (auto* names : {&code.varnames, &code.cellvars}) {
+      for (Symbol& name : *names) fit(name, is_live);
+    }
+    for (Symbol& name : code.freevars) fit(name, true);
+    for (size_t i = 0; i < code.localsplus.size(); ++i) {
+      const bool is_free =
+          i < code.localspluskinds.size() && code.localspluskinds[i] == LocalKind::Free;
+      fit(code.localsplus[i], is_live || is_free);
+    }
+  }
+
+  void fit(Symbol& name, bool may_be_live) {
+    const bool is_live = may_be_live && as_given(module_, name) != name;
+    if (!is_live && may_stay(module_.text(name))) return;
     has_any_ = true;
-    Symbol& given = given_[text];
-    if (!given.valid()) {
-      given = given_to(text);
-      found_.names.emplace_back(given, name);
-    }
-    name = given;
+    name = given_to(name);
   }
 
-  Symbol given_to(const std::string& text) {
-    std::string& given = known_[text];
-    if (given.empty() || module_.strings.find(given).valid()) {
-      given = unused(as_identifier(text));
-    }
-    return module_.strings.intern(given);
+  Symbol given_to(Symbol name) {
+    const Symbol before = as_given(module_, name);
+    if (before != name) return before;
+    const std::string text(module_.text(name));
+    std::string& known = known_[text];
+    if (known.empty() || module_.strings.find(known).valid()) known = unused(module_, text);
+    const Symbol given = give(module_, name, known);
+    module_.names_given.by_name.emplace(name, given);
+    return given;
   }
 
-  std::string unused(const std::string& stem) const {
-    std::string name = stem;
-    for (int n = 1; module_.strings.find(name).valid(); ++n) name = stem + "_" + std::to_string(n);
-    return name;
+  void fit_variables(const Code& code) {
+    for (const auto* names : {&code.varnames, &code.cellvars, &code.freevars}) {
+      for (const Symbol name : *names) {
+        if (!is_identifier(module_.text(name))) given_to(name);
+      }
+    }
+  }
+
+  // A module is called by no name; the code of a class goes by the name that the class is given.
+  void fit_own(CodeId id, Code& code) {
+    const std::string_view name = module_.text(code.name);
+    const bool is_function = (code.flags & kOptimized) != 0;
+    if (live_.valid() || id == module_.root || !is_function || is_compilers_own(name) ||
+        may_stand(name, Place::Code)) {
+      return;
+    }
+    is_renamed_.insert(id);
+    is_called_otherwise_.insert(id);
+    const Symbol known = as_given(module_, code.name);
+    if (known != code.name) {
+      code.name = known;
+      return;
+    }
+    const auto [at, is_new] = own_.try_emplace(code.name);
+    if (is_new) {
+      at->second = give(module_, code.name, unused(module_, name));
+      module_.names_given.of_code.insert(at->second);
+    }
+    code.name = at->second;
+  }
+
+  void find_holders() {
+    if (is_called_otherwise_.empty()) return;
+    for (size_t i = 0; i < module_.codes.size(); ++i) {
+      const auto& consts = module_.codes[i].consts;
+      const bool holds = std::any_of(consts.begin(), consts.end(), [&](ConstId id) {
+        return module_[id].kind == ConstKind::Code &&
+               is_called_otherwise_.contains(module_[id].code);
+      });
+      if (holds) found_.holders.push_back(CodeId(i));
+    }
   }
 
   // Names that are each another's in one list are names of different variables.
@@ -115,9 +202,7 @@ class Fitting {
     std::unordered_set<Symbol> seen;
     for (Symbol& name : names) {
       if (seen.insert(name).second) continue;
-      const Symbol other = module_.strings.intern(unused(std::string(module_.text(name))));
-      found_.names.emplace_back(other, name);
-      name = other;
+      name = give(module_, name, unused(module_, module_.text(name)));
     }
   }
 
@@ -149,9 +234,7 @@ class Fitting {
         is_taken |= !seen[static_cast<size_t>(list)].insert(name).second;
       }
       if (!is_taken) continue;
-      const Symbol other = module_.strings.intern(unused(std::string(module_.text(name))));
-      found_.names.emplace_back(other, name);
-      name = other;
+      name = give(module_, name, unused(module_, module_.text(name)));
     }
     code.varnames.clear();
     code.cellvars.clear();
@@ -166,20 +249,75 @@ class Fitting {
 
   Module& module_;
   std::unordered_map<std::string, std::string>& known_;
-  FittingNames found_;
-  std::unordered_map<std::string, Symbol> given_;
+  CodeId live_;
+  Fitted found_;
+  std::unordered_map<Symbol, Symbol> own_;  // names of functions, what they are now
+  std::unordered_set<CodeId> is_renamed_;
+  std::unordered_set<CodeId> is_called_otherwise_;
   bool has_any_ = false;
 };
 
 }  // namespace
+
+bool may_stand(std::string_view name, Place place) {
+  switch (place) {
+    case Place::Module:
+      return is_dotted(name) && name.substr(0, name.find('.')) != "__debug__";
+    case Place::Attribute:
+      return is_identifier(name);
+    case Place::Code:
+    case Place::Variable:
+    case Place::Target:
+      return is_identifier(name) && name != "__debug__";
+  }
+  return false;
+}
+
+Symbol fit_name(Module& module, Symbol name, Place place) {
+  if (may_stand(module.text(name), place)) return name;
+  const Symbol known = as_given(module, name);
+  if (known != name) return known;
+  const Symbol given = give(module, name, unused(module, module.text(name)));
+  module.names_given.by_name.emplace(name, given);
+  return given;
+}
+
+Symbol as_given(const Module& module, Symbol name) {
+  const auto known = module.names_given.by_name.find(name);
+  return known == module.names_given.by_name.end() ? name : known->second;
+}
+
+void escape_names(Module& module) {
+  const auto escape = [&](Symbol& name) {
+    if (name.valid()) name = module.strings.intern(on_one_line(module.text(name)));
+  };
+  for (Code& code : module.codes) {
+    for (auto* names :
+         {&code.names, &code.varnames, &code.cellvars, &code.freevars, &code.localsplus}) {
+      for (Symbol& name : *names) escape(name);
+    }
+    for (Symbol* name : {&code.name, &code.qualname, &code.filename}) escape(*name);
+  }
+}
+
+void forget_given(Module& module, size_t count) {
+  GivenNames& names = module.names_given;
+  for (; names.pairs.size() > count; names.pairs.pop_back()) {
+    const auto& [given, before] = names.pairs.back();
+    const auto known = names.by_name.find(before);
+    if (known != names.by_name.end() && known->second == given) names.by_name.erase(known);
+    names.of_code.erase(given);
+  }
+}
 
 bool has_namesakes(const Code& code) {
   return has_doubled(code.varnames) || has_doubled(code.cellvars) || has_doubled(code.freevars) ||
          has_local_like_cell(code);
 }
 
-FittingNames fit_names(Module& module, std::unordered_map<std::string, std::string>& known) {
-  return Fitting(module, known).run();
+Fitted fit_names(Module& module, std::unordered_map<std::string, std::string>& known, CodeId live) {
+  module.names_given.are_live = live.valid();
+  return Fitting(module, known, live).run();
 }
 
 }  // namespace pellucid::object

@@ -31,6 +31,29 @@ const Range* range_of(char32_t point) {
   return found != std::end(kRanges) && found->first <= point ? found : nullptr;
 }
 
+struct Span {
+  char32_t first;
+  char32_t last;
+};
+
+// Characters that a reader cannot see or that change how others are shown: controls, spaces other
+// than U+0020, format characters (bidirectional ones above all), surrogates, private use.
+constexpr Span kInvisible[] = {
+    {0x00, 0x1f},       {0x7f, 0xa0},       {0xad, 0xad},       {0x34f, 0x34f},
+    {0x600, 0x605},     {0x61c, 0x61c},     {0x6dd, 0x6dd},     {0x70f, 0x70f},
+    {0x890, 0x891},     {0x8e2, 0x8e2},     {0x115f, 0x1160},   {0x1680, 0x1680},
+    {0x17b4, 0x17b5},   {0x180b, 0x180f},   {0x2000, 0x200f},   {0x2028, 0x202f},
+    {0x205f, 0x206f},   {0x2800, 0x2800},   {0x3000, 0x3000},   {0x3164, 0x3164},
+    {0xd800, 0xf8ff},   {0xfe00, 0xfe0f},   {0xfeff, 0xfeff},   {0xffa0, 0xffa0},
+    {0xfff0, 0xfffb},   {0xfffe, 0xffff},   {0x110bd, 0x110bd}, {0x110cd, 0x110cd},
+    {0x13430, 0x1345f}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0x10ffff},
+};
+
+// Bytes of an identifier that is made of what is none.
+constexpr size_t kLongestGiven = 60;
+
+constexpr size_t kLongestFunction = 40;
+
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -75,59 +98,150 @@ bool is_dotted(std::string_view text) {
   }
 }
 
-bool is_one_expression(std::string_view text) {
-  std::string open;
-  char quote = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '\n' || c == '\r' || c == '\f' || c == 0) return false;
-    if (quote != 0) {
-      if (c == '\\') ++i;
-      if (c == quote) quote = 0;
-      continue;
+namespace {
+
+bool is_all_visible(std::string_view text) {
+  for (size_t at = 0; at < text.size();) {
+    if (!is_visible(next_code_point(text, at))) return false;
+  }
+  return true;
+}
+
+// Reads tokens, and looks at how they follow each other: no grammar, but what it lets through is
+// read as one expression or as none.
+class ExpressionReader {
+ public:
+  explicit ExpressionReader(std::string_view text) : text_(text) {}
+
+  bool run() {
+    while (at_ < text_.size()) {
+      if (!token()) return false;
     }
+    return open_.empty() && is_operand_;
+  }
+
+ private:
+  bool token() {
+    const char c = text_[at_];
+    if (c == ' ') return ++at_, true;
+    if (is_letter(c) || static_cast<unsigned char>(c) >= 0x80) return word();
+    if (is_digit(c)) return number();
+    if (c == '\'' || c == '"') return string();
+    ++at_;
     switch (c) {
-      case '\'':
-      case '"':
-        quote = c;
-        break;
       case '(':
       case '[':
+        open_ += c == '(' ? ')' : ']';
+        is_operand_ = false;
+        return true;
       case '{':
-        open += c == '(' ? ')' : c == '[' ? ']' : '}';
-        break;
+        open_ += '}';
+        return !std::exchange(is_operand_, false);
       case ')':
       case ']':
       case '}':
-        if (open.empty() || open.back() != c) return false;
-        open.pop_back();
-        break;
-      case '#':
-      case ';':
-      case '\\':
-        return false;
+        if (open_.empty() || open_.back() != c) return false;
+        open_.pop_back();
+        return is_operand_ = true;
       case ',':
       case ':':
       case '=':
-        if (open.empty()) return false;
-        break;
+        is_operand_ = false;
+        return !open_.empty();
+      case '.':
+        if (text_.substr(at_).starts_with("..")) {
+          at_ += 2;
+          return operand();
+        }
+        return std::exchange(is_operand_, false);
       default:
-        break;
+        is_operand_ = false;
+        return std::string_view("+-*/%@&|^~<>!").find(c) != std::string_view::npos;
     }
   }
-  return quote == 0 && open.empty() && text.find_first_not_of(' ') != std::string_view::npos;
+
+  // Two of them in a row are no expression.
+  bool operand() { return !std::exchange(is_operand_, true); }
+
+  bool word() {
+    const size_t start = at_;
+    while (at_ < text_.size() && (is_letter(text_[at_]) || is_digit(text_[at_]) ||
+                                  static_cast<unsigned char>(text_[at_]) >= 0x80)) {
+      ++at_;
+    }
+    const std::string_view name = text_.substr(start, at_ - start);
+    const bool is_prefix = at_ < text_.size() && (text_[at_] == '\'' || text_[at_] == '"') &&
+                           name.find_first_not_of("rRbBfFuUtT") == name.npos;
+    if (is_prefix) return string();
+    constexpr std::array<std::string_view, 13> kOperators = {
+        "and", "or",     "not",   "in",    "is",    "if",  "else",
+        "for", "lambda", "await", "async", "yield", "from"};
+    if (std::find(kOperators.begin(), kOperators.end(), name) != kOperators.end()) {
+      is_operand_ = false;
+      return true;
+    }
+    const bool is_value = name == "None" || name == "True" || name == "False";
+    return (is_value || is_identifier(name)) && operand();
+  }
+
+  bool number() {
+    while (at_ < text_.size() &&
+           (is_letter(text_[at_]) || is_digit(text_[at_]) || text_[at_] == '.')) {
+      ++at_;
+    }
+    return operand();
+  }
+
+  bool string() {
+    const char quote = text_[at_++];
+    while (at_ < text_.size() && text_[at_] != quote) at_ += text_[at_] == '\\' ? 2 : 1;
+    if (at_ >= text_.size()) return false;
+    ++at_;
+    return operand();
+  }
+
+  std::string_view text_;
+  size_t at_ = 0;
+  std::string open_;         // the brackets that are to come
+  bool is_operand_ = false;  // what comes before
+};
+
+}  // namespace
+
+bool is_one_expression(std::string_view text) {
+  return is_all_visible(text) && ExpressionReader(text).run();
 }
 
 std::string as_identifier(std::string_view text) {
   if (is_identifier(text)) return std::string(text);
   std::string name = "_";
-  for (size_t at = 0; at < text.size();) {
+  for (size_t at = 0; at < text.size() && name.size() < kLongestGiven;) {
     const size_t start = at;
     next_code_point(text, at);
+    // `__x` would be a class's private name.
+    if (text[start] == '_' && name.size() == 1) continue;
     std::string longer = name + std::string(text.substr(start, at - start));
     if (is_identifier(longer)) name = std::move(longer);
   }
-  return name;
+  return name == "_" ? "_unnamed" : name;
+}
+
+std::string as_function_name(std::string_view text) {
+  if (is_identifier(text)) return std::string(text);
+  std::string kept;
+  for (const char c : text) {
+    if (is_letter(c) || is_digit(c)) kept += c;
+    if (kept.size() == kLongestFunction) break;
+  }
+  return is_identifier(kept) ? kept : "_" + kept;
+}
+
+bool is_visible(char32_t point) {
+  if (point >= 0x20 && point < 0x7f) return true;
+  for (const Span& range : kInvisible) {
+    if (point <= range.last) return point < range.first;
+  }
+  return true;
 }
 
 }  // namespace pellucid::object

@@ -21,4 +21,12 @@ bool is_one_expression(std::string_view text);
 // Returns `text` if it is an identifier, else one that is made of what can be kept of it.
 std::string as_identifier(std::string_view text);
 
+// The same of the name of a function: without the `_` where that is an identifier, and in ASCII.
+// It follows from the name alone.
+std::string as_function_name(std::string_view text);
+
+// Returns true if a reader sees the character, and it leaves others as they are: no control, no
+// space but U+0020, no format character (bidirectional ones above all), no surrogate.
+bool is_visible(char32_t point);
+
 }  // namespace pellucid::object

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstdio>
 
+#include "object/identifiers.h"
 #include "object/utf8.h"
 
 namespace pellucid::object {
@@ -144,6 +145,21 @@ class Writer {
 };
 
 }  // namespace
+
+std::string on_one_line(std::string_view text) {
+  std::string out;
+  const bool is_text = is_utf8_with_surrogates(text);
+  for (size_t at = 0; at < text.size();) {
+    const size_t start = at;
+    const char32_t point = is_text ? next_code_point(text, at) : static_cast<uint8_t>(text[at++]);
+    if (is_visible(point) && (is_text || point < 0x80)) {
+      out += text.substr(start, at - start);
+    } else {
+      append_escape(out, point);
+    }
+  }
+  return out;
+}
 
 std::string repr_of_text(std::string_view text) {
   std::string out = "'";

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ast/lines.h"
+#include "object/repr.h"
 #include "print/lines.h"
 #include "print/statements.h"
 
@@ -203,18 +204,24 @@ void Statements::names(ListId list) {
   }
 }
 
-// One comment a line; control characters would end it early for one reader or another.
+// One comment a line. What a reader could not see is escaped, and "coding:", which within the first
+// two lines would say how all of the text is to be read.
 void Statements::comment(std::string_view text, uint32_t depth) {
   out_ += '#';
   if (!text.empty()) out_ += ' ';
-  for (const char c : text) {
-    if (c == '\n') {
-      end_line();
-      begin_line(depth);
-      out_ += "# ";
-    } else {
-      out_ += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    std::string line = object::on_one_line(text.substr(at, end - at));
+    for (size_t said = 0; (said = line.find("coding", said)) != std::string::npos;) {
+      said += std::string_view("coding").size();
+      if (said < line.size() && (line[said] == ':' || line[said] == '=')) line.insert(said, 1, ' ');
     }
+    out_ += line;
+    at = end + 1;
+    if (end == text.size()) break;
+    end_line();
+    begin_line(depth);
+    out_ += "# ";
   }
 }
 

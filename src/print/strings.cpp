@@ -1,5 +1,6 @@
 #include <cstdio>
 
+#include "object/identifiers.h"
 #include "object/utf8.h"
 #include "print/literals.h"
 
@@ -7,31 +8,7 @@ namespace pellucid::print {
 
 namespace {
 
-struct Range {
-  char32_t first;
-  char32_t last;
-};
-
-// Characters that a reader cannot see or that change how others are shown: controls, spaces other
-// than U+0020, format characters (bidirectional ones above all), surrogates, private use.
-constexpr Range kInvisible[] = {
-    {0x00, 0x1f},       {0x7f, 0xa0},       {0xad, 0xad},       {0x34f, 0x34f},
-    {0x600, 0x605},     {0x61c, 0x61c},     {0x6dd, 0x6dd},     {0x70f, 0x70f},
-    {0x890, 0x891},     {0x8e2, 0x8e2},     {0x115f, 0x1160},   {0x1680, 0x1680},
-    {0x17b4, 0x17b5},   {0x180b, 0x180f},   {0x2000, 0x200f},   {0x2028, 0x202f},
-    {0x205f, 0x206f},   {0x2800, 0x2800},   {0x3000, 0x3000},   {0x3164, 0x3164},
-    {0xd800, 0xf8ff},   {0xfe00, 0xfe0f},   {0xfeff, 0xfeff},   {0xffa0, 0xffa0},
-    {0xfff0, 0xfffb},   {0xfffe, 0xffff},   {0x110bd, 0x110bd}, {0x110cd, 0x110cd},
-    {0x13430, 0x1345f}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0x10ffff},
-};
-
-bool is_visible(char32_t point) {
-  if (point >= 0x20 && point < 0x7f) return true;
-  for (const Range& range : kInvisible) {
-    if (point <= range.last) return point < range.first;
-  }
-  return true;
-}
+using object::is_visible;
 
 void append_code(std::string& out, char32_t point) {
   char text[16];

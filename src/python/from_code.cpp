@@ -8,6 +8,7 @@
 #include "object/admit.h"
 #include "object/code.h"
 #include "object/fitting_names.h"
+#include "object/identifiers.h"
 #include "object/known.h"
 #include "python/types.h"
 
@@ -42,14 +43,6 @@ std::vector<std::string> texts(nb::handle code, const char* attribute) {
   std::vector<std::string> found;
   for (nb::handle item : nb::tuple(code.attr(attribute))) found.push_back(utf8(item));
   return found;
-}
-
-bool is_identifier(const std::string& name) {
-  nb::object text = nb::steal(PyUnicode_Decode(name.data(), static_cast<Py_ssize_t>(name.size()),
-                                               "utf-8", "surrogatepass"));
-  if (!text.is_valid()) throw nb::python_error();
-  if (!nb::cast<bool>(text.attr("isidentifier")())) return false;
-  return !nb::cast<bool>(nb::module_::import_("keyword").attr("iskeyword")(text));
 }
 
 // What can be kept of `text` in an identifier: ASCII letters, digits and underscores.
@@ -149,11 +142,14 @@ class Converter {
     module_.root = id_of(root);
     reserve_names(root);
     for (size_t done = 0; done < pending_.size(); ++done) fill(CodeId(done), pending_[done]);
-    for (const auto& [given, before] : object::fit_names(module_, names_.variables()).names) {
-      renamed_.emplace(module_.text(given), module_.text(before));
+    object::fit_names(module_, names_.variables(), module_.root);
+    std::unordered_map<std::string, std::string> renamed;
+    for (const auto& [given, before] : module_.names_given.pairs) {
+      names_.reserve(module_.text(given));
+      renamed.emplace(module_.text(given), module_.text(before));
     }
     if (auto error = object::admit(module_)) return std::move(*error);
-    return LiveCode{std::move(module_), std::move(renamed_), std::move(pending_)};
+    return LiveCode{std::move(module_), std::move(renamed), std::move(pending_)};
   }
 
  private:
@@ -176,7 +172,6 @@ class Converter {
       for (const char* attribute : {"co_names", "co_varnames", "co_cellvars", "co_freevars"}) {
         for (const std::string& name : texts(code, attribute)) {
           names_.reserve(name);
-          own_.insert(name);
         }
       }
       for (nb::handle item : nb::tuple(code.attr("co_consts"))) {
@@ -187,34 +182,6 @@ class Converter {
 
   Symbol intern(const std::string& text) { return module_.strings.intern(text); }
 
-  // A variable's name as the module shows it. What a root cannot write is renamed, there and where
-  // nested code refers to it; the `.0` and `.type_params` of nested code are folded away later.
-  std::string variable(const std::string& name, bool is_root) {
-    if (!is_root || is_identifier(name)) return name;
-    const auto known = renamed_to_.find(name);
-    if (known != renamed_to_.end()) return known->second;
-    // Two codes that are compared call it the same, where the second has no such name of its own.
-    std::string& given = names_.variables()[name];
-    std::string candidate = given;
-    if (candidate.empty() || own_.count(candidate) != 0) {
-      const std::string base = "_" + identifier_part(name);
-      candidate = base;
-      for (int n = 1; names_.taken(candidate); ++n) candidate = base + "_" + std::to_string(n);
-      names_.reserve(candidate);
-      given = candidate;
-    }
-    renamed_to_.emplace(name, candidate);
-    renamed_.emplace(candidate, name);
-    return candidate;
-  }
-
-  void rename_known(std::vector<Symbol>& symbols) {
-    for (Symbol& symbol : symbols) {
-      const auto known = renamed_to_.find(std::string(module_.text(symbol)));
-      if (known != renamed_to_.end()) symbol = intern(known->second);
-    }
-  }
-
   // What the `def` of a code object is called. Nested code that a compiler has given no name, such
   // as `<lambda>`, keeps what says so.
   static std::string name_of(nb::handle live, bool is_root) {
@@ -224,11 +191,9 @@ class Converter {
     return is_function && (is_root || text.substr(0, 1) != "<") ? function_name(name) : text;
   }
 
-  std::vector<Symbol> variables(nb::handle code, const char* attribute, bool is_root) {
+  std::vector<Symbol> names(nb::handle code, const char* attribute) {
     std::vector<Symbol> symbols;
-    for (const std::string& name : texts(code, attribute)) {
-      symbols.push_back(intern(variable(name, is_root)));
-    }
+    for (const std::string& name : texts(code, attribute)) symbols.push_back(intern(name));
     return symbols;
   }
 
@@ -256,12 +221,10 @@ class Converter {
 #else
     code.linetable = bytes_of(live, "co_lnotab");
 #endif
-    for (const std::string& name : texts(live, "co_names")) code.names.push_back(intern(name));
-    const bool is_root = id == module_.root;
-    code.varnames = variables(live, "co_varnames", is_root);
-    code.cellvars = variables(live, "co_cellvars", is_root);
-    code.freevars = variables(live, "co_freevars", is_root);
-    if (!is_root) rename_known(code.freevars);
+    code.names = names(live, "co_names");
+    code.varnames = names(live, "co_varnames");
+    code.cellvars = names(live, "co_cellvars");
+    code.freevars = names(live, "co_freevars");
     fill_localsplus(code);
     for (nb::handle item : nb::tuple(live.attr("co_consts"))) code.consts.push_back(convert(item));
     module_.codes[id.index()] = std::move(code);
@@ -399,12 +362,9 @@ class Converter {
 
   OpaqueNames& names_;
   Module module_;
-  std::vector<nb::object> pending_;      // by CodeId
-  std::unordered_set<std::string> own_;  // every name in the code
+  std::vector<nb::object> pending_;  // by CodeId
   std::unordered_map<PyObject*, CodeId> codes_;
   std::unordered_map<PyObject*, ConstId> consts_;
-  std::unordered_map<std::string, std::string> renamed_;     // new -> old
-  std::unordered_map<std::string, std::string> renamed_to_;  // old -> new
 };
 
 }  // namespace
@@ -438,12 +398,7 @@ nb::dict OpaqueNames::bindings() const {
   return bound;
 }
 
-std::string function_name(nb::handle name) {
-  std::string text = utf8(name);
-  if (is_identifier(text)) return text;
-  const std::string part = identifier_part(text);
-  return is_identifier(part) ? part : "_" + part;
-}
+std::string function_name(nb::handle name) { return object::as_function_name(utf8(name)); }
 
 Result<LiveCode> from_code(nb::handle code, OpaqueNames& names) {
   return Converter(names).run(code);

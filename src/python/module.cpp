@@ -40,7 +40,8 @@ struct Decompiled {
   nb::list notes;        // how a file was read, if that is out of the ordinary
   nb::str doubt{""};     // why its version is a guess
   nb::list remarks;      // what a file holds that its source does not show
-  nb::list hidden;       // the source of code that nothing loads
+  std::vector<std::string> lines_on_names;
+  nb::list hidden;  // the source of code that nothing loads
   std::tuple<int, int> version;
   std::vector<std::pair<std::string, object::CodeId>>
       code_values;                      // names of code objects as values
@@ -126,6 +127,7 @@ Decompiled decompile(object::Module& module, bool keep_lines, bool unstructured,
     made.first_lines.append(line);
   }
   for (const auto& [given, before] : output.renamed) made.renamed[text(given)] = text(before);
+  made.lines_on_names = driver::lines_on_names(output);
   for (const driver::Diagnostic& diagnostic : output.diagnostics) {
     made.diagnostics.append(nb::make_tuple(text(paths[diagnostic.code.index()]), diagnostic.offset,
                                            text(diagnostic.message), diagnostic.refused));
@@ -181,6 +183,7 @@ Decompiled decompile_pyc(const nb::bytes& data, bool keep_lines, bool unstructur
       without_gil([&] { return driver::remarks_on(input, span_of(data)); });
   Decompiled made = decompile(input.module, keep_lines, unstructured, by_path(forms));
   for (const std::string& line : remarks.before) made.remarks.append(text(line));
+  for (const std::string& line : made.lines_on_names) made.remarks.append(text(line));
   for (const std::string& line : remarks.after) made.hidden.append(text(line));
   for (const std::string& note : input.notes) made.notes.append(text(note));
   made.doubt = text(input.doubt);

@@ -355,7 +355,7 @@ def test_json_has_the_same_fields_everywhere(command: "List[str]", package: Path
     assert {each["outcome"] for each in said} == {"decompiled"}
     assert all("def f(x):" in each["source"] for each in said)
     wanted = ["diagnostics", "error", "file", "notes", "out", "outcome", "python"]
-    assert sorted(said[0]) == [*wanted, "reason", "source", "tier", "verdict"]
+    assert sorted(said[0]) == [*wanted, "reason", "renamed", "source", "tier", "verdict"]
 
 
 DOUBTED = '''\

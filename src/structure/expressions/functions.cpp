@@ -5,6 +5,7 @@
 // (<= 3.9), a tuple of names and values (3.10+) or a function that returns the dict (3.14).
 #include <unordered_map>
 
+#include "object/fitting_names.h"
 #include "structure/expressions/expressions.h"
 #include "structure/expressions/function_parts.h"
 #include "structure/scopes/dead_code.h"
@@ -99,7 +100,7 @@ bool named_values(ast::Tree& tree, NodeId node, std::vector<Named>& out) {
   for (size_t i = 0; i < keys.size(); ++i) {
     const Const* key = constant_of(tree, keys[i]);
     if (!key || key->kind != ConstKind::Str) return false;
-    out.emplace_back(key->text, values[i]);
+    out.emplace_back(object::as_given(tree.module(), key->text), values[i]);
   }
   return true;
 }
@@ -374,7 +375,9 @@ NodeId Expressions::definition(NodeId value, Symbol name) {
                           wanted.size() > own.size() + 1;
   // 3.14 stores the annotations of a class under a name of their own.
   const bool is_annotate = own == "__annotate__" && wanted == "__annotate_func__";
-  if (own != wanted && !is_mangled && !is_annotate) return NodeId();
+  // What no text can call it, it may as well be called by the name that it is bound to.
+  const bool is_nameless = tree_.module().names_given.of_code.contains(Symbol(tree_.slot(at, 0)));
+  if (own != wanted && !is_mangled && !is_annotate && !is_nameless) return NodeId();
   if (!decorators.empty()) {
     const ListId list = tree_.list(decorators);
     if (tree_.is(at, ast::Kind::FunctionDef)) {
@@ -402,13 +405,7 @@ Symbol hoist_name(ast::Tree& tree, NodeId literal) {
   }
   const std::string name(tree.text(Symbol(tree.slot(literal, 0))));
   if (is_identifier(name)) return Symbol(tree.slot(literal, 0));
-  std::string fitting = "_";
-  for (const char c : name) {
-    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_') {
-      fitting += c;
-    }
-  }
-  return tree.intern(fitting);
+  return tree.intern(object::as_identifier(name));
 }
 
 namespace {

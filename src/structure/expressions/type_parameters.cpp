@@ -5,6 +5,7 @@
 // alias are functions without parameters that are called when somebody asks.
 #include <unordered_map>
 
+#include "object/fitting_names.h"
 #include "structure/expressions/expressions.h"
 #include "structure/expressions/function_parts.h"
 #include "structure/scopes/dead_code.h"
@@ -148,7 +149,8 @@ NodeId Expressions::intrinsic(const ir::Value& value, Nodes operands) {
 NodeId Expressions::type_parameter(const ir::Value& value, Nodes operands) {
   const ast::Where at = where(value);
   const Const* constant = constant_of(tree_, operands[0]);
-  const Symbol name = constant && constant->kind == ConstKind::Str ? constant->text : Symbol();
+  const bool has_name = constant && constant->kind == ConstKind::Str;
+  const Symbol name = has_name ? object::as_given(module(), constant->text) : Symbol();
   if (value.op == Op::Intrinsic1) {
     switch (value.a) {
       case kTypeVar:
@@ -164,7 +166,7 @@ NodeId Expressions::type_parameter(const ir::Value& value, Nodes operands) {
         if (!tuple_elements(tree_, operands[0], parts) || parts.size() != 3) return NodeId();
         const Const* alias = constant_of(tree_, parts[0]);
         if (!alias || alias->kind != ConstKind::Str) return NodeId();
-        const NodeId target = tree_.add(ast::Name{alias->text}, at);
+        const NodeId target = tree_.add(ast::Name{object::as_given(module(), alias->text)}, at);
         const NodeId aliased = lazy_value(tree_, parts[2]);
         if (!aliased.valid()) return NodeId();
         // The parameters are resolved where the hidden function is called.

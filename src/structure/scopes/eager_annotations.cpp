@@ -1,5 +1,6 @@
 // Annotated assignments of modules and classes up to 3.13, and under `from __future__ import
 // annotations`: `x: int = 1` stores the value, then `__annotations__['x'] = int`.
+#include "object/fitting_names.h"
 #include "structure/scopes/annotation_parts.h"
 #include "structure/scopes/names.h"
 
@@ -26,10 +27,9 @@ bool annotation_store(const ast::Tree& tree, NodeId statement, std::string_view 
   if (targets.size() != 1 || !tree.is(targets[0], Kind::Subscript)) return false;
   const auto target = tree.as<ast::Subscript>(targets[0]);
   const Const* key = constant_of(tree, target.slice);
-  if (!key || key->kind != ConstKind::Str || !object::is_identifier(tree.text(key->text)))
-    return false;
-  if (!is_name(tree, target.value, dict)) return false;
-  name = key->text;
+  if (!key || key->kind != ConstKind::Str || !is_name(tree, target.value, dict)) return false;
+  name = object::as_given(tree.module(), key->text);
+  if (!object::is_identifier(tree.text(name))) return false;
   annotation = assign.value;
   return true;
 }

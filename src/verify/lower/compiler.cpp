@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "base/check.h"
+#include "verify/lower/scope_rules.h"
 
 namespace pellucid::verify::lower {
 
@@ -102,6 +103,10 @@ CodeId Compiler::compile_unit(ScopeId scope, Symbol name, object::Code header,
     out_.problems[id.index()] = "relowering: " + problem.what;
   } catch (const InternalError& bug) {
     out_.problems[id.index()] = std::string("relowering: ") + bug.what();
+  }
+  const std::string broken = broken_rule(symbols_, scope);
+  if (!broken.empty() && out_.problems[id.index()].empty()) {
+    out_.problems[id.index()] = "relowering: " + broken;
   }
   const auto fault = misspelt_.find(symbols_[scope].node);
   if (fault != misspelt_.end() && out_.problems[id.index()].empty()) {

@@ -8,6 +8,7 @@
 
 #include "ast/walk.h"
 #include "object/identifiers.h"
+#include "verify/lower/shapes.h"
 
 namespace pellucid::verify::lower {
 
@@ -185,6 +186,16 @@ class Rules {
     if (!object::is_dotted(tree_.text(name))) fault(place, "no text can import " + quoted(name));
   }
 
+  // `import a.b` binds a.
+  void imports(const ast::alias& alias, const Place& place) {
+    module_name(alias.name, place);
+    variable(alias.asname, place);
+    const std::string_view name = tree_.text(alias.name);
+    if (!alias.asname.valid() && name.substr(0, name.find('.')) == "__debug__") {
+      fault(place, "__debug__ is no variable in a text");
+    }
+  }
+
   void names(NodeId node, const Place& place) {
     switch (tree_.kind(node)) {
       case Kind::Name:
@@ -213,9 +224,7 @@ class Rules {
         return attribute(node, place);
       case Kind::Import:
         for (const NodeId item : tree_.items(tree_.as<ast::Import>(node).names)) {
-          const auto alias = tree_.as<ast::alias>(item);
-          module_name(alias.name, place);
-          variable(alias.asname, place);
+          imports(tree_.as<ast::alias>(item), place);
         }
         return;
       case Kind::ImportFrom:
@@ -471,6 +480,9 @@ class Rules {
       case Kind::Match:
       case Kind::match_case:
         break;
+      case Kind::ExceptHandler:  // the block of the handler, and that of its name
+        ++place.blocks;
+        return;
       case Kind::GeneratorExp:  // one that awaits is an asynchronous generator, wherever it stands
         place.in_async = true;
         return;
@@ -500,6 +512,7 @@ Misspelt misspelt(const Tree& tree, NodeId root) {
   Place place;
   place.scope = root;
   Rules(tree, found).check({&root, 1}, place);
+  check_shapes(tree, root, found);
   return found;
 }
 

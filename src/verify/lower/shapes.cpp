@@ -1,0 +1,422 @@
+#include "verify/lower/shapes.h"
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "ast/walk.h"
+
+namespace pellucid::verify::lower {
+
+namespace {
+
+using ast::Kind;
+using ast::ListId;
+using ast::NodeId;
+using ast::Tree;
+
+// The tokenizer's MAXLEVEL, less what the printer may add where it breaks a line. The parser of 3.8
+// has a stack of its own, which ends before.
+constexpr uint32_t kMostBrackets = 190;
+constexpr uint32_t kMostBrackets38 = 90;
+constexpr std::array<std::string_view, 10> kFeatures = {
+    "nested_scopes",  "generators",       "division",       "absolute_import", "with_statement",
+    "print_function", "unicode_literals", "barry_as_FLUFL", "generator_stop",  "annotations"};
+
+bool is_comprehension(Kind kind) {
+  return kind == Kind::ListComp || kind == Kind::SetComp || kind == Kind::DictComp ||
+         kind == Kind::GeneratorExp;
+}
+
+bool is_operation(Kind kind) {
+  return kind == Kind::BoolOp || kind == Kind::BinOp || kind == Kind::UnaryOp ||
+         kind == Kind::Compare || kind == Kind::IfExp || kind == Kind::Lambda ||
+         kind == Kind::NamedExpr || kind == Kind::Yield || kind == Kind::YieldFrom ||
+         kind == Kind::Await;
+}
+
+struct Place {
+  NodeId scope;
+  NodeId parent;
+  uint32_t brackets = 0;
+  bool in_class = false;
+  bool in_async = false;
+  bool in_comprehension = false;
+  bool in_iterable = false;      // of a comprehension
+  bool in_star_handler = false;  // of this function
+  bool in_loop_of_handler = false;
+};
+
+class Shapes {
+ public:
+  Shapes(const Tree& tree, Misspelt& found) : tree_(tree), found_(found) {}
+
+  void run(NodeId root) {
+    Place place;
+    place.scope = root;
+    if (tree_.is(root, Kind::Module)) {
+      leading_futures(tree_.as<ast::Module>(root).body);
+      docstring(tree_.as<ast::Module>(root).body, place);
+    }
+    ast::walk(tree_, {&root, 1}, place, [&](NodeId node, Place& own) {
+      enter(node, own);
+      return true;
+    });
+  }
+
+ private:
+  void fault(const Place& place, const char* what) { found_.try_emplace(place.scope, what); }
+
+  void enter(NodeId node, Place& place) {
+    const Kind kind = tree_.kind(node);
+    if (iterables_.contains(node)) place.in_iterable = true;
+    const auto first = first_iterables_.find(node);
+    if (first != first_iterables_.end()) place.in_comprehension = first->second;
+    nesting(node, kind, place);
+    positions(node, kind, place);
+    opens(node, kind, place);
+    place.parent = node;
+  }
+
+  // -- how deep --
+
+  void nesting(NodeId node, Kind kind, Place& place) {
+    const bool is_parent = place.parent.valid();
+    const Kind outer = is_parent ? tree_.kind(place.parent) : Kind::Module;
+    const bool is_left = is_parent && first_child(place.parent) == node &&
+                         (outer == Kind::BinOp || outer == Kind::Attribute || outer == Kind::Call ||
+                          outer == Kind::Subscript);
+    const bool is_statement = ast::category_of(kind) == ast::Category::Stmt;
+    if (is_statement) place.brackets = 0;
+    const bool has_brackets = kind == Kind::List || kind == Kind::Tuple || kind == Kind::Set ||
+                              kind == Kind::Dict || is_comprehension(kind);
+    const bool is_inside = !is_left && (outer == Kind::Call || outer == Kind::Subscript);
+    const bool may_need_some = is_operation(kind) &&
+                               (is_operation(outer) || outer == Kind::Attribute) &&
+                               !(is_left && outer == Kind::BinOp && kind == Kind::BinOp);
+    place.brackets += (has_brackets ? 1 : 0) + (is_inside || may_need_some ? 1 : 0);
+    const uint32_t most = tree_.module().version.minor == 8 ? kMostBrackets38 : kMostBrackets;
+    if (place.brackets > most) fault(place, "brackets are nested too deep for a text");
+  }
+
+  NodeId first_child(NodeId node) const {
+    const auto fields = ast::fields_of(tree_.kind(node));
+    if (fields.empty() || fields[0].type != ast::FieldType::Node) return {};
+    return NodeId(tree_.slot(node, 0));
+  }
+
+  // -- from __future__ --
+
+  bool is_future(NodeId node) const {
+    if (!tree_.is(node, Kind::ImportFrom)) return false;
+    const auto import = tree_.as<ast::ImportFrom>(node);
+    return import.level == 0 && import.module.valid() && tree_.text(import.module) == "__future__";
+  }
+
+  void leading_futures(ListId body) {
+    bool may_be_docstring = true;
+    for (const NodeId statement : tree_.items(body)) {
+      if (tree_.is(statement, Kind::Comment)) continue;
+      if (is_future(statement)) {
+        leading_.insert(statement);
+      } else if (!may_be_docstring || !is_text(statement)) {
+        return;
+      }
+      may_be_docstring = false;
+    }
+  }
+
+  bool is_text(NodeId statement) const {
+    if (!tree_.is(statement, Kind::Expr)) return false;
+    const NodeId value = tree_.as<ast::Expr>(statement).value;
+    return tree_.is(value, Kind::Constant) &&
+           tree_.module()[tree_.as<ast::Constant>(value).value].kind == object::ConstKind::Str;
+  }
+
+  void future(NodeId node, const Place& place) {
+    if (!leading_.contains(node)) fault(place, "from __future__ is not at the start");
+    for (const NodeId item : tree_.items(tree_.as<ast::ImportFrom>(node).names)) {
+      const std::string_view name = tree_.text(tree_.as<ast::alias>(item).name);
+      bool is_known = false;
+      for (const std::string_view feature : kFeatures) is_known |= feature == name;
+      if (!is_known) fault(place, "a future that no Python has");
+    }
+  }
+
+  // -- docstrings --
+
+  // Since 3.13 the compiler takes the indentation out of them, as UTF-8.
+  void docstring(ListId body, const Place& place) {
+    if (tree_.module().version.minor < 13) return;
+    for (const NodeId statement : tree_.items(body)) {
+      if (tree_.is(statement, Kind::Comment)) continue;
+      if (is_text(statement) && has_surrogate(statement)) {
+        fault(place, "a docstring that is no UTF-8");
+      }
+      return;
+    }
+  }
+
+  bool has_surrogate(NodeId statement) const {
+    const auto value = tree_.as<ast::Constant>(tree_.as<ast::Expr>(statement).value);
+    const std::string_view text = tree_.text(tree_.module()[value.value].text);
+    for (size_t at = 0; at + 1 < text.size(); ++at) {
+      const auto second = static_cast<unsigned char>(text[at + 1]);
+      if (text[at] == '\xed' && second >= 0xa0) return true;
+    }
+    return false;
+  }
+
+  // -- what may stand where --
+
+  void positions(NodeId node, Kind kind, const Place& place) {
+    switch (kind) {
+      case Kind::ImportFrom:
+        if (is_future(node)) future(node, place);
+        return;
+      case Kind::NamedExpr:
+        return named(node, place);
+      case Kind::Yield:
+        if (place.in_comprehension) fault(place, "yield within a comprehension");
+        return;
+      case Kind::YieldFrom:
+        if (place.in_comprehension) fault(place, "yield within a comprehension");
+        if (place.in_async) fault(place, "yield from in an async function");
+        return;
+      case Kind::Return:
+        if (place.in_star_handler) fault(place, "return in an except* block");
+        return;
+      case Kind::Break:
+      case Kind::Continue:
+        if (place.in_star_handler && !place.in_loop_of_handler) {
+          fault(place, "break or continue in an except* block");
+        }
+        return;
+      case Kind::Starred:
+        return starred(place);
+      case Kind::Try:
+        return handlers(node, place);
+      case Kind::Match:
+        return cases(tree_.as<ast::Match>(node).cases, place);
+      case Kind::MatchOr:
+        return alternatives(tree_.as<ast::MatchOr>(node).patterns, place);
+      case Kind::MatchValue:
+        return matched(tree_.as<ast::MatchValue>(node).value, place);
+      case Kind::MatchSequence:
+        return one_star(tree_.as<ast::MatchSequence>(node).patterns, Kind::MatchStar, place);
+      case Kind::Assign:
+        for (const NodeId item : tree_.items(tree_.as<ast::Assign>(node).targets)) {
+          target(item, place);
+        }
+        return;
+      case Kind::AugAssign:
+        return single_target(tree_.as<ast::AugAssign>(node).target, place);
+      case Kind::AnnAssign:
+        return single_target(tree_.as<ast::AnnAssign>(node).target, place);
+      case Kind::For:
+        return target(tree_.as<ast::For>(node).target, place);
+      case Kind::comprehension:
+        return target(tree_.as<ast::comprehension>(node).target, place);
+      case Kind::withitem:
+        if (tree_.as<ast::withitem>(node).optional_vars.valid()) {
+          target(tree_.as<ast::withitem>(node).optional_vars, place);
+        }
+        return;
+      default:
+        return;
+    }
+  }
+
+  void named(NodeId node, const Place& place) {
+    const NodeId name = tree_.as<ast::NamedExpr>(node).target;
+    if (!tree_.is(name, Kind::Name)) return fault(place, "an expression assigns to no name");
+    if (place.in_iterable) fault(place, "an assignment expression in what is iterated");
+    if (place.in_comprehension && place.in_class) {
+      fault(place, "an assignment expression in a comprehension of a class");
+    }
+  }
+
+  void starred(const Place& place) {
+    const Kind outer = tree_.kind(place.parent);
+    const bool may = outer == Kind::List || outer == Kind::Tuple || outer == Kind::Set ||
+                     outer == Kind::Call || outer == Kind::ClassDef || outer == Kind::arg ||
+                     outer == Kind::TypeVarTuple || outer == Kind::ListComp ||
+                     outer == Kind::SetComp || outer == Kind::GeneratorExp;
+    if (!may) fault(place, "a starred expression stands alone");
+  }
+
+  void one_star(ListId list, Kind star, const Place& place) {
+    size_t count = 0;
+    for (const NodeId item : tree_.items(list)) count += tree_.is(item, star) ? 1 : 0;
+    if (count > 1) fault(place, "two starred names in one target");
+  }
+
+  void target(NodeId node, const Place& place) {
+    std::vector<NodeId> todo = {node};
+    while (!todo.empty()) {
+      const NodeId at = todo.back();
+      todo.pop_back();
+      ListId parts;
+      if (tree_.is(at, Kind::Tuple)) {
+        parts = tree_.as<ast::Tuple>(at).elts;
+      } else if (tree_.is(at, Kind::List)) {
+        parts = tree_.as<ast::List>(at).elts;
+      } else {
+        single_target(at, place);
+        continue;
+      }
+      one_star(parts, Kind::Starred, place);
+      for (const NodeId part : tree_.items(parts)) {
+        const bool is_star = tree_.is(part, Kind::Starred);
+        todo.push_back(is_star ? tree_.as<ast::Starred>(part).value : part);
+      }
+    }
+  }
+
+  void single_target(NodeId node, const Place& place) {
+    const Kind kind = tree_.kind(node);
+    if (kind != Kind::Name && kind != Kind::Attribute && kind != Kind::Subscript) {
+      fault(place, "what is assigned to is no target");
+    }
+  }
+
+  void handlers(NodeId node, const Place& place) {
+    const auto statement = tree_.as<ast::Try>(node);
+    const auto all = tree_.items(statement.handlers);
+    for (size_t i = 0; i < all.size(); ++i) {
+      const bool has_type = tree_.as<ast::ExceptHandler>(all[i]).type.valid();
+      if (!has_type && statement.is_star) fault(place, "an except* without a type");
+      if (!has_type && i + 1 < all.size()) fault(place, "a bare except is not the last");
+    }
+    if (all.empty() && tree_.items(statement.finalbody).empty()) {
+      fault(place, "a try without handlers");
+    }
+    if (all.empty() && !tree_.items(statement.orelse).empty()) {
+      fault(place, "an else of a try without handlers");
+    }
+  }
+
+  // -- patterns --
+
+  bool matches_all(NodeId pattern) const {
+    while (true) {
+      if (tree_.is(pattern, Kind::MatchAs)) {
+        pattern = tree_.as<ast::MatchAs>(pattern).pattern;
+        if (!pattern.valid()) return true;
+      } else if (tree_.is(pattern, Kind::MatchOr)) {
+        const auto all = tree_.items(tree_.as<ast::MatchOr>(pattern).patterns);
+        if (all.empty()) return false;
+        pattern = all.back();
+      } else {
+        return false;
+      }
+    }
+  }
+
+  void cases(ListId list, const Place& place) {
+    const auto all = tree_.items(list);
+    for (size_t i = 0; i + 1 < all.size(); ++i) {
+      const auto one = tree_.as<ast::match_case>(all[i]);
+      if (!one.guard.valid() && matches_all(one.pattern)) {
+        fault(place, "a case that always matches is not the last");
+      }
+    }
+  }
+
+  void alternatives(ListId list, const Place& place) {
+    const auto all = tree_.items(list);
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (i + 1 < all.size() && matches_all(all[i])) {
+        fault(place, "an alternative that always matches is not the last");
+      }
+      if (names_of(all[i]) != names_of(all[0])) fault(place, "alternatives bind other names");
+    }
+  }
+
+  std::unordered_set<Symbol> names_of(NodeId pattern) const {
+    std::unordered_set<Symbol> names;
+    ast::walk(tree_, {&pattern, 1}, [&](NodeId node) {
+      Symbol name;
+      if (tree_.is(node, Kind::MatchAs)) name = tree_.as<ast::MatchAs>(node).name;
+      if (tree_.is(node, Kind::MatchStar)) name = tree_.as<ast::MatchStar>(node).name;
+      if (tree_.is(node, Kind::MatchMapping)) name = tree_.as<ast::MatchMapping>(node).rest;
+      if (name.valid()) names.insert(name);
+      return ast::category_of(tree_.kind(node)) == ast::Category::Pattern;
+    });
+    return names;
+  }
+
+  // A name alone would be bound, and nothing compared.
+  void matched(NodeId value, const Place& place) {
+    const Kind kind = tree_.kind(value);
+    const bool may = kind == Kind::Constant || kind == Kind::UnaryOp || kind == Kind::BinOp ||
+                     kind == Kind::Attribute;
+    if (!may) fault(place, "a pattern compares with what is no constant");
+  }
+
+  // -- what opens a place --
+
+  void opens(NodeId node, Kind kind, Place& place) {
+    switch (kind) {
+      case Kind::FunctionDef:
+      case Kind::Lambda:
+      case Kind::ClassDef: {
+        const Place outer = place;
+        place = Place();
+        place.scope = node;
+        place.in_iterable = outer.in_iterable && kind == Kind::Lambda;
+        if (kind == Kind::FunctionDef) docstring(tree_.as<ast::FunctionDef>(node).body, place);
+        if (kind == Kind::ClassDef) docstring(tree_.as<ast::ClassDef>(node).body, place);
+        place.in_class = kind == Kind::ClassDef;
+        place.in_async = kind == Kind::FunctionDef && tree_.as<ast::FunctionDef>(node).is_async;
+        return;
+      }
+      case Kind::ListComp:
+      case Kind::SetComp:
+      case Kind::DictComp:
+      case Kind::GeneratorExp:
+        first_iterable(node, place);
+        place.in_comprehension = true;
+        return;
+      case Kind::comprehension:
+        iterables_.insert(tree_.as<ast::comprehension>(node).iter);
+        return;
+      case Kind::For:
+      case Kind::While:
+        place.in_loop_of_handler = place.in_star_handler;
+        return;
+      case Kind::ExceptHandler:
+        if (tree_.as<ast::Try>(place.parent).is_star) {
+          place.in_star_handler = true;
+          place.in_loop_of_handler = false;
+        }
+        return;
+      default:
+        return;
+    }
+  }
+
+  // What is iterated first is evaluated outside of the comprehension.
+  void first_iterable(NodeId node, const Place& place) {
+    const size_t field = ast::fields_of(tree_.kind(node)).size() - 1;
+    const auto generators = tree_.items(ListId(tree_.slot(node, field)));
+    if (generators.empty()) return;
+    first_iterables_.emplace(tree_.as<ast::comprehension>(generators[0]).iter,
+                             place.in_comprehension);
+  }
+
+  const Tree& tree_;
+  Misspelt& found_;
+  std::unordered_set<NodeId> leading_;
+  std::unordered_set<NodeId> iterables_;              // of comprehensions
+  std::unordered_map<NodeId, bool> first_iterables_;  // of each: whether that is in another one
+};
+
+}  // namespace
+
+void check_shapes(const Tree& tree, NodeId root, Misspelt& found) { Shapes(tree, found).run(root); }
+
+}  // namespace pellucid::verify::lower
