@@ -223,7 +223,7 @@ class Decompilation:
 
 
 def _verdict(
-    compared: "Tuple[str, List[Tuple[str, str, str, int, int]]]", tier: str = "recompiled"
+    compared: "Tuple[str, List[Tuple[str, str, str, int, int, int]]]", tier: str = "recompiled"
 ) -> Verdict:
     status, codes = compared
     verdicts = tuple(CodeVerdict(*code) for code in codes)

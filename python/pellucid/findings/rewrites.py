@@ -200,7 +200,9 @@ def test_of_size(program: Program, place: Place | None, bounds: Sequence[int]) -
     function = None if place is None else program.function(place)
     lines = set()
     for node in ast.walk(function) if function is not None else ():
-        for part in node.comparators if isinstance(node, ast.Compare) else ():
+        if not isinstance(node, ast.Compare):
+            continue
+        for part in node.comparators:
             value = part.value if isinstance(part, ast.Constant) else None
             if type(value) is int and not {value - 1, value, value + 1}.isdisjoint(bounds):
                 lines.add(node.lineno)

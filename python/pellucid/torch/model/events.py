@@ -10,7 +10,9 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from .keys import IN_FILE, SPARSE, CompileKey, Place
+from .keys import IN_FILE, SPARSE
+from .keys import CompileKey as CompileKey  # who reads events reads what they are named by
+from .keys import Place as Place
 from .names import scrub
 from .needs import Needs
 
