@@ -35,6 +35,8 @@ std::optional<uint64_t> extent_of_lines(const object::Code& code) {
   return extent;
 }
 
+constexpr uint8_t kCache = 0;  // the opcode (3.11+); no instruction up to 3.10
+
 class Inspection {
  public:
   Inspection(const object::Code& code, Fit& fit)
@@ -74,7 +76,8 @@ class Inspection {
       const Traits& opcode = table_[bytes[at]];
       arg = (arg << 8 | bytes[at + 1]) & 0xffffffffu;
       const size_t end = at + 2 + 2 * size_t{opcode.caches};
-      if (!opcode.is_known || end > bytes.size()) {
+      const bool is_cache = bytes[at] == kCache;  // of an instruction that has more of them
+      if (!opcode.is_known || is_cache || end > bytes.size()) {
         fault();
         is_extended = false;
         arg = 0;
