@@ -38,6 +38,28 @@ bool is_operation(Kind kind) {
          kind == Kind::Await;
 }
 
+// Returns true if a pattern may compare with the expression. `None`, `True` and `False` are
+// patterns of their own, which ask for identity; a name is one that binds.
+bool is_pattern_value(const Tree& tree, NodeId node) {
+  using object::ConstKind;
+  switch (tree.kind(node)) {
+    case Kind::Attribute: {
+      const NodeId value = tree.as<ast::Attribute>(node).value;
+      return tree.is(value, Kind::Name) || is_pattern_value(tree, value);
+    }
+    case Kind::Constant: {
+      const ConstKind kind = tree.module()[tree.as<ast::Constant>(node).value].kind;
+      return kind == ConstKind::Int || kind == ConstKind::BigInt || kind == ConstKind::Float ||
+             kind == ConstKind::Complex || kind == ConstKind::Str || kind == ConstKind::Bytes;
+    }
+    case Kind::UnaryOp:
+    case Kind::BinOp:
+      return true;
+    default:
+      return false;
+  }
+}
+
 struct Place {
   NodeId scope;
   NodeId parent;
@@ -349,12 +371,8 @@ class Shapes {
     return names;
   }
 
-  // A name alone would be bound, and nothing compared.
   void matched(NodeId value, const Place& place) {
-    const Kind kind = tree_.kind(value);
-    const bool may = kind == Kind::Constant || kind == Kind::UnaryOp || kind == Kind::BinOp ||
-                     kind == Kind::Attribute;
-    if (!may) fault(place, "a pattern compares with what is no constant");
+    if (!is_pattern_value(tree_, value)) fault(place, "a pattern compares with what it cannot say");
   }
 
   // -- what opens a place --

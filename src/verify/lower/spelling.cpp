@@ -70,11 +70,6 @@ class Rules {
         bound_.clear();
         pattern(tree_.as<ast::match_case>(node).pattern, place);
         break;
-      case Kind::MatchValue:
-        if (!is_pattern_value(tree_.as<ast::MatchValue>(node).value)) {
-          fault(place, "a pattern compares with what no pattern can say");
-        }
-        return true;
       case Kind::MatchClass:
         apart(tree_.as<ast::MatchClass>(node).kwd_attrs, "an attribute twice in a pattern", place);
         return true;
@@ -368,28 +363,6 @@ class Rules {
     ast::for_each_child(tree_, node, [&](NodeId child) {
       if (ast::category_of(tree_.kind(child)) == ast::Category::Pattern) pattern(child, place);
     });
-  }
-
-  // `None`, `True` and `False` are patterns of their own, which ask for identity; a name is one
-  // that binds.
-  bool is_pattern_value(NodeId node) const {
-    using object::ConstKind;
-    switch (tree_.kind(node)) {
-      case Kind::Attribute: {
-        const NodeId value = tree_.as<ast::Attribute>(node).value;
-        return tree_.is(value, Kind::Name) || is_pattern_value(value);
-      }
-      case Kind::Constant: {
-        const ConstKind kind = tree_.module()[tree_.as<ast::Constant>(node).value].kind;
-        return kind == ConstKind::Int || kind == ConstKind::BigInt || kind == ConstKind::Float ||
-               kind == ConstKind::Complex || kind == ConstKind::Str || kind == ConstKind::Bytes;
-      }
-      case Kind::UnaryOp:
-      case Kind::BinOp:
-        return true;
-      default:
-        return false;
-    }
   }
 
   // -- where statements and expressions may stand --
