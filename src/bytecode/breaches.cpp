@@ -297,7 +297,7 @@ class Finder {
   }
 
   void yields(std::string_view op, uint32_t arg) {
-    // Until 3.10 a generator goes on behind the first unit of the instruction that it stands at.
+    // Until 3.10 a generator goes on after the first unit of the instruction that it stands at.
     if (op != "RESUME" && minor_ <= 10) return hold(!is_extended(at_), "with a prefix");
     if (op == "YIELD_VALUE") return yield_value(arg);
     // RESUME: who asks a generator what it waits for looks at its argument.

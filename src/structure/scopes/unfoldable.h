@@ -8,7 +8,7 @@ namespace pellucid::structure {
 // `if True:` over a statement.
 ast::NodeId always_statement(ast::Tree& tree, ast::NodeId statement);
 
-// `value if True else None`, behind which compilers jump over nothing at all, or else
+// `value if True else None`, after which compilers jump over nothing at all, or else
 // `None if False else value`: either way what drops the value starts a block of its own.
 ast::NodeId chosen_always(ast::Tree& tree, ast::NodeId value, bool jumps);
 
