@@ -86,6 +86,10 @@ class Audit {
       set_unbound(entry, i, minor_ >= 11 && !is_bound);
     }
     make_first_cells(entry);
+    // Calls of super() without arguments take the first argument out of its cell.
+    if (parameters > 0 && minor_ >= 11 && is_unbound(entry, 0)) {
+      say("the cell of the first argument is not made", 0);
+    }
     states_.resize(graph_.blocks.size());
     queued_.assign(graph_.blocks.size(), false);
     states_[0] = std::move(entry);
