@@ -135,10 +135,33 @@ class Finder {
     }
   }
 
-  // An inlined comprehension (3.12+) may have a local that is called as a cell around it is, and a
-  // class body the cell `__class__` beside one of the function around it: which of the two an
-  // instruction means can be told from the instruction.
+  // Returns true if no instruction means the variable and it never has a value, or is a free
+  // variable of a class body, whose locals() leave it out: what only dead code has bound.
+  bool is_idle(size_t place) const {
+    const bool is_free = code_.localspluskinds[place] == LocalKind::Free;
+    if (is_free ? (code_.flags & object::kOptimized) != 0
+                : place < object::parameter_count(code_)) {
+      return false;
+    }
+    const size_t locals = minor_ >= 11 ? 0 : code_.varnames.size();
+    return std::none_of(raw_.begin(), raw_.end(), [&](const RawInstr& instr) {
+      const uint16_t kinds = table_[instr.opcode].kinds;
+      const std::string_view op = table_[instr.opcode].name;
+      if ((kinds & (kLocal | kFree)) == 0 || op == "MAKE_CELL" || op == "COPY_FREE_VARS")
+        return false;
+      // LOAD_FAST_LOAD_FAST and its like have two.
+      const bool has_two = op.find("FAST") != op.rfind("FAST");
+      if (has_two) return instr.arg >> 4 == place || (instr.arg & 15) == place;
+      return instr.arg + ((kinds & kFree) != 0 ? locals : 0) == place;
+    });
+  }
+
+  // A variable that nothing means is no other one's namesake. An inlined comprehension (3.12+) may
+  // have a local that is called as a cell around it is, and a class body the cell `__class__`
+  // beside one of the function around it: which of the two an instruction means can be told from
+  // the instruction.
   bool are_told_apart(size_t first, size_t second) const {
+    if (is_idle(first) || is_idle(second)) return true;
     const LocalKind kind = code_.localspluskinds[first];
     const bool is_local = kind == LocalKind::Local || kind == LocalKind::Hidden;
     if (is_local) {

@@ -12,7 +12,7 @@ import pytest
 from pellucid.decompile import Verdict, prove_pyc
 
 ROOT = Path(__file__).resolve().parents[2]
-TRIES = 250
+TRIES = 100
 
 
 def test_what_only_cpython_reads_is_unproven(any_python: Tuple[str, str]) -> None:
