@@ -62,7 +62,7 @@ class Finder {
     return index < raw_.size() ? table_[raw_[index].opcode].name : "";
   }
   // Of what only control from the instruction before gets to.
-  std::string_view name_behind(size_t index) const {
+  std::string_view name_after(size_t index) const {
     return index < raw_.size() && !is_target_[index] ? name(index) : "";
   }
   bool is_extended(size_t index) const { return raw_[index].start != raw_[index].offset; }
@@ -300,7 +300,7 @@ class Finder {
       hold(arg >> 5 < 6 && (arg & 15) == kMasks[arg >> 5], "no such comparison");
       // What a test consumes is no other object for being a bool.
       if ((arg & kToBool) == 0) return;
-      const std::string_view next = name_behind(at_ + 1);
+      const std::string_view next = name_after(at_ + 1);
       hold(next == "POP_JUMP_IF_TRUE" || next == "POP_JUMP_IF_FALSE" || next == "UNARY_NOT" ||
                next == "TO_BOOL" || next == "COPY",
            "its truth is no part of a test");
@@ -310,13 +310,13 @@ class Finder {
   // What is read together with the CALL that follows.
   void call_parts(std::string_view op, uint32_t arg) {
     if (op == "PRECALL") {
-      hold(name_behind(at_ + 1) == "CALL" && raw_[at_ + 1].arg == arg, "without its CALL");
+      hold(name_after(at_ + 1) == "CALL" && raw_[at_ + 1].arg == arg, "without its CALL");
       return;
     }
-    const size_t call = at_ + (name_behind(at_ + 1) == "PRECALL" ? 2 : 1);
-    const bool leads = name_behind(call) == "CALL" && !is_extended(call);
-    hold(name_behind(call) == "CALL", "without its CALL");
-    if (!leads && name_behind(call) != "CALL") return;
+    const size_t call = at_ + (name_after(at_ + 1) == "PRECALL" ? 2 : 1);
+    const bool leads = name_after(call) == "CALL" && !is_extended(call);
+    hold(name_after(call) == "CALL", "without its CALL");
+    if (!leads && name_after(call) != "CALL") return;
     if (arg >= code_.consts.size()) return;
     const object::Const& names = module_[code_.consts[arg]];
     hold(names.kind == object::ConstKind::Tuple && names.items.size() <= raw_[call].arg,
@@ -336,7 +336,7 @@ class Finder {
     const bool sends = at_ > 0 && name(at_ - 1) == "SEND";
     hold(minor_ < 13 || arg == (sends ? 1u : 0u), "with another state of the generator");
     const size_t next = at_ + 1;
-    if (name_behind(next) != "RESUME" || is_extended(next)) {
+    if (name_after(next) != "RESUME" || is_extended(next)) {
       say("without its RESUME");
       return;
     }
@@ -421,11 +421,11 @@ class Finder {
                          module_.text(code_.varnames[0]) == ".format");
     if (minor_ < 14 || !is_one || index < 2 || index > kInPrologue) return false;
     size_t next = index + 2;
-    if (name_behind(next) == "NOT_TAKEN") ++next;
+    if (name_after(next) == "NOT_TAKEN") ++next;
     return name(index - 2).starts_with("LOAD_FAST") && raw_[index - 2].arg == 0 &&
-           name_behind(index - 1) == "LOAD_SMALL_INT" && !is_target_[index] &&
-           name_behind(next) == "LOAD_COMMON_CONSTANT" && raw_[next].arg == kNotImplementedError &&
-           name_behind(next + 1) == "RAISE_VARARGS";
+           name_after(index - 1) == "LOAD_SMALL_INT" && !is_target_[index] &&
+           name_after(next) == "LOAD_COMMON_CONSTANT" && raw_[next].arg == kNotImplementedError &&
+           name_after(next + 1) == "RAISE_VARARGS";
   }
   bool loads_bool(size_t index) const {
     return loads(index, [](object::ConstKind kind) {

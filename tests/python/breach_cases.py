@@ -21,6 +21,7 @@ TEST = "def f(x):\n    if x:\n        return 1\n    return 2\n"
 MAYBE = "def f(x):\n    if x:\n        y = 1\n    return y\n"
 CALL = "def f(x):\n    return dict(x, key=x)\n"
 CELL = "def f(x):\n    z = x\n    return z, lambda: x\n"
+LOOP = "def f(x):\n    for y in x:\n        z = y\n    return x\n"
 METHOD = "def f(x):\n    return super().f()\n"
 DEEP = "def f(x):\n    def g():\n        return x\n    return g\n"
 YIELD = "def f(x):\n    try:\n        yield x\n    finally:\n        print(x)\n"
@@ -191,6 +192,7 @@ CASES: Dict[str, Case] = {
     "a small stack": (ALL, NEWEST, CALL, fields(co_stacksize=0)),
     "a cell that is not made": ((3, 11), NEWEST, PLAIN, fields(co_cellvars=("x",))),
     "a cell that super() asks for": ((3, 11), NEWEST, METHOD, fields(co_cellvars=("x",))),
+    "a prefix where a loop ends": ((3, 13), (3, 13), LOOP, before("POP_TOP", "EXTENDED_ARG", 1)),
     "a cell that is made twice": ((3, 11), NEWEST, CELL, before("MAKE_CELL", "MAKE_CELL", 0)),
     "a local as a cell": ((3, 11), (3, 12), PLAIN, becomes("LOAD_FAST", "LOAD_DEREF")),
     "an argument in its cell": (ALL, (3, 10), CELL, becomes("LOAD_DEREF", "LOAD_FAST")),
