@@ -6,6 +6,7 @@
 
 #include "ast/fitting.h"
 #include "ast/misfits.h"
+#include "ast/nodes.h"
 #include "ast/tree.h"
 #include "base/check.h"
 #include "bytecode/decode.h"
@@ -29,8 +30,6 @@
 #include "structure/scopes/scopes.h"
 #include "structure/steps.h"
 #include "verify/lower/lower.h"
-
-#include "ast/nodes.h"
 
 namespace pellucid::driver {
 namespace {

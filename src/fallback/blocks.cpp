@@ -1,9 +1,8 @@
 // What a block ends with: the slots that it changes are set, then the next state.
 #include <algorithm>
 
-#include "fallback/state_machine.h"
-
 #include "ast/nodes.h"
+#include "fallback/state_machine.h"
 #include "structure/graph/not_structured.h"
 
 namespace pellucid::fallback {

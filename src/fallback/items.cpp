@@ -2,10 +2,9 @@
 // same.
 #include <algorithm>
 
+#include "ast/nodes.h"
 #include "fallback/state_machine.h"
 #include "fallback/unstructured.h"
-
-#include "ast/nodes.h"
 #include "structure/graph/not_structured.h"
 
 namespace pellucid::fallback {

@@ -3,7 +3,6 @@
 
 #include "fallback/state_machine.h"
 #include "structure/expressions/function_parts.h"
-
 #include "structure/graph/not_structured.h"
 
 namespace pellucid::fallback {

@@ -1,7 +1,6 @@
 // The operations of `except*`, each on its own: what CPython's exceptions.c and ceval.c do.
-#include "fallback/state_machine.h"
-
 #include "ast/nodes.h"
+#include "fallback/state_machine.h"
 
 namespace pellucid::fallback {
 

@@ -5,7 +5,6 @@
 
 #include "fallback/borrowed.h"
 #include "fallback/unstructured.h"
-
 #include "structure/graph/not_structured.h"
 
 namespace pellucid::fallback {

@@ -1,9 +1,8 @@
 #include "structure/recover.h"
 
 #include "structure/emit/emitter.h"
-#include "structure/steps.h"
-
 #include "structure/graph/not_structured.h"
+#include "structure/steps.h"
 
 namespace pellucid::structure {
 namespace {

@@ -2,15 +2,14 @@
 
 #include <algorithm>
 
+#include "ast/nodes.h"
 #include "base/check.h"
 #include "structure/graph/items.h"
+#include "structure/graph/markers.h"
+#include "structure/graph/not_structured.h"
 #include "structure/handlers/finally_copies.h"
 #include "structure/reduce/inlined_comprehensions.h"
 #include "structure/scopes/dead_code.h"
-
-#include "ast/nodes.h"
-#include "structure/graph/markers.h"
-#include "structure/graph/not_structured.h"
 #include "structure/scopes/unfoldable.h"
 
 namespace pellucid::structure {

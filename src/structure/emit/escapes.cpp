@@ -6,11 +6,10 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "ast/nodes.h"
 #include "structure/emit/emitter.h"
 #include "structure/graph/items.h"
 #include "structure/scopes/dead_code.h"
-
-#include "ast/nodes.h"
 #include "structure/scopes/unfoldable.h"
 
 namespace pellucid::structure {

@@ -2,12 +2,11 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "ast/nodes.h"
 #include "structure/emit/emitter.h"
 #include "structure/graph/items.h"
-#include "structure/handlers/finally_copies.h"
-
-#include "ast/nodes.h"
 #include "structure/graph/markers.h"
+#include "structure/handlers/finally_copies.h"
 
 namespace pellucid::structure {
 

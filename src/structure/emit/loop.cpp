@@ -3,13 +3,12 @@
 #include <tuple>
 #include <unordered_set>
 
+#include "ast/nodes.h"
 #include "structure/emit/emitter.h"
 #include "structure/graph/items.h"
+#include "structure/graph/markers.h"
 #include "structure/handlers/finally_copies.h"
 #include "structure/scopes/dead_code.h"
-
-#include "ast/nodes.h"
-#include "structure/graph/markers.h"
 #include "structure/scopes/unfoldable.h"
 
 namespace pellucid::structure {

@@ -1,9 +1,8 @@
 // `match` statements as nodes of the tree.
 #include <algorithm>
 
-#include "structure/emit/emitter.h"
-
 #include "ast/nodes.h"
+#include "structure/emit/emitter.h"
 
 namespace pellucid::structure {
 

@@ -3,7 +3,6 @@
 
 #include "structure/emit/emitter.h"
 #include "structure/graph/items.h"
-
 #include "structure/graph/not_structured.h"
 
 namespace pellucid::structure {

@@ -5,9 +5,8 @@
 
 #include "structure/emit/emitter.h"
 #include "structure/graph/items.h"
-#include "structure/handlers/finally_copies.h"
-
 #include "structure/graph/markers.h"
+#include "structure/handlers/finally_copies.h"
 
 namespace pellucid::structure {
 

@@ -3,9 +3,8 @@
 // CALL and CALL_KW say it themselves. CALL_FUNCTION_EX takes a tuple and a dict; whether an element
 // of one was an argument of its own is decided so that the same compiler builds the same tuple
 // again.
-#include "structure/expressions/expressions.h"
-
 #include "ast/nodes.h"
+#include "structure/expressions/expressions.h"
 
 namespace pellucid::structure {
 

@@ -1,9 +1,8 @@
 // Classes: `__build_class__(function of the body, name, bases...)` is a ClassDef.
+#include "ast/nodes.h"
 #include "object/fitting_names.h"
 #include "structure/expressions/expressions.h"
 #include "structure/scopes/names.h"
-
-#include "ast/nodes.h"
 
 namespace pellucid::structure {
 

@@ -1,12 +1,11 @@
 // Comprehensions and expressions that were recovered as statements.
 #include <algorithm>
 
+#include "ast/nodes.h"
 #include "structure/expressions/expressions.h"
 #include "structure/expressions/walrus.h"
 #include "structure/scopes/dead_code.h"
 #include "structure/scopes/names.h"
-
-#include "ast/nodes.h"
 
 namespace pellucid::structure {
 

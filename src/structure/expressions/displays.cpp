@@ -7,9 +7,8 @@
 #include <algorithm>
 #include <string>
 
-#include "structure/expressions/expressions.h"
-
 #include "ast/nodes.h"
+#include "structure/expressions/expressions.h"
 
 namespace pellucid::structure {
 

@@ -4,9 +4,8 @@
 #include <array>
 #include <cmath>
 
-#include "structure/scopes/dead_code.h"
-
 #include "ast/nodes.h"
+#include "structure/scopes/dead_code.h"
 #include "structure/scopes/unfoldable.h"
 
 namespace pellucid::structure {

@@ -5,14 +5,13 @@
 // (<= 3.9), a tuple of names and values (3.10+) or a function that returns the dict (3.14).
 #include <unordered_map>
 
+#include "ast/nodes.h"
 #include "object/fitting_names.h"
 #include "structure/expressions/expressions.h"
 #include "structure/expressions/function_parts.h"
+#include "structure/graph/not_structured.h"
 #include "structure/scopes/dead_code.h"
 #include "structure/scopes/names.h"
-
-#include "ast/nodes.h"
-#include "structure/graph/not_structured.h"
 #include "structure/scopes/unfoldable.h"
 
 namespace pellucid::structure {

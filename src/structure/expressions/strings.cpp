@@ -1,9 +1,8 @@
 // Formatted strings and templates.
 #include <array>
 
-#include "structure/expressions/expressions.h"
-
 #include "ast/nodes.h"
+#include "structure/expressions/expressions.h"
 
 namespace pellucid::structure {
 

@@ -5,12 +5,11 @@
 // alias are functions without parameters that are called when somebody asks.
 #include <unordered_map>
 
+#include "ast/nodes.h"
 #include "object/fitting_names.h"
 #include "structure/expressions/expressions.h"
 #include "structure/expressions/function_parts.h"
 #include "structure/scopes/dead_code.h"
-
-#include "ast/nodes.h"
 
 namespace pellucid::structure {
 

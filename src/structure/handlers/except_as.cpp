@@ -4,9 +4,8 @@
 #include <unordered_set>
 
 #include "structure/graph/items.h"
-#include "structure/handlers/finally_copies.h"
-
 #include "structure/graph/markers.h"
+#include "structure/handlers/finally_copies.h"
 
 namespace pellucid::structure {
 namespace {

@@ -6,9 +6,8 @@
 #include <unordered_set>
 
 #include "structure/graph/items.h"
-#include "structure/reduce/same_code.h"
-
 #include "structure/graph/markers.h"
+#include "structure/reduce/same_code.h"
 
 namespace pellucid::structure {
 

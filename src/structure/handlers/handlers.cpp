@@ -5,12 +5,11 @@
 #include <unordered_set>
 
 #include "structure/graph/items.h"
+#include "structure/graph/markers.h"
 #include "structure/graph/protected_regions.h"
 #include "structure/handlers/except_as.h"
 #include "structure/handlers/except_star.h"
 #include "structure/handlers/finally_copies.h"
-
-#include "structure/graph/markers.h"
 
 namespace pellucid::structure {
 namespace {

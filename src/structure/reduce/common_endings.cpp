@@ -4,7 +4,6 @@
 #include <unordered_map>
 
 #include "structure/graph/items.h"
-
 #include "structure/graph/markers.h"
 
 namespace pellucid::structure {

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "structure/graph/items.h"
-
 #include "structure/graph/markers.h"
 
 namespace pellucid::structure {

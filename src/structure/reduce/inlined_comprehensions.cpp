@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "structure/graph/items.h"
-
 #include "structure/graph/markers.h"
 
 namespace pellucid::structure {

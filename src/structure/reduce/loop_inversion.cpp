@@ -7,7 +7,6 @@
 #include <unordered_set>
 
 #include "structure/graph/loops.h"
-
 #include "structure/graph/markers.h"
 
 namespace pellucid::structure {

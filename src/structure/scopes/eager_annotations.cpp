@@ -1,11 +1,10 @@
 // Annotated assignments of modules and classes up to 3.13, and under `from __future__ import
 // annotations`: `x: int = 1` stores the value, then `__annotations__['x'] = int`.
+#include "ast/nodes.h"
 #include "object/fitting_names.h"
+#include "object/identifiers.h"
 #include "structure/scopes/annotation_parts.h"
 #include "structure/scopes/names.h"
-
-#include "ast/nodes.h"
-#include "object/identifiers.h"
 
 namespace pellucid::structure {
 

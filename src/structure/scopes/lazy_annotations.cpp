@@ -11,10 +11,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "ast/nodes.h"
 #include "structure/scopes/annotation_parts.h"
 #include "structure/scopes/dead_code.h"
-
-#include "ast/nodes.h"
 
 namespace pellucid::structure {
 

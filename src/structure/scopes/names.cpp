@@ -2,9 +2,8 @@
 
 #include <string>
 
-#include "object/known.h"
-
 #include "ast/nodes.h"
+#include "object/known.h"
 
 namespace pellucid::structure {
 

@@ -6,14 +6,13 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "ast/nodes.h"
 #include "ast/walk.h"
 #include "structure/scopes/blocks.h"
 #include "structure/scopes/dead_code.h"
 #include "structure/scopes/names.h"
 #include "structure/scopes/static_attributes.h"
 #include "structure/scopes/symbols.h"
-
-#include "ast/nodes.h"
 
 namespace pellucid::structure {
 

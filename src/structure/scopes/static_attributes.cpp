@@ -4,11 +4,10 @@
 #include <unordered_set>
 #include <vector>
 
-#include "ast/walk.h"
-#include "structure/scopes/dead_code.h"
-
 #include "ast/nodes.h"
+#include "ast/walk.h"
 #include "object/identifiers.h"
+#include "structure/scopes/dead_code.h"
 
 namespace pellucid::structure {
 namespace {

@@ -1,10 +1,9 @@
 // Returns that cannot be written: a module or class body ends where its code returns None.
 #include <algorithm>
 
+#include "ast/nodes.h"
 #include "structure/graph/not_structured.h"
 #include "structure/scopes/blocks.h"
-
-#include "ast/nodes.h"
 
 namespace pellucid::structure {
 

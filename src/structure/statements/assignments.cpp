@@ -5,9 +5,8 @@
 
 #include "ast/walk.h"
 #include "base/check.h"
-#include "structure/statements/statements.h"
-
 #include "structure/graph/not_structured.h"
+#include "structure/statements/statements.h"
 
 namespace pellucid::structure {
 

@@ -2,9 +2,8 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "structure/statements/statements.h"
-
 #include "structure/graph/not_structured.h"
+#include "structure/statements/statements.h"
 
 namespace pellucid::structure {
 

@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <array>
 
+#include "ast/nodes.h"
 #include "ast/walk.h"
 #include "base/check.h"
-#include "structure/statements/statements.h"
-
-#include "ast/nodes.h"
 #include "structure/graph/not_structured.h"
+#include "structure/statements/statements.h"
 
 namespace pellucid::structure {
 

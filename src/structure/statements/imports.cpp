@@ -1,12 +1,11 @@
 // `import` and `from ... import`: instructions that load a module and bind its parts.
 #include <algorithm>
 
+#include "ast/nodes.h"
 #include "base/check.h"
 #include "structure/graph/items.h"
 #include "structure/scopes/names.h"
 #include "structure/statements/statements.h"
-
-#include "ast/nodes.h"
 
 namespace pellucid::structure {
 

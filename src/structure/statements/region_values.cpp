@@ -3,13 +3,12 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "structure/graph/items.h"
-#include "structure/scopes/dead_code.h"
-#include "structure/statements/statements.h"
-
 #include "ast/nodes.h"
+#include "structure/graph/items.h"
 #include "structure/graph/not_structured.h"
+#include "structure/scopes/dead_code.h"
 #include "structure/scopes/unfoldable.h"
+#include "structure/statements/statements.h"
 
 namespace pellucid::structure {
 

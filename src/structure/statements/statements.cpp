@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
+#include "ast/nodes.h"
 #include "base/check.h"
+#include "structure/graph/not_structured.h"
 #include "structure/scopes/dead_code.h"
 #include "structure/scopes/names.h"
-
-#include "ast/nodes.h"
-#include "structure/graph/not_structured.h"
 #include "structure/scopes/unfoldable.h"
 
 namespace pellucid::structure {
