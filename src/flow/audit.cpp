@@ -1,11 +1,13 @@
 #include "flow/audit.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "bytecode/raw_table.h"
+#include "flow/order.h"
 
 namespace pellucid::flow {
 namespace {
@@ -44,16 +46,17 @@ class Audit {
         stream_(stream),
         graph_(graph),
         raw_(bytecode::raw_table(code_.version)),
+        order_(edges_of(graph, EdgeSet::WithHandlers)),
         minor_(code_.version.minor) {}
 
   std::optional<Breach> run() {
     if (graph_.unrestored) say("an exception is left as being handled", *graph_.unrestored);
     begin();
+    // In reverse postorder, so that a block waits for all that leads to it but back edges.
     while (!work_.empty() && !found_) {
-      const uint32_t block = work_.back();
-      work_.pop_back();
-      queued_[block] = false;
-      walk(graph_.blocks[block], states_[block]);
+      const BlockId block = order_.blocks[*work_.begin()];
+      work_.erase(work_.begin());
+      walk(graph_[block], states_[block.index()]);
     }
     return found_;
   }
@@ -91,10 +94,8 @@ class Audit {
       say("the cell of the first argument is not made", 0);
     }
     states_.resize(graph_.blocks.size());
-    queued_.assign(graph_.blocks.size(), false);
     states_[0] = std::move(entry);
-    queued_[0] = true;
-    work_.push_back(0);
+    work_.insert(0);
   }
 
   // Those of the prologue have no canonical instruction.
@@ -170,10 +171,7 @@ class Audit {
         entry.stack[i] = both;
       }
     }
-    if (changes && !queued_[block.index()]) {
-      queued_[block.index()] = true;
-      work_.push_back(block.value);
-    }
+    if (changes) work_.insert(order_.number[block.index()]);
   }
 
   // -- one block ------------------------------------------------------------------------------
@@ -456,11 +454,11 @@ class Audit {
   const bytecode::Stream& stream_;
   const Graph& graph_;
   const bytecode::RawTable& raw_;
+  const Order order_;
   int minor_;
   std::unordered_map<uint32_t, uint32_t> locals_, cells_;  // by symbol
   std::vector<State> states_;                              // at the entry of each block
-  std::vector<uint32_t> work_;
-  std::vector<bool> queued_;
+  std::set<uint32_t> work_;                                // by the blocks' place in the order
   uint32_t exceptions_ = 0;
   std::optional<Breach> found_;
 };
