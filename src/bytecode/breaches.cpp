@@ -276,8 +276,10 @@ class Finder {
     } else if (op == "GET_ITER") {
       hold(minor_ < 15 || arg == 0 || arg == kOfYieldFrom, "no such kind of iterator");
     } else if (op == "END_FOR") {
-      // FOR_ITER leaves for so many code units after its target, whatever stands there.
-      const bool is_plain = !is_extended(at_) && (at_ + 1 == raw_.size() || !is_extended(at_ + 1));
+      // FOR_ITER leaves for so many code units after its target, whatever stands there: past
+      // END_FOR, on 3.13 past the pop after it too.
+      const bool has_pop = minor_ == 13 && at_ + 1 < raw_.size();
+      const bool is_plain = !is_extended(at_) && !(has_pop && is_extended(at_ + 1));
       hold(is_plain, "a prefix where a loop is left");
     } else if (op == "CACHE") {
       say("no instruction");
