@@ -25,6 +25,16 @@ void require_arguments(const Graph& graph) {
   }
 }
 
+// The steps and the emitter climb from handler to handler outwards. No compiler protects a
+// handler's code by that handler.
+void refuse_rings_of_handlers(const Graph& graph) {
+  for (size_t i = 0; i < graph.handlers.size(); ++i) {
+    if (graph.handlers[i].depth < graph.handlers.size()) continue;
+    throw NotStructured("handlers that protect each other",
+                        graph[graph.f.handlers[i].entry].offset);
+  }
+}
+
 // Tells what a step has changed, and shows the graph where that is wanted.
 void tell(const Reduction& reduction, const Step& step, std::string& before, Trace& trace) {
   std::string after = dump(reduction.tree.module(), reduction.graph);
@@ -44,6 +54,7 @@ Result<ast::ListId> recover(const ir::Function& function, ast::Tree& tree,
   try {
     Reduction reduction{Graph(function), tree, joins_copies};
     refuse_sends(reduction.graph);
+    refuse_rings_of_handlers(reduction.graph);
     tree.make_room(function.values.size());
     std::string before;
     if (trace != nullptr) before = dump(tree.module(), reduction.graph);

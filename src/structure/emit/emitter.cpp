@@ -231,8 +231,7 @@ bool Emitter::emit(BlockId block, const Scope& scope, Statements& out) {
     if (b.handler != scope.handler) {
       if (graph_.within(b.handler, scope.handler)) {
         HandlerId enter = b.handler;
-        for (size_t steps = 0; graph_.handlers[enter.index()].outer != scope.handler; ++steps) {
-          if (steps > graph_.handlers.size()) fail("handlers that protect each other", block);
+        while (graph_.handlers[enter.index()].outer != scope.handler) {
           enter = graph_.handlers[enter.index()].outer;
         }
         // A loop that goes on outside the region contains the `try`, not the other way round.

@@ -15,9 +15,8 @@ namespace {
 HandlerId region_of(const Graph& graph, const Loop& loop) {
   HandlerId region = graph[loop.header].handler;
   for (const Way& way : loop.back_edges) {
-    // Handlers that no compiler makes may protect themselves.
-    for (size_t steps = 0; region.valid() && !graph.within(graph[way.from].handler, region);) {
-      region = ++steps > graph.handlers.size() ? HandlerId() : graph.handlers[region.index()].outer;
+    while (region.valid() && !graph.within(graph[way.from].handler, region)) {
+      region = graph.handlers[region.index()].outer;
     }
   }
   return region;
