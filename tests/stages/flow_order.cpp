@@ -1,9 +1,9 @@
-// Orders, dominators and loops, against their definitions on random graphs.
-#include <algorithm>
+// Orders and dominators, against their definitions on random graphs.
 #include <utility>
 #include <vector>
 
 #include "flow/order.h"
+#include "random.h"
 #include "testing.h"
 
 namespace pellucid::flow {
@@ -11,35 +11,23 @@ namespace {
 
 using Pairs = std::vector<std::pair<BlockId, BlockId>>;
 
-class Random {
- public:
-  explicit Random(uint64_t seed) : state_(seed) {}
-  uint32_t below(size_t limit) {
-    state_ = state_ * 6364136223846793005u + 1442695040888963407u;
-    return static_cast<uint32_t>((state_ >> 33) % limit);
-  }
-
- private:
-  uint64_t state_;
-};
-
-Pairs random_pairs(Random& random, uint32_t blocks, uint32_t count) {
-  Pairs pairs;
-  for (uint32_t i = 0; i < count; ++i)
-    pairs.emplace_back(BlockId(random.below(blocks)), BlockId(random.below(blocks)));
-  return pairs;
+Edges edges_of(size_t blocks, const Pairs& pairs) {
+  return Edges(blocks, [&](const auto& add) {
+    for (const auto& [from, to] : pairs) add(from, to);
+  });
 }
 
-// What `start` reaches without passing through `without`.
-std::vector<bool> reach(const BlockLists& successors, BlockId start, BlockId without) {
-  std::vector<bool> seen(successors.size());
-  if (start == without) return seen;
-  std::vector<BlockId> work{start};
-  seen[start.index()] = true;
+// What the entry reaches without passing through `without`.
+std::vector<bool> reach(const Edges& edges, BlockId without) {
+  std::vector<bool> seen(edges.size());
+  const BlockId entry(0u);
+  if (entry == without) return seen;
+  std::vector<BlockId> work{entry};
+  seen[0] = true;
   while (!work.empty()) {
     const BlockId block = work.back();
     work.pop_back();
-    for (const BlockId next : successors[block]) {
+    for (const BlockId next : edges.successors[block]) {
       if (next == without || seen[next.index()]) continue;
       seen[next.index()] = true;
       work.push_back(next);
@@ -49,88 +37,50 @@ std::vector<bool> reach(const BlockLists& successors, BlockId start, BlockId wit
 }
 
 TEST("a dominator is on every path from the entry") {
-  Random random(1);
+  testing::Random random(1);
   for (int round = 0; round < 300; ++round) {
     const uint32_t blocks = 1 + random.below(12);
-    const Edges edges =
-        edges_of(blocks, random_pairs(random, blocks, random.below(2 * blocks + 1)));
+    Pairs pairs;
+    for (uint32_t i = random.below(2 * blocks + 1); i-- > 0;) {
+      const BlockId from(random.below(blocks));
+      pairs.emplace_back(from, BlockId(random.below(blocks)));
+    }
+    const Edges edges = edges_of(blocks, pairs);
+    const Tree tree = dominators(edges, BlockId(0u));
+    const std::vector<bool> reached = reach(edges, BlockId());
     const Order order(edges);
-    const Tree tree = dominators(edges, order);
-    const std::vector<bool> reached = reach(edges.successors, BlockId(0u), BlockId());
+    for (uint32_t a = 0; a < blocks; ++a) EXPECT_EQ(order.reached(BlockId(a)), bool(reached[a]));
     for (uint32_t a = 0; a < blocks; ++a) {
-      EXPECT_EQ(order.reached(BlockId(a)), bool(reached[a]));
-      const std::vector<bool> around = reach(edges.successors, BlockId(0u), BlockId(a));
-      for (uint32_t b = 0; b < blocks; ++b)
-        if (reached[a] && reached[b])
-          EXPECT_EQ(tree.contains(BlockId(a), BlockId(b)), !around[b]);
-        else
-          EXPECT(!tree.contains(BlockId(a), BlockId(b)));
+      const std::vector<bool> around = reach(edges, BlockId(a));
+      for (uint32_t b = 0; b < blocks; ++b) {
+        const bool dominates = reached[a] && reached[b] && !around[b];
+        EXPECT_EQ(tree.contains(BlockId(a), BlockId(b)), dominates);
+        if (!dominates || a == b) continue;
+        // The immediate one is the nearest: every other one dominates it.
+        EXPECT(tree.contains(BlockId(a), tree.parent[b]));
+        EXPECT(tree.parent[b] != BlockId(b));
+      }
     }
+    EXPECT(!tree.parent[0].valid());
   }
 }
 
-TEST("a postdominator is on every path to an exit") {
-  Random random(2);
+TEST("an order has each block after those that dominate it") {
+  testing::Random random(2);
   for (int round = 0; round < 300; ++round) {
     const uint32_t blocks = 1 + random.below(12);
-    Pairs pairs = random_pairs(random, blocks, random.below(2 * blocks + 1));
-    Edges edges = edges_of(blocks, pairs);
-    const Order order(edges);
-    const Tree tree = postdominators(edges, order);
-    std::vector<bool> exits(blocks);
-    for (const BlockId block : order.blocks) {
-      const std::vector<bool> from = reach(edges.successors, block, BlockId());
-      bool leaves = false;
-      for (uint32_t i = 0; i < blocks; ++i)
-        leaves = leaves || (from[i] && edges.successors[BlockId(i)].empty());
-      exits[block.index()] = leaves;
+    Pairs pairs;
+    for (uint32_t i = random.below(2 * blocks + 1); i-- > 0;) {
+      const BlockId from(random.below(blocks));
+      pairs.emplace_back(from, BlockId(random.below(blocks)));
     }
-    for (const BlockId a : order.blocks) {
-      for (const BlockId b : order.blocks) {
-        // Where there is no way out at all, the tree has one of its own choice.
-        if (!exits[b.index()]) continue;
-        const std::vector<bool> around = reach(edges.successors, b, a);
-        bool escapes = false;
-        for (uint32_t i = 0; i < blocks; ++i)
-          escapes = escapes || (around[i] && edges.successors[BlockId(i)].empty());
-        // An endless loop on the way is one more way out for the tree.
-        if (tree.contains(a, b)) EXPECT(!escapes);
-        const bool always_leaves = std::all_of(
-            order.blocks.begin(), order.blocks.end(),
-            [&](BlockId block) { return exits[block.index()] || !around[block.index()]; });
-        if (!escapes && always_leaves) EXPECT(tree.contains(a, b));
-      }
-    }
-  }
-}
-
-TEST("a natural loop is what reaches its back edges without passing its header") {
-  Random random(3);
-  for (int round = 0; round < 300; ++round) {
-    const uint32_t blocks = 1 + random.below(14);
-    const Edges edges =
-        edges_of(blocks, random_pairs(random, blocks, random.below(2 * blocks + 1)));
+    const Edges edges = edges_of(blocks, pairs);
     const Order order(edges);
-    const Tree tree = dominators(edges, order);
-    const Loops loops = natural_loops(edges, order, tree);
-    for (uint32_t i = 0; i < loops.loops.size(); ++i) {
-      const Loop& loop = loops.loops[i];
-      const auto body = loops.body(LoopId(i));
-      EXPECT_EQ(body.front().value, loop.header.value);
-      EXPECT_EQ(loops.headed_by(loop.header).value, i);
-      std::vector<bool> wanted(blocks);
-      wanted[loop.header.index()] = true;
-      for (const BlockId latch : loop.latches) {
-        EXPECT(tree.contains(loop.header, latch));
-        const std::vector<bool> back = reach(edges.predecessors, latch, loop.header);
-        for (uint32_t b = 0; b < blocks; ++b)
-          if (back[b] && order.reached(BlockId(b))) wanted[b] = true;
-      }
-      for (uint32_t b = 0; b < blocks; ++b) {
-        EXPECT_EQ(loops.contains(LoopId(i), BlockId(b)), bool(wanted[b]));
-        EXPECT_EQ(std::find(body.begin(), body.end(), BlockId(b)) != body.end(), bool(wanted[b]));
-      }
-      if (loop.parent.valid()) EXPECT(loops.contains(loop.parent, LoopId(i)));
+    const Tree tree = dominators(edges, BlockId(0u));
+    for (uint32_t i = 0; i < order.blocks.size(); ++i) {
+      EXPECT_EQ(order.number[order.blocks[i].index()], i);
+      const BlockId above = tree.parent[order.blocks[i].index()];
+      if (above.valid()) EXPECT(order.number[above.index()] < i);
     }
   }
 }
@@ -142,14 +92,9 @@ TEST("a chain of a hundred thousand blocks needs no deep stack") {
     pairs.emplace_back(BlockId(i), BlockId(i + 1));
     if (i > 0) pairs.emplace_back(BlockId(blocks - 1 - i / 2), BlockId(i / 2 + 1));
   }
-  const Edges edges = edges_of(blocks, pairs);
-  const Order order(edges);
-  const Tree tree = dominators(edges, order);
-  EXPECT_EQ(tree.depth[blocks - 1], blocks - 1);
-  const Loops loops = natural_loops(edges, order, tree);
-  EXPECT(loops.irreducible.empty());
-  EXPECT(loops.loops.size() > 1000);
-  EXPECT_EQ(postdominators(edges, order).preorder.size(), size_t{blocks});
+  const Tree tree = dominators(edges_of(blocks, pairs), BlockId(0u));
+  for (uint32_t i = 1; i < blocks; ++i) EXPECT_EQ(tree.parent[i].value, i - 1);
+  EXPECT_EQ(tree.enter[blocks - 1], blocks - 1);
 }
 
 }  // namespace

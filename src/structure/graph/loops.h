@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "flow/order.h"
 #include "structure/graph/graph.h"
 
 namespace pellucid::structure {
@@ -17,31 +18,28 @@ struct Loop {
 };
 
 struct Analysis {
-  std::vector<BlockId> idom;             // by block; the entry's is itself
   std::vector<uint32_t> number;          // position in Graph::order()
   std::vector<uint32_t> loop_of_header;  // index into loops, or ~0
   std::vector<uint32_t> innermost;       // by block: index into loops, or ~0
   std::vector<Loop> loops;
   bool reducible = true;
 
-  bool dominates(BlockId a, BlockId b) const;
+  bool dominates(BlockId a, BlockId b) const { return a == b || tree_.contains(a, b); }
+
+  // The immediate dominator; invalid: of the entry, and of what it does not reach.
+  BlockId idom(BlockId block) const { return tree_.parent[block.index()]; }
 
   // The blocks whose immediate dominator is `block`, in order.
-  std::span<const BlockId> children(BlockId block) const {
-    return {children_.data() + first_child_[block.index()],
-            children_.data() + first_child_[block.index() + 1]};
-  }
+  std::span<const BlockId> children(BlockId block) const { return children_[block]; }
 
   // Whether a block lies in the natural loop.
   bool contains(const Loop& loop, BlockId block) const;
 
  private:
   friend Analysis analyse(const Graph& graph);
-  void number_tree(BlockId entry);
 
-  std::vector<BlockId> children_;
-  std::vector<uint32_t> first_child_;
-  std::vector<uint32_t> enter_, leave_;  // of a walk over the dominator tree; 0: unreachable
+  flow::Tree tree_;
+  flow::BlockLists children_;
 };
 
 Analysis analyse(const Graph& graph);

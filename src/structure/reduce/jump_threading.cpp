@@ -35,7 +35,7 @@ class Unthreader {
   // Sends to `test` what has been threaded past this side of it.
   void gather(BlockId test, uint8_t side, const Analysis& analysis) {
     const ir::Edge past = g_[test].next[side];
-    const BlockId above = analysis.idom[test.index()];
+    const BlockId above = analysis.idom(test);
     for (const Way way : g_.ways_into(past.to).copy()) {
       const bool is_below = way.from != above && analysis.dominates(above, way.from) &&
                             analysis.number[way.from.index()] < analysis.number[test.index()];
