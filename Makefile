@@ -32,7 +32,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 NEWEST := $(if $(CI),build/newest/.stamp,$(wildcard build/newest/.stamp))
 
 SOURCES := CMakeLists.txt pyproject.toml $(wildcard cmake/*.cmake) \
-           $(shell find src include tests/stages -type f 2>/dev/null)
+           $(shell find src include tests/unit -type f 2>/dev/null)
 
 .PHONY: help demo test test-cpp bench fuzz corpus adversary random matrix models wheels canary cases newest asan format lint package clean
 .DEFAULT_GOAL := help
@@ -45,12 +45,12 @@ help:
 demo: $(BUILD)/.stamp $(STAMPS)/torch
 	$(BIN)/python -m pellucid demo
 
-## make test     everything: the C++ stages, the decompiler on every Python found, the PyTorch side
+## make test     everything: the unit tests in C++, the decompiler on every Python found, the PyTorch side
 test: $(BUILD)/.stamp $(STAMPS)/test $(STAMPS)/torch build/asan/.stamp $(NEWEST) \
       build/hosts/.stamp $(if $(CI),build/pairs/.stamp)
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE) $(PYTEST_ARGS)
 
-## make test-cpp the C++ stage tests alone
+## make test-cpp the unit tests in C++ alone
 test-cpp: $(BUILD)/.stamp
 	$(BUILD)/pellucid_tests
 
@@ -119,7 +119,7 @@ canary:
 	@$(if $(filter file,$(origin PYTHON)),$$([ -x $(BIN)/python ] && echo $(BIN)/python || echo $(PYTHON)),$(PYTHON)) \
 	  tools/canary $(CANARY_ARGS)
 
-## make asan     the native binary and the stage tests under the sanitizers
+## make asan     the native binary and the unit tests under the sanitizers
 asan: build/asan/.stamp
 	build/asan/pellucid_tests
 
@@ -150,7 +150,7 @@ $(STAMPS)/tools: $(STAMPS)/venv pyproject.toml tools/extras.py
 	@touch $@
 
 # The extension is built in place and found through an editable install, in the same build tree as
-# the native binary and the stage tests, so that the core is compiled once.
+# the native binary and the unit tests, so that the core is compiled once.
 $(BUILD)/.stamp: $(STAMPS)/tools $(SOURCES)
 	@echo "make: building pellucid"
 	@$(PIP) --no-build-isolation --no-deps --editable . \

@@ -26,7 +26,7 @@ def need(what: str) -> Union[Path, str]:
     """Return what a test needs, or end the test.
 
     `what` is "python3.9" (an interpreter), "torch" or any module, "native" (the native binary),
-    "asan" (the same under the sanitizers), "stages" (pellucid_tests) or "shared" (the folder of
+    "asan" (the same under the sanitizers), "unit" (pellucid_tests) or "shared" (the folder of
     corpora beside the repository).
     """
     found = _find(what)
@@ -38,7 +38,7 @@ def need(what: str) -> Union[Path, str]:
 def _find(what: str) -> "Union[Path, str, None]":
     fixed = {
         "native": ROOT / "build" / "make" / "pellucid",
-        "stages": ROOT / "build" / "make" / "pellucid_tests",
+        "unit": ROOT / "build" / "make" / "pellucid_tests",
         "asan": ROOT / "build" / "asan" / "pellucid",
         "shared": Path(os.environ.get("PELLUCID_SHARED", ROOT.parent / "shared")),
     }

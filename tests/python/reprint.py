@@ -5,7 +5,7 @@ Runs under any CPython from 3.8 on and needs only the standard library:
     python3.9 tests/python/reprint.py build/make/pellucid_reprint FILE_OR_FOLDER...
 
 The tool prints syntax trees that it is given in the form that `Serializer` writes; the header of
-tests/stages/print_tool/reprint.cpp describes it. Two programs are the same when their serialized
+tests/unit/tools/reprint.cpp describes it. Two programs are the same when their serialized
 trees are: positions aside, adjacent literal parts of f-strings joined, and docstrings cleaned as
 the compiler of 3.13 and later does.
 """

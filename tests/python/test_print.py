@@ -8,7 +8,7 @@ from needs import ROOT, missing
 from pythons import minor
 
 HERE = Path(__file__).resolve().parent
-SYNTAX_3_14 = ROOT / "tests" / "stages" / "print_tool" / "syntax_3_14.py"
+SYNTAX_3_14 = ROOT / "tests" / "unit" / "tools" / "syntax_3_14.py"
 # What the grammar and the literals are tested with in CPython, and modules of many styles.
 SAMPLE = [
     "test/test_grammar.py",

@@ -3,7 +3,7 @@
 #include <initializer_list>
 #include <string>
 
-#include "print_trees.h"
+#include "print/trees.h"
 #include "testing.h"
 #include "verify/lower/lower.h"
 

@@ -1,4 +1,4 @@
-#include "print_trees.h"
+#include "print/trees.h"
 #include "testing.h"
 
 namespace pellucid::print {

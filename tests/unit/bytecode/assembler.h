@@ -11,7 +11,7 @@
 #include "base/check.h"
 #include "bytecode/decode.h"
 #include "bytecode/raw_table.h"
-#include "marshal_writer.h"
+#include "object/marshal_writer.h"
 
 namespace pellucid::testing {
 

@@ -1,5 +1,5 @@
 // flow::build: blocks, exits, limits, errors.
-#include "flow_text.h"
+#include "flow/text.h"
 #include "testing.h"
 
 namespace pellucid::flow {

@@ -1,6 +1,6 @@
 // Expressions of single values, from ir::Functions built by hand.
-#include "ast/nodes.h"
 #include "structure/expressions/expressions.h"
+#include "ast/nodes.h"
 
 #include <string>
 

@@ -1,5 +1,5 @@
 // flow::build: protected regions, whether a block stack or an exception table says where they are.
-#include "flow_text.h"
+#include "flow/text.h"
 #include "testing.h"
 
 namespace pellucid::flow {

@@ -1,5 +1,5 @@
 // bytecode::decode: how the versions meet in the canonical vocabulary (ops.def).
-#include "bytecode_assembler.h"
+#include "bytecode/assembler.h"
 #include "testing.h"
 
 namespace pellucid::bytecode {

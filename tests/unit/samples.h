@@ -1,8 +1,8 @@
-// Compiled samples for the stage tests: tests/stages/data/sample-<version>.bin is sample.py as that
+// Compiled samples for the unit tests: tests/unit/data/sample-<version>.bin is sample.py as that
 // version compiles it (a .pyc file), sample-<version>.dis what its `dis` says of it. To make one
 // anew:
 //
-//   cd tests/stages/data && python3.12 ../../../tools/dis_listing.py OUT sample.py
+//   cd tests/unit/data && python3.12 ../../../tools/dis_listing.py OUT sample.py
 //   cp OUT/00000.pyc sample-3.12.bin && cp OUT/00000.dis sample-3.12.dis
 #pragma once
 
@@ -21,7 +21,7 @@ inline const std::vector<std::string>& sample_versions() {
 }
 
 inline std::string sample_file(const std::string& version, const std::string& extension) {
-  std::ifstream in(PELLUCID_SOURCE_DIR "/tests/stages/data/sample-" + version + extension,
+  std::ifstream in(PELLUCID_SOURCE_DIR "/tests/unit/data/sample-" + version + extension,
                    std::ios::binary);
   return std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
 }

@@ -1,6 +1,6 @@
 // flow::build: what a graph looks like where versions differ: `with` and `finally` of 3.8,
 // unwinding, SEND.
-#include "flow_text.h"
+#include "flow/text.h"
 #include "testing.h"
 
 namespace pellucid::flow {

@@ -1,5 +1,5 @@
 // object::read_marshal and read_pyc: every kind of constant, every version's layout, bad input.
-#include "marshal_writer.h"
+#include "object/marshal_writer.h"
 #include "object/pyc.h"
 #include "object/repr.h"
 #include "samples.h"

@@ -1,6 +1,6 @@
 // What is put in front of and taken out of the bodies of code objects.
-#include "ast/nodes.h"
 #include "structure/scopes/scopes.h"
+#include "ast/nodes.h"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-"""The C++ stage tests, one pytest test each; `build/make/pellucid_tests NAME` runs one alone."""
+"""The unit tests in C++, one pytest test each; `build/make/pellucid_tests NAME` runs one alone."""
 
 import subprocess
 
@@ -15,14 +15,14 @@ def _names() -> "list[str]":
 
 
 @pytest.mark.parametrize("name", _names() or ["(not built)"])
-def test_stage(name: str) -> None:
+def test_unit(name: str) -> None:
     done = subprocess.run(
-        [str(need("stages")), name], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+        [str(need("unit")), name], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
     )
     assert done.returncode == 0, done.stdout.decode(errors="replace")
 
 
-def test_all_stages_are_clean_under_the_sanitizers() -> None:
+def test_all_units_are_clean_under_the_sanitizers() -> None:
     binary = need("asan").parent / "pellucid_tests"
     done = subprocess.run(
         [str(binary)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False

@@ -1,7 +1,7 @@
 // verify::compare on code that no compiler makes, and on every sample.
 #include "verify/compare.h"
 
-#include "bytecode_assembler.h"
+#include "bytecode/assembler.h"
 #include "object/known.h"
 #include "object/pyc.h"
 #include "samples.h"

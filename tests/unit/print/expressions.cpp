@@ -1,6 +1,6 @@
 // What no parser makes of source, and so tests/python/reprint.py cannot show: folded constants,
 // depth, and what a version's syntax cannot say.
-#include "print_trees.h"
+#include "print/trees.h"
 #include "testing.h"
 
 namespace pellucid::print {
