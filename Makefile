@@ -32,9 +32,9 @@ export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 NEWEST := $(if $(CI),build/newest/.stamp,$(wildcard build/newest/.stamp))
 
 SOURCES := CMakeLists.txt pyproject.toml $(wildcard cmake/*.cmake) \
-           $(shell find src include tests/unit -type f 2>/dev/null)
+           $(shell find src include tests/unit -type f ! -name '*.txt' 2>/dev/null)
 
-.PHONY: help demo test test-cpp bench fuzz corpus adversary random matrix models wheels canary cases newest asan format lint package clean
+.PHONY: help demo test test-cpp update-golden bench fuzz corpus adversary random matrix models wheels canary cases newest asan format lint package clean
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
@@ -53,6 +53,10 @@ test: $(BUILD)/.stamp $(STAMPS)/test $(STAMPS)/torch build/asan/.stamp $(NEWEST)
 ## make test-cpp the unit tests in C++ alone
 test-cpp: $(BUILD)/.stamp
 	$(BUILD)/pellucid_tests
+
+## make update-golden  write what the unit tests say today into their files (tests/unit/golden.h)
+update-golden: $(BUILD)/.stamp
+	PELLUCID_UPDATE_GOLDEN=1 $(BUILD)/pellucid_tests
 
 ## make bench    speed against depyf's decompiler and against compile(), how time and memory grow,
 ##               and what passing the guards by saves

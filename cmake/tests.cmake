@@ -37,3 +37,10 @@ target_link_libraries(pellucid_reprint PRIVATE pellucid_print pellucid_options)
 # What tests/library/check_mutants.py and tests/python/test_verify.py run: pairs of code objects in, verdicts out.
 add_executable(pellucid_verify_pairs ${unit_dir}/tools/verify_pairs.cpp)
 target_link_libraries(pellucid_verify_pairs PRIVATE pellucid_driver pellucid_options)
+
+# What tools/step_case.py runs: the graph before a step of structure, as text.
+add_executable(pellucid_step_case EXCLUDE_FROM_ALL
+  ${unit_dir}/tools/step_case.cpp ${unit_dir}/structure/graph_reader.cpp
+  ${unit_dir}/structure/graph_writer.cpp ${unit_dir}/structure/text_line.cpp)
+target_include_directories(pellucid_step_case PRIVATE ${unit_dir})
+target_link_libraries(pellucid_step_case PRIVATE pellucid_driver pellucid_options)
