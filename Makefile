@@ -55,8 +55,9 @@ test-cpp: $(BUILD)/.stamp
 	$(BUILD)/pellucid_tests
 
 ## make update-golden  write what the unit tests say today into their files (tests/unit/golden.h)
-update-golden: $(BUILD)/.stamp
+update-golden: $(BUILD)/.stamp $(STAMPS)/test
 	PELLUCID_UPDATE_GOLDEN=1 $(BUILD)/pellucid_tests
+	PELLUCID_UPDATE_GOLDEN=1 $(BIN)/python -m pytest -q -n 0 tests/python/test_polish.py
 
 ## make bench    speed against depyf's decompiler and against compile(), how time and memory grow,
 ##               and what passing the guards by saves

@@ -30,9 +30,9 @@ foreach(layer IN LISTS layers_with_tests)
   endif()
 endforeach()
 
-# What tests/python/reprint.py runs: syntax trees in, source out.
+# What tests/python/reprint.py and test_polish.py run: syntax trees in, source out.
 add_executable(pellucid_reprint ${unit_dir}/tools/reprint.cpp)
-target_link_libraries(pellucid_reprint PRIVATE pellucid_print pellucid_options)
+target_link_libraries(pellucid_reprint PRIVATE pellucid_polish pellucid_print pellucid_options)
 
 # What tests/library/check_mutants.py and tests/python/test_verify.py run: pairs of code objects in, verdicts out.
 add_executable(pellucid_verify_pairs ${unit_dir}/tools/verify_pairs.cpp)

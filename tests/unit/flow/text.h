@@ -9,8 +9,8 @@
 //     try loop..done -> done depth 0 lasti
 //   )")
 //
-// One instruction a line, `b=1` behind its operand; instruction i has the offset 2 * i. `try` lines
-// are the exception table of 3.11+.
+// Constants are None and numbers. One instruction a line, `b=1` behind its operand; instruction i
+// has the offset 2 * i. `try` lines are the exception table of 3.11+.
 #pragma once
 
 #include <map>
@@ -96,8 +96,13 @@ struct TextCode {
     switch (kind) {
       case bytecode::Operand::Target:
         return label(word);
-      case bytecode::Operand::Const:
-        return 0;
+      case bytecode::Operand::Const: {
+        if (word == "None") return 0;
+        object::Const number_of_word;
+        number_of_word.kind = object::ConstKind::Int;
+        number_of_word.integer = number(word);
+        return module.add(number_of_word).value;
+      }
       case bytecode::Operand::Name:
       case bytecode::Operand::Local:
       case bytecode::Operand::Cell:

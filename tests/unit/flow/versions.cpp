@@ -112,7 +112,7 @@ TEST("a finally body of 3.8 is copied for every way in") {
     Call 0 b=1
     Pop
     Pop
-    LoadConst None
+    LoadConst 1
     return
   block 6 offset 30 depth 1
     LoadGlobal g

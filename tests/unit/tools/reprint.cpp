@@ -1,4 +1,5 @@
-// reprint VERSION [--keep-lines]: prints programs whose syntax trees come on standard input.
+// reprint VERSION [--keep-lines] [--polish REWRITE]: prints programs whose syntax trees come on
+// standard input; with --polish, what a rewrite of polish makes of them.
 //
 // tests/python/reprint.py writes the trees and compares what CPython parses from our text with what
 // it was made of. A tree is a program for a stack machine, one instruction a line:
@@ -19,8 +20,11 @@
 #include <sstream>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
+#include "ast/nodes.h"
 #include "ast/tree.h"
+#include "polish/rewrites.h"
 #include "print/print.h"
 
 namespace pellucid {
@@ -46,9 +50,47 @@ const std::unordered_map<std::string, ConstKind> kConstKinds = {
     {"Slice", ConstKind::Slice}, {"Opaque", ConstKind::Opaque},
 };
 
+// The rewrites by their names; of the body of a function, in code that says nothing of columns.
+using Rewrite = void (*)(ast::Tree& tree, polish::Statements& body);
+
+std::vector<ast::NodeId> nodes_of(const ast::Tree& tree, const polish::Statements& body) {
+  return polish::own_nodes(tree, body);
+}
+
+const std::unordered_map<std::string, Rewrite> kRewrites = {
+    {"join_try", polish::join_try},
+    {"join_with", polish::join_with},
+    {"join_lines", polish::join_lines},
+    {"chain_elif", polish::chain_elif},
+    {"join_ends", polish::join_ends},
+    {"keep_dropped_constants", polish::keep_dropped_constants},
+    {"negate_comparisons",
+     [](ast::Tree& tree, polish::Statements& body) {
+       polish::negate_comparisons(tree, nodes_of(tree, body), true);
+     }},
+    {"negate_comparisons_before_3_10",
+     [](ast::Tree& tree, polish::Statements& body) {
+       polish::negate_comparisons(tree, nodes_of(tree, body), false);
+     }},
+    {"percent_formats",
+     [](ast::Tree& tree, polish::Statements& body) {
+       polish::percent_formats(tree, nodes_of(tree, body));
+     }},
+    {"drop_tail_jumps",
+     [](ast::Tree& tree, polish::Statements& body) {
+       const polish::Starts starts(tree, body, {}, -1);
+       polish::drop_tail_jumps(tree, body, polish::Body::Function, true, starts);
+     }},
+    {"drop_tail_jumps_before_3_10",
+     [](ast::Tree& tree, polish::Statements& body) {
+       const polish::Starts starts(tree, body, {}, -1);
+       polish::drop_tail_jumps(tree, body, polish::Body::Function, false, starts);
+     }},
+};
+
 class Machine {
  public:
-  explicit Machine(const print::Style& style) : style_(style) {
+  explicit Machine(const print::Style& style, Rewrite rewrite) : style_(style), rewrite_(rewrite) {
     // Every kind by its name, with one empty node to copy.
 #define FIELD(type, name)
 #define NODE(kind, category, fields) \
@@ -174,6 +216,13 @@ class Machine {
   void print_tree() {
     const ast::NodeId root(pop());
     ast::check(*tree_, root);
+    if (rewrite_ != nullptr) {
+      const auto items = tree_->items(tree_->as<ast::Module>(root).body);
+      polish::Statements body(items.begin(), items.end());
+      rewrite_(*tree_, body);
+      tree_->set(root, ast::Module{tree_->list(body)});
+      ast::check(*tree_, root);
+    }
     const print::Source source = print::to_source(*tree_, root, style_);
     answer(source.text, source.problems.size());
   }
@@ -184,6 +233,7 @@ class Machine {
   }
 
   print::Style style_;
+  Rewrite rewrite_;
   std::unordered_map<std::string, ast::NodeId (*)(ast::Tree&)> kinds_;
   std::unique_ptr<object::Module> module_;
   std::unique_ptr<ast::Tree> tree_;
@@ -196,14 +246,22 @@ class Machine {
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fprintf(stderr, "usage: pellucid_reprint VERSION [--keep-lines]\n");
+    std::fprintf(stderr, "usage: pellucid_reprint VERSION [--keep-lines] [--polish REWRITE]\n");
     return 2;
   }
   pellucid::print::Style style;
   style.version.minor = static_cast<uint8_t>(std::atoi(argv[1] + 2));
-  style.keep_lines = argc > 2 && std::string(argv[2]) == "--keep-lines";
+  pellucid::Rewrite rewrite = nullptr;
+  for (int i = 2; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--keep-lines") {
+      style.keep_lines = true;
+    } else if (word == "--polish" && i + 1 < argc) {
+      rewrite = pellucid::kRewrites.at(argv[++i]);
+    }
+  }
   std::ios::sync_with_stdio(false);
-  pellucid::Machine machine(style);
+  pellucid::Machine machine(style, rewrite);
   for (std::string line; std::getline(std::cin, line);) machine.execute(line);
   return 0;
 }
