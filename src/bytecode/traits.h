@@ -9,18 +9,12 @@
 
 namespace pellucid::bytecode {
 
-// Opcodes that are told from others by name, where speed counts.
+// What an opcode is called, where code tells it from others by that.
 enum class Mark : uint8_t {
   None,
-  ExtendedArg,
-  Nop,
-  Resume,
-  BinaryOp,
-  CopyFreeVars,
-  LoadSmallInt,
-  LoadConst,
-  ReturnValue,
-  BuildDisplay  // of a list or a set
+#define MARK(name, mnemonic) name,
+#include "bytecode/marks.def"
+#undef MARK
 };
 
 struct Traits {
