@@ -223,14 +223,31 @@ class Collector {
   void name(Symbol id, const Todo& todo) {
     if (at(todo.scope).is_unevaluated) return;
     note(todo.scope, id, todo.stores ? kBound : kUsed);
+    if (todo.stores && at(todo.scope).kind == ScopeKind::Comprehension) iterated(todo.scope, id);
     const Scope& scope = at(todo.scope);
     if (todo.stores || !scope.is_function() || tree_.text(id) != "super") return;
     note(todo.scope, text("__class__"), kUsed);
   }
 
+  // A walrus in a comprehension binds no variable of its loops, before them or after.
+  void iterated(ScopeId scope, Symbol id) {
+    note(scope, id, kIterated);
+    apart(scope, id);
+  }
+  void apart(ScopeId scope, Symbol id) {
+    const uint16_t use = at(scope).find(symbols_.mangle(id, scope))->use;
+    if ((use & kIterated) != 0 && (use & (kGlobal | kNonlocal)) != 0) {
+      symbols_.refuse(scope, "a comprehension assigns to the variable of a loop");
+    }
+  }
+
   void declared(ListId names, ScopeId scope, Use use) {
     for (NodeId name : tree_.items(names)) {
       const Symbol id = tree_.as<ast::Name>(name).id;
+      const Entry* known = at(scope).find(symbols_.mangle(id, scope));
+      if (known != nullptr && (known->use & (kBound | kUsed | kAnnotated)) != 0) {
+        symbols_.refuse(scope, "a name is used before it is declared global or nonlocal");
+      }
       note(scope, id, use);
       // What anybody declares global is stored as a global at module level too.
       if (use == kGlobal) note_global(symbols_.mangle(id, scope));
@@ -304,6 +321,7 @@ class Collector {
     if (is_global) note_global(symbols_.mangle(target, owner));
     for (ScopeId inner = scope; inner != owner; inner = at(inner).parent) {
       note(inner, target, kBound | (is_global ? kGlobal : kNonlocal));
+      apart(inner, target);
     }
   }
 
