@@ -25,7 +25,7 @@ bool is_dotted_name(const Tree& tree, NodeId node) {
 }
 
 // Returns true if a pattern can say the number: with one sign for each part.
-bool is_number(const object::Const& value) {
+bool is_number(const object::Const& value, int minor) {
   using object::ConstKind;
   if (value.kind == ConstKind::Int || value.kind == ConstKind::BigInt) return true;
   if (value.kind == ConstKind::Float) return !std::isnan(value.real);
@@ -33,7 +33,8 @@ bool is_number(const object::Const& value) {
   if (std::isnan(value.real) || std::isnan(value.imag)) return false;
   const bool is_imaginary = value.real == 0 && std::signbit(value.real);  // `-1j`
   if (is_imaginary) return std::signbit(value.imag);
-  return value.imag != 0 || !std::signbit(value.imag);
+  // `0-0j` has kept the sign since 3.14.
+  return value.imag != 0 || !std::signbit(value.imag) || minor >= 14;
 }
 
 // What is the same of numbers that are equal.
@@ -57,7 +58,8 @@ bool is_pattern_value(const Tree& tree, NodeId node) {
       return is_dotted_name(tree, node);
     case Kind::Constant: {
       const object::Const& value = tree.module()[tree.as<ast::Constant>(node).value];
-      return value.kind == ConstKind::Str || value.kind == ConstKind::Bytes || is_number(value);
+      return value.kind == ConstKind::Str || value.kind == ConstKind::Bytes ||
+             is_number(value, tree.module().version.minor);
     }
     default:
       return false;

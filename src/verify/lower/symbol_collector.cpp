@@ -222,23 +222,12 @@ class Collector {
 
   void name(Symbol id, const Todo& todo) {
     if (at(todo.scope).is_unevaluated) return;
-    note(todo.scope, id, todo.stores ? kBound : kUsed);
-    if (todo.stores && at(todo.scope).kind == ScopeKind::Comprehension) iterated(todo.scope, id);
+    const bool iterates = todo.stores && at(todo.scope).kind == ScopeKind::Comprehension;
+    note(todo.scope, id, iterates ? kBound | kIterated : todo.stores ? kBound : kUsed);
+    if (iterates) symbols_.keep_apart(todo.scope, id);
     const Scope& scope = at(todo.scope);
     if (todo.stores || !scope.is_function() || tree_.text(id) != "super") return;
     note(todo.scope, text("__class__"), kUsed);
-  }
-
-  // A walrus in a comprehension binds no variable of its loops, before them or after.
-  void iterated(ScopeId scope, Symbol id) {
-    note(scope, id, kIterated);
-    apart(scope, id);
-  }
-  void apart(ScopeId scope, Symbol id) {
-    const uint16_t use = at(scope).find(symbols_.mangle(id, scope))->use;
-    if ((use & kIterated) != 0 && (use & (kGlobal | kNonlocal)) != 0) {
-      symbols_.refuse(scope, "a comprehension assigns to the variable of a loop");
-    }
   }
 
   void declared(ListId names, ScopeId scope, Use use) {
@@ -321,7 +310,7 @@ class Collector {
     if (is_global) note_global(symbols_.mangle(target, owner));
     for (ScopeId inner = scope; inner != owner; inner = at(inner).parent) {
       note(inner, target, kBound | (is_global ? kGlobal : kNonlocal));
-      apart(inner, target);
+      symbols_.keep_apart(inner, target);
     }
   }
 

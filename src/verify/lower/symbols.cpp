@@ -281,6 +281,14 @@ void Symbols::refuse(ScopeId scope, const char* rule) {
   }
 }
 
+void Symbols::keep_apart(ScopeId comprehension, Symbol name) {
+  const Entry* entry = scopes_[comprehension.index()].find(mangle(name, comprehension));
+  const uint16_t use = entry == nullptr ? 0 : entry->use;
+  if ((use & kIterated) != 0 && (use & (kGlobal | kNonlocal)) != 0) {
+    refuse(comprehension, "a comprehension assigns to the variable of a loop");
+  }
+}
+
 ScopeId Symbols::scope_of(NodeId node, Role role) const {
   const auto it = by_node_.find(key_of(node, role));
   PELLUCID_CHECK(it != by_node_.end());

@@ -121,6 +121,8 @@ class Symbols {
   void collect(const ast::Tree& tree, ast::NodeId root);
   // Says so of the scope, and of what holds it where it is a comprehension.
   void refuse(ScopeId scope, const char* rule);
+  // A walrus in a comprehension binds no variable of its loops, before them or after.
+  void keep_apart(ScopeId comprehension, Symbol name);
 
   object::Module& module_;
   std::vector<Scope> scopes_;
