@@ -6,7 +6,7 @@
 
 #include "bytecode/decode.h"
 #include "bytecode/namesakes.h"
-#include "bytecode/raw_table.h"
+#include "bytecode/read_raw.h"
 #include "bytecode/traits.h"
 #include "bytecode/varint.h"
 
@@ -56,6 +56,7 @@ class Finder {
       one(mark(at_), raw_[at_].arg);
     }
     exception_table();
+    ranges();
     return found_;
   }
 
@@ -410,6 +411,26 @@ class Finder {
           }
           goes_on = (table[at] & 64) != 0;
         }
+      }
+    }
+  }
+
+  // A handler is looked up by where the operation stands that raises, its prefixes before it, or,
+  // where that is a call, by the last unit of its cache.
+  void ranges() {
+    if (code_.exceptiontable.empty()) return;
+    std::vector<bool> is_inside(code_.bytecode.size() + 2, false);
+    for (const RawInstr& instr : raw_) {
+      const size_t end = instr.offset + 2 + 2 * size_t{traits_[instr.opcode].caches};
+      for (size_t at = instr.start + 2; at < end && at < is_inside.size(); at += 2) {
+        is_inside[at] = true;
+      }
+    }
+    const Result<std::vector<RawException>> entries = read_exception_table(code_);
+    if (!entries.ok()) return;
+    for (const RawException& entry : *entries) {
+      for (const uint32_t at : {entry.begin, entry.end, entry.target}) {
+        if (is_inside[at]) say("the exception table parts an instruction", at);
       }
     }
   }

@@ -27,6 +27,7 @@ DEEP = "def f(x):\n    def g():\n        return x\n    return g\n"
 YIELD = "def f(x):\n    try:\n        yield x\n    finally:\n        print(x)\n"
 FROM = "def f(x):\n    yield from x\n"
 HANDLER = "def f(x):\n    try:\n        x()\n    except ValueError as e:\n        return x(e)\n"
+DELETED = "def f(x):\n    del x\n    try: x\n    except NameError: pass\n    return 1\n"
 SLICE = "def f(x, y):\n    return x[y:y]\n"
 MATCH = "def f(x):\n    match x:\n        case 0: return 1\n        case [a, b]: return a\n"
 CLASSES = "def f(x):\n    match x:\n        case int(c): return c\n"
@@ -116,6 +117,16 @@ def unmarked(code: CodeType) -> CodeType:
     table: bytes = code.co_exceptiontable  # type: ignore[attr-defined]
     changes: Dict[str, Any] = {"co_exceptiontable": bytes([table[0] & 127]) + table[1:]}
     return code.replace(**changes)
+
+
+def within_a_prefix(code: CodeType) -> CodeType:
+    """Let what is protected begin between a prefix and its instruction."""
+    parts = take_apart(code)
+    call = parts.entries[0].begin
+    place = parts.instrs.index(call)
+    assert dis.opname[call.op].startswith("LOAD_FAST") and call.target is None
+    parts.instrs.insert(place, Instr(dis.opmap["EXTENDED_ARG"], 0))
+    return put_together(code, parts)
 
 
 def late_pop(code: CodeType) -> CodeType:
@@ -272,6 +283,7 @@ CASES: Dict[str, Case] = {
     "close() past it in 3.15": ((3, 15), NEWEST, YIELD, after("YIELD_VALUE", "RESUME", 9)),
     "thrown past what it waits for": ((3, 12), NEWEST, FROM, entry_without("CLEANUP_THROW")),
     "handling goes on": ((3, 11), NEWEST, HANDLER, entry_without("COPY")),
+    "an entry from within a prefix": ((3, 11), NEWEST, DELETED, within_a_prefix),
     "an entry without a mark": ((3, 11), NEWEST, HANDLER, unmarked),
     "no place to raise from": ((3, 11), NEWEST, HANDLER, last_reraise),
     "an exception that was not saved": ((3, 9), (3, 10), HANDLER, late_pop),
