@@ -213,6 +213,8 @@ class Finder {
         return hold(minor_ < 15 || arg == 0 || arg == kOfYieldFrom, "no such kind of iterator");
       case Mark::EndFor:
         return end_for();
+      case Mark::EndAsyncFor:
+        return end_async_for();
       case Mark::Cache:
         return say("no instruction");
       case Mark::KwNames:
@@ -252,6 +254,12 @@ class Finder {
     const bool has_pop = minor_ == 13 && at_ + 1 < raw_.size();
     const bool is_plain = !is_extended(at_) && !(has_pop && is_extended(at_ + 1));
     hold(is_plain, "a prefix where a loop is left");
+  }
+
+  // Until 3.10 the interpreter jumps by an argument that the instruction does not have.
+  void end_async_for() {
+    if (minor_ > 10) return;
+    hold(!is_extended(at_) && code_.bytecode[raw_[at_].offset + 1] == 0, "with an argument");
   }
 
   void compare_op(uint32_t arg) {

@@ -28,6 +28,7 @@ YIELD = "def f(x):\n    try:\n        yield x\n    finally:\n        print(x)\n"
 FROM = "def f(x):\n    yield from x\n"
 HANDLER = "def f(x):\n    try:\n        x()\n    except ValueError as e:\n        return x(e)\n"
 DELETED = "def f(x):\n    del x\n    try: x\n    except NameError: pass\n    return 1\n"
+LISTING = "async def f(x):\n    async for y in x:\n        pass\n    return x\n"
 SLICE = "def f(x, y):\n    return x[y:y]\n"
 MATCH = "def f(x):\n    match x:\n        case 0: return 1\n        case [a, b]: return a\n"
 CLASSES = "def f(x):\n    match x:\n        case int(c): return c\n"
@@ -297,6 +298,7 @@ CASES: Dict[str, Case] = {
     "a cell of a class's own name": ((3, 12), NEWEST, CLASS, fields(co_cellvars=("__name__",))),
     "a sum that is too long": (ALL, (3, 13), SUM, long_sum),
     "a result of an asynchronous generator": ((3, 8), NEWEST, ASYNC, none_is_one),
+    "an argument that it has not": (ALL, (3, 10), LISTING, argument("END_ASYNC_FOR", lambda a: 9)),
     "an argument for no slice": ((3, 8), (3, 11), SLICE, argument("BUILD_SLICE", lambda a: 4)),
 }
 
