@@ -1,11 +1,13 @@
 #include "bytecode/breaches.h"
 
 #include <algorithm>
-#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
-#include "bytecode/raw_table.h"
+#include "bytecode/decode.h"
+#include "bytecode/namesakes.h"
+#include "bytecode/read_raw.h"
+#include "bytecode/traits.h"
 #include "bytecode/varint.h"
 
 namespace pellucid::bytecode {
@@ -41,7 +43,7 @@ class Finder {
         code_(module[stream.code]),
         stream_(stream),
         raw_(stream.raw),
-        table_(raw_table(code_.version)),
+        traits_(traits_of(code_.version)),
         minor_(code_.version.minor) {}
 
   std::optional<Breach> run() {
@@ -51,19 +53,20 @@ class Finder {
     tables();
     prologue();
     for (at_ = 0; at_ < raw_.size() && !found_; ++at_) {
-      one(name(at_), raw_[at_].arg);
+      one(mark(at_), raw_[at_].arg);
     }
     exception_table();
+    ranges();
     return found_;
   }
 
  private:
-  std::string_view name(size_t index) const {
-    return index < raw_.size() ? table_[raw_[index].opcode].name : "";
+  Mark mark(size_t index) const {
+    return index < raw_.size() ? traits_[raw_[index].opcode].mark : Mark::None;
   }
   // Of what only control from the instruction before gets to.
-  std::string_view name_after(size_t index) const {
-    return index < raw_.size() && !is_target_[index] ? name(index) : "";
+  Mark mark_after(size_t index) const {
+    return index < raw_.size() && !is_target_[index] ? mark(index) : Mark::None;
   }
   bool is_extended(size_t index) const { return raw_[index].start != raw_[index].offset; }
 
@@ -71,8 +74,8 @@ class Finder {
     if (!found_) found_ = Breach{std::move(what), offset};
   }
   void say(const std::string& what) {
-    say(std::string(name(at_)) + ' ' + std::to_string(raw_[at_].arg) + ": " + what,
-        raw_[at_].offset);
+    const std::string_view name = raw_name(code_.version, raw_[at_].opcode);
+    say(std::string(name) + ' ' + std::to_string(raw_[at_].arg) + ": " + what, raw_[at_].offset);
   }
   void hold(bool holds, const char* what) {
     if (!holds) say(what);
@@ -80,13 +83,16 @@ class Finder {
 
   void find_targets() {
     is_target_.assign(raw_.size() + 1, false);
-    std::unordered_set<int64_t> targets;
-    for (const RawInstr& instr : raw_) targets.insert(instr.target);
+    std::vector<bool> leads_to(code_.bytecode.size() + 1, false);  // by byte
+    for (const RawInstr& instr : raw_) {
+      const bool is_within = instr.target >= 0 && instr.target < std::ssize(leads_to);
+      if (is_within) leads_to[static_cast<size_t>(instr.target)] = true;
+    }
     for (const ExceptionEntry& entry : stream_.exceptions) {
       is_target_[stream_.instrs[entry.target].raw] = true;
     }
     for (size_t i = 0; i < raw_.size(); ++i) {
-      if (targets.contains(raw_[i].start)) is_target_[i] = true;
+      if (leads_to[raw_[i].start]) is_target_[i] = true;
     }
   }
 
@@ -99,17 +105,17 @@ class Finder {
       }
     }
   }
-  bool is_protected_by(size_t index, std::string_view first) const {
-    return handler_[index] != kNoHandler && name(handler_[index]) == first;
+  bool is_protected_by(size_t index, Mark first) const {
+    return handler_[index] != kNoHandler && mark(handler_[index]) == first;
   }
   bool is_only_wrapped(size_t index) const {
     if (handler_[index] == kNoHandler) return true;
     // (A lambda has no wrapper.)
     const bool is_bare = handler_[handler_[index]] == kNoHandler;
-    if (is_bare && is_protected_by(index, "CLEANUP_THROW")) return true;
-    return is_protected_by(index, "CALL_INTRINSIC_1") &&
+    if (is_bare && is_protected_by(index, Mark::CleanupThrow)) return true;
+    return is_protected_by(index, Mark::CallIntrinsic1) &&
            raw_[handler_[index]].arg == kStopIterationError &&
-           name(handler_[index] + 1) == "RERAISE";
+           mark(handler_[index] + 1) == Mark::Reraise;
   }
 
   // -- the code object ------------------------------------------------------------------------
@@ -128,79 +134,7 @@ class Finder {
       const auto place = static_cast<size_t>(local - code_.varnames.begin());
       if (local != code_.varnames.end() && place < parameters) is_cell_.insert(cell.value);
     }
-    std::unordered_map<uint32_t, size_t> places;
-    for (size_t i = 0; i < code_.localsplus.size(); ++i) {
-      const auto [other, is_new] = places.emplace(code_.localsplus[i].value, i);
-      if (!is_new && !are_told_apart(other->second, i)) say("two variables have one name", 0);
-    }
-  }
-
-  // Returns true if no instruction means the variable and it never has a value, or is a free
-  // variable of a class body, whose locals() leave it out: what only dead code has bound.
-  bool is_idle(size_t place) const {
-    const bool is_free = code_.localspluskinds[place] == LocalKind::Free;
-    if (is_free ? (code_.flags & object::kOptimized) != 0
-                : place < object::parameter_count(code_)) {
-      return false;
-    }
-    const size_t locals = minor_ >= 11 ? 0 : code_.varnames.size();
-    return std::none_of(raw_.begin(), raw_.end(), [&](const RawInstr& instr) {
-      const uint16_t kinds = table_[instr.opcode].kinds;
-      const std::string_view op = table_[instr.opcode].name;
-      if ((kinds & (kLocal | kFree)) == 0 || op == "MAKE_CELL" || op == "COPY_FREE_VARS")
-        return false;
-      // LOAD_FAST_LOAD_FAST and its like have two.
-      const bool has_two = op.find("FAST") != op.rfind("FAST");
-      if (has_two) return instr.arg >> 4 == place || (instr.arg & 15) == place;
-      return instr.arg + ((kinds & kFree) != 0 ? locals : 0) == place;
-    });
-  }
-
-  // A variable that nothing means is no other one's namesake. An inlined comprehension (3.12+) may
-  // have a local that is called as a cell around it is, and a class body the cell `__class__`
-  // beside one of the function around it: which of the two an instruction means can be told from
-  // the instruction.
-  bool are_told_apart(size_t first, size_t second) const {
-    if (is_idle(first) || is_idle(second)) return true;
-    const LocalKind kind = code_.localspluskinds[first];
-    const bool is_local = kind == LocalKind::Local || kind == LocalKind::Hidden;
-    if (is_local) {
-      return minor_ >= 12 && first >= object::parameter_count(code_) &&
-             std::any_of(raw_.begin(), raw_.end(), [&](const RawInstr& instr) {
-               return table_[instr.opcode].name == "LOAD_FAST_AND_CLEAR" && instr.arg == first;
-             });
-    }
-    if (kind == LocalKind::CellLocal) return is_only_lent(first, second);
-    if ((code_.flags & object::kOptimized) != 0 || kind != LocalKind::Cell ||
-        code_.localspluskinds[second] != LocalKind::Free) {
-      return false;
-    }
-    const size_t count = minor_ >= 11 ? 0 : code_.varnames.size();
-    return std::all_of(raw_.begin(), raw_.end(), [&](const RawInstr& instr) {
-      const std::string_view op = table_[instr.opcode].name;
-      const bool is_variable = (table_[instr.opcode].kinds & (kLocal | kFree)) != 0;
-      if (!is_variable || op == "COPY_FREE_VARS") return true;
-      const bool takes_cell =
-          op == "LOAD_CLOSURE" || op == "MAKE_CELL" || op.starts_with("LOAD_FAST");
-      return instr.arg + count != (takes_cell ? second : first);
-    });
-  }
-
-  // Where the local is a cell, too, compilers make it in the place of the free variable: nothing
-  // but what sets the local aside and puts it back means the local.
-  bool is_only_lent(size_t first, size_t second) const {
-    if (minor_ < 12 || first < object::parameter_count(code_) ||
-        code_.localspluskinds[second] != LocalKind::Free) {
-      return false;
-    }
-    bool is_lent = false;
-    for (const RawInstr& instr : raw_) {
-      const std::string_view op = table_[instr.opcode].name;
-      if ((table_[instr.opcode].kinds & (kLocal | kFree)) == 0 || instr.arg != first) continue;
-      is_lent = is_lent || op == "LOAD_FAST_AND_CLEAR";
-      if (op != "LOAD_FAST_AND_CLEAR" && op != "STORE_FAST" && op != "MAKE_CELL") return false;
-    }
-    return is_lent;
+    if (has_namesakes(code_, raw_)) say("two variables have one name", 0);
   }
 
   // Cells are made, and those of the function taken over, before all else.
@@ -208,12 +142,12 @@ class Finder {
     size_t copies = 0;
     const size_t end = end_of_prologue(copies);
     for (at_ = end; at_ < raw_.size(); ++at_) {
-      hold(name(at_) != "COPY_FREE_VARS", "not before all else");
+      hold(mark(at_) != Mark::CopyFreeVars, "not before all else");
     }
     // A frame that has not come to its RESUME is none to those who look for frames.
     at_ = end - 1;
     if (minor_ >= 11) {
-      hold(name(at_) == "RESUME" && !is_target_[at_], "before the RESUME");
+      hold(mark(at_) == Mark::Resume && !is_target_[at_], "before the RESUME");
       if (copies != (code_.freevars.empty() ? 0 : 1)) say("free variables are not taken over", 0);
     }
     starts();
@@ -225,15 +159,15 @@ class Finder {
     std::unordered_set<uint32_t> made;
     for (bool is_over = false; end < raw_.size() && !is_over; ++end) {
       at_ = end;
-      if (name(end) == "COPY_FREE_VARS") {
+      if (mark(end) == Mark::CopyFreeVars) {
         ++copies;
         hold(raw_[end].arg == code_.freevars.size(), "another number of free variables");
-      } else if (name(end) == "MAKE_CELL") {
+      } else if (mark(end) == Mark::MakeCell) {
         hold(made.insert(raw_[end].arg).second, "a cell is made twice");
         is_over = is_target_[end];
       } else {
-        is_over = name(end) != "NOP" && name(end) != "RETURN_GENERATOR" &&
-                  !(end > 0 && name(end - 1) == "RETURN_GENERATOR");
+        is_over = mark(end) != Mark::Nop && mark(end) != Mark::ReturnGenerator &&
+                  !(end > 0 && mark(end - 1) == Mark::ReturnGenerator);
       }
       if (end > 0 && is_target_[end]) is_over = true;
     }
@@ -245,54 +179,87 @@ class Finder {
     const bool is_one = (code_.flags & kKinds) != 0;
     size_t count = 0;
     for (at_ = 0; at_ < raw_.size(); ++at_) {
-      if (name(at_) == "RETURN_GENERATOR") ++count;
-      if (name(at_) == "GEN_START") hold(at_ == 0 && is_one, "not at a generator's start");
+      if (mark(at_) == Mark::ReturnGenerator) ++count;
+      if (mark(at_) == Mark::GenStart) hold(at_ == 0 && is_one, "not at a generator's start");
     }
-    const bool starts = minor_ >= 11 ? count == 1 : minor_ < 10 || name(0) == "GEN_START";
+    const bool starts = minor_ >= 11 ? count == 1 : minor_ < 10 || mark(0) == Mark::GenStart;
     if (is_one ? !starts : count > 0) say("flags of a generator without its start", 0);
   }
 
   // -- instructions ---------------------------------------------------------------------------
-  void one(std::string_view op, uint32_t arg) {
-    if (op == "IS_OP" || op == "CONTAINS_OP") {
-      hold(arg <= 1, "the argument is not 0 or 1");
-    } else if (op == "COMPARE_OP") {
-      compare_op(arg);
-    } else if (op == "MAKE_FUNCTION") {
-      hold(minor_ >= 13 || arg <= 15, "no such attribute of a function");
-    } else if (op == "SET_FUNCTION_ATTRIBUTE") {
-      hold(arg == 1 || arg == 2 || arg == 4 || arg == 8 || (arg == 16 && minor_ >= 14),
-           "no such attribute of a function");
-    } else if (op == "CONVERT_VALUE") {
-      hold(arg >= 1 && arg <= 3, "no such conversion");
-    } else if (op == "FORMAT_VALUE") {
-      hold(arg <= 7, "no such conversion");
-    } else if (op == "BUILD_SLICE") {
-      hold(arg == 2 || arg == 3, "no such slice");
-    } else if (op == "RAISE_VARARGS") {
-      hold(arg <= 2, "no such number of exceptions");
-    } else if (op == "LOAD_SPECIAL") {
-      hold(arg <= 3, "no such method");
-    } else if (op == "GET_ITER") {
-      hold(minor_ < 15 || arg == 0 || arg == kOfYieldFrom, "no such kind of iterator");
-    } else if (op == "END_FOR") {
-      // FOR_ITER leaves for so many code units after its target, whatever stands there: past
-      // END_FOR, on 3.13 past the pop after it too.
-      const bool has_pop = minor_ == 13 && at_ + 1 < raw_.size();
-      const bool is_plain = !is_extended(at_) && !(has_pop && is_extended(at_ + 1));
-      hold(is_plain, "a prefix where a loop is left");
-    } else if (op == "CACHE") {
-      say("no instruction");
-    } else if (op == "KW_NAMES" || op == "PRECALL") {
-      call_parts(op, arg);
-    } else if (op == "YIELD_VALUE" || op == "YIELD_FROM" || op == "RESUME") {
-      yields(op, arg);
-    } else if (op == "GET_AWAITABLE") {
-      awaits();
-    } else {
-      variables(op, arg);
-      tests(op);
+  void one(Mark op, uint32_t arg) {
+    switch (op) {
+      case Mark::IsOp:
+      case Mark::ContainsOp:
+        return hold(arg <= 1, "the argument is not 0 or 1");
+      case Mark::CompareOp:
+        return compare_op(arg);
+      case Mark::MakeFunction:
+        return hold(minor_ >= 13 || arg <= 15, "no such attribute of a function");
+      case Mark::SetFunctionAttribute:
+        return hold(arg == 1 || arg == 2 || arg == 4 || arg == 8 || (arg == 16 && minor_ >= 14),
+                    "no such attribute of a function");
+      case Mark::ConvertValue:
+        return hold(arg >= 1 && arg <= 3, "no such conversion");
+      case Mark::FormatValue:
+        return hold(arg <= 7, "no such conversion");
+      case Mark::BuildSlice:
+        return hold(arg == 2 || arg == 3, "no such slice");
+      case Mark::RaiseVarargs:
+        return hold(arg <= 2, "no such number of exceptions");
+      case Mark::LoadSpecial:
+        return hold(arg <= 3, "no such method");
+      case Mark::GetIter:
+        return hold(minor_ < 15 || arg == 0 || arg == kOfYieldFrom, "no such kind of iterator");
+      case Mark::EndFor:
+        return end_for();
+      case Mark::EndAsyncFor:
+        return end_async_for();
+      case Mark::Cache:
+        return say("no instruction");
+      case Mark::KwNames:
+      case Mark::Precall:
+        return call_parts(op, arg);
+      case Mark::YieldValue:
+      case Mark::YieldFrom:
+      case Mark::Resume:
+        return yields(op, arg);
+      case Mark::GetAwaitable:
+        return awaits();
+      case Mark::LoadFast:
+      case Mark::StoreFast:
+      case Mark::DeleteFast:
+      case Mark::LoadFastCheck:
+        return locals(op, arg);
+      case Mark::LoadDeref:
+      case Mark::StoreDeref:
+      case Mark::DeleteDeref:
+      case Mark::LoadClassderef:
+      case Mark::LoadFromDictOrDeref:
+      case Mark::LoadClosure:
+      case Mark::MakeCell:
+        return cells(op, arg);
+      case Mark::PopJumpIfTrue:
+      case Mark::PopJumpIfFalse:
+      case Mark::UnaryNot:
+        return tests();
+      default:  // NOLINT: of which there are no rules
+        return;
     }
+  }
+
+  // FOR_ITER leaves for so many code units after its target, whatever stands there: past END_FOR,
+  // on 3.13 past the pop after it too.
+  void end_for() {
+    const bool has_pop = minor_ == 13 && at_ + 1 < raw_.size();
+    const bool is_plain = !is_extended(at_) && !(has_pop && is_extended(at_ + 1));
+    hold(is_plain, "a prefix where a loop is left");
+  }
+
+  // Until 3.10 the interpreter jumps by an argument that the instruction does not have.
+  void end_async_for() {
+    if (minor_ > 10) return;
+    hold(!is_extended(at_) && code_.bytecode[raw_[at_].offset + 1] == 0, "with an argument");
   }
 
   void compare_op(uint32_t arg) {
@@ -302,43 +269,43 @@ class Finder {
       hold(arg >> 5 < 6 && (arg & 15) == kMasks[arg >> 5], "no such comparison");
       // What a test consumes is no other object for being a bool.
       if ((arg & kToBool) == 0) return;
-      const std::string_view next = name_after(at_ + 1);
-      hold(next == "POP_JUMP_IF_TRUE" || next == "POP_JUMP_IF_FALSE" || next == "UNARY_NOT" ||
-               next == "TO_BOOL" || next == "COPY",
+      const Mark next = mark_after(at_ + 1);
+      hold(next == Mark::PopJumpIfTrue || next == Mark::PopJumpIfFalse || next == Mark::UnaryNot ||
+               next == Mark::ToBool || next == Mark::Copy,
            "its truth is no part of a test");
     }
   }
 
   // What is read together with the CALL that follows.
-  void call_parts(std::string_view op, uint32_t arg) {
-    if (op == "PRECALL") {
-      hold(name_after(at_ + 1) == "CALL" && raw_[at_ + 1].arg == arg, "without its CALL");
+  void call_parts(Mark op, uint32_t arg) {
+    if (op == Mark::Precall) {
+      hold(mark_after(at_ + 1) == Mark::Call && raw_[at_ + 1].arg == arg, "without its CALL");
       return;
     }
-    const size_t call = at_ + (name_after(at_ + 1) == "PRECALL" ? 2 : 1);
-    const bool leads = name_after(call) == "CALL" && !is_extended(call);
-    hold(name_after(call) == "CALL", "without its CALL");
-    if (!leads && name_after(call) != "CALL") return;
+    const size_t call = at_ + (mark_after(at_ + 1) == Mark::Precall ? 2 : 1);
+    const bool leads = mark_after(call) == Mark::Call && !is_extended(call);
+    hold(mark_after(call) == Mark::Call, "without its CALL");
+    if (!leads && mark_after(call) != Mark::Call) return;
     if (arg >= code_.consts.size()) return;
     const object::Const& names = module_[code_.consts[arg]];
     hold(names.kind == object::ConstKind::Tuple && names.items.size() <= raw_[call].arg,
          "no names for the last arguments");
   }
 
-  void yields(std::string_view op, uint32_t arg) {
+  void yields(Mark op, uint32_t arg) {
     // Until 3.10 a generator goes on after the first unit of the instruction that it stands at.
-    if (op != "RESUME" && minor_ <= 10) return hold(!is_extended(at_), "with a prefix");
-    if (op == "YIELD_VALUE") return yield_value(arg);
+    if (op != Mark::Resume && minor_ <= 10) return hold(!is_extended(at_), "with a prefix");
+    if (op == Mark::YieldValue) return yield_value(arg);
     // RESUME: who asks a generator what it waits for looks at its argument.
-    const bool follows = at_ > 0 && name(at_ - 1) == "YIELD_VALUE";
+    const bool follows = at_ > 0 && mark(at_ - 1) == Mark::YieldValue;
     if (!follows) hold(arg == 0 || (minor_ >= 15 && arg == kInGenerator), "no yield");
   }
 
   void yield_value(uint32_t arg) {
-    const bool sends = at_ > 0 && name(at_ - 1) == "SEND";
+    const bool sends = at_ > 0 && mark(at_ - 1) == Mark::Send;
     hold(minor_ < 13 || arg == (sends ? 1u : 0u), "with another state of the generator");
     const size_t next = at_ + 1;
-    if (name_after(next) != "RESUME" || is_extended(next)) {
+    if (mark_after(next) != Mark::Resume || is_extended(next)) {
       say("without its RESUME");
       return;
     }
@@ -349,7 +316,8 @@ class Finder {
     const bool says_so = minor_ == 12 ? arg == kDepthOfWrapper : place != raw_[next].arg;
     hold(!says_so || is_only_wrapped(at_), "its handler is left out on close()");
     if (sends && minor_ >= 12) {
-      hold(is_protected_by(at_, "CLEANUP_THROW"), "what is thrown in goes past what it waits for");
+      hold(is_protected_by(at_, Mark::CleanupThrow),
+           "what is thrown in goes past what it waits for");
     }
   }
 
@@ -357,62 +325,59 @@ class Finder {
   void awaits() {
     if (minor_ > 10 || at_ == 0) return;
     size_t before = at_ - 1;
-    while (before > 0 && name(before) == "NOP") --before;
-    const bool tells = name(before) == "BEFORE_ASYNC_WITH" ||
-                       name(before) == "WITH_CLEANUP_START" || name(before) == "WITH_EXCEPT_START";
+    while (before > 0 && mark(before) == Mark::Nop) --before;
+    const bool tells = mark(before) == Mark::BeforeAsyncWith ||
+                       mark(before) == Mark::WithCleanupStart ||
+                       mark(before) == Mark::WithExceptStart;
     hold(!tells || (before + 1 == at_ && !is_extended(at_)), "apart from what it belongs to");
   }
 
   // Which slots hold cells decides what an instruction may do to them.
-  void variables(std::string_view op, uint32_t arg) {
+  void locals(Mark op, uint32_t arg) {
     if (minor_ <= 10) {
-      const bool is_local = op == "LOAD_FAST" || op == "STORE_FAST" || op == "DELETE_FAST";
-      if (is_local && arg < code_.varnames.size()) {
-        hold(!is_cell_.contains(code_.varnames[arg].value), "the argument has moved to its cell");
-      }
-      return;
-    }
-    const bool is_cell = op == "LOAD_DEREF" || op == "STORE_DEREF" || op == "DELETE_DEREF" ||
-                         op == "LOAD_CLASSDEREF" || op == "LOAD_FROM_DICT_OR_DEREF" ||
-                         op == "MAKE_CELL" || (op == "LOAD_CLOSURE" && minor_ <= 12);
-    if (is_cell && arg < code_.localspluskinds.size()) {
-      const LocalKind kind = code_.localspluskinds[arg];
-      hold(kind != LocalKind::Local && kind != LocalKind::Hidden, "the local is no cell");
-      const bool is_own = op != "MAKE_CELL" || kind != LocalKind::Free ||
-                          std::find(code_.varnames.begin(), code_.varnames.end(),
-                                    code_.localsplus[arg]) != code_.varnames.end();
-      hold(is_own, "the cell is another function's");
-    }
-    const bool is_value = op == "DELETE_FAST" || op == "LOAD_FAST_CHECK";
-    if (is_value && arg < code_.localspluskinds.size()) {
+      if (arg >= code_.varnames.size()) return;
+      hold(!is_cell_.contains(code_.varnames[arg].value), "the argument has moved to its cell");
+    } else if ((op == Mark::DeleteFast || op == Mark::LoadFastCheck) &&
+               arg < code_.localspluskinds.size()) {
       const LocalKind kind = code_.localspluskinds[arg];
       hold(kind == LocalKind::Local || kind == LocalKind::Hidden, "the local is a cell");
     }
   }
 
+  void cells(Mark op, uint32_t arg) {
+    if (minor_ <= 10 || arg >= code_.localspluskinds.size()) return;
+    if (op == Mark::LoadClosure && minor_ > 12) return;
+    const LocalKind kind = code_.localspluskinds[arg];
+    hold(kind != LocalKind::Local && kind != LocalKind::Hidden, "the local is no cell");
+    const bool is_own = op != Mark::MakeCell || kind != LocalKind::Free ||
+                        std::find(code_.varnames.begin(), code_.varnames.end(),
+                                  code_.localsplus[arg]) != code_.varnames.end();
+    hold(is_own, "the cell is another function's");
+  }
+
   // 3.13+: what is tested is one of True and False, and nothing is asked of it.
-  void tests(std::string_view op) {
+  void tests() {
     if (minor_ < 13) return;
-    if (op != "POP_JUMP_IF_TRUE" && op != "POP_JUMP_IF_FALSE" && op != "UNARY_NOT") return;
     size_t before = at_;
-    while (before > 0 && !is_target_[before] && name(before - 1) == "NOP") --before;
+    while (before > 0 && !is_target_[before] && mark(before - 1) == Mark::Nop) --before;
     hold(before > 0 && !is_target_[before] && makes_bool(before - 1), "not of a truth");
   }
   bool makes_bool(size_t index) const {
-    const std::string_view op = name(index);
-    if (op == "COMPARE_OP") {
+    const Mark op = mark(index);
+    if (op == Mark::CompareOp) {
       return (raw_[index].arg & kToBool) != 0 || compares_length(index) || asks_for_format(index);
     }
-    if (op == "LOAD_CONST" || op == "LOAD_COMMON_CONSTANT") return loads_bool(index);
-    return op == "TO_BOOL" || op == "IS_OP" || op == "CONTAINS_OP" || op == "UNARY_NOT" ||
-           op == "CHECK_EXC_MATCH" || op == "MATCH_SEQUENCE" || op == "MATCH_MAPPING";
+    if (op == Mark::LoadConst || op == Mark::LoadCommonConstant) return loads_bool(index);
+    return op == Mark::ToBool || op == Mark::IsOp || op == Mark::ContainsOp ||
+           op == Mark::UnaryNot || op == Mark::CheckExcMatch || op == Mark::MatchSequence ||
+           op == Mark::MatchMapping;
   }
   // `GET_LEN; LOAD_CONST 2; COMPARE_OP >=`: two numbers.
   bool compares_length(size_t index) const {
     if (index < 2 || is_target_[index] || is_target_[index - 1]) return false;
     const bool is_number =
         loads(index - 1, [](object::ConstKind kind) { return kind == object::ConstKind::Int; });
-    return is_number && name(index - 2) == "GET_LEN";
+    return is_number && mark(index - 2) == Mark::GetLen;
   }
   // What a function of annotations starts with (3.14+), which every caller gives a small number.
   bool asks_for_format(size_t index) const {
@@ -423,11 +388,11 @@ class Finder {
                          module_.text(code_.varnames[0]) == ".format");
     if (minor_ < 14 || !is_one || index < 2 || index > kInPrologue) return false;
     size_t next = index + 2;
-    if (name_after(next) == "NOT_TAKEN") ++next;
-    return name(index - 2).starts_with("LOAD_FAST") && raw_[index - 2].arg == 0 &&
-           name_after(index - 1) == "LOAD_SMALL_INT" && !is_target_[index] &&
-           name_after(next) == "LOAD_COMMON_CONSTANT" && raw_[next].arg == kNotImplementedError &&
-           name_after(next + 1) == "RAISE_VARARGS";
+    if (mark_after(next) == Mark::NotTaken) ++next;
+    return loads_local(mark(index - 2)) && raw_[index - 2].arg == 0 &&
+           mark_after(index - 1) == Mark::LoadSmallInt && !is_target_[index] &&
+           mark_after(next) == Mark::LoadCommonConstant && raw_[next].arg == kNotImplementedError &&
+           mark_after(next + 1) == Mark::RaiseVarargs;
   }
   bool loads_bool(size_t index) const {
     return loads(index, [](object::ConstKind kind) {
@@ -458,13 +423,33 @@ class Finder {
     }
   }
 
+  // A handler is looked up by where the operation stands that raises, its prefixes before it, or,
+  // where that is a call, by the last unit of its cache.
+  void ranges() {
+    if (code_.exceptiontable.empty()) return;
+    std::vector<bool> is_inside(code_.bytecode.size() + 2, false);
+    for (const RawInstr& instr : raw_) {
+      const size_t end = instr.offset + 2 + 2 * size_t{traits_[instr.opcode].caches};
+      for (size_t at = instr.start + 2; at < end && at < is_inside.size(); at += 2) {
+        is_inside[at] = true;
+      }
+    }
+    const Result<std::vector<RawException>> entries = read_exception_table(code_);
+    if (!entries.ok()) return;
+    for (const RawException& entry : *entries) {
+      for (const uint32_t at : {entry.begin, entry.end, entry.target}) {
+        if (is_inside[at]) say("the exception table parts an instruction", at);
+      }
+    }
+  }
+
   static constexpr size_t kNoHandler = ~size_t{0};
 
   const object::Module& module_;
   const Code& code_;
   const Stream& stream_;
   const std::vector<RawInstr>& raw_;
-  const RawTable& table_;
+  const TraitsTable& traits_;
   int minor_;
   std::vector<bool> is_target_;
   std::vector<size_t> handler_;

@@ -5,6 +5,7 @@
 
 #include "bytecode/reach.h"
 #include "bytecode/read_raw.h"
+#include "bytecode/traits.h"
 #include "bytecode/translate.h"
 
 namespace pellucid::bytecode {
@@ -27,8 +28,9 @@ RawFacts facts_of(const object::Code& code, const std::vector<RawInstr>& raw,
     facts.is_target[facts.at_unit[unit]] = true;
     if (enters) facts.is_entered[facts.at_unit[unit]] = true;
   };
+  const TraitsTable& traits = traits_of(code.version);
   for (const RawInstr& instr : raw) {
-    mark(instr.target, raw_name(code.version, instr.opcode) != "FOR_ITER");
+    mark(instr.target, traits[instr.opcode].form != Form::ForIter);
   }
   for (const RawException& entry : exceptions) mark(entry.target, true);
   return facts;

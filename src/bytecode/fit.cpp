@@ -174,7 +174,7 @@ class Inspection {
       const Mark mark = instrs_[i].opcode->mark;
       if (mark == Mark::Resume) ++resumes;
       if (minor() == 9 && instrs_[i].arg > 2 && loads >= instrs_[i].arg &&
-          mark == Mark::BuildDisplay) {
+          (mark == Mark::BuildList || mark == Mark::BuildSet)) {
         odd();  // it would be one constant
       }
       const bool is_const = mark == Mark::LoadConst;

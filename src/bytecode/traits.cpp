@@ -11,16 +11,9 @@ namespace pellucid::bytecode {
 namespace {
 
 constexpr std::pair<std::string_view, Mark> kMarks[] = {
-    {"EXTENDED_ARG", Mark::ExtendedArg},
-    {"NOP", Mark::Nop},
-    {"RESUME", Mark::Resume},
-    {"BINARY_OP", Mark::BinaryOp},
-    {"COPY_FREE_VARS", Mark::CopyFreeVars},
-    {"LOAD_SMALL_INT", Mark::LoadSmallInt},
-    {"LOAD_CONST", Mark::LoadConst},
-    {"RETURN_VALUE", Mark::ReturnValue},
-    {"BUILD_LIST", Mark::BuildDisplay},
-    {"BUILD_SET", Mark::BuildDisplay},
+#define MARK(name, mnemonic) {#mnemonic, Mark::name},
+#include "bytecode/marks.def"
+#undef MARK
 };
 
 constexpr std::string_view kNeverFallThrough[] = {"RETURN_VALUE",  "RETURN_CONST",

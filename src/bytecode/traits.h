@@ -5,22 +5,17 @@
 #include <cstdint>
 
 #include "bytecode/meanings.h"
+#include "bytecode/raw_table.h"
 #include "object/code.h"
 
 namespace pellucid::bytecode {
 
-// Opcodes that are told from others by name, where speed counts.
+// What an opcode is called, where code tells it from others by that.
 enum class Mark : uint8_t {
   None,
-  ExtendedArg,
-  Nop,
-  Resume,
-  BinaryOp,
-  CopyFreeVars,
-  LoadSmallInt,
-  LoadConst,
-  ReturnValue,
-  BuildDisplay  // of a list or a set
+#define MARK(name, mnemonic) name,
+#include "bytecode/marks.def"
+#undef MARK
 };
 
 struct Traits {
@@ -32,6 +27,16 @@ struct Traits {
   Form form = Form::Never;
   Mark mark = Mark::None;
 };
+
+// Returns true if the opcode means a local, a cell or a free variable.
+inline bool is_of_variable(const Traits& traits) { return (traits.kinds & (kLocal | kFree)) != 0; }
+
+// Returns true of LOAD_FAST and all that is called after it.
+inline bool loads_local(Mark mark) {
+  return mark == Mark::LoadFast || mark == Mark::LoadFastCheck || mark == Mark::LoadFastBorrow ||
+         mark == Mark::LoadFastAndClear || mark == Mark::LoadFastLoadFast ||
+         mark == Mark::LoadFastBorrowLoadFastBorrow;
+}
 
 using TraitsTable = std::array<Traits, 256>;
 

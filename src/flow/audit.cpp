@@ -6,13 +6,14 @@
 #include <unordered_map>
 #include <vector>
 
-#include "bytecode/raw_table.h"
+#include "bytecode/traits.h"
 #include "flow/order.h"
 
 namespace pellucid::flow {
 namespace {
 
 using bytecode::Breach;
+using bytecode::Mark;
 using object::LocalKind;
 
 enum class What : uint8_t {
@@ -45,7 +46,7 @@ class Audit {
       : code_(module[stream.code]),
         stream_(stream),
         graph_(graph),
-        raw_(bytecode::raw_table(code_.version)),
+        traits_(bytecode::traits_of(code_.version)),
         order_(edges_of(graph, EdgeSet::WithHandlers)),
         minor_(code_.version.minor) {}
 
@@ -105,7 +106,7 @@ class Audit {
     for (const Instr& instr : stream_.instrs) is_told[instr.raw] = true;
     for (size_t i = 0; i < stream_.raw.size(); ++i) {
       const bytecode::RawInstr& instr = stream_.raw[i];
-      const bool makes = raw_[instr.opcode].name == "MAKE_CELL" && !is_told[i];
+      const bool makes = traits_[instr.opcode].mark == Mark::MakeCell && !is_told[i];
       if (makes && instr.arg < code_.localsplus.size()) set_unbound(entry, instr.arg, false);
     }
   }
@@ -199,10 +200,11 @@ class Audit {
     leave(block, state);
   }
 
+  Mark mark_of(const Instr& instr) const { return traits_[stream_.raw[instr.raw].opcode].mark; }
+
   // The names of a call take no slot in 3.11 and 3.12.
   size_t most_slots(const Instr& instr) const {
-    const bool names = raw_[stream_.raw[instr.raw].opcode].name == "KW_NAMES";
-    return code_.stacksize + (names ? 1 : 0);
+    return code_.stacksize + (mark_of(instr) == Mark::KwNames ? 1 : 0);
   }
 
   void tell_handler(const Block& block, const State& state) {
@@ -416,11 +418,11 @@ class Audit {
   }
 
   bool load(const Instr& instr, State& state, uint32_t place) {
-    const std::string_view name = raw_[stream_.raw[instr.raw].opcode].name;
-    const bool checks = minor_ < 12 || name == "LOAD_FAST_CHECK";
+    const Mark mark = mark_of(instr);
+    const bool checks = minor_ < 12 || mark == Mark::LoadFastCheck;
     const bool was_unbound = is_unbound(state, place);
     hold(checks || !was_unbound || is_cell(place), "the local may be unbound", instr);
-    const bool borrows = name.find("BORROW") != std::string_view::npos;
+    const bool borrows = mark == Mark::LoadFastBorrow || mark == Mark::LoadFastBorrowLoadFastBorrow;
     state.stack.push_back({What::Value, borrows ? instr.a + 1 : 0});
     // Where it goes on, it is bound.
     if (was_unbound && !is_cell(place)) set_unbound(state, place, false);
@@ -453,7 +455,7 @@ class Audit {
   const object::Code& code_;
   const bytecode::Stream& stream_;
   const Graph& graph_;
-  const bytecode::RawTable& raw_;
+  const bytecode::TraitsTable& traits_;
   const Order order_;
   int minor_;
   std::unordered_map<uint32_t, uint32_t> locals_, cells_;  // by symbol

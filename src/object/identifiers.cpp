@@ -57,19 +57,42 @@ constexpr size_t kLongestFunction = 40;
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
+constexpr std::array<std::string_view, 35> kKeywords = {
+    "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+    "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
+    "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+    "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
+
+// A bit for each length that keywords with a first letter have.
+constexpr std::array<uint16_t, 128> kKeywordLengths = [] {
+  std::array<uint16_t, 128> lengths{};
+  for (const std::string_view keyword : kKeywords) {
+    uint16_t& bits = lengths[static_cast<unsigned char>(keyword[0])];
+    bits = static_cast<uint16_t>(bits | 1u << keyword.size());
+  }
+  return lengths;
+}();
+
+// Of a text that begins with a letter.
 bool is_keyword(std::string_view text) {
-  static constexpr std::array<std::string_view, 35> kKeywords = {
-      "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
-      "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
-      "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
-      "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
+  const auto first = static_cast<unsigned char>(text[0]);
+  if (first >= kKeywordLengths.size() || text.size() >= 16) return false;
+  if ((kKeywordLengths[first] >> text.size() & 1) == 0) return false;
   return std::find(kKeywords.begin(), kKeywords.end(), text) != kKeywords.end();
 }
 
 }  // namespace
 
 bool is_identifier(std::string_view text) {
-  if (text.empty() || !is_utf8_with_surrogates(text)) return false;
+  // Nearly all names are ASCII.
+  size_t ascii = 0;
+  while (ascii < text.size() && (is_letter(text[ascii]) || (ascii > 0 && is_digit(text[ascii])))) {
+    ++ascii;
+  }
+  if (ascii == text.size()) return ascii > 0 && !is_keyword(text);
+  if (static_cast<unsigned char>(text[ascii]) < 0x80 || !is_utf8_with_surrogates(text)) {
+    return false;
+  }
   uint8_t combining = 0;
   for (size_t at = 0; at < text.size();) {
     const char c = text[at];

@@ -27,8 +27,17 @@ DEEP = "def f(x):\n    def g():\n        return x\n    return g\n"
 YIELD = "def f(x):\n    try:\n        yield x\n    finally:\n        print(x)\n"
 FROM = "def f(x):\n    yield from x\n"
 HANDLER = "def f(x):\n    try:\n        x()\n    except ValueError as e:\n        return x(e)\n"
+DELETED = "def f(x):\n    del x\n    try: x\n    except NameError: pass\n    return 1\n"
+LISTING = "async def f(x):\n    async for y in x:\n        pass\n    return x\n"
 SLICE = "def f(x, y):\n    return x[y:y]\n"
 MATCH = "def f(x):\n    match x:\n        case 0: return 1\n        case [a, b]: return a\n"
+CLASSES = "def f(x):\n    match x:\n        case int(c): return c\n"
+KEYS = "def f(x):\n    match x:\n        case {1: a, 'k': b}: return a, b\n"
+PARTS = "def f(x):\n    match x:\n        case [a, *b]: return a, b\n"
+NAMED = "def f(x):\n    match x:\n        case [1, 2] as c: return c\n"
+WALRUS = "def f(x):\n    global y\n    return [y := z for z in x]\n"
+CLASS = "class f:\n    x = 1\n"
+SUM = "def f(x):\n    return x + x\n"
 ASYNC = "async def f(x):\n    yield x\n    return\n"
 
 CO_GENERATOR = 0x20
@@ -111,6 +120,16 @@ def unmarked(code: CodeType) -> CodeType:
     return code.replace(**changes)
 
 
+def within_a_prefix(code: CodeType) -> CodeType:
+    """Let what is protected begin between a prefix and its instruction."""
+    parts = take_apart(code)
+    call = parts.entries[0].begin
+    place = parts.instrs.index(call)
+    assert dis.opname[call.op].startswith("LOAD_FAST") and call.target is None
+    parts.instrs.insert(place, Instr(dis.opmap["EXTENDED_ARG"], 0))
+    return put_together(code, parts)
+
+
 def late_pop(code: CodeType) -> CodeType:
     """Exchange POP_EXCEPT with the load that follows it."""
     parts = take_apart(code)
@@ -178,6 +197,63 @@ def none_is_one(code: CodeType) -> CodeType:
     return put_together(code, parts).replace(co_consts=(*code.co_consts, 1))
 
 
+def key(old: Any, new: Any) -> Callable[[CodeType], CodeType]:
+    """Put another key into a tuple of them."""
+
+    def changed(code: CodeType) -> CodeType:
+        keys = [
+            tuple(new if k == old else k for k in c) if isinstance(c, tuple) else c
+            for c in code.co_consts
+        ]
+        assert tuple(keys) != code.co_consts
+        return code.replace(co_consts=tuple(keys))
+
+    return changed
+
+
+def called(old: str, new: str) -> Callable[[CodeType], CodeType]:
+    """Rename a local."""
+
+    def changed(code: CodeType) -> CodeType:
+        names = [new if name == old else name for name in code.co_varnames]
+        return code.replace(co_varnames=tuple(names))
+
+    return changed
+
+
+def over_a_global(code: CodeType) -> CodeType:
+    """Let a comprehension's loop bind the global that it assigns to."""
+    inner = next(c for c in code.co_consts if isinstance(c, CodeType))
+    parts = take_apart(inner)
+    local = inner.co_varnames.index("z")
+    for instr in parts.instrs:
+        name = dis.opname[instr.op]
+        if name in ("STORE_FAST", "LOAD_FAST") and instr.arg == local:
+            instr.op, instr.arg = dis.opmap[name.replace("FAST", "GLOBAL")], 0
+    new = put_together(inner, parts)
+    consts = [new if c is inner else c for c in code.co_consts]
+    return code.replace(co_consts=tuple(consts))
+
+
+def of_a_constant(code: CodeType) -> CodeType:
+    """Match with a number where a class was."""
+    parts = take_apart(code)
+    instr = first(parts, "LOAD_GLOBAL")
+    instr.op, instr.arg = dis.opmap["LOAD_CONST"], len(code.co_consts)
+    return put_together(code, parts).replace(co_consts=(*code.co_consts, 2))
+
+
+def long_sum(code: CodeType) -> CodeType:
+    """Add so often that no compiler follows."""
+    parts = take_apart(code)
+    add = next(i for i, x in enumerate(parts.instrs) if dis.opname[x.op].startswith("BINARY_"))
+    load = parts.instrs[add - 1].copy()
+    load.op, load.arg = dis.opmap["LOAD_FAST"], 0
+    more = [part.copy() for _ in range(12000) for part in (load, parts.instrs[add])]
+    parts.instrs[add + 1 : add + 1] = more
+    return put_together(code, parts)
+
+
 Case = Tuple[Tuple[int, int], Tuple[int, int], str, Callable[[CodeType], CodeType]]
 ALL, NEWEST = (3, 8), (3, 15)
 CASES: Dict[str, Case] = {
@@ -208,11 +284,21 @@ CASES: Dict[str, Case] = {
     "close() past it in 3.15": ((3, 15), NEWEST, YIELD, after("YIELD_VALUE", "RESUME", 9)),
     "thrown past what it waits for": ((3, 12), NEWEST, FROM, entry_without("CLEANUP_THROW")),
     "handling goes on": ((3, 11), NEWEST, HANDLER, entry_without("COPY")),
+    "an entry from within a prefix": ((3, 11), NEWEST, DELETED, within_a_prefix),
     "an entry without a mark": ((3, 11), NEWEST, HANDLER, unmarked),
     "no place to raise from": ((3, 11), NEWEST, HANDLER, last_reraise),
     "an exception that was not saved": ((3, 9), (3, 10), HANDLER, late_pop),
     "a pattern of False": ((3, 10), NEWEST, MATCH, zero_is_false),
+    "a pattern of no class": ((3, 10), NEWEST, CLASSES, of_a_constant),
+    "a key twice": ((3, 10), NEWEST, KEYS, key("k", True)),
+    "a key that no pattern has": ((3, 10), NEWEST, KEYS, key("k", ())),
+    "a part that is called _": ((3, 10), NEWEST, PARTS, called("a", "_")),
+    "a pattern that is called _": ((3, 10), NEWEST, NAMED, called("c", "_")),
+    "a walrus of a loop's variable": (ALL, (3, 11), WALRUS, over_a_global),
+    "a cell of a class's own name": ((3, 12), NEWEST, CLASS, fields(co_cellvars=("__name__",))),
+    "a sum that is too long": (ALL, (3, 13), SUM, long_sum),
     "a result of an asynchronous generator": ((3, 8), NEWEST, ASYNC, none_is_one),
+    "an argument that it has not": (ALL, (3, 10), LISTING, argument("END_ASYNC_FOR", lambda a: 9)),
     "an argument for no slice": ((3, 8), (3, 11), SLICE, argument("BUILD_SLICE", lambda a: 4)),
 }
 

@@ -77,8 +77,8 @@ def test_a_false_verdict_is_found_and_kept(
 
     monkeypatch.setattr(sys.modules["pellucid.decompile"], "prove_pyc", credulous)
     version = "{}.{}".format(*sys.version_info)
-    arguments = ["adversary", "--python", version, "--tries", "40", "--tier", "relowered"]
-    monkeypatch.setattr(sys, "argv", [*arguments, "--keep", str(tmp_path)])
+    arguments = ["adversary", "--python", version, "--tries", "40", "--search", "1"]
+    monkeypatch.setattr(sys, "argv", [*arguments, "--tier", "relowered", "--keep", str(tmp_path)])
     spec = importlib.util.spec_from_file_location(
         "adversary_main", ROOT / "fuzz/adversary/__main__.py"
     )

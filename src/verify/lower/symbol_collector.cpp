@@ -222,7 +222,9 @@ class Collector {
 
   void name(Symbol id, const Todo& todo) {
     if (at(todo.scope).is_unevaluated) return;
-    note(todo.scope, id, todo.stores ? kBound : kUsed);
+    const bool iterates = todo.stores && at(todo.scope).kind == ScopeKind::Comprehension;
+    note(todo.scope, id, iterates ? kBound | kIterated : todo.stores ? kBound : kUsed);
+    if (iterates) symbols_.keep_apart(todo.scope, id);
     const Scope& scope = at(todo.scope);
     if (todo.stores || !scope.is_function() || tree_.text(id) != "super") return;
     note(todo.scope, text("__class__"), kUsed);
@@ -231,6 +233,10 @@ class Collector {
   void declared(ListId names, ScopeId scope, Use use) {
     for (NodeId name : tree_.items(names)) {
       const Symbol id = tree_.as<ast::Name>(name).id;
+      const Entry* known = at(scope).find(symbols_.mangle(id, scope));
+      if (known != nullptr && (known->use & (kBound | kUsed | kAnnotated)) != 0) {
+        symbols_.refuse(scope, "a name is used before it is declared global or nonlocal");
+      }
       note(scope, id, use);
       // What anybody declares global is stored as a global at module level too.
       if (use == kGlobal) note_global(symbols_.mangle(id, scope));
@@ -304,6 +310,7 @@ class Collector {
     if (is_global) note_global(symbols_.mangle(target, owner));
     for (ScopeId inner = scope; inner != owner; inner = at(inner).parent) {
       note(inner, target, kBound | (is_global ? kGlobal : kNonlocal));
+      symbols_.keep_apart(inner, target);
     }
   }
 

@@ -247,9 +247,18 @@ class Resolver {
     // becomes one too.
     for (ScopeId host = owner; at(host).is_inlined;) {
       host = at(host).parent;
+      if (at(host).kind == ScopeKind::Class) own_names(host, name);
       if (!at(host).is_function()) return;
       if (Entry* own = at(host).find(name)) own->cell = true;
     }
+  }
+
+  // A class binds and reads names that nobody has written, `__module__` for one. Where an inlined
+  // comprehension in it has a cell of such a name, compilers take that.
+  void own_names(ScopeId scope, Symbol name) {
+    const std::string_view text = symbols_.module_.text(name);
+    if (!text.starts_with("__") || !text.ends_with("__")) return;
+    symbols_.refuse(scope, "a comprehension in a class has a cell of one of the class's own names");
   }
 
   Symbols& symbols_;
@@ -262,6 +271,22 @@ class Resolver {
 Symbols::Symbols(const ast::Tree& tree, object::Module& module, NodeId root) : module_(module) {
   collect(tree, root);
   Resolver(*this).run();
+}
+
+void Symbols::refuse(ScopeId scope, const char* rule) {
+  for (ScopeId id = scope; id.valid(); id = scopes_[id.index()].parent) {
+    Scope& here = scopes_[id.index()];
+    if (here.broken.empty()) here.broken = rule;
+    if (here.kind != ScopeKind::Comprehension) return;
+  }
+}
+
+void Symbols::keep_apart(ScopeId comprehension, Symbol name) {
+  const Entry* entry = scopes_[comprehension.index()].find(mangle(name, comprehension));
+  const uint16_t use = entry == nullptr ? 0 : entry->use;
+  if ((use & kIterated) != 0 && (use & (kGlobal | kNonlocal)) != 0) {
+    refuse(comprehension, "a comprehension assigns to the variable of a loop");
+  }
 }
 
 ScopeId Symbols::scope_of(NodeId node, Role role) const {

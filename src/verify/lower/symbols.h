@@ -39,8 +39,9 @@ enum Use : uint16_t {
   kUsed = 16,
   kHandedOn = 32,  // free in a scope in it
   kAnnotated = 64,
-  kLifted = 128,  // only inlined comprehensions in it use it
-  kLent = 256,    // it is taken for the variable of an inlined comprehension in it
+  kLifted = 128,    // only inlined comprehensions in it use it
+  kLent = 256,      // it is taken for the variable of an inlined comprehension in it
+  kIterated = 512,  // of a comprehension: one of its loops binds it
 };
 
 struct Entry {
@@ -72,10 +73,11 @@ struct Scope {
   bool is_unevaluated = false;    // of the annotations of a function's variables (3.14)
   bool is_nested = false;         // in a function
   bool needs_class_cell = false;  // of a class: a method says `super` or `__class__`
-  bool needs_class_dictionary = false;      // of a class: an annotation scope looks into it
-  bool needs_conditional_set = false;       // which annotations were reached is kept (3.14)
-  std::vector<Kept> kept;                   // of an inlined comprehension and those in it
-  std::vector<Symbol> order;                // the names of both, as the compiler meets them
+  bool needs_class_dictionary = false;  // of a class: an annotation scope looks into it
+  bool needs_conditional_set = false;   // which annotations were reached is kept (3.14)
+  std::string broken;         // what of it a compiler refuses, or takes for something else
+  std::vector<Kept> kept;     // of an inlined comprehension and those in it
+  std::vector<Symbol> order;  // the names of both, as the compiler meets them
   std::unordered_set<Symbol> bound_inside;  // variables of inlined comprehensions in it
   std::vector<ScopeId> inlined_inside;      // these comprehensions, in order
   std::vector<Entry> entries;
@@ -117,6 +119,10 @@ class Symbols {
     return (static_cast<uint64_t>(node.value) << 3) | static_cast<uint64_t>(role);
   }
   void collect(const ast::Tree& tree, ast::NodeId root);
+  // Says so of the scope, and of what holds it where it is a comprehension.
+  void refuse(ScopeId scope, const char* rule);
+  // A walrus in a comprehension binds no variable of its loops, before them or after.
+  void keep_apart(ScopeId comprehension, Symbol name);
 
   object::Module& module_;
   std::vector<Scope> scopes_;

@@ -1,0 +1,109 @@
+#include "bytecode/namesakes.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "bytecode/traits.h"
+
+namespace pellucid::bytecode {
+namespace {
+
+using object::LocalKind;
+
+class Namesakes {
+ public:
+  Namesakes(const object::Code& code, const std::vector<RawInstr>& raw)
+      : code_(code), raw_(raw), traits_(traits_of(code.version)), minor_(code.version.minor) {}
+
+  bool run() const {
+    std::unordered_map<uint32_t, size_t> places;
+    for (size_t i = 0; i < code_.localsplus.size(); ++i) {
+      const auto [other, is_new] = places.emplace(code_.localsplus[i].value, i);
+      if (!is_new && !are_told_apart(other->second, i)) return true;
+    }
+    return false;
+  }
+
+ private:
+  // Returns true if no instruction means the variable and it never has a value, or is a free
+  // variable of a class body, whose locals() leave it out: what only dead code has bound.
+  bool is_idle(size_t place) const {
+    const bool is_free = code_.localspluskinds[place] == LocalKind::Free;
+    if (is_free ? (code_.flags & object::kOptimized) != 0
+                : place < object::parameter_count(code_)) {
+      return false;
+    }
+    const size_t locals = minor_ >= 11 ? 0 : code_.varnames.size();
+    return std::none_of(raw_.begin(), raw_.end(), [&](const RawInstr& instr) {
+      const Traits& traits = traits_[instr.opcode];
+      const bool is_of_prologue =
+          traits.mark == Mark::MakeCell || traits.mark == Mark::CopyFreeVars;
+      if (!is_of_variable(traits) || is_of_prologue) return false;
+      // LOAD_FAST_LOAD_FAST and its like have two.
+      const bool has_two = traits.form == Form::TwoLocals || traits.form == Form::StoreTwo;
+      if (has_two) return instr.arg >> 4 == place || (instr.arg & 15) == place;
+      return instr.arg + ((traits.kinds & kFree) != 0 ? locals : 0) == place;
+    });
+  }
+
+  // A variable that nothing means is no other one's namesake. An inlined comprehension (3.12+) may
+  // have a local that is called as a cell around it is, and a class body the cell `__class__`
+  // beside one of the function around it: which of the two an instruction means can be told from
+  // the instruction.
+  bool are_told_apart(size_t first, size_t second) const {
+    if (is_idle(first) || is_idle(second)) return true;
+    const LocalKind kind = code_.localspluskinds[first];
+    const bool is_local = kind == LocalKind::Local || kind == LocalKind::Hidden;
+    if (is_local) {
+      return minor_ >= 12 && first >= object::parameter_count(code_) &&
+             std::any_of(raw_.begin(), raw_.end(), [&](const RawInstr& instr) {
+               return traits_[instr.opcode].mark == Mark::LoadFastAndClear && instr.arg == first;
+             });
+    }
+    if (kind == LocalKind::CellLocal) return is_only_lent(first, second);
+    if ((code_.flags & object::kOptimized) != 0 || kind != LocalKind::Cell ||
+        code_.localspluskinds[second] != LocalKind::Free) {
+      return false;
+    }
+    const size_t count = minor_ >= 11 ? 0 : code_.varnames.size();
+    return std::all_of(raw_.begin(), raw_.end(), [&](const RawInstr& instr) {
+      const Traits& traits = traits_[instr.opcode];
+      const Mark op = traits.mark;
+      if (!is_of_variable(traits) || op == Mark::CopyFreeVars) return true;
+      const bool takes_cell = op == Mark::LoadClosure || op == Mark::MakeCell || loads_local(op);
+      return instr.arg + count != (takes_cell ? second : first);
+    });
+  }
+
+  // Where the local is a cell, too, compilers make it in the place of the free variable: nothing
+  // but what sets the local aside and puts it back means the local.
+  bool is_only_lent(size_t first, size_t second) const {
+    if (minor_ < 12 || first < object::parameter_count(code_) ||
+        code_.localspluskinds[second] != LocalKind::Free) {
+      return false;
+    }
+    bool is_lent = false;
+    for (const RawInstr& instr : raw_) {
+      const Traits& traits = traits_[instr.opcode];
+      const Mark op = traits.mark;
+      if (!is_of_variable(traits) || instr.arg != first) continue;
+      is_lent = is_lent || op == Mark::LoadFastAndClear;
+      if (op != Mark::LoadFastAndClear && op != Mark::StoreFast && op != Mark::MakeCell)
+        return false;
+    }
+    return is_lent;
+  }
+
+  const object::Code& code_;
+  const std::vector<RawInstr>& raw_;
+  const TraitsTable& traits_;
+  int minor_;
+};
+
+}  // namespace
+
+bool has_namesakes(const object::Code& code, const std::vector<RawInstr>& raw) {
+  return Namesakes(code, raw).run();
+}
+
+}  // namespace pellucid::bytecode
