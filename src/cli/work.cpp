@@ -157,10 +157,9 @@ void add_verdict(const object::Module& module, const driver::Output& output, Out
 }
 
 // What is not as it should be, on standard error and in JSON.
-void tell(const object::Module& module, const std::vector<driver::Diagnostic>& diagnostics,
-          Outcome& outcome) {
+void tell(const std::vector<driver::Diagnostic>& diagnostics, Outcome& outcome) {
   for (const driver::Diagnostic& diagnostic : diagnostics) {
-    const std::string name(module.text(module[diagnostic.code].qualname));
+    const std::string& name = diagnostic.qualname;
     const char* kind = diagnostic.refused ? ": " : ": without structure: ";
     outcome.refused = outcome.refused || diagnostic.refused;
     outcome.complaints.push_back(
@@ -175,7 +174,7 @@ void tell(const object::Module& module, const std::vector<driver::Diagnostic>& d
 Result<Outcome> done(const Arguments& arguments, const Job& job) {
   PELLUCID_TRY(const std::vector<uint8_t> bytes, read(job));
   PELLUCID_TRY(driver::Input input, driver::read_input(bytes, arguments.version));
-  object::Module& module = input.module;
+  const object::Module& module = input.module;
   Outcome outcome;
   outcome.notes = std::move(input.notes);
   outcome.python =
@@ -186,7 +185,7 @@ Result<Outcome> done(const Arguments& arguments, const Job& job) {
     } else {
       std::vector<driver::Diagnostic> told;
       PELLUCID_TRY(outcome.text, driver::dump_stage(module, module.root, arguments.stage, &told));
-      tell(module, told, outcome);
+      tell(told, outcome);
     }
     return outcome;
   }
@@ -197,7 +196,7 @@ Result<Outcome> done(const Arguments& arguments, const Job& job) {
   options.doubt = input.doubt;
   driver::Remarks remarks = driver::remarks_on(input, bytes);
   PELLUCID_TRY(driver::Output output, driver::decompile(module, module.root, options));
-  tell(module, output.diagnostics, outcome);
+  tell(output.diagnostics, outcome);
   if (!output.renamed.empty()) {
     const auto& [given, before] = output.renamed[0];
     const std::string count = std::to_string(output.renamed.size());

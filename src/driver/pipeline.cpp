@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "bytecode/decode.h"
 #include "bytecode/lines.h"
+#include "driver/code_paths.h"
 #include "driver/faults.h"
 #include "driver/lifting.h"
 #include "driver/shared_bodies.h"
@@ -298,10 +299,21 @@ ast::NodeId recover_all(object::Module& module, object::CodeId root, ast::Tree& 
   return top;
 }
 
+// Notes the names that stand in the text for those that no source can write.
+void note_renamed(const object::Module& module, Output& out) {
+  for (const auto& [given, before] : module.names_given.pairs) {
+    // A function goes by the name that it is bound to, where it can.
+    const bool may_be_nowhere = module.names_given.of_code.contains(given);
+    if (may_be_nowhere && out.source.find(module.text(given)) == std::string::npos) continue;
+    out.renamed.emplace_back(module.text(given), module.text(before));
+  }
+}
+
 // One decompilation, in these forms; with its verdict where that was asked for.
-Output written(object::Module& module, object::CodeId root, const Options& options,
+Output written(const object::Module& fitted, object::CodeId root, const Options& options,
                const Forms& forms, Broken broken = {}) {
   Output out;
+  object::Module module = fitted;  // gains the names and constants that this text needs
   ast::Tree tree(module);
   const ast::NodeId top = recover_all(module, root, tree, options, forms, broken, out.diagnostics);
   const print::Source source = print::to_source(tree, top, {module.version, options.keep_lines, 0});
@@ -311,7 +323,7 @@ Output written(object::Module& module, object::CodeId root, const Options& optio
     const bool is_one = where.code.valid() && broken.size() < kMostBroken;
     const Error bug{ErrorCode::Internal, where.offset, source.failure->message};
     if (!broken.emplace(is_one ? where.code : root, bug).second) throw InternalError(bug.message);
-    return written(module, root, options, forms, std::move(broken));
+    return written(fitted, root, options, forms, std::move(broken));
   }
   out.source = source.text;
   for (const print::LineEntry& entry : source.map) {
@@ -323,11 +335,12 @@ Output written(object::Module& module, object::CodeId root, const Options& optio
     const object::CodeId code = problem.where.code.valid() ? problem.where.code : root;
     out.diagnostics.push_back({code, problem.where.offset, problem.message, true});
   }
-  for (size_t i = 0; i < module.consts.size(); ++i) {
-    if (module.consts[i].kind == object::ConstKind::Opaque) {
-      out.opaques.push_back(object::ConstId(i));
-    }
+  for (const object::Const& value : module.consts) {
+    if (value.kind != object::ConstKind::Opaque) continue;
+    const auto known = static_cast<object::Known>(value.integer);
+    out.opaques.push_back({std::string(module.text(value.text)), known, value.code});
   }
+  note_renamed(module, out);
   if (options.verify && tree.is(top, ast::Kind::Module)) out.verdict = relowered(module, tree, top);
   return out;
 }
@@ -352,41 +365,17 @@ bool next_forms(const verify::Verdict& verdict, const std::vector<bool>& as_is, 
   return is_new;
 }
 
-// A module as it is before a decompilation has added to it.
-class Start {
- public:
-  explicit Start(object::Module& module)
-      : module_(module),
-        strings_(module.strings.size()),
-        consts_(module.consts.size()),
-        names_(module.names_given.pairs.size()) {}
-
-  void restore() const {
-    module_.consts.resize(consts_);
-    object::forget_given(module_, names_);
-    module_.strings.shrink(strings_);
-  }
-
- private:
-  object::Module& module_;
-  size_t strings_, consts_, names_;
-};
-
 // Decompiles in forms that are all proven, where there are any: what is not is tried in the next
 // one, up to the last. What none of them proves stays in the first, which reads best; so does
 // everything if it is no better for all that.
-Output search(object::Module& module, object::CodeId root, const Options& options,
+Output search(const object::Module& module, object::CodeId root, const Options& options,
               const std::vector<bool>& as_is) {
-  const Start start(module);
   Forms forms = options.forms;
   forms.resize(module.codes.size(), Form::Usual);
   const Forms before = forms;
   Output first = written(module, root, options, forms);
   if (!first.verdict || unproven(first) == 0) return first;
-  const auto again = [&] {
-    start.restore();
-    return written(module, root, options, forms);
-  };
+  const auto again = [&] { return written(module, root, options, forms); };
   Output last = first;
   while (next_forms(*last.verdict, as_is, forms)) last = again();
   bool has_left = false;
@@ -397,19 +386,11 @@ Output search(object::Module& module, object::CodeId root, const Options& option
     form = before[code.code.index()];
   }
   if (has_left) last = again();
-  if (unproven(last) < unproven(first)) return last;
-  forms = before;
-  return again();
+  return unproven(last) < unproven(first) ? last : first;
 }
 
 // A source with other names than the code is no proof of it, whatever the tree's code compares to.
-void tell_of(const object::Fitted& fitted, const object::Module& module, Output& out) {
-  for (const auto& [given, before] : module.names_given.pairs) {
-    // A function goes by the name that it is bound to, where it can.
-    const bool may_be_nowhere = module.names_given.of_code.contains(given);
-    if (may_be_nowhere && out.source.find(module.text(given)) == std::string::npos) continue;
-    out.renamed.emplace_back(module.text(given), module.text(before));
-  }
+void doubt_names(const object::Fitted& fitted, Output& out) {
   if (!out.verdict || fitted.codes.empty()) return;
   out.verdict->status = verify::Status::Unproven;
   for (verify::CodeVerdict& code : out.verdict->codes) {
@@ -432,10 +413,16 @@ bool has_plainer(const Output& output, const std::vector<bool>& as_is, Forms& fo
   return is_any;
 }
 
+void name_codes(const object::Module& module, std::vector<Diagnostic>& diagnostics) {
+  for (Diagnostic& said : diagnostics) said.qualname = module.text(module[said.code].qualname);
+}
+
 }  // namespace
 
-Result<Output> decompile(object::Module& module, object::CodeId root, const Options& given) {
+Result<Output> decompile(const object::Module& original, object::CodeId root,
+                         const Options& given) {
   Options options = given;
+  object::Module module = original;  // in names that a source can write
   std::unordered_map<std::string, std::string> none_before;
   // The names of live objects fit already.
   const object::Fitted fitted =
@@ -449,36 +436,37 @@ Result<Output> decompile(object::Module& module, object::CodeId root, const Opti
     }
   }
   const bool searches = options.verify && options.search && !options.force_unstructured;
-  const Start start(module);
   const auto made = [&] {
     return searches ? search(module, root, options, as_is)
                     : written(module, root, options, options.forms);
   };
   Output out = made();
   if (!options.force_unstructured && has_plainer(out, as_is, options.forms)) {
-    start.restore();
     out = made();
   }
-  tell_of(fitted, module, out);
+  doubt_names(fitted, out);
   if (!options.doubt.empty() && out.verdict) {
     out.verdict = of_a_guess(module, out.verdict->tier, options.doubt);
   }
+  out.paths = paths_of(module);
+  name_codes(module, out.diagnostics);
   return out;
 }
 
-verify::Verdict compare_with_tree(const object::Module& original, object::Module& module,
+verify::Verdict compare_with_tree(const object::Module& original, const object::Module& decompiled,
                                   const verify::Options& options) {
+  object::Module module = decompiled;
   ast::Tree tree(module);
   std::vector<Diagnostic> diagnostics;
   const ast::NodeId top = recover_all(module, module.root, tree, {}, {}, {}, diagnostics);
   return verify::compare(original, original.root, verify::relower(tree, top), options);
 }
 
-Result<std::string> dump_stage(object::Module& module, object::CodeId root,
+Result<std::string> dump_stage(const object::Module& original, object::CodeId root,
                                const std::string& stage, std::vector<Diagnostic>* told) {
+  object::Module module = original;
   object::escape_names(module);
   std::vector<Diagnostic> diagnostics;
-  if (told == nullptr) told = &diagnostics;
   if (stage == "ast") {
     ast::Tree tree(module);
     return ast::dump(tree, recover_all(module, root, tree, {}, {}, {}, diagnostics));
@@ -489,7 +477,10 @@ Result<std::string> dump_stage(object::Module& module, object::CodeId root,
     recover_all(module, root, tree, {}, {}, {}, diagnostics, &trace);
     return std::move(trace.text);
   }
-  return list_codes(module, root, stage, *told);
+  PELLUCID_TRY(std::string text, list_codes(module, root, stage, diagnostics));
+  name_codes(module, diagnostics);
+  if (told != nullptr) *told = std::move(diagnostics);
+  return text;
 }
 
 }  // namespace pellucid::driver

@@ -57,7 +57,4 @@ using MaybeVersion = std::optional<std::tuple<int, int>>;
 // Reads a file as this version, or as the one that it says or that fits. Throws what Python sees.
 driver::Input read_input(const nanobind::bytes& data, const MaybeVersion& wanted);
 
-// "<module>/f/<lambda>" for every code object that was read. What holds it has no path.
-std::vector<std::string> paths_of(const object::Module& module);
-
 }  // namespace pellucid::python

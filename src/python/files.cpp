@@ -1,5 +1,6 @@
 #include "python/files.h"
 
+#include "driver/code_paths.h"
 #include "driver/inspect.h"
 #include "object/marshal_reader.h"
 
@@ -120,7 +121,7 @@ nb::dict inspect_pyc(const nb::bytes& data, const MaybeVersion& version) {
 nb::list long_constants(const nb::bytes& data, size_t least, const MaybeVersion& version) {
   const driver::Input input = read_input(data, version);
   const object::Module& module = input.module;
-  const std::vector<std::string> paths = paths_of(module);
+  const std::vector<std::string> paths = driver::paths_of(module);
   nb::list found;
   std::vector<bool> seen(module.consts.size());
   for (size_t code = 0; code < module.codes.size(); ++code) {

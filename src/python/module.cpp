@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "driver/code_paths.h"
 #include "driver/inspect.h"
 #include "driver/marks.h"
 #include "driver/pipeline.h"
@@ -60,7 +61,7 @@ FormsByPath by_path(const nb::dict& given) {
 driver::Forms forms_of(const object::Module& module, const FormsByPath& given) {
   driver::Forms forms;
   if (given.empty()) return forms;
-  for (const std::string& path : paths_of(module)) {
+  for (const std::string& path : driver::paths_of(module)) {
     const auto found = given.find(path);
     const uint32_t form = found == given.end() ? 0 : found->second;
     forms.push_back(static_cast<driver::Form>(std::min(form, 2u)));
@@ -101,7 +102,7 @@ object::Facts facts_of(nb::handle given) {
   return facts;
 }
 
-Decompiled decompile(object::Module& module, bool keep_lines, bool unstructured,
+Decompiled decompile(const object::Module& module, bool keep_lines, bool unstructured,
                      const FormsByPath& forms, object::Facts facts = {}) {
   driver::Options options;
   options.facts = std::move(facts);
@@ -110,7 +111,7 @@ Decompiled decompile(object::Module& module, bool keep_lines, bool unstructured,
   options.forms = forms_of(module, forms);
   const driver::Output output =
       value_or_raise(without_gil([&] { return driver::decompile(module, module.root, options); }));
-  const std::vector<std::string> paths = paths_of(module);
+  const std::vector<std::string>& paths = output.paths;
 
   Decompiled made;
   made.source = text(output.source);
@@ -132,12 +133,9 @@ Decompiled decompile(object::Module& module, bool keep_lines, bool unstructured,
     made.diagnostics.append(nb::make_tuple(text(paths[diagnostic.code.index()]), diagnostic.offset,
                                            text(diagnostic.message), diagnostic.refused));
   }
-  for (const object::ConstId id : output.opaques) {
-    const object::Const& opaque = module[id];
-    if (opaque.integer == static_cast<int64_t>(object::Known::Iter)) {
-      made.iter_names.emplace_back(module.text(opaque.text));
-    }
-    if (opaque.code.valid()) made.code_values.emplace_back(module.text(opaque.text), opaque.code);
+  for (const driver::Opaque& opaque : output.opaques) {
+    if (opaque.known == object::Known::Iter) made.iter_names.push_back(opaque.name);
+    if (opaque.code.valid()) made.code_values.emplace_back(opaque.name, opaque.code);
   }
   return made;
 }
@@ -161,7 +159,7 @@ Decompiled decompile_code(nb::handle code, bool keep_lines, bool unstructured,
                           const nb::dict& forms, nb::handle facts) {
   require_code(code);
   OpaqueNames names;
-  LiveCode live = value_or_raise(from_code(code, names));
+  const LiveCode live = value_or_raise(from_code(code, names));
   Decompiled made =
       decompile(live.module, keep_lines, unstructured, by_path(forms), facts_of(facts));
   made.globals = names.bindings();
@@ -178,7 +176,7 @@ Decompiled decompile_code(nb::handle code, bool keep_lines, bool unstructured,
 
 Decompiled decompile_pyc(const nb::bytes& data, bool keep_lines, bool unstructured,
                          const nb::dict& forms, const MaybeVersion& version) {
-  driver::Input input = read_input(data, version);
+  const driver::Input input = read_input(data, version);
   const driver::Remarks remarks =
       without_gil([&] { return driver::remarks_on(input, span_of(data)); });
   Decompiled made = decompile(input.module, keep_lines, unstructured, by_path(forms));
@@ -191,7 +189,7 @@ Decompiled decompile_pyc(const nb::bytes& data, bool keep_lines, bool unstructur
 }
 
 // "module" shows what was read; the other stages belong to the driver.
-nb::str dump_stage(object::Module& module, const std::string& stage) {
+nb::str dump_stage(const object::Module& module, const std::string& stage) {
   if (stage == "module") return text(object::dump(module));
   return text(
       value_or_raise(without_gil([&] { return driver::dump_stage(module, module.root, stage); })));
@@ -200,12 +198,12 @@ nb::str dump_stage(object::Module& module, const std::string& stage) {
 nb::str dump_code(nb::handle code, const std::string& stage) {
   require_code(code);
   OpaqueNames names;
-  LiveCode live = value_or_raise(from_code(code, names));
+  const LiveCode live = value_or_raise(from_code(code, names));
   return dump_stage(live.module, stage);
 }
 
 nb::str dump_pyc(const nb::bytes& data, const std::string& stage, const MaybeVersion& version) {
-  driver::Input input = read_input(data, version);
+  const driver::Input input = read_input(data, version);
   return dump_stage(input.module, stage);
 }
 
@@ -261,8 +259,8 @@ nb::tuple compare_pyc(const nb::bytes& pyc, const nb::bytes& marshalled,
 // The verdict of the second tier on what the file is decompiled to.
 nb::tuple relower_pyc(const nb::bytes& pyc, bool unstructured, const nb::dict& forms,
                       const MaybeVersion& version) {
-  driver::Input input = read_input(pyc, version);
-  object::Module& module = input.module;
+  const driver::Input input = read_input(pyc, version);
+  const object::Module& module = input.module;
   driver::Options options;
   options.verify = true;
   options.force_unstructured = unstructured;
