@@ -50,14 +50,14 @@ std::span<const uint8_t> span_of(const nb::bytes& data) {
   return {static_cast<const uint8_t*>(data.data()), data.size()};
 }
 
-driver::Input read_input(const nb::bytes& data, const MaybeVersion& wanted) {
-  std::optional<object::Version> version;
+Program read_input(const nb::bytes& data, const MaybeVersion& wanted) {
+  std::optional<Version> version;
   if (wanted) {
     const auto [major, minor] = *wanted;
-    version = driver::version_named(std::to_string(major) + '.' + std::to_string(minor));
+    version = version_named(std::to_string(major) + '.' + std::to_string(minor));
     if (!version) throw nb::value_error("no version that is supported");
   }
-  return value_or_raise(without_gil([&] { return driver::read_input(span_of(data), version); }));
+  return value_or_raise(without_gil([&] { return read_pyc(span_of(data), version); }));
 }
 
 }  // namespace pellucid::python
