@@ -30,7 +30,7 @@ def cpp_files() -> List[str]:
     """Return the C++ files whose format is checked; generated ones and .def tables are exempt."""
     found = [
         path
-        for folder in ("src", "include", "tests/unit", "fuzz")
+        for folder in ("src", "include", "examples", "tests/unit", "fuzz")
         for path in sorted((ROOT / folder).rglob("*"))
         if path.suffix in {".h", ".cpp"}
     ]

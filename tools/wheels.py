@@ -60,7 +60,7 @@ def build_core(folder: Path, settings: List[str], log: Path) -> None:
     """Compile the layers into the build tree `folder`."""
     defines = [f"-D{setting}" for setting in settings]
     run(["cmake", "-S", ".", "-B", str(folder), "-G", "Ninja", *defines], log)
-    run(["cmake", "--build", str(folder), "--target", "pellucid_driver"], log)
+    run(["cmake", "--build", str(folder), "--target", "pellucid_library"], log)
 
 
 def environment(version: Version, folder: Path, log: Path) -> Optional[Path]:

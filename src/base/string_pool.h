@@ -16,9 +16,10 @@
 
 namespace pellucid {
 
-// The bytes lie one string behind the other in chunks that never move. The index is a hash table
-// with linear probing whose slots were filled in the order of the strings: the last string can be
-// taken out of it again by emptying its slot.
+// The bytes lie one string after the other in chunks that never move. A copy of a pool shares the
+// chunks that there are, gives every string the Symbol that it has, and adds to chunks of its own:
+// what adds strings to a copy leaves the original as it is. The index is a hash table with linear
+// probing.
 class StringPool {
  public:
   // The Symbol of `text`; the bytes are copied on first sight. Any bytes are allowed, NUL included.
@@ -38,27 +39,18 @@ class StringPool {
   // The Symbol of `text` if it is already here, else an invalid one.
   Symbol find(std::string_view text) const { return find(text, hash_of(text)); }
 
-  // Forgets all but the first `size` strings.
-  void shrink(size_t size) {
-    while (views_.size() > size) {
-      const std::string_view last = views_.back();
-      size_t at = hash_of(last) & (slots_.size() - 1);
-      while (slots_[at].symbol != Symbol(views_.size() - 1)) at = next(at);
-      slots_[at] = {};
-      views_.pop_back();
-      if (last.empty()) continue;
-      chunks_.back().used -= last.size();
-      if (chunks_.back().used == 0) chunks_.pop_back();
-    }
-  }
-
   std::string_view view(Symbol symbol) const { return part_of(views_, symbol); }
   size_t size() const { return views_.size(); }
 
   StringPool() = default;
-  StringPool(StringPool&&) = default;
-  StringPool& operator=(StringPool&&) = default;
-  StringPool(const StringPool&) = delete;
+  ~StringPool() = default;
+  StringPool(StringPool&& other) noexcept = default;
+  StringPool& operator=(StringPool&& other) noexcept = default;
+  StringPool(const StringPool& other)
+      : views_(other.views_), slots_(other.slots_), chunks_(other.chunks_) {
+    // What is left of the last chunk is the original's.
+    if (!chunks_.empty()) chunks_.back().used = chunks_.back().size;
+  }
   StringPool& operator=(const StringPool&) = delete;
 
  private:
@@ -70,7 +62,7 @@ class StringPool {
   };
 
   struct Chunk {
-    std::unique_ptr<char[]> bytes;
+    std::shared_ptr<char[]> bytes;
     size_t size;
     size_t used;
   };
@@ -104,7 +96,7 @@ class StringPool {
     if (text.empty()) return {};
     if (chunks_.empty() || text.size() > chunks_.back().size - chunks_.back().used) {
       const size_t size = std::max(kChunk, text.size());
-      chunks_.push_back({std::make_unique_for_overwrite<char[]>(size), size, 0});
+      chunks_.push_back({std::shared_ptr<char[]>(new char[size]), size, 0});
     }
     Chunk& chunk = chunks_.back();
     char* const bytes = chunk.bytes.get() + chunk.used;

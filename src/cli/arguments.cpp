@@ -5,9 +5,6 @@
 #include <optional>
 #include <string_view>
 
-#include "driver/input.h"
-#include "driver/pipeline.h"
-
 namespace pellucid::cli {
 
 const char* const kUsage =
@@ -162,7 +159,7 @@ Arguments parse(int argc, char** argv) {
     } else if (const auto stage = words.value(word, "--stage"); stage && command == "dump") {
       arguments.stage = *stage;
     } else if (const auto version = words.value(word, "--python-version")) {
-      arguments.version = driver::version_named(*version);
+      arguments.version = version_named(*version);
       if (!arguments.version) return wrong("--python-version wants one of 3.8 to 3.15");
     } else if (!decompiles) {
       return wrong("unknown option " + std::string(word));
@@ -189,7 +186,7 @@ Arguments parse(int argc, char** argv) {
     }
   }
   if (arguments.inputs.empty()) return wrong("no input");
-  const std::vector<std::string> stages = driver::stages();
+  const std::vector<std::string> stages = pellucid::stages();
   const bool is_known = std::find(stages.begin(), stages.end(), arguments.stage) != stages.end();
   if (command == "dump" && !is_known) {
     std::string names;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "object/code.h"
+#include "pellucid/pellucid.h"
 
 namespace pellucid::cli {
 
@@ -19,9 +19,9 @@ struct Arguments {
   bool verify = true;         // by the relowered tier: there is no Python here to recompile with
   bool unstructured = false;  // every function as a state machine
   unsigned jobs = 0;          // 0: one a processor
-  std::optional<object::Version> version;  // what every input is read as
-  std::string complaint;                   // Wrong: what is wrong
-  const char* help = "";                   // Help: the page
+  std::optional<Version> version;  // what every input is read as
+  std::string complaint;           // Wrong: what is wrong
+  const char* help = "";           // Help: the page
 };
 
 Arguments parse(int argc, char** argv);

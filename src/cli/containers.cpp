@@ -7,7 +7,7 @@
 #include "cli/inflate.h"
 #include "cli/pyinstaller.h"
 #include "cli/zip.h"
-#include "driver/input.h"
+#include "pellucid/pellucid.h"
 
 namespace pellucid::cli {
 
@@ -90,7 +90,7 @@ class Finder {
       const Bytes head = front_of(data.bytes, member, kHeadSize);
       if (looks_like_code(head)) {
         const Result<Bytes> bytes = own.read();
-        if (!bytes.ok() || !driver::read_input(*bytes).ok()) continue;
+        if (!bytes.ok() || !read_pyc(*bytes).ok()) continue;
         PELLUCID_TRY([[maybe_unused]] const bool added, add(std::move(own)));
       } else if (starts_with(head, "PK\3\4") || starts_with(head, std::string_view("PYZ\0", 4)) ||
                  starts_with(head,

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "base/result.h"
+#include "pellucid/result.h"
 
 namespace pellucid::cli {
 

@@ -12,7 +12,7 @@
 #include <regex>
 
 #include "cli/containers.h"
-#include "driver/input.h"
+#include "pellucid/pellucid.h"
 
 namespace pellucid::cli {
 
@@ -122,7 +122,7 @@ void find_in_file(Group& group, const fs::path& path) {
   const Data data = data_of(std::move(*bytes));
   if (kind_of(data) != DataKind::Code) {
     (void)find_in_archive(group, path.string(), data, inside);
-  } else if (looks_like_code(data.bytes) && driver::read_input(data.bytes).ok()) {
+  } else if (looks_like_code(data.bytes) && read_pyc(data.bytes).ok()) {
     group.found.push_back({{path.string(), path.string(), {}, {}}, inside});
   }
 }

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
+#include "pellucid/result.h"
 
 namespace pellucid::cli {
 

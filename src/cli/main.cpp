@@ -15,7 +15,7 @@
 #include "cli/arguments.h"
 #include "cli/inputs.h"
 #include "cli/work.h"
-#include "object/repr.h"
+#include "pellucid/pellucid.h"
 
 #ifdef _WIN32
 #include <io.h>
@@ -33,8 +33,7 @@ enum Status { kOk = 0, kError = 1, kUsageError = 2, kUnproven = 3 };
 
 // What a name of the input may have, and would not be seen, is escaped: one complaint, one line.
 void complain(const std::string& name, const std::string& text) {
-  std::fprintf(stderr, "pellucid: %s: %s\n", object::on_one_line(name).c_str(),
-               object::on_one_line(text).c_str());
+  std::fprintf(stderr, "pellucid: %s: %s\n", on_one_line(name).c_str(), on_one_line(text).c_str());
 }
 
 bool put(const std::string& text) {

@@ -6,8 +6,7 @@
 #include <utility>
 
 #include "cli/inflate.h"
-#include "object/marshal_reader.h"
-#include "object/pyc.h"
+#include "pellucid/pellucid.h"
 
 namespace pellucid::cli {
 
@@ -19,6 +18,7 @@ using Span = std::span<const uint8_t>;
 constexpr std::array<uint8_t, 8> kMagic = {'M', 'E', 'I', 0x0c, 0x0b, 0x0a, 0x0b, 0x0e};
 constexpr size_t kCookieSize = 88;
 constexpr size_t kEntrySize = 18;
+constexpr size_t kHeaderSize = 16;  // of a .pyc
 
 uint32_t big_endian(Span bytes, size_t at) {
   uint32_t number = 0;
@@ -72,36 +72,33 @@ struct Row {
 };
 
 // From a dict, or from a list of pairs.
-std::optional<std::vector<Row>> rows_of(const object::Module& module, const object::Const& table) {
-  using object::ConstKind;
-  std::vector<std::pair<object::ConstId, object::ConstId>> pairs;
-  if (table.kind == ConstKind::Dict) {
-    for (size_t i = 0; i + 1 < table.items.size(); i += 2) {
-      pairs.emplace_back(table.items[i], table.items[i + 1]);
+std::optional<std::vector<Row>> rows_of(const Value& table) {
+  using Kind = Value::Kind;
+  std::vector<std::pair<Value, Value>> pairs;
+  if (table.kind() == Kind::Dict) {
+    for (size_t i = 0; i + 1 < table.size(); i += 2) {
+      pairs.emplace_back(table.item(i), table.item(i + 1));
     }
-  } else if (table.kind == ConstKind::List) {
-    for (const object::ConstId item : table.items) {
-      const object::Const& pair = module[item];
-      if (pair.kind != ConstKind::Tuple || pair.items.size() != 2) return std::nullopt;
-      pairs.emplace_back(pair.items[0], pair.items[1]);
+  } else if (table.kind() == Kind::List) {
+    for (size_t i = 0; i < table.size(); ++i) {
+      const Value pair = table.item(i);
+      if (pair.kind() != Kind::Tuple || pair.size() != 2) return std::nullopt;
+      pairs.emplace_back(pair.item(0), pair.item(1));
     }
   } else {
     return std::nullopt;
   }
   std::vector<Row> rows;
-  for (const auto& [key, value] : pairs) {
-    const object::Const& name = module[key];
-    const object::Const& numbers = module[value];
-    if (name.kind != ConstKind::Str || numbers.kind != ConstKind::Tuple ||
-        numbers.items.size() != 3) {
+  for (const auto& [name, numbers] : pairs) {
+    if (name.kind() != Kind::Str || numbers.kind() != Kind::Tuple || numbers.size() != 3) {
       return std::nullopt;
     }
     Row row;
-    row.name = module.text(name.text);
+    row.name = name.text();
     int64_t* const fields[] = {&row.kind, &row.start, &row.size};
     for (size_t i = 0; i < 3; ++i) {
-      if (module[numbers.items[i]].kind != ConstKind::Int) return std::nullopt;
-      *fields[i] = module[numbers.items[i]].integer;
+      if (numbers.item(i).kind() != Kind::Int) return std::nullopt;
+      *fields[i] = numbers.item(i).integer();
       if (*fields[i] < 0) return std::nullopt;
     }
     rows.push_back(std::move(row));
@@ -163,15 +160,13 @@ Result<std::vector<Member>> members_of_pyz(const Data& data, bool is_encrypted) 
                  "PYZ: the archive ends within its header"};
   }
   Bytes header(data.bytes.begin() + 4, data.bytes.begin() + 8);
-  header.resize(object::kHeaderSize);
+  header.resize(kHeaderSize);
   const uint64_t at = big_endian(data.bytes, 8);
   if (at < 12 || at >= data.bytes.size() || data.bytes.size() - at > kLargestMember) {
     return damaged(8, "PYZ: a table that is not there");
   }
-  object::Module module = object::new_module(object::kOldestVersion);
-  PELLUCID_TRY(const object::ConstId table,
-               object::read_object(module, data.bytes.subspan(static_cast<size_t>(at)), at));
-  const auto rows = rows_of(module, module[table]);
+  PELLUCID_TRY(const Value table, unmarshal(data.bytes.subspan(static_cast<size_t>(at)), at));
+  const auto rows = rows_of(table);
   if (!rows) return damaged(at, "PYZ: a damaged table");
   std::vector<Member> members;
   for (const Row& row : *rows) {
@@ -200,15 +195,7 @@ std::function<Result<Bytes>()> with_header(std::function<Result<Bytes>()> read, 
 }
 
 Bytes header_for(uint32_t major, uint32_t minor) {
-  const object::Version version{static_cast<uint8_t>(major), static_cast<uint8_t>(minor)};
-  if (!object::is_supported(version)) return {};
-  const uint16_t magic = object::magic_of(version);
-  Bytes header(object::kHeaderSize);
-  header[0] = static_cast<uint8_t>(magic & 0xff);
-  header[1] = static_cast<uint8_t>(magic >> 8);
-  header[2] = '\r';
-  header[3] = '\n';
-  return header;
+  return pyc_header({static_cast<uint8_t>(major), static_cast<uint8_t>(minor)});
 }
 
 Result<Bytes> unpacked(Span packed, uint64_t limit) {

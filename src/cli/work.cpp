@@ -8,11 +8,7 @@
 #include <filesystem>
 #include <new>
 
-#include "driver/input.h"
-#include "driver/inspect.h"
-#include "driver/marks.h"
-#include "driver/pipeline.h"
-#include "object/repr.h"
+#include "pellucid/pellucid.h"
 
 #ifdef _WIN32
 #include <process.h>
@@ -132,23 +128,21 @@ bool write_whole(const std::string& path, const std::string& text) {
 
 // The worst verdict of all code objects, and where the first of the proofs stops. Each that is not
 // proven is marked in the source, but for those that have none, which are told of already.
-void add_verdict(const object::Module& module, const driver::Output& output, Outcome& outcome,
-                 std::vector<driver::Comment>& comments) {
+void add_verdict(const Decompilation& made, Outcome& outcome, std::vector<Comment>& comments) {
   outcome.verdict = "equivalent";
-  const std::vector<uint32_t> lines = driver::first_lines(module, module.root, output.line_map);
   size_t count = 0;
   std::string first;
-  for (const verify::CodeVerdict& code : output.verdict->codes) {
-    if (code.status != verify::Status::Unproven) continue;
+  for (const CodeVerdict& code : made.verdict->codes) {
+    if (code.status != Status::Unproven) continue;
     outcome.verdict = "unproven";
-    const Error where{ErrorCode::Unsupported, code.offset_a, code.path + ": " + code.reason};
+    const Error where{ErrorCode::Unsupported, code.offset, code.path + ": " + code.reason};
     if (outcome.reason.empty()) outcome.reason = "unproven: " + described(where);
-    const auto has_no_source = [&](const driver::Diagnostic& said) {
-      return said.refused && said.code == code.code;
+    const auto has_no_source = [&](const Diagnostic& said) {
+      return said.severity == Severity::Refused && said.code == code.code;
     };
-    if (std::any_of(output.diagnostics.begin(), output.diagnostics.end(), has_no_source)) continue;
+    if (std::any_of(made.diagnostics.begin(), made.diagnostics.end(), has_no_source)) continue;
     if (count++ == 0) first = described(where);
-    comments.push_back({lines[code.code.index()], "unproven: " + described(where)});
+    comments.push_back({made.codes[code.code].first_line, "unproven: " + described(where)});
   }
   if (count == 0) return;
   const size_t others = count - 1;
@@ -157,69 +151,62 @@ void add_verdict(const object::Module& module, const driver::Output& output, Out
 }
 
 // What is not as it should be, on standard error and in JSON.
-void tell(const object::Module& module, const std::vector<driver::Diagnostic>& diagnostics,
-          Outcome& outcome) {
-  for (const driver::Diagnostic& diagnostic : diagnostics) {
-    const std::string name(module.text(module[diagnostic.code].qualname));
-    const char* kind = diagnostic.refused ? ": " : ": without structure: ";
-    outcome.refused = outcome.refused || diagnostic.refused;
+void tell(const std::vector<Diagnostic>& diagnostics, Outcome& outcome) {
+  for (const Diagnostic& said : diagnostics) {
+    const bool is_refused = said.severity == Severity::Refused;
+    const char* kind = is_refused ? ": " : ": without structure: ";
+    outcome.refused = outcome.refused || is_refused;
     outcome.complaints.push_back(
-        described({ErrorCode::Unsupported, diagnostic.offset, name + kind + diagnostic.message}));
+        described({ErrorCode::Unsupported, said.offset, said.name + kind + said.message}));
     if (!outcome.json_diagnostics.empty()) outcome.json_diagnostics += ", ";
-    outcome.json_diagnostics += '[' + quoted(name) + ", " + std::to_string(diagnostic.offset) +
-                                ", " + quoted(diagnostic.message) +
-                                (diagnostic.refused ? ", true]" : ", false]");
+    outcome.json_diagnostics += '[' + quoted(said.name) + ", " + std::to_string(said.offset) +
+                                ", " + quoted(said.message) + (is_refused ? ", true]" : ", false]");
+  }
+}
+
+void tell(const std::vector<Rename>& renamed, Outcome& outcome) {
+  if (renamed.empty()) return;
+  outcome.complaints.push_back(
+      "names that no source can write are others: " + std::to_string(renamed.size()) + ", " +
+      repr(std::string_view(renamed[0].original).substr(0, kLongestName)) + " as " +
+      renamed[0].given + " among them");
+  for (const auto& [given, original] : renamed) {
+    const char* comma = outcome.json_renamed.empty() ? "" : ", ";
+    outcome.json_renamed += comma + quoted(given) + ": " + quoted(original);
   }
 }
 
 Result<Outcome> done(const Arguments& arguments, const Job& job) {
   PELLUCID_TRY(const std::vector<uint8_t> bytes, read(job));
-  PELLUCID_TRY(driver::Input input, driver::read_input(bytes, arguments.version));
-  object::Module& module = input.module;
+  PELLUCID_TRY(const Program program, read_pyc(bytes, arguments.version));
   Outcome outcome;
-  outcome.notes = std::move(input.notes);
+  outcome.notes = program.notes();
   outcome.python =
-      std::to_string(module.version.major) + '.' + std::to_string(module.version.minor);
+      std::to_string(program.version().major) + '.' + std::to_string(program.version().minor);
   if (arguments.command == Arguments::Command::Dump) {
-    if (arguments.stage == "module") {
-      outcome.text = object::dump(module);
-    } else {
-      std::vector<driver::Diagnostic> told;
-      PELLUCID_TRY(outcome.text, driver::dump_stage(module, module.root, arguments.stage, &told));
-      tell(module, told, outcome);
-    }
+    PELLUCID_TRY(Dump listed, dump(program, arguments.stage));
+    outcome.text = std::move(listed.text);
+    tell(listed.diagnostics, outcome);
     return outcome;
   }
-  driver::Options options;
+  DecompileOptions options;
   options.keep_lines = arguments.keep_lines;
-  options.force_unstructured = arguments.unstructured;
-  options.verify = options.search = arguments.verify;
-  options.doubt = input.doubt;
-  driver::Remarks remarks = driver::remarks_on(input, bytes);
-  PELLUCID_TRY(driver::Output output, driver::decompile(module, module.root, options));
-  tell(module, output.diagnostics, outcome);
-  if (!output.renamed.empty()) {
-    const auto& [given, before] = output.renamed[0];
-    const std::string count = std::to_string(output.renamed.size());
-    outcome.complaints.push_back("names that no source can write are others: " + count + ", " +
-                                 object::repr_of_text(before.substr(0, kLongestName)) + " as " +
-                                 given + " among them");
-  }
-  std::vector<driver::Comment> comments;
-  for (std::string& line : remarks.before) comments.push_back({1, std::move(line)});
-  for (std::string& line : driver::lines_on_names(output)) comments.push_back({1, std::move(line)});
-  for (const auto& [given, before] : output.renamed) {
-    const char* comma = outcome.json_renamed.empty() ? "" : ", ";
-    outcome.json_renamed += comma + quoted(given) + ": " + quoted(before);
-  }
-  if (output.verdict) add_verdict(module, output, outcome, comments);
-  for (std::string& line : remarks.after) comments.push_back({0xffffffffu, std::move(line)});
+  options.structured = !arguments.unstructured;
+  options.verify = arguments.verify;
+  options.remarks = true;
+  PELLUCID_TRY(Decompilation made, decompile(program, options));
+  tell(made.diagnostics, outcome);
+  tell(made.renamed, outcome);
+  std::vector<Comment> comments;
+  for (std::string& line : made.remarks) comments.push_back({1, std::move(line)});
+  if (made.verdict) add_verdict(made, outcome, comments);
+  for (std::string& line : made.hidden) comments.push_back({0xffffffffu, std::move(line)});
   if (!comments.empty()) {
-    output.source = driver::with_comments(output.source, std::move(comments), options.keep_lines);
+    made.source = with_comments(made.source, std::move(comments), options.keep_lines);
   }
   if (job.out.empty()) {
-    outcome.text = std::move(output.source);
-  } else if (!write_whole(job.out, output.source)) {
+    outcome.text = std::move(made.source);
+  } else if (!write_whole(job.out, made.source)) {
     outcome.error = job.out + " cannot be written";
     if (errno != 0) outcome.error += std::string(": ") + std::strerror(errno);
   }
@@ -238,7 +225,9 @@ Outcome failed(std::string why) {
 Outcome work(const Arguments& arguments, const Job& job) {
   try {
     Result<Outcome> outcome = done(arguments, job);
-    return outcome.ok() ? std::move(*outcome) : failed(described(outcome.error()));
+    if (outcome.ok()) return std::move(*outcome);
+    const bool is_bug = outcome.error().code == ErrorCode::Internal;
+    return failed((is_bug ? "internal error: " : "") + described(outcome.error()));
   } catch (const std::bad_alloc&) {
     return failed("not enough memory at byte 0x0");
   } catch (const std::exception& error) {

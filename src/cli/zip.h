@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
+#include "pellucid/result.h"
 
 namespace pellucid::cli {
 

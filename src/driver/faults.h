@@ -24,9 +24,11 @@ bytecode::Stream spelled_out(object::Module& module, const bytecode::Stream& str
 // Returns what `use` makes of the code object's stream. A place that `use` cannot follow costs that
 // place, and `use` is asked again. `faults` gets what could not be said.
 template <typename Use>
-auto with_places(object::Module& module, object::CodeId code, std::vector<bytecode::Fault>& faults,
-                 Use use) -> decltype(use(std::declval<const bytecode::Stream&>())) {
-  PELLUCID_TRY(bytecode::Stream stream, bytecode::decode(module, code));
+auto with_places(const object::Module& module, const Result<bytecode::Stream>& decoded,
+                 std::vector<bytecode::Fault>& faults, Use use)
+    -> decltype(use(std::declval<const bytecode::Stream&>())) {
+  if (!decoded.ok()) return decoded.error();
+  bytecode::Stream stream = *decoded;
   for (size_t place = 0;; ++place) {
     auto result = use(stream);
     faults = stream.faults;

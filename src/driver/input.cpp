@@ -181,6 +181,9 @@ class Search {
     out.header = header_;
     out.start = reading.start;
     out.end = reading.end;
+    out.size = bytes_.size();
+    const auto rest = bytes_.subspan(std::min(out.end, out.size));
+    out.rest.assign(rest.begin(), rest.begin() + std::min<ptrdiff_t>(std::ssize(rest), kShownRest));
     tell_of_header(reading, out.notes);
     out.doubt = std::move(doubt_);
     out.module = std::move(reading.module);

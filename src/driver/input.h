@@ -17,11 +17,15 @@
 
 namespace pellucid::driver {
 
+inline constexpr size_t kShownRest = 300;
+
 struct Input {
   object::Module module;
   object::Header header;           // its fields mean something where `start` is not 0
   size_t start = 0;                // where the marshalled code begins
   size_t end = 0;                  // and ends: what follows is no part of it
+  size_t size = 0;                 // of all bytes
+  std::string rest;                // the first kShownRest bytes of what follows
   std::vector<std::string> notes;  // what is out of the ordinary, for people
   std::string doubt;               // why the version may be another; else empty
   std::string subject;             // what the code is the code of, if it is no module

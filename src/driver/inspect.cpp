@@ -58,10 +58,9 @@ bool is_compilers_own(std::string_view name) {
 
 class Inspector {
  public:
-  Inspector(const Input& input, std::span<const uint8_t> bytes, bool is_brief)
+  Inspector(const Input& input, bool is_brief)
       : input_(input),
         module_(input.module),
-        bytes_(bytes),
         is_brief_(is_brief),
         met_(module_.strings.size()),
         kinds_(module_.strings.size()) {}
@@ -233,12 +232,9 @@ class Inspector {
       out_.file.push_back(
           {"message", "a message in operands that mean nothing: " + quoted(operands_)});
     }
-    if (input_.end < bytes_.size()) {
-      const auto rest = bytes_.subspan(input_.end);
-      const std::string_view text(reinterpret_cast<const char*>(rest.data()),
-                                  std::min<size_t>(rest.size(), kLongest));
-      std::string said = std::to_string(rest.size()) + " bytes after the code";
-      if (is_text(text)) said += ": " + quoted(text);
+    if (input_.end < input_.size) {
+      std::string said = std::to_string(input_.size - input_.end) + " bytes after the code";
+      if (is_text(input_.rest)) said += ": " + quoted(input_.rest);
       out_.file.push_back({"rest", std::move(said), input_.end});
     }
     if (!input_.doubt.empty()) {
@@ -252,7 +248,6 @@ class Inspector {
 
   const Input& input_;
   const Module& module_;
-  std::span<const uint8_t> bytes_;
   bool is_brief_;
   std::vector<uint32_t> met_;   // by symbol: the last list of names that had it
   std::vector<uint8_t> kinds_;  // by symbol: whether it is odd, once that was asked
@@ -287,14 +282,13 @@ void add_lines(const CodeReport& report, std::vector<std::string>& lines) {
   }
 }
 
-// The source of one code object by itself, read again from the bytes that hold it.
-void add_source(const Input& input, std::span<const uint8_t> bytes, CodeId code,
-                const std::string& path, std::vector<std::string>& lines) {
-  Result<Input> again = read_input(bytes, input.module.version);
-  if (!again.ok() || code.index() >= again->module.codes.size()) return;
-  again->module.root = code;
-  bytecode::hold(again->module);
-  const Result<Output> output = decompile(again->module, again->module.root);
+// The source of one code object by itself.
+void add_source(const Module& module, CodeId code, const std::string& path,
+                std::vector<std::string>& lines) {
+  Module alone = module;
+  alone.root = code;
+  bytecode::hold(alone);
+  const Result<Output> output = decompile(alone, alone.root);
   if (!output.ok()) return;
   lines.push_back("pellucid: code that no instruction loads, in " + path + ':');
   const std::string_view source = output->source;
@@ -309,12 +303,10 @@ void add_source(const Input& input, std::span<const uint8_t> bytes, CodeId code,
 
 }  // namespace
 
-Inspection inspect(const Input& input, std::span<const uint8_t> bytes, bool is_brief) {
-  return Inspector(input, bytes, is_brief).run();
-}
+Inspection inspect(const Input& input, bool is_brief) { return Inspector(input, is_brief).run(); }
 
-Remarks remarks_on(const Input& input, std::span<const uint8_t> bytes) {
-  const Inspection found = inspect(input, bytes, true);
+Remarks remarks_on(const Input& input) {
+  const Inspection found = inspect(input, true);
   Remarks remarks;
   std::vector<std::string>& lines = remarks.before;
   for (const Finding& finding : found.file) lines.push_back("- " + finding.text);
@@ -322,7 +314,7 @@ Remarks remarks_on(const Input& input, std::span<const uint8_t> bytes) {
   for (const CodeReport& report : found.codes) {
     add_lines(report, lines);
     for (const CodeId code : report.hidden) {
-      if (++hidden <= kMostHidden) add_source(input, bytes, code, report.path, remarks.after);
+      if (++hidden <= kMostHidden) add_source(input.module, code, report.path, remarks.after);
     }
   }
   if (lines.size() > kMostRemarks) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -33,13 +32,13 @@ struct Inspection {
 };
 
 // With `is_brief` without what is common.
-Inspection inspect(const Input& input, std::span<const uint8_t> bytes, bool is_brief = false);
+Inspection inspect(const Input& input, bool is_brief = false);
 
 // What a text says in comments of what it does not show; nothing for what compilers make.
 struct Remarks {
   std::vector<std::string> before;  // a line each
   std::vector<std::string> after;   // the source of code that no instruction loads
 };
-Remarks remarks_on(const Input& input, std::span<const uint8_t> bytes);
+Remarks remarks_on(const Input& input);
 
 }  // namespace pellucid::driver

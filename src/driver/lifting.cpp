@@ -8,16 +8,38 @@
 #include "ir/write_backs.h"
 
 namespace pellucid::driver {
+namespace {
 
-Result<ir::Function> to_ir(object::Module& module, object::CodeId code, bool keep_ends,
-                           Faults& faults, const object::Facts& facts) {
-  const auto lifted = [&](const bytecode::Stream& stream) -> Result<ir::Function> {
-    const bytecode::Stream spelled = spelled_out(module, stream);
-    PELLUCID_TRY(const flow::Graph graph, flow::build(module, spelled, keep_ends));
-    // From here on no version is visible.
-    return ir::lift(graph);
-  };
-  PELLUCID_TRY(ir::Function function, with_places(module, code, faults, lifted));
+using Lift = Result<ir::Function> (*)(const flow::Graph&);
+
+Result<ir::Function> lifted(flow::Graphs& graphs, object::Module& module, object::CodeId code,
+                            bool keep_ends, Faults& faults, Lift lift) {
+  const Result<bytecode::Stream>& stream = graphs.stream(code);
+  if (stream.ok() && stream->faults.empty()) {
+    const Result<flow::Graph>& graph =
+        keep_ends ? graphs.graph_with_ends(code) : graphs.graph(code);
+    if (graph.ok()) {
+      Result<ir::Function> function = lift(*graph);
+      if (function.ok()) {
+        faults.clear();
+        return function;
+      }
+    }
+  }
+  // Some places cannot be said: the graph is another one without each of them.
+  return with_places(
+      module, stream, faults, [&](const bytecode::Stream& sayable) -> Result<ir::Function> {
+        const bytecode::Stream spelled = spelled_out(module, sayable);
+        PELLUCID_TRY(const flow::Graph graph, flow::build(module, spelled, keep_ends));
+        return lift(graph);
+      });
+}
+
+}  // namespace
+
+Result<ir::Function> to_ir(flow::Graphs& graphs, object::Module& module, object::CodeId code,
+                           bool keep_ends, Faults& faults, const object::Facts& facts) {
+  PELLUCID_TRY(ir::Function function, lifted(graphs, module, code, keep_ends, faults, ir::lift));
   // What a generator's own names, and lists that it keeps its values in, stand for.
   if (!facts.empty()) ir::settle_generated(module, facts, function);
   ir::simplify(module, function, !facts.empty());
@@ -29,13 +51,9 @@ Result<ir::Function> to_ir(object::Module& module, object::CodeId code, bool kee
   return function;
 }
 
-Result<ir::Function> to_ir_of_slots(object::Module& module, object::CodeId code, Faults& faults) {
-  const auto lifted = [&](const bytecode::Stream& stream) -> Result<ir::Function> {
-    const bytecode::Stream spelled = spelled_out(module, stream);
-    PELLUCID_TRY(const flow::Graph graph, flow::build(module, spelled, false));
-    return ir::lift_slots(graph);
-  };
-  return with_places(module, code, faults, lifted);
+Result<ir::Function> to_ir_of_slots(flow::Graphs& graphs, object::Module& module,
+                                    object::CodeId code, Faults& faults) {
+  return lifted(graphs, module, code, false, faults, ir::lift_slots);
 }
 
 }  // namespace pellucid::driver

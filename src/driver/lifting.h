@@ -5,6 +5,7 @@
 
 #include "base/result.h"
 #include "bytecode/stream.h"
+#include "flow/graphs.h"
 #include "ir/function.h"
 #include "object/code.h"
 #include "object/facts.h"
@@ -13,12 +14,14 @@ namespace pellucid::driver {
 
 using Faults = std::vector<bytecode::Fault>;
 
-// `keep_ends`: with what compilers leave behind of code that never runs. `faults` gets what could
-// not be said (faults.h).
-Result<ir::Function> to_ir(object::Module& module, object::CodeId code, bool keep_ends,
-                           Faults& faults, const object::Facts& facts = {});
+// Returns the function of a code object of `graphs`. `keep_ends`: with what compilers leave behind
+// of code that never runs. `module` is that of `graphs` or a copy, and gains constants; `faults`
+// gets what could not be said (faults.h).
+Result<ir::Function> to_ir(flow::Graphs& graphs, object::Module& module, object::CodeId code,
+                           bool keep_ends, Faults& faults, const object::Facts& facts = {});
 
 // The same with a parameter for every slot of the stack: for a loop over a state.
-Result<ir::Function> to_ir_of_slots(object::Module& module, object::CodeId code, Faults& faults);
+Result<ir::Function> to_ir_of_slots(flow::Graphs& graphs, object::Module& module,
+                                    object::CodeId code, Faults& faults);
 
 }  // namespace pellucid::driver

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "object/code.h"
 #include "object/facts.h"
+#include "object/known.h"
 #include "verify/compare.h"
 
 namespace pellucid::driver {
@@ -46,27 +47,36 @@ struct Diagnostic {
   object::CodeId code;
   uint32_t offset = 0;
   std::string message;
-  bool refused = true;  // false: the source says it all, though not as a person would
+  bool refused = true;        // false: the source says it all, though not as a person would
+  std::string qualname = {};  // of the code object, as the text has it
+};
+
+// A value that the source refers to by a name.
+struct Opaque {
+  std::string name;
+  object::Known known = object::Known::Nothing;
+  object::CodeId code;  // that it is, if it is one
 };
 
 struct Output {
   std::string source;  // a module's statements, or one `def` (of a function's code object)
   std::vector<LineMapEntry> line_map;
-  std::vector<object::ConstId> opaques;  // constants that the source refers to by name
+  std::vector<Opaque> opaques;
   std::vector<Diagnostic> diagnostics;
-  // Names that no source can write, behind the ones that stand for them in this one.
+  std::vector<std::string> paths;  // of the code objects, by id, in the names that the text has
+  // Names that no source can write, after the ones that stand for them in this one.
   std::vector<std::pair<std::string, std::string>> renamed;
   std::optional<verify::Verdict> verdict;  // of the relowered tier, where it was asked for
 };
 
-// Decompiles `root` with everything nested in it. `module` gains the few names and constants that
-// the source needs and the original lacked, and loses the names that no source can write: code that
-// has any of these is unproven.
-Result<Output> decompile(object::Module& module, object::CodeId root, const Options& options = {});
+// Decompiles `root` with everything nested in it. Names that no source can write are others in the
+// text: code that has any of these is unproven.
+Result<Output> decompile(const object::Module& module, object::CodeId root,
+                         const Options& options = {});
 
 // Whether `original` means what the tree says that `module` is decompiled to: the relowered tier
 // for two programs, with which tests show that it tells programs apart. Both roots are modules.
-verify::Verdict compare_with_tree(const object::Module& original, object::Module& module,
+verify::Verdict compare_with_tree(const object::Module& original, const object::Module& module,
                                   const verify::Options& options = {});
 
 // The names of all stages but "dis". "structure" says which attempts there were and what their
@@ -76,7 +86,7 @@ std::vector<std::string> stages();
 // The text of one stage for one code object and all nested ones; "dis" is "flow" with lines and
 // offsets. "module" is object::dump(). What cannot be listed is marked where it stands, and `told`
 // gets it; the rest is listed.
-Result<std::string> dump_stage(object::Module& module, object::CodeId root,
+Result<std::string> dump_stage(const object::Module& module, object::CodeId root,
                                const std::string& stage, std::vector<Diagnostic>* told = nullptr);
 
 }  // namespace pellucid::driver

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "bytecode/decode.h"
 #include "driver/faults.h"
 #include "driver/lifting.h"
 #include "driver/shared_bodies.h"
@@ -15,32 +14,35 @@ namespace {
 
 constexpr std::array kOfCodes{"raw", "stream", "flow", "ir", "dis"};
 
-Result<std::string> text_of(object::Module& module, object::CodeId code, const std::string& stage,
-                            Faults& faults) {
+// `module` is a copy of that of the graphs, and gains constants.
+Result<std::string> text_of(flow::Graphs& graphs, object::Module& module, object::CodeId code,
+                            const std::string& stage, Faults& faults) {
   if (stage == "ir") {
-    PELLUCID_TRY(const ir::Function function, to_ir(module, code, true, faults));
+    PELLUCID_TRY(const ir::Function function, to_ir(graphs, module, code, true, faults));
     return ir::dump(module, function);
   }
-  return with_places(
-      module, code, faults, [&](const bytecode::Stream& stream) -> Result<std::string> {
-        if (stage == "raw") return bytecode::dump_raw(module, stream);
-        if (stage == "stream") return bytecode::dump(module, stream);
-        PELLUCID_TRY(const flow::Graph graph, flow::build(module, stream, true));
-        return stage == "dis" ? flow::listing(module, graph) : flow::dump(module, graph);
-      });
+  return with_places(module, graphs.stream(code), faults,
+                     [&](const bytecode::Stream& stream) -> Result<std::string> {
+                       if (stage == "raw") return bytecode::dump_raw(module, stream);
+                       if (stage == "stream") return bytecode::dump(module, stream);
+                       PELLUCID_TRY(const flow::Graph graph, flow::build(module, stream, true));
+                       return stage == "dis" ? flow::listing(module, graph)
+                                             : flow::dump(module, graph);
+                     });
 }
 
 }  // namespace
 
-Result<std::string> list_codes(object::Module& module, object::CodeId root,
-                               const std::string& stage, std::vector<Diagnostic>& told) {
+Result<std::string> list_codes(flow::Graphs& graphs, object::CodeId root, const std::string& stage,
+                               std::vector<Diagnostic>& told) {
+  object::Module module = graphs.module();
   if (std::find(kOfCodes.begin(), kOfCodes.end(), stage) == kOfCodes.end()) {
     return Error{ErrorCode::Unsupported, 0, "unknown stage '" + stage + "'"};
   }
   std::string text;
   for (const object::CodeId code : innermost_first(module, root)) {
     Faults faults;
-    const Result<std::string> listed = text_of(module, code, stage, faults);
+    const Result<std::string> listed = text_of(graphs, module, code, stage, faults);
     const auto tell = [&](uint64_t offset, const std::string& message) {
       told.push_back({code, static_cast<uint32_t>(offset), message, true});
     };
@@ -53,7 +55,7 @@ Result<std::string> list_codes(object::Module& module, object::CodeId root,
     text +=
         std::string(module.text(module[code].qualname)) + "  # " + listed.error().message + '\n';
     // What its bytes say is there all the same.
-    const Result<bytecode::Stream> stream = bytecode::decode(module, code);
+    const Result<bytecode::Stream>& stream = graphs.stream(code);
     if (stream.ok() && stage != "raw") text += bytecode::dump_raw(module, *stream);
   }
   return text;

@@ -6,13 +6,14 @@
 
 #include "base/result.h"
 #include "driver/pipeline.h"
+#include "flow/graphs.h"
 #include "object/code.h"
 
 namespace pellucid::driver {
 
 // The text of "raw", "stream", "flow", "ir" or "dis", for `root` and all nested code objects. What
 // cannot be listed is marked, and told.
-Result<std::string> list_codes(object::Module& module, object::CodeId root,
-                               const std::string& stage, std::vector<Diagnostic>& told);
+Result<std::string> list_codes(flow::Graphs& graphs, object::CodeId root, const std::string& stage,
+                               std::vector<Diagnostic>& told);
 
 }  // namespace pellucid::driver

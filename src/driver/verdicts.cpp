@@ -26,7 +26,8 @@ verify::Verdict not_there(const object::Module& module, verify::Tier tier) {
 
 }  // namespace
 
-verify::Verdict relowered(const object::Module& module, const ast::Tree& tree, ast::NodeId top) {
+verify::Verdict relowered(flow::Graphs& graphs, const ast::Tree& tree, ast::NodeId top) {
+  const object::Module& module = graphs.module();
   verify::Lowered lowered = verify::relower(tree, top);
   const auto nested = [&](object::CodeId code) {
     std::vector<object::CodeId> found;
@@ -40,7 +41,7 @@ verify::Verdict relowered(const object::Module& module, const ast::Tree& tree, a
   const object::CodeId there = bytecode::counterpart(module, lowered.module, nested);
   if (!there.valid()) return not_there(module, verify::Tier::Relowered);
   lowered.module.root = there;
-  return verify::compare(module, module.subject(), lowered, options_of(module));
+  return verify::compare(graphs, module.subject(), lowered, options_of(module));
 }
 
 verify::Verdict compare_recompiled(const object::Module& original, const object::Module& again) {

@@ -4,13 +4,14 @@
 #include <string>
 
 #include "ast/tree.h"
+#include "flow/graphs.h"
 #include "object/code.h"
 #include "verify/compare.h"
 
 namespace pellucid::driver {
 
-// The verdict of the second tier on the tree of a module.
-verify::Verdict relowered(const object::Module& module, const ast::Tree& tree, ast::NodeId top);
+// The verdict of the second tier on the tree that was made of a module.
+verify::Verdict relowered(flow::Graphs& graphs, const ast::Tree& tree, ast::NodeId top);
 
 // The verdict of the first tier: of what was read on the code that its text was compiled to.
 verify::Verdict compare_recompiled(const object::Module& original, const object::Module& again);

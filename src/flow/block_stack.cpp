@@ -27,6 +27,8 @@ BlockStack::BlockStack(const object::Module& module, const bytecode::Stream& str
     draft_.marks_ends = draft_.marks_ends || (keep_ends && instr.op == Op::EndFinally);
     if (instr.op == Op::BeginFinally) is_subroutine_[i + 1] = true;
     if (instr.op == Op::CallFinally) is_subroutine_[instr.a] = true;
+    draft_.has_subroutines =
+        draft_.has_subroutines || instr.op == Op::BeginFinally || instr.op == Op::CallFinally;
     // Behind a 3.8 finally body its copies meet again.
     if (instr.op == Op::EndFinally || instr.op == Op::PopFinally) leader_[i + 1] = true;
   }

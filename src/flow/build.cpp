@@ -72,17 +72,23 @@ Result<Graph> build(const object::Module& module, const bytecode::Stream& stream
   if (auto error = find_excess(stream)) return *error;
   const object::Version version = module[stream.code].version;
   const bool has_block_stack = version < object::Version{3, 11};
+  std::optional<Draft> kept;
   if (keep_ends && has_block_stack) {
-    Result<Draft> draft = draft_from_block_stack(module, stream, true);
+    Result<Draft> with_ends = draft_from_block_stack(module, stream, true);
     // Code that never runs need not be valid.
-    if (draft.ok() && (draft->marks_ends || draft->marks_empty_bodies)) {
-      Graph graph = finish(stream, std::move(*draft), version);
+    if (with_ends.ok() && (with_ends->marks_ends || with_ends->marks_empty_bodies)) {
+      Graph graph = finish(stream, std::move(*with_ends), version);
       check(module, graph);
       return graph;
     }
+    // Without any of these there was nothing to keep.
+    if (with_ends.ok() && !with_ends->has_subroutines) kept = std::move(*with_ends);
   }
-  PELLUCID_TRY(Draft draft, has_block_stack ? draft_from_block_stack(module, stream)
-                                            : draft_from_exception_table(module, stream));
+  if (!kept) {
+    PELLUCID_TRY(kept, has_block_stack ? draft_from_block_stack(module, stream)
+                                       : draft_from_exception_table(module, stream));
+  }
+  Draft& draft = *kept;
   Graph graph = finish(stream, std::move(draft), version);
   read_inlined_locals(graph);
   if (version == object::Version{3, 12}) mark_annotations(graph);

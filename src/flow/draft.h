@@ -36,6 +36,7 @@ struct Draft {
   bool wraps_stop_iteration = false;
   bool marks_ends = false;
   bool marks_empty_bodies = false;
+  bool has_subroutines = false;        // finally bodies that are called (3.8)
   std::optional<uint32_t> unrestored;  // as Graph::unrestored
 };
 

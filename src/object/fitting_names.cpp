@@ -300,16 +300,6 @@ void escape_names(Module& module) {
   }
 }
 
-void forget_given(Module& module, size_t count) {
-  GivenNames& names = module.names_given;
-  for (; names.pairs.size() > count; names.pairs.pop_back()) {
-    const auto& [given, before] = names.pairs.back();
-    const auto known = names.by_name.find(before);
-    if (known != names.by_name.end() && known->second == given) names.by_name.erase(known);
-    names.of_code.erase(given);
-  }
-}
-
 bool has_namesakes(const Code& code) {
   return has_doubled(code.varnames) || has_doubled(code.cellvars) || has_doubled(code.freevars) ||
          has_local_like_cell(code);

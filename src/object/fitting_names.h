@@ -40,9 +40,6 @@ Symbol as_given(const Module& module, Symbol name);
 // instruction a line, whatever the names are.
 void escape_names(Module& module);
 
-// Takes back all that was given after the first `count`.
-void forget_given(Module& module, size_t count);
-
 // Returns true if two locals, two cells or two free variables have one name.
 bool has_namesakes(const Code& code);
 

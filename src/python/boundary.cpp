@@ -50,33 +50,14 @@ std::span<const uint8_t> span_of(const nb::bytes& data) {
   return {static_cast<const uint8_t*>(data.data()), data.size()};
 }
 
-driver::Input read_input(const nb::bytes& data, const MaybeVersion& wanted) {
-  std::optional<object::Version> version;
+Program read_input(const nb::bytes& data, const MaybeVersion& wanted) {
+  std::optional<Version> version;
   if (wanted) {
     const auto [major, minor] = *wanted;
-    version = driver::version_named(std::to_string(major) + '.' + std::to_string(minor));
+    version = version_named(std::to_string(major) + '.' + std::to_string(minor));
     if (!version) throw nb::value_error("no version that is supported");
   }
-  return value_or_raise(without_gil([&] { return driver::read_input(span_of(data), version); }));
-}
-
-std::vector<std::string> paths_of(const object::Module& module) {
-  std::vector<std::string> paths(module.codes.size());
-  const object::CodeId root = module.subject();
-  std::vector<object::CodeId> todo{root};
-  paths[root.index()] = module.text(module[root].name);
-  while (!todo.empty()) {
-    const object::CodeId parent = todo.back();
-    todo.pop_back();
-    for (const object::ConstId id : module[parent].consts) {
-      const object::Const& item = module[id];
-      if (item.kind != object::ConstKind::Code || !paths[item.code.index()].empty()) continue;
-      paths[item.code.index()] =
-          paths[parent.index()] + "/" + std::string(module.text(module[item.code].name));
-      todo.push_back(item.code);
-    }
-  }
-  return paths;
+  return value_or_raise(without_gil([&] { return read_pyc(span_of(data), version); }));
 }
 
 }  // namespace pellucid::python

@@ -20,9 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/check.h"
-#include "base/result.h"
-#include "driver/input.h"
+#include "pellucid/pellucid.h"
 
 namespace pellucid::python {
 
@@ -35,15 +33,11 @@ T value_or_raise(Result<T> result) {
   return std::move(*result);
 }
 
-// Lets other threads run meanwhile. What is a bug of ours is an error of the input to the caller.
+// Lets other threads run meanwhile.
 template <typename Work>
 auto without_gil(Work work) {
-  try {
-    const nanobind::gil_scoped_release others_may_run;
-    return work();
-  } catch (const InternalError& bug) {
-    raise({ErrorCode::Internal, 0, bug.what()});
-  }
+  const nanobind::gil_scoped_release others_may_run;
+  return work();
 }
 
 // A str of what should be UTF-8: bytes that are none are shown as escapes.
@@ -55,9 +49,6 @@ std::span<const uint8_t> span_of(const nanobind::bytes& data);
 using MaybeVersion = std::optional<std::tuple<int, int>>;
 
 // Reads a file as this version, or as the one that it says or that fits. Throws what Python sees.
-driver::Input read_input(const nanobind::bytes& data, const MaybeVersion& wanted);
-
-// "<module>/f/<lambda>" for every code object that was read. What holds it has no path.
-std::vector<std::string> paths_of(const object::Module& module);
+Program read_input(const nanobind::bytes& data, const MaybeVersion& wanted);
 
 }  // namespace pellucid::python

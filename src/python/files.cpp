@@ -1,7 +1,6 @@
 #include "python/files.h"
 
-#include "driver/inspect.h"
-#include "object/marshal_reader.h"
+#include "pellucid/generated.h"
 
 namespace nb = nanobind;
 
@@ -9,40 +8,47 @@ namespace pellucid::python {
 
 namespace {
 
-// The value of a constant that is no code; its parts nest no deeper than `depth`.
-nb::object plain(const object::Module& module, object::ConstId id, int depth) {
-  const object::Const& value = module[id];
-  using Kind = object::ConstKind;
+// The value, whose parts nest no deeper than `depth`.
+nb::object plain(const Value& value, int depth) {
+  using Kind = Value::Kind;
   const auto items = [&] {
     if (depth == 0) raise({ErrorCode::Limit, 0, "marshal: a table that is nested too deep"});
     nb::list list;
-    for (const object::ConstId item : value.items) list.append(plain(module, item, depth - 1));
+    for (size_t i = 0; i < value.size(); ++i) list.append(plain(value.item(i), depth - 1));
     return list;
   };
-  if (value.kind == Kind::None) return nb::none();
-  if (value.kind == Kind::True || value.kind == Kind::False) {
-    return nb::bool_(value.kind == Kind::True);
-  }
-  if (value.kind == Kind::Int) return nb::int_(value.integer);
-  if (value.kind == Kind::Str) return text(std::string(module.text(value.text)));
-  if (value.kind == Kind::Bytes) {
-    const std::string_view bytes = module.text(value.text);
-    return nb::bytes(bytes.data(), bytes.size());
-  }
-  if (value.kind == Kind::Tuple) return nb::tuple(items());
-  if (value.kind == Kind::List) return items();
-  if (value.kind == Kind::Dict) {
-    const nb::list all = items();
-    nb::dict dict;
-    for (size_t i = 0; i + 1 < all.size(); i += 2) dict[all[i]] = all[i + 1];
-    return dict;
+  switch (value.kind()) {
+    case Kind::None:
+      return nb::none();
+    case Kind::True:
+      return nb::bool_(true);
+    case Kind::False:
+      return nb::bool_(false);
+    case Kind::Int:
+      return nb::int_(value.integer());
+    case Kind::Str:
+      return text(std::string(value.text()));
+    case Kind::Bytes:
+      return nb::bytes(value.text().data(), value.text().size());
+    case Kind::Tuple:
+      return nb::tuple(items());
+    case Kind::List:
+      return items();
+    case Kind::Dict: {
+      const nb::list all = items();
+      nb::dict dict;
+      for (size_t i = 0; i + 1 < all.size(); i += 2) dict[all[i]] = all[i + 1];
+      return dict;
+    }
+    case Kind::Other:
+      break;
   }
   raise({ErrorCode::Malformed, 0, "marshal: no table"});
 }
 
-nb::list findings_of(const std::vector<driver::Finding>& findings) {
+nb::list findings_of(const std::vector<Finding>& findings) {
   nb::list list;
-  for (const driver::Finding& finding : findings) {
+  for (const Finding& finding : findings) {
     list.append(
         nb::make_tuple(finding.kind, text(finding.text), finding.offset, finding.is_common));
   }
@@ -52,62 +58,52 @@ nb::list findings_of(const std::vector<driver::Finding>& findings) {
 }  // namespace
 
 std::tuple<int, int> pyc_version(const nb::bytes& data) {
-  const object::Version version = read_input(data, std::nullopt).module.version;
+  const Version version = read_input(data, std::nullopt).version();
   return {version.major, version.minor};
 }
 
 // What tables of archives are: numbers, strings, and tuples, lists and dicts of these.
 nb::object unmarshal(const nb::bytes& data) {
-  object::Module module = object::new_module(object::kOldestVersion);
-  const object::ConstId root = value_or_raise(object::read_object(module, span_of(data), 0));
-  return plain(module, root, 8);
+  return plain(value_or_raise(pellucid::unmarshal(span_of(data))), 8);
 }
 
 // The bytes that a .pyc of a version begins with, its date and size unknown; none: not supported.
 nb::object header_for(int major, int minor) {
-  const auto version = driver::version_named(std::to_string(major) + '.' + std::to_string(minor));
-  const std::optional<uint16_t> magic =
-      version ? std::optional(object::magic_of(*version)) : std::nullopt;
-  if (!magic) return nb::none();
-  std::string header(object::kHeaderSize, '\0');
-  header[0] = static_cast<char>(*magic & 0xff);
-  header[1] = static_cast<char>(*magic >> 8);
-  header[2] = '\r';
-  header[3] = '\n';
+  const auto version = version_named(std::to_string(major) + '.' + std::to_string(minor));
+  if (!version) return nb::none();
+  const std::vector<uint8_t> header = pyc_header(*version);
   return nb::bytes(header.data(), header.size());
 }
 
 // How a file was read, its code objects and what is in them beside their instructions.
 nb::dict inspect_pyc(const nb::bytes& data, const MaybeVersion& version) {
-  const driver::Input input = read_input(data, version);
-  const driver::Inspection found =
-      without_gil([&] { return driver::inspect(input, span_of(data)); });
+  const Program program = read_input(data, version);
+  const Inspection found = value_or_raise(without_gil([&] { return inspect(program); }));
   nb::dict made;
-  made["python"] = nb::make_tuple(input.module.version.major, input.module.version.minor);
-  made["magic"] = input.header.magic;
-  made["magic_words"] = text(object::words_of_magic(input.header.magic));
-  made["flags"] = input.header.flags;
-  made["date"] = input.header.date;
-  made["size"] = input.header.size;
-  made["start"] = input.start;
-  made["end"] = input.end;
-  made["subject"] = text(input.subject);
+  made["python"] = nb::make_tuple(program.version().major, program.version().minor);
+  made["magic"] = found.magic;
+  made["magic_words"] = text(found.magic_words);
+  made["flags"] = found.flags;
+  made["date"] = found.date;
+  made["size"] = found.size;
+  made["start"] = found.start;
+  made["end"] = found.end;
+  made["subject"] = text(program.subject());
   nb::list notes;
-  for (const std::string& note : input.notes) notes.append(text(note));
+  for (const std::string& note : program.notes()) notes.append(text(note));
   made["notes"] = notes;
-  made["findings"] = findings_of(found.file);
+  made["findings"] = findings_of(found.findings);
   nb::list codes;
-  for (const driver::CodeReport& report : found.codes) {
-    const object::Code& code = input.module[report.code];
+  for (const CodeReport& report : found.codes) {
     nb::dict one;
     one["code"] = text(report.path);
-    one["number"] = report.code.index();
-    one["file"] = text(std::string(input.module.text(code.filename)));
-    one["line"] = code.firstlineno;
-    one["flags"] = code.flags;
-    one["bytecode"] = code.bytecode.size();
-    one["constants"] = code.consts.size();
-    one["names"] = code.names.size();
+    one["number"] = report.code;
+    one["file"] = text(report.filename);
+    one["line"] = report.first_line;
+    one["flags"] = report.flags;
+    one["bytecode"] = report.bytecode_size;
+    one["constants"] = report.constant_count;
+    one["names"] = report.name_count;
     one["findings"] = findings_of(report.findings);
     codes.append(one);
   }
@@ -118,8 +114,8 @@ nb::dict inspect_pyc(const nb::bytes& data, const MaybeVersion& version) {
 // Every string and bytes constant of no less than `least` bytes, with the path of its code object:
 // [(path, value), ...]. What lies in tuples and other constants is there too.
 nb::list long_constants(const nb::bytes& data, size_t least, const MaybeVersion& version) {
-  const driver::Input input = read_input(data, version);
-  const object::Module& module = input.module;
+  const Program program = read_input(data, version);
+  const object::Module& module = module_of(program);
   const std::vector<std::string> paths = paths_of(module);
   nb::list found;
   std::vector<bool> seen(module.consts.size());
@@ -149,7 +145,7 @@ nb::list long_constants(const nb::bytes& data, size_t least, const MaybeVersion&
 
 // Whether the bytes hold marshalled code that pellucid reads.
 bool holds_code(const nb::bytes& data) {
-  return without_gil([&] { return driver::read_input(span_of(data)).ok(); });
+  return without_gil([&] { return read_pyc(span_of(data)).ok(); });
 }
 
 }  // namespace pellucid::python

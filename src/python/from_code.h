@@ -12,8 +12,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "base/result.h"
 #include "object/code.h"
+#include "pellucid/result.h"
 
 namespace pellucid::python {
 

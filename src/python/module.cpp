@@ -8,17 +8,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "driver/inspect.h"
-#include "driver/marks.h"
-#include "driver/pipeline.h"
-#include "driver/verdicts.h"
-#include "object/known.h"
-#include "object/marshal_reader.h"
+#include "pellucid/generated.h"
 #include "python/boundary.h"
 #include "python/files.h"
 #include "python/from_code.h"
 #include "python/types.h"
-#include "verify/compare.h"
 
 namespace nb = nanobind;
 
@@ -40,32 +34,24 @@ struct Decompiled {
   nb::list notes;        // how a file was read, if that is out of the ordinary
   nb::str doubt{""};     // why its version is a guess
   nb::list remarks;      // what a file holds that its source does not show
-  std::vector<std::string> lines_on_names;
-  nb::list hidden;  // the source of code that nothing loads
+  nb::list hidden;       // the source of code that nothing loads
   std::tuple<int, int> version;
-  std::vector<std::pair<std::string, object::CodeId>>
-      code_values;                      // names of code objects as values
-  std::vector<std::string> iter_names;  // names of the built-in function
 };
 
 // By the paths of the code objects: 0 as a person would write it, 1 plainly, 2 without structure.
-using FormsByPath = std::unordered_map<std::string, uint32_t>;
-
 FormsByPath by_path(const nb::dict& given) {
   FormsByPath forms;
-  for (const auto& [path, form] : given) forms[utf8(nb::str(path))] = nb::cast<uint32_t>(form);
+  for (const auto& [path, form] : given) {
+    forms[utf8(nb::str(path))] = static_cast<Form>(std::min(nb::cast<uint32_t>(form), 2u));
+  }
   return forms;
 }
 
-driver::Forms forms_of(const object::Module& module, const FormsByPath& given) {
-  driver::Forms forms;
-  if (given.empty()) return forms;
-  for (const std::string& path : paths_of(module)) {
-    const auto found = given.find(path);
-    const uint32_t form = found == given.end() ? 0 : found->second;
-    forms.push_back(static_cast<driver::Form>(std::min(form, 2u)));
-  }
-  return forms;
+DecompileOptions options_of(bool keep_lines, bool unstructured) {
+  DecompileOptions options;
+  options.keep_lines = keep_lines;
+  options.structured = !unstructured;
+  return options;
 }
 
 // The facts by their names in object/facts.h; None: there are none.
@@ -101,43 +87,23 @@ object::Facts facts_of(nb::handle given) {
   return facts;
 }
 
-Decompiled decompile(object::Module& module, bool keep_lines, bool unstructured,
-                     const FormsByPath& forms, object::Facts facts = {}) {
-  driver::Options options;
-  options.facts = std::move(facts);
-  options.keep_lines = keep_lines;
-  options.force_unstructured = unstructured;
-  options.forms = forms_of(module, forms);
-  const driver::Output output =
-      value_or_raise(without_gil([&] { return driver::decompile(module, module.root, options); }));
-  const std::vector<std::string> paths = paths_of(module);
-
+Decompiled as_python(const Decompilation& found, Version version) {
   Decompiled made;
-  made.source = text(output.source);
-  made.version = {module.version.major, module.version.minor};
-  for (const driver::LineMapEntry& entry : output.line_map) {
+  made.source = text(found.source);
+  made.version = {version.major, version.minor};
+  for (const LineMapping& entry : found.lines) {
     nb::object original = nb::none();
     nb::object offset = nb::none();
-    if (entry.original_line >= 0) original = nb::int_(entry.original_line);
-    if (entry.offset != 0xffffffffu) offset = nb::int_(entry.offset);
-    const std::string path = entry.code.valid() ? paths[entry.code.index()] : std::string();
+    if (entry.original_line) original = nb::int_(*entry.original_line);
+    if (entry.offset) offset = nb::int_(*entry.offset);
+    const std::string& path = found.codes[entry.code].path;
     made.line_map.append(nb::make_tuple(entry.line, original, offset, text(path)));
   }
-  for (const uint32_t line : driver::first_lines(module, module.root, output.line_map)) {
-    made.first_lines.append(line);
-  }
-  for (const auto& [given, before] : output.renamed) made.renamed[text(given)] = text(before);
-  made.lines_on_names = driver::lines_on_names(output);
-  for (const driver::Diagnostic& diagnostic : output.diagnostics) {
-    made.diagnostics.append(nb::make_tuple(text(paths[diagnostic.code.index()]), diagnostic.offset,
-                                           text(diagnostic.message), diagnostic.refused));
-  }
-  for (const object::ConstId id : output.opaques) {
-    const object::Const& opaque = module[id];
-    if (opaque.integer == static_cast<int64_t>(object::Known::Iter)) {
-      made.iter_names.emplace_back(module.text(opaque.text));
-    }
-    if (opaque.code.valid()) made.code_values.emplace_back(module.text(opaque.text), opaque.code);
+  for (const CodeObject& code : found.codes) made.first_lines.append(code.first_line);
+  for (const auto& [given, original] : found.renamed) made.renamed[text(given)] = text(original);
+  for (const Diagnostic& said : found.diagnostics) {
+    made.diagnostics.append(nb::make_tuple(text(found.codes[said.code].path), said.offset,
+                                           text(said.message), said.severity == Severity::Refused));
   }
   return made;
 }
@@ -161,16 +127,22 @@ Decompiled decompile_code(nb::handle code, bool keep_lines, bool unstructured,
                           const nb::dict& forms, nb::handle facts) {
   require_code(code);
   OpaqueNames names;
-  LiveCode live = value_or_raise(from_code(code, names));
-  Decompiled made =
-      decompile(live.module, keep_lines, unstructured, by_path(forms), facts_of(facts));
+  const LiveCode live = value_or_raise(from_code(code, names));
+  const DecompileOptions options = options_of(keep_lines, unstructured);
+  const FormsByPath wanted = by_path(forms);
+  const object::Facts known = facts_of(facts);
+  const LiveDecompilation found = value_or_raise(
+      without_gil([&] { return decompile_live(live.module, options, wanted, known); }));
+  const object::Version version = live.module.version;
+  Decompiled made = as_python(found, {version.major, version.minor});
   made.globals = names.bindings();
   drop_unused_displays(live.module, made);
-  for (const auto& [name, value] : made.code_values) {
-    made.globals[text(name)] = live.codes[value.index()];
+  for (const Opaque& opaque : found.opaques) {
+    if (opaque.code.valid()) made.globals[text(opaque.name)] = live.codes[opaque.code.index()];
   }
-  for (const std::string& name : made.iter_names) {
-    made.globals[text(name)] = nb::module_::import_("builtins").attr("iter");
+  for (const Opaque& opaque : found.opaques) {
+    if (opaque.known != object::Known::Iter) continue;
+    made.globals[text(opaque.name)] = nb::module_::import_("builtins").attr("iter");
   }
   for (const auto& [shown, original] : live.renamed) made.renamed[text(shown)] = text(original);
   return made;
@@ -178,62 +150,52 @@ Decompiled decompile_code(nb::handle code, bool keep_lines, bool unstructured,
 
 Decompiled decompile_pyc(const nb::bytes& data, bool keep_lines, bool unstructured,
                          const nb::dict& forms, const MaybeVersion& version) {
-  driver::Input input = read_input(data, version);
-  const driver::Remarks remarks =
-      without_gil([&] { return driver::remarks_on(input, span_of(data)); });
-  Decompiled made = decompile(input.module, keep_lines, unstructured, by_path(forms));
-  for (const std::string& line : remarks.before) made.remarks.append(text(line));
-  for (const std::string& line : made.lines_on_names) made.remarks.append(text(line));
-  for (const std::string& line : remarks.after) made.hidden.append(text(line));
-  for (const std::string& note : input.notes) made.notes.append(text(note));
-  made.doubt = text(input.doubt);
+  const Program program = read_input(data, version);
+  DecompileOptions options = options_of(keep_lines, unstructured);
+  options.remarks = true;
+  const FormsByPath wanted = by_path(forms);
+  const Decompilation found =
+      value_or_raise(without_gil([&] { return decompile_in_forms(program, options, wanted); }));
+  Decompiled made = as_python(found, program.version());
+  for (const std::string& line : found.remarks) made.remarks.append(text(line));
+  for (const std::string& line : found.hidden) made.hidden.append(text(line));
+  for (const std::string& note : program.notes()) made.notes.append(text(note));
+  made.doubt = text(program.doubt());
   return made;
-}
-
-// "module" shows what was read; the other stages belong to the driver.
-nb::str dump_stage(object::Module& module, const std::string& stage) {
-  if (stage == "module") return text(object::dump(module));
-  return text(
-      value_or_raise(without_gil([&] { return driver::dump_stage(module, module.root, stage); })));
 }
 
 nb::str dump_code(nb::handle code, const std::string& stage) {
   require_code(code);
   OpaqueNames names;
-  LiveCode live = value_or_raise(from_code(code, names));
-  return dump_stage(live.module, stage);
+  const LiveCode live = value_or_raise(from_code(code, names));
+  return text(value_or_raise(without_gil([&] { return dump_live(live.module, stage); })).text);
 }
 
 nb::str dump_pyc(const nb::bytes& data, const std::string& stage, const MaybeVersion& version) {
-  driver::Input input = read_input(data, version);
-  return dump_stage(input.module, stage);
+  const Program program = read_input(data, version);
+  return text(value_or_raise(without_gil([&] { return dump(program, stage); })).text);
 }
 
-const char* name_of(verify::Status status) {
+const char* name_of(Status status) {
   switch (status) {
-    case verify::Status::Identical:
+    case Status::Identical:
       return "identical";
-    case verify::Status::Equivalent:
+    case Status::Equivalent:
       return "equivalent";
-    case verify::Status::Unproven:
+    case Status::Unproven:
       return "unproven";
   }
   return "unproven";
 }
 
 // (status, [(status, path, reason, offset a, offset b), ...])
-nb::tuple as_tuple(const verify::Verdict& found) {
+nb::tuple as_tuple(const Verdict& found) {
   nb::list codes;
-  for (const verify::CodeVerdict& code : found.codes) {
+  for (const CodeVerdict& code : found.codes) {
     codes.append(nb::make_tuple(name_of(code.status), text(code.path), text(code.reason),
-                                code.offset_a, code.offset_b, code.code.index()));
+                                code.offset, code.candidate_offset, code.code));
   }
   return nb::make_tuple(name_of(found.status), codes);
-}
-
-nb::tuple verdict(const object::Module& a, const object::Module& b,
-                  const verify::Options& options) {
-  return as_tuple(without_gil([&] { return verify::compare(a, a.root, b, b.root, options); }));
 }
 
 nb::tuple compare_codes(nb::handle a, nb::handle b, bool ignore_name, bool extra_locals,
@@ -243,42 +205,37 @@ nb::tuple compare_codes(nb::handle a, nb::handle b, bool ignore_name, bool extra
   OpaqueNames names;  // shared: the same object has the same name on both sides
   const LiveCode left = value_or_raise(from_code(a, names));
   const LiveCode right = value_or_raise(from_code(b, names));
-  verify::Options options;
-  options.ignore_name = ignore_name;
-  options.extra_locals = extra_locals;
-  options.facts = facts_of(facts);
-  return verdict(left.module, right.module, options);
+  const Allowance allowance{ignore_name, extra_locals, facts_of(facts)};
+  return as_tuple(value_or_raise(
+      without_gil([&] { return compare_live(left.module, right.module, allowance); })));
 }
 
 nb::tuple compare_pyc(const nb::bytes& pyc, const nb::bytes& marshalled,
                       const MaybeVersion& version) {
-  const driver::Input original = read_input(pyc, version);
-  const object::Module again =
-      value_or_raise(object::read_marshal(span_of(marshalled), original.module.version));
-  return as_tuple(without_gil([&] { return driver::compare_recompiled(original.module, again); }));
+  const Program original = read_input(pyc, version);
+  const Program again = value_or_raise(read_marshal(span_of(marshalled), original.version()));
+  return as_tuple(value_or_raise(without_gil([&] { return compare(original, again); })));
 }
 
 // The verdict of the second tier on what the file is decompiled to.
 nb::tuple relower_pyc(const nb::bytes& pyc, bool unstructured, const nb::dict& forms,
                       const MaybeVersion& version) {
-  driver::Input input = read_input(pyc, version);
-  object::Module& module = input.module;
-  driver::Options options;
+  const Program program = read_input(pyc, version);
+  DecompileOptions options = options_of(false, unstructured);
   options.verify = true;
-  options.force_unstructured = unstructured;
-  options.forms = forms_of(module, by_path(forms));
-  const driver::Output output =
-      value_or_raise(without_gil([&] { return driver::decompile(module, module.root, options); }));
-  return as_tuple(output.verdict.value_or(verify::Verdict()));
+  const FormsByPath wanted = by_path(forms);
+  const Decompilation found =
+      value_or_raise(without_gil([&] { return decompile_in_forms(program, options, wanted); }));
+  return as_tuple(found.verdict.value_or(Verdict()));
 }
 
 nb::str with_comments(const nb::str& source, const nb::list& given, bool keeps_lines) {
-  std::vector<driver::Comment> comments;
+  std::vector<Comment> comments;
   for (const nb::handle item : given) {
     const auto [line, said] = nb::cast<std::tuple<uint32_t, nb::str>>(item);
     comments.push_back({line, utf8(said)});
   }
-  return text(driver::with_comments(utf8(source), std::move(comments), keeps_lines));
+  return text(pellucid::with_comments(utf8(source), std::move(comments), keeps_lines));
 }
 
 }  // namespace
@@ -304,7 +261,7 @@ NB_MODULE(_core, m) {
   m.def("decompile_pyc", &decompile_pyc, nb::arg("data"), nb::arg("keep_lines") = false,
         nb::arg("unstructured") = false, nb::arg("forms") = nb::dict(),
         nb::arg("version") = nb::none());
-  m.def("stages", &driver::stages);
+  m.def("stages", &stages);
   m.def("dump_code", &dump_code, nb::arg("code"), nb::arg("stage"));
   m.def("dump_pyc", &dump_pyc, nb::arg("data"), nb::arg("stage"), nb::arg("version") = nb::none());
   m.def("compare_codes", &compare_codes, nb::arg("a"), nb::arg("b"), nb::kw_only(),

@@ -8,9 +8,7 @@
 
 #include "base/check.h"
 #include "bytecode/breaches.h"
-#include "bytecode/decode.h"
 #include "flow/audit.h"
-#include "flow/build.h"
 #include "object/fitting_names.h"
 #include "verify/header.h"
 #include "verify/identical.h"
@@ -35,9 +33,13 @@ struct Todo {
 
 class Comparison {
  public:
-  Comparison(const object::Module& a, const object::Module& b, const Options& options,
-             const Lowered* lowered = nullptr)
-      : values_(a, b, options.ignore_qualname), options_(options), lowered_(lowered) {}
+  // The graphs of B are `b` or those of `lowered`.
+  Comparison(flow::Graphs& a, flow::Graphs* b, const Lowered* lowered, const Options& options)
+      : a_(a),
+        b_(b),
+        lowered_(lowered),
+        values_(a.module(), b != nullptr ? b->module() : lowered->module, options.ignore_qualname),
+        options_(options) {}
 
   Verdict run(CodeId a, CodeId b) {
     const object::Module& module = values_.module(Side::A);
@@ -94,17 +96,12 @@ class Comparison {
       verdict.reason = "two of its variables have one name";
       return;
     }
-    std::optional<bytecode::Breach> breach;
-    const auto a = graph(Side::A, todo.a, &breach);
-    if (!a.ok()) {
-      verdict.reason = a.error().message;
-      return;
-    }
-    const auto b = graph(Side::B, todo.b);
-    if (!b.ok()) {
-      verdict.reason = b.error().message;
-      return;
-    }
+    const flow::Graph* const a = graph_of(a_, todo.a, verdict.reason);
+    if (a == nullptr) return;
+    const std::optional<bytecode::Breach> breach = find_breach(todo.a, *a);
+    const flow::Graph* const b = lowered_ == nullptr ? graph_of(*b_, todo.b, verdict.reason)
+                                                     : lowered_graph(todo.b, verdict.reason);
+    if (b == nullptr) return;
     if (!options_.thorough && identical(values_, *a, *b, pairs)) {
       verdict.status = lowered_ == nullptr ? Status::Identical : Status::Equivalent;
     } else {
@@ -121,24 +118,32 @@ class Comparison {
     }
   }
 
-  // The graph of one side, and the first rule that its bytecode breaks, if that is asked for: what
-  // stands on side B a compiler has made.
-  Result<flow::Graph> graph(Side side, CodeId code,
-                            std::optional<bytecode::Breach>* breach = nullptr) const {
-    if (side == Side::B && lowered_ != nullptr) {
-      const std::string& problem = lowered_->problems[code.index()];
-      if (!problem.empty()) return Error{ErrorCode::Unsupported, 0, problem};
-      return lowered_->graphs[code.index()];
+  // The graph of a code object, or nullptr, and why there is none.
+  static const flow::Graph* graph_of(flow::Graphs& graphs, CodeId code, std::string& reason) {
+    const Result<bytecode::Stream>& stream = graphs.stream(code);
+    if (!stream.ok()) {
+      reason = stream.error().message;
+      return nullptr;
     }
-    const object::Module& module = values_.module(side);
-    PELLUCID_TRY(const bytecode::Stream stream, bytecode::decode(module, code));
-    if (!stream.faults.empty()) {
-      return Error{ErrorCode::Malformed, stream.faults[0].offset, stream.faults[0].message};
+    if (!stream->faults.empty()) {
+      reason = stream->faults[0].message;
+      return nullptr;
     }
-    if (breach != nullptr) *breach = bytecode::find_breach(module, stream);
-    PELLUCID_TRY(flow::Graph graph, flow::build(module, stream));
-    if (breach != nullptr && !*breach) *breach = flow::audit(module, stream, graph);
-    return graph;
+    const Result<flow::Graph>& graph = graphs.graph(code);
+    if (!graph.ok()) reason = graph.error().message;
+    return graph.ok() ? &*graph : nullptr;
+  }
+
+  const flow::Graph* lowered_graph(CodeId code, std::string& reason) const {
+    reason = lowered_->problems[code.index()];
+    return reason.empty() ? &lowered_->graphs[code.index()] : nullptr;
+  }
+
+  // The first rule that the bytecode of A breaks. What is on side B a compiler has made.
+  std::optional<bytecode::Breach> find_breach(CodeId code, const flow::Graph& graph) {
+    const bytecode::Stream& stream = *a_.stream(code);
+    auto breach = bytecode::find_breach(a_.module(), stream);
+    return breach ? breach : flow::audit(a_.module(), stream, graph);
   }
 
   void walk(const flow::Graph& a, const flow::Graph& b, CodeVerdict& verdict, CodePairs& pairs) {
@@ -269,9 +274,11 @@ class Comparison {
     return false;
   }
 
+  flow::Graphs& a_;
+  flow::Graphs* const b_;
+  const Lowered* const lowered_;
   Values values_;
   Options options_;
-  const Lowered* lowered_;
   std::deque<Todo> todo_;
   std::set<std::pair<CodeId, CodeId>> met_;
   bool is_root_ = true;
@@ -279,13 +286,15 @@ class Comparison {
 
 }  // namespace
 
-Verdict compare(const object::Module& a, CodeId code_a, const Lowered& b, const Options& options) {
-  return Comparison(a, b.module, options, &b).run(code_a, b.module.root);
+Verdict compare(flow::Graphs& a, CodeId code_a, const Lowered& b, const Options& options) {
+  return Comparison(a, nullptr, &b, options).run(code_a, b.module.root);
 }
 
 Verdict compare(const object::Module& a, CodeId code_a, const object::Module& b, CodeId code_b,
                 const Options& options) {
-  return Comparison(a, b, options).run(code_a, code_b);
+  flow::Graphs graphs_a(a);
+  flow::Graphs graphs_b(b);
+  return Comparison(graphs_a, &graphs_b, nullptr, options).run(code_a, code_b);
 }
 
 }  // namespace pellucid::verify

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "flow/graphs.h"
 #include "object/code.h"
 #include "object/facts.h"
 
@@ -71,10 +72,10 @@ struct Options {
 Verdict compare(const object::Module& a, object::CodeId code_a, const object::Module& b,
                 object::CodeId code_b, const Options& options = {});
 
-// The relowered tier: B is a tree that was lowered (lower/lower.h). It is never `identical`, since
-// nobody has seen its text compiled.
+// The relowered tier: A's graphs are those that the tree was made from, B is the tree, lowered
+// (lower/lower.h). It is never `identical`, since nobody has seen its text compiled.
 struct Lowered;
-Verdict compare(const object::Module& a, object::CodeId code_a, const Lowered& b,
+Verdict compare(flow::Graphs& a, object::CodeId code_a, const Lowered& b,
                 const Options& options = {});
 
 }  // namespace pellucid::verify

@@ -52,7 +52,7 @@ def _builder() -> Tuple[int, Path]:
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel with the stable ABI."""
-    if not (_CORE / "libpellucid_driver.a").exists():
+    if not (_CORE / "libpellucid_library.a").exists():
         missing("the core in build/make")
     _, python = _builder()
     out = tmp_path_factory.mktemp("wheel")

@@ -19,7 +19,7 @@ void Compiler::annotated(NodeId statement) {
     assign(node.target);
   }
   const bool in_function = scope().is_function();
-  const bool is_lazy = since(14) && !symbols_.has_future_annotations();
+  const bool is_lazy = features_.lazy_annotations && !symbols_.has_future_annotations();
   switch (tree_.kind(node.target)) {
     case Kind::Name:
       if (!node.simple) break;
@@ -44,7 +44,7 @@ void Compiler::annotated(NodeId statement) {
     default:  // NOLINT: no targets
       give_up("annotated assignment to this not supported");
   }
-  if (in_function || since(14) || symbols_.has_future_annotations()) return;
+  if (in_function || features_.lazy_annotations || symbols_.has_future_annotations()) return;
   expression(node.annotation);
   emit().op(Op::Pop);
 }
@@ -52,11 +52,11 @@ void Compiler::annotated(NodeId statement) {
 uint32_t Compiler::function_annotations(NodeId node) {
   const auto def = tree_.as<ast::FunctionDef>(node);
   const auto args = arguments_of(def.args);
-  if (!since(14)) {
+  if (!features_.lazy_annotations) {
     std::vector<ConstId> names;
     const uint32_t count = annotation_pairs(args, def.returns, names);
     if (count == 0) return 0;
-    if (since(10)) {
+    if (features_.annotations_in_tuple) {
       emit().op(Op::BuildTuple, 2 * count);
     } else {
       load(tuple_constant(names));
@@ -79,7 +79,8 @@ uint32_t Compiler::function_annotations(NodeId node) {
     emit().op(Op::BuildMap, count);
     emit().give_back();
   };
-  const std::string owner = since(15) ? std::string(tree_.text(def.name)) + '.' : std::string();
+  const std::string owner =
+      features_.annotate_has_owner ? std::string(tree_.text(def.name)) + '.' : std::string();
   make_function(lazy_code(scope, text("__annotate__"), "format", pairs, owner), 0);
   return bytecode::kAnnotate;
 }
@@ -90,7 +91,7 @@ uint32_t Compiler::annotation_pairs(const ast::arguments& args, NodeId returns,
   const auto one = [&](Symbol name, NodeId node) {
     if (!node.valid()) return;
     names.push_back(string_constant(out_.module.text(mangled(name))));
-    if (since(10)) load(names.back());
+    if (features_.annotations_in_tuple) load(names.back());
     if (tree_.is(node, Kind::Starred) && !symbols_.has_future_annotations()) {
       expression(tree_.as<ast::Starred>(node).value);
       emit().op(Op::UnpackSequence, 1);
@@ -102,8 +103,8 @@ uint32_t Compiler::annotation_pairs(const ast::arguments& args, NodeId returns,
     if (node.valid()) one(tree_.as<ast::arg>(node).arg, tree_.as<ast::arg>(node).annotation);
   };
   // Those that are positional only come first since 3.15.
-  const ListId first = since(15) ? args.posonlyargs : args.args;
-  const ListId second = since(15) ? args.args : args.posonlyargs;
+  const ListId first = features_.positional_only_first ? args.posonlyargs : args.args;
+  const ListId second = features_.positional_only_first ? args.args : args.posonlyargs;
   for (NodeId arg : tree_.items(first)) argument(arg);
   for (NodeId arg : tree_.items(second)) argument(arg);
   argument(args.vararg);

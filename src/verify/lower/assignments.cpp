@@ -25,7 +25,8 @@ void Compiler::assign(NodeId target) {
       return assign(tree_.as<ast::Starred>(target).value);
     case Kind::Tuple: {
       const auto targets = tree_.items(tree_.as<ast::Tuple>(target).elts);
-      return assign_elements(targets, since(13) && ast::stores_twice(tree_, targets));
+      return assign_elements(
+          targets, features_.drops_overwritten_stores && ast::stores_twice(tree_, targets));
     }
     case Kind::List:
       return assign_elements(tree_.items(tree_.as<ast::List>(target).elts));
@@ -36,9 +37,9 @@ void Compiler::assign(NodeId target) {
 
 // From 3.11 on two or three values are assigned as they lie on the stack.
 bool Compiler::assign_in_parallel(NodeId target, NodeId value, bool keeps_order) {
-  if (!since(11) || !tree_.is(value, Kind::Tuple) ||
+  if (!features_.assigns_in_parallel || !tree_.is(value, Kind::Tuple) ||
       !(tree_.is(target, Kind::Tuple) || tree_.is(target, Kind::List)) ||
-      (!since(14) && constant_of(value))) {
+      (!features_.folds_late && constant_of(value))) {
     return false;
   }
   const auto values = tree_.items(tree_.as<ast::Tuple>(value).elts);
@@ -49,8 +50,8 @@ bool Compiler::assign_in_parallel(NodeId target, NodeId value, bool keeps_order)
   }
   expressions(values);
   emit().op(Op::Swap, static_cast<uint32_t>(values.size()));
-  const bool stores_twice =
-      since(13) && tree_.is(target, Kind::Tuple) && ast::stores_twice(tree_, names);
+  const bool stores_twice = features_.drops_overwritten_stores && tree_.is(target, Kind::Tuple) &&
+                            ast::stores_twice(tree_, names);
   assign_each(names, keeps_order || stores_twice);
   return true;
 }
@@ -58,8 +59,8 @@ bool Compiler::assign_in_parallel(NodeId target, NodeId value, bool keeps_order)
 // `apart`: each begins a line, but for the second of two stores that the first goes with.
 void Compiler::assign_each(std::span<const NodeId> targets, bool apart) {
   for (size_t i = 0; i < targets.size(); ++i) {
-    const bool stays =
-        i == 0 || (since(13) && ast::is_one_store(tree_, targets[i - 1], targets[i]));
+    const bool stays = i == 0 || (features_.drops_overwritten_stores &&
+                                  ast::is_one_store(tree_, targets[i - 1], targets[i]));
     if (apart && !stays) emit().next_line();
     assign(targets[i]);
   }
@@ -133,8 +134,9 @@ void Compiler::augmented(const ast::AugAssign& node) {
       const bool is_slice = tree_.is(item.slice, Kind::Slice);
       // 3.12+ makes the slice twice; where it is a constant, up to 3.13.
       const bool is_constant =
-          is_slice && since(14) && constant_slice(tree_.as<ast::Slice>(item.slice));
-      if (since(12) && is_slice && !is_constant && !tree_.as<ast::Slice>(item.slice).step.valid()) {
+          is_slice && features_.constant_slices && constant_slice(tree_.as<ast::Slice>(item.slice));
+      if (features_.slice_instructions && is_slice && !is_constant &&
+          !tree_.as<ast::Slice>(item.slice).step.valid()) {
         const auto slice = tree_.as<ast::Slice>(item.slice);
         expression_or_none(slice.lower);
         expression_or_none(slice.upper);

@@ -15,7 +15,7 @@ constexpr size_t kMostOnStack = 30;
 bool Compiler::is_method_call(const ast::Call& call) const {
   const auto keywords = tree_.items(call.keywords);
   return tree_.is(call.func, Kind::Attribute) && !are_large(tree_.items(call.args), keywords, 0) &&
-         (keywords.empty() || since(11));
+         (keywords.empty() || features_.methods_with_keywords);
 }
 
 // Whether they are handed over in a tuple and a dictionary.
@@ -27,12 +27,13 @@ bool Compiler::are_large(std::span<const NodeId> args, std::span<const NodeId> k
                          return !tree_.as<ast::keyword>(keyword).arg.valid();
                        });
   // Of so many arguments the positional ones become a tuple, and the others a dictionary.
-  return starred || (since(10) && args.size() + injected + 2 * keywords.size() > kMostOnStack);
+  return starred ||
+         (features_.limits_stack && args.size() + injected + 2 * keywords.size() > kMostOnStack);
 }
 
 // `super().x` and `super(C, self).x` are one instruction since 3.12, where `super` is the builtin.
 bool Compiler::super_attribute(NodeId value, Symbol attr, Op load) {
-  if (!since(12) || !tree_.is(value, Kind::Call)) return false;
+  if (!features_.super_attributes || !tree_.is(value, Kind::Call)) return false;
   const auto call = tree_.as<ast::Call>(value);
   if (!tree_.is(call.func, Kind::Name) ||
       tree_.text(tree_.as<ast::Name>(call.func).id) != "super") {
@@ -99,7 +100,7 @@ void Compiler::plain_arguments(std::span<const NodeId> args, std::span<const Nod
 
 void Compiler::keyword_part(std::span<const NodeId> keywords) {
   const auto count = static_cast<uint32_t>(keywords.size());
-  const bool big = since(10) && keywords.size() * 2 > kMostOnStack;
+  const bool big = features_.limits_stack && keywords.size() * 2 > kMostOnStack;
   const auto key_of = [&](NodeId keyword) {
     return string_constant(out_.module.text(tree_.as<ast::keyword>(keyword).arg));
   };
@@ -123,7 +124,7 @@ void Compiler::keyword_part(std::span<const NodeId> keywords) {
 
 void Compiler::starred_arguments(std::span<const NodeId> args, std::span<const NodeId> keywords,
                                  const std::vector<Symbol>& injected, uint32_t pushed) {
-  if (!since(9)) return arguments_38(args, keywords, pushed);
+  if (!features_.extends_containers) return arguments_38(args, keywords, pushed);
   if (pushed == 0 && args.size() == 1 && tree_.is(args[0], Kind::Starred)) {
     expression(tree_.as<ast::Starred>(args[0]).value);
   } else if (injected.empty()) {

@@ -25,7 +25,7 @@ constexpr const char* kShared =
 }  // namespace
 
 Compiler::Compiler(const Tree& tree, Lowered& out, Symbols& symbols)
-    : tree_(tree), out_(out), symbols_(symbols), minor_(out.module.version.minor) {
+    : tree_(tree), out_(out), symbols_(symbols), features_(features_of(out.module.version)) {
   none_ = add(object::ConstKind::None);
 }
 
@@ -48,7 +48,8 @@ std::string Compiler::qualname_of(ScopeId scope, Symbol name, const std::string&
   const Unit* parent = units_[--outer];
   // What a type alias stands for is a function to its names (3.12, 3.13).
   const NodeId alias = symbols_[parent->scope].node;
-  const bool in_alias = !since(14) && alias.valid() && tree_.is(alias, Kind::TypeAlias) &&
+  const bool in_alias = !features_.lazy_annotations && alias.valid() &&
+                        tree_.is(alias, Kind::TypeAlias) &&
                         symbols_.scope_of(alias) == parent->scope;
   if (symbols_[parent->scope].kind == ScopeKind::Annotation && !in_alias) {
     if (outer == 0) return own;
@@ -74,14 +75,14 @@ CodeId Compiler::compile_unit(ScopeId scope, Symbol name, object::Code header,
   if (const auto known = codes_.find(scope); known != codes_.end()) return known->second;
   const CodeId id(out_.module.codes.size());
   codes_.emplace(scope, id);
-  Unit unit(minor_);
+  Unit unit(features_);
   unit.scope = scope;
   unit.code = id;
   unit.qualname = qualname_of(scope, name, owner);
   if (!header.varnames.empty()) unit.first_argument = header.varnames[0];
   header.version = out_.module.version;
   header.name = name;
-  header.qualname = since(11) ? text(unit.qualname) : name;
+  header.qualname = features_.qualname_in_code ? text(unit.qualname) : name;
   out_.module.codes.push_back(std::move(header));
   out_.graphs.emplace_back();
   out_.problems.emplace_back();
@@ -151,20 +152,21 @@ void Compiler::describe(const Unit& unit) {
     if (scope.is_nested) code.flags |= object::kNested;
     const bool is_method = scope.kind != ScopeKind::Annotation && scope.parent.valid() &&
                            symbols_[scope.parent].kind == ScopeKind::Class;
-    if (since(14) && is_method) code.flags |= object::kMethod;
+    if (features_.flags_docstrings_and_methods && is_method) code.flags |= object::kMethod;
     if (scope.is_generator) {
       code.flags |= scope.is_coroutine ? object::kAsyncGenerator : object::kGenerator;
     } else if (scope.is_coroutine) {
       code.flags |= object::kCoroutine;
     }
   }
-  if (!since(11) && code.cellvars.empty() && code.freevars.empty()) code.flags |= object::kNoFree;
+  if (features_.no_free_flag && code.cellvars.empty() && code.freevars.empty())
+    code.flags |= object::kNoFree;
   code.flags |= symbols_.future_flags();
   code.nlocals = static_cast<uint32_t>(code.varnames.size());
   object::derive_localsplus(code);
   const uint32_t suspends = object::kGenerator | object::kCoroutine | object::kAsyncGenerator;
   out_.graphs[unit.code.index()].wraps_stop_iteration =
-      since(12) && (code.flags & suspends) && scope.kind != ScopeKind::Lambda;
+      features_.wraps_stop_iteration && (code.flags & suspends) && scope.kind != ScopeKind::Lambda;
 }
 
 ConstId Compiler::add(object::ConstKind kind) {
@@ -205,7 +207,7 @@ void Compiler::load_number(int64_t value) {
 }
 
 void Compiler::await(uint32_t kind) {
-  emit().op(Op::GetAwaitable, since(11) ? kind : 0);
+  emit().op(Op::GetAwaitable, features_.says_why_it_awaits ? kind : 0);
   load_none();
   emit().op(Op::YieldFrom);
 }
@@ -242,9 +244,9 @@ void Compiler::name(Symbol id, Use use) {
     // 3.12 takes it for the variable of a comprehension in this one, if that was the first to say
     // it.
     const bool is_shared =
-        !since(13) && std::any_of(around.kept.begin(), around.kept.end(), [&](const Kept& one) {
-          return one.name == name && one.scope != inlined[i];
-        });
+        features_.mixes_inlined_names &&
+        std::any_of(around.kept.begin(), around.kept.end(),
+                    [&](const Kept& one) { return one.name == name && one.scope != inlined[i]; });
     if (is_shared) give_up(kShared);
     const Entry* own = around.find(name);
     if (own != nullptr && (own->use & kLent)) return own->cell ? deref() : fast();
@@ -258,7 +260,7 @@ void Compiler::name(Symbol id, Use use) {
   // So it does in the body of a function. In a module the variable is one only while its own
   // comprehension runs, unless it is a cell.
   const bool is_lifted = !inlined.empty() && entry != nullptr && (entry->use & kLifted) != 0;
-  if (!since(13) && is_lifted && here.bound_inside.contains(name)) {
+  if (features_.mixes_inlined_names && is_lifted && here.bound_inside.contains(name)) {
     // If the first one only reads a global, all releases of 3.12 agree.
     if (here.is_function()) {
       const bool is_global = entry->binding == Binding::GlobalImplicit;
@@ -283,7 +285,7 @@ void Compiler::name(Symbol id, Use use) {
     case Binding::Free:
       if (sees_class) return from_class_dictionary(Op::LoadFromDictOrDeref);
       if (here.kind != ScopeKind::Class || use != Use::Load) return deref();
-      if (!since(12)) return emit().op(Op::LoadClassDeref, name.value);
+      if (!features_.class_dictionary_first) return emit().op(Op::LoadClassDeref, name.value);
       emit().op(Op::LoadLocals);
       return emit().op(Op::LoadFromDictOrDeref, name.value);
     case Binding::GlobalExplicit: {
@@ -292,7 +294,8 @@ void Compiler::name(Symbol id, Use use) {
         const Entry* own = symbols_[inner].find(name);
         return own != nullptr && !(own->use & kGlobal);
       });
-      const bool asks_name = since(13) && here.kind == ScopeKind::Module && is_undeclared;
+      const bool asks_name =
+          features_.module_asks_inlined && here.kind == ScopeKind::Module && is_undeclared;
       return asks_name ? by_name() : global();
     }
     case Binding::GlobalImplicit:

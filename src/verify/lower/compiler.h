@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "verify/lower/emitter.h"
+#include "verify/lower/features.h"
 #include "verify/lower/lower.h"
 #include "verify/lower/spelling.h"
 #include "verify/lower/symbols.h"
@@ -58,7 +59,7 @@ struct Enclosing {
 };
 
 struct Unit {
-  explicit Unit(int minor) : emit(minor) {}
+  explicit Unit(const Features& features) : emit(features) {}
 
   ScopeId scope;
   CodeId code;
@@ -101,9 +102,8 @@ class Compiler {
   Emitter& emit() { return units_.back()->emit; }
   Unit& unit() { return *units_.back(); }
   const Scope& scope() const { return symbols_[units_.back()->scope]; }
-  bool since(int minor) const { return minor_ >= minor; }
   // Up to 3.9 the optimiser of the syntax tree does not look into the value of a walrus.
-  bool folds() const { return since(10) || walruses_ == 0; }
+  bool folds() const { return features_.folds_within_walrus || walruses_ == 0; }
 
   // -- constants and small steps -----------------------------------------------------------------
   Symbol text(std::string_view text) { return out_.module.strings.intern(text); }
@@ -241,7 +241,7 @@ class Compiler {
   void async_for_loop(const ast::For& node);
   void get_iterator();
   void drop_iterator();
-  uint32_t iterator_slots() const { return since(15) ? 2 : 1; }
+  uint32_t iterator_slots() const { return features_.iterators_have_two_slots ? 2 : 1; }
   void leave_loop(bool is_continue);
   void unwind(const Enclosing& from, bool keeps_value);
   // Undoes everything down to `depth` enclosing statements.
@@ -294,7 +294,7 @@ class Compiler {
   const Tree& tree_;
   Lowered& out_;
   Symbols& symbols_;
-  int minor_;
+  const Features features_;
   uint32_t walruses_ = 0;  // that what is being compiled is a value of
   std::vector<Unit*> units_;
   std::unordered_map<ScopeId, CodeId> codes_;  // compiled already

@@ -25,7 +25,7 @@ const char* function_of(Kind kind) {
 
 // 3.14 turns no list that an `async for` goes through into a tuple.
 void Compiler::iterator_of(const ast::comprehension& part) {
-  if (part.is_async && since(14)) {
+  if (part.is_async && features_.folds_late) {
     expression(part.iter);
   } else {
     iterated(part.iter);
@@ -59,7 +59,7 @@ void Compiler::comprehension(NodeId node) {
   make_function(code, 0);
   const auto first = tree_.as<ast::comprehension>(parts.generators[0]);
   // Since 3.15 the function makes the iterator itself.
-  since(15) ? expression(first.iter) : iterator_of(first);
+  features_.comprehensions_iterate ? expression(first.iter) : iterator_of(first);
   call(1);
   if (symbols_[inner].is_coroutine && !tree_.is(node, Kind::GeneratorExp)) await(0);
 }
@@ -129,14 +129,16 @@ void Compiler::generator(Comprehension& parts, size_t index) {
   bool loops = true, assigned = false;
   if (index == 0) {
     if (!parts.first_on_stack) emit().op(Op::LoadFast, text(".0").value);
-    if (since(15)) iterator_of_iterable(part);
-    if (since(15) && tree_.is(parts.node, Kind::GeneratorExp)) emit().op(Op::StartGenerator);
+    if (features_.comprehensions_iterate) iterator_of_iterable(part);
+    if (features_.comprehensions_iterate && tree_.is(parts.node, Kind::GeneratorExp))
+      emit().op(Op::StartGenerator);
   } else {
     // `for y in [f(x)]` is an assignment since 3.9.
     std::span<const NodeId> only;
     if (tree_.is(part.iter, Kind::List)) only = tree_.items(tree_.as<ast::List>(part.iter).elts);
     if (tree_.is(part.iter, Kind::Tuple)) only = tree_.items(tree_.as<ast::Tuple>(part.iter).elts);
-    if (since(9) && !part.is_async && only.size() == 1 && !tree_.is(only[0], Kind::Starred)) {
+    if (features_.one_item_loops_assign && !part.is_async && only.size() == 1 &&
+        !tree_.is(only[0], Kind::Starred)) {
       loops = false;
       assigned = assign_in_parallel(part.target, only[0], false);
       if (!assigned) expression(only[0]);
@@ -169,7 +171,7 @@ void Compiler::generator(Comprehension& parts, size_t index) {
   emit().jump(start);
   if (part.is_async) {
     emit().place_handler(failed);
-    emit().op(Op::EndAsyncFor, since(11) ? 2 : 7);
+    emit().op(Op::EndAsyncFor, features_.exceptions_are_one_value ? 2 : 7);
   } else {
     emit().place(end);
   }
@@ -178,7 +180,7 @@ void Compiler::generator(Comprehension& parts, size_t index) {
 void Compiler::inlined_comprehension(NodeId node, Comprehension& parts) {
   const auto first = tree_.as<ast::comprehension>(parts.generators[0]);
   // Since 3.15 the iterator is made when the variables have been kept.
-  since(15) ? expression(first.iter) : iterator_of(first);
+  features_.comprehensions_iterate ? expression(first.iter) : iterator_of(first);
   const ScopeId inner = symbols_.scope_of(node);
   std::vector<Symbol> saved;
   const auto keep = [&](Symbol name, Binding binding) {
@@ -190,7 +192,8 @@ void Compiler::inlined_comprehension(NodeId node, Comprehension& parts) {
     if (is_cell) emit().op(Op::MakeCell, name.value);
   };
   // Up to 3.13 a class body keeps whatever its comprehension names.
-  if (!since(14) && scope().kind == ScopeKind::Class && unit().inlined.empty()) {
+  if (features_.classes_keep_all_names && scope().kind == ScopeKind::Class &&
+      unit().inlined.empty()) {
     keep(text(".0"), Binding::Local);
     const auto binding_of = [&](Symbol name) {
       const Entry* own = symbols_[inner].find(name);

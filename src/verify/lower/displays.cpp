@@ -63,7 +63,7 @@ void Compiler::iterated(NodeId node, bool is_searched) {
   if (!folds()) return expression(node);
   // Since 3.14 a tuple that is made of a list is left a list, where a loop goes through it.
   const bool is_tuple = tree_.is(node, Kind::Tuple) && !is_searched;
-  if (since(14) && (is_tuple || tree_.is(node, Kind::List)) && !constant_of(node)) {
+  if (features_.folds_late && (is_tuple || tree_.is(node, Kind::List)) && !constant_of(node)) {
     const auto elements = tree_.items(ListId(tree_.slot(node, 0)));
     const bool is_made_of_list = elements.size() > kMostOnStack ||
                                  std::any_of(elements.begin(), elements.end(), [&](NodeId element) {
@@ -101,13 +101,13 @@ void Compiler::iterated(NodeId node, bool is_searched) {
 }
 
 void Compiler::sequence(Display display, std::span<const NodeId> elements, uint32_t pushed) {
-  if (!since(9)) return unpacked_38(display, elements);
+  if (!features_.extends_containers) return unpacked_38(display, elements);
   const Op build = display == Display::Set ? Op::BuildSet : Op::BuildList;
   const Op append = display == Display::Set ? Op::SetAdd : Op::ListAppend;
   const Op extend = display == Display::Set ? Op::SetUpdate : Op::ListExtend;
-  const bool big = since(10) && elements.size() + pushed > kMostOnStack;
+  const bool big = features_.limits_stack && elements.size() + pushed > kMostOnStack;
   // 3.14 looks for constants only when what builds the display has been written.
-  if (elements.size() > 2 && display != Display::Tuple && !(since(14) && big)) {
+  if (elements.size() > 2 && display != Display::Tuple && !(features_.folds_late && big)) {
     object::Const folded;
     folded.kind = display == Display::Set ? object::ConstKind::FrozenSet : object::ConstKind::Tuple;
     for (NodeId element : elements) {
@@ -185,7 +185,7 @@ void Compiler::unpacked_38(Display display, std::span<const NodeId> elements) {
 
 void Compiler::dictionary_part(std::span<const NodeId> keys, std::span<const NodeId> values) {
   const auto count = static_cast<uint32_t>(keys.size());
-  const bool big = since(10) && keys.size() * 2 > kMostOnStack;
+  const bool big = features_.limits_stack && keys.size() * 2 > kMostOnStack;
   if (count > 1 && !big) {
     std::vector<ConstId> constants;
     for (NodeId key : keys) {
@@ -211,7 +211,7 @@ void Compiler::dictionary_part(std::span<const NodeId> keys, std::span<const Nod
 void Compiler::dictionary(const ast::Dict& node) {
   const auto keys = tree_.items(node.keys);
   const auto values = tree_.items(node.values);
-  if (!since(9)) return dictionary_38(keys, values);
+  if (!features_.extends_containers) return dictionary_38(keys, values);
   bool have = false;
   size_t pending = 0;
   const auto flush = [&](size_t end) {
@@ -230,7 +230,7 @@ void Compiler::dictionary(const ast::Dict& node) {
     } else {
       ++pending;
       // As CPython cuts large ones: after this pair.
-      if (since(10) && (pending - 1) * 2 > kMostOnStack) flush(i + 1);
+      if (features_.limits_stack && (pending - 1) * 2 > kMostOnStack) flush(i + 1);
     }
   }
   if (pending > 0) flush(values.size());
@@ -267,15 +267,17 @@ uint32_t Compiler::conversion_of(uint32_t letter) const {
 void Compiler::formatted_value(const ast::FormattedValue& node) {
   const uint32_t conversion = conversion_of(node.conversion);
   expression(node.value);
-  if (since(13) && conversion != 0) emit().op(Op::Convert, conversion);
+  if (features_.converts_apart && conversion != 0) emit().op(Op::Convert, conversion);
   if (node.format_spec.valid()) format_specification(node.format_spec);
-  emit().op(Op::Format, since(13) ? 0 : conversion, node.format_spec.valid() ? 1 : 0);
+  emit().op(Op::Format, features_.converts_apart ? 0 : conversion,
+            node.format_spec.valid() ? 1 : 0);
 }
 
 void Compiler::format_specification(NodeId node) {
   const auto values = tree_.items(tree_.as<ast::JoinedStr>(node).values);
   // 3.12 sees an empty text behind a nested field at the end.
-  if (minor_ != 12 || values.empty() || !tree_.is(values.back(), Kind::FormattedValue)) {
+  if (!features_.text_after_nested_field || values.empty() ||
+      !tree_.is(values.back(), Kind::FormattedValue)) {
     return expression(node);
   }
   expressions(values);
@@ -290,7 +292,7 @@ void Compiler::joined_string(const ast::JoinedStr& node) {
 
 // A string of `count` pieces, each of which `write` leaves on the stack.
 void Compiler::join_pieces(size_t count, const std::function<void(size_t)>& write) {
-  const bool is_large = since(11) && count > kMostOnStack;
+  const bool is_large = features_.joins_long_strings && count > kMostOnStack;
   if (is_large) {
     load_text("");
     emit().op(Op::LoadMethod, text("join").value);
@@ -302,7 +304,7 @@ void Compiler::join_pieces(size_t count, const std::function<void(size_t)>& writ
   }
   if (is_large) return emit().op(Op::Call, 1, 2);
   // 3.13 and later load the string of no pieces, and optimise what is done with a constant.
-  if (count == 0 && since(13)) return load_text("");
+  if (count == 0 && features_.loads_empty_string) return load_text("");
   if (count != 1) emit().op(Op::BuildString, static_cast<uint32_t>(count));
 }
 

@@ -60,7 +60,8 @@ void spend_swaps(std::vector<Instr>& code, size_t from) {
 
 }  // namespace
 
-Emitter::Emitter(int minor) : minor_(minor), block_stack_(minor <= 10) {
+Emitter::Emitter(const Features& features)
+    : features_(features), block_stack_(!features.exceptions_are_one_value) {
   start(label());
   now().depth = 0;
 }
@@ -128,7 +129,7 @@ Instr Emitter::instr(Op op, uint32_t a, uint32_t b) const {
 // What CPython's optimiser does to the order of stores, which others may notice.
 void Emitter::settle_stores(std::vector<Instr>& code) const {
   // Of two stores to one local in a row the first is left out (3.13+), before any change places.
-  for (size_t i = 0; minor_ >= 13 && i + 1 < code.size(); ++i) {
+  for (size_t i = 0; features_.drops_overwritten_stores && i + 1 < code.size(); ++i) {
     if (code[i].op != Op::StoreFast || code[i + 1].op != Op::StoreFast ||
         code[i].a != code[i + 1].a || code[i].line != code[i + 1].line || code[i].b == kPutsBack ||
         code[i + 1].b == kPutsBack) {
@@ -171,7 +172,7 @@ void Emitter::op(Op op, uint32_t a, uint32_t b) {
 
 void Emitter::drop() {
   op(Op::Pop);
-  if (live_ && minor_ < 13) now().instrs.back().line = kNoLine;
+  if (live_ && !features_.dropped_values_have_lines) now().instrs.back().line = kNoLine;
 }
 
 void Emitter::jump(Label to) {
@@ -338,7 +339,7 @@ void Emitter::lose_tests() {
 flow::Graph Emitter::finish(object::CodeId code) {
   std::vector<bool> reached(blocks_.size(), false);
   std::vector<Label> work;
-  if (minor_ >= 14) lose_tests();
+  if (features_.folds_late) lose_tests();
   const auto reach = [&](Label block) {
     if (!block.valid() || reached[block.index()]) return;
     reached[block.index()] = true;
@@ -362,7 +363,7 @@ flow::Graph Emitter::finish(object::CodeId code) {
   for (Label id : order_) {
     if (!reached[id.index()]) continue;
     Draft& draft = blocks_[id.index()];
-    if (minor_ >= 11) settle_stores(draft.instrs);
+    if (features_.reorders_stores) settle_stores(draft.instrs);
     flow::Block block;
     block.first = static_cast<uint32_t>(graph.instrs.size());
     block.count = static_cast<uint32_t>(draft.instrs.size());

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "flow/graph.h"
+#include "verify/lower/features.h"
 
 namespace pellucid::verify::lower {
 
@@ -20,8 +21,8 @@ using Label = flow::BlockId;
 
 class Emitter {
  public:
-  // `minor`: the version. Up to 3.10 handlers get six slots; since 3.11 stores change places.
-  explicit Emitter(int minor);
+  // Writes what compilers with these features write.
+  explicit Emitter(const Features& features);
 
   // A statement starts, which the instruction at this offset of the original made.
   void at(uint32_t offset) {
@@ -100,7 +101,7 @@ class Emitter {
   bool tests_operand(const Draft& block) const;
   Instr instr(Op op, uint32_t a, uint32_t b) const;
 
-  int minor_;
+  Features features_;
   bool block_stack_;
   std::vector<Draft> blocks_;
   std::vector<Label> order_;

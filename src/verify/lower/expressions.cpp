@@ -131,7 +131,7 @@ bool Compiler::is_literal(NodeId node) const {
 // 3.14 makes constants of slices whose bounds are literals, before it computes anything: not of
 // `[:-1]`.
 std::optional<ConstId> Compiler::constant_slice(const ast::Slice& node) {
-  if (!since(14)) return std::nullopt;
+  if (!features_.constant_slices) return std::nullopt;
   object::Const folded;
   folded.kind = object::ConstKind::Slice;
   for (NodeId part : {node.lower, node.upper, node.step}) {

@@ -67,13 +67,14 @@ void Compiler::make_function(CodeId code, uint32_t flags) {
   constant.kind = object::ConstKind::Code;
   constant.code = code;
   load(out_.module.add(std::move(constant)));
-  if (!since(11)) {
+  if (!features_.qualname_in_code) {
     const object::Code& made = out_.module[code];
     // The function that is a class body has no qualified name.
     const bool is_function = (made.flags & object::kOptimized) != 0;
     load_text(is_function ? qualnames_[code.index()] : std::string(out_.module.text(made.name)));
   }
-  if (!since(13)) return emit().op(Op::MakeFunction, flags, since(11) ? 0 : 1);
+  if (!features_.sets_function_attributes)
+    return emit().op(Op::MakeFunction, flags, features_.qualname_in_code ? 0 : 1);
   emit().op(Op::MakeFunction, 0);
   for (const uint32_t flag : {bytecode::kClosure, bytecode::kAnnotations, bytecode::kAnnotate,
                               bytecode::kKwDefaults, bytecode::kDefaults}) {
@@ -127,7 +128,7 @@ CodeId Compiler::class_code(NodeId node) {
     store_name("__module__");
     load_text(unit().qualname);
     store_name("__qualname__");
-    if (since(13)) {
+    if (features_.classes_list_attributes) {
       load_number(0);
       store_name("__firstlineno__");
     }
@@ -142,7 +143,7 @@ CodeId Compiler::class_code(NodeId node) {
     make_conditional_set();
     body_with_docstring(def.body, false);
     lazy_annotations();
-    if (since(13)) {
+    if (features_.classes_list_attributes) {
       std::vector<ConstId> names;
       for (const std::string& name : unit().attributes) names.push_back(string_constant(name));
       load(tuple_constant(names));

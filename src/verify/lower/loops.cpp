@@ -18,7 +18,7 @@ void Compiler::while_loop(const ast::While& node) {
   statements(node.body);
   unit().enclosing.pop_back();
   // Since 3.10 the test is written once more at the end.
-  if (since(10) && !truth && emit().live()) {
+  if (features_.repeats_loop_test && !truth && emit().live()) {
     jump_if(node.test, true, body);
     emit().jump(otherwise);
   } else {
@@ -65,7 +65,7 @@ void Compiler::async_for_loop(const ast::For& node) {
   unit().enclosing.pop_back();
   emit().jump(start);
   emit().place_handler(failed);
-  emit().op(Op::EndAsyncFor, since(11) ? 2 : 7);
+  emit().op(Op::EndAsyncFor, features_.exceptions_are_one_value ? 2 : 7);
   statements(node.orelse);
   emit().place(end);
 }
@@ -134,7 +134,7 @@ void Compiler::unwind(const Enclosing& from, bool keeps_value) {
       return;
     }
     case Enclosing::kFinallyEnd: {
-      if (since(11)) {
+      if (features_.exceptions_are_one_value) {
         if (keeps_value) emit().op(Op::Swap, 2);
         emit().op(Op::Pop);
         if (keeps_value) emit().op(Op::Swap, 2);
@@ -150,12 +150,12 @@ void Compiler::unwind(const Enclosing& from, bool keeps_value) {
     case Enclosing::kWith:
     case Enclosing::kAsyncWith:
       emit().unprotect();
-      reach(since(14) ? 2 : 1);
+      reach(features_.exit_slots());
       return call_exit(from.kind == Enclosing::kAsyncWith);
     case Enclosing::kHandler: {
       if (from.named) emit().unprotect();
       // 3.8 unbinds the name first, the others end the handling first.
-      if (since(11)) {
+      if (features_.exceptions_are_one_value) {
         if (keeps_value) emit().op(Op::Swap, 2);
         emit().op(Op::PopExcept, 1);
       } else {

@@ -28,7 +28,7 @@ class Matcher {
       fail_.clear();
       on_top_ = 0;
       may_take_all_ = one.guard.valid() || i + 1 == cases.size();
-      keeps_lines_ = c_.since(11) && ast::keeps_lines(tree_, one.pattern);
+      keeps_lines_ = c_.features_.patterns_have_lines && ast::keeps_lines(tree_, one.pattern);
       line_ = -1;
       last_ = emit().line();
       pattern(one.pattern);
@@ -79,7 +79,7 @@ class Matcher {
 
   // The value on top goes below `count - 1` others.
   void rotate(size_t count) {
-    if (!c_.since(11)) {
+    if (!c_.features_.swaps) {
       if (count > 1) emit().op(Op::Rot, static_cast<uint32_t>(count));
       return;
     }
@@ -106,7 +106,7 @@ class Matcher {
     if (keeps_lines_) go_to(node);
     pattern_in(node);
     // What comes next belongs to the pattern around this one. 3.11 is still where it was last.
-    if (c_.since(12)) emit().on_line(outer);
+    if (c_.features_.returns_to_outer_line) emit().on_line(outer);
     --c_.nesting_;
   }
 
@@ -265,7 +265,7 @@ class Matcher {
     if (size > 0) check_length(size, bytecode::CompareOperator::GtE);
     c_.expressions(keys);
     emit().op(Op::BuildTuple, size);
-    if (!c_.since(11)) {
+    if (!c_.features_.matches_are_none_or_value) {
       emit().op(Op::MatchKeys, 0, 1);
       on_top_ += 2;
       fail_unless_true();
@@ -313,9 +313,10 @@ class Matcher {
     }
     c_.expression(node.cls);
     c_.load(c_.tuple_constant(names));
-    emit().op(Op::MatchClass, static_cast<uint32_t>(positional.size()), c_.since(11) ? 0 : 1);
+    emit().op(Op::MatchClass, static_cast<uint32_t>(positional.size()),
+              c_.features_.matches_are_none_or_value ? 0 : 1);
     ++on_top_;
-    if (!c_.since(11)) {
+    if (!c_.features_.matches_are_none_or_value) {
       fail_unless_true();
       each_of_tuple(positional, 0);
       each_of_tuple(named, positional.size());

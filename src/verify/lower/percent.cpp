@@ -97,11 +97,12 @@ class Reader {
 }  // namespace
 
 bool Compiler::percent_format(const ast::BinOp& node) {
-  if (!since(11) || node.op != static_cast<uint32_t>(ast::Operator::Mod)) return false;
+  if (!features_.formats_percent || node.op != static_cast<uint32_t>(ast::Operator::Mod))
+    return false;
   if (!tree_.is(node.left, Kind::Constant) || !tree_.is(node.right, Kind::Tuple)) return false;
   const object::Const& format = out_.module[tree_.as<ast::Constant>(node.left).value];
   if (format.kind != object::ConstKind::Str) return false;
-  if (!since(14) && constant_of(node.right)) return false;
+  if (!features_.folds_late && constant_of(node.right)) return false;
   const auto values = tree_.items(tree_.as<ast::Tuple>(node.right).elts);
   size_t fields = 0;
   const auto pieces = Reader(out_.module.text(format.text)).run();
@@ -117,9 +118,9 @@ bool Compiler::percent_format(const ast::BinOp& node) {
     if (piece.is_text) return load_text(piece.text);
     expression(values[next++]);
     const uint32_t conversion = piece.conversion == 's' ? 1 : piece.conversion == 'r' ? 2 : 3;
-    if (since(13)) emit().op(Op::Convert, conversion);
+    if (features_.converts_apart) emit().op(Op::Convert, conversion);
     if (piece.has_format) load_text(piece.text);
-    emit().op(Op::Format, since(13) ? 0 : conversion, piece.has_format ? 1 : 0);
+    emit().op(Op::Format, features_.converts_apart ? 0 : conversion, piece.has_format ? 1 : 0);
   });
   return true;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ast/walk.h"
+#include "verify/lower/features.h"
 #include "verify/lower/pattern_rules.h"
 
 namespace pellucid::verify::lower {
@@ -58,7 +59,8 @@ struct Place {
 
 class Shapes {
  public:
-  Shapes(const Tree& tree, Misspelt& found) : tree_(tree), found_(found) {}
+  Shapes(const Tree& tree, Misspelt& found)
+      : tree_(tree), features_(features_of(tree.module().version)), found_(found) {}
 
   void run(NodeId root) {
     Place place;
@@ -107,7 +109,7 @@ class Shapes {
                                (is_operation(outer) || outer == Kind::Attribute) &&
                                !(is_left && outer == Kind::BinOp && kind == Kind::BinOp);
     place.brackets += (has_brackets ? 1 : 0) + (is_inside || may_need_some ? 1 : 0);
-    const uint32_t most = tree_.module().version.minor == 8 ? kMostBrackets38 : kMostBrackets;
+    const uint32_t most = features_.deep_brackets ? kMostBrackets : kMostBrackets38;
     if (place.brackets > most) fault(place, "brackets are nested too deep for a text");
   }
 
@@ -157,9 +159,9 @@ class Shapes {
 
   // -- docstrings --
 
-  // Since 3.13 the compiler takes the indentation out of them, as UTF-8.
+  // A compiler that takes the indentation out of them does so with UTF-8.
   void docstring(ListId body, const Place& place) {
-    if (tree_.module().version.minor < 13) return;
+    if (!features_.trims_docstrings) return;
     for (const NodeId statement : tree_.items(body)) {
       if (tree_.is(statement, Kind::Comment)) continue;
       if (is_text(statement) && has_surrogate(statement)) {
@@ -363,6 +365,7 @@ class Shapes {
   }
 
   const Tree& tree_;
+  const Features features_;
   Misspelt& found_;
   std::unordered_set<NodeId> leading_;
   std::unordered_set<NodeId> iterables_;              // of comprehensions

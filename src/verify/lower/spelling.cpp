@@ -8,6 +8,7 @@
 
 #include "ast/walk.h"
 #include "object/identifiers.h"
+#include "verify/lower/features.h"
 #include "verify/lower/shapes.h"
 
 namespace pellucid::verify::lower {
@@ -37,7 +38,8 @@ struct Place {
 
 class Rules {
  public:
-  Rules(const Tree& tree, Misspelt& found) : tree_(tree), found_(found) {}
+  Rules(const Tree& tree, Misspelt& found)
+      : tree_(tree), features_(features_of(tree.module().version)), found_(found) {}
 
   void check(std::span<const NodeId> roots, const Place& place) {
     ast::walk(tree_, roots, place, [&](NodeId node, Place& own) { return enter(node, own); });
@@ -413,7 +415,7 @@ class Rules {
 
   void collected(NodeId element, const Place& place) {
     const bool unpacks = !element.valid() || tree_.is(element, Kind::Starred);
-    if (tree_.module().version.minor >= 15 || !unpacks) return;
+    if (features_.comprehensions_unpack || !unpacks) return;
     fault(place, "a comprehension unpacks what it collects");
   }
 
@@ -472,6 +474,7 @@ class Rules {
   }
 
   const Tree& tree_;
+  const Features features_;
   Misspelt& found_;
   std::unordered_set<ast::field::Name> bound_;
   std::unordered_set<NodeId> yielding_;  // asynchronous functions

@@ -48,7 +48,7 @@ void Compiler::statement(NodeId node) {
         break;
       }
       expression(assignment.value);
-      if (since(12) && ast::starts_behind(tree_, assignment)) emit().next_line();
+      if (features_.targets_have_lines && ast::starts_behind(tree_, assignment)) emit().next_line();
       for (size_t i = 0; i < targets.size(); ++i) {
         if (i + 1 < targets.size()) emit().op(Op::Copy, 1);
         assign(targets[i]);
@@ -198,7 +198,7 @@ void Compiler::raise_statement(const ast::Raise& node) {
 void Compiler::assert_statement(const ast::Assert& node) {
   const Label end = emit().label();
   jump_if(node.test, true, end);
-  if (since(9)) {
+  if (features_.asserts_by_opcode) {
     emit().op(Op::LoadAssertionError);
   } else {
     emit().op(Op::LoadGlobal, text("AssertionError").value);
@@ -215,7 +215,7 @@ void Compiler::assert_statement(const ast::Assert& node) {
 // functions and classes, in a `try` and what handles its exceptions, and where all names are
 // imported.
 uint32_t Compiler::laziness(bool is_lazy, bool is_star) {
-  if (!since(15)) return 0;
+  if (!features_.lazy_imports) return 0;
   const auto& around = unit().enclosing;
   const bool is_eager = is_star || scope().kind != ScopeKind::Module ||
                         std::any_of(around.begin(), around.end(), [](const Enclosing& one) {
@@ -288,7 +288,7 @@ void Compiler::import_from(const ast::ImportFrom& node) {
 
 void Compiler::body_with_docstring(ListId body, bool is_function) {
   const auto list = tree_.items(body);
-  const bool is_eager = !since(14) || symbols_.has_future_annotations();
+  const bool is_eager = !features_.lazy_annotations || symbols_.has_future_annotations();
   if (!is_function && is_eager && has_annotations(body)) emit().op(Op::SetupAnnotations);
   size_t first = 0;
   if (!list.empty() && tree_.is(list[0], Kind::Expr)) {
@@ -300,7 +300,7 @@ void Compiler::body_with_docstring(ListId body, bool is_function) {
         if (is_function) {
           object::Code& code = out_.module.codes[unit().code.index()];
           code.consts = {text};
-          if (since(14)) code.flags |= object::kHasDocstring;
+          if (features_.flags_docstrings_and_methods) code.flags |= object::kHasDocstring;
         } else {
           load(text);
           store_name("__doc__");

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ast/walk.h"
+#include "verify/lower/features.h"
 #include "verify/lower/symbols.h"
 
 namespace pellucid::verify::lower {
@@ -28,9 +29,10 @@ constexpr uint32_t kBarryFlag = 0x400000;
 class Collector {
  public:
   Collector(Symbols& symbols, const Tree& tree)
-      : symbols_(symbols), tree_(tree), minor_(symbols.module_.version.minor) {
+      : symbols_(symbols), tree_(tree), features_(features_of(symbols.module_.version)) {
     const object::Module& original = tree.module();
-    has_new_flags_ = minor_ >= 9 || (original[original.root].flags & 0xf000000u) != 0;
+    has_new_flags_ =
+        features_.moved_future_flags || (original[original.root].flags & 0xf000000u) != 0;
   }
 
   void run(NodeId root) {
@@ -258,7 +260,7 @@ class Collector {
     } else {
       push(assign.target, scope, true);
     }
-    if (minor_ < 14) {
+    if (!features_.lazy_annotations) {
       annotation(assign.annotation, scope);
     } else {
       lazy_annotation(assign.annotation, scope);
@@ -353,7 +355,7 @@ class Collector {
       if (has_keywords) note(outer, text(".kwdefaults"), kParameter);
     }
     ScopeId annotations = outer;
-    if (minor_ >= 14) {
+    if (features_.lazy_annotations) {
       // It is there and sees the class, even where there are no annotations.
       const bool in_class = at(scope).kind == ScopeKind::Class && !symbols_.future_annotations_;
       annotations = annotation_scope(node, Role::Annotations, outer, in_class);
@@ -413,7 +415,8 @@ class Collector {
     at(id).in_class = in_class;
     if (in_class) note(id, text("__classdict__"), kUsed);
     // The format in which they are wanted.
-    if (minor_ >= 14 && role != Role::TypeParameters) note(id, text(".format"), kParameter);
+    if (features_.lazy_annotations && role != Role::TypeParameters)
+      note(id, text(".format"), kParameter);
     return id;
   }
 
@@ -423,7 +426,7 @@ class Collector {
     const ScopeId outer = annotation_scope(node, Role::TypeParameters, scope, in_class);
     if (class_name.valid()) {
       at(outer).class_name = class_name;
-      if (minor_ >= 13) at(outer).mangling = outer;
+      if (features_.type_parameters_mangle) at(outer).mangling = outer;
     }
     for (NodeId parameter : tree_.items(parameters)) {
       at(outer).type_parameters.insert(Symbol(tree_.slot(parameter, 0)));
@@ -475,7 +478,8 @@ class Collector {
     Scope& made = at(inner);
     made.is_generator_expression = tree_.is(node, Kind::GeneratorExp);
     made.is_generator = made.is_generator_expression;
-    made.is_inlined = minor_ >= 12 && !made.is_generator_expression && !at(scope).in_class;
+    made.is_inlined =
+        features_.inlines_comprehensions && !made.is_generator_expression && !at(scope).in_class;
     for (NodeId generator : tree_.items(generators)) {
       const auto part = tree_.as<ast::comprehension>(generator);
       if (part.is_async) at(inner).is_coroutine = true;
@@ -489,7 +493,7 @@ class Collector {
 
   Symbols& symbols_;
   const Tree& tree_;
-  int minor_;
+  const Features features_;
   bool has_new_flags_ = true;
   bool is_conditional_ = false;  // what is pushed
   std::vector<Todo> todo_;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "verify/lower/features.h"
 
 namespace pellucid::verify::lower {
 
@@ -15,7 +16,8 @@ class Resolver {
   explicit Resolver(Symbols& symbols)
       : symbols_(symbols),
         scopes_(symbols.scopes_),
-        is_lazy_(symbols.module_.version.minor >= 14) {}
+        features_(features_of(symbols.module_.version)),
+        is_lazy_(features_.lazy_annotations) {}
 
   void run() {
     class_ = symbols_.module_.strings.intern("__class__");
@@ -37,9 +39,9 @@ class Resolver {
  private:
   Scope& at(ScopeId id) { return scopes_[id.index()]; }
 
-  // A comprehension that awaits in another one makes that one await (3.11+).
+  // A comprehension that awaits in another one makes that one await.
   void spread_coroutines() {
-    if (symbols_.module_.version.minor < 11) return;
+    if (!features_.awaiting_spreads) return;
     for (size_t i = scopes_.size(); i-- > 0;) {
       const Scope& scope = scopes_[i];
       if (scope.kind != ScopeKind::Comprehension || scope.is_generator_expression) continue;
@@ -264,6 +266,7 @@ class Resolver {
   Symbols& symbols_;
   std::vector<Scope>& scopes_;
   Symbol class_, class_dictionary_, conditional_set_;
+  const Features features_;
   bool is_lazy_;
   std::unordered_map<Symbol, std::vector<ScopeId>> users_;  // of each name, who do not bind it
 };

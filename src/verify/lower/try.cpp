@@ -5,7 +5,7 @@
 namespace pellucid::verify::lower {
 
 void Compiler::push_exception() {
-  if (since(11)) emit().op(Op::PushExcInfo);
+  if (features_.exceptions_are_one_value) emit().op(Op::PushExcInfo);
 }
 
 void Compiler::try_statement(const ast::Try& node) {
@@ -64,7 +64,7 @@ void Compiler::clause(NodeId node, Label end) {
   const Label next = emit().label();
   const Emitter::Place before = emit().here();
   if (handler.type.valid()) {
-    if (since(11)) {
+    if (features_.exceptions_are_one_value) {
       expression(handler.type);
       emit().op(Op::Copy, 2);
       emit().op(Op::Swap, 2);
@@ -75,14 +75,14 @@ void Compiler::clause(NodeId node, Label end) {
     emit().op(Op::ExcMatch);
     emit().branch(false, next);
   }
-  const uint32_t slots = since(11) ? 1 : 3;
-  if (!since(11)) emit().op(Op::Pop);
+  const uint32_t slots = features_.exception_slots();
+  if (!features_.exceptions_are_one_value) emit().op(Op::Pop);
   if (handler.name.valid()) {
     name(handler.name, Use::Store);
   } else {
     emit().op(Op::Pop);
   }
-  if (!since(11)) emit().op(Op::Pop);
+  if (!features_.exceptions_are_one_value) emit().op(Op::Pop);
   const bool named = handler.name.valid();
   const Label cleanup = emit().label();
   if (named) emit().protect(cleanup, true);
@@ -90,9 +90,9 @@ void Compiler::clause(NodeId node, Label end) {
   statements(handler.body);
   unit().enclosing.pop_back();
   if (named) emit().unprotect();
-  if (named && !since(9)) unbind(handler.name);
+  if (named && !features_.unbinds_after_handling) unbind(handler.name);
   emit().op(Op::PopExcept, slots);
-  if (named && since(9)) unbind(handler.name);
+  if (named && features_.unbinds_after_handling) unbind(handler.name);
   emit().jump(end);
   if (named) {
     emit().place_handler(cleanup);
@@ -117,7 +117,7 @@ void Compiler::with_statement(NodeId node, size_t index) {
   const Label failed = emit().label();
   const Label end = emit().label();
   expression(item.context_expr);
-  const uint32_t exit_slots = since(14) ? 2 : 1;
+  const uint32_t exit_slots = features_.exit_slots();
   emit().op(with.is_async ? Op::BeforeAsyncWith : Op::BeforeWith, 0, exit_slots);
   if (with.is_async) await(1);
   emit().protect(failed, true, 1);
@@ -141,7 +141,7 @@ void Compiler::with_statement(NodeId node, size_t index) {
 // Calls the way out of a manager, which is on the stack.
 void Compiler::call_exit(bool is_async) {
   for (int i = 0; i < 3; ++i) load_none();
-  emit().op(Op::Call, 3, since(14) ? 2 : 1);
+  emit().op(Op::Call, 3, features_.exit_slots());
   if (is_async) await(2);
   emit().op(Op::Pop);
 }
@@ -149,16 +149,16 @@ void Compiler::call_exit(bool is_async) {
 void Compiler::with_end(bool is_async, Label end) {
   const Label suppressed = emit().label();
   push_exception();
-  emit().op(Op::WithExceptStart, since(14) ? 5 : since(11) ? 4 : 7, since(14) ? 2 : 1);
+  emit().op(Op::WithExceptStart, features_.exit_depth(), features_.exit_slots());
   if (is_async) await(2);
   emit().branch(true, suppressed);
   emit().reraise(true);
   emit().place(suppressed);
-  for (int i = since(11) ? 1 : 3; i > 0; --i) emit().op(Op::Pop);
-  emit().op(Op::PopExcept, since(11) ? 1 : 3);
-  if (since(11)) emit().op(Op::Pop);
+  for (uint32_t i = features_.exception_slots(); i > 0; --i) emit().op(Op::Pop);
+  emit().op(Op::PopExcept, features_.exception_slots());
+  if (features_.exceptions_are_one_value) emit().op(Op::Pop);
   emit().op(Op::Pop);
-  if (since(14)) emit().op(Op::Pop);
+  if (features_.exits_have_self) emit().op(Op::Pop);
   emit().jump(end);
 }
 

@@ -8,7 +8,8 @@ namespace pellucid::verify::lower {
 void Compiler::deferred(NodeId value, ScopeId scope, Symbol name) {
   const auto body = [&] {
     // The value of an alias has None there.
-    unit().first_is_docstring = !since(14) && !tree_.is(symbols_[scope].node, Kind::TypeAlias);
+    unit().first_is_docstring =
+        !features_.lazy_annotations && !tree_.is(symbols_[scope].node, Kind::TypeAlias);
     if (tree_.is(value, Kind::Starred)) {
       expression(tree_.as<ast::Starred>(value).value);
       emit().op(Op::UnpackSequence, 1);
@@ -17,7 +18,8 @@ void Compiler::deferred(NodeId value, ScopeId scope, Symbol name) {
     }
     emit().give_back();
   };
-  if (!since(14)) return make_function(compile_unit(scope, name, object::Code(), body), 0);
+  if (!features_.lazy_annotations)
+    return make_function(compile_unit(scope, name, object::Code(), body), 0);
   // The format is 1, values, unless another one is asked for.
   object::Const one;
   one.kind = object::ConstKind::Int;

@@ -1,4 +1,4 @@
-// Interned strings: one Symbol for equal bytes, whatever was forgotten before.
+// Interned strings: one Symbol for equal bytes, in a pool and in its copies.
 #include "base/string_pool.h"
 
 #include <string>
@@ -39,16 +39,33 @@ TEST("string_pool: equal bytes have one symbol, and keep it as the pool grows") 
   EXPECT(!StringPool().find("").valid());
 }
 
-TEST("string_pool: what is forgotten is not found, and can be had again") {
-  StringPool pool;
-  fill_to(pool, 300);
-  for (const size_t size : {299u, 201u, 200u, 51u, 4u, 3u, 0u}) {
-    pool.shrink(size);
+TEST("string_pool: what a copy gains the original does not have") {
+  for (const size_t size : {299u, 201u, 200u, 51u, 4u, 3u, 1u, 0u}) {
+    StringPool pool;
+    fill_to(pool, size);
+    StringPool copy = pool;
+    fill_to(copy, 300);
     EXPECT(has_first(pool, size));
     EXPECT(!pool.find(text_of(size)).valid());
-    fill_to(pool, 300);
-    EXPECT(has_first(pool, 300));
+    EXPECT(has_first(copy, 300));
+    // Both write on where the last string ended.
+    pool.intern("the original's");
+    EXPECT(has_first(copy, 300));
+    EXPECT(!copy.find("the original's").valid());
+    copy.intern("the copy's");
+    EXPECT(pool.view(pool.find("the original's")) == "the original's");
   }
+}
+
+TEST("string_pool: a copy outlives the original") {
+  StringPool copy = [] {
+    StringPool pool;
+    fill_to(pool, 120);
+    return StringPool(pool);
+  }();
+  EXPECT(has_first(copy, 120));
+  fill_to(copy, 300);
+  EXPECT(has_first(copy, 300));
 }
 
 TEST("string_pool: a pool that was moved is whole, and so is the next one in its place") {

@@ -1,0 +1,64 @@
+// generated.h: live code objects, and code that a program has generated. Experimental, and not
+// installed: it speaks of the source tree's own types, and changes with them. For the extension.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "object/code.h"
+#include "object/facts.h"
+#include "object/known.h"
+#include "pellucid/pellucid.h"
+
+namespace pellucid {
+
+// How a body is written.
+enum class Form : uint8_t {
+  Usual,         // as a person would
+  Plain,         // with structure, but in the order of the bytecode and with nothing polished
+  Unstructured,  // as a loop over a state
+};
+using FormsByPath = std::unordered_map<std::string, Form>;  // what is missing is Usual
+
+// A value that the source refers to by a name.
+struct Opaque {
+  std::string name;
+  object::Known known = object::Known::Nothing;
+  object::CodeId code;  // that it is, if it is one
+};
+
+struct LiveDecompilation : Decompilation {
+  std::vector<Opaque> opaques;
+};
+
+// Returns the source of a code object that is live in some interpreter (Module::root), of which
+// the caller knows these facts.
+Result<LiveDecompilation> decompile_live(const object::Module& module,
+                                         const DecompileOptions& options,
+                                         const FormsByPath& forms = {},
+                                         const object::Facts& facts = {});
+
+// decompile() in these forms: what is not proven in them is not tried in others, and a doubt of
+// the version is no concern of the verdict.
+Result<Decompilation> decompile_in_forms(const Program& program, const DecompileOptions& options,
+                                         const FormsByPath& forms);
+
+// What may differ between two live code objects that are compared.
+struct Allowance {
+  bool ignore_name = false;   // a name that is no identifier was renamed
+  bool extra_locals = false;  // temporaries on either side
+  object::Facts facts = {};   // what is assumed of both
+};
+Result<Verdict> compare_live(const object::Module& original, const object::Module& candidate,
+                             const Allowance& allowance);
+
+Result<Dump> dump_live(const object::Module& module, std::string_view stage);
+
+// The code objects of a program.
+const object::Module& module_of(const Program& program);
+
+// The path of each code object, by its number.
+std::vector<std::string> paths_of(const object::Module& module);
+
+}  // namespace pellucid

@@ -1,0 +1,200 @@
+#include "driver/attempts.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "ast/nodes.h"
+#include "base/check.h"
+#include "fallback/unstructured.h"
+#include "structure/graph/not_structured.h"
+#include "structure/recover.h"
+#include "structure/scopes/names.h"
+
+namespace pellucid::driver {
+namespace {
+
+// What is read with structure. Where compilers leave nothing of code that never runs, all three are
+// one, and it is the last that is tried.
+struct Reading {
+  const char* name;
+  bool with_ends;         // with what is left of code that never runs
+  bool believes_finally;  // what 3.8 says about which handlers are finally bodies
+};
+constexpr Reading kReadings[] = {
+    // What is said about code that never runs is more than a first try need be able to follow.
+    {"with code that never runs", true, true},
+    {"with that code, and without what 3.8 says of `finally`", true, false},
+    {"without code that never runs", false, false},
+};
+
+// Takes back what 3.8 says about which handlers are finally bodies. False: it says nothing.
+bool forget_finally(ir::Function& function) {
+  bool was_said = false;
+  for (flow::Handler& handler : function.handlers) {
+    was_said |= std::exchange(handler.is_finally, false);
+  }
+  return was_said;
+}
+
+class Attempts {
+ public:
+  Attempts(const Text& text, const Wanted& wanted)
+      : text_(text), tree_(text.tree), module_(text.tree.module()), wanted_(wanted) {}
+
+  Attempted run() {
+    // An attempt that fails may leave the bodies that it read as expressions half rewritten.
+    tree_.remember();
+    Result<ast::ListId> body = structured(wanted_.unstructured, wanted_.joins_copies);
+    if (body.ok()) return {body, std::nullopt, std::move(faults_)};
+    Error reason = body.error();
+    if (wanted_.is_unproven) reason.message = "what was written with structure is unproven";
+    tree_.restore();
+    tree_.remember();
+    body = as_loop(wanted_.code, reason, faults_);
+    trace("a loop over a state", body);
+    if (!body.ok()) {
+      // Comprehensions stay what they are, wherever they can be called as such.
+      tree_.restore();
+      make_comprehensions_functions(reason);
+      body = as_loop(wanted_.code, reason, faults_);
+    }
+    if (!body.ok() && wanted_.structured_too) {
+      tree_.restore();
+      text_.trace = nullptr;
+      body = structured(false, true);
+    }
+    return {body, reason, std::move(faults_)};
+  }
+
+ private:
+  // The body that statements of Python's own say, or what stands in the way.
+  Result<ast::ListId> structured(bool only_if_straight, bool joins_copies) {
+    try {
+      return read(only_if_straight, joins_copies);
+    } catch (const structure::NotStructured& reason) {
+      return Error{ErrorCode::Unsupported, reason.offset, reason.what()};
+    } catch (const InternalError& bug) {
+      return Error{ErrorCode::Internal, 0, bug.what()};
+    }
+  }
+
+  Result<ast::ListId> read(bool only_if_straight, bool joins_copies) {
+    PELLUCID_TRY(ir::Function function, lifted(true));
+    if (!text_.shared.fits(function)) return kTooLong;
+    if (only_if_straight && function.blocks.size() > 1 &&
+        !is_read_by_shape(module_, wanted_.code)) {
+      return Error{ErrorCode::Unsupported, 0, "structure is switched off"};
+    }
+    const bool has_ends = function.marks_ends || function.marks_empty_bodies;
+    Result<ast::ListId> body = Error{};
+    for (const Reading& reading : kReadings) {
+      if (reading.with_ends && !has_ends) continue;
+      if (has_ends && !reading.with_ends) {
+        PELLUCID_TRY(function, lifted(false));
+      }
+      // Nothing new is to be had where nothing was said.
+      if (!reading.believes_finally && !forget_finally(function) && reading.with_ends) continue;
+      body = structure::recover(function, tree_, text_.bodies, joins_copies, named(reading.name));
+      trace_outcome(body);
+      if (body.ok()) return finished(*body, function);
+      tree_.restore();
+    }
+    return body;
+  }
+
+  // The same as a loop over a state: for any control flow.
+  Result<ast::ListId> as_loop(object::CodeId code, const Error& reason, Faults& faults) {
+    try {
+      PELLUCID_TRY(const ir::Function function,
+                   to_ir_of_slots(text_.graphs, module_, code, faults));
+      if (!text_.shared.fits(function)) return kTooLong;
+      PELLUCID_TRY(const ast::ListId body,
+                   fallback::unstructured(function, tree_, text_.bodies, text_.scopes.bound_names(),
+                                          reason.message, static_cast<uint32_t>(reason.offset)));
+      return expressible(code, text_.scopes.finish_body(body, function));
+    } catch (const InternalError& bug) {
+      return Error{ErrorCode::Internal, 0, bug.what()};
+    }
+  }
+
+  // What a loop over a state calls is a function: writes the comprehensions in the code as such.
+  void make_comprehensions_functions(const Error& reason) {
+    // Those directly inside, and those inside of these: outer ones first.
+    std::vector<object::CodeId> order{wanted_.code};
+    for (size_t i = 0; i < order.size(); ++i) {
+      for (const object::ConstId id : module_[order[i]].consts) {
+        const object::Const& constant = module_[id];
+        if (constant.kind != object::ConstKind::Code) continue;
+        const std::string_view name = module_.text(module_[constant.code].name);
+        if (structure::is_comprehension_name(name)) order.push_back(constant.code);
+      }
+    }
+    for (size_t i = order.size(); --i > 0;) {
+      ast::ListId& body = text_.bodies[order[i].index()];
+      if (ast::is_unstructured(tree_, body)) continue;
+      Faults faults;
+      const auto loop = as_loop(order[i], reason, faults);
+      if (loop.ok()) body = *loop;
+    }
+  }
+
+  Result<ir::Function> lifted(bool keep_ends) {
+    return to_ir(text_.graphs, module_, wanted_.code, keep_ends, faults_, wanted_.facts);
+  }
+
+  Result<ast::ListId> finished(ast::ListId body, const ir::Function& function) {
+    return expressible(wanted_.code,
+                       text_.scopes.finish_body(body, function, wanted_.facts.empty()));
+  }
+
+  // The body, or why no text can say it.
+  Result<ast::ListId> expressible(object::CodeId code, ast::ListId body) {
+    // What is read where it is used is looked at there; a module is not, whatever it is called.
+    const std::string_view name = module_.text(module_[code].name);
+    const bool is_function = (module_[code].flags & object::kOptimized) != 0;
+    const bool is_hidden = is_function && name.starts_with('<');
+    if (is_hidden || is_read_by_shape(module_, code)) return body;
+    const ast::NodeId misfit = text_.misfits.find(body);
+    if (!misfit.valid()) return body;
+    const uint32_t offset = tree_.where(misfit).offset;
+    return Error{
+        ErrorCode::Unsupported, offset == ast::Where{}.offset ? 0 : offset,
+        std::string("a definition or a part of one within a ") + ast::name_of(tree_.kind(misfit))};
+  }
+
+  // The trace, which is told what is tried now.
+  structure::Trace* named(const char* attempt) {
+    if (text_.trace != nullptr) text_.trace->text += std::string("attempt: ") + attempt + '\n';
+    return text_.trace;
+  }
+
+  void trace_outcome(const Result<ast::ListId>& body) {
+    if (text_.trace == nullptr) return;
+    text_.trace->text += body.ok() ? "  succeeds\n"
+                                   : "  fails: " + body.error().message + " at byte " +
+                                         std::to_string(body.error().offset) + '\n';
+  }
+
+  void trace(const char* attempt, const Result<ast::ListId>& body) {
+    named(attempt);
+    trace_outcome(body);
+  }
+
+  Text text_;
+  ast::Tree& tree_;
+  object::Module& module_;
+  const Wanted& wanted_;
+  Faults faults_;
+};
+
+}  // namespace
+
+bool is_read_by_shape(const object::Module& module, object::CodeId code) {
+  const std::string_view name = module.text(module[code].name);
+  return name.starts_with("<generic parameters of ") || name == "__annotate__";
+}
+
+Attempted attempt(const Text& text, const Wanted& wanted) { return Attempts(text, wanted).run(); }
+
+}  // namespace pellucid::driver

@@ -1,0 +1,190 @@
+#include "driver/bodies.h"
+
+#include <algorithm>
+#include <string>
+
+#include "ast/fitting.h"
+#include "ast/misfits.h"
+#include "ast/nodes.h"
+#include "base/check.h"
+#include "bytecode/lines.h"
+#include "driver/attempts.h"
+#include "driver/faults.h"
+#include "driver/shared_bodies.h"
+#include "flow/inlined_locals.h"
+#include "flow/lazy_values.h"
+#include "polish/polish.h"
+#include "polish/release.h"
+#include "structure/expressions/expressions.h"
+#include "structure/scopes/scopes.h"
+
+namespace pellucid::driver {
+namespace {
+
+// Tells the scopes what they cannot see from within a code object: which locals of those around it
+// only inlined comprehensions (3.12+) bind, and whether it is a value that is evaluated later.
+// Functions are done from the inside out, so what is around one has not been looked at when this
+// is asked for it.
+void tell_of_surroundings(flow::Graphs& graphs, const std::vector<object::CodeId>& order,
+                          structure::Scopes& scopes) {
+  const object::Module& module = graphs.module();
+  if (module.version.minor < 12) return;
+  for (const object::CodeId code : order) {
+    const auto& consts = module[code].consts;
+    const bool has_nested = std::any_of(consts.begin(), consts.end(), [&](object::ConstId id) {
+      return module[id].kind == object::ConstKind::Code;
+    });
+    if (!has_nested) continue;
+    const Result<bytecode::Stream>& stream = graphs.stream(code);
+    if (!stream.ok()) continue;
+    for (const object::CodeId lazy : flow::lazy_values(module, *stream)) scopes.set_lazy(lazy);
+    if ((module[code].flags & object::kOptimized) == 0) continue;
+    scopes.hide(code, flow::names_of_inlined(module[code], *stream));
+  }
+}
+
+polish::Body kind_of(structure::ScopeKind scope) {
+  using structure::ScopeKind;
+  if (scope == ScopeKind::Function) return polish::Body::Function;
+  const bool is_block = scope == ScopeKind::Module || scope == ScopeKind::Class;
+  return is_block ? polish::Body::Block : polish::Body::Expression;
+}
+
+// The body as a person would write it.
+Result<ast::ListId> polished_body(ast::Tree& tree, object::CodeId code, ast::ListId body,
+                                  polish::Body kind, Form form, const object::Facts& facts) {
+  const object::Module& module = tree.module();
+  try {
+    if (form == Form::Usual) {
+      const std::vector<object::Columns> columns = bytecode::columns_of_units(module[code]);
+      const flow::Folds folds = flow::folds_of(module.version);
+      body =
+          polish::run(tree, body, kind,
+                      {.makes_f_strings_of_percent = folds.formats,
+                       .leaves_dropped = module.version.minor == 12 || module.version.minor == 13,
+                       .copies_exits = module.version.minor >= 10,
+                       .looks_into_walrus = folds.walruses},
+                      {columns, module[code].firstlineno});
+    }
+    // Compilers keep nothing in names of their own; generators care how long they do.
+    if (!facts.empty()) body = polish::release_temporaries(tree, body, code, facts);
+    return body;
+  } catch (const InternalError& bug) {
+    return Error{ErrorCode::Internal, 0, bug.what()};
+  }
+}
+
+class Bodies {
+ public:
+  Bodies(const Request& request, const Forms& forms, const Broken& broken, ast::Tree& tree,
+         std::vector<Diagnostic>& diagnostics, structure::Trace* trace)
+      : request_(request),
+        forms_(forms),
+        broken_(broken),
+        tree_(tree),
+        module_(tree.module()),
+        diagnostics_(diagnostics),
+        scopes_(tree),
+        misfits_(tree),
+        order_(innermost_first(module_, request.root)),
+        shared_(module_, order_),
+        bodies_(module_.codes.size()),
+        text_{request.graphs, tree, scopes_, misfits_, shared_, bodies_, trace} {}
+
+  ast::NodeId run() {
+    tell_of_surroundings(request_.graphs, order_, scopes_);
+    for (const object::CodeId code : order_) {
+      const size_t first = tree_.size();
+      if (!shared_.hand_out(code, tree_, bodies_)) note(code, kTooLong, true);
+      if (text_.trace != nullptr) {
+        text_.trace->text += "code " + std::string(module_.text(module_[code].qualname)) + '\n';
+      }
+      const Result<ast::ListId> body = body_of(code);
+      bodies_[code.index()] = body.ok() ? *body : marker_body(tree_, body.error());
+      shared_.note(code, bodies_[code.index()], !body.ok());
+      tree_.mark_code(first, code);
+    }
+    const bool is_function = (module_[request_.root].flags & object::kOptimized) != 0;
+    const ast::NodeId top = is_function ? structure::function_source(tree_, request_.root, bodies_)
+                                        : tree_.add(ast::Module{bodies_[request_.root.index()]});
+    ast::fit_names(tree_, top);
+#ifdef PELLUCID_CHECKS
+    ast::check(tree_, top);
+#endif
+    return top;
+  }
+
+ private:
+  void note(object::CodeId code, const Error& error, bool refused) {
+    diagnostics_.push_back({code, static_cast<uint32_t>(error.offset), error.message, refused});
+  }
+
+  Form form_of(object::CodeId code) const {
+    return code.index() < forms_.size() ? forms_[code.index()] : Form::Usual;
+  }
+
+  Wanted wanted(object::CodeId code) const {
+    const Options& options = request_.options;
+    const Form form = form_of(code);
+    Wanted wanted{code};
+    wanted.unstructured =
+        form == Form::Unstructured || (options.force_unstructured && !scopes_.is_in_lazy(code));
+    wanted.is_unproven = form == Form::Unstructured;
+    wanted.structured_too = options.force_unstructured;
+    wanted.joins_copies = form == Form::Usual;
+    const bool is_root = code == request_.root;
+    if (options.facts.hold_for(is_root, module_.text(module_[code].name))) {
+      wanted.facts = options.facts;
+    }
+    return wanted;
+  }
+
+  // The finished body of one code object; what is to be said of it is noted.
+  Result<ast::ListId> body_of(object::CodeId code) {
+    const Wanted asked = wanted(code);
+    Attempted made = attempt(text_, asked);
+    Result<ast::ListId>& body = made.body;
+    if (made.no_structure) {
+      if (!request_.options.force_unstructured) note(code, *made.no_structure, false);
+      if (!body.ok()) note(code, body.error(), true);
+    }
+    if (!body.ok()) return body;
+    body = polished_body(tree_, code, *body, kind_of(scopes_.scope_of(code)), form_of(code),
+                         asked.facts);
+    const auto bug = broken_.find(code);
+    if (bug != broken_.end()) body = bug->second;
+    if (!body.ok()) {
+      note(code, body.error(), true);
+      tree_.restore();
+      return body;
+    }
+    body = with_instructions(tree_, *body, made.faults);
+    for (const bytecode::Fault& fault : made.faults) {
+      note(code, {ErrorCode::Malformed, fault.offset, fault.message}, true);
+    }
+    return body;
+  }
+
+  const Request& request_;
+  const Forms& forms_;
+  const Broken& broken_;
+  ast::Tree& tree_;
+  const object::Module& module_;
+  std::vector<Diagnostic>& diagnostics_;
+  structure::Scopes scopes_;
+  ast::Misfits misfits_;
+  const std::vector<object::CodeId> order_;
+  SharedBodies shared_;
+  std::vector<ast::ListId> bodies_;
+  Text text_;
+};
+
+}  // namespace
+
+ast::NodeId recover_all(const Request& request, const Forms& forms, const Broken& broken,
+                        ast::Tree& tree, std::vector<Diagnostic>& diagnostics,
+                        structure::Trace* trace) {
+  return Bodies(request, forms, broken, tree, diagnostics, trace).run();
+}
+
+}  // namespace pellucid::driver

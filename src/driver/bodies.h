@@ -1,0 +1,34 @@
+// driver: all code objects below one -> the tree of their text.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "ast/tree.h"
+#include "base/result.h"
+#include "driver/pipeline.h"
+#include "flow/graphs.h"
+#include "object/code.h"
+#include "structure/steps.h"
+
+namespace pellucid::driver {
+
+// Code objects that a bug of ours leaves without a text, and how it shows.
+using Broken = std::unordered_map<object::CodeId, Error>;
+
+// What is decompiled.
+struct Request {
+  flow::Graphs& graphs;  // of a module whose names a source can write
+  object::CodeId root;
+  const Options& options;
+};
+
+// Returns the text of `root` with everything nested in it: its statements, or one `def` of a
+// function. Each body is structured, else a loop over a state with a diagnostic that says why, else
+// (a bug of ours, or one of `broken`) a marker. `tree` is empty, its module a copy of the
+// request's.
+ast::NodeId recover_all(const Request& request, const Forms& forms, const Broken& broken,
+                        ast::Tree& tree, std::vector<Diagnostic>& diagnostics,
+                        structure::Trace* trace = nullptr);
+
+}  // namespace pellucid::driver

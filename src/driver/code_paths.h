@@ -1,0 +1,15 @@
+// driver: where code objects are, for people: "<module>/f/<lambda>".
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "object/code.h"
+
+namespace pellucid::driver {
+
+// Returns the path of every code object that was read, by its id. What was made to hold that
+// (bytecode/holder.h) has none.
+std::vector<std::string> paths_of(const object::Module& module);
+
+}  // namespace pellucid::driver

@@ -1,0 +1,120 @@
+#include "driver/search.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/check.h"
+#include "driver/verdicts.h"
+#include "print/print.h"
+
+namespace pellucid::driver {
+namespace {
+
+// Past so many of them in one file the whole is given up.
+constexpr size_t kMostBroken = 8;
+
+void note_lines(const print::Source& source, object::CodeId root, Output& out) {
+  for (const print::LineEntry& entry : source.map) {
+    const object::CodeId code = entry.where.code.valid() ? entry.where.code : root;
+    out.line_map.push_back({entry.line, entry.where.line, entry.where.offset, code});
+  }
+}
+
+// What the syntax of the version cannot say is no less a failure than what was not recovered.
+void note_problems(const print::Source& source, object::CodeId root, Output& out) {
+  for (const print::Problem& problem : source.problems) {
+    const object::CodeId code = problem.where.code.valid() ? problem.where.code : root;
+    out.diagnostics.push_back({code, problem.where.offset, problem.message, true});
+  }
+}
+
+void note_opaques(const object::Module& module, Output& out) {
+  for (const object::Const& value : module.consts) {
+    if (value.kind != object::ConstKind::Opaque) continue;
+    const auto known = static_cast<object::Known>(value.integer);
+    out.opaques.push_back({std::string(module.text(value.text)), known, value.code});
+  }
+}
+
+// Notes the names that stand in the text for those that no source can write.
+void note_renamed(const object::Module& module, Output& out) {
+  for (const auto& [given, before] : module.names_given.pairs) {
+    // A function goes by the name that it is bound to, where it can.
+    const bool may_be_nowhere = module.names_given.of_code.contains(given);
+    if (may_be_nowhere && out.source.find(module.text(given)) == std::string::npos) continue;
+    out.renamed.emplace_back(module.text(given), module.text(before));
+  }
+}
+
+Output written_without(const Request& request, const Forms& forms, Broken broken) {
+  Output out;
+  object::Module module = request.graphs.module();
+  ast::Tree tree(module);
+  const ast::NodeId top = recover_all(request, forms, broken, tree, out.diagnostics);
+  print::Source source =
+      print::to_source(tree, top, {module.version, request.options.keep_lines, 0});
+  if (source.failure) {
+    // Once more without the one code object.
+    const ast::Where& where = source.failure->where;
+    const bool is_one = where.code.valid() && broken.size() < kMostBroken;
+    const Error bug{ErrorCode::Internal, where.offset, source.failure->message};
+    const object::CodeId culprit = is_one ? where.code : request.root;
+    if (!broken.emplace(culprit, bug).second) throw InternalError(bug.message);
+    return written_without(request, forms, std::move(broken));
+  }
+  out.source = std::move(source.text);
+  note_lines(source, request.root, out);
+  note_problems(source, request.root, out);
+  note_opaques(module, out);
+  note_renamed(module, out);
+  if (request.options.verify && tree.is(top, ast::Kind::Module)) {
+    out.verdict = relowered(request.graphs, tree, top);
+  }
+  return out;
+}
+
+size_t unproven(const Output& output) {
+  return static_cast<size_t>(std::count_if(
+      output.verdict->codes.begin(), output.verdict->codes.end(),
+      [](const verify::CodeVerdict& code) { return code.status == verify::Status::Unproven; }));
+}
+
+// The next form of each code object that is unproven in these; none left: false.
+bool next_forms(const verify::Verdict& verdict, const std::vector<bool>& as_is, Forms& forms) {
+  bool is_new = false;
+  for (const verify::CodeVerdict& code : verdict.codes) {
+    Form& form = forms[code.code.index()];
+    if (code.status != verify::Status::Unproven || form == Form::Unstructured) continue;
+    if (as_is[code.code.index()]) continue;
+    form = static_cast<Form>(static_cast<uint8_t>(form) + 1);
+    is_new = true;
+  }
+  return is_new;
+}
+
+}  // namespace
+
+Output written(const Request& request, const Forms& forms) {
+  return written_without(request, forms, {});
+}
+
+Output search(const Request& request, Forms forms, const std::vector<bool>& as_is) {
+  forms.resize(request.graphs.module().codes.size(), Form::Usual);
+  const Forms before = forms;
+  Output first = written(request, forms);
+  if (!first.verdict || unproven(first) == 0) return first;
+  Output last = first;
+  while (next_forms(*last.verdict, as_is, forms)) last = written(request, forms);
+  bool has_left = false;
+  for (const verify::CodeVerdict& code : last.verdict->codes) {
+    if (code.status != verify::Status::Unproven) continue;
+    Form& form = forms[code.code.index()];
+    has_left = has_left || form != before[code.code.index()];
+    form = before[code.code.index()];
+  }
+  if (has_left) last = written(request, forms);
+  return unproven(last) < unproven(first) ? last : first;
+}
+
+}  // namespace pellucid::driver

@@ -1,0 +1,55 @@
+// flow: the instructions and the graphs of the code objects of one module, each made once.
+//
+// Who asks first has a code object decoded and its graph built; whoever asks again gets the same.
+// Of a module with very many instructions only what was made last is kept, and the rest is made
+// again: what is returned is valid until another code object is asked for. The module outlives this
+// and stays as it is. One thread at a time.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "bytecode/stream.h"
+#include "flow/graph.h"
+
+namespace pellucid::flow {
+
+class Graphs {
+ public:
+  explicit Graphs(const object::Module& module) : module_(module), entries_(module.codes.size()) {}
+
+  const object::Module& module() const { return module_; }
+
+  // bytecode::decode() of the code object.
+  const Result<bytecode::Stream>& stream(object::CodeId code);
+
+  // flow::build() of its stream.
+  const Result<Graph>& graph(object::CodeId code);
+
+  // The same with what compilers leave behind of code that never runs (`keep_ends` in build.h). The
+  // one above, if there is no such code.
+  const Result<Graph>& graph_with_ends(object::CodeId code);
+
+ private:
+  struct Entry {
+    std::optional<Result<bytecode::Stream>> stream;
+    std::optional<Result<Graph>> graph;
+    std::optional<Result<Graph>> with_ends;
+    bool has_no_ends = false;
+  };
+
+  Entry& entry(object::CodeId code) { return part_of(entries_, code); }
+  void keep(object::CodeId code, size_t instructions);
+  Result<Graph> built(object::CodeId code, bool keep_ends);
+
+  const object::Module& module_;
+  std::vector<Entry> entries_;  // by CodeId
+  // What is kept, the oldest first, with its instructions, and how many these are.
+  std::deque<std::pair<object::CodeId, size_t>> kept_;
+  size_t kept_instructions_ = 0;
+};
+
+}  // namespace pellucid::flow

@@ -1,0 +1,30 @@
+// library: what the layers below say, in the words of the public header.
+#pragma once
+
+#include <vector>
+
+#include "driver/input.h"
+#include "driver/pipeline.h"
+#include "object/code.h"
+#include "pellucid/pellucid.h"
+#include "verify/compare.h"
+
+namespace pellucid {
+
+inline Version public_version(object::Version version) { return {version.major, version.minor}; }
+inline object::Version own_version(Version version) { return {version.major, version.minor}; }
+
+Verdict public_verdict(const verify::Verdict& verdict);
+
+std::vector<Diagnostic> public_diagnostics(const std::vector<driver::Diagnostic>& diagnostics);
+
+driver::Options own_options(const DecompileOptions& options);
+
+// The parts of a decompilation that a driver::Output has; `module` is what was decompiled.
+Decompilation public_decompilation(const object::Module& module, driver::Output output);
+
+// decompile() with the options of the driver.
+Result<Decompilation> decompiled(const driver::Input& input, const driver::Options& options,
+                                 bool with_remarks);
+
+}  // namespace pellucid

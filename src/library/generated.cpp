@@ -1,0 +1,80 @@
+#include "pellucid/generated.h"
+
+#include <utility>
+
+#include "driver/code_paths.h"
+#include "driver/pipeline.h"
+#include "library/access.h"
+#include "library/convert.h"
+
+namespace pellucid {
+namespace {
+
+driver::Form own_form(Form form) {
+  switch (form) {
+    case Form::Usual:
+      return driver::Form::Usual;
+    case Form::Plain:
+      return driver::Form::Plain;
+    case Form::Unstructured:
+      return driver::Form::Unstructured;
+  }
+  return driver::Form::Usual;
+}
+
+driver::Forms own_forms(const object::Module& module, const FormsByPath& given) {
+  driver::Forms forms;
+  if (given.empty()) return forms;
+  for (const std::string& path : paths_of(module)) {
+    const auto found = given.find(path);
+    forms.push_back(own_form(found == given.end() ? Form::Usual : found->second));
+  }
+  return forms;
+}
+
+}  // namespace
+
+Result<LiveDecompilation> decompile_live(const object::Module& module,
+                                         const DecompileOptions& options, const FormsByPath& forms,
+                                         const object::Facts& facts) {
+  return guarded([&]() -> Result<LiveDecompilation> {
+    driver::Options own = own_options(options);
+    own.forms = own_forms(module, forms);
+    own.facts = facts;
+    PELLUCID_TRY(driver::Output output, driver::decompile(module, module.root, own));
+    LiveDecompilation out;
+    for (driver::Opaque& opaque : output.opaques) {
+      out.opaques.push_back({std::move(opaque.name), opaque.known, opaque.code});
+    }
+    static_cast<Decompilation&>(out) = public_decompilation(module, std::move(output));
+    return out;
+  });
+}
+
+Result<Decompilation> decompile_in_forms(const Program& program, const DecompileOptions& options,
+                                         const FormsByPath& forms) {
+  return guarded([&] {
+    const driver::Input& input = Access::input(program);
+    driver::Options own = own_options(options);
+    own.search = false;
+    own.forms = own_forms(input.module, forms);
+    return decompiled(input, own, options.remarks);
+  });
+}
+
+Result<Verdict> compare_live(const object::Module& original, const object::Module& candidate,
+                             const Allowance& allowance) {
+  return guarded([&]() -> Result<Verdict> {
+    verify::Options own;
+    own.ignore_name = allowance.ignore_name;
+    own.extra_locals = allowance.extra_locals;
+    own.facts = allowance.facts;
+    return public_verdict(verify::compare(original, original.root, candidate, candidate.root, own));
+  });
+}
+
+const object::Module& module_of(const Program& program) { return Access::input(program).module; }
+
+std::vector<std::string> paths_of(const object::Module& module) { return driver::paths_of(module); }
+
+}  // namespace pellucid
