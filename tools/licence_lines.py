@@ -18,7 +18,7 @@ COMMENTS = {
 # Sources of ours; what else is in the repository is read, compared or compiled as it is.
 FOLDERS = (
     *("bench", "cmake", "examples", "fuzz", "gallery", "include", "python", "src", "tools"),
-    *("tests/stages", "tests/unit", "tests/lib", "tests/library"),
+    *("tests/unit", "tests/lib", "tests/library"),
 )
 GENERATED = ("src/bytecode/raw/", "src/object/identifier_ranges.inc")
 

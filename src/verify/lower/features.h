@@ -57,6 +57,7 @@ struct Features {
   bool sets_function_attributes;   // SET_FUNCTION_ATTRIBUTE; before: flags of MAKE_FUNCTION
   bool classes_list_attributes;    // __static_attributes__ and __firstlineno__
   bool trims_docstrings;           // of their indentation
+  bool deep_expressions;           // nested about twice as deep (symtable.c, compile.c)
   bool dropped_values_have_lines;  // the POP_TOP of an expression statement
 
   // -- 3.14 -------------------------------------------------------------------------------------
@@ -65,6 +66,7 @@ struct Features {
   bool flags_docstrings_and_methods;  // CO_HAS_DOCSTRING, CO_METHOD
   bool folds_late;                    // in the flow graph; before: in the syntax tree
   bool constant_slices;               // of literals
+  bool signs_imaginary_zeros;         // `case 0-0j`; before: the zero loses its sign
 
   // -- 3.15 -------------------------------------------------------------------------------------
   bool lazy_imports;              // PEP 810
@@ -111,9 +113,10 @@ constexpr Features features_of(object::Version version) {
   f.drops_overwritten_stores = f.converts_apart = f.loads_empty_string = minor >= 13;
   f.module_asks_inlined = f.type_parameters_mangle = f.sets_function_attributes = minor >= 13;
   f.classes_list_attributes = f.trims_docstrings = f.dropped_values_have_lines = minor >= 13;
+  f.deep_expressions = minor >= 13;
 
   f.exits_have_self = f.lazy_annotations = f.flags_docstrings_and_methods = minor >= 14;
-  f.folds_late = f.constant_slices = minor >= 14;
+  f.folds_late = f.constant_slices = f.signs_imaginary_zeros = minor >= 14;
 
   f.lazy_imports = f.annotate_has_owner = f.positional_only_first = minor >= 15;
   f.iterators_have_two_slots = f.comprehensions_unpack = f.comprehensions_iterate = minor >= 15;

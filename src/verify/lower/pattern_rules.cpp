@@ -8,6 +8,7 @@
 
 #include "ast/walk.h"
 #include "object/repr.h"
+#include "verify/lower/features.h"
 
 namespace pellucid::verify::lower {
 
@@ -25,7 +26,7 @@ bool is_dotted_name(const Tree& tree, NodeId node) {
 }
 
 // Returns true if a pattern can say the number: with one sign for each part.
-bool is_number(const object::Const& value, int minor) {
+bool is_number(const object::Const& value, const Features& features) {
   using object::ConstKind;
   if (value.kind == ConstKind::Int || value.kind == ConstKind::BigInt) return true;
   if (value.kind == ConstKind::Float) return !std::isnan(value.real);
@@ -33,8 +34,7 @@ bool is_number(const object::Const& value, int minor) {
   if (std::isnan(value.real) || std::isnan(value.imag)) return false;
   const bool is_imaginary = value.real == 0 && std::signbit(value.real);  // `-1j`
   if (is_imaginary) return std::signbit(value.imag);
-  // `0-0j` has kept the sign since 3.14.
-  return value.imag != 0 || !std::signbit(value.imag) || minor >= 14;
+  return value.imag != 0 || !std::signbit(value.imag) || features.signs_imaginary_zeros;
 }
 
 // What is the same of numbers that are equal.
@@ -59,7 +59,7 @@ bool is_pattern_value(const Tree& tree, NodeId node) {
     case Kind::Constant: {
       const object::Const& value = tree.module()[tree.as<ast::Constant>(node).value];
       return value.kind == ConstKind::Str || value.kind == ConstKind::Bytes ||
-             is_number(value, tree.module().version.minor);
+             is_number(value, features_of(tree.module().version));
     }
     default:
       return false;

@@ -100,7 +100,7 @@ class Shapes {
     const bool is_statement = ast::category_of(kind) == ast::Category::Stmt;
     if (is_statement) place.brackets = 0;
     if (is_statement || ast::category_of(kind) == ast::Category::Expr) ++place.levels;
-    const uint32_t most_levels = tree_.module().version.minor <= 12 ? kMostLevels312 : kMostLevels;
+    const uint32_t most_levels = features_.deep_expressions ? kMostLevels : kMostLevels312;
     if (place.levels > most_levels) fault(place, "nested too deep for a compiler");
     const bool has_brackets = kind == Kind::List || kind == Kind::Tuple || kind == Kind::Set ||
                               kind == Kind::Dict || is_comprehension(kind);

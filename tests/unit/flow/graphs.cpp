@@ -2,7 +2,7 @@
 // of code that never runs.
 #include "flow/graphs.h"
 
-#include "bytecode_assembler.h"
+#include "bytecode/assembler.h"
 #include "flow/build.h"
 #include "object/pyc.h"
 #include "samples.h"
