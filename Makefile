@@ -69,7 +69,8 @@ bench: $(BUILD)/.stamp $(STAMPS)/bench $(STAMPS)/torch build/peers/.stamp
 	$(BIN)/python bench/bench_dispatch.py
 	$(BIN)/python bench/bench_capture.py --backend eager
 
-## make fuzz     fuzz everything that takes bytes, FUZZ_SECONDS each (libFuzzer with CXX=clang++)
+## make fuzz     fuzz everything that takes bytes, FUZZ_SECONDS each (libFuzzer with CXX=clang++);
+##               what was found lies in build/fuzz/fuzz_<target>-crash-... (-timeout-, -oom-, -leak-)
 FUZZ_SECONDS ?= 60
 fuzz: $(STAMPS)/tools
 	cmake --preset fuzz
@@ -78,7 +79,8 @@ fuzz: $(STAMPS)/tools
 	set -e; for f in build/fuzz/fuzz_*[a-z]; do [ -x $$f ] && [ -f $$f ] || continue; \
 	  mkdir -p build/fuzz/corpus/$$(basename $$f); \
 	  case $$($$f -help=1 2>&1) in *libFuzzer*) \
-	    $$f -fork=1 -dict=fuzz/pyc.dict -max_len=4096 -max_total_time=$(FUZZ_SECONDS) -timeout=10 \
+	    $$f -fork=1 -ignore_timeouts=0 -ignore_ooms=0 -artifact_prefix=build/fuzz/$$(basename $$f)- \
+	      -dict=fuzz/pyc.dict -max_len=4096 -max_total_time=$(FUZZ_SECONDS) -timeout=10 \
 	      -rss_limit_mb=2048 build/fuzz/corpus/$$(basename $$f) build/fuzz/seeds;; \
 	  *) $$f -max_total_time=$(FUZZ_SECONDS) build/fuzz/seeds;; esac; done
 

@@ -1,5 +1,8 @@
 // Any bytes, as a .pyc: read and decompile in some form, which the length of the input chooses,
 // with proof and search or without. Nothing may crash, hang or leak.
+//
+// What was changed at random is seldom proven, and a search for what is does the whole work once
+// more in each form: an input in eight is searched.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +18,7 @@ namespace {
 pellucid::driver::Options options_for(size_t size) {
   pellucid::driver::Options options;
   options.verify = size % 2 == 1;
-  options.search = options.verify;
+  options.search = size % 8 == 1;
   options.keep_lines = size % 4 >= 2;
   options.force_unstructured = size % 5 == 0;
   return options;

@@ -1,13 +1,20 @@
 """Write small `.pyc` files of every CPython into a folder, as seeds for the fuzzers.
 
 The smallest compiled cases of each version (`tests/cases/pyc`), which need no interpreter, are
-seeds as they are; the sources below are compiled by every CPython found.
+seeds as they are, and a few of them in containers of every kind; the sources below are compiled by
+every CPython found.
 """
 
+import io
+import marshal
 import shutil
+import struct
 import subprocess
 import sys
+import zipfile
+import zlib
 from pathlib import Path
+from typing import Dict, Tuple
 
 from pythons import VERSIONS, minor
 
@@ -31,6 +38,51 @@ py_compile.compile(sys.argv[1], sys.argv[2], doraise=True)
 """
 
 
+def zipped(members: Dict[str, bytes], method: int) -> bytes:
+    """Return a zip archive."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return out.getvalue()
+
+
+def pyz(code: bytes, magic: bytes) -> bytes:
+    """Return a PYZ archive of PyInstaller's with two modules, as its ZlibArchiveWriter does."""
+    packed = zlib.compress(code)
+    table = [("a", (1, 17, len(packed))), ("a.b", (0, 17, len(packed)))]
+    place = struct.pack("!i", 17 + len(packed))
+    return b"PYZ\0" + magic + place + bytes(5) + packed + marshal.dumps(table, 2)
+
+
+def program(entries: Dict[str, Tuple[bytes, bytes]]) -> bytes:
+    """Return a program of PyInstaller's: an executable and its archive, a table and a cookie."""
+    data = table = b""
+    for name, (kind, content) in entries.items():
+        packed = zlib.compress(content)
+        text = name.encode() + bytes(16 - len(name) % 16)
+        sizes = (18 + len(text), len(data), len(packed), len(content), 1, kind)
+        table += struct.pack("!IIIIBc", *sizes) + text
+        data += packed
+    size = len(data) + len(table) + 88
+    cookie = (b"MEI\014\013\012\013\016", size, len(data), len(table), 312, b"libpython.so")
+    return b"\x7fELF" + bytes(60) + data + table + struct.pack("!8sIIII64s", *cookie)
+
+
+def containers(pyc: bytes) -> Dict[str, bytes]:
+    """Return a container of each kind that holds the file."""
+    stored = zipped({"a.pyc": pyc, "b": pyc[16:]}, zipfile.ZIP_STORED)
+    archive = pyz(pyc[16:], pyc[:4])
+    return {
+        "stored.zip": stored,
+        "deflated.zip": zipped({"a.pyc": pyc, "b/c.pyc": pyc}, zipfile.ZIP_DEFLATED),
+        "nested.zip": zipped({"a.zip": stored, "b.pyz": archive}, zipfile.ZIP_DEFLATED),
+        "behind.zip": b"#!/usr/bin/env python3\n" + stored,
+        "archive.pyz": archive,
+        "program": program({"main": (b"s", pyc[16:]), "PYZ-00.pyz": (b"z", archive)}),
+    }
+
+
 def main(folder: Path) -> int:
     """Copy the small cases; compile every seed with every interpreter."""
     # By path, so that fuzzing needs no built extension.
@@ -46,6 +98,12 @@ def main(folder: Path) -> int:
     for case in CASES.rglob("*.pyc"):
         if case.stat().st_size <= LARGEST:
             shutil.copyfile(case, folder / "-".join(case.relative_to(CASES).parts))
+    for version in VERSIONS:
+        cases = (CASES / version).rglob("*.pyc")
+        smallest = min(cases, key=lambda case: (case.stat().st_size, case), default=None)
+        if smallest is not None:
+            for name, data in containers(smallest.read_bytes()).items():
+                (folder / f"{version}-{name}").write_bytes(data)
     for name, text in SEEDS.items():
         source = folder / f"{name}.txt"
         source.write_text(text)

@@ -26,8 +26,10 @@ ast::ListId with_comments_before(ast::Tree& tree, ast::ListId list,
   bool is_new = false;
   const std::vector<ast::NodeId> before(tree.items(list).begin(), tree.items(list).end());
   for (const ast::NodeId item : before) {
-    const auto comment = comments.find(tree.where(item).offset);
-    if (tree.is(item, ast::Kind::Raise) && comment != comments.end()) {
+    // The keys of `{**x}` are absent.
+    const bool may_be_marked = item.valid() && tree.is(item, ast::Kind::Raise);
+    const auto comment = may_be_marked ? comments.find(tree.where(item).offset) : comments.end();
+    if (comment != comments.end()) {
       items.push_back(tree.add(ast::Comment{comment->second}, tree.where(item)));
       is_new = true;
     }

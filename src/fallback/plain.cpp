@@ -197,7 +197,7 @@ void Machine::plain_item(ValueId id, Statements& code) {
   }
   if (is_literal(tree_, node)) {
     // A class, or what type parameters were applied to.
-    const Symbol name = hoist_name(tree_, node);
+    const Symbol name = context_.name_of_definition(node);
     hide_if_body(name);
     code.append(hoisted(tree_, node, name));
     context_.materialized[id] = name;

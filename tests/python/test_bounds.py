@@ -160,7 +160,7 @@ INPUTS: Dict[str, Callable[[], bytes]] = {
     "3,000 functions in functions": lambda: nested(3000),
     "a tuple of 2**31 items": lambda: HEADER + b"(\xff\xff\xff\x7f",
     "bytes of 2**31": lambda: HEADER + b"s\xff\xff\xff\x7f",
-    "20,000 blocks": lambda: function([LOAD_FAST, 0, BRANCH, 0] * 20_000),
+    "20,000 blocks": lambda: blocks(20_000),
     "5,000 merges": lambda: merges(5_000),
     "2,000 jumps that cross": lambda: tangle(2_000),
     "5,000 places that cannot be said": lambda: places(5_000),
@@ -172,9 +172,13 @@ INPUTS: Dict[str, Callable[[], bytes]] = {
 }
 
 
-def limit() -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+def limit(memory: int = MEMORY) -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+
+
+def blocks(count: int) -> bytes:
+    return function([LOAD_FAST, 0, BRANCH, 0] * count)
 
 
 @pytest.mark.parametrize("command", ["decompile", "dis"])
@@ -192,3 +196,44 @@ def test_no_input_takes_more_than_its_bound(name: str, command: str, tmp_path: P
     assert said.returncode in (0, 1, 3), (said.returncode, said.stderr[-500:])
     assert b"not enough memory" not in said.stderr and b"internal" not in said.stderr
     assert len(said.stdout) < LONGEST
+
+
+@pytest.mark.parametrize("command", [["decompile", "--no-verify"], ["dis"]], ids=lambda c: c[0])
+def test_a_million_blocks_take_what_is_said_of_them(command: List[str], tmp_path: Path) -> None:
+    path = tmp_path / "input.pyc"
+    path.write_bytes(blocks(1_000_000))
+    with open(tmp_path / "text", "wb") as text:
+        said = subprocess.run(
+            [str(need("native")), *command, str(path)],
+            stdout=text,
+            stderr=subprocess.PIPE,
+            preexec_fn=lambda: limit(2 * MEMORY),
+            check=False,
+        )
+    assert said.returncode == 0, said.stderr[-500:]
+    lines = (tmp_path / "text").read_bytes().count(b"\n")
+    assert lines > 2_000_000
+
+
+def test_what_needs_more_memory_than_there_is_is_an_error_of_that_file(tmp_path: Path) -> None:
+    large, small = tmp_path / "a.pyc", tmp_path / "b.pyc"
+    large.write_bytes(blocks(500_000))
+    small.write_bytes(blocks(1))
+    said = subprocess.run(
+        [
+            str(need("native")),
+            "decompile",
+            "--no-verify",
+            "-o",
+            str(tmp_path),
+            str(large),
+            str(small),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: limit(MEMORY // 4),
+        check=False,
+    )
+    assert said.returncode == 1
+    assert b"a.pyc: not enough memory" in said.stderr, said.stderr[-500:]
+    assert (tmp_path / "b.py").read_text(encoding="utf-8").startswith("def f(")

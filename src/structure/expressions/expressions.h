@@ -4,7 +4,7 @@
 // Expressions::make says which. Functions and classes have no expression in Python; their values
 // are *literals* for the time being: a FunctionDef, ClassDef or TypeAlias node in the place of an
 // expression. `definition` makes statements of the literals that are stored under their own name;
-// those that end up elsewhere are hoisted by the caller: a definition in front of the statement,
+// those that end up elsewhere are hoisted by the caller: a definition before the statement,
 // and a Name in their place.
 //
 //   MakeFunction, SetFunctionAttribute...   FunctionDef, or a Lambda where the body is one
@@ -100,8 +100,8 @@ ast::NodeId function_source(ast::Tree& tree, object::CodeId code,
 // Whether `node` is a literal: no expression yet, to be defined or hoisted by the caller.
 bool is_literal(const ast::Tree& tree, ast::NodeId node);
 
-// The identifier under which a literal that is hoisted is to be defined (not made unique).
-Symbol hoist_name(ast::Tree& tree, ast::NodeId literal);
+// What the code of a literal is called, which may be no identifier.
+Symbol literal_name(const ast::Tree& tree, ast::NodeId literal);
 
 // The statement that defines a literal under `name`, whatever its own is.
 ast::NodeId hoisted(ast::Tree& tree, ast::NodeId literal, Symbol name);

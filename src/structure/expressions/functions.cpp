@@ -398,13 +398,11 @@ bool is_literal(const ast::Tree& tree, NodeId node) {
          tree.is(node, ast::Kind::TypeAlias);
 }
 
-Symbol hoist_name(ast::Tree& tree, NodeId literal) {
+Symbol literal_name(const ast::Tree& tree, NodeId literal) {
   if (tree.is(literal, ast::Kind::TypeAlias)) {
     return tree.as<ast::Name>(tree.as<ast::TypeAlias>(literal).name).id;
   }
-  const std::string name(tree.text(Symbol(tree.slot(literal, 0))));
-  if (is_identifier(name)) return Symbol(tree.slot(literal, 0));
-  return tree.intern(object::as_identifier(name));
+  return Symbol(tree.slot(literal, 0));
 }
 
 namespace {

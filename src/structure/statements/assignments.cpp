@@ -66,7 +66,7 @@ void Statements::store(std::span<const ValueId> items, size_t i) {
   }
   std::vector<ValueId> wanted;
   for (const ValueId operand : operands(id).subspan(1)) wanted.push_back(c_.graph.resolve(operand));
-  const std::vector<NodeId> nodes = take_all(wanted);
+  const std::vector<NodeId> nodes = take_many(wanted);
   NodeId target;
   if (value.op == Op::StoreAttr) {
     target = c_.tree.add(ast::Attribute{nodes[0], value.symbol()}, where(id));
@@ -164,6 +164,7 @@ void Statements::assign(ValueId value, NodeId target, ast::Where at) {
     const NodeId definition = c_.expressions.definition(node, symbol);
     if (definition.valid()) {
       protect(symbol);
+      hoist_from_header(definition);
       return append(definition);
     }
     // x += v

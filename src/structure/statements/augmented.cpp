@@ -74,7 +74,7 @@ bool Statements::augmented_load(std::span<const ValueId> items, size_t i) {
   if (!is_changed || !are_bases(stored.subspan(1))) return false;
   use_once(bases);
   augmented_.insert(sum);
-  const NodeId node = c_.expressions.make(value, take_all(bases));
+  const NodeId node = c_.expressions.make(value, take_many(bases));
   push(id, node, false);
   return true;
 }

@@ -397,16 +397,23 @@ NodeId Statements::hoist_literals(NodeId root) {
   if (!root.valid()) return root;
   if (is_literal(c_.tree, root)) {
     refuse_unstructured(root);
-    const Symbol fresh = hoist_name(c_.tree, root);
+    const Symbol fresh = c_.name_of_definition(root);
     const ast::Where at = c_.tree.where(root);
     list_.push_back(hoisted(c_.tree, root, fresh));
     return name(fresh, at);
   }
-  ast::walk(c_.tree, std::array<NodeId, 1>{root}, [&](NodeId node) {
+  hoist_within(std::array<NodeId, 1>{root});
+  c_.without_literals.insert(root);
+  return root;
+}
+
+// The same with expressions that keep their places.
+void Statements::hoist_within(std::span<const NodeId> roots) {
+  ast::walk(c_.tree, roots, [&](NodeId node) {
     if (is_literal(c_.tree, node)) {
       refuse_unstructured(node);
       // Keep the node's place, move the definition to a node of its own.
-      const Symbol fresh = hoist_name(c_.tree, node);
+      const Symbol fresh = c_.name_of_definition(node);
       NodeId copy;
       switch (c_.tree.kind(node)) {
         case ast::Kind::FunctionDef:
@@ -429,8 +436,22 @@ NodeId Statements::hoist_literals(NodeId root) {
            ast::category_of(c_.tree.kind(node)) != ast::Category::Stmt &&
            !c_.tree.is(node, ast::Kind::Lambda);
   });
-  c_.without_literals.insert(root);
-  return root;
+}
+
+// What a definition evaluates where it stands is in front of it by now but for this.
+void Statements::hoist_from_header(NodeId definition) {
+  std::vector<ast::ListId> parts;
+  if (c_.tree.is(definition, ast::Kind::FunctionDef)) {
+    parts = {c_.tree.as<ast::FunctionDef>(definition).decorator_list};
+  } else if (c_.tree.is(definition, ast::Kind::ClassDef)) {
+    const auto def = c_.tree.as<ast::ClassDef>(definition);
+    parts = {def.decorator_list, def.bases, def.keywords};
+  }
+  for (const ast::ListId part : parts) {
+    const auto items = c_.tree.items(part);
+    // The tree grows while it is looked through.
+    hoist_within(std::vector<NodeId>(items.begin(), items.end()));
+  }
 }
 
 }  // namespace pellucid::structure

@@ -1,9 +1,11 @@
 #include "structure/statements/statements.h"
 
 #include <algorithm>
+#include <array>
 
 #include "ast/nodes.h"
 #include "base/check.h"
+#include "object/identifiers.h"
 #include "structure/graph/not_structured.h"
 #include "structure/scopes/dead_code.h"
 #include "structure/scopes/names.h"
@@ -20,6 +22,15 @@ Symbol FunctionContext::fresh_name(const char* stem) {
     made.push_back(tree.intern(text));
     return made.back();
   }
+}
+
+Symbol FunctionContext::name_of_definition(NodeId literal) {
+  const Symbol own = literal_name(tree, literal);
+  const std::string text = object::as_identifier(tree.text(own));
+  if (text == tree.text(own)) return own;
+  if (tree.module().strings.find(text).valid()) return fresh_name(text.c_str());
+  made.push_back(tree.intern(text));
+  return made.back();
 }
 
 void FunctionContext::check_kept(ValueId id) const {
@@ -122,8 +133,8 @@ void Statements::step(std::span<const ValueId> items, size_t i) {
     case Op::DeleteSubscr: {
       ir::Value load = value;
       load.op = Op::Subscr;
-      const NodeId target = c_.expressions.make(load, take_all(operands(id)));
-      return append(c_.tree.add(ast::Delete{c_.tree.list({hoist_literals(target)})}, where(id)));
+      const NodeId target = c_.expressions.make(load, take_many(operands(id)));
+      return append(c_.tree.add(ast::Delete{c_.tree.list({target})}, where(id)));
     }
     case Op::Pop: {
       if (drops(value, ir::Dropped::Copy)) return;
@@ -335,10 +346,16 @@ void Statements::expression(std::span<const ValueId> items, size_t i) {
     const NodeId function = c_.tree.add(ast::Constant{builtin_iter(c_.tree)}, where(id));
     return push(id, c_.tree.add(ast::Call{function, c_.tree.list(nodes), {}}, where(id)), false);
   }
+  // What a function evaluates before it is made stands in no statement of its own.
+  if (value.op == Op::MakeFunction) hoist_within(nodes);
+  if (value.op == Op::SetFunctionAttribute && value.a != bytecode::kAnnotate) {
+    hoist_within(std::array{nodes[0]});
+  }
   const NodeId node = c_.expressions.make(value, nodes);
   if (!node.valid()) {
     throw NotStructured("no expression for " + std::string(name_of(value.op)), value.offset);
   }
+  if (c_.tree.is(node, ast::Kind::ClassDef)) hoist_from_header(node);
   // What this expression evaluates before its function is made. From 3.13 on the parts of a
   // function are evaluated before it and set one by one: it is whole when the last of them is.
   const bool has_more_parts = i + 1 < items.size() &&

@@ -57,6 +57,10 @@ struct FunctionContext {
 
   Symbol fresh_name(const char* stem);
 
+  // What a definition is called that is put before the expression it was found in: its own name,
+  // or one like that which nothing else has.
+  Symbol name_of_definition(ast::NodeId literal);
+
   // targets.cpp
   Symbol name_of_nothing();
   void name_given(ValueId giver, ValueId value);
@@ -216,6 +220,8 @@ class Statements {
   ast::NodeId remake(ValueId id);
   ast::NodeId name(Symbol symbol, ast::Where where = {});
   ast::NodeId hoist_literals(ast::NodeId node);
+  void hoist_within(std::span<const ast::NodeId> nodes);
+  void hoist_from_header(ast::NodeId definition);
   void refuse_unstructured(ast::NodeId literal) const;
   Assignment* assignment_of(ValueId id);
   const Assignment* assignment_of(ValueId id) const {
