@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Time compiling under `prepare_debug` against compiling without, and depyf's beside it.
 
 Every compile has a process and an Inductor cache of its own. The ways of one model follow each

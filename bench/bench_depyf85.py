@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Time `pellucid.decompile` against depyf's decompiler on the 85 syntax functions, in one process.
 
 The functions are those of the list given as the argument (each file defines one function). For

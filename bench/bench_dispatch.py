@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the guards of a compiled model cost, and what is left of it when they are passed by.
 
 A serving engine runs one model at a few known batch sizes.  `torch.compile` makes a version for

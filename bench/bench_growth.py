@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Fit how time and memory of the native binary grow with the program, construct by construct.
 
 For each family of `growth_programs` and each size, with `--verify` and without, the time is the

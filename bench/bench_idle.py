@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Time what pellucid costs while no capture is open: compiling, and calling what was compiled.
 
 Three ways, each in a process of its own: without pellucid, with `pellucid.torch` imported, and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Time the native binary on the whole standard library of this Python against compile().
 
 Both run single-threaded in one run: CPython compiles each source in this process, the binary

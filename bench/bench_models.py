@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Small models with random weights, by name: what the cost of a capture is measured on.
 
 Those of `torch.nn` need torch alone; the others are left out where timm or transformers is missing.

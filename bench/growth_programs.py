@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Programs that grow: each family is one construct, repeated or nested `n` times.
 
 `FAMILIES` maps a name to a `Family`: the sizes to measure, the oldest version of the syntax, and

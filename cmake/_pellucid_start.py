@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What ``pellucid.start`` calls when Python starts (PEP 829): ``pellucid.pth`` of 3.15 and later."""
 
 import os

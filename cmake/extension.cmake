@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # pellucid._core: the thin Python boundary.
 
 # A wheel for several Pythons (tools/wheels.py) is built against the stable ABI.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # One fuzzer for each fuzz/<name>.cpp: libFuzzer with clang, a small mutator of our own without.
 # PELLUCID_FUZZ_ENGINE is what links another engine, as OSS-Fuzz gives it in $LIB_FUZZING_ENGINE.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # pellucid_sources(<out> <folder>): the .cpp files of a folder and of the folders in it that are no
 # layers of their own.
 function(pellucid_sources out folder)

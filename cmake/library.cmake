@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # libpellucid: all layers in one archive, with the public headers and a package file for CMake.
 #
 #   cmake -S . -B build && cmake --build build --target libpellucid

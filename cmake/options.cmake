@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # pellucid_options: the language level, the warnings and the sanitizers of every target of ours.
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)

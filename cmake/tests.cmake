@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # pellucid_tests holds tests/unit/<layer>/*.cpp of every layer. For work on one layer there is also
 # pellucid_test_<layer>, which builds only the tests of that layer and what it knows.
 

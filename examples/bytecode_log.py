@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Read decompiled source in torch's own log:
 
 TORCH_LOGS=+bytecode python examples/bytecode_log.py

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """See what torch.compile makes of a function, and step through it.
 
 python examples/readme_example.py           # capture, then a pdb prompt

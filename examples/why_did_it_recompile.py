@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ask a capture which guard failed, from a program: session.json without reading files."""
 
 import tempfile

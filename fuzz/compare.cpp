@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any bytes, as a .pyc: a code object compared with itself is never told apart.
 
 #include <cstddef>

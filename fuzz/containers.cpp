@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any bytes, as a container: what kind it is, its members, and the bytes of the first few, in
 // containers within it as well. Nothing may crash, hang, leak or take more than its bound.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any bytecode with any tables, in any version: decode gives a stream that holds its invariants, or
 // an error. The first byte chooses the version, the next two are the sizes of the line table and of
 // the exception table, which follow; the rest is bytecode.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any bytes, as a .pyc: read and decompile in some form, which the length of the input chooses,
 // with proof and search or without. Nothing may crash, hang or leak.
 //

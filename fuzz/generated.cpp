@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Code as a generator of bytecode writes it, with what is known of it: calls of functions that only
 // constants name, values that are packed into lists and taken out again, slices, pops, cells. The
 // bytes choose a version, the facts and the statements; those at the end are changes of single

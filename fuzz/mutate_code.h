@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A mutator that knows what a `.pyc` is made of: it changes instructions, their arguments, tables
 // and counts within the marshalled code objects of an input, and keeps every length right, so that
 // what is changed is read as code. Part of the changes, and all of inputs that are no `.pyc`, are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any bytes: read_pyc gives a module that holds its invariants or an error, and so does decode.
 #include <cstddef>
 #include <cstdint>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Count how many lines of what is decompiled are not the lines that were written.
 
 `as_written.py 3.12` decompiles that version's standard library and compares each text with its

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compile tests/cases with every CPython found into tests/cases/pyc, which is checked in.
 
 So the cases of all versions are tested on a machine that has one Python only. `--check` writes

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hold the C++ includes and the Python imports to the layers of ARCHITECTURE.md.
 
 Run it as `python tools/check_layers.py`; it prints one line a violation and exits with their

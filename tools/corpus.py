@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Decompile whole standard libraries of every CPython found and count the verdicts.
 
 `corpus.py 3.11` takes one version, `--sample 60` so many files of each (the same ones every time),

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compile files and list their code objects as `dis` sees them; run by the interpreter under test.
 
     python3.9 tools/dis_listing.py OUT --stdlib [--every N]    # every N-th file of the library

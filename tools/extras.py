@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Print a list of requirements of pyproject.toml, one a line, for pip.
 
 `extras.py test` prints an extra, `extras.py dependencies` what the package needs, and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Change live code objects at random and decompile them: nothing may crash, hang or go wrong.
 
     fuzz_live.py --tries 200000                    # every host that is installed in build/hosts

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Write src/object/identifier_ranges.inc: the characters that a name of a source may have.
 
     python3.8 tools/gen_identifiers.py           # rewrites the file

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Write src/bytecode/raw/<version>.def from the interpreter that runs this script.
 
     python3.12 tools/gen_opcodes.py           # rewrites src/bytecode/raw/3.12.def

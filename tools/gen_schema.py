@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Write docs/schema.md: every record of a dump and every field, from the classes that they are of.
 
 Run it as `python tools/gen_schema.py` where the package is installed; a test compares the document

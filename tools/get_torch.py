@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Give an environment PyTorch, without gigabytes of CUDA where there is no GPU.
 
     python tools/get_torch.py [--given PYTHON] [--exact] [REQUIREMENT]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Give a CUDA build of torch what it links to, empty: then it runs on a machine without CUDA.
 
 The nvidia packages that such a build asks for are five times its own size, and on a machine without

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Install pellucid for every other CPython on this machine, each in a virtual environment.
 
 The core is not compiled again: the extension of each host links the layers of the tree that

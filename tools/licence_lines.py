@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hold every source file to one line that names the project's licence, as SPDX has it.
 
 `licence_lines.py` prints the files that lack it, and exits with 1 if there are any; `--fix` writes

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How much of a dump leads back to the user's lines on the page: `link_shares.py DUMP…`.
 
 Counted are guards, statements of transformed code, nodes of graphs by stage, and calls of kernels.

@@ -1,4 +1,5 @@
-"""Run every check of form: layers, clang-format, ruff, mypy. With --fix, rewrite instead.
+# SPDX-License-Identifier: Apache-2.0
+"""Run every check of form: licence lines, format, layers, types. With --fix, rewrite instead.
 
 Each checker prints its own findings; the exit status is 1 if any of them found something.
 A checker that this Python cannot install (see the `dev` extra) is named and left out.
@@ -62,7 +63,8 @@ def tool(name: str) -> str:
 
 def main(fix: bool) -> int:
     """Check, or rewrite with `fix`; return the exit status."""
-    results = []
+    licence = [sys.executable, "tools/licence_lines.py", *(["--fix"] if fix else [])]
+    results = [run("licence lines", licence)]
     cpp = cpp_files()
     if cpp:
         mode = ["-i"] if fix else ["--dry-run", "--Werror"]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Code objects of the standard library, and random changes of them that CPython accepts.
 
 What `fuzz_live.py` tries: the seeds that it starts from and one change after another.

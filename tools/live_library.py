@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Decompile the functions of the standard library as live objects, on every host; count verdicts.
 
     live_library.py                                # every host that is installed in build/hosts

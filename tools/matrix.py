@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Test the PyTorch side on every pair of Python and torch: `make matrix`.
 
 Each pair is tested in the environment that its Python has in build/hosts, with pellucid linked with

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Shrink a program that fails to a smallest one that fails in the same way, into tests/regress.
 
 `minimize.py FILE.py --python 3.12` takes a source, `minimize.py FILE.pyc` what was compiled: its

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bring the newest CPythons onto a Debian system that has none: `make newest`.
 
     python tools/newest.py [VERSION...]

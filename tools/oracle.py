@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the tools that look for failures share: compile, decompile, recompile, ask for a verdict.
 
 `Failure.kind` is "refused" (a code object was not recovered), "syntax" (the text does not compile),

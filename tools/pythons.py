@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The versions of Python that are tested, and the interpreters that `make newest` brought.
 
 Everything that asks other interpreters takes the versions from here. Importing this module lets

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compare what two builds of pellucid say, byte for byte.
 
 `same_output.py BEFORE AFTER` takes two native binaries and runs both on the standard library of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Write small `.pyc` files of every CPython into a folder, as seeds for the fuzzers.
 
 The smallest compiled cases of each version (`tests/cases/pyc`), which need no interpreter, are

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Make a test of one step of structure from a Python function.
 
 `step_case.py STEP CASE SOURCE.py --python 3.10` compiles the function `f` of the source, and writes

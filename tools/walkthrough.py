@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Put the dumps of one function into ARCHITECTURE.md, or compare what stands there.
 
 A line `<!-- dump: STAGE -->` is followed by what the native binary prints of that stage for

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Build the wheels for Linux on x86-64, and the source archive, into `--out`.
 
 The core is compiled once, by Zig's C++ compiler: a Clang that links against a glibc as old as it

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prints the source of a .pyc file, and on standard error what is proven of it.
 //
 //   decompile FILE

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An adversary: it changes code objects, and holds the verdict on each against what it does.
 
     python fuzz/adversary --python 3.11 --seed 1 --tries 2000       # both tiers

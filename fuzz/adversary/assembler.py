@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The instructions of a code object apart and together again, jumps and exception table included.
 
 It runs under the Python whose code it takes apart, 3.8 to 3.15.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is changed in a code object: every field, in ways that no compiler has.
 
 It runs under the Python whose code it changes. All that is random comes from the generator that a

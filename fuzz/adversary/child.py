@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The half of the adversary that runs in the interpreter whose code is changed.
 
 It answers requests on standard input: `make` changes programs, `run` holds texts to what they were

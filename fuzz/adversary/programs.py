@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The programs that are changed: small ones of every construct, and functions of the library.
 
 Each is the text of a module that defines `f`, with the arguments that `f` is called with.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random programs and graphs, decompiled and held to what they mean: `python fuzz/python KIND`.
 
     programs  whole modules of every version, by pysource-codegen or, with --plain, as people write

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random flow graphs as code objects, assembled with the PyPI package `bytecode`."""
 
 import importlib.util

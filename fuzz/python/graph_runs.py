@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs of random flow graphs: an oracle decides and writes down, two functions are compared."""
 
 import os

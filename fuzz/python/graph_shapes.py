@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random flow graphs: blocks, the ways between them, and what handles what.
 
 Nothing here knows of bytecode: `graph_code` assembles a graph, `graph_runs` runs what comes of it.

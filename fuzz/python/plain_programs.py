@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random programs as people write them: statements in statements, few kinds of expressions.
 
 pysource-codegen makes whatever the grammar allows, most of it in expressions; these programs are

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random nested control flow: functions that must decompile, and prove to mean the same.
 
     python fuzz/python flow --count 200                  # on every CPython found

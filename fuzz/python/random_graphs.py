@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random flow graphs that no compiler emits: decompile them, run them, compare.
 
 A graph is blocks with random jumps between them (irreducible as a rule), random handler regions,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Decompile random programs of every version (pysource-codegen) and count the verdicts.
 
 `python fuzz/python programs --count 2000` shares 2,000 seeds among the versions; `--minimize N`

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A small fuzzer for machines without libFuzzer: mutates seed files for a while and runs the
 // target.
 //

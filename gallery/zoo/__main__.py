@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compile real models with and without pellucid, and compare: `python -m zoo --help`, in gallery.
 
 Each model, and each of inference and training, runs in a process of its own:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Small networks for what TorchBench has as programs of its own, which no package index has.
 
 Each is written after the paper that the program implements, not after the program: the kinds of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the parts of the zoo build: a module with its inputs, or why there is none."""
 
 from typing import Any, Callable, Dict, Iterator, NamedTuple

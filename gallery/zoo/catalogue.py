@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Real models, built small with random weights: names to modules and their inputs.
 
 A model's name is ``SUITE/NAME``. The suites are `huggingface`, `timm` and `torchbench` (the models

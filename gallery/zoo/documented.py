@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the documentation of a `forward` says of the tensors that it takes: their kinds and shapes.
 
 The library writes down a shape for nearly every parameter, as in ``(batch_size, sequence_length,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What configurations of transformers leave open by default, and checkpoints say.
 
 A configuration class may have None, nothing or an empty list where its model needs a value. The

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Inputs that a module takes, found by calling it: what an error complains of is put right.
 
 It begins with what `forward` must have, as documented (zoo_documented.py). An error may tell of a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a model of transformers is called with, by the names of its `forward`'s parameters."""
 
 import inspect

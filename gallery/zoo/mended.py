@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Configurations mended by what goes wrong with them, where no rule made one that works.
 
 `agree` sets what must go together: how many experts see a token and how many there are, layers that

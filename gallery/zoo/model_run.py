@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What one real model does with and without pellucid, and with depyf: a part of `python -m zoo`.
 
 `examine` yields a record, fuller each time, so that a process which dies has said how far it came.

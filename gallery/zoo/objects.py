@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Objects that a `forward` works on: made by the type that it names, and filled by what it misses.
 
 A type tells of its constructor's parameters. What else an object must be told an error says:

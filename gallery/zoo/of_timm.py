@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Networks of timm: how they are made small, alone and as a part of a model of transformers."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Architectures of transformers, made small by rules that hold for all of their configurations.
 
 The rules go by what a setting is called and what it is by default; a second way to make a model

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is run of a class that has no `forward` of its own.
 
 Where it encodes, that is what it is for. A model that only joins others, each of which is called by

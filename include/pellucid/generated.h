@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // generated.h: live code objects, and code that a program has generated. Experimental, and not
 // installed: it speaks of the source tree's own types, and changes with them. For the extension.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // pellucid.h: CPython bytecode in, Python source out, and a proof that the two mean the same.
 //
 //   const pellucid::Result<pellucid::Program> program = pellucid::read_pyc(bytes);

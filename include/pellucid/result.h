@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Result<T>: a value, or one error that says what is wrong with the input and where.
 //
 // Errors are for bad input only.

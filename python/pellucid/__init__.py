@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """pellucid opens the opaque box of the PyTorch compiler.
 
 `decompile` and `decompile_ex` work on any Python code and need no PyTorch. What works on

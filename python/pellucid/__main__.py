@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The command line: `pellucid decompile`, `inspect`, `dis`, `dump`, `run`, `explain` and so on."""
 
 import argparse

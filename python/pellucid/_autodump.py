@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``PELLUCID_DUMP``: a capture in each Python process that has it in its environment.
 
 ``pellucid.pth`` (from 3.15 on ``pellucid.start``) starts this at the start of Python where the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Decompile many files: write each source, say what is to be said, and return the exit status."""
 
 import concurrent.futures

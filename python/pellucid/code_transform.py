@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Source whose code object can stand in for another, under the names of depyf's.
 
 pellucid itself makes code objects fit (:mod:`pellucid.recompile`) and leaves the source alone; this

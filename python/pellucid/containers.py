@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What holds code besides `.pyc` files: zip archives, PyInstaller programs and their PYZ archives.
 
 They are known by their bytes, wherever they are: a zip may stand after a program, and a program

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The decompiler's Python face: live objects and `.pyc` files in, source and verdict out."""
 
 import dataclasses

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The decompiler in the form that depyf gave it, for programs written for depyf.
 
 New programs call :func:`pellucid.decompile` and :func:`pellucid.decompile_ex`, which also tell how

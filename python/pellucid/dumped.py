@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the files of a dump import: the kinds of guards, and ways to the other files of the dump.
 
 This is part of the dump's format: a dump that one release wrote runs under every later one, so a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What pellucid raises, and how it complains."""
 
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Code in constants: `exec(marshal.loads(zlib.decompress(b"...")))`, without running any of it.
 
 A constant is followed through the layers that loaders put around code (zlib, gzip, bz2, lzma, base

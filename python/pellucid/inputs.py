@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the command line is given: `.pyc` files, folders, archives and programs.
 
 Every input becomes a list of jobs, each with the bytes of one code object at hand and the place

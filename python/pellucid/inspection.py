@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`pellucid inspect`: what a file holds that its source does not show."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Read the instructions of a code object, and change in place what a compiler cannot be told.
 
 A changed instruction keeps its bytes: what it needs less is filled up with NOP, so jumps and tables

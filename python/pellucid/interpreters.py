@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Find CPython interpreters of other versions on this machine, and compile text with them.
 
 Nothing from a `.pyc` is ever executed: an interpreter that is found here only compiles the text

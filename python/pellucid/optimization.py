@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Dispatch straight to compiled code, past the guards.
 
 Serving engines know more of their calls than the guards check: when the shapes fall into a few

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compile decompiled source into a code object that may stand in for the original.
 
 What runs code objects knows more of them than their meaning: a frame passes arguments and closure

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Default values: a code object has none, so a live function's are put into the printed `def`."""
 
 import ast

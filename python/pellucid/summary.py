@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Progress and the closing table of a run over many files, on standard error."""
 
 import collections

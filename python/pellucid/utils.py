@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Helpers under the names of depyf's, for programs written for depyf."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // dump: the text of a tree. Layout as CPython's ast.dump(indent=1), absent and empty fields left
 // out.
 #include <algorithm>

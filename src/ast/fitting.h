@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of a tree that no text can have where they stand.
 #pragma once
 

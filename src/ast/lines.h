@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a text has to set on lines of its own, since compilers look at lines where names are stored
 // one after the other. print and verify/lower go by the same answers: what is proven is what is
 // written.

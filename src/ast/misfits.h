@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Misfits: nodes that hold what no text can say there.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ast: makers of nodes, and what is asked of them.
 #pragma once
 

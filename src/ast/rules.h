@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What nodes.def does not say of the fields of a node: which children may be absent, and of what
 // category they are.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ast: Python's abstract syntax as one flat store of nodes.
 //
 // Every kind of node has a struct of that name below (generated from nodes.def), whose fields are

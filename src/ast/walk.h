@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Walks over what is below a node, by the fields of the nodes.
 #pragma once
 

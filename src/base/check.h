@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PELLUCID_CHECK: what must hold unless pellucid itself is wrong.
 //
 // A failed check throws InternalError, which the driver catches once per code object and turns

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Typed 32-bit ids.
 //
 // Products refer to each other's parts by id, never by pointer: an id survives the growth of the

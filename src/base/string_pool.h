@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // StringPool: interned strings. Equal strings have equal Symbols, so names compare as integers.
 #pragma once
 

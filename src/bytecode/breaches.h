@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bytecode: what every program of a version fulfils, so that the canonical instructions say all of
 // it.
 //

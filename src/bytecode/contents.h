@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bytecode: what of a code object its instructions use, and what is there beside that.
 #pragma once
 

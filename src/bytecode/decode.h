@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bytecode::decode: the bytes of one code object -> Stream.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bytecode: how well a module fits the version that it was read as. Whoever does not know the
 // version reads the bytes as each and takes the one that fits.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bytecode: a module around a code object that is none.
 //
 // What was dumped from memory, or stands in a constant, may be the code of a function, a class

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bytecode: the three line tables of CPython, read into one form, and the columns of the last one.
 #pragma once
 

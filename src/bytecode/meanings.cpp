@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // To know what a version does with an opcode, read this table and nothing else: one row for each
 // meaning that a name has had. The compiler refuses an opcode of raw/<version>.def without a row.
 #include "bytecode/meanings.h"

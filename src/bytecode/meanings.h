@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bytecode: what each raw opcode of each version means in the canonical vocabulary.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bytecode: variables of one name, which a text cannot tell apart.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "bytecode/raw_table.h"
 
 #include "base/check.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bytecode: what each version's opcode numbers are called and what their arguments mean to `dis`.
 //
 // The facts come from src/bytecode/raw/<version>.def, which tools/gen_opcodes.py writes from each

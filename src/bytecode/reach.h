@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bytecode: code units -> raw instructions, along the paths that execution takes.
 //
 // Where all the bytes of a code object are instructions, read_raw has read them. Where they are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bytecode: raw code units of any version -> one canonical instruction stream.
 //
 //   Result<Stream> decode(const object::Module&, object::CodeId)      (decode.h)

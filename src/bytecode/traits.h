@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bytecode: what of a raw opcode is asked for every instruction of every file, by number.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bytecode: raw instructions -> canonical ones, by the table in meanings.cpp.
 #pragma once
 

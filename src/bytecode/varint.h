@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bytecode: the two variable-length integers of CPython's tables, six bits a byte.
 #pragma once
 

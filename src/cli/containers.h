@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cli: what holds code besides `.pyc` files: zip archives, PyInstaller programs and their PYZ
 // archives, known by their bytes wherever they are. The rules are those of
 // python/pellucid/containers.py. Members are found first and read when their turn comes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cli: the compression of zip archives (RFC 1951), so that the binary needs no library.
 #pragma once
 

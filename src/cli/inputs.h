@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cli: what the command line is given. Files, folders, archives and programs become jobs: the bytes
 // of one code object each, and the place where its source goes.
 //

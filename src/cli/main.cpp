@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The native pellucid binary: `decompile`, `dis` and `dump`, with no Python on the machine.
 
 #include <algorithm>

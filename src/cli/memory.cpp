@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The memory of the program: `operator new` and `operator delete` for a process that makes and
 // drops millions of small lists and little else.
 //

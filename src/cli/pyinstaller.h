@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cli: the archives of PyInstaller 4.0 and later: what stands after a program (CArchive), and the
 // PYZ in it that holds the modules.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cli: one job, from the bytes of a `.pyc` to what is printed and written.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cli: the members of a zip archive (APPNOTE.TXT), as far as wheels, eggs and zipapps use it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // driver: one code object -> the statements of its body, by the first attempt that succeeds.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // driver: all code objects below one -> the tree of their text.
 #pragma once
 

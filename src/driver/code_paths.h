@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // driver: where code objects are, for people: "<module>/f/<lambda>".
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // driver: the places of a code object that cannot be said (bytecode::Fault), as the text has them.
 //
 // The rest of the code stands. In such a place stands `raise NotImplementedError('...')`, under a

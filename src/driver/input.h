@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // driver: bytes that hold marshalled code in any wrapping -> a Module, and how it was found.
 //
 // What a header says of the version is believed as long as the code fits it. Where there is no

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // driver: what a file holds that the text of its code does not show.
 #pragma once
 

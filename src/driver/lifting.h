@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // driver: a code object -> its function of values. From there on no version is visible.
 #pragma once
 

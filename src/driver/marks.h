@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // driver: remarks on code objects, as comments in the text that was printed.
 #pragma once
 

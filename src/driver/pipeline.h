@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // driver: the table of contents of pellucid. One code object in, source out, one line a step.
 #pragma once
 

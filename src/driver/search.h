@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // driver: one text of a code object, and the search for the forms of its bodies that are proven.
 #pragma once
 

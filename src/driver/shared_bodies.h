@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // driver: what code objects have in common with those around them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // driver: the stages of each code object by itself, as text.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // driver: what is compared with what, where a file may hold less than a module (bytecode/holder.h).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a block ends with: the slots that it changes are set, then the next state.
 #include <algorithm>
 

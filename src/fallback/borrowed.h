@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Locals that an inlined comprehension (3.12+) has borrowed from the body around it.
 #pragma once
 

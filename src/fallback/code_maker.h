@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CodeMaker: small pieces of syntax for code that nobody wrote.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Items that are no expression or statement of Python's: each becomes a few statements that do the
 // same.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The operations of match statements, each on its own.
 #include "fallback/state_machine.h"
 

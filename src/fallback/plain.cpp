@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One item after the other, each value under a name: needs to know nothing about compilers.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which blocks are states, and in which order: those of a level, and of one handler, together, so
 // that a comparison or two tell where an exception goes.
 #include <algorithm>

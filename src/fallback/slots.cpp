@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "fallback/slots.h"
 
 #include "structure/graph/items.h"

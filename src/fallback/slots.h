@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the slots of the stack hold at the start of each block of an unstructured body.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The operations of `except*`, each on its own: what CPython's exceptions.c and ceval.c do.
 #include "ast/nodes.h"
 #include "fallback/state_machine.h"

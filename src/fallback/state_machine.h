@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Machine: a graph of slots -> the loops and states of unstructured.h.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // fallback::unstructured: any code object -> a body without structure, that means the same.
 //
 // The last resort, and a way through any control flow: irreducible, with regions that overlap, with

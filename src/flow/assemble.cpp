@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // assemble: a Draft -> the Graph, without the blocks that only an interpreter needs.
 //
 //   1. An empty block is jumped over. One stays if it heads a loop from outside of the region that

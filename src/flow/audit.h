@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // flow: what CPython takes for granted of the ways through a code object and of its stack, and a
 // proof too.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BlockStack: runs the block stack of 3.8-3.10 over a stream, instruction by instruction.
 //
 // An instruction is visited once for each context in which it can run: the blocks on the block

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // flow::build: a canonical instruction stream -> its control-flow graph.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the compilers of the versions do to all that they compile. What lies behind `flow` asks for
 // these by name, and for no version.
 #pragma once

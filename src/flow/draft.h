@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Draft: blocks as the interpreter of a block stack or of an exception table finds them, in any
 // order, with more empty and split ones than anybody wants. assemble() makes the Graph of it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // 3.11+: every instruction is visited once; the exception table says what protects it.
 #include <map>
 #include <string>

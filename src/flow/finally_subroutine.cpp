@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The finally bodies and with statements of 3.8, spelt as 3.9 spells them.
 //
 // A finally body is entered with one slot that says how: NULL (BEGIN_FINALLY: by falling in), a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Regions out of exception tables, and the handlers among them that say nothing.
 #include <algorithm>
 #include <array>

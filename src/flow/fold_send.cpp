@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `await` and `yield from` of 3.11+: a loop of its own, folded to one YieldFrom.
 //
 //   3.11                               3.12+

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `any(...)`, `all(...)` and `tuple(...)` of a generator expression in 3.14, `list(...)` and
 // `set(...)` as well in 3.15: the compiler writes the loop of the builtin before the call, after a
 // test that the name still means the builtin.

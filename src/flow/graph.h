@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // flow: the control-flow graph of one code object. Here version differences die.
 //
 //   Result<Graph> build(const object::Module&, const bytecode::Stream&)      (build.h)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // flow: the instructions and the graphs of the code objects of one module, each made once.
 //
 // Who asks first has a code object decoded and its graph built; whoever asks again gets the same.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // flow: locals of inlined comprehensions (3.12+) whose name is a cell elsewhere in the function.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // flow: values that are written where they stand and evaluated when somebody asks (3.12+).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Orders and dominators of a control-flow graph: who precedes whom, who dominates whom.
 //
 // They work on plain edge lists, so any product that carries the same blocks can use them:

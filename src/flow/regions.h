@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Regions: what the exception table of 3.11+ says, instruction by instruction, without the parts
 // that are mere bookkeeping.
 //

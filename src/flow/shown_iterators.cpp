@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A walk of the graph on stacks of flags: whether a slot may hold what GET_ITER has pushed.
 #include "flow/shown_iterators.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What GET_ITER of 3.15 pushes is an iterator to loops alone.
 #pragma once
 

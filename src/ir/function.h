@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ir: one code object as values and ordered effects; the stack is gone.
 //
 //   Result<Function> lift(const flow::Graph&)      (lift.h)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ir::settle_generated: what the facts about program-generated code (object/facts.h) make plain.
 //
 //   temporaries  become the values that they hold: a store, a load and a deletion leave no trace

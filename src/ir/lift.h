@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ir::lift: a control-flow graph -> values and effects, by symbolic execution of the stack.
 #pragma once
 

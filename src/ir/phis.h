@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parameters of blocks that need not be: the phis that stand for one value, or for none.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ir::simplify: lists that nobody sees are replaced by their elements.
 //
 // Program-generated code (PyTorch's Dynamo from 2.13 on) passes live values through lists that it

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Splits blocks where what a handler or a level of exception handling sees would change inside.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // StackMachine: executes one block's instructions on a stack of values.
 #pragma once
 

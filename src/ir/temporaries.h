@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Locals that a generator made for itself -> the values that they hold.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ir::thread_branches: branches of program-generated code that are decided where control comes
 // from.
 //

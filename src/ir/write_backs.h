@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ir::drop_write_backs: arguments of generated code that are stored back where they are.
 //
 //   n = n         of an argument, in a local or in a cell, because an inner function refers to it

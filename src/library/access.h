@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // library: what is behind the classes of the public header.
 #pragma once
 

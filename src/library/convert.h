@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // library: what the layers below say, in the words of the public header.
 #pragma once
 

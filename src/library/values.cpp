@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "library/access.h"
 #include "library/convert.h"
 #include "object/marshal_reader.h"

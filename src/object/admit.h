@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // object: the border. Whoever makes a Module of what comes from outside has it admitted, in every
 // build, before anything else reads it.
 //

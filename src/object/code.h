@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // object: the Python objects that bytecode carries, as plain values.
 //
 // A Module owns every string, constant and code object that came from one .pyc file (or from one

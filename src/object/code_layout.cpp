@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "object/code_layout.h"
 
 #include <unordered_map>

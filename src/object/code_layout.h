@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // object: the fields of a marshalled code object, in the order in which each version writes them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // object: where in its line the source of an instruction stands (3.11+, PEP 657).
 #pragma once
 

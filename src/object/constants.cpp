@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Constants as Python's compiler tells them apart (_PyCode_ConstantKey in Objects/codeobject.c).
 #include <algorithm>
 #include <bit>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the caller knows of program-generated code, and the bytecode does not say.
 //
 // A decompiler cannot know that `tmp_3` is a name that no person chose, or that nobody ever binds

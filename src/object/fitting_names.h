@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names that code has and no source can write: a generator may call a variable `@py_assert1`, as
 // pytest does, or an attribute `class`; code that was made by hand may have two variables of one
 // name, or functions without any.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is known of the object that an Opaque constant stands for: its `integer`.
 #pragma once
 

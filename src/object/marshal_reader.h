@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // object: marshal bytes -> constants of a Module.
 //
 // One loop over an explicit stack of open containers: nothing recurses, so hostile nesting costs

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // object::read_pyc: bytes of a .pyc file -> Module. Nothing is executed.
 //
 // The marshal reader is iterative or depth-capped (CPython's own cap is 2000), checks every length

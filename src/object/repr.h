@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // object: constants as Python would write them, for dumps. Not for source: print has its own.
 #pragma once
 

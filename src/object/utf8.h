@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // object: the text encodings that marshal uses.
 #pragma once
 

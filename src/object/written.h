@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // object: how long constants are when they are written out, in values. What a constant holds
 // several times is stored once and written each time, so a small file may hold what no memory does.
 #pragma once

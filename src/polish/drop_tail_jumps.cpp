@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A jump to where control goes anyway says nothing. It stays where it is all that an arm of an `if`
 // does, and, but for compilers that copy the end of a function to where control comes from, in
 // `try`, `with` and `match`, where leaving by a jump compiles to other code than falling off the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a `try` ends with is in its `else`, or behind it, where its line is behind that of a
 // handler: leaving by a jump or by a value that is there cannot raise, so nothing protects it
 // either way.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // polish: how control leaves the lists of statements of a body, and other ways to say the same.
 #pragma once
 

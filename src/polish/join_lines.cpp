@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `del a, b` and `import a, b` compile to one statement for each name. Their line tells them from
 // statements of their own.
 #include "polish/rewrites.h"

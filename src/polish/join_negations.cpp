@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `not a or not b` jumps as `not (a and b)` does. From 3.11 on the columns between the operands say
 // which word was written there.
 #include "polish/keywords.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The compiler takes `try` with both `except` and `finally` apart into two that are nested.
 #include "polish/rewrites.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `with a, b:` compiles to two nested statements; on one line there is no other way to write them.
 #include "polish/rewrites.h"
 

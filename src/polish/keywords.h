@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // polish: how wide the words of Python are, where columns are counted.
 #pragma once
 

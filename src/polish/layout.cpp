@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The same control flow can be written in several ways: what follows an `if` that never goes on is
 // in its `else` or behind it; the rest of a loop's body is in an `if` or behind `if not ...:
 // continue`; `if a: if b:` is `if a and b:`. From 3.11 on the columns of the statements say which

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // polish: the statement lists and the nodes of one body, for rewrites to walk over.
 //
 // Bodies of functions and classes are finished before the body around them, so no walk enters them.

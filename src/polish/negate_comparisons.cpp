@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The compiler itself makes `a is not b` of `not a is b`.
 #include <unordered_set>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // polish: `not`, and what says the same without it.
 #pragma once
 

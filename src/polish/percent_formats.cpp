@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Since 3.11 the compiler makes the same of `'%s: %r' % (a, b)` as of `f'{a!s}: {b!r}'`. Nobody
 // writes `!s` in an f-string, where it says nothing but what happens anyway.
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // polish: rewrites that change how a tree reads and not what it means.
 //
 // Each rewrite is a free function in a file of its own; run() applies them in one order, in which

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Temporaries that structuring made are deleted where they are no longer wanted.
 //
 // A value on the stack is gone once it was used; a name that stands for it would hold it until the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // polish: the rewrites, one a file. Each takes the statements or all nodes of one body, which
 // compile to the same afterwards.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // At the end of a loop's body `if c: a` and `if not c: continue` with `a` behind it mean the same,
 // as do `except E: pass` with an `else` and `except E: continue` with the rest behind it; at the
 // end of a function the same with `return`. Of these readings the structure has the first. A row of

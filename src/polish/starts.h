@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // polish: the columns in which the statements of one body start, as far as the bytecode tells.
 //
 // From 3.11 on instructions know the columns of the expression or statement that they come from.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // print: the text of an annotation that was compiled to a string.
 #pragma once
 

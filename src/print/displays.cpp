@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Displays of tuples and dicts, comprehensions, and lists of any kind.
 #include <algorithm>
 

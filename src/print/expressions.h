@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // print: expressions, patterns and parameters.
 //
 // An expression of any depth is printed without recursion: a stack holds what is still to be

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // f-strings and t-strings.
 //
 // From 3.12 on (PEP 701) a replacement field holds any expression, quotes and backslashes included;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // print: the names that a piece of source mentions.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // print: the original line on which a piece of text begins.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // print: numbers and strings as Python text with exactly the same value.
 #pragma once
 

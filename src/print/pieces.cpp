@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The stack of pieces that are still to be written.
 #include <algorithm>
 

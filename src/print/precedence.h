@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // print: the one table of precedence, and the one function that decides on parentheses.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // print::to_source: an ast::Tree -> Python source text and its source map.
 //
 // Precedence is one table and parentheses are decided in one function. What the target version can

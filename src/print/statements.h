@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // print: statements, their places in the text, and the source map.
 //
 // Bodies nest and `elif` chains grow as deep as the input likes, so a stack holds the lines and

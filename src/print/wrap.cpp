@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From the left, each bracket whose content fits is left alone; any other gets its items on lines
 // of their own, and then the items are looked at in the same way. What has to begin on the line of
 // the choice around it keeps the brackets in front of it from that.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // print: long lines are broken inside brackets, where a line end means nothing.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // python: what every function that Python calls needs on its way in and out: text, bytes, versions,
 // errors that become exceptions.
 #pragma once

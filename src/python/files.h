@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // python: what files hold besides source: versions, headers, tables, constants, findings.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "python/from_code.h"
 
 #include <nanobind/eval.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // python: live Python objects -> object::Module. Converts and calls, no logic.
 //
 // Constants that a literal can write become plain values. Everything else (a tensor, a list, a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // pellucid._core: what Python can ask of the engine. python/pellucid/_core.pyi is its description.
 
 #include <nanobind/nanobind.h>

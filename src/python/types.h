@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // python: what the stable ABI has no words for. The wheel for 3.12 and later is built with it, so
 // what it runs on is known at run time alone.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // structure::recover: values, effects and edges of one code object -> the statements of its body.
 #pragma once
 

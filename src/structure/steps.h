@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The steps that reduce a Graph, in their order, and what can be seen of them.
 //
 // Before the first step the graph has the blocks of an ir::Function; after the last one it reads as

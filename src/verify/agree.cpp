@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where both sides stand before an effect: whether it is the same one, in the same surroundings.
 #include <algorithm>
 

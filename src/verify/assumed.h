@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // verify's view of the facts about program-generated code (object/facts.h), for one pair of roots.
 //
 // A steady name is one value on both sides, wherever it is loaded. What a graph returns is a tuple

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is in the cells of arguments of generated code.
 //
 // Dynamo writes arguments that are in cells back into them, changed or not. As long as nobody but

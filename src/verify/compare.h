@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // verify: do two code objects of one version mean the same? The oracle of the whole project.
 //
 // `compare` walks the product of both flow graphs from their entries: pairs of blocks are matched

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbering constants: by type and value, as Python's compiler tells them apart.
 #include <algorithm>
 #include <cstring>

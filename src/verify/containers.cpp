@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Containers that nobody else knows: what is done to them shows only in what they hold.
 //
 // A tuple, list or slice that this frame made is Fresh, its items known, until another effect gets

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dictionaries that nobody else knows, with keys that are constant strings.
 //
 // Those hash without running anybody's code, so building one cannot fail and shows only in what it

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Effects: what an instruction does that others can notice, and what it leaves on its own side.
 #include "base/check.h"
 #include "object/known.h"

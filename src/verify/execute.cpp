@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The silent instructions: what each does to the state of one side.
 #include <algorithm>
 

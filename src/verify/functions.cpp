@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions that nobody else knows: what was made of a code object and of values that are there.
 //
 // Making one runs nobody's code and cannot fail, and the function is seen only once it is given to

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // verify's first question: do two code objects agree in everything but their instructions?
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // verify's quick answer: are two graphs the same, block by block?
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // verify's question about generated code: does B keep an object alive that A has let go?
 //
 // It is asked at every effect, and a function of thousands of locals has as many effects. So what

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // verify's locals of one side: a list of values that is copied at every branch and changed at every
 // store.
 //

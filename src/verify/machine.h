@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // verify's symbolic machine: one side of the walk, from one effect to the next.
 //
 // Between two effects a frame only moves values: stack shuffles, constants, bound locals, branches

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // merge: the join of two states at one pair of points.
 #include <algorithm>
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // verify's symbolic state: what both sides hold at one pair of points.
 //
 // Two slots that have the same Value hold the same object; nothing else is known about how slots

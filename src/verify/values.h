@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // verify's value numbers: what the symbolic states of both sides are made of.
 //
 // A Value stands for one object (or for none: NULL, an unbound local). Both code objects share one

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // verify's walk: the product of two graphs, from their entries.
 //
 // A node is a pair of points with a state that covers every way of getting there. From a node both

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands that tests run, with all that they say."""
 
 import subprocess

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the tests share: `need`, and where interpreters, binaries and corpora are.
 
 A test that needs something from outside (another interpreter, torch, the shared corpora) asks

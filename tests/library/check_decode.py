@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hold the decoder to `dis`, on every code object of a version's standard library.
 
     python tests/library/check_decode.py 3.12

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Build the flow graph of every code object of a version's standard library.
 
     python tests/library/check_flow.py 3.12

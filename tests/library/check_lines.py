@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Check `--keep-lines`: the (function, line) pairs of the recompiled code against the original's.
 
 `check_lines.py PYTHON FILE.pyc...` decompiles each file with its lines kept, has PYTHON (of the

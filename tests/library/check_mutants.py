@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hold verify::compare to the independent judge: no false proof, and few missing ones.
 
 Run it with the interpreter whose bytecode is compared (3.8 and later, standard library only):

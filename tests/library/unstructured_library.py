@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Build a standard library without structured control flow, and run tests of the library on it.
 
 Every module of an interpreter's library is compiled by that interpreter, decompiled with

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests that are files: what goes in, a line `---`, and what has to come out. Lines at the top that
 // start with `#` say what the file specifies.
 //

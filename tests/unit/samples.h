@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compiled samples for the unit tests: tests/unit/data/sample-<version>.bin is sample.py as that
 // version compiles it (a .pyc file), sample-<version>.dis what its `dis` says of it. To make one
 // anew:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A test harness small enough to read: TEST("what holds") { EXPECT(...); EXPECT_EQ(got, wanted); }
 //
 // Run all tests with `pellucid_tests`, those whose name contains a word with `pellucid_tests WORD`,

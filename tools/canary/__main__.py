@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Say what is new in a Python or a torch that pellucid does not know: `make canary`.
 
     python3.15 tools/canary              # this interpreter, and its torch if it has one

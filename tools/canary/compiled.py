@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the compiler makes of each construct: the instructions, by construct.
 
 Numbers and stack effects do not tell how instructions go together: that an iterator is asked for

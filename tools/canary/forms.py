@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What may be written where: a table of which kinds of expression each place of the syntax takes.
 
 An interpreter has its grammar in no form that can be read.  So each place is tried with each kind

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the interpreter that runs this has, and what of it pellucid's tables do not know.
 
 Two sources tell what is known: the tables themselves (tables.py), and, for what no table has, a

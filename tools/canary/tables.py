@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What pellucid's tables say of the versions that it knows, read from the sources as text."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the torch of the interpreter that runs this has, and what of it pellucid does not know.
 
 The tables are those of python/pellucid/torch, imported without the package around them, which

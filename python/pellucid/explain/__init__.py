@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What programs written for depyf look for below ``depyf.explain``."""
 
 from . import global_variables

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``prepare_debug`` and ``debug`` under the names of depyf's modules."""
 
 from pellucid.torch import debug, prepare_debug

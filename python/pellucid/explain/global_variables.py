@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where the last capture is: the table that programs written for depyf read."""
 
 from __future__ import annotations

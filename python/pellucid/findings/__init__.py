@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Answers: what went wrong in a capture, at which line, and what to change.
 
 Each cause is a file here, with one function from a capture to findings.  None of them imports torch

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Graph breaks: each cause once, with the program's line, and what to change there."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``functools.lru_cache`` and ``cache`` in compiled code: torch looks through them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What torch's compile caches had, and why one was passed by."""
 
 from __future__ import annotations

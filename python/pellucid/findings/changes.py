@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What to change so that a function is not compiled again, by what was another one."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """CUDA graphs that Inductor did not make."""
 
 from __future__ import annotations

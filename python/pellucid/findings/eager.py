@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Frames that run uncompiled though nothing was raised and no break is told."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compiles that ended in an error which the program saw."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Kinds of breaks that are told together, as they mean the same for the program: a table."""
 
 from __future__ import annotations

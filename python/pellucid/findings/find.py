@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """All causes, in the order in which they are looked for, and what is found in the order to read."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What torch's hints for a graph break advise, where nothing else is known of its kind."""
 
 from __future__ import annotations

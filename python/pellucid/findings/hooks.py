@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hooks that a module got after it was compiled: torch does not look for them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The limit of recompiles: what was compiled runs on, everything else runs uncompiled."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """NaN and Inf that an operation of a compiled graph made."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Nothing was compiled at all."""
 
 from __future__ import annotations

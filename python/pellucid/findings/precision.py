@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where Inductor computes more precisely than eager does, so that results differ."""
 
 from __future__ import annotations

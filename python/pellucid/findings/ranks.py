@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where the captures of several ranks or processes first differ."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Recompiles: which value was another one, at which line it counts, and what ends that."""
 
 from __future__ import annotations

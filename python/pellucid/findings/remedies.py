@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What torch's kinds of breaks mean, and what to change: the table, and nothing that is not in it.
 
 A kind that is not here is told in torch's words, and no remedy is made up for it.

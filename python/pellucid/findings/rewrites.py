@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lines of the program, written anew where their syntax tree allows it; empty where it does not."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How much of the program is compiled."""
 
 from __future__ import annotations

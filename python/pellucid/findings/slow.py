@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Functions whose compile takes long, and which part of it does."""
 
 from __future__ import annotations

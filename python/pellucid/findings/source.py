@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The program's own text, as far as a capture has it: lines, syntax trees, and diffs of them."""
 
 from __future__ import annotations

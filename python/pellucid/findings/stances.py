@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Calls that ran uncompiled, or failed, because of ``torch.compiler.set_stance``."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Findings as text and as JSON: what ``pellucid explain`` prints."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Remedies of recompiles, tried: what two versions differ in beside the guard that failed."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One page for a capture, or for several: what compiled, what did not, why, and what to change.
 
 It is one HTML file, made from what a dump says and nothing else; ``findings.json`` beside it holds

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The data of a page: gzipped JSON and gzipped numbers, in base64, the same for the same model."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``pellucid report DIR…``: what the command line does with it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The files of a capture that the page shows, in one order, with what each of them is."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The findings of a capture as the page and ``findings.json`` write them."""
 
 from __future__ import annotations

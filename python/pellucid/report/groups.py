@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Several captures on one page: alike ones stand together, and the first difference is told."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The guards of a function as a table: a row a guard, a column a compiled version."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Places for the pictures of a graph: arcs beside its list, and boxes with edges between them.
 
 Both are linear or nearly so, and the same for the same nodes.

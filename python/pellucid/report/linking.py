@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The edges of one capture: see :mod:`~pellucid.report.links` for what they mean."""
 
 from __future__ import annotations

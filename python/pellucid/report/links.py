@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which lines belong together: pieces of files, and edges between them.
 
 An edge goes from what is nearer to the user to what was made of it: a user's line, a guard, a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A capture as the page and ``findings.json`` show it: one model, from which both are made.
 
 The model knows what the dump says and nothing else.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One page: the model, the scripts and the styles in one HTML file that asks for nothing else."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Distinct lines, each once, and files as lists of their numbers.
 
 The files of a dump repeat one another: four of five of their lines stand somewhere else as well.

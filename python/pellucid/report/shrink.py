@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A page that is made smaller, or that holds less of what is private."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """When the parts of the compiler's work were done: bars for the page, and a trace for Perfetto."""
 
 from __future__ import annotations

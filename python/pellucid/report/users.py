@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The user's files, and what became of each of their lines."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the scripts of the page read: a view as plain values, and its links as numbers."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The ``torch.compile`` side of pellucid, in folders that each know only those before them.
 
 ==============  ====================================================================================

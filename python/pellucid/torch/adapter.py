@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The decompiler as one function, in the form that round-trip harnesses take."""
 
 from __future__ import annotations

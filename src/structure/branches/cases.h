@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Patterns: the tests and captures of `match` statements -> one Region value for each case.
 //
 // The subject stays on the stack while one case after the other tests it: a ladder of branches

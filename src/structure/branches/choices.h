@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Choices: what the rules of conditions.cpp ask of blocks, and the regions that they make of them.
 #pragma once
 

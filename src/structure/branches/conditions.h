@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Conditions: short-circuit and conditional control flow -> Region values.
 //
 // `a and b`, `x if c else y`, `a < b < c` compile to branches around expressions. Each rule looks

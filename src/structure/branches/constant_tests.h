@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rule of conditions.cpp for a test that leads to one place whatever it finds.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "structure/branches/or_patterns.h"
 
 #include <algorithm>

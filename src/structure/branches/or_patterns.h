@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Alternatives: what tells `case 1 | 2` from two cases.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PatternReader: the tests and captures of one case -> a Pattern.
 //
 // Tests are read along the way on which all of them succeed. Values that are known so far (the

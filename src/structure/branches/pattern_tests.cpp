@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What single tests and the items between them say about the values of a pattern.
 #include <algorithm>
 

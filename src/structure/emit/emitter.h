@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Emitter: a reduced graph -> nested statements.
 //
 // emit() follows control from a block, appending statements, until it falls through to where the

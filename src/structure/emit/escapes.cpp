@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Labels: places behind a `try` or `with` that no statement could name.
 //
 // A region may be left to several places that are code of their own: threaded jumps, or a `break`

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How control leaves a block: what its marks say of it, and the jump statements that this becomes.
 #include <algorithm>
 #include <unordered_set>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loops: where they end, what `break` and `else` are.
 #include <algorithm>
 #include <tuple>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `match` statements as nodes of the tree.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Targets: where that goes which a loop or a `with` gives at its start.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Protected regions: with, try/finally, try/except.
 #include <algorithm>
 #include <unordered_map>

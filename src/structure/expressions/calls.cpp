@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls: how positional, named, starred and double-starred arguments were written.
 //
 // CALL and CALL_KW say it themselves. CALL_FUNCTION_EX takes a tuple and a dict; whether an element

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Classes: `__build_class__(function of the body, name, bases...)` is a ClassDef.
 #include "ast/nodes.h"
 #include "object/fitting_names.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Comprehensions and expressions that were recovered as statements.
 #include <algorithm>
 

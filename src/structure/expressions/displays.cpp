@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Displays: tuples, lists, sets and dicts, built at once, element by element, or from parts.
 //
 // From 3.9 on a display with a star is a container that grows: BUILD_LIST, then LIST_APPEND and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // structure: expressions of single values.
 //
 // Every value of an ir::Function that has a result is one expression over those of its operands.

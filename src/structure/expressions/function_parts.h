@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // structure: the parts of function literals that several files read.
 #pragma once
 

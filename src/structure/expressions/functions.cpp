@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions: a code object with its defaults and annotations is a FunctionDef or a Lambda.
 //
 // The operands of MAKE_FUNCTION (and the SET_FUNCTION_ATTRIBUTEs of 3.13+) name their parts as the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Type parameters (PEP 695, PEP 696): `def f[T]`, `class C[T]`, `type X[T] = ...`.
 //
 // The compiler makes a hidden function `<generic parameters of X>` that binds the parameters and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // structure: assignments that were parts of the expression behind them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ways: the edges that lead into each block, in the order in which they were added.
 //
 // An edge stands in one list at most, as a link between the one before it and the one behind it: to

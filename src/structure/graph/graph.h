@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Graph: the working copy of an ir::Function that structuring reduces, step by step, until what is
 // left reads as nested statements.
 //

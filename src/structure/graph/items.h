@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a value of the ir does, for everybody who reads them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LoopSpans: into which loop code was written, by where it lies in the bytecode.
 #pragma once
 

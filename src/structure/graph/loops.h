@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Analysis: the dominators and the natural loops of a Graph, normal and handler edges together.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Markers: items that execute nothing (flow::Marker), and blocks that hold no more than that.
 #pragma once
 

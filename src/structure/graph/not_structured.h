@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // structure: the exception that stands for control flow which no statements say.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Protection: which blocks and handlers lie within each handler's region, kept while handlers.cpp
 // changes the graph. Asking for a region costs as much as the region is large.
 #pragma once

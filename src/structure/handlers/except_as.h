@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Name clean-ups: `except E as name` clears the name on every way out of the clause.
 //
 // Around the clause stands a handler that clears the name and raises again, and each other way out

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ExceptStar: the clauses of `except*` brought into the form of those of `except`.
 //
 // Each clause splits the group that is still unhandled, runs its body under a handler that keeps

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies: the body of a `finally` matched against its copies on the normal ways out.
 #pragma once
 

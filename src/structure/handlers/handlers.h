@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Handlers: what each handler region means, and the code that repeats it taken away.
 //
 // Compilers copy the body of a `finally` to every normal way out of the `try`, and the call of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "structure/reduce/common_endings.h"
 
 #include <algorithm>

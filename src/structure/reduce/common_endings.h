@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Endings: what two blocks that return or raise have in common at their ends, and the one value in
 // which they differ. Of that, joined_values.h makes one ending with a parameter.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tails: endings that the compiler has copied become one block again.
 //
 // Since 3.10 CPython copies a short block that leaves the function to each jump that leads to it.

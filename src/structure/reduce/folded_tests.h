@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Unfold: constants that are tested although compilers know what they come to.
 //
 // What was a constant from the start would not be tested. A tuple that became one only when the

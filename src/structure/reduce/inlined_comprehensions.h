@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Inlined comprehensions (3.12+): a loop in the middle of an expression -> one Region value.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Joins: where values meet that the stack carries, put into one form before conditions are read,
 // and taken apart again where no condition explains them.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Unthread: operands lead to the test of the value that they are part of.
 //
 // `(x if c else y or z) or w` tests what the first bracket comes to. Up to 3.11 compilers thread

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Headers: every loop begins at a block of its own, where the loop stands.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rotate: loops get their test back at the top.
 //
 // CPython 3.10 to 3.13 compile `while test: body` as `if test: do body while test`: the test stands

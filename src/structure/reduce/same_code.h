@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SameCode: two places of a graph walked in lock step, to tell whether one repeats the other.
 //
 // A bisimulation of items by value, of blocks by position. (structure's own; verify has another

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Drops: values of the stack that only go, and say nothing in the text.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // structure: what the eager annotations of 3.8-3.13 and the lazy ones of 3.14 have in common.
 #pragma once
 

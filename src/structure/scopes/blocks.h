@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // structure: walks over the statements of one body, and what they are good for.
 #pragma once
 

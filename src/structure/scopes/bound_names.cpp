@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "structure/scopes/bound_names.h"
 
 namespace pellucid::structure {

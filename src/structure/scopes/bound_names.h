@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The names that some scope of a module may bind, so that they need not mean the builtins.
 #pragma once
 

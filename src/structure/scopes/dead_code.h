@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // structure: text for what compilers leave no code for, or next to none.
 //
 // Code that nothing leads to is gone from the bytecode, but what it said about names is not: a name

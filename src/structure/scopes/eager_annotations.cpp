@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Annotated assignments of modules and classes up to 3.13, and under `from __future__ import
 // annotations`: `x: int = 1` stores the value, then `__annotations__['x'] = int`.
 #include "ast/nodes.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Annotated assignments of modules and classes in 3.14: a function `__annotate__` makes the dict of
 // annotations on demand.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // structure: what the names and flags of code objects tell.
 #pragma once
 

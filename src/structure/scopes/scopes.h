@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // structure: what belongs to a body as a whole.
 //
 // After the statements of a code object have been recovered, Scopes puts back what the compiler

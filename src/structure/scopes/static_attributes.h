@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // structure: attributes of `self` that only dead code of a class assigns.
 //
 // From 3.13 on a class keeps the names of all attributes that its methods assign to `self`, in

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // structure: what the instructions of a code object say about its names.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Returns that cannot be written: a module or class body ends where its code returns None.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // structure: text of constants that compilers test, or evaluate, at run time.
 #pragma once
 

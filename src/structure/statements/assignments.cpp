@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The forms of assignment: chains, unpacking, tuples that never were.
 #include <algorithm>
 #include <array>

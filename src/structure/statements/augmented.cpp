@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Augmented assignment to attributes and items: one load and one store that share their base.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The values that were computed and wait to be used: what becomes part of the expression that takes
 // it, and what has to be kept in a temporary because something comes in between.
 #include <algorithm>

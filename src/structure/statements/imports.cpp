@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `import` and `from ... import`: instructions that load a module and bind its parts.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // structure: which names an inlined comprehension (3.12+) hides from what holds it, by its text.
 //
 // The compiler hides what the comprehension binds, and what those in it bind that it does not

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Expressions that were control flow: conditions, chains, inlined comprehensions.
 #include <algorithm>
 #include <unordered_map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Statements: a straight run of items -> statements.
 //
 // Compiled expressions evaluate their operands in order, so a run of values is read like a postfix

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Annotations: up to 3.13 they are evaluated where they stand, since 3.14 by functions that are
 // called when somebody asks. Under `from __future__ import annotations` they are texts.
 #include "verify/lower/compiler.h"

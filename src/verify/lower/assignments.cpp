@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Assignments: to a target, in place, with an annotation; deletions.
 #include "ast/lines.h"
 #include "verify/lower/compiler.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // verify::lower's compiler: one statement or expression at a time, as CPython's compile.c has them.
 //
 // A Unit is a code object under construction. Units nest as the code objects do; finally bodies are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Comprehensions: functions of their own, and from 3.12 on, generator expressions aside, loops that
 // keep the variables of what holds them on the stack meanwhile.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Displays and f-strings. Large ones are built item by item (3.10+), so that the stack stays small;
 // constant ones come out of constants.
 #include <algorithm>

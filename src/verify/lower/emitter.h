@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // verify::lower: a flow graph under construction, written from front to back.
 //
 // The emitter knows how deep the stack is, how many exceptions are being handled and which handler

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the compilers of CPython do differently, as far as `lower` follows them. From here on no
 // version is tested: each difference has a name, and features_of() says which versions have it.
 //

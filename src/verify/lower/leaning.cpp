@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What leans to the left: operators, attributes, subscripts and calls in a row, `a.b(c)[d] + e`.
 //
 // Such a row may be as long as the program likes, so it is taken in turn: down to the value that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loops, and the ways out of statements.
 #include "base/check.h"
 #include "verify/lower/compiler.h"

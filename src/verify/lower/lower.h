@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // verify::lower: an ast::Tree -> the flow graphs that CPython would make of it.
 //
 //   Lowered relower(const ast::Tree&, ast::NodeId root)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // match. Captured values wait on the stack, below what is still to be matched, until the whole
 // pattern has matched; a failure jumps to as many pops as there is to drop.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // verify::lower: an expression in one way of writing it, with every parenthesis.
 //
 // What is read from text and what is read from a tree are built of these, so that they can be

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `'...' % (a, b)` with conversions that an f-string has too: CPython compiles it as one (3.11+).
 #include <string>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // verify::lower: what the remembered text of an interpolation means.
 //
 // A template string keeps the text of each expression, and that text is what gets printed. So it

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The text of an expression, read as Python reads it, as far as a template may hold it.
 #include <charconv>
 

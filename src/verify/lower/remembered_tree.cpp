@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The expression of the tree, in the same way of writing.
 #include "verify/lower/meaning.h"
 #include "verify/lower/remembered.h"

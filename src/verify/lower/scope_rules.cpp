@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "verify/lower/scope_rules.h"
 
 namespace pellucid::verify::lower {

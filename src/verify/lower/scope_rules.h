@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a tree has to fulfil so that CPython's symbol table takes its text: rules of `global`,
 // `nonlocal`, parameters and annotated names.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // More of what a tree has to fulfil so that CPython reads it from its text (spelling.h): rules of
 // the places of statements and expressions, and of how deep a text may be nested.
 #pragma once

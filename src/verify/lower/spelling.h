@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a tree has to fulfil so that CPython reads it from its text: rules of its tokenizer, its
 // parser, the validation of its syntax trees and its symbol table that the shape of a tree does not
 // imply. The relowered tier proves a tree; without these it would say nothing about the text.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Statements, except those with files of their own.
 #include <algorithm>
 

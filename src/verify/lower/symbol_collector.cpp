@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What each scope does with each name: the first of the two passes that make the symbol table.
 #include <algorithm>
 #include <string>

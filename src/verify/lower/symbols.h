@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // verify::lower: what each name of a program means where it stands.
 //
 // CPython's symbol table once more, built from our own tree: every function, class, comprehension

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Template strings (3.14): a tuple of texts, one more than there are interpolations, and a tuple
 // of these, each with its value and the text of its expression.
 #include "verify/lower/compiler.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // try and with. A finally body stands once for each way out of what it belongs to; so does a
 // call of __exit__.
 #include "verify/lower/compiler.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Type parameters and aliases (3.12+): hidden functions that bind the parameters and return what
 // they belong to, called at once; bounds, defaults and the values of aliases wait in functions of
 // their own.

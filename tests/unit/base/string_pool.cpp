@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interned strings: one Symbol for equal bytes, in a pool and in its copies.
 #include "base/string_pool.h"
 

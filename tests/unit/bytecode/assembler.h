@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Raw bytecode of any version for tests, written by opcode name.
 //
 //   Assembler code(3, 12);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bytecode::decode: how the versions meet in the canonical vocabulary (ops.def).
 #include "bytecode/assembler.h"
 #include "testing.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bytecode::decode on whole compiled files: it agrees with `dis`, and survives any damage.
 #include <algorithm>
 

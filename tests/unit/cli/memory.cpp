@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program's `operator new`: blocks of every size keep what is written into them, on any thread.
 #include <cstddef>
 #include <cstdint>

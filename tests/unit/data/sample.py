@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the sample-<version>.bin files are compiled from; see tests/stages/samples.h."""
 import asyncio
 from os import path as where, sep

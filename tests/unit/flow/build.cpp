@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // flow::build: blocks, exits, limits, errors.
 #include "flow/text.h"
 #include "testing.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // flow::Graphs: every code object decoded once, and one graph of it, or two where something is left
 // of code that never runs.
 #include "flow/graphs.h"

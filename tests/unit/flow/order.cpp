@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Orders and dominators, against their definitions on random graphs.
 #include <utility>
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // flow::build: protected regions, whether a block stack or an exception table says where they are.
 #include "flow/text.h"
 #include "testing.h"

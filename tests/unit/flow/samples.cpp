@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // flow::build on whole compiled files: every code object has a graph, and damage does no harm.
 #include <algorithm>
 

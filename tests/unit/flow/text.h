@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Canonical streams for tests, written as text:
 //
 //   build({3, 12}, R"(

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // flow::build: what a graph looks like where versions differ: `with` and `finally` of 3.8,
 // unwinding, SEND.
 #include "flow/text.h"

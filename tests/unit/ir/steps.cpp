@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What makes an ir::Function, and what rewrites one: tests/unit/ir/steps/<step>/<case>.txt.
 //
 // In goes a canonical stream as flow/text.h reads it, with a line `python 3.10` for another

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // object::admit: what comes from outside is looked at once, whoever made a module of it.
 #include "object/admit.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // object::same_constant: constants are told apart as Python's compiler tells them apart.
 #include <bit>
 

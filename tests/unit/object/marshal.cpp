@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // object::read_marshal and read_pyc: every kind of constant, every version's layout, bad input.
 #include "object/marshal_writer.h"
 #include "object/pyc.h"

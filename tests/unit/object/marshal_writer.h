@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes marshal data for tests: what marshal.dumps would, and what it never would.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What no parser makes of source, and so tests/python/reprint.py cannot show: folded constants,
 // depth, and what a version's syntax cannot say.
 #include "print/trees.h"

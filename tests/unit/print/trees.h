@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Short ways to write syntax trees by hand, for the printer's tests.
 #pragma once
 

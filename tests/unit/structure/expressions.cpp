@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Expressions of single values, from ir::Functions built by hand.
 #include "structure/expressions/expressions.h"
 #include "ast/nodes.h"

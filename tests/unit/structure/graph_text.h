@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Graphs of structure as text that can be read back: what structure::dump() says, and with it what
 // the steps look at besides. A step's test is such a text before it and one after it.
 //

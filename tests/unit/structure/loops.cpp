@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loops of a Graph, against their definition on random graphs, and of compiled files.
 #include <algorithm>
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The steps that reduce a graph, each alone: tests/unit/structure/steps/<step>/<case>.txt.
 //
 // graph_text.h says how to read such a file; tools/step_case.py makes one from Python.

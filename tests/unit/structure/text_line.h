@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One line of a graph as text, taken apart into words.
 #pragma once
 

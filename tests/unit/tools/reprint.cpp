@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // reprint VERSION [--keep-lines] [--polish REWRITE]: prints programs whose syntax trees come on
 // standard input; with --polish, what a rewrite of polish makes of them.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // pellucid_step_case STEP FILE.pyc [FUNCTION]: the graph of a function before a step of structure,
 // as text (structure/graph_text.h). tools/step_case.py makes a test of it.
 //

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What 3.12 to 3.14 added to the syntax; read by test_print.py, never run."""
 
 type Alias = int

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // pellucid_verify_pairs: verify::compare for scripts.
 //
 // Reads JSON lines {"version": "3.11", "a": HEX, "b": HEX, "options": "extra_locals,..."}, where a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // verify::compare on code that no compiler makes, and on every sample.
 #include "verify/compare.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Patterns that CPython refuses to compile: there is no code that their text could be proven to
 // mean.
 #include <initializer_list>

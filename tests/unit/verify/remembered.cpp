@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the remembered text of an interpolation means: two texts mean the same if, and only if, they
 // differ in how it is written alone.
 #include <string>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A capture that nobody has opened in the program: :mod:`pellucid._autodump` begins and ends it.
 
 It is the outermost one of its process, opens when something compiles, and says nothing: neither

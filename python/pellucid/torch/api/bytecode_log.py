@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``install()`` / ``uninstall()``: decompiled source in torch's bytecode log.
 
 ``TORCH_LOGS=+bytecode`` prints what Dynamo makes as a disassembly; installed, pellucid adds the

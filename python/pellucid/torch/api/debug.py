@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``debug()``: pause so that breakpoints can be set in the dumped files.
 
 The files run by themselves (:mod:`~connection`); what is left to do is to stop once,

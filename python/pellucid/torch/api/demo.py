@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``pellucid demo``: capture the training of a small model, and say what was found.
 
 Two steps: the first compiles the model, the second has another sequence length and makes torch

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The model of ``pellucid demo``: a transformer block that looks at its data."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``find_nan``: which operation of a compiled program makes the first NaN or Inf."""
 
 from __future__ import annotations

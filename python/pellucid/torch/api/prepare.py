@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``prepare_debug``: capture everything that compiles inside a ``with`` block."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``pellucid run``: an unmodified script, or a module, and all processes that it starts, captured.
 
 This process becomes ``python script`` with ``PELLUCID_DUMP`` set, so the script is what it is when

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A debugger for :mod:`~pellucid.torch.api.debug` where nobody sits at a terminal."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Run compiled graphs operation by operation, and see which one makes NaN or Inf.
 
 The graphs are AOTAutograd's, so the backward pass is seen as well.  An operation *makes* NaN when

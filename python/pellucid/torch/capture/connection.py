@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hook calls to events, and events to files while the program runs.
 
 One capture of the process: torch's hooks are installed when the first session opens and removed

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Transformed frames: from Dynamo's bytecode to the file that runs in its place."""
 
 from __future__ import annotations

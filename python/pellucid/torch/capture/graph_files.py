@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Run a captured graph, and Inductor's program for it, from the dumped file.
 
 torch generates a graph's ``forward`` as a string without a file.  Once it has, the readable print

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What else torch tells of a compile: caches, metrics, times, and frames that it left alone."""
 
 from __future__ import annotations

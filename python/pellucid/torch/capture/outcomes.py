@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What torch's trace does not tell of: frames passed by, stances, hooks that come too late."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The structured trace: from torch's records to events and graph files."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The user's files as they were when they were compiled."""
 
 from __future__ import annotations

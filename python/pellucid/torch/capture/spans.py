@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """When each part of the compiler's work was done: from torch's profiling events to spans."""
 
 from __future__ import annotations

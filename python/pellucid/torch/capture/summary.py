@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is known only at the end of a capture: guards, full code, index and record."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sources that need an enclosing function: ``nonlocal`` alone in a file is no Python.
 
 A file gets the function inside one that binds what it closes over.  What runs is compiled from the

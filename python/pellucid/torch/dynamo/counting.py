@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Code that counts its calls: one call of a function of C's before its first statement.
 
 No Python function runs for it, so that neither a tracer nor Dynamo sees anything of it, and the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What Dynamo's bytecode takes for granted: facts that the decompiler and its proof may build on.
 
 A transformed frame is full of names that no person chose.  Which locals are Dynamo's own, which

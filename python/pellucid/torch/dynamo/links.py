@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the lines of a transformed file stand for: graphs, what goes on, lines of the user's."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Names for what a decompiled frame keeps in locals of no name.
 
 The decompiler numbers what it must keep (``temp_1``), Dynamo numbers what it keeps (``tmp_3``).

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One transformed frame: bytecode to source, and the source back to code that may run.
 
 The decompiler proves the source; this module adds what Dynamo asks of code that stands in for its

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a transformed frame mentions and no reader can know: Dynamo's own names, and constants.
 
 Each is told in a line above the function.  The program's objects are described by their types and

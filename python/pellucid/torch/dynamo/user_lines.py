@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Comments that tie transformed code to the user's own lines.
 
 Dynamo's line numbers say little, but two kinds of names say more.  ``__resume_at_102_2`` is a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How torch gets from one guarded value to the next, as Python expressions.
 
 torch's accessors are faster than Python's own, and stricter: ``DictGetItemGuardAccessor`` reads a

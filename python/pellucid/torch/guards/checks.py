@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the guards of a dumped ``full_code_for_*`` file call, under torch's names for the kinds.
 
 Importing this needs no torch.  In the process that was captured, what a guard compares with by

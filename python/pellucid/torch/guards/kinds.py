@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Each kind of leaf guard, as the call that decides it in a dumped file.
 
 The functions that are called stand in :mod:`~pellucid.torch.guards.checks`, under torch's names.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A cache entry's tree of guards as the body of a Python generator, one line a guard.
 
 The body is torch's tree walked as torch walks it: a value is fetched once, under a name of its own,

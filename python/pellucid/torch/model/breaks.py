@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What torch's account of a graph break says, as values: its words are read here and nowhere else.
 
 The account is prose that differs from release to release.  What is not found in it is left empty;

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A capture as data: what a dump says, or what an open session knows so far."""
 
 from __future__ import annotations

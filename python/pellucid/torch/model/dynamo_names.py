@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The names that Dynamo gives to what it makes: the one table of them.
 
 A pattern is to be matched with a whole name, by its ``match``; what looks for names within text has

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a capture consists of: plain, frozen values that know nothing of torch.
 
 :mod:`~connection` makes them from hook calls, :class:`~session.Session`

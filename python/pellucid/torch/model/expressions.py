@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Values in torch's wording of a guard, as Python: ``device(type='cpu')``, ``torch.Size([2, 3])``.
 
 Only what is sure to mean itself is taken: literals, containers of them, and the few names of

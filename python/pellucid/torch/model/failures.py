@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What torch's words for a failed guard, and for a failed compile, say as values.
 
 The words differ from release to release.  What cannot be read is of kind ``other``, with its text.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A dumped graph, read line by line: its nodes, with the lines on which they stand.
 
 torch.fx prints a node a line, and above those that one line of the user's computes a comment that

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where guards stand: in the dumped file, and for which line of the user's they were made."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which compile, and which place: what nearly all events of a capture have."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which module of the user's each node of a graph belongs to: comments in the graph, and a tree."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Names that are the same from run to run.
 
 Dynamo names what it makes with a uuid (``__compiled_fn_1_bfd0a77c_…``), with an object's address

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a printed graph needs to run by itself, as plain values.
 
 :mod:`~fx_meta` reads them from a graph module.  Where torch shows only the text of a

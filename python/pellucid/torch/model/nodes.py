@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The nodes of a graph, as plain values, and the side file that holds those of all graphs."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a kernel computes, by what it is given, where a program's text does not say.
 
 A program from a cache has no comment at its C++ kernels.  What such a kernel is given it has from

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A program of Inductor's, read as text: its kernels, their calls, and the nodes behind each call.
 
 Inductor writes above a call which nodes of the earlier graphs it computes::

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From a kernel's call to the nodes that it computes, and so to the user's lines.
 
 Inductor names nodes by where they first came from, and a name may stand for other nodes in other

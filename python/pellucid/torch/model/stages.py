@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which stage of a compile an event of the structured trace shows: a graph, or a program's kernels.
 
 Pure text.  The stages that torch sends have names of their own here; what others send through the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A directory of its own for each capture, whoever else captures into the same place.
 
 Rank N of a distributed job has ``rank_N``, a child process of ``multiprocessing`` ``process_N``:

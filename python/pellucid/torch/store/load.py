@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A dump, read back: the directory that a capture has written, as a :class:`.Capture`.
 
 Schema 1 and 2 are read, and of a newer one what this version knows: unknown fields are left out,

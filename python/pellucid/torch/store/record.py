@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The record of a capture as text: JSON that a person can read, the same from run to run."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which frame calls which resume function, so that a call leads to the file of what it calls."""
 
 from __future__ import annotations

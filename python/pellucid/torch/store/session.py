@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One capture on disk: the events seen so far, the files written, and the record of both.
 
 A session is told of events by several threads; every public method may be called from any of them.

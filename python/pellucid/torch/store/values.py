@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plain values to the dataclasses of the model, by the types that their fields declare.
 
 The types are read from the annotations' text: ``int | None`` cannot be evaluated on the oldest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What torch's code says: the names, constants and locals of what is found at a path.
 
 The checks of :mod:`~pellucid.torch.taps.shapes` are made of these; none needs a compile.

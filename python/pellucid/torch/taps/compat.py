@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What lives where in which torch: the table of everything internal that pellucid reaches for.
 
 One row a capability: where it is looked for (the first path that exists wins), and what is lost

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a graph module tells of its inputs and constants, as plain values.
 
 Only torch.fx's public interface: nodes, targets and ``meta``.  Sizes are read as hints, because to

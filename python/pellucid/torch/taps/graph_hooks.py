@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The graph half of :mod:`~pellucid.torch.taps.hooks`: what torch's graphs are asked and told.
 
 What is altered are single graph modules that we were shown (:func:`after_recompile`), so that they

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the guards of a dumped file need of the process that was captured: identities, leaf guards.
 
 ``ID_MATCH`` is about one object, and an address in a file means nothing; so the file has a number,

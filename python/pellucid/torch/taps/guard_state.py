@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The state of torch that guards ask about, read where :mod:`compat` says it is.
 
 Dumped files reach these functions through :mod:`~pellucid.torch.guards.checks`.  Where there is no

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """torch's tree of guard managers, read into plain nodes in the order in which torch walks it.
 
 A manager stands for one value.  It has leaf guards, which decide about that value, and accessors,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which line led to a guard that was made for a line of torch's, or of another library.
 
 torch words a guard with the innermost line alone.  The calls that led to it are in the guard

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where torch's internals are touched, with :mod:`~pellucid.torch.taps.graph_hooks` for its graphs.
 
 Everything else in pellucid sees torch through these functions.  Each of them asks

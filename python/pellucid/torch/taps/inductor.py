@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What Inductor knows, while it writes a program, of the nodes that each buffer is computed from.
 
 Only looked at, in the frames that lead to the trace event that carries the program.  What comes

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """AOTAutograd's graphs in torch releases whose ``aot_eager`` interprets them, node by node.
 
 There no Python function of the graph's ever runs, so none could run from a file.  While a capture

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Operators that ``import torch`` alone does not give: whose import registers them."""
 
 from __future__ import annotations

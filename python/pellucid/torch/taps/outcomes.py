@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What became of a call of a compiled function, where torch's trace does not say.
 
 An error that ends a compile is seen by the program or not; a frame may be passed by without a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What torch's things look like inside: the table of every local, attribute and key relied on.
 
 The second half of :mod:`compat`, which knows where things are found.  Each of these

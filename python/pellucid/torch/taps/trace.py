@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The events of torch's structured trace: plain values, read from what its logger sends.
 
 Nothing here imports torch; :mod:`~pellucid.torch.taps.hooks` puts the handler on torch's logger.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Events to the text of the dumped files: pure functions, no torch.
 
 File names (all stable from run to run; ``0_1`` is compile id 0/1):

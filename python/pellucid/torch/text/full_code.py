@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``full_code_for_<function>_<frame>.py``: what torch does instead of calling a function.
 
 The file is a replica of torch's frame evaluation: the versions in the order in which torch tries

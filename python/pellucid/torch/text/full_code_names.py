@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The global names that a ``full_code_for_*`` file uses, bound so that the file runs by itself.
 
 Modules are imported, graphs and resumed functions come from their own files of the dump, plain

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The end of a graph's file: example inputs, and a ``main`` that runs the graph by itself.
 
 What goes in is described by plain values (:mod:`~pellucid.torch.model.needs`); what comes out is

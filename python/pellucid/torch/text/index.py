@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``index.md``: the way through a capture, in the order in which a reader asks."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a dumped ``full_code_for_*`` file reaches beside itself: graphs, and where functions resume.
 
 The files of a dump stand in one directory.  A function goes on in another file after a graph break,
