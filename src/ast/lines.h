@@ -14,7 +14,7 @@ namespace pellucid::ast {
 // these targets were stored twice all the same.
 bool stores_twice(const Tree& tree, std::span<const NodeId> targets);
 
-// Whether `b` behind `a` is the same name, stored on the same line.
+// Returns true if `b` after `a` is the same name, stored on the same line.
 bool is_one_store(const Tree& tree, NodeId a, NodeId b);
 
 // From 3.11 on values that lie on the stack are stored in the order in which they lie there, where
@@ -30,7 +30,7 @@ bool starts_behind(const Tree& tree, const Assign& node);
 // which they were written.
 bool keeps_lines(const Tree& tree, NodeId pattern);
 
-// On which line a part of such a pattern starts, where the text in front has come to `line`.
+// On which line a part of such a pattern starts, where the text before has come to `line`.
 int32_t line_in_pattern(const Tree& tree, NodeId part, int32_t line);
 
 }  // namespace pellucid::ast

@@ -22,7 +22,7 @@ bool is_constant(const Tree& tree, NodeId node, object::ConstKind kind);
 
 bool is_none(const Tree& tree, NodeId node);
 
-// Whether one literal says the constant, without an operator or elements.
+// Returns true if one literal says the constant, without an operator or elements.
 bool is_one_literal(const object::Module& module, const object::Const& constant);
 
 // `not node`, simplified where that keeps the value's truth: `not not x`, `and` and `or`,

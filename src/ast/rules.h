@@ -12,10 +12,10 @@ namespace pellucid::ast {
 // ASDL's `?`. An absent `args` of a FunctionDef or Lambda means no parameters.
 bool may_be_absent(Kind kind, std::string_view field);
 
-// Whether items of the list may be absent.
+// Returns true if items of the list may be absent.
 bool items_may_be_absent(Kind kind, std::string_view field);
 
-// Whether a node of kind `child` may stand in `field` of a node of kind `parent`.
+// Returns true if a node of kind `child` may stand in `field` of a node of kind `parent`.
 bool fits(Kind parent, const FieldInfo& field, Kind child);
 
 }  // namespace pellucid::ast

@@ -261,7 +261,7 @@ void check(const Tree& tree, NodeId root);
 // The same statements (or other nodes) once more: nothing is shared but names and constants.
 ListId clone(Tree& tree, ListId list);
 
-// Whether two subtrees (of one tree) are equal but for places.
+// Returns true if two subtrees (of one tree) are equal but for places.
 bool same(const Tree& tree, NodeId a, NodeId b);
 
 }  // namespace pellucid::ast

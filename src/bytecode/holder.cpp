@@ -358,7 +358,7 @@ class Holder {
     out.emit("STORE_FAST", code.varnames.size() - 1);
   }
 
-  // Whether the first loop of a comprehension is an asynchronous one.
+  // Returns true if the first loop of a comprehension is an asynchronous one.
   bool is_async(CodeId inner) const {
     const RawTable& table = raw_table(module_.version);
     const std::vector<uint8_t>& bytes = module_[inner].bytecode;

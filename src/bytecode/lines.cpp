@@ -27,7 +27,7 @@ Error cut_off(const std::vector<uint8_t>& table) {
 }
 
 // 3.8, 3.9 (Objects/lnotab_notes.txt): pairs of an address increment and a signed line increment;
-// the line is that of the addresses behind it, up to the end of the code.
+// the line is that of the addresses after it, up to the end of the code.
 Result<Lines> read_lnotab(const object::Code& code) {
   const std::vector<uint8_t>& table = code.linetable;
   Lines lines(code.bytecode.size() / 2, code.firstlineno);

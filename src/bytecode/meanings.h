@@ -21,7 +21,7 @@ enum class Form : uint8_t {
   // ... and these make none or several, or take their argument apart (translate.cpp).
   Drop,
   Never,            // occurs in no code object
-  ReturnGenerator,  // with the pop behind it; dropped where nothing stands before it
+  ReturnGenerator,  // with the pop after it; dropped where nothing stands before it
   MakeCell,         // dropped in the prologue
   DupTwo,           // Copy 2, Copy 2
   SmallInt,         // LoadConst
@@ -42,7 +42,7 @@ enum class Form : uint8_t {
   UnpackEx,
   FormatValue,
   Interpolation,
-  CallOrCallKw,  // CallKw behind a KW_NAMES
+  CallOrCallKw,  // CallKw after a KW_NAMES
   CallEx,        // a = the lowest bit, b = the row's
   Yield310,      // wraps the value in asynchronous generators, as 3.11+ says itself
   Intrinsic1,
@@ -50,8 +50,8 @@ enum class Form : uint8_t {
   JumpOrPop,          // Copy 1, the row's branch, Pop
   JumpIfNotExcMatch,  // ExcMatch, BranchFalse
   CheckExcMatch,      // Copy 2, Swap 2, ExcMatch
-  ForIter,            // an exhausted iterator leads past END_FOR and the pop behind it
-  EndFor,             // dropped with the pop behind it
+  ForIter,            // an exhausted iterator leads past END_FOR and the pop after it
+  EndFor,             // dropped with the pop after it
   EndSend,            // the result instead of the row's a slots below it
   PopTwo,             // Pop, Pop
   GetIter,            // and the empty slot above the iterator (3.15)

@@ -30,7 +30,7 @@ enum RawKind : uint16_t {
 struct RawOpcode {
   std::string_view name;  // empty: the number is not used
   uint16_t kinds = kNoArg;
-  uint8_t caches = 0;  // code units of inline cache behind the instruction
+  uint8_t caches = 0;  // code units of inline cache after the instruction
 };
 
 using RawTable = std::array<RawOpcode, 256>;

@@ -253,7 +253,7 @@ class Walk {
     }
   }
 
-  // Whether something that is reached starts within (begin, end).
+  // Returns true if something that is reached starts within (begin, end).
   bool reaches(uint32_t begin, uint64_t end) const {
     for (uint64_t unit = begin + 1; unit < end && unit < units_; ++unit) {
       if (seen_[unit] != kUnseen) return true;

@@ -10,7 +10,7 @@
 
 namespace pellucid::bytecode {
 
-// EXTENDED_ARGs are folded into the instruction behind them, inline caches are skipped.
+// EXTENDED_ARGs are folded into the instruction after them, inline caches are skipped.
 Result<std::vector<RawInstr>> read_raw(const object::Code& code);
 
 // One entry of a 3.11+ exception table, in byte offsets.

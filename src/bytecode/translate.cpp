@@ -77,7 +77,7 @@ class Translator {
     if (!emit_jump(Op::Jump, last.after)) unsayable(error_.message);
   }
 
-  // Whether control falls from a raw instruction into the next one.
+  // Returns true if control falls from a raw instruction into the next one.
   bool goes_on(size_t index) const {
     if (facts_.steps.empty()) return true;
     const Step& step = facts_.steps[index];
@@ -125,7 +125,7 @@ class Translator {
 
   // -- emitting -------------------------------------------------------------------------------
   bool emit(Op op, uint32_t a = 0, uint32_t b = 0) {
-    // The top is the first: CPython gives 0 no meaning, and reads behind its stack.
+    // The top is the first: CPython gives 0 no meaning, and reads after its stack.
     if (a == 0 && operand_of(op) == Operand::Depth) return fail("no such place on the stack");
     const RawInstr& instr = raw_[at_];
     out_.instrs.push_back({op, a, b, static_cast<uint32_t>(at_), instr.offset, instr.line});
@@ -284,7 +284,7 @@ class Translator {
   }
 
   // 3.8 has no instruction for the exception of an `assert`: it is a global like that of a `raise`.
-  // It stands on the line of the test, right behind its jump; outside of functions no other name is
+  // It stands on the line of the test, right after its jump; outside of functions no other name is
   // loaded so.
   bool asserts() const {
     if (code_.version.minor > 8 || name_at(0) != "LOAD_GLOBAL") return false;
@@ -369,7 +369,7 @@ class Translator {
     }
   }
 
-  // CALL behind KW_NAMES, in 3.11 with a PRECALL between them.
+  // CALL after KW_NAMES, in 3.11 with a PRECALL between them.
   bool follows_kw_names() const {
     size_t before = at_;
     const auto name = [&] { return raw_table(code_.version)[raw_[before].opcode].name; };
@@ -404,7 +404,7 @@ class Translator {
     return emit(Op::ToBool);
   }
 
-  // What takes the exhausted iterator off the stack behind END_FOR: 3.12's END_FOR does it itself.
+  // What takes the exhausted iterator off the stack after END_FOR: 3.12's END_FOR does it itself.
   std::string_view pop_behind_end_for() const {
     return code_.version.minor == 12   ? "(none)"
            : code_.version.minor == 13 ? "POP_TOP"
@@ -471,7 +471,7 @@ class Translator {
   Error error_;
   size_t at_ = 0;
   bool is_dropping_ = false;
-  size_t skip_ = 0;  // raw instructions behind this one that it has swallowed
+  size_t skip_ = 0;  // raw instructions after this one that it has swallowed
   bool in_prologue_ = true;
 };
 

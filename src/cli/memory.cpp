@@ -50,7 +50,7 @@ struct Lists {
 };
 
 constinit thread_local Lists lists{};
-// Where the range starts. Until there is one: such that no address lies behind it by less than
+// Where the range starts. Until there is one: such that no address lies after it by less than
 // kRange.
 constinit std::atomic<uintptr_t> range{uintptr_t{0} - kRange};
 constinit std::atomic<size_t> used{0};  // of the range, in spans

@@ -27,7 +27,7 @@ Error error(size_t at, const std::string& why) {
   return Error{ErrorCode::Malformed, at, "zip: " + why};
 }
 
-// Where the end record is: behind it there may be a comment, before it anything (a zipapp's `#!`).
+// Where the end record is: after it there may be a comment, before it anything (a zipapp's `#!`).
 size_t end_record(std::span<const uint8_t> archive) {
   if (archive.size() < kEndSize) return archive.size();
   const size_t last = archive.size() - kEndSize;

@@ -21,7 +21,7 @@ struct ZipMember {
   uint64_t header = 0;  // offset of the local header
 };
 
-// Whether there is a directory where one would be, after whatever the archive was put.
+// Returns true if a directory ends the bytes, whatever comes before the archive.
 bool is_zip(std::span<const uint8_t> archive);
 
 // The members of an archive, in the order of its directory.

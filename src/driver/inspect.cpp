@@ -42,7 +42,7 @@ std::string shortened(std::string text) {
 
 bool is_printable(uint8_t byte) { return byte >= ' ' && byte < 0x7f; }
 
-// Whether most of the bytes are text.
+// Returns true if most of the bytes are text.
 bool is_text(std::string_view bytes) {
   const auto printable = static_cast<size_t>(std::count_if(
       bytes.begin(), bytes.end(), [](char c) { return is_printable(static_cast<uint8_t>(c)); }));

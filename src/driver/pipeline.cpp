@@ -30,7 +30,8 @@ void doubt_names(const object::Fitted& fitted, Output& out) {
   }
 }
 
-// Whether code that stays in the usual form has no structure in that: the plain form may have.
+// Returns true if code that stays in the usual form has no structure in that: the plain form may
+// have.
 bool has_plainer(const Output& output, const std::vector<bool>& as_is, Forms& forms) {
   bool is_any = false;
   for (const Diagnostic& said : output.diagnostics) {

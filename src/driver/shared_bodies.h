@@ -30,8 +30,8 @@ class SharedBodies {
   // Returns false if there have been too many copies: then what `owner` gets says so.
   bool hand_out(object::CodeId owner, ast::Tree& tree, std::vector<ast::ListId>& bodies);
 
-  // Whether the text of a function, with all that it holds written where it is used, is no longer
-  // than it may be: code that is used twice by code that is used twice doubles at each step.
+  // Returns true if the text of a function, with all that it holds written where it is used, is no
+  // longer than it may be: code that is used twice by code that is used twice doubles at each step.
   bool fits(const ir::Function& function);
 
  private:

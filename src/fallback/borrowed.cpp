@@ -59,7 +59,7 @@ class Borrowed {
         todo.push_back(to);
       };
       if (block.handler.valid()) {
-        // Regions begin behind the instruction that borrows.
+        // Regions begin after the instruction that borrows.
         reach(f_.handlers[block.handler.index()].entry, at_entry_[id.index()]);
       }
       const Symbols after = walk(id, false);
@@ -69,7 +69,7 @@ class Borrowed {
   }
 
  private:
-  // The names that are borrowed behind the block.
+  // The names that are borrowed after the block.
   Symbols walk(BlockId id, bool rewrite) {
     Symbols borrowed = at_entry_[id.index()];
     for (const ValueId item : f_[id].items) {

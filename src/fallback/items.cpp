@@ -76,7 +76,7 @@ NodeId Machine::made_for_a_call(ValueId function) {
   return expressions_.make(value, constants);
 }
 
-// Whether a function that is made for one call is for another block to make again.
+// Returns true if a function that is made for one call is for another block to make again.
 bool Machine::is_passed_on(const std::vector<ValueId>& all, size_t i) const {
   ValueId id = all[i];
   if (is_op(id, Op::MakeFunction) && i + 1 < all.size() &&
@@ -90,7 +90,7 @@ bool Machine::is_passed_on(const std::vector<ValueId>& all, size_t i) const {
   });
 }
 
-// Whether the statement is one that the compiler puts at the end of class bodies by itself.
+// Returns true if the statement is one that the compiler puts at the end of class bodies by itself.
 bool Machine::is_left_out(ValueId id) const {
   if (scope_ != Scope::Class || !is_op(id, Op::StoreName)) return false;
   const std::string_view name = tree_.text(graph_[id].symbol());
@@ -110,8 +110,8 @@ bool Machine::needs_definition(ValueId id) const {
   return false;
 }
 
-// Whether the iterator is for a comprehension that is called with it right away, which makes it by
-// itself.
+// Returns true if the iterator is for a comprehension that is called with it right away, which
+// makes it by itself.
 bool Machine::is_iterated_by_comprehension(const std::vector<ValueId>& all, size_t i) const {
   if (i + 1 >= all.size() || !is_op(all[i + 1], Op::Call)) return false;
   const auto parts = operands(all[i + 1]);
@@ -149,7 +149,7 @@ bool Machine::is_special(const std::vector<ValueId>& all, size_t i) const {
       return true;
     case Op::GetAwaitable:
     case Op::GetYieldFromIter: {
-      // Only together with the YIELD_FROM that is right behind is it `await`.
+      // Only together with the YIELD_FROM that is right after is it `await`.
       for (size_t k = i + 1; k < all.size() && k <= i + 2; ++k) {
         if (is_op(all[k], Op::YieldFrom) && operands(all[k])[0] == id) return false;
       }
@@ -336,7 +336,8 @@ void Machine::enter_with(BlockId block, ValueId id, Statements& code) {
   for (size_t i = 1; i < entered->second.size(); ++i) graph_[entered->second[i]] = graph_[element];
 }
 
-// Whether `value` is the exception (or, before 3.11, its type) that is handled at this level.
+// Returns true if `value` is the exception (or, before 3.11, its type) that is handled at this
+// level.
 bool Machine::is_handled(ValueId value, uint32_t level) const {
   const Slot slot = slots_.of(value);
   return level > 0 && (slot.handles == level || slot.kind == SlotKind::Hidden);

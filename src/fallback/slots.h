@@ -50,8 +50,8 @@ class Slots {
   std::vector<std::pair<BlockId, uint32_t>> param_;  // by value: where it is a parameter
 };
 
-// Whether the value is the function of a class body or of a comprehension, without defaults: it is
-// only good for the one call that it is made for, and nobody sees when it is made.
+// Returns true if the value is the function of a class body or of a comprehension, without
+// defaults: it is only good for the one call that it is made for, and nobody sees when it is made.
 bool is_made_for_a_call(const Graph& graph, const object::Module& module, ValueId id);
 
 // How many exceptions are being handled by the code that catches for this handler.
@@ -59,7 +59,7 @@ inline uint32_t level_of(const flow::Handler& handler) {
   return handler.is_on_block_stack() ? handler.exc_depth - 1 : handler.exc_depth;
 }
 
-// Whether the block does nothing but begin to handle the exception on top of the stack.
+// Returns true if the block does nothing but begin to handle the exception on top of the stack.
 bool only_pushes(const Graph& graph, BlockId block);
 
 }  // namespace pellucid::fallback

@@ -16,7 +16,7 @@ NodeId is_group(CodeMaker& make, Symbol exception) {
   return make.call(make.builtin("isinstance"), {make.name(exception), make.builtin(kGroup)});
 }
 
-// What is left to raise behind the clauses of a group: CPython's _PyExc_PrepReraiseStar().
+// What is left to raise after the clauses of a group: CPython's _PyExc_PrepReraiseStar().
 class Reraise {
  public:
   using Nodes = CodeMaker::Nodes;
@@ -121,7 +121,7 @@ class Reraise {
 
 }  // namespace
 
-// Whether the block ends in finding what one clause handles.
+// Returns true if the block ends in finding what one clause handles.
 bool Machine::ends_in_split(BlockId id) const {
   const ir::Block& b = graph_[id];
   return !b.items.empty() && is_op(b.items.back(), Op::EgMatch) && b.exc_depth > 0;

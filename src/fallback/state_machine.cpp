@@ -142,7 +142,7 @@ ListId Machine::run(const std::string& reason, uint32_t offset) {
 
 namespace {
 
-// What must stay in front: docstrings, imports from __future__, what the compiler begins classes
+// What must stay before: docstrings, imports from __future__, what the compiler begins classes
 // with.
 bool stays_in_front(const ast::Tree& tree, NodeId statement) {
   if (tree.is(statement, ast::Kind::ImportFrom)) {
@@ -326,7 +326,7 @@ void Machine::land(HandlerId id, uint32_t level, Nodes& out) {
   if (handler.is_on_block_stack()) {
     slot = handler.depth + 4;
   } else if (only_pushes(graph_, target)) {
-    // Behind what PUSH_EXC_INFO pushed.
+    // After what PUSH_EXC_INFO pushed.
     target = graph_[target].next[0].to;
     ++slot;
   }

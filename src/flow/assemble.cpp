@@ -2,7 +2,7 @@
 // assemble: a Draft -> the Graph, without the blocks that only an interpreter needs.
 //
 //   1. An empty block is jumped over. One stays if it heads a loop from outside of the region that
-//      begins behind it, as in `while True: try: ...`; so does a loop that is nothing but a jump.
+//      begins after it, as in `while True: try: ...`; so does a loop that is nothing but a jump.
 //   2. A block that only shuffles the stack and then leaves (`return f()`, `break` in a `try`) is
 //      protected as what leads to it is: it cannot raise, and it belongs to the body that it ends.
 //      The first block of a `with` stays what it is: from where it was entered, nothing leaves.
@@ -173,7 +173,7 @@ class Assembler {
     }
   }
 
-  // Whether control comes from outside of the `with` that protects the block.
+  // Returns true if control comes from outside of the `with` that protects the block.
   bool begins_with(const DraftBlock& block, HandlerId lead) {
     if (!block.handler.valid() || !at(block.handler).is_with) return false;
     return !lead.valid() || at(lead).depth < at(block.handler).depth;
@@ -237,7 +237,8 @@ class Assembler {
     }
   }
 
-  // Whether `block` falls into a block that only it leads to and that is protected as it is.
+  // Returns true if `block` falls into a block that only it leads to and that is protected as it
+  // is.
   bool joins_next(const DraftBlock& block) {
     if (block.exit.kind != ExitKind::Goto || !block.exit.falls) return false;
     const BlockId next = block.exit.next[0];

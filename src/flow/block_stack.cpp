@@ -30,7 +30,7 @@ BlockStack::BlockStack(const object::Module& module, const bytecode::Stream& str
     if (instr.op == Op::CallFinally) is_subroutine_[instr.a] = true;
     draft_.has_subroutines =
         draft_.has_subroutines || instr.op == Op::BeginFinally || instr.op == Op::CallFinally;
-    // Behind a 3.8 finally body its copies meet again.
+    // After a 3.8 finally body its copies meet again.
     if (instr.op == Op::EndFinally || instr.op == Op::PopFinally) leader_[i + 1] = true;
   }
 }
@@ -342,7 +342,7 @@ void BlockStack::pop_block(State& state) {
   state.blocks = chains_[state.blocks].parent;
 }
 
-// Whether a `try` that is left here has said nothing that code was made of, as `pass` does.
+// Returns true if a `try` that is left here has said nothing that code was made of, as `pass` does.
 bool BlockStack::is_body_without_code(const State& state) const {
   if (!keep_ends_ || !body_.empty() || chains_[state.blocks].kind != kProtect) return false;
   return at_ > 0 && stream_.instrs[at_ - 1].op == Op::SetupFinally;

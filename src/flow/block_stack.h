@@ -58,7 +58,7 @@ class BlockStack {
   HandlerId handler_of(const State& state);
   void enter_handlers();
 
-  // Runs one block to its exit; step() says whether the block goes on behind the instruction.
+  // Runs one block to its exit; step() says whether the block goes on after the instruction.
   void walk(uint32_t index);
   bool step(const Instr& instr, State& state);
   void transfer(const Instr& instr, const Control& control, State state);
@@ -94,7 +94,7 @@ class BlockStack {
 
   uint32_t hidden_below(const State& state, uint32_t level) const;
   bool hidden_at(const State& state, uint32_t level) const;
-  // Whether the top slots are all there and none of them is hidden.
+  // Returns true if the top slots are all there and none of them is hidden.
   bool solid(const State& state, uint32_t slots) const;
   // Which blocks lie above which hidden slots: a part of the context that the chains do not show.
   uint64_t interleaving(const State& state) const;

@@ -28,7 +28,7 @@ std::optional<Error> find_excess(const bytecode::Stream& stream) {
   return std::nullopt;
 }
 
-// Where code begins that was moved behind everything else (3.11+): handlers, and what only they
+// Where code begins that was moved after everything else (3.11+): handlers, and what only they
 // lead to.
 size_t find_moved(const bytecode::Stream& stream, const Draft& draft) {
   size_t moved = stream.instrs.size();
@@ -43,9 +43,9 @@ size_t find_moved(const bytecode::Stream& stream, const Draft& draft) {
   return moved;
 }
 
-// Where loops end: behind the last jump back to each instruction. A jump back from moved code says
+// Where loops end: after the last jump back to each instruction. A jump back from moved code says
 // nothing of where that was written. Where the handler of an `async for` was moved, so was all that
-// stood behind that loop: then no place says anything.
+// stood after that loop: then no place says anything.
 std::vector<uint32_t> find_loop_ends(const bytecode::Stream& stream, const Draft& draft) {
   const size_t moved = find_moved(stream, draft);
   std::vector<uint32_t> ends(stream.instrs.size(), 0);

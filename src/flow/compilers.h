@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the compilers of the versions do to all that they compile. What lies behind `flow` asks for
+// What the compilers of the versions do to all that they compile. What lies after `flow` asks for
 // these by name, and for no version.
 #pragma once
 
@@ -18,7 +18,7 @@ struct Folds {
   bool keys = false;        // the keys of a dict display, where all are constants
   bool operations = false;  // an operation on what a choice of constants comes to
   bool slices = false;      // a slice of constants
-  bool swaps = false;       // what a comprehension puts back, and the drop of its result behind it
+  bool swaps = false;       // what a comprehension puts back, and the drop of its result after it
   bool tuples = false;    // a tuple with an f-string of nothing in it, after the tests of constants
   bool unpacked = false;  // a tuple display of constants whose elements are stored one by one
   bool walruses = false;  // the value of a walrus
@@ -29,9 +29,9 @@ struct Habits {
   bool cleans_docstrings = false;   // of their margin, as inspect.cleandoc does
   bool delays_annotations = false;  // a function of its own evaluates them (PEP 649)
   bool flags_docstrings = false;    // kHasDocstring says whether the first constant is one
-  bool lends_names = false;       // of an inlined comprehension to those that are inlined behind it
-  bool lists_attributes = false;  // a class has `__static_attributes__`
-  bool loses_tests = false;       // of operands from what protects them (kLostTest)
+  bool lends_names = false;        // of an inlined comprehension to those that are inlined after it
+  bool lists_attributes = false;   // a class has `__static_attributes__`
+  bool loses_tests = false;        // of operands from what protects them (kLostTest)
   bool pairs_annotations = false;  // of a function: a tuple of names and values in turn, no dict
 };
 

@@ -17,7 +17,7 @@ class ExceptionTable {
  public:
   ExceptionTable(const object::Module& module, const bytecode::Stream& stream, bool fold);
   Result<Draft> run();
-  // Whether what folding took for granted holds; known once run() is through.
+  // Returns true if what folding took for granted holds; known once run() is through.
   bool confirmed() const { return confirmed_; }
 
  private:
@@ -88,7 +88,7 @@ ExceptionTable::ExceptionTable(const object::Module& module, const bytecode::Str
   find_leaders();
 }
 
-// What protects both what stands before a jump without protection and what stands behind it.
+// What protects both what stands before a jump without protection and what stands after it.
 // Compilers (3.12+) leave those without that they add at last, in the middle of a region.
 uint32_t ExceptionTable::around_jump(uint32_t at) const {
   const auto is_bare = [&](uint32_t i) {

@@ -51,7 +51,7 @@ void BlockStack::keep_end(const State& state) {
 }
 
 // A jump statement that runs a finally body which never comes to its end has only that effect. What
-// it is stands behind it, where control never comes.
+// it is stands after it, where control never comes.
 void BlockStack::mark_lost_jumps() {
   for (const auto& [block, back] : calls_) {
     if (returned_to_.contains(back)) continue;
@@ -83,7 +83,8 @@ bool BlockStack::mark_lost_jump(uint32_t at, Instr& marker) const {
   return false;
 }
 
-// Whether a loop around `at` starts behind `header`: what jumps to the latter from there leaves it.
+// Returns true if a loop around `at` starts after `header`: what jumps to the latter from there
+// leaves it.
 bool BlockStack::is_in_loop_within(uint32_t at, uint32_t header) const {
   for (uint32_t i = at; i < stream_.instrs.size(); ++i) {
     const Instr& instr = stream_.instrs[i];
@@ -92,14 +93,14 @@ bool BlockStack::is_in_loop_within(uint32_t at, uint32_t header) const {
   return false;
 }
 
-// Whether the code in front has left a region by `return`, `break` or `continue`.
+// Returns true if the code before has left a region by `return`, `break` or `continue`.
 bool BlockStack::is_behind_jump(uint32_t at) const {
   if (!keep_ends_ || at == 0) return false;
   const Op before = stream_.instrs[at - 1].op;
   return before == Op::CallFinally || before == Op::PopFinally;
 }
 
-// In front of a `try` whose finally body goes another way, a constant is loaded for no statement.
+// Before a `try` whose finally body goes another way, a constant is loaded for no statement.
 void BlockStack::mark_placeholder(const Instr& setup) {
   const bool is_loaded = !body_.empty() && stream_.instrs[at_ - 1].op == Op::LoadConst;
   if (keep_ends_ && is_subroutine_[setup.a] && is_loaded) body_.back().b = kPlaceholder;

@@ -91,7 +91,7 @@ void fold_stop_iteration_wrapper(Regions& regions) {
 
 // A branch that cannot raise belongs to what it tests. In 3.13+ no branch can, as TO_BOOL is an
 // instruction of its own there, and the compiler loses some branches from their regions. So does
-// the jump back that 3.12+ writes behind a branch that would have to jump back itself.
+// the jump back that 3.12+ writes after a branch that would have to jump back itself.
 void protect_branches(Regions& regions, bool tests_raise) {
   for (uint32_t i = 1; i < regions.instrs.size(); ++i) {
     const Op op = regions.instrs[i].op;

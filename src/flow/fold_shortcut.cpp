@@ -28,7 +28,7 @@ namespace {
 // Numbers of LOAD_COMMON_CONSTANT.
 enum Builtin : uint32_t { kTuple = 2, kAll = 3, kAny = 4, kList = 5, kSet = 6 };
 
-// How far behind the call the two ways may run apart: compilers copy short ends only.
+// How far after the call the two ways may run apart: compilers copy short ends only.
 constexpr size_t kMaxPairs = 256;
 
 using Pair = std::pair<uint32_t, uint32_t>;  // an instruction of the loop's way, one of the call's
@@ -74,7 +74,7 @@ class ShortcutFolder {
     return is(index, Op::BranchTrue) || is(index, Op::BranchFalse);
   }
 
-  // Where control is when it has reached `index`: behind jumps and what is gone.
+  // Where control is when it has reached `index`: after jumps and what is gone.
   uint32_t settle(uint32_t index) const {
     for (size_t steps = 0; steps < kMaxPairs; ++steps) {
       index = regions_.live(index);
@@ -95,7 +95,8 @@ class ShortcutFolder {
     return std::nullopt;
   }
 
-  // Whether exceptions of both go to handlers of the same form, the stack of one `delta` higher.
+  // Returns true if exceptions of both go to handlers of the same form, the stack of one `delta`
+  // higher.
   bool same_handlers(uint32_t a, uint32_t b, uint32_t delta, std::vector<Pair>& todo) const {
     if (!bytecode::can_raise(at(a).op)) return true;
     const uint32_t left = regions_.cover[a];
@@ -109,7 +110,7 @@ class ShortcutFolder {
     return true;
   }
 
-  // Whether the same instruction stands at both; what follows it is left to do.
+  // Returns true if the same instruction stands at both; what follows it is left to do.
   bool same_step(uint32_t a, uint32_t b, uint32_t delta, std::vector<Pair>& todo) const {
     const Instr& left = at(a);
     const Instr& right = at(b);
@@ -147,7 +148,7 @@ class ShortcutFolder {
     return has_loop;
   }
 
-  // Whether the loop puts the items into a container.
+  // Returns true if the loop puts the items into a container.
   bool fills() const { return builtin_ == kTuple || builtin_ == kList || builtin_ == kSet; }
 
   // The loop that starts here; kNoRegion: there is none.

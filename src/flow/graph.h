@@ -19,8 +19,8 @@
 //     POP_EXCEPT, RERAISE 1) is gone; its blocks are protected by what protects it, and unwinding
 //     restores the state as the block stack of 3.10 does. The same for the StopIteration wrapper
 //     that 3.12+ puts around generators, and for CLEANUP_THROW: a SEND loop is one YieldFrom.
-//   * The loop that 3.14 puts in front of `any(...)`, `all(...)` and `tuple(...)` is gone: the call
-//     behind it does the same.
+//   * The loop that 3.14 puts before `any(...)`, `all(...)` and `tuple(...)` is gone: the call
+//     after it does the same.
 //
 // Blocks are as few as that allows, and shaped alike in all versions:
 //
@@ -68,7 +68,7 @@ struct Exit {
   ExitKind kind = ExitKind::Goto;
   std::array<BlockId, 2> next;  // invalid where unused
   uint8_t jump = 0;    // of a two-way exit: which of `next` the bytecode jumps to (the other
-                       // is laid out right behind); back, by two jumps, where it takes two
+                       // is laid out right after); back, by two jumps, where it takes two
   Instr instr;         // the instruction itself (Goto by falling through: the last one)
   bool falls = false;  // Goto only: there is no jump instruction
 };

@@ -34,7 +34,7 @@ void read_inlined_locals(Graph& graph) {
   std::vector<std::vector<uint32_t>> put_back;
   for (const Handler& handler : graph.handlers) put_back.push_back(names_put_back(graph, handler));
 
-  // In the order of the bytecode: a region is entered right behind what hides its names.
+  // In the order of the bytecode: a region is entered right after what hides its names.
   std::unordered_map<uint32_t, bool> closed_over;  // name -> whether a cell was made in its place
   std::vector<std::unordered_map<uint32_t, bool>> inside(graph.handlers.size());
   for (const Block& block : graph.blocks) {
@@ -112,7 +112,8 @@ class HiddenRanges {
     }
   }
 
-  // Whether the instruction, on the local `name`, is that of a comprehension which hides it.
+  // Returns true if the instruction, on the local `name`, is that of a comprehension which hides
+  // it.
   bool contain(size_t at, uint32_t name) const {
     if (restores_.contains(at)) return true;
     // Within a handler the table says what is around it.

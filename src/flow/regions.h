@@ -7,8 +7,8 @@
 //     by whatever protects the cleanup handler.
 //   * The wrapper of 3.12+ generators, `CALL_INTRINSIC_1 3; RERAISE 1`, protects everything else.
 //   * A SEND loop with its CLEANUP_THROW handler is one YieldFrom.
-//   * The loop that 3.14 puts in front of `any(...)`, `all(...)` and `tuple(...)` of a generator
-//     expression does what the call behind it does.
+//   * The loop that 3.14 puts before `any(...)`, `all(...)` and `tuple(...)` of a generator
+//     expression does what the call after it does.
 //
 // Instructions keep their indices; those that are folded away are marked `gone`.
 //
@@ -48,7 +48,7 @@ struct Regions {
   // How many exceptions the folded handlers of an instruction have restored.
   std::vector<uint32_t> restores;
 
-  // The first instruction at or behind `at` that is not gone; instrs.size() if there is none.
+  // The first instruction at or after `at` that is not gone; instrs.size() if there is none.
   uint32_t live(uint32_t at) const {
     while (at < instrs.size() && gone[at]) ++at;
     return at;
@@ -63,7 +63,7 @@ Regions regions_of(const object::Module& module, const bytecode::Stream& stream,
 // The SEND loops, in place (fold_send.cpp).
 void fold_send_loops(Regions& regions);
 
-// The loops in front of calls of any, all and tuple, in place (fold_shortcut.cpp).
+// The loops before calls of any, all and tuple, in place (fold_shortcut.cpp).
 void fold_shortcuts(Regions& regions, const object::Module& module);
 
 }  // namespace pellucid::flow

@@ -69,7 +69,7 @@ enum class Dropped : uint32_t {
 enum class DropPlace : uint32_t {
   Plain = 0,
   BeforeJump = flow::kDroppedByJump,
-  Apart,   // compilers would have put it in front of the others, but for its line
+  Apart,   // compilers would have put it before the others, but for its line
   Behind,  // it is on their line, so they would have, but for a jump that was never to be made
   AtEnd,   // what arms of a choice come to, at the end of a body that was too long to copy to them
 };

@@ -198,7 +198,7 @@ class Generated {
     f_[id].steady = !is_attribute || f_[f_.operands(id)[0]].steady;
   }
 
-  // An argument that is loaded to be dropped says nothing: the function that goes on behind a call
+  // An argument that is loaded to be dropped says nothing: the function that goes on after a call
   // is given its result, and may have no use for it.
   void drop_arguments() {
     const auto is_argument = [&](ValueId id) { return is_op(id, Op::LoadFast) && f_[id].steady; };

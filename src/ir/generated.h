@@ -3,7 +3,7 @@
 //
 //   temporaries  become the values that they hold: a store, a load and a deletion leave no trace
 //   steady       names are marked: loading one costs nothing and may happen where it is wanted
-//   apart        calls move in front of the loads that they may pass, next to one another; so do
+//   apart        calls move before the loads that they may pass, next to one another; so do
 //                tests of what is known where control comes from (threads.h)
 //   makers       of functions, and who has these: arguments are not stored back where they are
 //                (write_backs.h)

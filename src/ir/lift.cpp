@@ -32,7 +32,7 @@ std::vector<BlockId> reverse_postorder(const flow::Graph& graph) {
     if (step == 0) {
       if (block.handler.valid()) next = graph[block.handler].entry;
     } else if (step <= 2) {
-      // The far target first, so that what is laid out behind the block comes right after it.
+      // The far target first, so that what is laid out after the block comes right after it.
       next = block.exit.next[step == 1 ? 1 : 0];
     } else {
       order.push_back(frame.block);
@@ -140,7 +140,7 @@ class Lifter {
     return std::nullopt;
   }
 
-  // What the one jump that leads to a block has tested, or the block in front has stored at last,
+  // What the one jump that leads to a block has tested, or the block before has stored at last,
   // or a constant that was the last that it loaded.
   ValueId settled_before(BlockId id) const {
     if (ways_.normal[id.index()].size() != 1) return {};
@@ -306,7 +306,7 @@ class Lifter {
       case ExitKind::Reraise:
         for (uint32_t i = 0; i < exit.instr.a; ++i) block.operands.push_back(machine.pop_used());
         std::reverse(block.operands.begin(), block.operands.end());
-        // Behind the handler nothing of its exception is left.
+        // After the handler nothing of its exception is left.
         if (exit.next[0].valid()) machine.stack.resize(graph_[exit.next[0]].depth);
         break;
     }
@@ -340,7 +340,7 @@ class Lifter {
         Value& value = out_[item];
         const bool again = drops(value, Dropped::Used);
         if (!again && !drops(value, Dropped::Result)) return false;
-        // Known as such only now, behind a loop: as silent as anywhere else.
+        // Known as such only now, after a loop: as silent as anywhere else.
         const ValueKind kind = out_[out_.operands(item)[0]].kind;
         if (kind == ValueKind::Exception || kind == ValueKind::Null) return true;
         const bool is_drop = is_iterator[out_.operands(item)[0].index()] != 0;

@@ -61,7 +61,7 @@ class TrivialPhis {
   TrivialPhis(Function& f, const Ways& ways) : f_(f), ways_(ways), forwards_(f) {}
 
   void remove(const std::vector<Kept>& kept) {
-    // Both ways in turn: behind a choice a parameter waits for what stands in front of it, and that
+    // Both ways in turn: after a choice a parameter waits for what stands before it, and that
     // of a loop for those of the loops in it.
     bool changed = true;
     for (size_t round = 0; changed; ++round) {

@@ -121,7 +121,7 @@ class Simplifier {
     }
   }
 
-  // A list behind a join of which only items are read is its elements as well. Whether there was
+  // A list after a join of which only items are read is its elements as well. Whether there was
   // such an item.
   bool read_shared() {
     std::unordered_map<ValueId, ValueId> read;  // an item -> what it is
@@ -314,7 +314,7 @@ class Simplifier {
     items.push_back(item);
   }
 
-  // Where in front of `end` the function is made, if it only had parts set since.
+  // Where before `end` the function is made, if it only had parts set since.
   std::vector<ValueId>::iterator first_of_function(ValueId function, std::vector<ValueId>& items,
                                                    size_t end) {
     size_t at = end;
@@ -461,7 +461,7 @@ class Simplifier {
   Function& f_;
   std::vector<std::vector<BlockId>> ways_;
   std::unordered_set<BlockId> entries_;  // of handlers
-  std::unordered_set<ValueId> shared_;   // used behind a join
+  std::unordered_set<ValueId> shared_;   // used after a join
 };
 
 }  // namespace

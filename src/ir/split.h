@@ -8,7 +8,7 @@ namespace pellucid::ir {
 
 // The same graph, in which no block changes how many exceptions are being handled but at its end,
 // and none that is protected changes a stack slot that its handler keeps but at its end. Blocks
-// keep their ids; new ones come behind the old, out of the order of the bytecode.
+// keep their ids; new ones come after the old, out of the order of the bytecode.
 flow::Graph split_for_slots(const flow::Graph& graph);
 
 }  // namespace pellucid::ir

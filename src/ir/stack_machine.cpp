@@ -87,7 +87,7 @@ void StackMachine::discard(const bytecode::Instr& instr) {
       !block_.items.empty() && block_.items.back() == id) {
     return emit_drop(instr, id, Dropped::Constant);
   }
-  // `a or b` and `0 if a else b` as statements, where the end of the statement was copied: behind
+  // `a or b` and `0 if a else b` as statements, where the end of the statement was copied: after
   // nothing but what a chain has held, as in `a < (b or c) < d`.
   const bool starts = std::all_of(block_.items.begin(), block_.items.end(),
                                   [&](ValueId item) { return drops(out_[item], Dropped::Used); });

@@ -109,7 +109,7 @@ class Threads {
 
   static bool names_local(Op op) { return bytecode::operand_of(op) == bytecode::Operand::Local; }
 
-  // Whether a block does nothing but calls that stand apart, and what these need.
+  // Returns true if a block does nothing but calls that stand apart, and what these need.
   bool only_stands_apart(BlockId id) const {
     const Block& block = f_[id];
     if (block.exit != ExitKind::Goto || block.handler.valid() || !block.params.empty()) {

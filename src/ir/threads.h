@@ -11,7 +11,7 @@
 //
 // A block that asks whether a temporary is None, where every way into it has stored one thing that
 // is known to be None or not, asks nothing new: each way goes on to where the answer leads. What
-// the block does besides moves behind that, to where its ways meet again. It has to be what calls
+// the block does besides moves after that, to where its ways meet again. It has to be what calls
 // that stand apart (object/facts.h) may pass, and these calls are all that may lie in between.
 #pragma once
 

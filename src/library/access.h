@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// library: what is behind the classes of the public header.
+// library: what is after the classes of the public header.
 #pragma once
 
 #include <memory>

@@ -198,7 +198,7 @@ void derive_localsplus(Code& code);
 // they are the same id of the same module.
 bool same_constant(const Module& a, ConstId x, const Module& b, ConstId y);
 
-// Whether a condition holds that is this constant.
+// Returns true if a condition holds that is this constant.
 bool is_true(const Module& module, const Const& value);
 
 // Deterministic text of a module: every code object with every field. For goldens and people.

@@ -36,7 +36,7 @@ struct Facts {
   // Steady functions that make a function of what they are given, and show it to nobody.
   std::vector<std::string> makers;
 
-  // Attributes whose value their object keeps for as long as it lives itself, and with "[]" behind
+  // Attributes whose value their object keeps for as long as it lives itself, and with "[]" after
   // the name the value's items too: who refers to these longer keeps nothing alive.
   std::vector<std::string> owned;
 
@@ -46,7 +46,7 @@ struct Facts {
 
   bool empty() const { return temporaries.empty() && steady.empty(); }
 
-  // Whether they hold for a code object of this name.
+  // Returns true if they hold for a code object of this name.
   bool hold_for(bool is_root, std::string_view name) const { return is_root || has(nested, name); }
 
   static bool has(const std::vector<std::string>& names, std::string_view name) {

@@ -74,8 +74,8 @@ bool has_doubled(const std::vector<Symbol>& names) {
                       [&](Symbol name) { return seen.insert(name).second; });
 }
 
-// Whether a local and a cell that is another variable have one name. An argument that is a cell has
-// one slot since 3.11; before, its name is in both lists.
+// Returns true if a local and a cell that is another variable have one name. An argument that is a
+// cell has one slot since 3.11; before, its name is in both lists.
 bool has_local_like_cell(const Code& code) {
   if (code.cellvars.empty()) return false;
   std::unordered_set<Symbol> others;

@@ -41,8 +41,10 @@ Header header_of(std::span<const uint8_t> bytes);
 // final release of each version and the pre-releases that share its format.
 std::optional<Version> version_of_magic(uint16_t magic);
 
-// Whether it is the number of a final release; and the number of one.
+// Returns true if it is the number of a final release.
 bool is_final(uint16_t magic);
+
+// Returns the number of a version's final release.
 uint16_t magic_of(Version version);
 
 // The same for every number that is known, also of versions and formats that nobody reads here.

@@ -12,7 +12,7 @@ bool is_utf8_with_surrogates(std::string_view text);
 
 std::string utf8_of_latin1(std::string_view bytes);
 
-// The code point at `at` of valid text, and `at` moved behind it.
+// The code point at `at` of valid text, and `at` moved after it.
 char32_t next_code_point(std::string_view text, size_t& at);
 
 }  // namespace pellucid::object

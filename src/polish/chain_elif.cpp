@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What follows an `if` that never goes on is its `else`, where it stands in an `else` already: one
-// level less. Where only an exception is raised, it is a check in front of what follows.
+// level less. Where only an exception is raised, it is a check before what follows.
 #include "polish/ends.h"
 #include "polish/rewrites.h"
 

@@ -154,7 +154,7 @@ class TailJumps {
   std::vector<NodeId> bare_;  // jumps that are all that a clause does
 };
 
-// Whether the body returns a value anywhere: then a bare `return` stands beside others.
+// Returns true if the body returns a value anywhere: then a bare `return` stands beside others.
 bool returns_value(const ast::Tree& tree, const Statements& body) {
   const auto returns = [&](const Statements& items) {
     return std::any_of(items.begin(), items.end(), [&](NodeId item) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a `try` ends with is in its `else`, or behind it, where its line is behind that of a
+// What a `try` ends with is in its `else`, or after it, where its line is after that of a
 // handler: leaving by a jump or by a value that is there cannot raise, so nothing protects it
 // either way.
 #include <algorithm>
@@ -34,7 +34,7 @@ int32_t line_of(const ast::Tree& tree, NodeId handler) {
   return body.empty() ? -1 : tree.where(body[0]).line;
 }
 
-// The line of a statement that leaves; that of what is returned, for in front of the `return`
+// The line of a statement that leaves; that of what is returned, for before the `return`
 // itself the `finally` around it may have been copied.
 int32_t line_of_jump(const ast::Tree& tree, NodeId jump) {
   if (!tree.is(jump, Kind::Return)) return tree.where(jump).line;
@@ -62,7 +62,7 @@ class TryEnds {
  private:
   struct Inside {
     Place place;
-    int32_t limit;  // a line in front of which it ends: the first `finally` around it
+    int32_t limit;  // a line before which it ends: the first `finally` around it
   };
 
   void rewrite(Statements& items, int32_t limit) {

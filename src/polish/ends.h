@@ -17,8 +17,8 @@ struct List {
 // Adds the lists in a statement whose own end is as `end` says.
 void add_lists(const ast::Tree& tree, ast::NodeId statement, End end, std::vector<List>& lists);
 
-// Whether no way leads to the end of a list: it ends in a jump, or in an `if` or a `try` all arms
-// of which do.
+// Returns true if no way leads to the end of a list: it ends in a jump, or in an `if` or a `try`
+// all arms of which do.
 bool never_goes_on(const ast::Tree& tree, ast::ListId list);
 
 bool is_try_without_finally(const ast::Tree& tree, ast::NodeId statement);

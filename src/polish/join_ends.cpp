@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compilers copy a short end of a function or a loop to each place that leads there. Where both
-// arms of an `if` end with one statement of one line, it stood behind them.
+// arms of an `if` end with one statement of one line, it stood after them.
 #include "polish/rewrites.h"
 
 namespace pellucid::polish {

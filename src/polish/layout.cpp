@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The same control flow can be written in several ways: what follows an `if` that never goes on is
-// in its `else` or behind it; the rest of a loop's body is in an `if` or behind `if not ...:
+// in its `else` or after it; the rest of a loop's body is in an `if` or after `if not ...:
 // continue`; `if a: if b:` is `if a and b:`. From 3.11 on the columns of the statements say which
 // of them was written: they are read as Python reads indentation, and the lists of statements are
 // arranged by them. What has no column stays where it is.
@@ -73,8 +73,8 @@ class Layout {
     return kUnknown;
   }
 
-  // Whether a list whose owner's statements start in `column` starts there too, and so was not
-  // written within it.
+  // Returns true if a list whose owner's statements start in `column` starts there too, and so was
+  // not written within it.
   bool is_outside(ListId list, int32_t column) const {
     const auto items = tree_.items(list);
     if (items.empty() || column == kUnknown) return false;
@@ -98,7 +98,7 @@ class Layout {
     });
   }
 
-  // The list with everything moved behind its owner that was written there.
+  // The list with everything moved after its owner that was written there.
   Statements flat(const Statements& items, End end, int32_t column) {
     Statements made;
     Statements todo(items.rbegin(), items.rend());
@@ -113,7 +113,7 @@ class Layout {
     return made;
   }
 
-  // Takes from a statement what was written behind it.
+  // Takes from a statement what was written after it.
   ListId take_outside(NodeId statement, End end, int32_t column) {
     if (tree_.is(statement, Kind::If)) {
       auto branch = tree_.as<ast::If>(statement);

@@ -26,7 +26,7 @@ Statements items_at(const ast::Tree& tree, Place place) {
 
 namespace {
 
-// Whether a list of statements, or of clauses that have some, may be a field of it.
+// Returns true if a list of statements, or of clauses that have some, may be a field of it.
 bool holds_statements(Kind kind) {
   switch (kind) {
     case Kind::For:

@@ -58,7 +58,7 @@ ast::ListId run(ast::Tree& tree, ast::ListId body, Body kind, const Compiler& co
   // Counts the words of what is written by now.
   join_negations(tree, nodes, starts);
   if (compiler.makes_f_strings_of_percent) percent_formats(tree, nodes);
-  // Behind all that looks at what a body ends with.
+  // After all that looks at what a body ends with.
   if (compiler.leaves_dropped && kind != Body::Expression) {
     keep_dropped_constants(tree, statements);
   }

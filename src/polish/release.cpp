@@ -67,7 +67,7 @@ class Release {
   }
 
  private:
-  // A list in which the name has to go, and whether something happens behind it.
+  // A list in which the name has to go, and whether something happens after it.
   struct Todo {
     Place place;  // no owner: the body itself
     bool tail = false;
@@ -125,7 +125,7 @@ class Release {
     }
   }
 
-  // By which attribute an argument keeps the value, "[]" behind it for an item; empty: it does not.
+  // By which attribute an argument keeps the value, "[]" after it for an item; empty: it does not.
   std::string owned(NodeId value) const {
     if (tree_.is(value, Kind::Name)) {
       const auto found = owned_.find(tree_.as<ast::Name>(value).id);
@@ -215,7 +215,7 @@ class Release {
     return made;
   }
 
-  // Whether it is a name that may be loaded anywhere.
+  // Returns true if it is a name that may be loaded anywhere.
   bool is_steady(NodeId node) const {
     std::string attributes;
     while (tree_.is(node, Kind::Attribute)) {
@@ -278,7 +278,7 @@ class Release {
     }
   }
 
-  // Whether nothing runs that could take time, memory or notice.
+  // Returns true if nothing runs that could take time, memory or notice.
   bool is_quiet(NodeId statement) const {
     for (const NodeId node : all_nodes(tree_, Statements{statement})) {
       switch (tree_.kind(node)) {
@@ -306,7 +306,7 @@ class Release {
            (tree.is(items.back(), Kind::Return) || tree.is(items.back(), Kind::Raise));
   }
 
-  // Whether something happens in items[from...] or behind them.
+  // Returns true if something happens in items[from...] or after them.
   bool goes_on(const Statements& items, size_t from, bool tail) const {
     const auto rest = items.begin() + static_cast<ptrdiff_t>(from);
     if (std::any_of(rest, items.end(), [&](NodeId item) { return !is_quiet(item); })) return true;

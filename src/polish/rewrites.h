@@ -25,23 +25,23 @@ void negate_comparisons(ast::Tree& tree, const std::vector<ast::NodeId>& nodes,
 // `f'{a!s}: {b!r}'`  ->  `'%s: %r' % (a, b)`, for compilers that make the same of both
 void percent_formats(ast::Tree& tree, const std::vector<ast::NodeId>& nodes);
 
-// `else: if a: return b` and `return c` behind it  ->  `elif a: return b else: return c`
+// `else: if a: return b` and `return c` after it  ->  `elif a: return b else: return c`
 void chain_elif(ast::Tree& tree, Statements& body);
 
-// `if a: b; x else: c; x`, where x is of one line  ->  `if a: b else: c` and x behind it
+// `if a: b; x else: c; x`, where x is of one line  ->  `if a: b else: c` and x after it
 void join_ends(ast::Tree& tree, Statements& body);
 
-// `try: a; return 1 except: b`, where the `return` was written behind b  ->  `else: return 1`
+// `try: a; return 1 except: b`, where the `return` was written after b  ->  `else: return 1`
 void end_try(ast::Tree& tree, Statements& body, const Starts& starts);
 
 // `not a or not b`  ->  `not (a and b)`, as the columns say
 void join_negations(ast::Tree& tree, const std::vector<ast::NodeId>& nodes, const Starts& starts);
 
-// What is in an `else` and what behind it, `if a and b` and `if a: if b`, as the columns say.
+// What is in an `else` and what after it, `if a and b` and `if a: if b`, as the columns say.
 void lay_out(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts);
 
 // `0 if a else 0` where a body ends, and compilers left constants that are dropped: lines of `pass`
-// behind it
+// after it
 void keep_dropped_constants(ast::Tree& tree, Statements& body);
 
 // `continue` where a loop's body ends, `return` where a function's does  ->  nothing

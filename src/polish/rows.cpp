@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// At the end of a loop's body `if c: a` and `if not c: continue` with `a` behind it mean the same,
-// as do `except E: pass` with an `else` and `except E: continue` with the rest behind it; at the
+// At the end of a loop's body `if c: a` and `if not c: continue` with `a` after it mean the same,
+// as do `except E: pass` with an `else` and `except E: continue` with the rest after it; at the
 // end of a function the same with `return`. Of these readings the structure has the first. A row of
 // such statements would be nested as deep as it is long, which nobody writes, and of which Python
 // takes a hundred levels.
@@ -17,7 +17,7 @@ using ast::NodeId;
 
 namespace {
 
-// From how many on a nest is a row: of statements behind which more follows, of any.
+// From how many on a nest is a row: of statements after which more follows, of any.
 constexpr size_t kRow = 8;
 constexpr size_t kDeepest = 60;
 

@@ -101,8 +101,8 @@ Starts::At Starts::leftmost(NodeId expression) const {
   return least;
 }
 
-// Whether a `not` stands in front of a comparison, of which compilers make the opposite comparison:
-// `not (a in b)`. What is between the operands tells.
+// Returns true if a `not` stands before a comparison, of which compilers make the opposite
+// comparison: `not (a in b)`. What is between the operands tells.
 bool Starts::is_negated_outside(NodeId comparison, bool negated) const {
   const auto compare = tree_.as<ast::Compare>(comparison);
   const auto ops = tree_.numbers(compare.ops);
@@ -159,8 +159,8 @@ int32_t Starts::width(NodeId statement) const {
   return known ? found.end - found.begin : 0;
 }
 
-// What the compiler adds has the place of something in front of it. On one line with others a jump
-// is only written behind the test that leads to it.
+// What the compiler adds has the place of something before it. On one line with others a jump
+// is only written after the test that leads to it.
 Starts::Jump Starts::jump(NodeId statement, NodeId before) const {
   const At here = at(statement);
   if (here.column == kUnknown) return Jump::Unknown;

@@ -2,7 +2,7 @@
 // polish: the columns in which the statements of one body start, as far as the bytecode tells.
 //
 // From 3.11 on instructions know the columns of the expression or statement that they come from.
-// What has no instruction of its own, such as the `if` in front of a test, is counted back from
+// What has no instruction of its own, such as the `if` before a test, is counted back from
 // what has one. That may be off by a parenthesis, or by a `not` that only our reading has: columns
 // may decide how a text reads, never what it means.
 #pragma once
@@ -27,20 +27,20 @@ class Starts {
       : tree_(tree), body_(body), columns_(columns), first_line_(first_line) {}
 
   // The column in which a statement starts. What is an `elif` seems to start two columns further
-  // right than it does: its test is taken to stand behind an `if`.
+  // right than it does: its test is taken to stand after an `if`.
   int32_t of(ast::NodeId statement) const;
 
   // The column in which an `if` with this test would start.
   int32_t of_test(ast::NodeId test) const;
 
-  // What was written where control leaves by this jump. A `pass` in front of the end of a function
+  // What was written where control leaves by this jump. A `pass` before the end of a function
   // leaves nothing but its place in the `return` that the compiler adds there.
   enum class Jump : uint8_t { Unknown, None, Return, ReturnNone, Pass, Ellipsis, Break, Continue };
-  // `before`: the statement in front of the jump, or the one in which it is all that is done;
+  // `before`: the statement before the jump, or the one in which it is all that is done;
   // invalid: there is none.
   Jump jump(ast::NodeId statement, ast::NodeId before) const;
 
-  // How many columns there are between two operands, a `not` in front of the second one among them;
+  // How many columns there are between two operands, a `not` before the second one among them;
   // kUnknown where they are on different lines.
   int32_t gap(ast::NodeId before, ast::NodeId behind) const;
 

@@ -71,7 +71,7 @@ class Reader {
   }
 
   void open(bool is_round) {
-    // The brackets of a call or a subscript stand right behind what is called.
+    // The brackets of a call or a subscript stand right after what is called.
     const bool follows =
         at_ > 0 && (is_word(text_[at_ - 1]) || text_[at_ - 1] == ')' || text_[at_ - 1] == ']');
     if (!is_round) spoil();

@@ -53,8 +53,8 @@ void Statements::end_header(ListId list, uint32_t depth, bool may_have_docstring
   }
 }
 
-// Whether a body must stand behind its header to stand on its own line. One without instructions
-// takes no line of its own.
+// Returns true if a body must stand after its header to stand on its own line. One without
+// instructions takes no line of its own.
 bool Statements::stands_on_this_line(ListId list) const {
   const auto items = tree_.items(list);
   if (items.empty()) return true;

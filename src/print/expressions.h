@@ -38,8 +38,8 @@ struct Mark {
     Operator,
     GroupEnd,  // of a Group or a Row
   } what;
-  uint32_t at;  // Open, OpenLine, Separator: behind their text; the others: before it
-  // Of a Group: the start of its last part may stand on the line of the operator in front of it.
+  uint32_t at;  // Open, OpenLine, Separator: after their text; the others: before it
+  // Of a Group: the start of its last part may stand on the line of the operator before it.
   bool may_hug = false;
 };
 
@@ -93,7 +93,7 @@ class Expressions {
     struct Bracket {
       size_t indent;       // of the line on which it stands
       size_t start;        // of the text inside
-      bool is_last_there;  // a line ends behind it
+      bool is_last_there;  // a line ends after it
     };
     bool kept = false;
     int32_t line = -1;  // on which the text so far ends
@@ -176,7 +176,7 @@ class Expressions {
     push(may_add_comma ? Task::CloseWithComma : Task::Close, 0, {}, piece);
   }
   void word(Symbol symbol) { push(Task::Word, symbol.value); }
-  // The text has a space in front.
+  // The text has a space before.
   void operation(const char* piece, bool breakable) {
     if (!breakable) return text(piece);
     text(" ");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An instruction has the line on which its expression starts, most of the time: since 3.11 that of
 // an attribute or a method call is where the name after the dot stands. And a statement has the
-// line of the instruction that completes it, which may stand behind where it starts.
+// line of the instruction that completes it, which may stand after where it starts.
 #include "print/lines.h"
 
 #include <algorithm>

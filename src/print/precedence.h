@@ -52,7 +52,7 @@ struct Place {
     kTarget = 2048,       // what is there is assigned to
     kWhole = 4096,        // of a statement: brackets may be put around it
     kPart = 8192,         // of an operation before whose operators lines may be broken
-    kFirstPart = 16384,   // the same, and its operators are of one row with those behind it
+    kFirstPart = 16384,   // the same, and its operators are of one row with those after it
     kApart = 32768,  // it starts on a line of its own; of a tuple, each item does (ast/lines.h)
   };
   Level min = Level::Test;
@@ -96,8 +96,8 @@ inline constexpr const char* kCompare[] = {" < ",  " <= ", " == ",     " != ", "
 Level level_of(const ast::Tree& tree, ast::NodeId id);
 Level level_of(const object::Module& module, object::ConstId id, object::Version version);
 
-// Whether an expression of this level needs parentheses in this place. A tuple's answer is that of
-// a tuple with two items; whether it has one, or a star, is what its printing knows.
+// Returns true if an expression of this level needs parentheses in this place. A tuple's answer is
+// that of a tuple with two items; whether it has one, or a star, is what its printing knows.
 constexpr bool needs_parentheses(Level level, Place place) {
   switch (level) {
     case Level::Tuple:

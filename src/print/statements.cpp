@@ -216,7 +216,7 @@ void Statements::place(NodeId id, uint32_t depth, NodeId previous) {
   map_line(id);
 }
 
-// A `pass` has no instruction. It is written behind its header, and moves to a line of its own, its
+// A `pass` has no instruction. It is written after its header, and moves to a line of its own, its
 // usual place, when what follows leaves room.
 void Statements::settle_pass() {
   constexpr std::string_view kPass = " pass\n";
@@ -228,7 +228,7 @@ void Statements::settle_pass() {
   ++line_;
 }
 
-// Goes on behind what was written last.
+// Goes on after what was written last.
 void Statements::behind(const char* separator) {
   if (out_.ends_with('\n')) {
     out_.pop_back();

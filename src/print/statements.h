@@ -31,7 +31,7 @@ class Statements {
     uint32_t index = 0;               // Body: the next statement
     uint32_t depth = 0;
     const char* text = "";   // Line, Handler
-    bool is_inline = false;  // Body: behind its header, on the same line
+    bool is_inline = false;  // Body: after its header, on the same line
   };
 
   void print(ast::NodeId root);

@@ -18,13 +18,13 @@ void append_code(std::string& out, char32_t point) {
   out += text;
 }
 
-// The character at `at`, and `at` moved behind it; of bytes, the byte.
+// The character at `at`, and `at` moved after it; of bytes, the byte.
 char32_t next(std::string_view text, TextKind kind, size_t& at) {
   if (kind == TextKind::Bytes) return static_cast<uint8_t>(text[at++]);
   return object::next_code_point(text, at);
 }
 
-// Whether the character can stand in source as it is, quotes and braces aside.
+// Returns true if the character can stand in source as it is, quotes and braces aside.
 bool stands_for_itself(char32_t point, TextKind kind) {
   return kind == TextKind::Bytes ? point >= 0x20 && point < 0x7f : is_visible(point);
 }
@@ -61,7 +61,7 @@ struct QuoteState {
 
   explicit QuoteState(Quote quote) : mark(text_of(quote)[0]), triple(is_triple(quote)) {}
 
-  // Whether the next character, unescaped, could end the literal.
+  // Returns true if the next character, unescaped, could end the literal.
   bool must_escape(char32_t point, bool last) {
     if (point != static_cast<char32_t>(mark)) {
       run = 0;
@@ -135,9 +135,9 @@ bool append_verbatim(std::string& out, std::string_view text, TextKind kind, Quo
 
 namespace {
 
-// Whether a raw literal in these quotes has this value, and whether it is likely to have been
-// written so: a backslash stands before something that no escape begins with, as in `\\d`, which
-// patterns have and other texts seldom.
+// Returns true if a raw literal in these quotes has this value, and whether it is likely to have
+// been written so: a backslash stands before something that no escape begins with, as in `\\d`,
+// which patterns have and other texts seldom.
 bool is_raw(std::string_view text, TextKind kind, Quote quote) {
   constexpr std::string_view kEscapes = "abfnrtvxuUN01234567\n'\"";
   if (is_triple(quote) || text.find(text_of(quote)) != std::string_view::npos) return false;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the left, each bracket whose content fits is left alone; any other gets its items on lines
 // of their own, and then the items are looked at in the same way. What has to begin on the line of
-// the choice around it keeps the brackets in front of it from that.
+// the choice around it keeps the brackets before it from that.
 //
 // An operation that is all of a value or a condition, and does not fit, gets brackets of its own
 // and is broken before its operators. Of one with a single operator only the bracket at its end is
-// broken, where all in front of it fits; not of `and`, `or` and `if`, where that makes both sides
+// broken, where all before it fits; not of `and`, `or` and `if`, where that makes both sides
 // fit.
 #include "print/wrap.h"
 
@@ -15,7 +15,7 @@ namespace pellucid::print {
 
 namespace {
 
-// Where indentation takes most of a line, this much text still fits behind it.
+// Where indentation takes most of a line, this much text still fits after it.
 constexpr size_t kLeastText = 40;
 
 size_t most_columns(size_t indent) { return std::max(kMaxColumns, indent + kLeastText); }
@@ -130,7 +130,8 @@ class Wrapper {
     bool is_broken = false;
   };
 
-  // Whether the line may be broken at this mark, of those that are no brackets and no separators.
+  // Returns true if the line may be broken at this mark, of those that are no brackets and no
+  // separators.
   bool is_chance(size_t i) const {
     if (marks_[i].what == Mark::Group) return may_break(i);
     if (marks_[i].what == Mark::Operator) return groups_[partner_[i]].is_broken;
@@ -138,7 +139,8 @@ class Wrapper {
            groups_[partner_[i]].is_broken;
   }
 
-  // Whether no operand behind an operator has to begin on the line where the operation does.
+  // Returns true if no operand after an operator has to begin on the line where the operation
+  // does.
   bool may_break(size_t i) const {
     const auto& operators = groups_[i].operators;
     if (operators.empty()) return false;
@@ -177,8 +179,8 @@ class Wrapper {
     out_ += ')';
   }
 
-  // Whether an operation with one operator is rather broken in the brackets that it ends with, or
-  // not at all.
+  // Returns true if an operation with one operator is rather broken in the brackets that it ends
+  // with, or not at all.
   bool is_better_broken_behind(size_t i) const {
     if (groups_[i].operators.size() > 1) return false;
     const size_t at = position(groups_[i].operators[0]), end = position(partner_[i]);
@@ -205,7 +207,7 @@ class Wrapper {
 
   // --- brackets
 
-  // Whether something in the bracket is to be broken.
+  // Returns true if something in the bracket is to be broken.
   bool open(size_t i) {
     const bool must = marks_[i].what == Mark::OpenLine;
     const bool is_full = must || !fits(i);
@@ -233,7 +235,8 @@ class Wrapper {
     done_ = position(i);
   }
 
-  // Whether all up to the next chance of a break behind the bracket fits on the current line.
+  // Returns true if all up to the next chance of a break after the bracket fits on the current
+  // line.
   bool fits(size_t i) const {
     const size_t close = partner_[i];
     // An empty pair of brackets cannot be broken.
@@ -264,7 +267,7 @@ class Wrapper {
   std::vector<uint32_t> breaks_;     // how many brackets before the mark have to be broken
   std::vector<uint32_t> joined_;     // how many before the mark have to be on a choice's line
   std::vector<size_t> last_joined_;  // of a choice: the last mark that is to be on its line
-  size_t held_until_ = 0;            // no bracket is broken in front of this mark
+  size_t held_until_ = 0;            // no bracket is broken before this mark
   std::vector<bool> open_;           // the brackets around: whether their items stand on lines
   size_t levels_ = 0;                // how many of them do
   std::string out_;

@@ -144,7 +144,7 @@ nb::list long_constants(const nb::bytes& data, size_t least, const MaybeVersion&
   return found;
 }
 
-// Whether the bytes hold marshalled code that pellucid reads.
+// Returns true if the bytes hold marshalled code that pellucid reads.
 bool holds_code(const nb::bytes& data) {
   return without_gil([&] { return read_pyc(span_of(data)).ok(); });
 }

@@ -22,7 +22,7 @@ nanobind::dict inspect_pyc(const nanobind::bytes& data, const MaybeVersion& vers
 nanobind::list long_constants(const nanobind::bytes& data, size_t least,
                               const MaybeVersion& version);
 
-// Whether the bytes hold marshalled code that pellucid reads.
+// Returns true if the bytes hold marshalled code that pellucid reads.
 bool holds_code(const nanobind::bytes& data);
 
 }  // namespace pellucid::python

@@ -88,7 +88,7 @@ bool is_builtin_iter(nb::handle object) {
   return text_of("__name__") == "iter" && text_of("__module__") == "builtins";
 }
 
-// Whether a function does what a lambda does that has no names but those of its arguments.
+// Returns true if a function does what a lambda does that has no names but those of its arguments.
 bool does_what(nb::handle function, const std::string& lambda) {
   nb::object scope = nb::dict();
   const std::string text = "(" + lambda + ").__code__";
@@ -102,8 +102,8 @@ bool does_what(nb::handle function, const std::string& lambda) {
   return (number(code, "co_flags") & kinds) == 0;
 }
 
-// Whether calling it, without arguments, gives None and does nothing. Dynamo calls such a function
-// to take a NULL from the stack, for which there is no instruction.
+// Returns true if calling it, without arguments, gives None and does nothing. Dynamo calls such a
+// function to take a NULL from the stack, for which there is no instruction.
 bool returns_none(nb::handle object) {
   return is_function(object) && does_what(object, "lambda: None");
 }
@@ -342,7 +342,7 @@ class Converter {
     return module_.add(std::move(made));
   }
 
-  // Whether `text` is what such a constant says, and no name that it goes by.
+  // Returns true if `text` is what such a constant says, and no name that it goes by.
   static bool has_own_text(ConstKind kind) {
     return kind == ConstKind::Str || kind == ConstKind::Bytes || kind == ConstKind::BigInt;
   }

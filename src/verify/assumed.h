@@ -28,7 +28,8 @@ class Assumed {
   // The value of a steady global, of a steady attribute of one; nothing: it is no such.
   std::optional<Value> global(Values& values, Name name) const;
   std::optional<Value> attribute(Values& values, Value base, Name name) const;
-  // Whether a callee's calls stand apart from the program's own effects, are those of a graph.
+  // Returns true if a callee's calls stand apart from the program's own effects, are those of a
+  // graph.
   bool is_apart(const Values& values, Value callee) const { return is_one(values, callee, apart_); }
   bool gives_object(const Values& values, Value callee) const {
     return is_one(values, callee, givers_);

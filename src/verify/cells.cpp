@@ -72,8 +72,8 @@ void Walk::lose_taken(State& state) const {
   std::erase_if(state.cells, [](const OwnCell& cell) { return cell.is_taken; });
 }
 
-// Whether a function is made of it that others do not know: there is nothing else in between by
-// which they could come to know the cells.
+// Returns true if a function is made of it that others do not know: there is nothing else in
+// between by which they could come to know the cells.
 bool Walk::makes_function(const State& state, const Effect& effect) const {
   const bool makes = effect.op == Op::MakeFunction || effect.op == Op::SetFunctionAttribute ||
                      (effect.op == Op::Call && !effect.inputs.empty() &&

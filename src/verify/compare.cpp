@@ -236,7 +236,7 @@ class Comparison {
     return most;
   }
 
-  // Whether B has temporaries that it has no use for, or where the program could list them.
+  // Returns true if B has temporaries that it has no use for, or where the program could list them.
   bool extra_locals(const Frame& frame, const flow::Graph& a, const flow::Graph& b,
                     CodeVerdict& verdict) {
     std::string extra;

@@ -87,7 +87,7 @@ bool Machine::set_function_attribute(State& state, const Instr& instr) const {
   return true;
 }
 
-// Whether functions keep what they have of the globals while this goes on.
+// Returns true if functions keep what they have of the globals while this goes on.
 bool Walk::passes_functions(const Effect& effect) const {
   switch (effect.op) {
     case Op::LoadFast:
@@ -104,7 +104,7 @@ bool Walk::passes_functions(const Effect& effect) const {
   }
 }
 
-// Whether nobody can come to the cells that a function refers to but through the function.
+// Returns true if nobody can come to the cells that a function refers to but through the function.
 bool Walk::hides_cells(const State& state, Value value) const {
   const Container* function = state.container(value);
   return function != nullptr && function->shape == Container::kFunction &&

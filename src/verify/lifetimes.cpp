@@ -117,7 +117,8 @@ bool Lifetimes::is_kept(uint32_t value) const {
   return false;
 }
 
-// Whether it is kept by what A's frame refers to: there is nothing to ask until that changes.
+// Returns true if it is kept by what A's frame refers to: there is nothing to ask until that
+// changes.
 bool Lifetimes::set_aside(uint32_t value) {
   for (auto it = owners_.find(value); it != owners_.end(); it = owners_.find(it->second.value)) {
     if (!of_a_.has(it->second.value)) continue;

@@ -25,7 +25,7 @@ class Locals {
     return pages_[slot / kPerPage]->chunks[slot / kFanOut % kFanOut]->items[slot % kFanOut];
   }
   void set(const Values& values, size_t slot, Value value);
-  // Whether a slot holds this symbol; not whether a value that one holds is made of it.
+  // Returns true if a slot holds this symbol; not whether a value that one holds is made of it.
   bool contains(Value value) const;
   friend bool operator==(const Locals& x, const Locals& y);
 
@@ -47,8 +47,8 @@ class Locals {
   // The values of two states slot by slot, without parts where both share simple values.
   template <typename F>
   static void zip(const Locals& x, const Locals& y, F visit);
-  // Whether `zip` leaves out a slot with a symbol that is `wanted`, which are numbered `from` to
-  // `to`.
+  // Returns true if `zip` leaves out a slot with a symbol that is `wanted`, which are numbered
+  // `from` to `to`.
   template <typename P>
   static bool shares(const Locals& x, const Locals& y, uint32_t from, uint32_t to, P wanted);
   // The join: `join` of each pair that `zip` visits; it keeps what both share.
@@ -100,7 +100,8 @@ class Locals {
   std::vector<std::shared_ptr<Page>> pages_;
 };
 
-// Whether a path can learn more about it: true or false, bound or not, one object with another.
+// Returns true if a path can learn more about it: true or false, bound or not, one object with
+// another.
 bool is_symbol(const Values& values, Value value);
 
 template <typename F>

@@ -34,7 +34,7 @@ void assume(Values& values, State& state, Value condition, bool truth) {
 
 Machine::Machine(Context& context, Side side, const object::Code& code, const flow::Graph& graph)
     : context_(&context), side_(side), code_(&code), graph_(&graph) {
-  // Ways meet behind empty blocks, so that a row of ends that coincide is one join, as it is on the
+  // Ways meet after empty blocks, so that a row of ends that coincide is one join, as it is on the
   // other side. A way back is left, so that there is a join in every loop.
   std::vector<uint32_t> met(graph.blocks.size());
   for (uint32_t i = static_cast<uint32_t>(met.size()); i-- > 0;) {
@@ -177,7 +177,7 @@ void Machine::choose(State& state, Point& point, bool truth) const {
   go(point, block(point).exit.next[truth ? 0 : 1]);
 }
 
-// Whether a local is loaded only to be tested.
+// Returns true if a local is loaded only to be tested.
 bool Machine::is_test_of_local(const Point& point) const {
   const flow::Block& here = block(point);
   if (graph_->instrs[here.first + point.at].op != Op::LoadFast) return false;

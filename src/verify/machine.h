@@ -73,8 +73,8 @@ class Machine {
   Stop advance(State& state, Point& point, Joins joins);
   // What it stands before; only after Stop::Effect.
   Effect effect(const State& state, const Point& point) const;
-  // Whether it stands at a join that only asks for the truth of a constant on the stack: where that
-  // leads to depends on the way, which nobody knows behind the join.
+  // Returns true if it stands at a join that only asks for the truth of a constant on the stack:
+  // where that leads to depends on the way, which nobody knows after the join.
   bool is_decided(const State& state, const Point& point) const;
   // After advance, if the other side has stopped at a join.
   void unload_test(State& state, Point& point) const;

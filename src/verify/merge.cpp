@@ -179,7 +179,7 @@ bool give_up_one(Values& values, const Slots& slots, State& known, State& next, 
   return false;
 }
 
-// Whether the values of `known` can be renamed to those of `next`.
+// Returns true if the values of `known` can be renamed to those of `next`.
 bool covers(Values& values, const Slots& slots, const State& known, const State& next) {
   std::unordered_map<uint32_t, Value> renamed;
   std::vector<Pair> todo = pairs_of(slots, known, next);

@@ -78,7 +78,8 @@ Value substitute(Values& values, Value in, Value from, Value to) {
   return in;
 }
 
-// Whether both say whether one object is another one: they are one value if the objects are.
+// Returns true if both say whether one object is another one: they are one value if the objects
+// are.
 bool same_test(const Values& values, Value a, Value b) {
   return a != b && values[a].kind == values[b].kind &&
          (values.is(a, Kind::Is) || values.is(a, Kind::Not));
@@ -88,8 +89,8 @@ bool same_method(const Values& values, Value x, Value y) {
   return values.is(x, Kind::Method) && values.is(y, Kind::Method) && values[x].y == values[y].y;
 }
 
-// Whether unify(x, y) would hold, without doing it. The nesting of containers is a DAG whose
-// depth the program text bounds; `budget` bounds the work.
+// Returns true if unify(x, y) would hold, without doing it. The nesting of containers is a DAG
+// whose depth the program text bounds; `budget` bounds the work.
 bool can_unify(Values& values, const State& state, Value x, Value y, size_t& budget) {
   std::vector<std::pair<Value, Value>> todo{{x, y}};
   std::vector<std::pair<Value, Value>> assumed;
@@ -282,7 +283,7 @@ bool settle_heap(Values& values, State& state, CodePairs& pairs, Settle what) {
   }
   // The last that was made first: where A has more of a kind, generated code has left what it does
   // not need any more at the bottom of its stack. Where B has more, it has gone on past a join that
-  // A waits at, and what it has made behind that came last.
+  // A waits at, and what it has made after that came last.
   const bool b_is_ahead = of[1].size() > of[0].size();
   if (b_is_ahead) {
     for (std::vector<Value>& made : of) std::reverse(made.begin(), made.end());

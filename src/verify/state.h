@@ -78,8 +78,8 @@ struct State {
   OwnCell* own_cell(uint32_t slot);
 };
 
-// Whether it is a tuple of cells that the frame starts with, as functions are made of. Nobody can
-// put anything into it.
+// Returns true if it is a tuple of cells that the frame starts with, as functions are made of.
+// Nobody can put anything into it.
 bool is_closure(const Values& values, const Container& container);
 
 // Everywhere in `state`, `from` turns out to be `to`.

@@ -59,7 +59,7 @@ struct Constant {
   std::string repr;
 };
 
-// Whether a qualified name of B is one of A that lost its outermost part.
+// Returns true if a qualified name of B is one of A that lost its outermost part.
 bool qualname_fits(std::string_view a, std::string_view b);
 
 class Values {
@@ -116,7 +116,7 @@ class Values {
   std::optional<std::vector<Value>> set_items(Value value);
   // Start, stop and step of a slice constant.
   std::optional<std::vector<Value>> slice_items(Value value);
-  // Whether these are qualified names that code has which was moved out of A.
+  // Returns true if these are qualified names that code has which was moved out of A.
   bool same_qualname(Value of_a, Value of_b) const;
   // Whether the object is true, where the value alone says so.
   std::optional<bool> truth(Value value) const;

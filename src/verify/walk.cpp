@@ -31,7 +31,7 @@ std::optional<Difference> Walk::run() {
     queue_.erase(next);
     Node& node = nodes_[from_];
     node.queued = false;
-    // B goes on where it stands in front of a block, as A does.
+    // B goes on where it stands before a block, as A does.
     Path path{node.state, node.key.a, node.key.b, true, node.key.b.entering};
     pass(a_, path.state, Side::A, path.a);
     pass(b_, path.state, Side::B, path.b);
@@ -308,7 +308,7 @@ std::vector<uint32_t> Walk::loop_ends(const flow::Graph& graph) {
   return ends;
 }
 
-// Whether B stands still on some way around a loop of A that has no effects.
+// Returns true if B stands still on some way around a loop of A that has no effects.
 bool Walk::waits_forever() const {
   std::vector<std::vector<uint32_t>> next(nodes_.size());
   std::vector<uint32_t> ways(nodes_.size(), 0);

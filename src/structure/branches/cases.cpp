@@ -35,7 +35,7 @@ class Matches {
       if (read_.count(id) == 0) changed |= fold(id);
     };
     // In the order of the code, which that of the blocks is not any more. A body may start with a
-    // `match` of its own, and its first case has to be found before those behind it, which go on
+    // `match` of its own, and its first case has to be found before those after it, which go on
     // with its subject.
     std::vector<BlockId> blocks = g_.order();
     std::sort(blocks.begin(), blocks.end(), [&](BlockId a, BlockId b) {
@@ -70,8 +70,8 @@ class Matches {
     return {};
   }
 
-  // Whether a block, and that which ends the guard in it, leave the value alone that is on the
-  // stack behind them.
+  // Returns true if a block, and that which ends the guard in it, leave the value alone that is on
+  // the stack after them.
   bool is_left_in(BlockId id, BlockId guard, ValueId value) const {
     const ir::Block& block = g_[id];
     const auto has = [&](const std::vector<ValueId>& values) {
@@ -92,14 +92,15 @@ class Matches {
     return guard == id || std::none_of(last.begin(), last.end(), looks_at);
   }
 
-  // Whether the loop of an inlined comprehension adds to the value behind the block that makes it:
-  // that is no part of a guard.
+  // Returns true if the loop of an inlined comprehension adds to the value after the block that
+  // makes it: that is no part of a guard.
   bool is_filled_behind(BlockId id, ValueId value) const {
     const auto filled = filled_in_.find(value);
     return filled != filled_in_.end() && filled->second != id;
   }
 
-  // Whether the loop of an inlined comprehension that adds to the value ends in front of the block.
+  // Returns true if the loop of an inlined comprehension that adds to the value ends before
+  // the block.
   bool is_filled_before(BlockId id, ValueId value) const {
     if (fills_.count(value) == 0 || !holds(id, value)) return false;
     const auto ways = g_.ways_into(id);
@@ -171,7 +172,7 @@ class Matches {
       const auto& rest = g_[start.block].items;
       if (!cases.empty() && start.index < rest.size() && names_subject(rest[start.index]) &&
           tested_by(g_, start.block) == subject) {
-        // A name in front of the test of the next case, by a guard that never holds.
+        // A name before the test of the next case, by a guard that never holds.
         const ValueId name = rest[start.index];
         const Place end{start.block, start.index + 1};
         const BlockId next = split_held(end, subject);
@@ -204,7 +205,7 @@ class Matches {
       }
       // A value that is left on the stack belongs to something else.
       if (next.valid() && !g_[next].params.empty()) return false;
-      // One case stands behind the other: what leads to one again is a loop.
+      // One case stands after the other: what leads to one again is a loop.
       if (!started.insert(start.block).second) return false;
       cases.push_back({start, one.end(), next, one.root(), one.spare()});
       read.insert(read.end(), one.blocks().begin(), one.blocks().end());
@@ -249,7 +250,7 @@ class Matches {
     return std::nullopt;
   }
 
-  // `case _ if guard:` in front of a last `case _:` is the last case that tests anything: it drops
+  // `case _ if guard:` before a last `case _:` is the last case that tests anything: it drops
   // the subject, which the cases before it have kept, and then looks at the guard.
   bool is_guard_before_default(BlockId id, ValueId subject) const {
     const ir::Block& block = g_[id];
@@ -275,7 +276,7 @@ class Matches {
     return rest;
   }
 
-  // Whether the value is on the stack where the block starts.
+  // Returns true if the value is on the stack where the block starts.
   bool holds(BlockId id, ValueId value) const {
     const auto& stack = g_[id].entry_stack;
     return std::any_of(stack.begin(), stack.end(),
@@ -287,7 +288,7 @@ class Matches {
     return !stack.empty() && g_.resolve(stack.back()) == value;
   }
 
-  // The blocks in front of which the value lies on the stack, from `start` on, and not behind one
+  // The blocks before which the value lies on the stack, from `start` on, and not after one
   // that is an end.
   template <typename IsEnd>
   std::vector<BlockId> while_held(BlockId start, ValueId value, const IsEnd& is_end) const {
@@ -308,7 +309,7 @@ class Matches {
   // it starts one, so that a row of them must not be followed to its end.
   static constexpr size_t kGuardBlocks = 16;
 
-  // The block that tests a guard which begins in this one: behind the comprehensions in it that are
+  // The block that tests a guard which begins in this one: after the comprehensions in it that are
   // part of the code around them (3.12+). Invalid: it is none.
   BlockId end_of_guard(BlockId id) const {
     for (size_t steps = 0; steps < kGuardBlocks; ++steps) {
@@ -375,7 +376,7 @@ class Matches {
       return id != guard &&
              (tested_by(g_, id) == subject || std::any_of(items.begin(), items.end(), names));
     };
-    // What is behind a case that looks at the subject again is the body of that one, or of others.
+    // What is after a case that looks at the subject again is the body of that one, or of others.
     const std::vector<BlockId> held = while_held(guard, subject, goes_on_with);
     const auto next = std::find_if(held.begin(), held.end(), goes_on_with);
     if (next == held.end() && !holds(guard, subject)) return {};
@@ -383,7 +384,7 @@ class Matches {
     return behind.valid() || next == held.end() ? behind : *next;
   }
 
-  // The body of a case drops the subject, and stands in front of the next case. What does not lead
+  // The body of a case drops the subject, and stands before the next case. What does not lead
   // to the body any more is that case.
   BlockId behind_body(const std::vector<BlockId>& held, BlockId guard, ValueId subject) const {
     const auto before = [&](BlockId a, BlockId b) {

@@ -3,7 +3,7 @@
 //
 // The subject stays on the stack while one case after the other tests it: a ladder of branches
 // whose failing sides all lead to the next case. Each ladder becomes one branch on a Region of kind
-// Pattern, which leads to the body with the names stored, or on. A guard is tested behind it and
+// Pattern, which leads to the body with the names stored, or on. A guard is tested after it and
 // joins it like any other condition: And(pattern, guard).
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace pellucid::structure {
 
-// Behind keep_alternatives(), which structure/branches/or_patterns.h has.
+// After keep_alternatives(), which structure/branches/or_patterns.h has.
 void fold_matches(Graph& graph, const object::Module& module);
 
 }  // namespace pellucid::structure

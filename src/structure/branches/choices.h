@@ -20,10 +20,10 @@ class Choices {
 
   // --- what a block is
 
-  // Whether only `id` leads to `next`, under the same protection.
+  // Returns true if only `id` leads to `next`, under the same protection.
   bool owns(BlockId id, BlockId next) const;
-  // Whether the items of a block compute `result` and nothing else. `pivot`: a value of another
-  // block that the result may compare once more.
+  // Returns true if the items of a block compute `result` and nothing else. `pivot`: a value of
+  // another block that the result may compare once more.
   bool computes(BlockId id, ValueId result, ValueId pivot = {}) const;
   // The test of a case, with a guard or without.
   bool is_pattern(ValueId id) const;

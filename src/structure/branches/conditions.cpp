@@ -125,8 +125,8 @@ class Conditions : private EitherWay {
     return true;
   }
 
-  // Whether the test goes on with a chain that the block in front has begun: it belongs to that one
-  // before it can be the start of anything else.
+  // Returns true if the test goes on with a chain that the block before has begun: it belongs to
+  // that one before it can be the start of anything else.
   bool awaits_chain(BlockId id) const {
     const ValueId test = g_.resolve(g_[id].operands[0]);
     if (!is_comparison(test)) return false;
@@ -239,8 +239,8 @@ class Conditions : private EitherWay {
     return false;
   }
 
-  // Whether the block that an edge leads to tests what the edge brings as `value`, on its own or as
-  // the first operand of `and` or `or`.
+  // Returns true if the block that an edge leads to tests what the edge brings as `value`, on its
+  // own or as the first operand of `and` or `or`.
   bool is_tested(const ir::Edge& edge, ValueId value) const {
     const ir::Block& block = g_[edge.to];
     for (size_t i = 0; i < edge.args.size() && i < block.params.size(); ++i) {

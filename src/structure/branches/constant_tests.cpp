@@ -48,8 +48,8 @@ bool EitherWay::either_way(BlockId a) {
   return true;
 }
 
-// Whether the block is a test, but for one of a `for` and of a comprehension: these have a place
-// of their own for each.
+// Returns true if the block is a test, but for one of a `for` and of a comprehension: these have a
+// place of their own for each.
 bool EitherWay::decides(BlockId id) const {
   const ir::Block& block = g_[id];
   const auto is_for = [&](const ir::Edge& edge) {
@@ -59,8 +59,8 @@ bool EitherWay::decides(BlockId id) const {
          computes(id, g_.resolve(block.operands[0]));
 }
 
-// Whether what the first items of the block compute is an operand together with what was computed
-// in front of the block: then no statement begins with it.
+// Returns true if what the first items of the block compute is an operand together with what was
+// computed before the block: then no statement begins with it.
 bool EitherWay::goes_into_more(BlockId id, size_t length) const {
   const std::vector<ValueId>& items = g_[id].items;
   if (length == 0 || length >= items.size()) return false;

@@ -11,8 +11,8 @@
 namespace pellucid::structure {
 namespace {
 
-// Whether a pattern has matched so far where the edge leads: no way on which a test has failed.
-// What drops parts that no name is given to is the same for all tests that led to it.
+// Returns true if a pattern has matched so far where the edge leads: no way on which a test has
+// failed. What drops parts that no name is given to is the same for all tests that led to it.
 bool succeeds(const Graph& graph, Way way) {
   std::vector<Way> todo{way};
   std::unordered_set<BlockId> seen;
@@ -78,7 +78,7 @@ using Place = PatternReader::Place;
 
 constexpr size_t kLongestBody = 8;  // in blocks: compilers copy no more than what leaves the code
 
-// Whether the item only drops what the tests of a pattern have left.
+// Returns true if the item only drops what the tests of a pattern have left.
 bool drops_part(const Graph& graph, ValueId item) {
   const ir::Value& value = graph[item];
   if (drops(value, ir::Dropped::Copy)) return true;
@@ -100,8 +100,8 @@ Place behind_drops(const Graph& graph, Place at) {
   return at;
 }
 
-// Whether all that is left to do is to return, which nothing has to protect: one copy of a body may
-// count as a part of the statement around it when another does not.
+// Returns true if all that is left to do is to return, which nothing has to protect: one copy of a
+// body may count as a part of the statement around it when another does not.
 bool only_returns(const Graph& graph, Place at) {
   const ir::Block& block = graph[at.block];
   return block.exit == ExitKind::Return &&
@@ -109,7 +109,7 @@ bool only_returns(const Graph& graph, Place at) {
                      [&](ValueId item) { return is_op(graph[item], Op::LoadConst); });
 }
 
-// Whether the same statement starts at both places, one being a copy of the other.
+// Returns true if the same statement starts at both places, one being a copy of the other.
 bool is_one_body(const Graph& graph, Place a, Place b) {
   std::unordered_map<ValueId, ValueId> inside;
   const auto same = [&](ValueId x, ValueId y) {

@@ -24,7 +24,7 @@ struct ReadCase {
 
 // Where compilers have copied what alternatives meet in to each of them, they have been read as
 // cases. Each keeps the subject for the next, though, as cases do, and once more for the case
-// behind them all, if there is one. Whether any have become one case.
+// after them all, if there is one. Whether any have become one case.
 bool join_alternatives(Graph& graph, std::vector<ReadCase>& cases);
 
 }  // namespace pellucid::structure

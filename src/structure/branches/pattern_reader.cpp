@@ -76,20 +76,21 @@ bool PatternReader::step() {
   return true;
 }
 
-// Whether the subject is computed there: what leads to it again is the next round of a loop.
+// Returns true if the subject is computed there: what leads to it again is the next round of a
+// loop.
 bool PatternReader::makes_subject(BlockId block) const {
   const auto& items = g_[block].items;
   return std::find(items.begin(), items.end(), subject_) != items.end();
 }
 
-// Whether code behind the block leads to it.
+// Returns true if code after the block leads to it.
 bool PatternReader::comes_round(BlockId id) const {
   const auto ways = g_.ways_into(id);
   return std::any_of(ways.begin(), ways.end(),
                      [&](const Way way) { return g_[way.from].offset > g_[id].offset; });
 }
 
-// Over the block itself and those behind it that do nothing but drop values.
+// Over the block itself and those after it that do nothing but drop values.
 PatternReader::Target PatternReader::skip(const ir::Edge& edge) const {
   Target target{edge.to, edge.args};
   const auto is_drop = [&](ValueId item) {
@@ -102,7 +103,7 @@ PatternReader::Target PatternReader::skip(const ir::Edge& edge) const {
     if (block.exit != ExitKind::Goto || !only_drops) break;
     // Alternatives that are names end in an empty block as well.
     if (g_.is_kept(target.block)) break;
-    // What stands in front of a region is where a loop around it starts.
+    // What stands before a region is where a loop around it starts.
     const HandlerId behind = g_[block.next[0].to].handler;
     const bool enters = behind != block.handler && g_.within(behind, block.handler);
     if (enters && comes_round(target.block)) break;
@@ -131,15 +132,15 @@ void PatternReader::pass(const ir::Edge& edge) {
   resumed_ = {};
 }
 
-// Whether the next case is a name that takes the one copy of the subject there is: `p | _ as name`
-// would have a second one.
+// Returns true if the next case is a name that takes the one copy of the subject there is: `p | _
+// as name` would have a second one.
 bool PatternReader::is_named_next() const {
   const auto& items = g_[fail_.block].items;
   return held_ == 1 + tested_ && own_copies() == tested_ && !items.empty() &&
          stores_name(g_[items[0]]) && operand(items[0], 0) == subject_;
 }
 
-// How often the subject lies on the stack behind the test.
+// How often the subject lies on the stack after the test.
 size_t PatternReader::held_behind(const ir::Block& test, uint8_t success) const {
   const auto known = g_.held.find(test.exit_offset);
   return known == g_.held.end() ? 0 : known->second[success];
@@ -160,7 +161,7 @@ size_t PatternReader::own_copies() const {
   return own;
 }
 
-// Behind the last test of an alternative, to where it meets the others.
+// After the last test of an alternative, to where it meets the others.
 bool PatternReader::go_on() {
   const ir::Block& block = g_[at_.block];
   if (block.exit != ExitKind::Goto || at_.index < block.items.size()) return false;
@@ -179,7 +180,8 @@ bool PatternReader::go_on() {
 // ---- alternatives
 // ---------------------------------------------------------------------------------
 
-// Whether the block is the start of an alternative: it tests the value, which is on the stack.
+// Returns true if the block is the start of an alternative: it tests the value, which is on the
+// stack.
 bool PatternReader::continues_with(BlockId block, ValueId value) const {
   if (!block.valid() || tested_by(g_, block) != value) return false;
   const auto& stack = g_[block].entry_stack;
@@ -187,7 +189,7 @@ bool PatternReader::continues_with(BlockId block, ValueId value) const {
                      [&](ValueId id) { return g_.resolve(id) == value; });
 }
 
-// Behind the tests of an alternative the subject is still on the stack, as it is where they fail.
+// After the tests of an alternative the subject is still on the stack, as it is where they fail.
 bool PatternReader::is_join_of_subject(BlockId block) const {
   if (!may_meet_ || !fail_.block.valid() || ways_into(block) < 2) return false;
   const auto holds = [&](BlockId id) {
@@ -198,8 +200,8 @@ bool PatternReader::is_join_of_subject(BlockId block) const {
   return holds(block) && (fail_.block == block || continues_with(fail_.block, subject_));
 }
 
-// Whether alternatives of the subject meet in front of the case behind them: a guard that is
-// constant and false, whose body is gone, stands between. No alternative has the stack so low.
+// Returns true if alternatives of the subject meet before the case after them: a guard that
+// is constant and false, whose body is gone, stands between. No alternative has the stack so low.
 bool PatternReader::is_next_case(BlockId block) const {
   const bool is_lower = met_at_ == 0 || depth_at(block) < met_at_;
   return fail_.block == block && is_lower && continues_with(block, subject_);
@@ -278,7 +280,7 @@ bool PatternReader::leads_to(BlockId from, BlockId to) const {
   return block.exit == ExitKind::Goto && block.items.empty() && block.next[0].to == to;
 }
 
-// `(p | q) | r`: the ones so far are the first of others, which meet behind them.
+// `(p | q) | r`: the ones so far are the first of others, which meet after them.
 void PatternReader::wrap(BlockId join) {
   Alternatives& all = open_.back();
   const PatternId inner = add_pattern();
@@ -294,7 +296,7 @@ void PatternReader::wrap(BlockId join) {
   nodes_[all.value] = current;
 }
 
-// What the alternatives have left on the stack, under the values that it has behind their join.
+// What the alternatives have left on the stack, under the values that it has after their join.
 void PatternReader::hand_on(Alternatives& all) {
   const ir::Block& join = g_[all.join];
   for (size_t i = 0; i < all.captured.size(); ++i) {
@@ -329,7 +331,7 @@ size_t PatternReader::depth_at(BlockId block) const {
   return height - std::min<size_t>(height, g_[block].drops);
 }
 
-// What the alternative has left on the stack, to be stored behind the join.
+// What the alternative has left on the stack, to be stored after the join.
 void PatternReader::keep_captures(const std::vector<ValueId>& args) {
   Alternatives& all = open_.back();
   const ir::Block& join = g_[all.join];
@@ -405,7 +407,7 @@ void PatternReader::captures() {
     if (!stores_name(g_[item])) break;
     const Captures named = captures_of(operand(item, 0));
     if (named.empty()) break;
-    // No pattern binds a name twice: that is the next case, in front of which a guard never holds.
+    // No pattern binds a name twice: that is the next case, before which a guard never holds.
     repeats_ = !bound_.insert(g_[item].symbol()).second;
     if (repeats_) break;
     for (const Capture& each : named) {
@@ -421,7 +423,7 @@ void PatternReader::captures() {
 }
 
 // 3.11 gives what it stores the line of the part that it has read last; all others that of the
-// whole pattern, which does not come behind it.
+// whole pattern, which does not come after it.
 void PatternReader::place_last(int32_t line) {
   PatternId last = root_;
   while (!at(last).subs.empty() && at(last).subs.back().valid()) last = at(last).subs.back();

@@ -40,23 +40,24 @@ class PatternReader {
   bool read(Place start);
 
   PatternId root() const { return root_; }
-  // Behind the last test and the last name.
+  // After the last test and the last name.
   Place end() const { return at_; }
   // Where a failing test leads; invalid: there are no tests.
   BlockId fail() const { return fail_.block; }
-  // Whether nothing but a pattern does what was read.
+  // Returns true if nothing but a pattern does what was read.
   bool ends_by_type() const { return typed_; }
-  // Whether nothing there belongs to a pattern: one that takes everything, if it is a case at all.
+  // Returns true if nothing there belongs to a pattern: one that takes everything, if it is a case
+  // at all.
   bool is_empty() const { return !failed_ && !fail_.block.valid() && captured_ == 0 && !typed_; }
-  // Whether the subject is still on the stack behind all that, as it is for the case after it. The
-  // last one in front of `case _:` has it to itself, as has the last of all.
+  // Returns true if the subject is still on the stack after all that, as it is for the case after
+  // it. The last one before `case _:` has it to itself, as has the last of all.
   bool keeps_subject() const;
-  // Whether it lies there, once more than the pattern itself needs, behind the first test.
+  // Returns true if it lies there, once more than the pattern itself needs, after the first test.
   bool holds_more() const { return spare() > 0; }
   size_t spare() const { return held_ - std::min(held_, own_copies()); }
   // How many names it binds.
   size_t names() const { return captured_; }
-  // Whether it ends where one of them is bound once more.
+  // Returns true if it ends where one of them is bound once more.
   bool repeats() const { return repeats_; }
   // The blocks that were read, but for the first.
   const std::vector<BlockId>& blocks() const { return blocks_; }
@@ -175,7 +176,7 @@ class PatternReader {
   std::unordered_map<ValueId, std::deque<Captures>> queued_;  // of values that alternatives bind
   std::unordered_map<ValueId, bool> keys_;                    // of mappings
   ValueId rest_map_;
-  size_t held_ = 0;    // how often the subject lies on the stack behind the first test,
+  size_t held_ = 0;    // how often the subject lies on the stack after the first test,
   size_t tested_ = 0;  // and how often it would for the sake of that test alone
   size_t met_at_ = 0;  // how high the stack is where alternatives of the subject meet
   size_t captured_ = 0;

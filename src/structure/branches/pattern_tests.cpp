@@ -182,7 +182,7 @@ bool PatternReader::apply_class(const Test& test, Pattern& pattern) {
 // ---- items
 // ----------------------------------------------------------------------------------------
 
-// Reads the items that take values apart; the cursor is behind the last of them.
+// Reads the items that take values apart; the cursor is after the last of them.
 void PatternReader::settle() {
   const ir::Block& block = g_[at_.block];
   for (size_t i = at_.index; i < block.items.size(); ++i) {

@@ -65,7 +65,7 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions,
       const bool leaves = is_op(value, Op::PopExcept) || is_marker(value, flow::Marker::LeftByJump);
       if (!leaves) continue;
       const bool is_star = star_ends.count(graph[id].items[i]) > 0;
-      // Where the bytecode says more, a return that the clause jumps to is behind it, too.
+      // Where the bytecode says more, a return that the clause jumps to is after it, too.
       const auto& items = graph[id].items;
       const uint32_t next =
           i + 1 < items.size() ? graph[items[i + 1]].offset : graph[id].exit_offset;
@@ -160,7 +160,7 @@ BlockId Emitter::skip_markers(BlockId block, const Scope& scope) const {
     if (block == scope.follow || is_jump_target(block, scope)) break;
     // That is a statement.
     if (left_by_jump(block)) break;
-    // An empty block may head a loop, in front of a `try`.
+    // An empty block may head a loop, before a `try`.
     if (loop_at(block)) break;
     // What it passes on has to be said.
     if (!b.next[0].args.empty()) break;
@@ -270,7 +270,7 @@ bool Emitter::emit(BlockId block, const Scope& scope, Statements& out) {
         break;
       }
       case ExitKind::Reraise: {
-        // The end of a finally body: nothing of it may come behind, unless the end has become part
+        // The end of a finally body: nothing of it may come after, unless the end has become part
         // of its last block. What was computed is raised so by nothing that Python can say.
         const auto& values = graph_[block].operands;
         const bool computed =
@@ -347,8 +347,8 @@ BlockId Emitter::meeting_point(BlockId block, const Scope& scope) const {
   return best;
 }
 
-// Whether the arm that is laid out first, and was emitted last, goes back by a statement of its own
-// to where the loop's next round starts.
+// Returns true if the arm that is laid out first, and was emitted last, goes back by a statement of
+// its own to where the loop's next round starts.
 bool Emitter::ends_in_continue(BlockId block, uint8_t near, const Scope& scope) const {
   // A loop that never comes round has no header.
   if (!scope.loop || !scope.follow.valid() || scope.follow != scope.loop->header) return false;

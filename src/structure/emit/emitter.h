@@ -62,12 +62,12 @@ class Emitter {
   bool drops_and_returns(BlockId block) const;
   bool cannot_raise(BlockId block, size_t from = 0) const;
   bool may_return() const;
-  // Whether a jump statement has left a region in the block (ir::Function::marks_ends), or in front
-  // of all that the block does.
+  // Returns true if a jump statement has left a region in the block (ir::Function::marks_ends), or
+  // before all that the block does.
   bool left_by_jump(BlockId block) const;
   bool is_behind_jump(BlockId block) const;
   bool ends_clause(BlockId block) const;
-  // Whether it stands for the end of a finally body that has none.
+  // Returns true if it stands for the end of a finally body that has none.
   bool never_ends(BlockId block) const;
   bool is_dead_end(BlockId block) const;
   bool is_loaded_inside(BlockId block) const;
@@ -115,7 +115,7 @@ class Emitter {
   struct ClauseEnd {
     BlockId to;
     bool is_left;  // by a jump statement
-    bool is_far;   // reached by a jump, not laid out right behind the clause
+    bool is_far;   // reached by a jump, not laid out right after the clause
     bool is_end;   // of a clause with a name, which no jump statement has left
   };
   std::vector<ClauseEnd> exits_of_clauses(HandlerId handler, const Scope& scope) const;

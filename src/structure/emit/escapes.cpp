@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Labels: places behind a `try` or `with` that no statement could name.
+// Labels: places after a `try` or `with` that no statement could name.
 //
 // A region may be left to several places that are code of their own: threaded jumps, or a `break`
 // out of a loop that never comes round. `while True:` around a statement and what follows it, with
-// a `break` at its end, compiles to no instruction; inside it, `break` leads behind it.
+// a `break` at its end, compiles to no instruction; inside it, `break` leads after it.
 #include <algorithm>
 #include <unordered_set>
 
@@ -77,13 +77,13 @@ BlockId Emitter::label_of(HandlerId handler, const Scope& scope) const {
     }
   }
   for (const OpenLoop* loop = scope.loop; last.valid() && loop; loop = loop->outer) {
-    // A `break` leads behind the innermost loop only.
+    // A `break` leads after the innermost loop only.
     if (loop->follow == last || loop->header == last) return {};
   }
   return last;
 }
 
-// Where a jump statement in the finally body leads to, if that is code behind the region: out of a
+// Where a jump statement in the finally body leads to, if that is code after the region: out of a
 // loop that never comes round, as there is no other way into that code. Invalid: there is none.
 BlockId Emitter::left_by_finally(HandlerId handler, const Scope& scope) const {
   const BlockId entry = graph_.f.handlers[handler.index()].entry;

@@ -28,7 +28,7 @@ bool Emitter::only_returns(BlockId block, size_t from) const {
   return graph_[block].exit == ExitKind::Return && cannot_raise(block, from);
 }
 
-// The same, behind what a `return` drops of the loops that it leaves.
+// The same, after what a `return` drops of the loops that it leaves.
 bool Emitter::drops_and_returns(BlockId block) const {
   constexpr size_t kFew = 8;
   for (size_t steps = 0; steps < kFew && block.valid() && !only_returns(block); ++steps) {
@@ -39,7 +39,7 @@ bool Emitter::drops_and_returns(BlockId block) const {
   return block.valid() && only_returns(block);
 }
 
-// Whether both blocks return the same constant and do nothing else.
+// Returns true if both blocks return the same constant and do nothing else.
 bool Emitter::same_return(BlockId a, BlockId b) const {
   if (!only_returns(a) || !only_returns(b)) return false;
   const ir::Value &x = graph_[graph_.resolve(graph_[a].operands[0])],
@@ -50,7 +50,8 @@ bool Emitter::same_return(BlockId a, BlockId b) const {
   return is_constant(x) && is_constant(y) && x.a == y.a;
 }
 
-// Whether a `return` can be written: not in a module or a class, where the end comes by itself.
+// Returns true if a `return` can be written: not in a module or a class, where the end comes by
+// itself.
 bool Emitter::may_return() const {
   return (tree_.module()[graph_.f.code].flags & object::kOptimized) != 0;
 }
@@ -64,9 +65,9 @@ uint32_t Emitter::code_offset(BlockId block) const {
   return graph_[block].offset;
 }
 
-// Whether the loop comes back from a block that the region does not protect. Behind a `return` that
-// ends a clause comes the end of that clause, which may lie in the loop; but nothing gets there
-// from the `return`, nor from what finally bodies around the loop do in front of it.
+// Returns true if the loop comes back from a block that the region does not protect. After a
+// `return` that ends a clause comes the end of that clause, which may lie in the loop; but nothing
+// gets there from the `return`, nor from what finally bodies around the loop do before it.
 bool Emitter::goes_on_outside(const Loop& loop, HandlerId region) const {
   const auto is_outside = [&](BlockId id) { return !graph_.within(graph_[id].handler, region); };
   if (std::none_of(loop.blocks.begin(), loop.blocks.end(), is_outside)) return false;
@@ -87,9 +88,9 @@ bool Emitter::goes_on_outside(const Loop& loop, HandlerId region) const {
   return false;
 }
 
-// Whether a clause in front of the block ends in a jump statement to it: it is left on the line of
-// its last statement, but for a `break` or `continue`, which has a line of its own. So has a
-// `return`, which needs no loop to leave.
+// Returns true if a clause before the block ends in a jump statement to it: it is left on the
+// line of its last statement, but for a `break` or `continue`, which has a line of its own. So has
+// a `return`, which needs no loop to leave.
 bool Emitter::is_broken_to(BlockId block) const {
   constexpr size_t kFew = 4;
   if (only_returns(block)) return false;
@@ -169,14 +170,14 @@ NodeId Emitter::lost_statement(BlockId block, const Scope& scope) {
                        scope.follow.valid() && skip_markers(scope.follow, scope) != block;
     return skips && may_return() ? tree_.add(ast::Return{}) : NodeId();
   }
-  // A loop that never comes round has left nothing behind it; any other statement leaves so, too.
+  // A loop that never comes round has left nothing after it; any other statement leaves so, too.
   if (!scope.loop) return may_return() ? tree_.add(ast::Return{}) : NodeId();
   const bool breaks = is_marker(graph_[lost], flow::Marker::LostBreak);
   return breaks ? tree_.add(ast::Break{}) : tree_.add(ast::Continue{});
 }
 
-// Whether the string that is returned was loaded before the last region or loop was left. Compilers
-// load a constant behind that: this one was an f-string without parts.
+// Returns true if the string that is returned was loaded before the last region or loop was left.
+// Compilers load a constant after that: this one was an f-string without parts.
 bool Emitter::is_loaded_inside(BlockId block) const {
   const ValueId value = graph_.resolve(graph_[block].operands[0]);
   if (!is_op(graph_[value], Op::LoadConst)) return false;

@@ -41,7 +41,7 @@ bool Emitter::returns_from_outer(BlockId block) const {
   return false;
 }
 
-// The rest of a `return` whose value was computed in front of the block.
+// The rest of a `return` whose value was computed before the block.
 bool Emitter::returns_from_before(BlockId block) const {
   std::vector<ValueId> made;
   for (size_t steps = 0; steps <= graph_.size(); ++steps) {
@@ -57,7 +57,7 @@ bool Emitter::returns_from_before(BlockId block) const {
   return false;
 }
 
-// Whether a round hands another value than `parameter` to the header in its place.
+// Returns true if a round hands another value than `parameter` to the header in its place.
 bool Emitter::changes_in_loop(BlockId header, ValueId parameter) const {
   const auto& params = graph_[header].params;
   const auto at = std::find(params.begin(), params.end(), parameter);
@@ -119,8 +119,8 @@ BlockId Emitter::for_loop(BlockId block, const Scope& scope, Statements& out) {
   return follow;
 }
 
-// Whether an except clause of the loop at `header` ends in `from`, and what comes then is a return
-// that the clause itself cannot hold: it would have computed its value before it ended.
+// Returns true if an except clause of the loop at `header` ends in `from`, and what comes then is a
+// return that the clause itself cannot hold: it would have computed its value before it ended.
 bool Emitter::is_behind_clause(BlockId from, BlockId to, BlockId header) const {
   const auto& items = graph_[from].items;
   if (items.empty() || graph_[to].exit != ExitKind::Return || cannot_raise(to)) return false;
@@ -140,7 +140,7 @@ uint32_t Emitter::said_end_of_loop(const Loop& loop) const {
   return said;
 }
 
-// Behind the last code that was written into the loop, as far as the bytecode says it; else behind
+// After the last code that was written into the loop, as far as the bytecode says it; else after
 // the last that comes back.
 uint32_t Emitter::end_of_loop(const Loop& loop) const {
   const uint32_t said = said_end_of_loop(loop);
@@ -151,7 +151,7 @@ uint32_t Emitter::end_of_loop(const Loop& loop) const {
   return said != 0 ? said : seen;
 }
 
-// The same, but for handlers that were moved behind everything else, if only these come back.
+// The same, but for handlers that were moved after everything else, if only these come back.
 uint32_t Emitter::end_before_handlers(const Loop& loop) const {
   const uint32_t end = end_of_loop(loop);
   if (said_end_of_loop(loop) != 0) return end;
@@ -167,7 +167,8 @@ uint32_t Emitter::end_before_handlers(const Loop& loop) const {
   return seen;
 }
 
-// Whether that is where an `assert` fails: a part of that statement, wherever it is laid out.
+// Returns true if that is where an `assert` fails: a part of that statement, wherever it is laid
+// out.
 bool Emitter::is_failed_assert(BlockId block) const {
   const ir::Block& b = graph_[block];
   if (b.exit != ExitKind::Raise || b.items.empty()) return false;
@@ -189,7 +190,7 @@ std::unordered_set<HandlerId> Emitter::regions_in(const Loop& loop) const {
   return regions;
 }
 
-// Whether one of the regions protects the block.
+// Returns true if one of the regions protects the block.
 bool Emitter::is_within(BlockId block, const std::unordered_set<HandlerId>& regions) const {
   HandlerId region = graph_[block].handler;
   while (region.valid() && regions.count(region) == 0) {
@@ -198,12 +199,12 @@ bool Emitter::is_within(BlockId block, const std::unordered_set<HandlerId>& regi
   return region.valid();
 }
 
-// Where control that leaves the loop other than by its test ends up: blocks laid out behind it.
+// Where control that leaves the loop other than by its test ends up: blocks laid out after it.
 // Blocks before `exhausted` that never come back are still inside (`if c: f(); break`), but for
 // `outside`.
 Emitter::LeftTo Emitter::left_to(const Loop& loop, BlockId exhausted, const Scope& scope,
                                  BlockId outside) const {
-  // What comes next to a loop at the end of another one is that one's header, in front of both, and
+  // What comes next to a loop at the end of another one is that one's header, before both, and
   // what comes next to a handler may be, too; but not what ends the handler.
   uint32_t end = end_of_loop(loop);
   if (exhausted.valid()) {
@@ -250,7 +251,7 @@ Emitter::LeftTo Emitter::left_to(const Loop& loop, BlockId exhausted, const Scop
     if (!seen.insert(target).second || analysis_.contains(loop, target)) continue;
     if (is_overtaken_around(loop, target)) left.overtaken = target;
     if (is_failed_assert(target) || never_ends(target)) continue;
-    // A case stands with those in front of it, wherever its body leads.
+    // A case stands with those before it, wherever its body leads.
     const bool stands_inside = is_next_case(target) || bodies.count(target) != 0;
     if (stands_inside && analysis_.dominates(loop.header, target)) {
       visit(target);
@@ -261,7 +262,7 @@ Emitter::LeftTo Emitter::left_to(const Loop& loop, BlockId exhausted, const Scop
     const bool inside = handles || is_within(target, regions);
     const uint32_t at = code_offset(target);
     const bool is_behind = at >= end || (at >= end_of_rest && is_broken_to(target));
-    // Where a body ends is behind its last loop, whichever copy of that end was kept.
+    // Where a body ends is after its last loop, whichever copy of that end was kept.
     if (target == exhausted || target == scope.follow || target == outside ||
         (is_behind && !inside) || !analysis_.dominates(loop.header, target)) {
       found.push_back(target);
@@ -272,7 +273,8 @@ Emitter::LeftTo Emitter::left_to(const Loop& loop, BlockId exhausted, const Scop
   return left;
 }
 
-// Whether control may come from one place to the other without going back; true only if it is near.
+// Returns true if control may come from one place to the other without going back; true only if it
+// is near.
 bool Emitter::leads_to(BlockId from, BlockId to) const {
   constexpr size_t kNear = 64;
   std::vector<BlockId> seen{from};
@@ -291,7 +293,7 @@ bool Emitter::leads_to(BlockId from, BlockId to) const {
 
 // Code that a `try` or `with` inside the loop leads to, and that never comes back: it cannot stand
 // where it is left, for it would be protected there. Of several, all but one are the `else` of a
-// `try`: what a `with` falls through to is one, and so is what lies in front of the last.
+// `try`: what a `with` falls through to is one, and so is what lies before the last.
 BlockId Emitter::forced_out(const Loop& loop, const Scope& scope) const {
   const HandlerId outside = graph_[loop.header].handler;
   const uint32_t handled = graph_.exceptions_at(loop.header, 0);
@@ -332,7 +334,8 @@ BlockId Emitter::forced_out(const Loop& loop, const Scope& scope) const {
   return last == targets.end() ? BlockId() : *last;
 }
 
-// Whether a handler of the loop goes on with other statements of it, which stand behind the `try`.
+// Returns true if a handler of the loop goes on with other statements of it, which stand after the
+// `try`.
 bool Emitter::goes_on_behind_try(const Loop& loop) const {
   const HandlerId outside = graph_[loop.header].handler;
   const uint32_t handled = graph_.exceptions_at(loop.header, 0);
@@ -347,14 +350,14 @@ bool Emitter::goes_on_behind_try(const Loop& loop) const {
   });
 }
 
-// Whether a block stands for a finally body around the loop that never comes to its end.
+// Returns true if a block stands for a finally body around the loop that never comes to its end.
 bool Emitter::is_overtaken_around(const Loop& loop, BlockId block) const {
   const HandlerId around = graph_[loop.header].handler, outside = graph_[block].handler;
   return never_ends(block) && !lost_jump(graph_, block).valid() && around != outside &&
          graph_.within(around, outside);
 }
 
-// Whether a `with` in the loop is left for the place, to which it does not fall through.
+// Returns true if a `with` in the loop is left for the place, to which it does not fall through.
 bool Emitter::jumps_out_of_with(const Loop& loop, BlockId place, const Scope& scope) const {
   const HandlerId outside = graph_[loop.header].handler;
   for (const BlockId member : loop.blocks) {
@@ -433,7 +436,7 @@ BlockId Emitter::while_loop(BlockId block, const Scope& scope, Statements& out) 
       };
       if (!best.valid() || rank(target) < rank(best)) best = target;
     }
-    // What lies in front of where the test leads is in the loop, in an `else` if nowhere else.
+    // What lies before where the test leads is in the loop, in an `else` if nowhere else.
     const bool is_behind = tested && graph_[exhausted].offset > b.offset;
     const BlockId forced = is_behind ? BlockId() : forced_out(loop, scope);
     // Where only that comes to the end of the body around the loop, the loop is left for it.

@@ -12,7 +12,7 @@ using ast::NodeId;
 
 namespace {
 
-// Whether every subject matches: behind such a case, or alternative, Python takes no other.
+// Returns true if every subject matches: after such a case, or alternative, Python takes no other.
 bool takes_all(const ast::Tree& tree, NodeId pattern) {
   while (tree.is(pattern, ast::Kind::MatchAs)) {
     pattern = tree.as<ast::MatchAs>(pattern).pattern;
@@ -34,7 +34,7 @@ bool Emitter::tests_case(BlockId block) const {
   });
 }
 
-// Whether the block tests a case that goes on with the subject of those before it.
+// Returns true if the block tests a case that goes on with the subject of those before it.
 bool Emitter::is_next_case(BlockId block) const {
   if (!block.valid()) return false;
   const ir::Block& b = graph_[block];
@@ -53,7 +53,7 @@ NodeId Emitter::next_case(BlockId block) {
   return node;
 }
 
-// A case and those behind it. Where all of them go on is where the first of them does that gets
+// A case and those after it. Where all of them go on is where the first of them does that gets
 // there at all.
 BlockId Emitter::match(BlockId block, NodeId first, const Scope& scope, Statements& out,
                        bool& falls) {
@@ -103,7 +103,7 @@ BlockId Emitter::match(BlockId block, NodeId first, const Scope& scope, Statemen
   const BlockId none = graph_[tests.back()].next[1].to;
   const bool ends = none.valid() && meet.valid() && same_return(none, meet);
   std::vector<NodeId> rest = arm(ends ? meet : none, rest_falls);
-  // A last `case _ if guard` would keep no subject for itself: another one stood behind it.
+  // A last `case _ if guard` would keep no subject for itself: another one stood after it.
   const ast::match_case last = tree_.as<ast::match_case>(cases.back());
   const bool is_any = last.guard.valid() && tree_.is(last.pattern, ast::Kind::MatchAs) &&
                       !tree_.as<ast::MatchAs>(last.pattern).pattern.valid() &&
@@ -115,7 +115,7 @@ BlockId Emitter::match(BlockId block, NodeId first, const Scope& scope, Statemen
   }
   const NodeId guard = tree_.as<ast::match_case>(cases.back()).guard;
   if (guard.valid() && is_constant(tree_, guard, object::ConstKind::True)) {
-    // It would be the last one, were there none behind it.
+    // It would be the last one, were there none after it.
     const NodeId nothing = none_node(tree_, at);
     const NodeId never = tree_.add(ast::MatchSingleton{tree_.as<ast::Constant>(nothing).value}, at);
     const ListId body = tree_.list({tree_.add(ast::Pass{}, at)});

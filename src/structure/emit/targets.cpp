@@ -12,7 +12,7 @@ using ast::NodeId;
 
 namespace {
 
-// Whether a function, or one within it, has something to do with a name.
+// Returns true if a function, or one within it, has something to do with a name.
 bool mentions(const object::Module& module, object::CodeId function, Symbol name) {
   std::vector<object::CodeId> todo{function};
   std::unordered_set<object::CodeId> seen;

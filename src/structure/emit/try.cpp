@@ -36,8 +36,8 @@ BlockId Emitter::landing(BlockId block, const Scope& scope) const {
   return block;
 }
 
-// Whether the jump statement that has led to a block is none of the region's own: it stands behind
-// the clauses, where the body comes by itself.
+// Returns true if the jump statement that has led to a block is none of the region's own: it stands
+// after the clauses, where the body comes by itself.
 bool Emitter::jumps_behind_clauses(BlockId block, HandlerId handler) const {
   if (graph_.handlers[handler.index()].kind != HandlerKind::Except) return false;
   const uint32_t entry = graph_[graph_.f.handlers[handler.index()].entry].offset;
@@ -48,7 +48,8 @@ bool Emitter::jumps_behind_clauses(BlockId block, HandlerId handler) const {
   return false;
 }
 
-// Whether a `with` in the region falls through to the place, and not by a jump statement only.
+// Returns true if a `with` in the region falls through to the place, and not by a jump statement
+// only.
 bool Emitter::is_behind_with(BlockId place, HandlerId region, const Scope& scope) const {
   for (uint32_t i = 0; i < graph_.handlers.size(); ++i) {
     const HandlerInfo& info = graph_.handlers[i];
@@ -81,7 +82,7 @@ std::vector<BlockId> Emitter::exits_of(HandlerId handler, const Scope& scope) co
   return targets;
 }
 
-// The last of the tests of a handler's clauses, behind which no clause has fitted. Invalid: a bare
+// The last of the tests of a handler's clauses, after which no clause has fitted. Invalid: a bare
 // `except:` takes everything.
 BlockId Emitter::end_of_clauses(HandlerId handler) const {
   BlockId block = graph_.f.handlers[handler.index()].entry;
@@ -96,7 +97,7 @@ BlockId Emitter::end_of_clauses(HandlerId handler) const {
   return {};
 }
 
-// Where a `try` goes on behind its finally body, if that says so by itself.
+// Where a `try` goes on after its finally body, if that says so by itself.
 BlockId Emitter::end_of_finally(HandlerId handler, const Scope& scope) const {
   // Control may come to its end through the clauses of a `try` in it alone.
   const BlockId end = graph_.handlers[handler.index()].end;
@@ -161,7 +162,7 @@ std::vector<Emitter::ClauseEnd> Emitter::exits_of_clauses(HandlerId handler,
       end.is_end = !end.is_left && (ends_clause(block) || ends_clause(to));
       for (BlockId from = block, next = to;; from = next, next = graph_[next].next[0].to) {
         // Compilers that mark jump statements copy none: several ways do not lead to that of a
-        // clause, but to one behind the whole.
+        // clause, but to one after the whole.
         if (!left_by_jump(block) && !lost_jump(graph_, end.to).valid() &&
             graph_.ways_into(next).size() > 1) {
           end.is_left = false;
@@ -273,7 +274,7 @@ BlockId Emitter::try_finally(HandlerId handler, BlockId block, const Scope& scop
     follow = pick_follow(exits, scope);
   }
   if (follow == block) fail("a try statement that goes on at its own start", block);
-  // Behind a finally body that never comes to its end nothing goes on.
+  // After a finally body that never comes to its end nothing goes on.
   if (follow.valid() && never_ends(follow)) follow = {};
   const ListId body = list(block, {follow, scope.loop, handler, scope.handled});
   const ast::Where at{first_line(body), graph_[block].offset};
@@ -320,7 +321,8 @@ ListId Emitter::clauses(HandlerId handler, const Scope& scope) {
   return tree_.list(handlers);
 }
 
-// Whether a clause comes to its end without a `continue`, which would have a line of its own.
+// Returns true if a clause comes to its end without a `continue`, which would have a line of its
+// own.
 bool Emitter::falls_through(BlockId entry, BlockId to, const Scope& scope) const {
   std::unordered_set<int32_t> lines, ends;
   std::vector<BlockId> todo{entry};
@@ -353,8 +355,8 @@ BlockId Emitter::said_end(BlockId entry, const Scope& scope) const {
   return {};
 }
 
-// Whether a finally body has overtaken what leads there, and stands around more than this `try`:
-// then that was a return (3.9+).
+// Returns true if a finally body has overtaken what leads there, and stands around more than this
+// `try`: then that was a return (3.9+).
 bool Emitter::is_overtaken_outside(BlockId block, const Scope& scope) const {
   if (!never_ends(block) || graph_.f.marks_ends || graph_[block].handler == scope.handler) {
     return false;
@@ -363,16 +365,16 @@ bool Emitter::is_overtaken_outside(BlockId block, const Scope& scope) const {
   return around.kind != HandlerKind::Finally || around.outer != graph_[block].handler;
 }
 
-// Where control goes on behind a `try` with clauses, and what follows its body only.
+// Where control goes on after a `try` with clauses, and what follows its body only.
 Emitter::TryEnds Emitter::ends_of_try(HandlerId handler, const Scope& scope) const {
   const BlockId entry = graph_.f.handlers[handler.index()].entry;
   const std::vector<BlockId> ends = exits_of(handler, scope);
   std::vector<BlockId> clause_ends;
   const BlockId unmatched = end_of_clauses(handler);
-  // What stands behind the clauses: the `else`, or what the statement is followed by.
+  // What stands after the clauses: the `else`, or what the statement is followed by.
   BlockId behind = unmatched.valid() ? graph_[unmatched].next[0].to : BlockId();
   if (behind.valid()) behind = skip_markers(behind, scope);
-  BlockId fallen_to;  // by a clause, other than to what is behind
+  BlockId fallen_to;  // by a clause, other than to what is after
   bool meets = false;
   for (const ClauseEnd& end : exits_of_clauses(handler, scope)) {
     if (end.is_left) continue;
@@ -416,7 +418,7 @@ Emitter::TryEnds Emitter::ends_of_try(HandlerId handler, const Scope& scope) con
     if (is_code(end) && !after_clause.valid()) after_clause = end;
     clause_falls |= end == scope.follow && !is_jump_target(end, scope);
   }
-  // Code behind a clause, which no jump statement can name, is what follows the statement.
+  // Code after a clause, which no jump statement can name, is what follows the statement.
   if (after_both.valid()) return {after_both, orelse};
   if (after_clause.valid()) return {after_clause, orelse};
   if (behind.valid()) orelse = behind;

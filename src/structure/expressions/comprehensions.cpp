@@ -51,7 +51,7 @@ std::span<const NodeId> without_tail(const ast::Tree& tree, ListId list) {
   return items;
 }
 
-// Whether a statement is `temporary = []` (or set or dict), the list that is made.
+// Returns true if a statement is `temporary = []` (or set or dict), the list that is made.
 bool makes_container(const ast::Tree& tree, NodeId statement) {
   if (!tree.is(statement, Kind::Assign)) return false;
   const auto assign = tree.as<ast::Assign>(statement);
@@ -85,7 +85,7 @@ bool is_single_loop(const ast::Tree& tree, NodeId statement) {
 }
 
 // What the loops of a comprehension say. Tests that are to be negated and assignments that belong
-// into the expression behind them are remembered, so that nothing changes before the form is known.
+// into the expression after them are remembered, so that nothing changes before the form is known.
 struct Loops {
   explicit Loops(const ast::Tree& tree) : walrus(tree) {}
 
@@ -98,8 +98,8 @@ struct Loops {
   NodeId dead;    // the statement that was left where only `if False` could have been
 };
 
-// Whether the innermost loop yields each of its items and gives them no name of the code's own:
-// `(*x for x in y)`.
+// Returns true if the innermost loop yields each of its items and gives them no name of the code's
+// own: `(*x for x in y)`.
 bool spreads(const ast::Tree& tree, const std::vector<Generator>& generators, NodeId yielded) {
   const Generator& inner = generators.back();
   const bool is_plain = generators.size() > 1 && inner.ifs.empty() && !inner.is_single &&
@@ -162,7 +162,7 @@ bool read_loops(const ast::Tree& tree, ListId body, Loops& loops) {
         continue;
       }
       if (is_continue(tree, branch.body)) {
-        // `if not c: continue`, then the rest behind it or in its else.
+        // `if not c: continue`, then the rest after it or in its else.
         loops.to_negate.push_back(branch.test);
         if (tree.items(branch.orelse).empty()) {
           at.erase(at.begin());
@@ -276,7 +276,7 @@ bool comprehension_parts(ast::Tree& tree, ListId body, NodeId first_iter,
 // The list, set or dict comprehension or generator expression that a call of its function is.
 NodeId Expressions::comprehension_call(const ir::Value& value, NodeId callee, NodeId iterable) {
   const auto def = tree_.as<ast::FunctionDef>(callee);
-  // The outermost iterable is evaluated, and its iterator made, in front of the call.
+  // The outermost iterable is evaluated, and its iterator made, before the call.
   const ir::Value& argument = operand(value, 1);
   if (is_op(argument, Op::GetIter) && tree_.is(iterable, Kind::Call)) {
     const auto args = tree_.items(tree_.as<ast::Call>(iterable).args);

@@ -86,8 +86,8 @@ size_t plain_pairs(const ir::Function& function, const ir::Value& value) {
   return 0;
 }
 
-// Whether `part`, added to the dict `container`, was written as pairs of the same display. It was
-// if something must have ended the part before it: a `**` or its length.
+// Returns true if `part`, added to the dict `container`, was written as pairs of the same display.
+// It was if something must have ended the part before it: a `**` or its length.
 bool continues_dict(const ir::Function& function, const ast::Tree& tree, const ir::Value& container,
                     NodeId container_node, const ir::Value& part, NodeId part_node) {
   if (!tree.is(part_node, ast::Kind::Dict) || plain_pairs(function, part) == 0) return false;
@@ -97,7 +97,7 @@ bool continues_dict(const ir::Function& function, const ast::Tree& tree, const i
   return plain_pairs(function, before) == kDictChunk;
 }
 
-// Whether a call may have the pairs of a dict as arguments of its own.
+// Returns true if a call may have the pairs of a dict as arguments of its own.
 bool has_names_for_keys(const ast::Tree& tree, NodeId dict) {
   const auto keys = tree.items(tree.as<ast::Dict>(dict).keys);
   return std::all_of(keys.begin(), keys.end(), [&](NodeId key) {
@@ -168,7 +168,7 @@ std::vector<NodeId> Expressions::keep_apart(const ir::Value& value, Nodes operan
   return nodes;
 }
 
-// Whether something is put into the container that `value` makes.
+// Returns true if something is put into the container that `value` makes.
 bool Expressions::is_extended(const ir::Value& value) const {
   return std::any_of(function_.values.begin(), function_.values.end(), [&](const ir::Value& other) {
     const bool extends = is_op(other, Op::ListExtend) || is_op(other, Op::ListAppend) ||

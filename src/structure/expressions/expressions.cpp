@@ -67,8 +67,8 @@ NodeId slice(ast::Tree& tree, std::span<const NodeId> parts, ast::Where where, b
   return tree.add(node, where);
 }
 
-// Whether compilers would make a formatted string of `left % (count values)`. This one was left
-// alone, so `left` was written as an f-string without parts.
+// Returns true if compilers would make a formatted string of `left % (count values)`. This one was
+// left alone, so `left` was written as an f-string without parts.
 bool would_be_formatted(const ast::Tree& tree, NodeId left, size_t count) {
   const Const* format = constant_of(tree, left);
   if (!format || format->kind != ConstKind::Str) return false;
@@ -87,8 +87,8 @@ bool would_be_formatted(const ast::Tree& tree, NodeId left, size_t count) {
   return values == count;
 }
 
-// Whether compilers would put a constant in the place of an operation on strings: one that was left
-// to be done was written with an f-string.
+// Returns true if compilers would put a constant in the place of an operation on strings: one that
+// was left to be done was written with an f-string.
 bool would_be_folded(const ast::Tree& tree, NodeId left, uint32_t op, NodeId right) {
   constexpr size_t kLongest = 4096;  // CPython's MAX_STR_SIZE
   const Const *first = constant_of(tree, left), *second = constant_of(tree, right);
@@ -319,7 +319,7 @@ NodeId Expressions::operation(const ir::Value& value, Nodes operands) {
   }
 }
 
-// Whether what is called is a function that is made for the call, and is a coroutine.
+// Returns true if what is called is a function that is made for the call, and is a coroutine.
 bool Expressions::calls_coroutine(const ir::Value& call) const {
   const ir::Value* function = &operand(call, 0);
   if (is_op(*function, Op::SetFunctionAttribute)) function = &operand(*function, 1);

@@ -98,7 +98,7 @@ class Expressions {
 ast::NodeId function_source(ast::Tree& tree, object::CodeId code,
                             const std::vector<ast::ListId>& bodies);
 
-// Whether `node` is a literal: no expression yet, to be defined or hoisted by the caller.
+// Returns true if `node` is a literal: no expression yet, to be defined or hoisted by the caller.
 bool is_literal(const ast::Tree& tree, ast::NodeId node);
 
 // What the code of a literal is called, which may be no identifier.

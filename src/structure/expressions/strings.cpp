@@ -64,7 +64,7 @@ NodeId format_spec(ast::Tree& tree, NodeId spec) {
 NodeId Expressions::string(const ir::Value& value, Nodes operands) {
   const ast::Where at = where(value);
   switch (value.op) {
-    // Compilers have a FORMAT_* behind each CONVERT_VALUE, which takes the part over.
+    // Compilers have a FORMAT_* after each CONVERT_VALUE, which takes the part over.
     case Op::Convert: {
       if (value.a >= kConversions.size()) return NodeId();
       const ast::FormattedValue part{operands[0], kConversions[value.a], NodeId()};

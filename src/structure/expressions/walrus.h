@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// structure: assignments that were parts of the expression behind them.
+// structure: assignments that were parts of the expression after them.
 #pragma once
 
 #include <unordered_map>
@@ -9,13 +9,13 @@
 
 namespace pellucid::structure {
 
-// `x = v` in front of an expression that loads x before it does anything else: `(x := v)` in place
+// `x = v` before an expression that loads x before it does anything else: `(x := v)` in place
 // of that load. Found first, done later, so that nothing changes if the form turns out another.
 class WalrusFold {
  public:
   explicit WalrusFold(const ast::Tree& tree) : tree_(tree) {}
 
-  // Whether each of the assignments, in order, can go into `expression`.
+  // Returns true if each of the assignments, in order, can go into `expression`.
   bool plan(const std::vector<ast::NodeId>& assignments, ast::NodeId expression);
 
   // Does what was planned.

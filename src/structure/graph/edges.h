@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ways: the edges that lead into each block, in the order in which they were added.
 //
-// An edge stands in one list at most, as a link between the one before it and the one behind it: to
+// An edge stands in one list at most, as a link between the one before it and the one after it: to
 // take it out costs the same however many there are.
 #pragma once
 

@@ -56,7 +56,7 @@ void Graph::recompute() {
     if (step == 0) {
       if (block.handler.valid()) next = f.handlers[block.handler.index()].entry;
     } else if (step <= 2) {
-      // The far target first, so that what is laid out behind a block comes right after it.
+      // The far target first, so that what is laid out after a block comes right after it.
       const uint8_t edge = step == 1 ? block.jump : static_cast<uint8_t>(1 - block.jump);
       next = block.next[edge].to;
     } else {
@@ -266,7 +266,7 @@ void Graph::hand_params_on() {
 
 void Graph::thread_empty_blocks() {
   hand_params_on();
-  // By block: whether one that lies behind it, outside of a region, leads there.
+  // By block: whether one that lies after it, outside of a region, leads there.
   std::unordered_map<BlockId, std::pair<HandlerId, bool>> known;
   const auto repeats = [&](BlockId target, HandlerId region) {
     const auto [it, is_new] = known.try_emplace(target, region, false);
@@ -289,7 +289,7 @@ void Graph::thread_empty_blocks() {
             edge.to == target.next[0].to || edge.to == entry() || is_kept(edge.to)) {
           break;
         }
-        // A block in front of a region says what repeats: the whole `try`, not its body. 3.12
+        // A block before a region says what repeats: the whole `try`, not its body. 3.12
         // leaves jumps back within a body without protection, but there are other ways to where
         // they lead. Where a block stack protects (six values pushed), a jump into a body is none.
         const BlockId head = target.next[0].to;

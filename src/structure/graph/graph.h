@@ -102,7 +102,7 @@ struct ComprehensionStep {
 
 struct Pattern {
   PatternKind kind = PatternKind::Any;
-  bool goes_on = false;       // a case stands behind it, though it takes everything
+  bool goes_on = false;       // a case stands after it, though it takes everything
   bool is_spelt = false;      // Any: `_` before the first of the names
   int32_t line = -1;          // where it starts; -1: no instruction tells
   std::vector<Symbol> names;  // that receive what is matched, in the order of binding
@@ -113,7 +113,7 @@ struct Pattern {
   size_t front = 0;             // Sequence without such: how many subs are counted from the front
   Symbol rest;                  // Mapping
   uint32_t positional = 0;      // Class
-  object::ConstId attributes;   // Class: the names of those behind the positional ones
+  object::ConstId attributes;   // Class: the names of those after the positional ones
 };
 
 struct Region {
@@ -140,7 +140,7 @@ struct HandlerInfo {
   HandlerKind kind = HandlerKind::Unknown;
   HandlerId outer;     // what protects the handler's own code
   uint32_t depth = 0;  // how many handlers enclose this one
-  ValueId exit;        // With; ExceptStar: the PopExcept behind all clauses
+  ValueId exit;        // With; ExceptStar: the PopExcept after all clauses
   BlockId end;         // Finally: where its body ends, and raises again what it handles
   BlockId swallowed;   // With: where control goes on after __exit__ returned true
 };
@@ -188,7 +188,7 @@ class Graph {
   // Blocks reachable from the entry, by normal and handler edges, in reverse postorder.
   const std::vector<BlockId>& order() const { return order_; }
 
-  // Whether `inner` is `outer` or lies within it; the invalid handler encloses all.
+  // Returns true if `inner` is `outer` or lies within it; the invalid handler encloses all.
   bool within(HandlerId inner, HandlerId outer) const;
 
   // Appends a value that is an instruction or a region.
@@ -203,7 +203,7 @@ class Graph {
   // Sends an edge elsewhere (an invalid `to` removes it).
   void redirect(BlockId from, uint8_t edge, BlockId to, std::vector<ValueId> args = {});
 
-  // Whether one way at most leads to the block, and none leads on.
+  // Returns true if one way at most leads to the block, and none leads on.
   bool ends_here_only(BlockId id) const;
 
   // Nothing leads to the block any more, and none leads on: it cannot be reached from here on, but
@@ -228,7 +228,7 @@ class Graph {
   void recount_uses();
 
   // Appends a block that a single way leads to, and that shares the handler, to its predecessor;
-  // not what stands behind a loop to what was written into it.
+  // not what stands after a loop to what was written into it.
   bool merge_into_predecessor(BlockId id);
 
   // Jumps over blocks without items that only go on and are not kept.
@@ -240,7 +240,7 @@ class Graph {
     if (kept_.size() <= id.index()) kept_.resize(id.index() + 1);
     kept_[id.index()] = 1;
   }
-  // Loops of which the test was found twice, in front of the body and behind it: written as tests.
+  // Loops of which the test was found twice, before the body and after it: written as tests.
   // `stay` is the edge into the body.
   void note_tested(BlockId header, uint8_t stay) { tested_[header] = stay; }
   bool is_tested(BlockId header) const { return tested_.contains(header); }
@@ -264,7 +264,7 @@ class Graph {
   std::vector<uint32_t> entered_;  // by block: handlers that begin here and count their exception
 };
 
-// Whether the instruction is a statement by itself: it makes no value for an expression.
+// Returns true if the instruction is a statement by itself: it makes no value for an expression.
 bool is_statement(const ir::Value& value);
 
 }  // namespace pellucid::structure

@@ -34,14 +34,15 @@ inline bool is_placeholder(const ir::Value& value) {
   return is_op(value, bytecode::Op::LoadConst) && value.b == flow::kPlaceholder;
 }
 
-// Whether it is several: `[*x for x in y]`, `{**x for x in y}` (3.15).
+// Returns true if it is several: `[*x for x in y]`, `{**x for x in y}` (3.15).
 inline bool is_spread(const ir::Value& value) {
   return value.a > 1 &&
          (is_op(value, bytecode::Op::ListExtend) || is_op(value, bytecode::Op::SetUpdate) ||
           is_op(value, bytecode::Op::DictUpdate));
 }
 
-// Whether an element, or several at once, are added to a container that a comprehension makes.
+// Returns true if an element, or several at once, are added to a container that a comprehension
+// makes.
 inline bool fills_container(const ir::Value& value) {
   return value.a > 1 &&
          (is_op(value, bytecode::Op::ListAppend) || is_op(value, bytecode::Op::SetAdd) ||

@@ -33,7 +33,7 @@ struct Analysis {
   // The blocks whose immediate dominator is `block`, in order.
   std::span<const BlockId> children(BlockId block) const { return children_[block]; }
 
-  // Whether a block lies in the natural loop.
+  // Returns true if a block lies in the natural loop.
   bool contains(const Loop& loop, BlockId block) const;
 
  private:

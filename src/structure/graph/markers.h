@@ -9,7 +9,8 @@ namespace pellucid::structure {
 // Returns a new marker, which belongs to no block yet.
 ValueId marker(Graph& graph, flow::Marker what = flow::Marker::Left);
 
-// Whether the block only goes on (or returns): all its items only leave regions and handlers.
+// Returns true if the block only goes on (or returns): all its items only leave regions and
+// handlers.
 bool only_markers(const Graph& graph, const ir::Block& block);
 
 // Returns true if the block has a marker that says `what`.
@@ -19,8 +20,8 @@ bool has_marker(const Graph& graph, BlockId block, flow::Marker what);
 // (Marker::LostBreak and the two after it), or an invalid id.
 ValueId lost_jump(const Graph& graph, BlockId block);
 
-// Whether two blocks are the arms of one test, on its line: `x if c else y` or a part of it, even
-// if both arms say the same. Of a statement only one arm is on the line of its test.
+// Returns true if two blocks are the arms of one test, on its line: `x if c else y` or a part of
+// it, even if both arms say the same. Of a statement only one arm is on the line of its test.
 bool are_arms_of_choice(const Graph& graph, BlockId x, BlockId y);
 
 }  // namespace pellucid::structure

@@ -42,7 +42,8 @@ void NameCleanups::drop_those_of_nothing() {
   }
 }
 
-// Whether an exception is given the name at the end of the block, or of what alone leads to it.
+// Returns true if an exception is given the name at the end of the block, or of what alone leads to
+// it.
 bool NameCleanups::starts_with_name(BlockId block, Symbol name) const {
   for (size_t steps = 0; steps <= g_.size(); ++steps) {
     const auto& items = g_[block].items;
@@ -103,7 +104,7 @@ void NameCleanups::clear(HandlerId id) {
   }
 }
 
-// Says of the exception that was named in front of a clause where the clause goes on.
+// Says of the exception that was named before a clause where the clause goes on.
 void NameCleanups::note_end(BlockId clause, BlockId end) {
   for (const Way way : g_.ways_into(clause)) {
     const auto& items = g_[way.from].items;
@@ -113,14 +114,14 @@ void NameCleanups::note_end(BlockId clause, BlockId end) {
   }
 }
 
-// Whether the block is the clean-up of a clause that has come to its end.
+// Returns true if the block is the clean-up of a clause that has come to its end.
 bool NameCleanups::clears_name_before(BlockId block, BlockId end) const {
   const auto& items = g_[block].items;
   return g_[block].exit == ExitKind::Goto && g_[block].next[0].to == end && items.size() == 3 &&
          stores_name(g_[items[1]]) && deletes_name(g_[items[2]]);
 }
 
-// The return that lies right in front of a block, whatever bodies it has run on its way.
+// The return that lies right before a block, whatever bodies it has run on its way.
 BlockId NameCleanups::return_before(BlockId block) const {
   BlockId found;
   for (const BlockId id : g_.order()) {
@@ -130,8 +131,8 @@ BlockId NameCleanups::return_before(BlockId block) const {
   return found.valid() && g_[found].exit == ExitKind::Return ? found : BlockId();
 }
 
-// The clause may go on behind the clean-up though no way through it does: what leaves it last
-// stands in front of that place then.
+// The clause may go on after the clean-up though no way through it does: what leaves it last
+// stands before that place then.
 void NameCleanups::keep_end(HandlerId id) {
   const BlockId end = g_[g_.f.handlers[id.index()].entry].next[0].to;
   if (!end.valid()) return;
@@ -147,7 +148,7 @@ void NameCleanups::keep_end(HandlerId id) {
         (g_[block].offset == g_[last].offset && g_[block].exc_depth >= g_[last].exc_depth);
     if (is_behind) last = block;
   }
-  // What ends a finally body or a clause within is not what stands in front of the end of this.
+  // What ends a finally body or a clause within is not what stands before the end of this.
   if (last.valid() && g_[last].exit == ExitKind::Raise &&
       g_.exceptions_at(last, 0) > g_.exceptions_at(end, 0)) {
     return;
@@ -168,7 +169,7 @@ void NameCleanups::keep_end(HandlerId id) {
   }
   if (!last.valid() || !g_[end].params.empty() || g_[last].next[0].to.valid()) return;
   // A return of a value at hand; else it is where a `break` leads to.
-  // What stands in front of the mark of a jump belongs to the regions that it leaves.
+  // What stands before the mark of a jump belongs to the regions that it leaves.
   const auto& items = g_[last].items;
   const auto mark = std::find_if(items.rbegin(), items.rend(), [&](ValueId item) {
     return is_marker(g_[item], flow::Marker::LeftByJump);

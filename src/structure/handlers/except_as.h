@@ -18,10 +18,10 @@ class NameCleanups {
   NameCleanups(Graph& graph, const object::Module& module, const Protection& protection);
 
   // `except E as name: pass` (or a jump, or the return of a constant) protects nothing: there is no
-  // region, but the name is cleared all the same, right behind its store.
+  // region, but the name is cleared all the same, right after its store.
   void drop_those_of_nothing();
-  // Whether a handler is of this kind: a `finally` that a person wrote may do the same, but what it
-  // protects does not start right after an exception was given the name.
+  // Returns true if a handler is of this kind: a `finally` that a person wrote may do the same, but
+  // what it protects does not start right after an exception was given the name.
   bool is_cleanup(HandlerId handler) const;
   // Takes the copies out of all ways that leave the handler's region.
   void clear(HandlerId handler);

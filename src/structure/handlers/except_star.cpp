@@ -34,7 +34,7 @@ class ExceptStar {
     ValueId split;         // EgMatch
     ValueId rest, caught;  // its elements
     BlockId body;
-    size_t start = 0;   // in `body`: behind the name's store
+    size_t start = 0;   // in `body`: after the name's store
     HandlerId handler;  // that keeps what the body raises; invalid: the body is empty
     BlockId next;
   };
@@ -98,14 +98,14 @@ class ExceptStar {
       const bool last = i + 1 == clauses.size();
       falls |= rewrite(statement, clauses[i], last ? statement.raises : clauses[i].next);
     }
-    // As the clauses of `except` end: what none of them takes is raised again. What stands behind
+    // As the clauses of `except` end: what none of them takes is raised again. What stands after
     // them all is said there, where they all raise for themselves.
     g_[statement.raises].items.clear();
     g_[statement.raises].operands.assign(1, statement.exception);
     if (!falls) g_[statement.raises].next[0] = {statement.handled, {}};
   }
 
-  // Behind the last clause, one side leaves the handler and the other raises.
+  // After the last clause, one side leaves the handler and the other raises.
   bool ends_as_known(const Statement& statement) const {
     const ir::Block& handled = g_[statement.handled];
     return g_[statement.raises].exit == ExitKind::Reraise && handled.params.empty() &&
@@ -155,7 +155,8 @@ class ExceptStar {
     return handler;
   }
 
-  // Whether every way out of the body clears the name, at most, and goes on to the next clause.
+  // Returns true if every way out of the body clears the name, at most, and goes on to the next
+  // clause.
   bool goes_on(const Clause& clause, BlockId next, ValueId raised) const {
     if (!clause.handler.valid()) return leads_to(clause.body, clause.start, next, raised);
     for (const Way& way : inside(clause).ways_out) {

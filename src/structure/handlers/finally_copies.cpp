@@ -25,7 +25,7 @@ std::vector<Way> ways_out(const Graph& g, HandlerId handler, std::span<const Blo
   return exits;
 }
 
-// The ways out of the region that only code takes which nothing reaches any more: behind a clause
+// The ways out of the region that only code takes which nothing reaches any more: after a clause
 // that never comes to its end.
 std::vector<Way> ways_behind_clauses(const Graph& g, HandlerId handler) {
   std::vector<BlockId> ends;
@@ -48,8 +48,8 @@ std::vector<Way> ways_behind_clauses(const Graph& g, HandlerId handler) {
   return found;
 }
 
-// Whether control comes from an empty block straight back into the region: that heads a loop in it,
-// though nothing protects it.
+// Returns true if control comes from an empty block straight back into the region: that heads a
+// loop in it, though nothing protects it.
 bool heads_loop_inside(const Graph& g, HandlerId handler, BlockId block) {
   const ir::Block& b = g[block];
   return b.items.empty() && b.params.empty() && b.exit == ExitKind::Goto &&
@@ -165,7 +165,7 @@ bool strip_copies(Graph& g, const object::Module& module, HandlerId handler,
     if (rests.count(cuts[i])) continue;
     rests[cuts[i]] = cuts[i].index == 0 ? cuts[i].block : g.split(cuts[i].block, cuts[i].index);
   }
-  // A return right behind a nested statement seems to belong to it, out of whichever loops it goes.
+  // A return right after a nested statement seems to belong to it, out of whichever loops it goes.
   const auto leaves_all = [&](const ir::Block& block) {
     return std::all_of(block.items.begin(), block.items.end(), [&](ValueId item) {
       return only_leaves(g[item]) || drops(g[item], ir::Dropped::Iterator);
@@ -215,7 +215,7 @@ bool strip_copies(Graph& g, const object::Module& module, HandlerId handler,
   }
   for (const Way& way : exits) {
     ir::Edge& edge = g[way.from].next[way.edge];
-    // What lies behind several clauses was found several times.
+    // What lies after several clauses was found several times.
     const auto bridge = bridges.find(edge.to);
     if (bridge != bridges.end()) edge.to = bridge->second;
   }

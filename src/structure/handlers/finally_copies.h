@@ -14,9 +14,9 @@ namespace pellucid::structure {
 bool strip_copies(Graph& graph, const object::Module& module, HandlerId handler,
                   std::span<const BlockId> region);
 
-// Whether every way out of the region runs the handler's body, and one has computed a value that
-// goes there: only a `return` does so, whose `finally` body goes another way. Where marks tell of
-// jump statements (ir::Function::marks_ends) nothing is read from that.
+// Returns true if every way out of the region runs the handler's body, and one has computed a value
+// that goes there: only a `return` does so, whose `finally` body goes another way. Where marks tell
+// of jump statements (ir::Function::marks_ends) nothing is read from that.
 bool overtakes_value(const Graph& graph, const object::Module& module, HandlerId handler,
                      std::span<const BlockId> region);
 

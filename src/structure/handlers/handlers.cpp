@@ -32,7 +32,7 @@ class Handlers {
     std::vector<HandlerId> order;
     for (size_t i = 0; i < g_.handlers.size(); ++i) order.push_back(HandlerId(i));
     // Innermost first: the copies of an outer body begin where those of an inner one end. What
-    // stands in a body and in its copies protects code that lies behind what the body belongs to.
+    // stands in a body and in its copies protects code that lies after what the body belongs to.
     std::vector<uint32_t> start(order.size(), 0);
     for (const BlockId id : g_.order()) {
       HandlerId around = g_[id].handler;
@@ -134,7 +134,7 @@ class Handlers {
     }
   }
 
-  // Whether a clause asks for the type of the exception.
+  // Returns true if a clause asks for the type of the exception.
   bool is_matched(HandlerId id) const {
     const std::vector<ValueId> own = own_exceptions(id);
     return std::any_of(own.begin(), own.end(),
@@ -230,7 +230,7 @@ class Handlers {
     ending.erase(std::find_if(ending.begin(), ending.end(),
                               [&](ValueId item) { return is_op(g_[item], Op::EndAsyncFor); }));
     ending.insert(ending.begin(), marker(g_));
-    // Up to 3.10 it ends the handling as well; what comes then stands behind the loop.
+    // Up to 3.10 it ends the handling as well; what comes then stands after the loop.
     if (g_.f.handlers[id.index()].is_on_block_stack() && g_[entry].exc_depth > 0)
       --g_[entry].exc_depth;
     const auto own = protection_.own(id);
@@ -306,7 +306,7 @@ class Handlers {
     }
   }
 
-  // Whether a way through the handler ends by raising its exception again.
+  // Returns true if a way through the handler ends by raising its exception again.
   bool reraises(HandlerId id) const { return !raising_again(id).empty(); }
 
   std::vector<BlockId> raising_again(HandlerId id) const {

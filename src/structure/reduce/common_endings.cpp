@@ -41,8 +41,8 @@ bool Endings::are_twins(BlockId x, BlockId y) const {
   return differs && !differs->valid() && fail_alike(x, y);
 }
 
-// Whether a test that leads to `x` and one that leads to `y` lead to one place otherwise, as the
-// tests of one choice do.
+// Returns true if a test that leads to `x` and one that leads to `y` lead to one place otherwise,
+// as the tests of one choice do.
 bool Endings::fail_alike(BlockId x, BlockId y) const {
   const auto other = [&](const Way& way) {
     const ir::Block& from = g_[way.from];

@@ -12,7 +12,7 @@ namespace pellucid::structure {
 // Which blocks end in what is joined, and in what they may differ.
 enum class EndingKind : uint8_t {
   Handler,    // those that raise the exception of a handler again: it may not differ
-  Statement,  // returns and raises, where the value goes into a statement in front of them
+  Statement,  // returns and raises, where the value goes into a statement before them
   Any,        // returns and raises
 };
 
@@ -30,8 +30,9 @@ class Endings {
   // What the ends of both have in common, if it has at least `shortest` items.
   std::optional<CommonEnding> compare(BlockId x, BlockId y, size_t shortest) const;
 
-  // Whether both are copies of one ending: `~(a if (b if c else d) else e)` comes to `~a` by two
-  // ways, each with its own. Where nothing but that was copied, duplicated_exits.h makes one of it.
+  // Returns true if both are copies of one ending: `~(a if (b if c else d) else e)` comes to `~a`
+  // by two ways, each with its own. Where nothing but that was copied, duplicated_exits.h makes one
+  // of it.
   bool are_twins(BlockId x, BlockId y) const;
 
   // What `y` has in the place of what differs in `x`.

@@ -154,7 +154,7 @@ class Tails {
                        [&](ValueId item) { return is_op(item, Op::PopExcept); });
   }
 
-  // Behind the last place where control left a region or a loop, or where a body ended by itself.
+  // After the last place where control left a region or a loop, or where a body ended by itself.
   size_t start_of_tail(BlockId id) const {
     const auto& items = g_[id].items;
     if (is_implicit_return(id)) return items.size() - size_of_end(id);
@@ -197,9 +197,9 @@ class Tails {
     return static_cast<size_t>(begin - items.begin());
   }
 
-  // Whether the compiler has put the block at the end of each jump to it: it has their lines then.
-  // A statement of the source on the line of a test comes right behind it: `if c: return`. Right
-  // behind the test at the end of a loop comes what the loop is followed by.
+  // Returns true if the compiler has put the block at the end of each jump to it: it has their
+  // lines then. A statement of the source on the line of a test comes right after it: `if c:
+  // return`. Right after the test at the end of a loop comes what the loop is followed by.
   bool is_copy(BlockId id) const {
     const auto ways = g_.ways_into(id);
     return !ways.empty() && std::all_of(ways.begin(), ways.end(), [&](const Way& way) {
@@ -352,8 +352,8 @@ class Tails {
   bool has_merged_ = true;            // what leads where may have changed before, too
 };
 
-// Whether a block is a test, or does nothing where only tests lead: a chain has dropped there what
-// it was to go on with.
+// Returns true if a block is a test, or does nothing where only tests lead: a chain has dropped
+// there what it was to go on with.
 bool comes_from_tests(const Graph& g, BlockId id) {
   const ir::Block& block = g[id];
   if (block.exit == ExitKind::Branch) return true;

@@ -24,7 +24,7 @@ ValueId filled_by(const Graph& g, const std::vector<ComprehensionStep>& steps) {
   return {};
 }
 
-// Whether the item sets aside a local of the comprehension, or makes a cell of it.
+// Returns true if the item sets aside a local of the comprehension, or makes a cell of it.
 bool hides_local(const ir::Value& value) {
   return is_op(value, Op::LoadFastAndClear) || is_op(value, Op::MakeCell);
 }
@@ -47,8 +47,8 @@ void add_hidden(const Graph& g, BlockId block, size_t made, Region& region) {
   }
 }
 
-// Where a test is known to be false nothing is ever added: the container is made in front of the
-// loop all the same, behind its iterator and the locals that it hides.
+// Where a test is known to be false nothing is ever added: the container is made before the
+// loop all the same, after its iterator and the locals that it hides.
 ValueId left_empty(const Graph& g, BlockId block, ValueId iterator) {
   const auto& items = g[block].items;
   if (items.size() < 2) return {};
@@ -79,7 +79,7 @@ BlockId behind_markers(const Graph& g, BlockId block) {
   return empty && g.ways_into(block).size() == 1 ? b.next[0].to : block;
 }
 
-// Whether the body returns a constant behind the first item.
+// Returns true if the body returns a constant after the first item.
 bool only_returns_behind(const Graph& g, BlockId block) {
   size_t begin = 1;
   if (g[block].exit == ExitKind::Goto && g[block].items.size() == 1) {
@@ -177,7 +177,7 @@ bool fold_inlined_comprehension(Graph& g, const object::Module& module, BlockId 
   for (const BlockId behind : {after, behind_markers(g, after)}) {
     std::erase_if(g[behind].items, [&](ValueId item) { return restores(g, item); });
   }
-  // The end of an asynchronous loop's handler stands in front of what the value is part of.
+  // The end of an asynchronous loop's handler stands before what the value is part of.
   auto& rest = g[after].items;
   if (!rest.empty() && is_marker(g[rest[0]])) {
     rest.erase(rest.begin());

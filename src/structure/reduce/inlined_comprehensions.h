@@ -13,11 +13,11 @@ namespace pellucid::structure {
 std::vector<ComprehensionStep> comprehension_steps(const Graph& graph, BlockId header);
 
 // If `block` leads into a loop that only fills a container made in `block`, makes that loop a
-// Region value of `block`, which goes on behind it.
+// Region value of `block`, which goes on after it.
 bool fold_inlined_comprehension(Graph& graph, const object::Module& module, BlockId block);
 
 // What a comprehension made may be dropped before the locals are put back that it has hidden, or
-// behind: in either case the statement ends behind all of it.
+// after: in either case the statement ends after all of it.
 void drop_at_last(Graph& graph);
 
 }  // namespace pellucid::structure

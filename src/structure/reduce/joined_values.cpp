@@ -40,7 +40,7 @@ class EndingJoiner {
 
  private:
   // The last statement of a `try` ends the body before it returns: where that was copied as a
-  // whole, each copy has its return behind the region. It cannot raise, and may as well be inside.
+  // whole, each copy has its return after the region. It cannot raise, and may as well be inside.
   void draw_in_returns() {
     g_.recompute();
     std::map<std::array<uint32_t, 4>, std::vector<BlockId>> found;
@@ -71,7 +71,7 @@ class EndingJoiner {
   }
 
   // The last statement of a `try` at the end of a `finally` body: what is raised again stands
-  // behind the region in each copy of it. Inside, the handlers of the region would see it; it is
+  // after the region in each copy of it. Inside, the handlers of the region would see it; it is
   // made one.
   void share_raises() {
     g_.recompute();
@@ -163,7 +163,7 @@ class EndingJoiner {
     left = std::move(others);
   }
 
-  // What is dropped in front of a shared raise is dropped on each way in the other copies, too.
+  // What is dropped before a shared raise is dropped on each way in the other copies, too.
   bool only_drops(BlockId id, const CommonEnding& common) const {
     const ir::Block& block = g_[id];
     return block.exit == ExitKind::Goto && common.length == 1 &&

@@ -50,7 +50,7 @@ class Unthreader {
     }
   }
 
-  // Whether what the block tests, brought to `test`, leads where the block leads by itself.
+  // Returns true if what the block tests, brought to `test`, leads where the block leads by itself.
   bool may_lead_to(const Way& way, BlockId test, const ir::Edge& past) const {
     const ir::Block& block = g_[way.from];
     if (block.exit != ExitKind::Branch || block.handler != g_[test].handler ||

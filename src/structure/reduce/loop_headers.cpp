@@ -53,15 +53,15 @@ void put_before_region(Graph& graph, const Loop& loop) {
   });
 }
 
-// Whether a block does anything but end regions and handlers.
+// Returns true if a block does anything but end regions and handlers.
 bool is_statement(const Graph& graph, BlockId id) {
   const auto& items = graph[id].items;
   return !std::all_of(items.begin(), items.end(),
                       [&](ValueId item) { return is_leaving(graph[item]); });
 }
 
-// Whether `body`, which a test leads to, is a loop of its own and no `if` that goes on with the
-// loop around it. Only a `break` leaves a `try` for where the test leads otherwise, while what
+// Returns true if `body`, which a test leads to, is a loop of its own and no `if` that goes on with
+// the loop around it. Only a `break` leaves a `try` for where the test leads otherwise, while what
 // handles its exceptions goes on to other statements.
 bool is_own_loop(const Graph& graph, const Analysis& analysis, const Loop& loop, BlockId body) {
   const ir::Block& header = graph[loop.header];

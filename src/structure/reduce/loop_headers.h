@@ -6,7 +6,7 @@
 
 namespace pellucid::structure {
 
-// Splits what comes before a `for` from it, and puts an empty block in front of a `try` or `with`
+// Splits what comes before a `for` from it, and puts an empty block before a `try` or `with`
 // that a loop goes back to from outside, and of a loop that begins where the one around it does.
 void place_loop_headers(Graph& graph);
 

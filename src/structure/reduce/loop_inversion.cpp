@@ -219,7 +219,8 @@ class Rotation {
   };
   using Pieces = std::pair<Piece, Piece>;
 
-  // Whether two conditions are compiled from one. Regions inside are compared piece by piece.
+  // Returns true if two conditions are compiled from one. Regions inside are compared piece by
+  // piece.
   bool same(const Part& a, const Part& b) const {
     std::unordered_map<ValueId, ValueId> twin;
     const auto same_value = [&](ValueId x, ValueId y) {

@@ -249,7 +249,7 @@ bool SameCode::reraises(BlockId block) const {
   });
 }
 
-// Over what drops, behind a join, a value that the copy itself has brought there. The end of the
+// Over what drops, after a join, a value that the copy itself has brought there. The end of the
 // body may have been copied to each way that leads to it, where nothing is left of such a drop.
 void SameCode::drop_own_values(Place& b) const {
   Place place = b;
@@ -282,7 +282,7 @@ void SameCode::leave_regions(Place& b) const {
 }
 
 // The last statement of a body may be left by a jump or end a clause, and so does that of the copy,
-// which says the same: leads `b` behind what corresponds to all that lies between `from` and the
+// which says the same: leads `b` after what corresponds to all that lies between `from` and the
 // body's end.
 void SameCode::pass_marks(Cursor from, Place& b) const {
   const auto mark_at = [&](const Cursor& c) -> const ir::Value* {
@@ -318,12 +318,12 @@ void SameCode::pass_marks(Cursor from, Place& b) const {
   }
 }
 
-// The markers and jumps behind a copy belong to what comes next.
+// The markers and jumps after a copy belong to what comes next.
 bool SameCode::finish(Place b) {
   while (at_end(b.at) && g_[b.at.block].exit == ExitKind::Goto) {
     const ir::Edge& edge = g_[b.at.block].next[0];
     if (!edge.args.empty() || edge.to == b.at.block) break;
-    // An empty block in front of a region heads a loop: the way back does not lead into the region.
+    // An empty block before a region heads a loop: the way back does not lead into the region.
     const ir::Block& block = g_[b.at.block];
     const HandlerId next = g_[edge.to].handler;
     if (block.items.empty() && next != block.handler && g_.within(next, block.handler)) break;

@@ -43,7 +43,7 @@ class SameCode {
   static std::optional<Copy> copy(const Graph& graph, const object::Module& module,
                                   HandlerId handler, BlockId start);
 
-  // Whether what happens from `a` on is what happens from `b` on.
+  // Returns true if what happens from `a` on is what happens from `b` on.
   static bool same_rest(const Graph& graph, const object::Module& module, const CopyEnd& a,
                         const CopyEnd& b);
 

@@ -50,7 +50,7 @@ bool needs_no_pop(const Graph& g, const Drops& drops, ValueId id) {
          is_op(value, Op::MatchKeys);
 }
 
-// Whether no value that a parameter stands for needs to be popped by it.
+// Returns true if no value that a parameter stands for needs to be popped by it.
 bool only_dropped(const Graph& g, const Drops& drops, ValueId param) {
   std::vector<ValueId> todo{param};
   for (size_t i = 0; i < todo.size(); ++i) {

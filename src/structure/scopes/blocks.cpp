@@ -96,8 +96,8 @@ class Normaliser {
     return false;
   }
 
-  // Whether what stands in brackets is made a constant of again. What is not goes by its name,
-  // where it has one.
+  // Returns true if what stands in brackets is made a constant of again. What is not goes by its
+  // name, where it has one.
   bool is_display(const Const& constant) const {
     if (!constant.text.valid()) return true;
     const object::Module& module = tree_.module();

@@ -35,7 +35,7 @@ void normalise(ast::Tree& tree, ast::ListId body, const flow::Folds& folds,
 
 // Takes the returns out of a module or class body, where none can be written: one at the end goes,
 // what follows a branch that ends in one becomes its else, one in a loop at the end is a break.
-// What the compiler puts in front of a class body's return goes with it. Throws NotStructured where
+// What the compiler puts before a class body's return goes with it. Throws NotStructured where
 // one is left.
 void strip_tail_returns(ast::Tree& tree, std::vector<ast::NodeId>& body, bool is_class);
 
@@ -55,7 +55,7 @@ std::vector<LazyAnnotation> take_lazy_annotations(ast::Tree& tree, std::vector<a
 // Makes annotated assignments of what was taken.
 void place_lazy_annotations(ast::Tree& tree, std::vector<ast::NodeId>& body,
                             const std::vector<LazyAnnotation>& annotations);
-// Whether there is an annotated assignment; `conditional`: one below the top of the body.
+// Returns true if there is an annotated assignment; `conditional`: one below the top of the body.
 bool has_annotation(ast::Tree& tree, std::vector<ast::NodeId> body, bool conditional);
 
 }  // namespace pellucid::structure

@@ -65,7 +65,7 @@ bool fold_annotations(ast::Tree& tree, std::vector<NodeId>& body, CodeId code) {
       }
       has_any = true;
       if (are_strings) annotation = annotation_of_string(tree, annotation);
-      // `x = value` right in front belongs to it: the value is stored first.
+      // `x = value` right before belongs to it: the value is stored first.
       const NodeId value = take_assigned(tree, out, name);
       out.push_back(annotated(tree, name, annotation, value, tree.where(statement)));
     }

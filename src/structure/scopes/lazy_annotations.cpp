@@ -127,7 +127,7 @@ class Reader {
     return true;
   }
 
-  // Notes `temporary = value`, which was evaluated in front of its use.
+  // Notes `temporary = value`, which was evaluated before its use.
   bool bind(NodeId statement) {
     const auto assign = tree_.as<ast::Assign>(statement);
     const auto targets = tree_.items(assign.targets);
@@ -197,7 +197,7 @@ class Placer {
     for (size_t i = 0; i < entries.size(); ++i) {
       is_reached_.push_back(entries[i].index >= 0 && reached.contains(entries[i].index));
       if (entries[i].index >= 0) position_.emplace(entries[i].index, i);
-      // Dead ones right in front of one that is reached may stand within its statement.
+      // Dead ones right before one that is reached may stand within its statement.
       size_t first = i;
       while (is_reached_[i] && first > 0 && is_dead(first - 1)) --first;
       leads_[i] = i - first;
@@ -278,7 +278,7 @@ class Placer {
         next_ = k + 1;
         continue;
       }
-      // What the dict has in front of an annotation within this statement comes in front of it.
+      // What the dict has before an annotation within this statement comes before it.
       size_t first = entries_.size();
       size_t last = next_;
       std::vector<NodeId> one = {statement};
@@ -292,7 +292,7 @@ class Placer {
       });
       if (last > next_) {
         for (; leads_[first] > 0; --leads_[first]) has_place_[first - leads_[first]] = false;
-        // The value that belongs to the annotation has been stored right in front.
+        // The value that belongs to the annotation has been stored right before.
         const NodeId stored = out.empty() ? NodeId() : out.back();
         const NodeId value = take_assigned(tree_, out, entries_[first].name);
         place_until(first, out);

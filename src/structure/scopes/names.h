@@ -18,7 +18,7 @@ bool is_private(std::string_view name);
 // classes mangle with their own name and are left alone.
 void demangle(ast::Tree& tree, std::string_view class_name, ast::ListId body);
 
-// Whether the code was compiled under `from __future__ import annotations`.
+// Returns true if the code was compiled under `from __future__ import annotations`.
 bool has_future_annotations(const object::Module& module, object::CodeId code);
 
 // Under `from __future__ import annotations` an annotation is kept as its own text. The node that

@@ -47,7 +47,7 @@ bool is_const(const ast::Tree& tree, NodeId node, ConstKind kind) {
   return constant && constant->kind == kind;
 }
 
-// What the compiler puts in front of a class body, in this order, each maybe absent.
+// What the compiler puts before a class body, in this order, each maybe absent.
 void strip_class_prologue(const ast::Tree& tree, Statements& body) {
   size_t at = 0;
   const auto skip = [&](std::string_view name, auto fits) {
@@ -66,7 +66,8 @@ void strip_class_prologue(const ast::Tree& tree, Statements& body) {
   body.erase(body.begin(), body.begin() + static_cast<std::ptrdiff_t>(at));
 }
 
-// Whether inspect.cleandoc, which the compiler of 3.13+ applies to docstrings, would keep `text`.
+// Returns true if inspect.cleandoc, which the compiler of 3.13+ applies to docstrings, would keep
+// `text`.
 bool is_clean(std::string_view text) {
   if (text.find('\t') != text.npos || text.starts_with(' ')) return false;
   size_t margin = text.npos;
@@ -166,7 +167,7 @@ std::unordered_set<Symbol> mentioned_in(const ast::Tree& tree, const Statements&
 }
 
 // 3.12 looks up what an inlined comprehension reads as the scope around it would, where it finds
-// the variable of one in front that has the same name, unless the scope mentions the name itself.
+// the variable of one before that has the same name, unless the scope mentions the name itself.
 // What is read as a global all the same was mentioned in dead code.
 std::vector<Symbol> lent_names(const ast::Tree& tree, const ir::Function& function,
                                const Statements& statements) {
@@ -211,7 +212,7 @@ std::unordered_set<CodeId> loaded_codes(const object::Module& module,
   return found;
 }
 
-// Whether an inlined comprehension of the body binds the name for itself.
+// Returns true if an inlined comprehension of the body binds the name for itself.
 bool is_hidden_in(const ir::Function& function, Symbol name) {
   return std::any_of(function.values.begin(), function.values.end(), [&](const ir::Value& value) {
     return value.kind == ir::ValueKind::Instr && value.op == bytecode::Op::LoadFastAndClear &&
@@ -261,7 +262,7 @@ ScopeKind Scopes::scope_of(CodeId id) const {
   return ScopeKind::Function;
 }
 
-// Whether `name`, read in `code`, would be taken from a function around it.
+// Returns true if `name`, read in `code`, would be taken from a function around it.
 bool Scopes::is_bound_outside(CodeId code, Symbol name) const {
   for (CodeId at = parent_[code.index()]; at.valid(); at = parent_[at.index()]) {
     const Code& outer = tree_.module()[at];

@@ -43,7 +43,7 @@ class Scopes {
 
   // `code` holds one expression, which is evaluated later: it can declare no more than a lambda.
   void set_lazy(object::CodeId code) { lazy_.insert(code); }
-  // Whether it is such a code object or in one: it can have no statement.
+  // Returns true if it is such a code object or in one: it can have no statement.
   bool is_in_lazy(object::CodeId code) const;
 
  private:

@@ -134,7 +134,7 @@ class HiddenLocals {
     }
   }
 
-  // Whether the instruction on a local is the comprehension's own.
+  // Returns true if the instruction on a local is the comprehension's own.
   bool contain(const ir::Value& value) const {
     if (value.op == Op::LoadFastAndClear || restored_.contains(&value)) return true;
     const auto ranges = ranges_.find(value.symbol());
@@ -143,15 +143,15 @@ class HiddenLocals {
     return next != ranges->second.begin() && value.offset <= std::prev(next)->second;
   }
 
-  // Whether 3.12 takes a name in an inlined comprehension, which does not bind it, for the variable
-  // of one before it.
+  // Returns true if 3.12 takes a name in an inlined comprehension, which does not bind it, for the
+  // variable of one before it.
   bool lend(const ir::Value& value) const {
     if (value.op != Op::LoadFast || !surround(value)) return false;
     const auto ranges = ranges_.find(value.symbol());
     return ranges != ranges_.end() && ranges->second.begin()->first < value.offset;
   }
 
-  // Whether the instruction lies within a comprehension that hides something.
+  // Returns true if the instruction lies within a comprehension that hides something.
   bool surround(const ir::Value& value) const {
     return std::any_of(ranges_.begin(), ranges_.end(), [&](const auto& ranges) {
       const auto next = ranges.second.upper_bound(value.offset);
@@ -222,8 +222,8 @@ Names free_of_nested(const object::Module& module, const ir::Function& function)
   return names;
 }
 
-// Whether a function is made that compilers that delay annotations give a scope for these, empty or
-// not; such a scope in a class makes a cell of the class's dict.
+// Returns true if a function is made that compilers that delay annotations give a scope for these,
+// empty or not; such a scope in a class makes a cell of the class's dict.
 bool defines_function(const object::Module& module, const ir::Function& function) {
   if (!function.habits.delays_annotations) return false;
   return std::any_of(function.values.begin(), function.values.end(), [&](const ir::Value& value) {
@@ -235,7 +235,8 @@ bool defines_function(const object::Module& module, const ir::Function& function
   });
 }
 
-// Whether a function within the code reads the name, and not as a variable of what holds it.
+// Returns true if a function within the code reads the name, and not as a variable of what holds
+// it.
 bool reads_as_global(const object::Module& module, const Code& code, Symbol name) {
   std::vector<const Code*> todo{&code};
   while (!todo.empty()) {

@@ -94,7 +94,7 @@ class BodyEnds {
     return true;
   }
 
-  // Whether a return that cannot be written is anywhere in a list.
+  // Returns true if a return that cannot be written is anywhere in a list.
   bool has_end(ListId list) const {
     Statements todo = to_vector(tree_, list);
     while (!todo.empty()) {
@@ -193,7 +193,7 @@ class BodyEnds {
     });
   }
 
-  // `if c: a; return` in front of others: they are its else. The same for `try` whose handlers end.
+  // `if c: a; return` before others: they are its else. The same for `try` whose handlers end.
   void nest_what_follows(Statements& items) {
     for (size_t i = 0; i + 1 < items.size(); ++i) {
       if (tree_.is(items[i], Kind::Try) && nest_in_else(items, i)) return;
@@ -326,7 +326,7 @@ class BodyEnds {
       const Kind kind = tree_.kind(statement);
       if (kind == Kind::For || kind == Kind::While) {
         if (!leaves_by_return_only(statement)) {
-          // What stands behind it in its `else` is not in it.
+          // What stands after it in its `else` is not in it.
           todo_.push_back({statement, else_field(statement), true, true});
           continue;
         }
@@ -338,7 +338,7 @@ class BodyEnds {
     }
   }
 
-  // A loop in a loop that is to be left: behind it the outer one is left as well, unless it was
+  // A loop in a loop that is to be left: after it the outer one is left as well, unless it was
   // exhausted.
   void leave_both(Statements& items, size_t i) {
     const ast::Where at = tree_.where(items[i]);

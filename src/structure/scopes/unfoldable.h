@@ -17,8 +17,8 @@ ast::NodeId chosen_always(ast::Tree& tree, ast::NodeId value, bool jumps);
 // becomes `True and constant`.
 ast::NodeId tested_condition(ast::Tree& tree, ast::NodeId test);
 
-// Whether a node is a constant from the start: a number without a sign, a text, a name. Displays
-// and what operations come to are constants later.
+// Returns true if a node is a constant from the start: a number without a sign, a text, a name.
+// Displays and what operations come to are constants later.
 bool is_atom(const ast::Tree& tree, ast::NodeId node);
 
 // An operand of `and` and `or` that is tested at run time. A constant alone would not be: what

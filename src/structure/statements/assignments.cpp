@@ -197,7 +197,7 @@ void Statements::assign(ValueId value, NodeId target, ast::Where at) {
   append(c_.tree.add(ast::Assign{c_.tree.list(targets), node}, at));
 }
 
-// Whether the target is where the annotation of a name goes.
+// Returns true if the target is where the annotation of a name goes.
 bool Statements::is_annotation(NodeId target) const {
   if (!c_.tree.is(target, ast::Kind::Subscript)) return false;
   const NodeId dict = c_.tree.as<ast::Subscript>(target).value;
@@ -205,8 +205,8 @@ bool Statements::is_annotation(NodeId target) const {
          c_.tree.text(c_.tree.as<ast::Name>(dict).id) == "__annotations__";
 }
 
-// Whether what compilers make a constant of is left in it: a tuple or an operation of constants.
-// Not in a walrus of its own, which is why it is left there.
+// Returns true if what compilers make a constant of is left in it: a tuple or an operation of
+// constants. Not in a walrus of its own, which is why it is left there.
 bool Statements::is_left_unfolded(NodeId root) const {
   bool found = false;
   ast::walk(c_.tree, std::array<NodeId, 1>{root}, [&](NodeId node) {
@@ -229,7 +229,7 @@ bool Statements::is_left_unfolded(NodeId root) const {
   return found;
 }
 
-// Whether they store to locals, to each once: nobody sees in which order.
+// Returns true if they store to locals, to each once: nobody sees in which order.
 bool Statements::are_locals_once(std::span<const ValueId> stores) const {
   std::set<uint32_t> names;
   return std::all_of(stores.begin(), stores.end(), [&](ValueId id) {
@@ -238,7 +238,7 @@ bool Statements::are_locals_once(std::span<const ValueId> stores) const {
   });
 }
 
-// Whether the value waits for a target of `a, b = v, w`.
+// Returns true if the value waits for a target of `a, b = v, w`.
 bool Statements::is_in_group(ValueId value) const {
   return std::any_of(groups_.begin(), groups_.end(), [&](const Group& group) {
     const auto place = std::find(group.values.begin(), group.values.end(), value);
@@ -330,14 +330,14 @@ void Statements::finish_group(Group& group, ast::Where at) {
 
 // ---- unpacking ------------------------------------------------------------------------------
 
-// Whether a computed value is stored and used once more: `(a := v)`, as a part of a target.
+// Returns true if a computed value is stored and used once more: `(a := v)`, as a part of a target.
 bool Statements::is_walrus(ValueId id) const {
   if (!stores_name(c_.graph[id])) return false;
   const ir::Value& stored = c_.graph[c_.graph.resolve(operands(id)[0])];
   return stored.kind != ValueKind::Element && stored.uses > 1;
 }
 
-// Whether the elements are stored one after the other by what follows.
+// Returns true if the elements are stored one after the other by what follows.
 bool Statements::unpacks_into_targets(std::span<const ValueId> items, size_t i) const {
   const Graph& g = c_.graph;
   // (unpack item, next element) from the outermost to the innermost that is open

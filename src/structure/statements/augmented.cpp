@@ -10,7 +10,7 @@ namespace pellucid::structure {
 
 using ast::NodeId;
 
-// The first of the items behind items[i] that uses the value; their number: none does. Where one
+// The first of the items after items[i] that uses the value; their number: none does. Where one
 // value is asked about many are, so the uses of all are looked up together.
 size_t Statements::next_use(std::span<const ValueId> items, size_t i, ValueId value) {
   if (uses_in_.data() != items.data() || uses_in_.size() != items.size()) {

@@ -121,7 +121,7 @@ void Statements::spill_entry(Entry& entry) {
   c_.materialized[entry.value] = temporary;
 }
 
-// Spills what is pending in front of `end`, but for what costs nothing to compute again.
+// Spills what is pending before `end`, but for what costs nothing to compute again.
 void Statements::spill_until(size_t end) {
   // What is about to be assigned stays in its place.
   const auto hard = [&](const Entry& entry) {
@@ -188,7 +188,7 @@ bool Statements::are_names(const std::vector<NodeId>& targets) const {
                      [&](NodeId target) { return c_.tree.is(target, ast::Kind::Name); });
 }
 
-// Whether a value that came later than the one at `index` has targets already.
+// Returns true if a value that came later than the one at `index` has targets already.
 bool Statements::is_assigned_above(size_t index) const {
   for (size_t i = index + 1; i < pending_.size() && !assignments_.empty(); ++i) {
     if (assignment_of(pending_[i].value) != nullptr) return true;
@@ -222,8 +222,8 @@ void Statements::settle_loads_below(std::span<const ValueId> ids, size_t at) {
   }
 }
 
-// Whether `(local := v)` cannot stand among `ids` where `v` does: a load from below it is not taken
-// before it, or one from above it is.
+// Returns true if `(local := v)` cannot stand among `ids` where `v` does: a load from below it is
+// not taken before it, or one from above it is.
 bool Statements::reads_out_of_order(std::span<const ValueId> ids, size_t at) const {
   const ValueId assigned = pending_[at].value;
   const Assignment* assignment = assignment_of(assigned);
@@ -244,8 +244,8 @@ bool Statements::reads_out_of_order(std::span<const ValueId> ids, size_t at) con
   return false;
 }
 
-// Whether a function with a name is made here, which will be a statement, where its place counts:
-// generated code says how long what it evaluates before is held, too.
+// Returns true if a function with a name is made here, which will be a statement, where its place
+// counts: generated code says how long what it evaluates before is held, too.
 bool Statements::stands_in_front(NodeId node) const {
   const bool counts = c_.graph.f.is_generated || c_.keeps_functions_in_place;
   return counts && c_.tree.is(node, ast::Kind::FunctionDef) &&
@@ -254,7 +254,7 @@ bool Statements::stands_in_front(NodeId node) const {
 
 // A function that only closes over cells may be made later: nothing sees when it is. The hidden
 // function of type parameters is made after the defaults that are passed to it. One with a name
-// will be a statement in front, which what was evaluated before has to stay in front of.
+// will be a statement before, which what was evaluated before has to stay before.
 bool Statements::is_movable(const Entry& entry) const {
   const ir::Value& value = c_.graph[entry.value];
   if (value.kind != ValueKind::Instr || entry.uses_left != 1) return false;
@@ -392,7 +392,7 @@ void Statements::refuse_unstructured(NodeId literal) const {
                       c_.tree.where(literal).offset);
 }
 
-// Definitions that ended up inside an expression are put in front of the statement. Expressions in
+// Definitions that ended up inside an expression are put before the statement. Expressions in
 // expressions come one after the other: each is looked through once.
 NodeId Statements::hoist_literals(NodeId root) {
   if (!root.valid()) return root;
@@ -439,7 +439,7 @@ void Statements::hoist_within(std::span<const NodeId> roots) {
   });
 }
 
-// What a definition evaluates where it stands is in front of it by now but for this.
+// What a definition evaluates where it stands is before it by now but for this.
 void Statements::hoist_from_header(NodeId definition) {
   std::vector<ast::ListId> parts;
   if (c_.tree.is(definition, ast::Kind::FunctionDef)) {

@@ -21,7 +21,7 @@ uint32_t level_of(const object::Const& constant) {
   return fits ? static_cast<uint32_t>(constant.integer) : UINT32_MAX;
 }
 
-// Whether `name` is what some class makes of its private name `written`.
+// Returns true if `name` is what some class makes of its private name `written`.
 bool is_mangled(std::string_view name, std::string_view written) {
   return is_private(written) && name.size() > written.size() + 1 && name[0] == '_' &&
          name.ends_with(written);
@@ -29,7 +29,8 @@ bool is_mangled(std::string_view name, std::string_view written) {
 
 }  // namespace
 
-// Whether what `import a` gives goes into an expression of generated code, and not to a name.
+// Returns true if what `import a` gives goes into an expression of generated code, and not to a
+// name.
 bool Statements::is_used_as_it_is(std::span<const ValueId> items, size_t i) {
   Graph& g = c_.graph;
   const ValueId id = items[i];

@@ -26,7 +26,7 @@ NodeId Statements::part(const Part& part, ValueId pivot) {
   return node;
 }
 
-// Whether the value is an `and` or `or` in which a test was lost.
+// Returns true if the value is an `and` or `or` in which a test was lost.
 bool Statements::holds_lost_test(ValueId id) const {
   const ir::Value& value = c_.graph[id];
   if (value.kind != ValueKind::Region) return false;
@@ -295,7 +295,7 @@ void Statements::mention_dead_names(const Region& region, NodeId comprehension, 
   }
   std::unordered_map<Symbol, size_t> place;
   for (size_t i = 0; i < names.all.size(); ++i) place.emplace(names.all[i], i);
-  // The first that the text has of this one and those behind it.
+  // The first that the text has of this one and those after it.
   std::vector<size_t> first_of(region.hidden.size() + 1, names.all.size());
   for (size_t i = region.hidden.size(); i-- > 0;) {
     const auto known = place.find(region.hidden[i]);
@@ -304,7 +304,7 @@ void Statements::mention_dead_names(const Region& region, NodeId comprehension, 
   }
   for (size_t i = 0; i < region.hidden.size(); ++i) {
     const Symbol name = region.hidden[i];
-    // What a comprehension in it binds comes behind all that this one does, in the order there.
+    // What a comprehension in it binds comes after all that this one does, in the order there.
     const bool overtakes =
         !is_reached && !in_class && place.contains(name) && first_of[i] < place.find(name)->second;
     const bool comes_first = (i < later || overtakes) && !names.direct.contains(name);

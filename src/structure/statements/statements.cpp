@@ -160,7 +160,7 @@ void Statements::step(std::span<const ValueId> items, size_t i) {
       if (drops(value, ir::Dropped::Constant)) {
         const size_t before = list_.size();
         dropped_constant(what);
-        // Where the function ends behind it, only a statement around it keeps it.
+        // Where the function ends after it, only a statement around it keeps it.
         const bool ends = i + 2 == items.size() && c_.here.valid() &&
                           c_.graph[c_.here].exit == ExitKind::Return &&
                           c_.graph[items[i + 1]].op == Op::LoadConst;
@@ -177,7 +177,7 @@ void Statements::step(std::span<const ValueId> items, size_t i) {
       if (find(what) == pending_.size() && !c_.materialized.count(what)) return;
       if (c_.materialized.count(what)) return;
       NodeId node = take(what);
-      // Behind a choice that is made at run time a block starts anyway.
+      // After a choice that is made at run time a block starts anyway.
       const bool is_choice =
           c_.tree.is(node, ast::Kind::BoolOp) || c_.tree.is(node, ast::Kind::IfExp);
       const ir::DropPlace place = ir::drop_place(value);
@@ -293,8 +293,8 @@ void Statements::dropped_constant(ValueId id) {
   append(c_.tree.add(ast::Expr{node}, at));
 }
 
-// Whether it can be made again wherever it is used. What a bound is still to be stored to is said
-// only once.
+// Returns true if it can be made again wherever it is used. What a bound is still to be stored to
+// is said only once.
 bool Statements::is_constant_slice(ValueId id) const {
   const auto bounds = operands(id);
   return std::all_of(bounds.begin(), bounds.end(), [&](ValueId bound) {
@@ -366,8 +366,8 @@ void Statements::expression(std::span<const ValueId> items, size_t i) {
   push(id, node, false);
 }
 
-// Whether all that follows are calls with the function alone, and a store of what they give under
-// its name.
+// Returns true if all that follows are calls with the function alone, and a store of what they give
+// under its name.
 bool Statements::is_decorated(std::span<const ValueId> items, size_t i, NodeId function) const {
   if (c_.graph.f.is_generated) return false;
   const auto takes_last = [&](ValueId id, ValueId last) {

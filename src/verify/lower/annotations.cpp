@@ -86,7 +86,7 @@ uint32_t Compiler::function_annotations(NodeId node) {
   return bytecode::kAnnotate;
 }
 
-// Leaves the values on the stack, from 3.10 on each behind its name; returns how many there are.
+// Leaves the values on the stack, from 3.10 on each after its name; returns how many there are.
 uint32_t Compiler::annotation_pairs(const ast::arguments& args, NodeId returns,
                                     std::vector<ConstId>& names) {
   const auto one = [&](Symbol name, NodeId node) {

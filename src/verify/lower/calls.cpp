@@ -12,14 +12,14 @@ constexpr size_t kMostOnStack = 30;
 
 }  // namespace
 
-// Whether the method is looked up for the call alone.
+// Returns true if the method is looked up for the call alone.
 bool Compiler::is_method_call(const ast::Call& call) const {
   const auto keywords = tree_.items(call.keywords);
   return tree_.is(call.func, Kind::Attribute) && !are_large(tree_.items(call.args), keywords, 0) &&
          (keywords.empty() || features_.methods_with_keywords);
 }
 
-// Whether they are handed over in a tuple and a dictionary.
+// Returns true if they are handed over in a tuple and a dictionary.
 bool Compiler::are_large(std::span<const NodeId> args, std::span<const NodeId> keywords,
                          size_t injected) const {
   const bool starred = std::any_of(args.begin(), args.end(),

@@ -215,7 +215,7 @@ void Compiler::await(uint32_t kind) {
 
 // -- names -------------------------------------------------------------------------------------
 
-// Whether the first of the inlined comprehensions in the scope that has the name binds it.
+// Returns true if the first of the inlined comprehensions in the scope that has the name binds it.
 bool Compiler::is_bound_first(const Scope& scope, Symbol name) const {
   for (const ScopeId inner : scope.inlined_inside) {
     const Scope& comprehension = symbols_[inner];

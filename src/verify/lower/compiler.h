@@ -181,8 +181,8 @@ class Compiler {
   bool super_attribute(NodeId value, Symbol attr, Op load);
   bool are_large(std::span<const NodeId> args, std::span<const NodeId> keywords,
                  size_t injected) const;
-  // Calls what lies below `pushed` arguments with these behind them, and with the values of
-  // `injected` names behind the positional ones.
+  // Calls what lies below `pushed` arguments with these after them, and with the values of
+  // `injected` names after the positional ones.
   void arguments(std::span<const NodeId> args, std::span<const NodeId> keywords,
                  const std::vector<Symbol>& injected = {}, uint32_t pushed = 0);
   void plain_arguments(std::span<const NodeId> args, std::span<const NodeId> keywords,

@@ -276,7 +276,7 @@ void Compiler::formatted_value(const ast::FormattedValue& node) {
 
 void Compiler::format_specification(NodeId node) {
   const auto values = tree_.items(tree_.as<ast::JoinedStr>(node).values);
-  // 3.12 sees an empty text behind a nested field at the end.
+  // 3.12 sees an empty text after a nested field at the end.
   if (!features_.text_after_nested_field || values.empty() ||
       !tree_.is(values.back(), Kind::FormattedValue)) {
     return expression(node);

@@ -21,7 +21,7 @@ bool may_change_places(const Instr& instr) {
 
 bool is_nothing(const Instr& instr) { return instr.op == Op::Swap && instr.a == 1; }
 
-// The next instruction behind `at` that may change places, of statement `line` (any if negative);
+// The next instruction after `at` that may change places, of statement `line` (any if negative);
 // the end if another one comes first.
 size_t next_store(const std::vector<Instr>& code, size_t at, int32_t line) {
   while (++at < code.size()) {
@@ -32,7 +32,7 @@ size_t next_store(const std::vector<Instr>& code, size_t at, int32_t line) {
   return code.size();
 }
 
-// Since 3.11 `SWAP n` and the stores behind it become stores in another order, as far as that
+// Since 3.11 `SWAP n` and the stores after it become stores in another order, as far as that
 // changes nothing but the order. (flowgraph.c: apply_static_swaps)
 void spend_swaps(std::vector<Instr>& code, size_t from) {
   for (size_t i = from + 1; i-- > 0;) {

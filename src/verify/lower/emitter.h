@@ -3,7 +3,7 @@
 //
 // The emitter knows how deep the stack is, how many exceptions are being handled and which handler
 // protects what is written; a block ends wherever one of these changes hands. What is written
-// behind a jump goes to a block that nothing leads to, and finish() leaves it out.
+// after a jump goes to a block that nothing leads to, and finish() leaves it out.
 #pragma once
 
 #include <functional>
@@ -42,7 +42,7 @@ class Emitter {
   // What comes next stands at `label`.
   void place(Label label);
   void op(Op op, uint32_t a = 0, uint32_t b = 0);
-  // Pops what a statement has no use for; up to 3.12 on no line, so that it stays behind stores.
+  // Pops what a statement has no use for; up to 3.12 on no line, so that it stays after stores.
   void drop();
   void jump(Label to);
   // Pops a value and jumps where its truth is `when`.
@@ -65,7 +65,7 @@ class Emitter {
   Label reserve();
   void write_at(Label reserved, const std::function<void()>& write);
 
-  // Unwinding on the way out of statements ends in a jump; behind it everything is as before.
+  // Unwinding on the way out of statements ends in a jump; after it everything is as before.
   struct Place {
     uint32_t depth, exceptions;
     std::vector<HandlerId> regions;

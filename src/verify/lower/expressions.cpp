@@ -104,7 +104,7 @@ void Compiler::unary(const ast::UnaryOp& node) {
   emit().op(Op::Unary, node.op);
 }
 
-// Whether a node is one token, which a number with a sign is not.
+// Returns true if a node is one token, which a number with a sign is not.
 bool Compiler::is_literal(NodeId node) const {
   if (!tree_.is(node, Kind::Constant)) return false;
   const object::Const& value = out_.module[tree_.as<ast::Constant>(node).value];

@@ -178,7 +178,7 @@ void Compiler::class_definition(NodeId node) {
   name(def.name, Use::Store);
 }
 
-// Behind the callee lie two arguments already: the body and the name.
+// After the callee lie two arguments already: the body and the name.
 void Compiler::class_arguments(const ast::ClassDef& def, const std::vector<Symbol>& injected) {
   arguments(tree_.items(def.bases), tree_.items(def.keywords), injected, 2);
 }

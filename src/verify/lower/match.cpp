@@ -152,7 +152,7 @@ class Matcher {
           pattern(as.pattern);
           --on_top_;
         } else if (!may_take_all_) {
-          // Nor one that keeps those behind it from being reached.
+          // Nor one that keeps those after it from being reached.
           c_.give_up("a pattern that takes everything in front of others");
         }
         return store(as.name);
@@ -396,7 +396,7 @@ class Matcher {
   bool keeps_lines_ = false;    // whether parts of the pattern may stand on lines of their own
   int32_t line_ = -1;           // of the text, up to what has been read
   int32_t last_ = 0;            // the same line, as the emitter counts
-  bool may_take_all_ = false;   // whether nothing stands behind the pattern that it would hide
+  bool may_take_all_ = false;   // whether nothing stands after the pattern that it would hide
 };
 
 void Compiler::match_statement(NodeId node) { Matcher(*this).statement(node); }

@@ -312,7 +312,8 @@ void Compiler::body_with_docstring(ListId body, bool is_function) {
   for (size_t i = first; i < list.size(); ++i) statement(list[i]);
 }
 
-// Whether a module or class needs `__annotations__`: anywhere outside of functions and classes.
+// Returns true if a module or class needs `__annotations__`: anywhere outside of functions and
+// classes.
 bool Compiler::has_annotations(ListId body) const {
   std::vector<NodeId> todo(tree_.items(body).begin(), tree_.items(body).end());
   const auto add = [&](ListId list) {

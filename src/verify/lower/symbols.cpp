@@ -171,7 +171,7 @@ class Resolver {
 
   void set(ScopeId id, uint32_t which, Binding binding) { at(id).entries[which].binding = binding; }
 
-  // Whether a function around the scope binds the name.
+  // Returns true if a function around the scope binds the name.
   bool is_bound_outside(ScopeId id, Symbol name) {
     for (ScopeId p = at(id).parent; p.valid(); p = at(p).parent) {
       if (!at(p).is_function()) continue;
@@ -182,8 +182,9 @@ class Resolver {
     return false;
   }
 
-  // Whether the compiler takes a free variable for that of an inlined comprehension in the scope:
-  // the scope does not say the name, and the first comprehension in it that has the name binds it.
+  // Returns true if the compiler takes a free variable for that of an inlined comprehension in the
+  // scope: the scope does not say the name, and the first comprehension in it that has the name
+  // binds it.
   bool lends(ScopeId id, Symbol name) {
     const Scope& scope = at(id);
     if (!scope.is_function() || !scope.bound_inside.contains(name)) return false;
@@ -200,7 +201,7 @@ class Resolver {
     return false;
   }
 
-  // Whether a function in the comprehension has the name from outside of it.
+  // Returns true if a function in the comprehension has the name from outside of it.
   bool is_handed_on(ScopeId comprehension, Symbol name) {
     if (users_.empty()) {
       for (size_t i = 0; i < scopes_.size(); ++i) {

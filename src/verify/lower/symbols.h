@@ -5,7 +5,7 @@
 // and annotation scope with the names that it binds and uses, and what they resolve to. Nothing
 // here looks at the original's code objects: whether a name is a cell is to be proven.
 //
-// Invariants: a scope comes behind the one that holds it; a name is in a scope's table if the scope
+// Invariants: a scope comes after the one that holds it; a name is in a scope's table if the scope
 // binds it, uses it, or hands it on to a scope in it.
 #pragma once
 

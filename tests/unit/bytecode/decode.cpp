@@ -171,7 +171,7 @@ TEST("TO_BOOL is dropped only where the next instruction tests the value") {
 )");
 }
 
-// The exhausted edge leads behind END_FOR and what pops the iterator, which both disappear.
+// The exhausted edge leads after END_FOR and what pops the iterator, which both disappear.
 TEST("FOR_ITER leads past the end of the loop in every version") {
   Assembler since_314(3, 14);
   since_314.op("FOR_ITER", 3).op("POP_TOP").op("JUMP_BACKWARD", 5).op("END_FOR").op("POP_ITER");

@@ -10,7 +10,7 @@
 //     try loop..done -> done depth 0 lasti
 //   )")
 //
-// Constants are None and numbers. One instruction a line, `b=1` behind its operand; instruction i
+// Constants are None and numbers. One instruction a line, `b=1` after its operand; instruction i
 // has the offset 2 * i. `try` lines are the exception table of 3.11+.
 #pragma once
 

@@ -20,7 +20,7 @@ std::string list_of(const std::vector<ValueId>& values) {
   return text;
 }
 
-// What stands behind the `;` of a line.
+// What stands after the `;` of a line.
 class Notes {
  public:
   void add(const std::string& note) { text_ += (text_.empty() ? "  ; " : ", ") + note; }

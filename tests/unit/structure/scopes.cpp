@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is put in front of and taken out of the bodies of code objects.
+// What is put before and taken out of the bodies of code objects.
 #include "structure/scopes/scopes.h"
 #include "ast/nodes.h"
 
