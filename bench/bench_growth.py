@@ -163,7 +163,7 @@ def main() -> int:
         folder = Path(scratch)
         empty = folder / "empty.pyc"
         compile_sources(arguments.python, {empty: ""})
-        # One job: a second one would not wait behind the first file for its memory to be read.
+        # One job: a second one would not wait after the first file for its memory to be read.
         plain = [arguments.binary, "decompile", "--no-verify", "--jobs", "1"]
         base = peak(plain, str(empty), folder)
         costs = [

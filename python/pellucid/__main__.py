@@ -29,7 +29,7 @@ STAGES = {
 def main(argv: Optional[List[str]] = None) -> int:
     """Run one command; return the exit status (2 for wrong usage, as argparse has it)."""
     given = sys.argv[1:] if argv is None else argv
-    if given[:1] != ["run"]:  # what stands behind a script is the script's
+    if given[:1] != ["run"]:  # what stands after a script is the script's
         given = [re.sub("^--verify=", "--verify-by=", argument) for argument in given]
     arguments = _parser().parse_args(given)
     try:

@@ -14,7 +14,7 @@ import pytest
 from pellucid import decompile_pyc
 
 # What is reached on the sample, in per cent of the pairs of function and line; what is lost are
-# places that no instruction has, as that of `try:` behind a comment, and code in another order.
+# places that no instruction has, as that of `try:` after a comment, and code in another order.
 REACHED = {
     "3.8": 98.0,
     "3.9": 97.5,

@@ -58,8 +58,8 @@ def test_a_comprehension_in_it_stays_one() -> None:
     assert "x = [i for i in d]" in source, source
 
 
-# What each was: code behind a handler that never handles, an exception that a join passes on, a
-# chain of stores to what stays on the stack, a value kept on one arm, a load behind its store, a
+# What each was: code after a handler that never handles, an exception that a join passes on, a
+# chain of stores to what stays on the stack, a value kept on one arm, a load after its store, a
 # join that is raised as if it were handled, stores to values in turn (3.13), a tuple of one name,
 # an exception that is stored in mid-clause, a loop that starts within a region, a loop that goes on
 # with another iterator, a block that loops onto itself like case after case, an iterator that more

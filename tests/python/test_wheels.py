@@ -76,7 +76,7 @@ def test_the_stable_wheel_says_what_it_runs_on(wheel: Path) -> None:
         text = archive.read(metadata).decode()
         (points,) = (name for name in names if name.endswith(".dist-info/entry_points.txt"))
         assert "pellucid.__main__:main" in archive.read(points).decode()
-    # A distribution's own Python may write its platform behind it.
+    # A distribution's own Python may write its platform after it.
     assert any(name.startswith("pellucid/_core.abi3") for name in names)
     assert any(name.endswith("LICENSE") for name in names)
     assert {"Requires-Python: >=3.8", "Requires-Dist: rich>=12"} <= set(text.splitlines())

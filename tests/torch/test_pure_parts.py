@@ -164,7 +164,7 @@ def test_graph_break_that_came_of_another_one_is_named_by_it():
 
 
 def test_resume_function_goes_on_where_its_prologue_leads():
-    # What Dynamo puts in front of the original's code: a jump over the part that ran before.
+    # What Dynamo puts before the original's code: a jump over the part that ran before.
     lines = ["def original(x):", "  if x:", "    x = 1", "  else:", "    x = 2"]
     lines += ["  y = x + 1", "  z = y * 2 + x", "  return y + z - x"]
     space = {}
@@ -310,7 +310,7 @@ def test_user_lines_are_told_where_code_resumes_and_where_a_graph_runs():
 
 def test_user_lines_are_told_where_a_function_goes_on_that_the_frame_makes():
     name = "torch_dynamo_resume_in_f_at_4"
-    # Its first jump goes where the frame was left, as it does behind Dynamo's prologue.
+    # Its first jump goes where the frame was left, as it does after Dynamo's prologue.
     function = f"def {name}(x):\n  if x: y()\n  else: z()\n  y(x); z(x)\n  return x\n"
     code = compile(function, "toy.py", "exec")
     source = f"{function}a = {name}(b)\nb = another(a)"

@@ -100,7 +100,7 @@ def split(text: str) -> tuple[str, str]:
     if not mark:
         return text.strip(), ""
     if "\\" not in before and '"' not in before and before.count("'") % 2 == 0:
-        return before.strip(), after.strip()  # all strings in front of it have ended
+        return before.strip(), after.strip()  # all strings before it have ended
     for found in _STRING_OR_COMMENT.finditer(text):
         if found[0] == "#":
             return text[: found.start()].strip(), text[found.end() :].strip()

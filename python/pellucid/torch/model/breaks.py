@@ -113,7 +113,7 @@ def _account(text: str) -> Account:
         elif label and stripped and line[:1].isspace():
             found[label][-1] += " " + stripped
         elif label and stripped:
-            label = "For more details"  # what is told behind all this is of another kind
+            label = "For more details"  # what is told after all this is of another kind
             found[label].append("")
         elif stripped and not label:
             head.append(stripped)

@@ -16,7 +16,7 @@ from .names import as_written, scrub
 NO_REASON = "torch gives no reason"
 """What is recorded of a frame that has no code, where torch says nothing: no operation is in it."""
 _VERSION = re.compile(r"^(?P<id>!?\d+(?:/\d+)+): ")
-# torch's comment behind a guard: the user's line, and where it stands, cut at the left.
+# torch's comment after a guard: the user's line, and where it stands, cut at the left.
 _COMMENT = re.compile(
     r"\s*  # (?:(?P<code>.*?)  # )?(?P<file>[^\s#]+\.\w+):(?P<line>\d+) in (?P<function>\S+)"
     r"(?P<more>.*)$",

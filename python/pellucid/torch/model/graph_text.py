@@ -166,7 +166,7 @@ class _Reader:
         if declared or flattened:
             self._inputs_are_listed()
             listed = flattened[1] if flattened else ""
-            # What stands behind a declaration is a comment.
+            # What stands after a declaration is a comment.
             self._declare(f'{declared[1]}: "{declared[2]}"' if declared else listed, number)
             return
         returned = _RETURN.match(line)

@@ -65,7 +65,7 @@ class DictKeys:
         length = _OTHER_LENGTH.match(told)
         length = length if length is not None and length[1] == self._source else None
         # Before torch 2.6 the whole tree is asked.  What stands before this dict in it holds, or
-        # nobody would have come to ask about it, so a failure behind it says that it holds.
+        # nobody would have come to ask about it, so a failure after it says that it holds.
         behind = clone is None and not told.startswith(self._other_class)
         if info.result or length is not None or behind:
             count = dict.__len__(value) if length is None else int(length[2])

@@ -310,7 +310,7 @@ def add_trace_handler(receive: Callable[[TraceRecord], None]) -> Remove:
     # As an attribute, so that the frame of `emit` itself is invisible.
     handler.emit = invisible(emit_and_tell)  # type: ignore[method-assign]
     # In front: torch's own handler takes itself off the list at the first record when no trace
-    # directory is set, and logging then skips the handler that stood behind it.
+    # directory is set, and logging then skips the handler that stood after it.
     with _handlers_lock():
         log.handlers = _InvisibleListeners(
             [handler, *log.handlers],
