@@ -58,7 +58,6 @@ struct Features {
   bool sets_function_attributes;   // SET_FUNCTION_ATTRIBUTE; before: flags of MAKE_FUNCTION
   bool classes_list_attributes;    // __static_attributes__ and __firstlineno__
   bool trims_docstrings;           // of their indentation
-  bool deep_expressions;           // nested about twice as deep (symtable.c, compile.c)
   bool dropped_values_have_lines;  // the POP_TOP of an expression statement
 
   // -- 3.14 -------------------------------------------------------------------------------------
@@ -80,6 +79,7 @@ struct Features {
   // -- What newer compilers do no more ----------------------------------------------------------
   bool no_free_flag;             // up to 3.10: CO_NOFREE
   bool mixes_inlined_names;      // 3.12: inlined comprehensions of one scope share variables
+  bool shallow_expressions;      // 3.12: nested half as deep as before and after (symtable.c)
   bool text_after_nested_field;  // 3.12: an empty one, at the end of a format specification
   bool classes_keep_all_names;   // up to 3.13: those that an inlined comprehension names
 
@@ -114,7 +114,6 @@ constexpr Features features_of(object::Version version) {
   f.drops_overwritten_stores = f.converts_apart = f.loads_empty_string = minor >= 13;
   f.module_asks_inlined = f.type_parameters_mangle = f.sets_function_attributes = minor >= 13;
   f.classes_list_attributes = f.trims_docstrings = f.dropped_values_have_lines = minor >= 13;
-  f.deep_expressions = minor >= 13;
 
   f.exits_have_self = f.lazy_annotations = f.flags_docstrings_and_methods = minor >= 14;
   f.folds_late = f.constant_slices = f.signs_imaginary_zeros = minor >= 14;
@@ -124,7 +123,7 @@ constexpr Features features_of(object::Version version) {
 
   f.no_free_flag = minor <= 10;
   f.mixes_inlined_names = minor <= 12;
-  f.text_after_nested_field = minor == 12;
+  f.shallow_expressions = f.text_after_nested_field = minor == 12;
   f.classes_keep_all_names = minor <= 13;
   return f;
 }
