@@ -6,6 +6,7 @@
 
 #include "ast/walk.h"
 #include "verify/lower/features.h"
+#include "verify/lower/future_flags.h"
 #include "verify/lower/symbols.h"
 
 namespace pellucid::verify::lower {
@@ -16,25 +17,14 @@ using ast::Kind;
 using ast::ListId;
 using ast::Tree;
 
-namespace {
-
-// The numbers of these flags changed with 3.9 and in the midst of 3.8.
-constexpr uint32_t kAnnotationsFlag38 = 0x100000;
-constexpr uint32_t kAnnotationsFlag = 0x1000000;
-constexpr uint32_t kBarryFlag38 = 0x40000;
-constexpr uint32_t kBarryFlag = 0x400000;
-
-}  // namespace
-
 // Walks the tree once and notes what each scope does with each name.
 class Collector {
  public:
   Collector(Symbols& symbols, const Tree& tree)
-      : symbols_(symbols), tree_(tree), features_(features_of(symbols.module_.version)) {
-    const object::Module& original = tree.module();
-    has_new_flags_ =
-        features_.moved_future_flags || (original[original.root].flags & 0xf000000u) != 0;
-  }
+      : symbols_(symbols),
+        tree_(tree),
+        features_(features_of(symbols.module_.version)),
+        future_(future_flags_of(tree.module())) {}
 
   void run(NodeId root) {
     const ScopeId module = open(ScopeKind::Module, ScopeId(), root, Role::Body);
@@ -113,10 +103,10 @@ class Collector {
       const std::string_view name = tree_.text(tree_.as<ast::alias>(alias).name);
       if (name == "annotations") {
         symbols_.future_annotations_ = true;
-        symbols_.future_flags_ |= has_new_flags_ ? kAnnotationsFlag : kAnnotationsFlag38;
+        symbols_.future_flags_ |= future_.annotations;
       }
       if (name == "barry_as_FLUFL") {
-        symbols_.future_flags_ |= has_new_flags_ ? kBarryFlag : kBarryFlag38;
+        symbols_.future_flags_ |= future_.barry;
       }
     }
   }
@@ -495,7 +485,7 @@ class Collector {
   Symbols& symbols_;
   const Tree& tree_;
   const Features features_;
-  bool has_new_flags_ = true;
+  const FutureFlags future_;
   bool is_conditional_ = false;  // what is pushed
   std::vector<Todo> todo_;
 };
