@@ -364,11 +364,15 @@ class Audit {
     const Slot lower = stack[stack.size() - 2];
     stack.resize(stack.size() - 2);
     stack.push_back({});
-    const bool is_method = lower.what == What::Callee && upper == Slot{What::Receiver, lower.of};
+    // CALL_FUNCTION_EX calls the one and does not look at the other.
+    const bool takes_receiver = instr.op != Op::CallEx;
+    const bool is_method =
+        takes_receiver && lower.what == What::Callee && upper == Slot{What::Receiver, lower.of};
     const Slot& free = minor_ >= 13 ? upper : lower;
     const Slot& called = minor_ >= 13 ? lower : upper;
     const bool is_function =
-        called.what == What::Value && (free.what == What::Value || free.what == What::Null);
+        called.what == What::Value &&
+        (free.what == What::Null || (takes_receiver && free.what == What::Value));
     hold(is_method || is_function, "of what is no function", instr);
   }
 

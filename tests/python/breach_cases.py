@@ -20,6 +20,7 @@ PLAIN = "def f(x, y):\n    a = x is y\n    b = x in y\n    c = x < y\n    return
 TEST = "def f(x):\n    if x:\n        return 1\n    return 2\n"
 MAYBE = "def f(x):\n    if x:\n        y = 1\n    return y\n"
 CALL = "def f(x):\n    return dict(x, key=x)\n"
+STARRED = "def f(x):\n    return x.append(*x)\n"
 CELL = "def f(x):\n    z = x\n    return z, lambda: x\n"
 LOOP = "def f(x):\n    for y in x:\n        z = y\n    return x\n"
 METHOD = "def f(x):\n    return super().f()\n"
@@ -243,6 +244,18 @@ def of_a_constant(code: CodeType) -> CodeType:
     return put_together(code, parts).replace(co_consts=(*code.co_consts, 2))
 
 
+def method_beside_a_star(code: CodeType) -> CodeType:
+    """Load a function and its receiver for a call that takes no receiver."""
+    parts = take_apart(code)
+    parts.instrs.remove(first(parts, "PUSH_NULL"))
+    load = first(parts, "LOAD_ATTR")
+    if VERSION < (3, 12):
+        load.op = dis.opmap["LOAD_METHOD"]
+    else:
+        load.arg |= 1
+    return put_together(code, parts)
+
+
 def long_sum(code: CodeType) -> CodeType:
     """Add so often that no compiler follows."""
     parts = take_apart(code)
@@ -265,6 +278,7 @@ CASES: Dict[str, Case] = {
     "an unchecked load": ((3, 12), NEWEST, MAYBE, becomes("LOAD_FAST_CHECK", "LOAD_FAST")),
     "names without their call": ((3, 11), (3, 12), CALL, before("LOAD_GLOBAL", "KW_NAMES", 1)),
     "half a call": ((3, 11), (3, 11), CALL, before("LOAD_FAST", "PRECALL")),
+    "a receiver for a starred call": ((3, 11), NEWEST, STARRED, method_beside_a_star),
     "a small stack": (ALL, NEWEST, CALL, fields(co_stacksize=0)),
     "a cell that is not made": ((3, 11), NEWEST, PLAIN, fields(co_cellvars=("x",))),
     "a cell that super() asks for": ((3, 11), NEWEST, METHOD, fields(co_cellvars=("x",))),
