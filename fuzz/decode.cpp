@@ -34,7 +34,7 @@ object::Module module_of(object::Version version) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 3) return 0;
   object::Module module = module_of({3, static_cast<uint8_t>(8 + data[0] % 7)});
-  object::Code& code = module.codes[0];
+  object::Code& code = module.codes.edit(module.root);
   const uint8_t* const end = data + size;
   const uint8_t* const lines = data + 3 + std::min<size_t>(data[1], size - 3);
   const uint8_t* const exceptions = lines + std::min<ptrdiff_t>(data[2], end - lines);

@@ -296,8 +296,7 @@ class Holder {
     if (code.version.minor <= 10 && is_plain) code.flags |= object::kNoFree;
     object::derive_localsplus(code);
     write(code, inner, kind, level, path);
-    module_.codes.push_back(std::move(code));
-    return CodeId(module_.codes.size() - 1);
+    return module_.codes.push_back(std::move(code));
   }
 
   void write(Code& code, CodeId inner, Kind kind, const Level* level, const std::string& path) {

@@ -123,9 +123,10 @@ std::optional<Error> admit(Module& module) {
   const std::string fault = find_fault(module);
   if (!fault.empty()) return Error{ErrorCode::Internal, 0, "module: " + fault};
   const Symbol unnamed = module.strings.intern("unnamed");
-  for (Code& code : module.codes) {
-    std::string of_code = find_fault(module, code);
+  for (size_t i = 0; i < module.codes.size(); ++i) {
+    std::string of_code = find_fault(module, module.codes[i]);
     if (of_code.empty()) continue;
+    Code& code = module.codes.edit(CodeId(i));
     for (Symbol* name : {&code.name, &code.qualname, &code.filename}) {
       if (name->index() >= module.strings.size()) *name = unnamed;
     }

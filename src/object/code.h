@@ -17,6 +17,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -151,11 +152,51 @@ struct GivenNames {
   std::unordered_map<std::string, uint32_t> last_of_stem;  // the number that was tried last
 };
 
+// The code objects of a module. A copy of it shares them: each text of a module adds constants, and
+// few change a code object.
+class Codes {
+ public:
+  class Iterator {
+   public:
+    explicit Iterator(const std::shared_ptr<Code>* at) : at_(at) {}
+    const Code& operator*() const { return **at_; }
+    Iterator& operator++() {
+      ++at_;
+      return *this;
+    }
+    bool operator==(const Iterator&) const = default;
+
+   private:
+    const std::shared_ptr<Code>* at_;
+  };
+
+  size_t size() const { return codes_.size(); }
+  bool empty() const { return codes_.empty(); }
+  const Code& operator[](size_t index) const { return *codes_[index]; }
+  Iterator begin() const { return Iterator(codes_.data()); }
+  Iterator end() const { return Iterator(codes_.data() + codes_.size()); }
+
+  CodeId push_back(Code code) {
+    codes_.push_back(std::make_shared<Code>(std::move(code)));
+    return CodeId(codes_.size() - 1);
+  }
+
+  // Returns the code object to change it; no other module has it from then on.
+  Code& edit(CodeId id) {
+    std::shared_ptr<Code>& code = part_of(codes_, id);
+    if (code.use_count() > 1) code = std::make_shared<Code>(*code);
+    return *code;
+  }
+
+ private:
+  std::vector<std::shared_ptr<Code>> codes_;
+};
+
 struct Module {
   Version version;
   StringPool strings;
   std::vector<Const> consts;
-  std::vector<Code> codes;
+  Codes codes;
   CodeId root;
   // What was read: `root`, or, where that is a module made around it (bytecode/holder.h), what
   // this one holds. Invalid: `root`.

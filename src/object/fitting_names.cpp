@@ -100,21 +100,21 @@ class Fitting {
       : module_(module), known_(known), live_(live) {}
 
   Fitted run() {
-    if (live_.valid()) fit_variables(module_.codes[live_.index()]);
+    if (live_.valid()) fit_variables(module_[live_]);
     for (size_t i = 0; i < module_.codes.size(); ++i) {
-      Code& code = module_.codes[i];
-      has_any_ = false;
-      fit_tables(code, CodeId(i) == live_);
-      if (has_namesakes(code)) tell_apart(code);
-      if (has_any_) is_renamed_.insert(CodeId(i));
-      const auto& names = code.names;
+      const CodeId id(i);
+      const bool has_odd = fit_tables(id);
+      const bool has_doubled = has_namesakes(module_.codes[i]);
+      if (has_doubled) tell_apart(module_.codes.edit(id));
+      if (has_odd || has_doubled) is_renamed_.insert(id);
+      const auto& names = module_.codes[i].names;
       const Symbol debug = module_.strings.find("__debug__");
       if (debug.valid() && std::find(names.begin(), names.end(), debug) != names.end()) {
-        found_.holders.push_back(CodeId(i));
+        found_.holders.push_back(id);
       }
     }
     // What they are called may be what a variable is called.
-    for (size_t i = 0; i < module_.codes.size(); ++i) fit_own(CodeId(i), module_.codes[i]);
+    for (size_t i = 0; i < module_.codes.size(); ++i) fit_own(CodeId(i));
     find_holders();
     found_.codes.assign(is_renamed_.begin(), is_renamed_.end());
     std::sort(found_.codes.begin(), found_.codes.end());
@@ -122,26 +122,39 @@ class Fitting {
   }
 
  private:
+  // Returns true if a name of the code object's tables cannot stand, and gives each such another.
+  bool fit_tables(CodeId id) {
+    const bool is_live = id == live_;
+    bool has_odd = false;
+    for_each_name(module_[id], is_live, [&](Symbol name, bool may_be_live) {
+      has_odd = has_odd || is_odd(name, may_be_live);
+    });
+    if (!has_odd) return false;
+    for_each_name(module_.codes.edit(id), is_live, [&](Symbol& name, bool may_be_live) {
+      if (is_odd(name, may_be_live)) name = given_to(name);
+    });
+    return true;
+  }
+
   // What a live code object's variables are called now, nested code refers to; `.0` of its own is
   // another one's.
-  void fit_tables(Code& code, bool is_live) {
-    for (Symbol& name : code.names) fit(name, false);
+  template <typename AnyCode, typename Visit>
+  static void for_each_name(AnyCode& code, bool is_live, const Visit& visit) {
+    for (auto& name : code.names) visit(name, false);
     for (auto* names : {&code.varnames, &code.cellvars}) {
-      for (Symbol& name : *names) fit(name, is_live);
+      for (auto& name : *names) visit(name, is_live);
     }
-    for (Symbol& name : code.freevars) fit(name, true);
+    for (auto& name : code.freevars) visit(name, true);
     for (size_t i = 0; i < code.localsplus.size(); ++i) {
       const bool is_free =
           i < code.localspluskinds.size() && code.localspluskinds[i] == LocalKind::Free;
-      fit(code.localsplus[i], is_live || is_free);
+      visit(code.localsplus[i], is_live || is_free);
     }
   }
 
-  void fit(Symbol& name, bool may_be_live) {
-    const bool is_live = may_be_live && as_given(module_, name) != name;
-    if (!is_live && may_stay(module_.text(name))) return;
-    has_any_ = true;
-    name = given_to(name);
+  bool is_odd(Symbol name, bool may_be_live) const {
+    const bool is_given = may_be_live && as_given(module_, name) != name;
+    return is_given || !may_stay(module_.text(name));
   }
 
   Symbol given_to(Symbol name) {
@@ -164,7 +177,8 @@ class Fitting {
   }
 
   // A module is called by no name; the code of a class goes by the name that the class is given.
-  void fit_own(CodeId id, Code& code) {
+  void fit_own(CodeId id) {
+    const Code& code = module_[id];
     const std::string_view name = module_.text(code.name);
     const bool is_function = (code.flags & kOptimized) != 0;
     if (live_.valid() || id == module_.root || !is_function || is_compilers_own(name) ||
@@ -175,7 +189,7 @@ class Fitting {
     is_called_otherwise_.insert(id);
     const Symbol known = as_given(module_, code.name);
     if (known != code.name) {
-      code.name = known;
+      module_.codes.edit(id).name = known;
       return;
     }
     const auto [at, is_new] = own_.try_emplace(code.name);
@@ -183,7 +197,7 @@ class Fitting {
       at->second = give(module_, code.name, unused(module_, name));
       module_.names_given.of_code.insert(at->second);
     }
-    code.name = at->second;
+    module_.codes.edit(id).name = at->second;
   }
 
   void find_holders() {
@@ -217,7 +231,6 @@ class Fitting {
   }
 
   void tell_apart(Code& code) {
-    has_any_ = true;
     if (code.version.minor < 11) {
       for (auto* names : {&code.varnames, &code.cellvars, &code.freevars}) tell_apart(*names);
       if (has_local_like_cell(code)) rename_cells_like_locals(code);
@@ -255,7 +268,6 @@ class Fitting {
   std::unordered_map<Symbol, Symbol> own_;  // names of functions, what they are now
   std::unordered_set<CodeId> is_renamed_;
   std::unordered_set<CodeId> is_called_otherwise_;
-  bool has_any_ = false;
 };
 
 }  // namespace
@@ -292,7 +304,8 @@ void escape_names(Module& module) {
   const auto escape = [&](Symbol& name) {
     if (name.valid()) name = module.strings.intern(on_one_line(module.text(name)));
   };
-  for (Code& code : module.codes) {
+  for (size_t i = 0; i < module.codes.size(); ++i) {
+    Code& code = module.codes.edit(CodeId(i));
     for (auto* names :
          {&code.names, &code.varnames, &code.cellvars, &code.freevars, &code.localsplus}) {
       for (Symbol& name : *names) escape(name);

@@ -321,8 +321,7 @@ class Reader {
     frame.remaining = count;
     frame.ref = ref_;
     if (kind == ConstKind::Code) {
-      frame.code = CodeId(module_.codes.size());
-      module_.codes.emplace_back();
+      frame.code = module_.codes.push_back({});
     }
     stack_.push_back(std::move(frame));
     return Step::Opened;
@@ -379,7 +378,7 @@ class Reader {
       }
       if (!within_budget(code)) return false;
       value.code = frame.code;
-      module_.codes[frame.code.index()] = std::move(code);
+      module_.codes.edit(frame.code) = std::move(code);
     }
     ref_ = frame.ref;
     finish(std::move(value));

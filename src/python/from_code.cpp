@@ -158,7 +158,7 @@ class Converter {
     const auto [it, fresh] = codes_.try_emplace(code.ptr(), CodeId(pending_.size()));
     if (fresh) {
       pending_.push_back(nb::borrow(code));
-      module_.codes.emplace_back();
+      module_.codes.push_back({});
     }
     return it->second;
   }
@@ -228,7 +228,7 @@ class Converter {
     code.freevars = names(live, "co_freevars");
     fill_localsplus(code);
     for (nb::handle item : nb::tuple(live.attr("co_consts"))) code.consts.push_back(convert(item));
-    module_.codes[id.index()] = std::move(code);
+    module_.codes.edit(id) = std::move(code);
   }
 
   // The constant of `value`; one object is one constant.

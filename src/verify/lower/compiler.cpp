@@ -123,7 +123,7 @@ CodeId Compiler::compile_unit(ScopeId scope, Symbol name, object::Code header,
 
 // Variables and flags, which follow from the scope.
 void Compiler::describe(const Unit& unit) {
-  object::Code& code = out_.module.codes[unit.code.index()];
+  object::Code& code = out_.module.codes.edit(unit.code);
   const Scope& scope = symbols_[unit.scope];
   for (const Entry& entry : scope.entries) {
     const bool is_parameter = (entry.use & kParameter) != 0;
@@ -195,7 +195,7 @@ ConstId Compiler::tuple_constant(const std::vector<ConstId>& items) {
 }
 
 void Compiler::load(ConstId id) {
-  object::Code& code = out_.module.codes[unit().code.index()];
+  object::Code& code = out_.module.codes.edit(unit().code);
   if (unit().first_is_docstring && code.consts.empty()) code.consts = {id};
   emit().op(Op::LoadConst, id.value);
 }

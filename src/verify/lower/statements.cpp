@@ -299,7 +299,7 @@ void Compiler::body_with_docstring(ListId body, bool is_function) {
       if (out_.module[text].kind == object::ConstKind::Str) {
         first = 1;
         if (is_function) {
-          object::Code& code = out_.module.codes[unit().code.index()];
+          object::Code& code = out_.module.codes.edit(unit().code);
           code.consts = {text};
           if (features_.flags_docstrings_and_methods) code.flags |= object::kHasDocstring;
         } else {

@@ -94,7 +94,7 @@ TEST("bytecode and tables with bytes overwritten at random are decoded or refuse
     Random random(7);
     for (int round = 0; round < 200; ++round) {
       Result<object::Module> module = object::read_pyc(testing::sample_pyc(version));
-      object::Code& code = module->codes[random.below(module->codes.size())];
+      object::Code& code = module->codes.edit(object::CodeId(random.below(module->codes.size())));
       for (std::vector<uint8_t>* bytes : {&code.bytecode, &code.linetable, &code.exceptiontable}) {
         if (bytes->empty() || random.below(3) == 0) continue;
         (*bytes)[random.below(bytes->size())] = static_cast<uint8_t>(random.below(256));

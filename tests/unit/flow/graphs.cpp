@@ -68,7 +68,7 @@ TEST("code that cannot be decoded has an error in place of each") {
   Assembler code(3, 9);
   code.op("LOAD_CONST", 0).op("RETURN_VALUE");
   object::Module module = std::move(*code.read());
-  module.codes[module.root.index()].fault = "its parts do not agree";
+  module.codes.edit(module.root).fault = "its parts do not agree";
   Graphs graphs(module);
   REQUIRE(!graphs.stream(module.root).ok());
   EXPECT_EQ(graphs.graph(module.root).error().message, graphs.stream(module.root).error().message);

@@ -31,11 +31,11 @@ struct TextCode {
 
   TextCode(object::Version version, const std::string& text) {
     module.version = version;
-    module.codes.emplace_back();
-    module.codes[0].version = version;
-    module.codes[0].qualname = module.strings.intern("f");
-    module.codes[0].consts.push_back(module.add({}));
-    module.root = stream.code = object::CodeId(0u);
+    object::Code code;
+    code.version = version;
+    code.qualname = module.strings.intern("f");
+    code.consts.push_back(module.add({}));
+    module.root = stream.code = module.codes.push_back(std::move(code));
     read(text);
   }
 

@@ -30,7 +30,7 @@ Module whole() {
 
 std::string fault_after(const std::function<void(Module&, Code&)>& change) {
   Module module = whole();
-  change(module, module.codes[0]);
+  change(module, module.codes.edit(module.root));
   const std::optional<Error> error = admit(module);
   if (error) return error->message;
   return module.codes[0].fault;
@@ -61,7 +61,7 @@ TEST("a code object whose parts disagree says so and loses them") {
   for (const auto& [fault, change] : cases) {
     EXPECT_EQ(fault_after(change), fault);
     Module module = whole();
-    change(module, module.codes[0]);
+    change(module, module.codes.edit(module.root));
     EXPECT(!admit(module));
     check(module);
     const auto decoded = bytecode::decode(module, module.root);
@@ -76,7 +76,7 @@ TEST("a code object with a fault is a function without a body, and the others ar
   holder.consts = {module.add(Const{.kind = ConstKind::Code, .code = CodeId(size_t{0})})};
   module.codes.push_back(holder);
   module.root = CodeId(size_t{1});
-  module.codes[0].nlocals = 7;
+  module.codes.edit(CodeId(size_t{0})).nlocals = 7;
   EXPECT(!admit(module));
   const auto outer = driver::decompile(module, module.root);
   EXPECT(outer.ok());
@@ -101,7 +101,7 @@ TEST("what is wrong with a module as such is an error") {
 
 TEST("a module of 3.14 starts with its small ints, whoever made it") {
   Module module = whole();
-  module.version = module.codes[0].version = {3, 14};
+  module.version = module.codes.edit(module.root).version = {3, 14};
   const std::optional<Error> error = admit(module);
   EXPECT(error && error->code == ErrorCode::Internal);
   EXPECT_EQ(error->message, "module: constant 0 is not what its version has there");

@@ -78,11 +78,11 @@ class Reader {
 
   void set_version(uint32_t minor) {
     *module_ = object::new_module({3, static_cast<uint8_t>(minor)});
-    module_->codes.emplace_back();
-    module_->codes[0].version = module_->version;
-    module_->codes[0].qualname = module_->codes[0].name = module_->strings.intern("f");
-    module_->codes[0].flags = object::kOptimized;
-    module_->root = object::CodeId(0u);
+    object::Code code;
+    code.version = module_->version;
+    code.qualname = code.name = module_->strings.intern("f");
+    code.flags = object::kOptimized;
+    module_->root = module_->codes.push_back(std::move(code));
     f_.folds = flow::folds_of(module_->version);
     f_.habits = flow::habits_of(module_->version);
   }
@@ -366,10 +366,10 @@ class Reader {
     for (size_t i = 1; i < module_->codes.size(); ++i) {
       if (module_->codes[i].name == symbol) return object::CodeId(i);
     }
-    module_->codes.emplace_back();
-    module_->codes.back().version = module_->version;
-    module_->codes.back().name = module_->codes.back().qualname = symbol;
-    return object::CodeId(module_->codes.size() - 1);
+    object::Code code;
+    code.version = module_->version;
+    code.name = code.qualname = symbol;
+    return module_->codes.push_back(std::move(code));
   }
 
   void read_exit(ir::Block& made) {

@@ -27,15 +27,14 @@ class Nested {
     object::Code inner;
     inner.name = module.strings.intern(name);
     inner.flags = flags;
-    module.codes = {outer, inner};
-    module.root = CodeId(0u);
+    module.root = module.codes.push_back(outer);
+    function.code = module.codes.push_back(inner);
     Const code;
     code.kind = ConstKind::Code;
-    code.code = CodeId(1u);
-    module.codes[0].consts.push_back(module.add(code));
-    function.code = CodeId(1u);
+    code.code = function.code;
+    module.codes.edit(module.root).consts.push_back(module.add(code));
   }
-  object::Code& code() { return module.codes[1]; }
+  object::Code& code() { return module.codes.edit(function.code); }
   Symbol symbol(const char* text) { return module.strings.intern(text); }
   NodeId name(const char* text) { return ast::name_node(tree, text, {}); }
   NodeId str(const char* text) {

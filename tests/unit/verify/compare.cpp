@@ -120,7 +120,7 @@ TEST("a call of what returns None is no effect in generated code") {
     function.integer = static_cast<int64_t>(known);
     function.text = module->strings.intern("_const_lambda");
     const object::ConstId id = module->add(std::move(function));
-    module->codes[module->root.index()].consts[0] = id;
+    module->codes.edit(module->root).consts[0] = id;
     return module;
   };
   const Result<object::Module> without = code().op("LOAD_NAME", 0).op("RETURN_VALUE").read();
@@ -185,21 +185,19 @@ TEST("damaged code is compared without harm") {
   };
   size_t proven = 0, unproven = 0;
   for (const std::string& version : testing::sample_versions()) {
-    Result<object::Module> module = object::read_pyc(testing::sample_pyc(version));
+    const Result<object::Module> module = object::read_pyc(testing::sample_pyc(version));
     REQUIRE(module.ok());
     for (size_t i = 0; i < module->codes.size(); ++i) {
-      const std::vector<uint8_t> bytes = module->codes[i].bytecode;
       for (int round = 0; round < 20; ++round) {
-        object::Code& code = module->codes[i];
-        const object::CodeId damaged(module->codes.size());
-        object::Code copy = code;
-        copy.bytecode[random(bytes.size())] = copy.bytecode[random(bytes.size())];
-        module->codes.push_back(copy);
+        object::Module with = *module;
+        object::Code copy = module->codes[i];
+        std::vector<uint8_t>& bytes = copy.bytecode;
+        bytes[random(bytes.size())] = bytes[random(bytes.size())];
+        const object::CodeId damaged = with.codes.push_back(std::move(copy));
         Options options;
         options.thorough = true;
-        const Verdict verdict = compare(*module, object::CodeId(i), *module, damaged, options);
+        const Verdict verdict = compare(with, object::CodeId(i), with, damaged, options);
         ++(verdict.status == Status::Unproven ? unproven : proven);
-        module->codes.pop_back();
       }
     }
   }
