@@ -2,6 +2,7 @@
 #include "driver/pipeline.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -52,10 +53,13 @@ void name_codes(const object::Module& module, std::vector<Diagnostic>& diagnosti
 Result<Output> decompile(const object::Module& module, object::CodeId root, const Options& given) {
   Options options = given;
   // The same in names that a source can write. Those of live objects fit already.
-  object::Module named = module;
-  std::unordered_map<std::string, std::string> none_before;
-  const object::Fitted fitted =
-      named.names_given.are_live ? object::Fitted() : object::fit_names(named, none_before);
+  std::optional<object::Module> renamed;
+  object::Fitted fitted;
+  if (!module.names_given.are_live && !object::has_fitting_names(module)) {
+    std::unordered_map<std::string, std::string> none_before;
+    fitted = object::fit_names(renamed.emplace(module), none_before);
+  }
+  const object::Module& named = renamed ? *renamed : module;
   // No form would prove it.
   std::vector<bool> as_is(named.codes.size());
   for (const auto* codes : {&fitted.codes, &fitted.holders}) {

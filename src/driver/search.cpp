@@ -51,6 +51,7 @@ void note_renamed(const object::Module& module, Output& out) {
 Output written_without(const Request& request, const Forms& forms, Broken broken) {
   Output out;
   object::Module module = request.graphs.module();
+  module.make_room();
   ast::Tree tree(module);
   const ast::NodeId top = recover_all(request, forms, broken, tree, out.diagnostics);
   print::Source source =

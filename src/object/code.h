@@ -207,6 +207,9 @@ struct Module {
   std::string_view text(Symbol symbol) const { return strings.view(symbol); }
   const Const& operator[](ConstId id) const { return part_of(consts, id); }
   const Code& operator[](CodeId id) const { return part_of(codes, id); }
+  // Makes room for the constants that a text or a proof adds to a copy: few beside those that are
+  // there, so that doubling them would be waste.
+  void make_room() { consts.reserve(consts.size() + consts.size() / 8 + 64); }
   ConstId add(Const value) {
     consts.push_back(std::move(value));
     return ConstId(consts.size() - 1);

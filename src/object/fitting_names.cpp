@@ -94,6 +94,32 @@ bool has_local_like_cell(const Code& code) {
                      [&](Symbol name) { return others.contains(name); });
 }
 
+// Calls `visit` with each name of the code object's tables, and whether it may be that of a
+// variable of a live one. What the variables of that are called now, nested code refers to; `.0` of
+// its own is another one's.
+template <typename AnyCode, typename Visit>
+void for_each_name(AnyCode& code, bool is_live, const Visit& visit) {
+  for (auto& name : code.names) visit(name, false);
+  for (auto* names : {&code.varnames, &code.cellvars}) {
+    for (auto& name : *names) visit(name, is_live);
+  }
+  for (auto& name : code.freevars) visit(name, true);
+  for (size_t i = 0; i < code.localsplus.size(); ++i) {
+    const bool is_free =
+        i < code.localspluskinds.size() && code.localspluskinds[i] == LocalKind::Free;
+    visit(code.localsplus[i], is_live || is_free);
+  }
+}
+
+// A module is called by no name; the code of a class goes by the name that the class is given.
+bool is_called_badly(const Module& module, CodeId id) {
+  const Code& code = module[id];
+  const std::string_view name = module.text(code.name);
+  const bool is_function = (code.flags & kOptimized) != 0;
+  return id != module.root && is_function && !is_compilers_own(name) &&
+         !may_stand(name, Place::Code);
+}
+
 class Fitting {
  public:
   Fitting(Module& module, std::unordered_map<std::string, std::string>& known, CodeId live)
@@ -136,22 +162,6 @@ class Fitting {
     return true;
   }
 
-  // What a live code object's variables are called now, nested code refers to; `.0` of its own is
-  // another one's.
-  template <typename AnyCode, typename Visit>
-  static void for_each_name(AnyCode& code, bool is_live, const Visit& visit) {
-    for (auto& name : code.names) visit(name, false);
-    for (auto* names : {&code.varnames, &code.cellvars}) {
-      for (auto& name : *names) visit(name, is_live);
-    }
-    for (auto& name : code.freevars) visit(name, true);
-    for (size_t i = 0; i < code.localsplus.size(); ++i) {
-      const bool is_free =
-          i < code.localspluskinds.size() && code.localspluskinds[i] == LocalKind::Free;
-      visit(code.localsplus[i], is_live || is_free);
-    }
-  }
-
   bool is_odd(Symbol name, bool may_be_live) const {
     const bool is_given = may_be_live && as_given(module_, name) != name;
     return is_given || !may_stay(module_.text(name));
@@ -176,15 +186,9 @@ class Fitting {
     }
   }
 
-  // A module is called by no name; the code of a class goes by the name that the class is given.
   void fit_own(CodeId id) {
+    if (live_.valid() || !is_called_badly(module_, id)) return;
     const Code& code = module_[id];
-    const std::string_view name = module_.text(code.name);
-    const bool is_function = (code.flags & kOptimized) != 0;
-    if (live_.valid() || id == module_.root || !is_function || is_compilers_own(name) ||
-        may_stand(name, Place::Code)) {
-      return;
-    }
     is_renamed_.insert(id);
     is_called_otherwise_.insert(id);
     const Symbol known = as_given(module_, code.name);
@@ -194,7 +198,7 @@ class Fitting {
     }
     const auto [at, is_new] = own_.try_emplace(code.name);
     if (is_new) {
-      at->second = give(module_, code.name, unused(module_, name));
+      at->second = give(module_, code.name, unused(module_, module_.text(code.name)));
       module_.names_given.of_code.insert(at->second);
     }
     module_.codes.edit(id).name = at->second;
@@ -317,6 +321,17 @@ void escape_names(Module& module) {
 bool has_namesakes(const Code& code) {
   return has_doubled(code.varnames) || has_doubled(code.cellvars) || has_doubled(code.freevars) ||
          has_local_like_cell(code);
+}
+
+bool has_fitting_names(const Module& module) {
+  if (module.strings.find("__debug__").valid()) return false;
+  bool fits = true;
+  for (size_t i = 0; i < module.codes.size() && fits; ++i) {
+    for_each_name(module.codes[i], false,
+                  [&](Symbol name, bool) { fits = fits && may_stay(module.text(name)); });
+    fits = fits && !has_namesakes(module.codes[i]) && !is_called_badly(module, CodeId(i));
+  }
+  return fits;
 }
 
 Fitted fit_names(Module& module, std::unordered_map<std::string, std::string>& known, CodeId live) {

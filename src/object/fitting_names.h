@@ -50,6 +50,9 @@ struct Fitted {
                                 // that cannot stand everywhere
 };
 
+// Returns true if fit_names(module, …) would change nothing and find nothing.
+bool has_fitting_names(const Module& module);
+
 // Gives each name in the tables that no source can write another one, each variable whose name
 // another one has a name of its own, and each function without a name of Python's one. What a
 // compiler makes stays: `.0`, `<lambda>`, and `a.b` and nothing in an import. `known` has names

@@ -17,6 +17,7 @@ object::Module without_code(const object::Module& from) {
   made.version = from.version;
   for (size_t i = 0; i < from.strings.size(); ++i) made.strings.intern(from.text(Symbol(i)));
   made.consts = from.consts;
+  made.make_room();
   return made;
 }
 
