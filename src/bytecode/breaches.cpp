@@ -193,6 +193,9 @@ class Finder {
       case Mark::IsOp:
       case Mark::ContainsOp:
         return hold(arg <= 1, "the argument is not 0 or 1");
+      // Until 3.13 the frame of a Python function that it calls is popped by all of it.
+      case Mark::CallFunctionEx:
+        return hold(minor_ >= 14 || arg <= 1, "the argument is not 0 or 1");
       case Mark::CompareOp:
         return compare_op(arg);
       case Mark::MakeFunction:

@@ -30,6 +30,19 @@ void note_problems(const print::Source& source, object::CodeId root, Output& out
   }
 }
 
+// A text that its version cannot read is no proof, whatever its tree compares to.
+void doubt_unsayable(const print::Source& source, object::CodeId root, verify::Verdict& verdict) {
+  for (const print::Problem& problem : source.problems) {
+    const object::CodeId culprit = problem.where.code.valid() ? problem.where.code : root;
+    verdict.status = verify::Status::Unproven;
+    for (verify::CodeVerdict& code : verdict.codes) {
+      if (code.code != culprit || code.status == verify::Status::Unproven) continue;
+      code.status = verify::Status::Unproven;
+      code.reason = problem.message;
+    }
+  }
+}
+
 void note_opaques(const object::Module& module, Output& out) {
   for (const object::Const& value : module.consts) {
     if (value.kind != object::ConstKind::Opaque) continue;
@@ -72,6 +85,7 @@ Output written_without(const Request& request, const Forms& forms, Broken broken
   note_renamed(module, out);
   if (request.options.verify && tree.is(top, ast::Kind::Module)) {
     out.verdict = relowered(request.graphs, tree, top);
+    doubt_unsayable(source, request.root, *out.verdict);
   }
   return out;
 }

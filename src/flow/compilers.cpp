@@ -27,6 +27,7 @@ Folds folds_of(Version version) {
 Habits habits_of(Version version) {
   Habits habits;
   habits.cleans_docstrings = version >= Version{3, 13};
+  habits.compiles_match = version >= Version{3, 10};
   habits.delays_annotations = version >= Version{3, 14};
   habits.flags_docstrings = version >= Version{3, 14};
   habits.lends_names = version == Version{3, 12};

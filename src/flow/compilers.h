@@ -28,6 +28,7 @@ struct Folds {
 struct Habits {
   bool cleans_docstrings = false;   // of their margin, as inspect.cleandoc does
   bool delays_annotations = false;  // a function of its own evaluates them (PEP 649)
+  bool compiles_match = false;      // the statement
   bool flags_docstrings = false;    // kHasDocstring says whether the first constant is one
   bool lends_names = false;        // of an inlined comprehension to those that are inlined after it
   bool lists_attributes = false;   // a class has `__static_attributes__`

@@ -37,6 +37,7 @@ KEYS = "def f(x):\n    match x:\n        case {1: a, 'k': b}: return a, b\n"
 PARTS = "def f(x):\n    match x:\n        case [a, *b]: return a, b\n"
 NAMED = "def f(x):\n    match x:\n        case [1, 2] as c: return c\n"
 WALRUS = "def f(x):\n    global y\n    return [y := z for z in x]\n"
+ANNOTATED = "class f:\n    x: int = 1\n"
 CLASS = "class f:\n    x = 1\n"
 SUM = "def f(x):\n    return x + x\n"
 ASYNC = "async def f(x):\n    yield x\n    return\n"
@@ -244,6 +245,15 @@ def of_a_constant(code: CodeType) -> CodeType:
     return put_together(code, parts).replace(co_consts=(*code.co_consts, 2))
 
 
+def annotations_as_a_global(code: CodeType) -> CodeType:
+    """Take the annotations of a class from a global."""
+    parts = take_apart(code)
+    place = code.co_names.index("__annotations__")
+    loads = [i for i in parts.instrs if dis.opname[i.op] == "LOAD_NAME" and i.arg == place]
+    loads[0].op, loads[0].arg = dis.opmap["LOAD_GLOBAL"], place << (VERSION >= (3, 11))
+    return put_together(code, parts)
+
+
 def method_beside_a_star(code: CodeType) -> CodeType:
     """Load a function and its receiver for a call that takes no receiver."""
     parts = take_apart(code)
@@ -278,6 +288,13 @@ CASES: Dict[str, Case] = {
     "an unchecked load": ((3, 12), NEWEST, MAYBE, becomes("LOAD_FAST_CHECK", "LOAD_FAST")),
     "names without their call": ((3, 11), (3, 12), CALL, before("LOAD_GLOBAL", "KW_NAMES", 1)),
     "half a call": ((3, 11), (3, 11), CALL, before("LOAD_FAST", "PRECALL")),
+    "a starred call with another argument": (
+        ALL,
+        (3, 13),
+        STARRED,
+        argument("CALL_FUNCTION_EX", lambda a: 8),
+    ),
+    "annotations of a module in a class": (ALL, (3, 13), ANNOTATED, annotations_as_a_global),
     "a receiver for a starred call": ((3, 11), NEWEST, STARRED, method_beside_a_star),
     "a small stack": (ALL, NEWEST, CALL, fields(co_stacksize=0)),
     "a cell that is not made": ((3, 11), NEWEST, PLAIN, fields(co_cellvars=("x",))),

@@ -466,7 +466,7 @@ class Matches {
 }  // namespace
 
 void fold_matches(Graph& graph, const object::Module& module) {
-  Matches(graph, module).run();
+  if (flow::habits_of(module.version).compiles_match) Matches(graph, module).run();
   graph.keep_none();
 }
 

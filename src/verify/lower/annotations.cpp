@@ -27,7 +27,8 @@ void Compiler::annotated(NodeId statement) {
       if (in_function) return;
       if (is_lazy) return lazily_annotated(statement);
       annotation(node.annotation);
-      load_name("__annotations__");
+      // Whatever the name is in this scope.
+      emit().op(Op::LoadName, text("__annotations__").value);
       load_text(out_.module.text(mangled(tree_.as<ast::Name>(node.target).id)));
       return emit().op(Op::StoreSubscr);
     case Kind::Attribute:
