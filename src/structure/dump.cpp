@@ -139,6 +139,7 @@ void check(const Graph& graph) {
     PELLUCID_CHECK(!block.handler.valid() || block.handler.index() < graph.handlers.size());
     for (const ir::Edge& edge : block.next) {
       PELLUCID_CHECK(!edge.to.valid() || edge.to.index() < graph.size());
+      PELLUCID_CHECK(!edge.to.valid() || edge.args.size() == graph[edge.to].params.size());
     }
   }
   for (const HandlerInfo& info : graph.handlers) {

@@ -199,12 +199,15 @@ class Matches {
         if (!are_alternatives && !cases.empty() && goes_on &&
             is_guard_before_default(start.block, subject)) {
           const ir::Block& guard = g_[start.block];
-          cases.push_back({start, start, guard.next[guard.jump].to, one.root(), 0});
+          const BlockId behind = guard.next[guard.jump].to;
+          if (!g_[behind].params.empty()) return false;
+          cases.push_back({start, start, behind, one.root(), 0});
         }
         break;
       }
       // A value that is left on the stack belongs to something else.
       if (next.valid() && !g_[next].params.empty()) return false;
+      if (is_apart(start, one.end()) && !g_[one.end().block].params.empty()) return false;
       // One case stands after the other: what leads to one again is a loop.
       if (!started.insert(start.block).second) return false;
       cases.push_back({start, one.end(), next, one.root(), one.spare()});
@@ -424,11 +427,16 @@ class Matches {
     return found;
   }
 
+  // Returns true if the body of a case is all of the block that the case ends before. (One that is
+  // empty may lead back to where the subject is made.)
+  static bool is_apart(Place start, Place end) {
+    return end.index == 0 && (end.block != start.block || start.index > 0);
+  }
+
   void cut(const ReadCase& found, ValueId subject) {
-    // A body that is empty may lead back to where the subject is made.
-    const bool apart =
-        found.end.index == 0 && (found.end.block != found.start.block || found.start.index > 0);
-    const BlockId body = apart ? found.end.block : g_.split(found.end.block, found.end.index);
+    const BlockId body = is_apart(found.start, found.end)
+                             ? found.end.block
+                             : g_.split(found.end.block, found.end.index);
     ir::Block& block = g_[found.start.block];
     const uint32_t offset = block.exit_offset;
     const int32_t line = block.exit_line;
