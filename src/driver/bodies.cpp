@@ -29,7 +29,7 @@ namespace {
 void tell_of_surroundings(flow::Graphs& graphs, const std::vector<object::CodeId>& order,
                           structure::Scopes& scopes) {
   const object::Module& module = graphs.module();
-  if (module.version.minor < 12) return;
+  if (!flow::habits_of(module.version).inlines_comprehensions) return;
   for (const object::CodeId code : order) {
     const auto& consts = module[code].consts;
     const bool has_nested = std::any_of(consts.begin(), consts.end(), [&](object::ConstId id) {
@@ -59,13 +59,13 @@ Result<ast::ListId> polished_body(ast::Tree& tree, object::CodeId code, ast::Lis
     if (form == Form::Usual) {
       const std::vector<object::Columns> columns = bytecode::columns_of_units(module[code]);
       const flow::Folds folds = flow::folds_of(module.version);
-      body =
-          polish::run(tree, body, kind,
-                      {.makes_f_strings_of_percent = folds.formats,
-                       .leaves_dropped = module.version.minor == 12 || module.version.minor == 13,
-                       .copies_exits = module.version.minor >= 10,
-                       .looks_into_walrus = folds.walruses},
-                      {columns, module[code].firstlineno});
+      const flow::Habits habits = flow::habits_of(module.version);
+      body = polish::run(tree, body, kind,
+                         {.makes_f_strings_of_percent = folds.formats,
+                          .leaves_dropped = habits.leaves_dropped,
+                          .copies_exits = habits.copies_exits,
+                          .looks_into_walrus = folds.walruses},
+                         {columns, module[code].firstlineno});
     }
     // Compilers keep nothing in names of their own; generators care how long they do.
     if (!facts.empty()) body = polish::release_temporaries(tree, body, code, facts);

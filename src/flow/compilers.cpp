@@ -28,8 +28,11 @@ Habits habits_of(Version version) {
   Habits habits;
   habits.cleans_docstrings = version >= Version{3, 13};
   habits.compiles_match = version >= Version{3, 10};
+  habits.copies_exits = version >= Version{3, 10};
   habits.delays_annotations = version >= Version{3, 14};
   habits.flags_docstrings = version >= Version{3, 14};
+  habits.inlines_comprehensions = version >= Version{3, 12};
+  habits.leaves_dropped = version == Version{3, 12} || version == Version{3, 13};
   habits.lends_names = version == Version{3, 12};
   habits.lists_attributes = version >= Version{3, 13};
   habits.loses_tests = version >= Version{3, 14};

@@ -26,10 +26,13 @@ struct Folds {
 
 // What it writes into the code by itself.
 struct Habits {
-  bool cleans_docstrings = false;   // of their margin, as inspect.cleandoc does
-  bool delays_annotations = false;  // a function of its own evaluates them (PEP 649)
-  bool compiles_match = false;      // the statement
-  bool flags_docstrings = false;    // kHasDocstring says whether the first constant is one
+  bool cleans_docstrings = false;       // of their margin, as inspect.cleandoc does
+  bool delays_annotations = false;      // a function of its own evaluates them (PEP 649)
+  bool compiles_match = false;          // the statement
+  bool copies_exits = false;            // falling off the end of a branch is a `return` there
+  bool flags_docstrings = false;        // kHasDocstring says whether the first constant is one
+  bool inlines_comprehensions = false;  // PEP 709
+  bool leaves_dropped = false;          // instructions that load a constant and drop it
   bool lends_names = false;        // of an inlined comprehension to those that are inlined after it
   bool lists_attributes = false;   // a class has `__static_attributes__`
   bool loses_tests = false;        // of operands from what protects them (kLostTest)

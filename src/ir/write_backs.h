@@ -5,7 +5,7 @@
 //
 // Dynamo restores what it knows of both, changed or not. A local is the frame's alone. As long as
 // nobody but the frame has a cell, nothing else can have changed it: a function that refers to it
-// may have been made, but not given away. verify/cells.cpp is the proof's own view of this.
+// may have been made, but not given away. verify/walk/cells.cpp is the proof's own view of this.
 #pragma once
 
 #include <functional>

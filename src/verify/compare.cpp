@@ -11,10 +11,10 @@
 #include "bytecode/breaches.h"
 #include "flow/audit.h"
 #include "object/fitting_names.h"
-#include "verify/header.h"
-#include "verify/identical.h"
+#include "verify/headers/header.h"
+#include "verify/headers/identical.h"
 #include "verify/lower/lower.h"
-#include "verify/walk.h"
+#include "verify/walk/walk.h"
 
 namespace pellucid::verify {
 

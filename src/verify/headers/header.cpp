@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "verify/header.h"
+#include "verify/headers/header.h"
 
 #include <algorithm>
 #include <optional>
 
-#include "verify/walk.h"
+#include "verify/domain/state.h"
 
 namespace pellucid::verify {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "verify/lifetimes.h"
+#include "verify/assumptions/lifetimes.h"
 
 #include <algorithm>
 

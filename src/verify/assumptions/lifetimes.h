@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "verify/state.h"
+#include "verify/domain/state.h"
 
 namespace pellucid::verify {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "verify/values.h"
+#include "verify/domain/values.h"
 
 #include <algorithm>
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "object/facts.h"
-#include "verify/lifetimes.h"
+#include "verify/assumptions/lifetimes.h"
 
 namespace pellucid::verify {
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "verify/locals.h"
+#include "verify/domain/locals.h"
 
 namespace pellucid::verify {
 

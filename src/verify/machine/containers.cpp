@@ -9,7 +9,7 @@
 #include <array>
 
 #include "base/check.h"
-#include "verify/machine.h"
+#include "verify/machine/machine.h"
 
 namespace pellucid::verify {
 

@@ -2,7 +2,7 @@
 // Effects: what an instruction does that others can notice, and what it leaves on its own side.
 #include "base/check.h"
 #include "object/known.h"
-#include "verify/machine.h"
+#include "verify/machine/machine.h"
 
 namespace pellucid::verify {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "verify/walk.h"
+#include "verify/walk/walk.h"
 
 #include <algorithm>
 

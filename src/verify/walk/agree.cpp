@@ -2,7 +2,7 @@
 // Where both sides stand before an effect: whether it is the same one, in the same surroundings.
 #include <algorithm>
 
-#include "verify/walk.h"
+#include "verify/walk/walk.h"
 
 namespace pellucid::verify {
 

@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "base/check.h"
-#include "verify/state.h"
+#include "verify/domain/state.h"
 
 namespace pellucid::verify {
 

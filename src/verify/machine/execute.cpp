@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "verify/machine.h"
+#include "verify/machine/machine.h"
 
 namespace pellucid::verify {
 

@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "verify/walk.h"
+#include "verify/walk/walk.h"
 
 namespace pellucid::verify {
 

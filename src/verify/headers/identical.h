@@ -3,7 +3,7 @@
 #pragma once
 
 #include "flow/graph.h"
-#include "verify/state.h"
+#include "verify/domain/state.h"
 
 namespace pellucid::verify {
 

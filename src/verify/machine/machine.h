@@ -13,8 +13,8 @@
 // attribute, a truth test is one whichever instruction makes it.
 #pragma once
 
-#include "verify/assumed.h"
-#include "verify/state.h"
+#include "verify/assumptions/assumed.h"
+#include "verify/domain/state.h"
 
 namespace pellucid::verify {
 

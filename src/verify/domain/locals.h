@@ -13,7 +13,7 @@
 #include <memory>
 #include <vector>
 
-#include "verify/values.h"
+#include "verify/domain/values.h"
 
 namespace pellucid::verify {
 

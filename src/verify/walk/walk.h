@@ -21,7 +21,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "verify/machine.h"
+#include "verify/machine/machine.h"
 
 namespace pellucid::verify {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "verify/identical.h"
+#include "verify/headers/identical.h"
 
 namespace pellucid::verify {
 

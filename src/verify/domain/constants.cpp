@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "base/check.h"
-#include "verify/values.h"
+#include "verify/domain/values.h"
 
 namespace pellucid::verify {
 

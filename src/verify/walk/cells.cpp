@@ -7,7 +7,7 @@
 // paths meet, nobody keeps track of who does.
 #include <algorithm>
 
-#include "verify/walk.h"
+#include "verify/walk/walk.h"
 
 namespace pellucid::verify {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "verify/machine.h"
+#include "verify/machine/machine.h"
 
 #include <algorithm>
 

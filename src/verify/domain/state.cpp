@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "verify/state.h"
+#include "verify/domain/state.h"
 
 #include <algorithm>
 #include <unordered_set>

@@ -4,8 +4,7 @@
 
 #include <string>
 
-#include "verify/compare.h"
-#include "verify/values.h"
+#include "verify/domain/values.h"
 
 namespace pellucid::verify {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "verify/assumed.h"
+#include "verify/assumptions/assumed.h"
 
 namespace pellucid::verify {
 

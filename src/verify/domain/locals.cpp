@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "verify/locals.h"
+#include "verify/domain/locals.h"
 
 namespace pellucid::verify {
 
