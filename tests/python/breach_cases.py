@@ -39,6 +39,7 @@ NAMED = "def f(x):\n    match x:\n        case [1, 2] as c: return c\n"
 WALRUS = "def f(x):\n    global y\n    return [y := z for z in x]\n"
 ANNOTATED = "class f:\n    x: int = 1\n"
 CLASS = "class f:\n    x = 1\n"
+NONE = "def f(x):\n    if x is None:\n        x = 1\n    return 2\n"
 SUM = "def f(x):\n    return x + x\n"
 ASYNC = "async def f(x):\n    yield x\n    return\n"
 
@@ -266,6 +267,14 @@ def method_beside_a_star(code: CodeType) -> CodeType:
     return put_together(code, parts)
 
 
+def test_of_itself(code: CodeType) -> CodeType:
+    """Test a code object where a variable was."""
+    parts = take_apart(code)
+    load = next(i for i in parts.instrs if dis.opname[i.op].startswith("LOAD_FAST"))
+    load.op, load.arg = dis.opmap["LOAD_CONST"], len(code.co_consts)
+    return put_together(code, parts).replace(co_consts=(*code.co_consts, code))
+
+
 def long_sum(code: CodeType) -> CodeType:
     """Add so often that no compiler follows."""
     parts = take_apart(code)
@@ -327,6 +336,7 @@ CASES: Dict[str, Case] = {
     "a pattern that is called _": ((3, 10), NEWEST, NAMED, called("c", "_")),
     "a walrus of a loop's variable": (ALL, (3, 11), WALRUS, over_a_global),
     "a cell of a class's own name": ((3, 12), NEWEST, CLASS, fields(co_cellvars=("__name__",))),
+    "a code object that is tested": (ALL, NEWEST, NONE, test_of_itself),
     "a sum that is too long": (ALL, (3, 13), SUM, long_sum),
     "a result of an asynchronous generator": ((3, 8), NEWEST, ASYNC, none_is_one),
     "an argument that it has not": (ALL, (3, 10), LISTING, argument("END_ASYNC_FOR", lambda a: 9)),

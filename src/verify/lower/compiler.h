@@ -132,6 +132,7 @@ class Compiler {
 
   // -- expressions -----------------------------------------------------------------------------
   void expression(NodeId node);
+  void constant(ConstId value);
   void expression_in(NodeId node);
   void expressions(std::span<const NodeId> nodes);
   void expression_or_none(NodeId node);

@@ -20,10 +20,19 @@ void Compiler::expression(NodeId node) {
   --nesting_;
 }
 
+void Compiler::constant(ConstId value) {
+  const object::ConstKind kind = out_.module[value].kind;
+  // A text has a name there, and nothing that binds it.
+  if (kind == object::ConstKind::Code || kind == object::ConstKind::Opaque) {
+    give_up("a constant without a literal");
+  }
+  load(value);
+}
+
 void Compiler::expression_in(NodeId node) {
   switch (tree_.kind(node)) {
     case Kind::Constant:
-      return load(tree_.as<ast::Constant>(node).value);
+      return constant(tree_.as<ast::Constant>(node).value);
     case Kind::Name:
       return name(tree_.as<ast::Name>(node).id, Use::Load);
     case Kind::BoolOp:
