@@ -329,8 +329,7 @@ class Matches {
       const bool is_loop = g_[next].exit == ExitKind::ForIter && g_[next].items.empty();
       if (!is_loop && g_.ways_into(next).size() != 1) return {};
       const bool hides = std::any_of(block.items.begin(), block.items.end(), [&](ValueId item) {
-        return is_op(g_[item], Op::LoadFastAndClear) || is_op(g_[item], Op::BuildList) ||
-               is_op(g_[item], Op::BuildSet) || is_op(g_[item], Op::BuildMap);
+        return is_op(g_[item], Op::LoadFastAndClear, Op::BuildList, Op::BuildSet, Op::BuildMap);
       });
       if (is_loop && !hides) return {};
       id = is_loop ? g_[next].next[1].to : next;

@@ -40,7 +40,7 @@ bool Choices::computes(BlockId id, ValueId result, ValueId pivot) const {
     const ir::Value& value = g_[item];
     // What an inlined comprehension has hidden.
     if (is_pattern(item)) return false;
-    if (is_op(value, Op::LoadFastAndClear) || is_op(value, Op::MakeCell)) continue;
+    if (is_op(value, Op::LoadFastAndClear, Op::MakeCell)) continue;
     if (is_statement(value)) {
       // A store whose value is used once more is a walrus, but for another store: `a = b = v`.
       if (!stores_name(value)) return false;
@@ -71,8 +71,7 @@ bool Choices::computes(BlockId id, ValueId result, ValueId pivot) const {
 
 bool Choices::is_comparison(ValueId id) const {
   const ir::Value& value = g_[id];
-  return value.kind == ValueKind::Instr &&
-         (value.op == Op::Compare || value.op == Op::IsOp || value.op == Op::ContainsOp);
+  return is_op(value, Op::Compare, Op::IsOp, Op::ContainsOp);
 }
 
 ValueId Choices::pivot_of(ValueId comparison) const {

@@ -26,15 +26,12 @@ bool succeeds(const Graph& graph, Way way) {
     }
     if (from.exit == ExitKind::BranchNone) {
       const ValueId tested = graph.resolve(from.operands[0]);
-      const bool takes_apart =
-          graph[tested].kind == ValueKind::Instr &&
-          (graph[tested].op == Op::MatchClass || graph[tested].op == Op::MatchKeys);
+      const bool takes_apart = is_op(graph[tested], Op::MatchClass, Op::MatchKeys);
       if (last.edge != (takes_apart ? 1 : 0)) return false;
       continue;
     }
-    const bool only_drops = std::all_of(from.items.begin(), from.items.end(), [&](ValueId item) {
-      return graph[item].kind == ValueKind::Instr && graph[item].op == Op::Pop;
-    });
+    const bool only_drops = std::all_of(from.items.begin(), from.items.end(),
+                                        [&](ValueId item) { return is_op(graph[item], Op::Pop); });
     if (!only_drops) continue;
     const auto ways = graph.ways_into(last.from);
     if (ways.size() == 0) return false;

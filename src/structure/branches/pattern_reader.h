@@ -144,7 +144,6 @@ class PatternReader {
   std::optional<int64_t> integer(ValueId id) const;
 
   ValueId operand(ValueId id, size_t i) const { return g_.resolve(g_.f.operands(id)[i]); }
-  bool is_op(ValueId id, Op op) const { return g_[id].kind == ValueKind::Instr && g_[id].op == op; }
   PatternId add_pattern() {
     g_.patterns.emplace_back();
     return PatternId(g_.patterns.size() - 1);

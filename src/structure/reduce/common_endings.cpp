@@ -93,7 +93,7 @@ std::optional<CommonEnding> Endings::compare(BlockId x, BlockId y, size_t shorte
     const std::optional<ValueId> differs = difference(x, y, length);
     if (!differs) continue;
     const ir::Value& start = g_[p[p.size() - length]];
-    const bool starts_on_no_line = is_op(start, Op::MapAdd) || is_op(start, Op::Pop);
+    const bool starts_on_no_line = is_op(start, Op::MapAdd, Op::Pop);
     if (differs->valid() && length > most && !starts_on_no_line) continue;
     const auto& operands = g_[x].operands;
     const bool leaves = std::any_of(operands.begin(), operands.end(), [&](ValueId operand) {
@@ -141,11 +141,10 @@ bool Endings::calls(BlockId block, size_t length, ValueId value) const {
   if (!value.valid() || (!stack.empty() && g_[stack.back()].kind == ValueKind::Null)) return false;
   return std::any_of(items.end() - static_cast<ptrdiff_t>(length), items.end(), [&](ValueId item) {
     const ir::Value& call = g_[item];
-    const bool is_call = call.kind == ValueKind::Instr &&
-                         (call.op == Op::Call || call.op == Op::CallKw || call.op == Op::CallEx);
+    const bool is_call = is_op(call, Op::Call, Op::CallKw, Op::CallEx);
     if (!is_call || g_.resolve(g_.f.operands(call)[0]) != value) return false;
     // Without NULLs (3.8-3.10) `x.f()` is a call of a method: an attribute was chosen first.
-    return call.b > 1 || g_[value].kind != ValueKind::Instr || g_[value].op != Op::LoadAttr;
+    return call.b > 1 || !is_op(g_[value], Op::LoadAttr);
   });
 }
 
@@ -165,15 +164,11 @@ bool Endings::makes_function(BlockId block, size_t length, ValueId code) const {
 bool Endings::may_differ(ValueId id) const {
   if (g_[id].kind == ValueKind::Null) return false;
   const ir::Value& whole = g_[whole_of(id)];
-  if (is_op(whole, Op::MatchClass) || is_op(whole, Op::MatchKeys)) return false;
-  while (g_[id].kind == ValueKind::Instr && g_[id].count > 0 &&
-         (g_[id].op == Op::Call || g_[id].op == Op::GetAwaitable || g_[id].op == Op::YieldFrom)) {
+  if (is_op(whole, Op::MatchClass, Op::MatchKeys)) return false;
+  while (g_[id].count > 0 && is_op(g_[id], Op::Call, Op::GetAwaitable, Op::YieldFrom)) {
     id = g_.resolve(g_.f.operands(id)[0]);
   }
-  const ir::Value& value = g_[id];
-  return value.kind != ValueKind::Instr ||
-         (value.op != Op::BeforeWith && value.op != Op::BeforeAsyncWith &&
-          value.op != Op::GetIter && value.op != Op::GetAiter);
+  return !is_op(g_[id], Op::BeforeWith, Op::BeforeAsyncWith, Op::GetIter, Op::GetAiter);
 }
 
 // What a value was a part of before it was taken apart, or the value itself.

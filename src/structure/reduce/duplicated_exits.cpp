@@ -146,12 +146,10 @@ class Tails {
     }
   }
 
-  bool is_op(ValueId id, Op op) const { return g_[id].kind == ValueKind::Instr && g_[id].op == op; }
-
   bool only_pops(BlockId id) const {
     const auto& items = g_[id].items;
     return std::all_of(items.begin(), items.end(),
-                       [&](ValueId item) { return is_op(item, Op::PopExcept); });
+                       [&](ValueId item) { return is_op(g_[item], Op::PopExcept); });
   }
 
   // After the last place where control left a region or a loop, or where a body ended by itself.
@@ -223,7 +221,7 @@ class Tails {
     const ir::Block& block = g_[id];
     if (block.exit != ExitKind::Return || block.items.empty()) return false;
     const ValueId last = block.items.back();
-    return is_op(last, Op::LoadConst) && g_.resolve(block.operands[0]) == last &&
+    return is_op(g_[last], Op::LoadConst) && g_.resolve(block.operands[0]) == last &&
            module_[g_[last].constant()].kind == object::ConstKind::None;
   }
 
@@ -233,7 +231,7 @@ class Tails {
     const auto& items = g_[id].items;
     size_t begin = items.size() - 1;
     const auto stores = [&](ValueId item) {
-      if (!is_op(item, Op::StoreName)) return false;
+      if (!is_op(g_[item], Op::StoreName)) return false;
       const std::string_view name = module_.text(g_[item].symbol());
       return name == "__static_attributes__" || name == "__classdictcell__";
     };
@@ -251,7 +249,7 @@ class Tails {
     size_t before = block.items.size() - size_of_end(id);
     if (before == 0) return is_copy(id);
     // Leaving an except clause is booked on the line of the return.
-    while (before > 0 && is_op(block.items[before - 1], Op::PopExcept)) --before;
+    while (before > 0 && is_op(g_[block.items[before - 1]], Op::PopExcept)) --before;
     return before > 0 && g_[block.items[before - 1]].line == block.exit_line;
   }
 

@@ -26,7 +26,7 @@ ValueId filled_by(const Graph& g, const std::vector<ComprehensionStep>& steps) {
 
 // Returns true if the item sets aside a local of the comprehension, or makes a cell of it.
 bool hides_local(const ir::Value& value) {
-  return is_op(value, Op::LoadFastAndClear) || is_op(value, Op::MakeCell);
+  return is_op(value, Op::LoadFastAndClear, Op::MakeCell);
 }
 
 // The locals that are set aside, and the cells that are made, right before the `made`-th item: in
@@ -60,8 +60,7 @@ ValueId left_empty(const Graph& g, BlockId block, ValueId iterator) {
   const bool hides = items[before] != last;
   if (!hides && !is_early && (before == 0 || items[before - 1] != iterator)) return {};
   const ir::Value& made = g[last];
-  const bool builds =
-      is_op(made, Op::BuildList) || is_op(made, Op::BuildSet) || is_op(made, Op::BuildMap);
+  const bool builds = is_op(made, Op::BuildList, Op::BuildSet, Op::BuildMap);
   return builds && made.count == 0 ? last : ValueId();
 }
 
@@ -163,7 +162,7 @@ bool fold_inlined_comprehension(Graph& g, const object::Module& module, BlockId 
   // The iterator is made here; where it, or since 3.15 what it is of, is an argument, the
   // comprehension is a function.
   const ir::Value& source = g[iterable];
-  if (!is_op(source, Op::GetIter) && !is_op(source, Op::GetAiter)) return false;
+  if (!is_op(source, Op::GetIter, Op::GetAiter)) return false;
   const ir::Value& of = g[g.resolve(g.f.operands(source)[0])];
   if (is_op(of, Op::LoadFast) && module.text(of.symbol()) == ".0") return false;
   auto& items = g[block].items;

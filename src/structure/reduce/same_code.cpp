@@ -95,7 +95,7 @@ bool SameCode::drops_outer_value(const Place& place) {
   if (!entry_.valid()) return false;
   const Cursor& c = place.at;
   const ir::Value& value = g_[g_[c.block].items[c.index]];
-  if (value.kind != ValueKind::Instr || value.op != Op::Pop || value.b != 0) return false;
+  if (!is_op(value, Op::Pop) || value.b != 0) return false;
   const ValueId operand = g_.resolve(g_.f.operands(value)[0]);
   // What the copy itself has brought here by the edge that led to this block is its own.
   const auto& params = g_[c.block].params;
@@ -366,14 +366,14 @@ bool SameCode::same_item(ValueId x, ValueId y) const {
   if (a.kind != b.kind || a.op != b.op) return false;
   if (a.a != b.a && !same_constant(a, b)) return false;
   // Whether a local may be unbound depends on the way that led here.
-  const bool is_local = a.kind == ValueKind::Instr && a.op == Op::LoadFast;
+  const bool is_local = is_op(a, Op::LoadFast);
   if (a.b != b.b && !is_local) return false;
   return same_operands(x, y);
 }
 
 // Compilers that fold tuples of constants at last (up to 3.9) keep each for itself.
 bool SameCode::same_constant(const ir::Value& a, const ir::Value& b) const {
-  return a.kind == ValueKind::Instr && a.op == Op::LoadConst &&
+  return is_op(a, Op::LoadConst) &&
          object::same_constant(module_, a.constant(), module_, b.constant());
 }
 
@@ -387,7 +387,7 @@ bool SameCode::is_annotation_index(const Cursor& c) const {
   const auto operands = g_.f.operands(next);
   const ir::Value& set = g_[g_.resolve(operands[0])];
   return g_.resolve(operands[1]) == items[c.index] &&
-         (is_op(set, Op::LoadName) || is_op(set, Op::LoadDeref) || is_op(set, Op::LoadGlobal));
+         (is_op(set, Op::LoadName, Op::LoadDeref, Op::LoadGlobal));
 }
 
 bool SameCode::same_operands(ValueId x, ValueId y) const {

@@ -46,8 +46,7 @@ bool needs_no_pop(const Graph& g, const Drops& drops, ValueId id) {
   const uint32_t uses = value.uses - (fills == drops.fills.end() ? 0 : fills->second);
   // What a pattern takes out of its subject is no statement, though nothing in it is looked at.
   return uses > 1 || value.kind == ValueKind::Null || value.kind == ValueKind::Exception ||
-         value.kind == ValueKind::Element || is_op(value, Op::MatchClass) ||
-         is_op(value, Op::MatchKeys);
+         value.kind == ValueKind::Element || is_op(value, Op::MatchClass, Op::MatchKeys);
 }
 
 // Returns true if no value that a parameter stands for needs to be popped by it.
