@@ -41,6 +41,14 @@ bool is_none(const Tree& tree, NodeId node) {
   return constant && constant->kind == ConstKind::None;
 }
 
+bool is_name(const Tree& tree, NodeId node, std::string_view name) {
+  return tree.is(node, Kind::Name) && tree.text(tree.as<Name>(node).id) == name;
+}
+
+bool is_name(const Tree& tree, NodeId node, Symbol name) {
+  return tree.is(node, Kind::Name) && tree.as<Name>(node).id == name;
+}
+
 bool is_one_literal(const object::Module& module, const Const& constant) {
   switch (constant.kind) {
     case ConstKind::None:

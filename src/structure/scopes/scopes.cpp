@@ -30,10 +30,6 @@ namespace {
 
 using Statements = std::vector<NodeId>;
 
-bool is_name(const ast::Tree& tree, NodeId node, std::string_view name) {
-  return tree.is(node, Kind::Name) && tree.text(tree.as<ast::Name>(node).id) == name;
-}
-
 // The value of `name = value`; invalid: the statement is of another form.
 NodeId stored_in(const ast::Tree& tree, NodeId statement, std::string_view name) {
   if (!tree.is(statement, Kind::Assign)) return NodeId();

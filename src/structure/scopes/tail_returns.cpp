@@ -16,10 +16,6 @@ namespace {
 
 using Statements = std::vector<NodeId>;
 
-bool is_name(const ast::Tree& tree, NodeId node, std::string_view name) {
-  return tree.is(node, Kind::Name) && tree.text(tree.as<ast::Name>(node).id) == name;
-}
-
 // `(lambda: x).__closure__[0]`, as Expressions writes a cell.
 bool is_cell(const ast::Tree& tree, NodeId node) {
   if (!tree.is(node, Kind::Subscript)) return false;

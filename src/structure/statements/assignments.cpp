@@ -4,6 +4,7 @@
 #include <array>
 #include <set>
 
+#include "ast/nodes.h"
 #include "ast/walk.h"
 #include "base/check.h"
 #include "structure/graph/not_structured.h"
@@ -166,7 +167,7 @@ void Statements::assign(ValueId value, NodeId target, ast::Where at) {
     // x += v
     if (is_op(source, Op::Binary) && source.b == 1 && c_.tree.is(node, ast::Kind::BinOp)) {
       const ast::BinOp sum = c_.tree.as<ast::BinOp>(node);
-      if (c_.tree.is(sum.left, ast::Kind::Name) && c_.tree.as<ast::Name>(sum.left).id == symbol) {
+      if (is_name(c_.tree, sum.left, symbol)) {
         const NodeId right = hoist_literals(sum.right);
         protect(symbol);
         return append(c_.tree.add(ast::AugAssign{target, sum.op, right}, at));
@@ -194,9 +195,7 @@ void Statements::assign(ValueId value, NodeId target, ast::Where at) {
 // Returns true if the target is where the annotation of a name goes.
 bool Statements::is_annotation(NodeId target) const {
   if (!c_.tree.is(target, ast::Kind::Subscript)) return false;
-  const NodeId dict = c_.tree.as<ast::Subscript>(target).value;
-  return c_.tree.is(dict, ast::Kind::Name) &&
-         c_.tree.text(c_.tree.as<ast::Name>(dict).id) == "__annotations__";
+  return is_name(c_.tree, c_.tree.as<ast::Subscript>(target).value, "__annotations__");
 }
 
 // Returns true if what compilers make a constant of is left in it: a tuple or an operation of
