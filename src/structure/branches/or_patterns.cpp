@@ -71,8 +71,6 @@ size_t times_held(const Graph& graph, const ir::Edge& edge, ValueId value) {
   return static_cast<size_t>(std::count_if(to.entry_stack.begin(), to.entry_stack.end(), is_value));
 }
 
-using Place = PatternReader::Place;
-
 constexpr size_t kLongestBody = 8;  // in blocks: compilers copy no more than what leaves the code
 
 // Returns true if the item only drops what the tests of a pattern have left.
@@ -83,23 +81,21 @@ bool drops_part(const Graph& graph, ValueId item) {
          graph[graph.resolve(graph.f.operands(value)[0])].kind == ValueKind::Element;
 }
 
-// Over the blocks that do nothing but go on.
-Place behind_drops(const Graph& graph, Place at) {
-  for (size_t steps = 0; steps < kLongestBody; ++steps) {
-    const ir::Block& block = graph[at.block];
-    while (at.index < block.items.size() && drops_part(graph, block.items[at.index])) ++at.index;
-    const ir::Edge& next = block.next[0];
-    const bool goes_on = at.index == block.items.size() && block.exit == ExitKind::Goto &&
-                         next.to.valid() && next.args.empty() && graph[next.to].params.empty();
-    if (!goes_on) break;
-    at = {next.to, 0};
-  }
+// Past what only drops parts, in blocks that bring nothing to others.
+Cursor past_drops(const Graph& graph, Cursor at) {
+  walk_past(
+      graph, at, [&](ValueId item) { return drops_part(graph, item); },
+      [&](const ir::Edge& next) {
+        if (!next.args.empty() || !graph[next.to].params.empty()) return false;
+        at = {next.to};
+        return true;
+      });
   return at;
 }
 
 // Returns true if all that is left to do is to return, which nothing has to protect: one copy of a
 // body may count as a part of the statement around it when another does not.
-bool only_returns(const Graph& graph, Place at) {
+bool only_returns(const Graph& graph, Cursor at) {
   const ir::Block& block = graph[at.block];
   return block.exit == ExitKind::Return &&
          std::all_of(block.items.begin() + static_cast<ptrdiff_t>(at.index), block.items.end(),
@@ -107,7 +103,7 @@ bool only_returns(const Graph& graph, Place at) {
 }
 
 // Returns true if the same statement starts at both places, one being a copy of the other.
-bool is_one_body(const Graph& graph, Place a, Place b) {
+bool is_one_body(const Graph& graph, Cursor a, Cursor b) {
   std::unordered_map<ValueId, ValueId> inside;
   const auto same = [&](ValueId x, ValueId y) {
     x = graph.resolve(x);
@@ -119,8 +115,8 @@ bool is_one_body(const Graph& graph, Place a, Place b) {
     return std::equal(x.begin(), x.end(), y.begin(), y.end(), same);
   };
   for (size_t steps = 0; steps < kLongestBody; ++steps) {
-    a = behind_drops(graph, a);
-    b = behind_drops(graph, b);
+    a = past_drops(graph, a);
+    b = past_drops(graph, b);
     const ir::Block &here = graph[a.block], &there = graph[b.block];
     if (a.block == b.block) return a.index == b.index;
     if (here.exit != there.exit) return false;
@@ -181,7 +177,7 @@ bool join_alternatives(Graph& graph, std::vector<ReadCase>& cases) {
     }
     // Several of them tell already why the subject is there.
     const bool takes_all = end - begin == 1 && end == cases.size() && names.empty() &&
-                           is_one_body(graph, last.end, Place{last.fail, 0});
+                           is_one_body(graph, last.end, Cursor{last.fail});
     if (end - begin + takes_all < 2) continue;
     Pattern row;
     row.kind = PatternKind::Or;

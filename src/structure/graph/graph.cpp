@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "structure/graph/items.h"
 #include "structure/graph/not_structured.h"
+#include "structure/graph/walk.h"
 
 namespace pellucid::structure {
 
@@ -168,14 +169,15 @@ void Graph::note_clause_end(ValueId exception, BlockId end) {
   clause_ends_[exception] = end;
   const auto leaves = [&](ValueId item) { return is_op(f.values[item.index()], Op::PopExcept); };
   is_clause_end_.resize(size());
+  if (!end.valid()) return;
   // What only leaves the clause ends where the statement does.
-  for (size_t steps = 0; end.valid() && steps <= size(); ++steps) {
-    is_clause_end_[end.index()] = 1;
-    const ir::Block& block = f.blocks[end.index()];
-    const bool only_leaves = std::all_of(block.items.begin(), block.items.end(), leaves);
-    if (!only_leaves || block.exit != ExitKind::Goto) break;
-    end = block.next[0].to;
-  }
+  is_clause_end_[end.index()] = 1;
+  Cursor at{end};
+  walk_past(*this, at, leaves, [&](const ir::Edge& edge) {
+    is_clause_end_[edge.to.index()] = 1;
+    at = {edge.to};
+    return true;
+  });
 }
 
 BlockId Graph::clause_end(ValueId exception) const {

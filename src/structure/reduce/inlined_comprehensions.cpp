@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "structure/graph/items.h"
-#include "structure/graph/markers.h"
+#include "structure/graph/walk.h"
 
 namespace pellucid::structure {
 namespace {
@@ -72,10 +72,10 @@ bool comes_from_one(const Graph& g, BlockId block) {
 }
 
 // An asynchronous loop is left by a block that held nothing but the end of its handler.
-BlockId behind_markers(const Graph& g, BlockId block) {
-  const ir::Block& b = g[block];
-  const bool empty = b.exit == ExitKind::Goto && b.params.empty() && only_markers(g, b);
-  return empty && g.ways_into(block).size() == 1 ? b.next[0].to : block;
+BlockId after_markers(const Graph& g, BlockId block) {
+  return skip(g, block, Skipped::Marks, [&](BlockId left, const ir::Edge&) {
+    return left == block && g[block].params.empty() && g.ways_into(block).size() == 1;
+  });
 }
 
 // Returns true if the body returns a constant after the first item.
@@ -98,7 +98,7 @@ std::vector<ComprehensionStep> comprehension_steps(const Graph& g, BlockId heade
   for (;;) {
     const ir::Block& loop = g[header];
     if (loop.exit != ExitKind::ForIter || !loop.items.empty()) return {};
-    if (outer.valid() && behind_markers(g, loop.next[1].to) != outer) return {};
+    if (outer.valid() && after_markers(g, loop.next[1].to) != outer) return {};
     steps.push_back({header, {}});
     BlockId block = loop.next[0].to;
     BlockId nested;
@@ -173,7 +173,7 @@ bool fold_inlined_comprehension(Graph& g, const object::Module& module, BlockId 
   Region region;
   add_hidden(g, block, static_cast<size_t>(made - items.begin()), region);
   items.erase(made);
-  for (const BlockId behind : {after, behind_markers(g, after)}) {
+  for (const BlockId behind : {after, after_markers(g, after)}) {
     std::erase_if(g[behind].items, [&](ValueId item) { return restores(g, item); });
   }
   // The end of an asynchronous loop's handler stands before what the value is part of.

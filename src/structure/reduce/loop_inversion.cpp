@@ -8,7 +8,7 @@
 #include <unordered_set>
 
 #include "structure/graph/loops.h"
-#include "structure/graph/markers.h"
+#include "structure/graph/walk.h"
 
 namespace pellucid::structure {
 namespace {
@@ -59,17 +59,6 @@ class Rotation {
     return block.items.empty() && block.exit == ExitKind::Goto && block.next[0].args.empty();
   }
 
-  BlockId behind_empty(BlockId id, bool over_markers) const {
-    const auto skipped = [&](const ir::Block& block) {
-      return block.exit == ExitKind::Goto && block.next[0].args.empty() &&
-             (over_markers ? only_markers(g_, block) : block.items.empty());
-    };
-    for (size_t steps = 0; id.valid() && skipped(g_[id]) && steps <= g_.size(); ++steps) {
-      id = g_[id].next[0].to;
-    }
-    return id;
-  }
-
   std::vector<Way> ways_through_empty(BlockId id) const {
     std::vector<Way> ways = g_.ways_into(id).copy();
     for (size_t i = 0; i < ways.size() && ways.size() <= g_.size(); ++i) {
@@ -90,8 +79,10 @@ class Rotation {
     }
     for (uint8_t k = 0; k < 2; ++k) {
       // Each way out of the loop may have had its copy of a finally body.
-      const bool leaves = k != top.edge;
-      if (behind_empty(t.next[k].to, leaves) != behind_empty(b.next[k].to, leaves)) return false;
+      const Skipped what = k == top.edge ? Skipped::Empty : Skipped::Marks;
+      const BlockId to = t.next[k].to, other = b.next[k].to;
+      if (!to.valid() || !other.valid()) return false;
+      if (skip(g_, to, what) != skip(g_, other, what)) return false;
       if (!t.next[k].args.empty() || !b.next[k].args.empty()) return false;
     }
     Test first = test_of(top), second = test_of(bottom);
