@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <set>
-#include <unordered_map>
 #include <unordered_set>
 
-#include "structure/graph/items.h"
+#include "structure/graph/copies.h"
+#include "structure/graph/same.h"
 
 namespace pellucid::structure {
 namespace {
@@ -71,8 +71,6 @@ size_t times_held(const Graph& graph, const ir::Edge& edge, ValueId value) {
   return static_cast<size_t>(std::count_if(to.entry_stack.begin(), to.entry_stack.end(), is_value));
 }
 
-constexpr size_t kLongestBody = 8;  // in blocks: compilers copy no more than what leaves the code
-
 // Returns true if the item only drops what the tests of a pattern have left.
 bool drops_part(const Graph& graph, ValueId item) {
   const ir::Value& value = graph[item];
@@ -104,17 +102,8 @@ bool only_returns(const Graph& graph, Cursor at) {
 
 // Returns true if the same statement starts at both places, one being a copy of the other.
 bool is_one_body(const Graph& graph, Cursor a, Cursor b) {
-  std::unordered_map<ValueId, ValueId> inside;
-  const auto same = [&](ValueId x, ValueId y) {
-    x = graph.resolve(x);
-    y = graph.resolve(y);
-    const auto known = inside.find(x);
-    return known == inside.end() ? x == y : known->second == y;
-  };
-  const auto all_same = [&](std::span<const ValueId> x, std::span<const ValueId> y) {
-    return std::equal(x.begin(), x.end(), y.begin(), y.end(), same);
-  };
-  for (size_t steps = 0; steps < kLongestBody; ++steps) {
+  Twins twins(graph);
+  for (size_t steps = 0; steps < kCopiedBlocks; ++steps) {
     a = past_drops(graph, a);
     b = past_drops(graph, b);
     const ir::Block &here = graph[a.block], &there = graph[b.block];
@@ -122,18 +111,10 @@ bool is_one_body(const Graph& graph, Cursor a, Cursor b) {
     if (here.exit != there.exit) return false;
     if (here.handler != there.handler && !only_returns(graph, a)) return false;
     if (here.exit_line != there.exit_line) return false;
-    if (here.items.size() - a.index != there.items.size() - b.index) return false;
-    for (; a.index < here.items.size(); ++a.index, ++b.index) {
-      const ValueId x = here.items[a.index], y = there.items[b.index];
-      const ir::Value &left = graph[x], &right = graph[y];
-      const bool alike = left.kind == ValueKind::Instr && right.kind == left.kind &&
-                         left.op == right.op && left.a == right.a && left.b == right.b &&
-                         left.line == right.line;
-      if (!alike || !all_same(graph.f.operands(x), graph.f.operands(y))) return false;
-      inside[x] = y;
-    }
+    const std::span<const ValueId> rest = here.items, other_rest = there.items;
+    if (!twins.same_items(rest.subspan(a.index), other_rest.subspan(b.index))) return false;
     if (here.exit == ExitKind::Return || here.exit == ExitKind::Raise) {
-      return all_same(here.operands, there.operands);
+      return twins.same(here.operands, there.operands);
     }
     const ir::Edge &next = here.next[0], &other = there.next[0];
     if (here.exit != ExitKind::Goto || !next.to.valid() || !other.to.valid()) return false;

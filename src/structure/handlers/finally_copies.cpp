@@ -8,8 +8,8 @@
 
 #include "structure/graph/items.h"
 #include "structure/graph/markers.h"
+#include "structure/graph/same_code.h"
 #include "structure/graph/walk.h"
-#include "structure/reduce/same_code.h"
 
 namespace pellucid::structure {
 

@@ -9,13 +9,13 @@
 #include <unordered_set>
 #include <utility>
 
+#include "structure/graph/copies.h"
 #include "structure/graph/items.h"
 #include "structure/graph/markers.h"
 
 namespace pellucid::structure {
 namespace {
 
-constexpr size_t kLongestCopy = 6;         // compilers copy blocks of four instructions at most
 constexpr uint32_t kInside = 0x80000000u;  // an operand that the tail computes itself
 constexpr uint32_t kPart = 0xfffffffdu;    // one that is a part of it
 
@@ -75,7 +75,7 @@ class Tails {
   // each place that leads there, it becomes one again.
   void merge_reraises() {
     look_again();
-    for (size_t length = kLongestCopy + 1; length-- > 0;) {
+    for (size_t length = kCopiedItems + 1; length-- > 0;) {
       std::vector<BlockId> ends;
       for (const BlockId id : g_.order()) {
         const ir::Block& block = g_[id];
@@ -181,7 +181,7 @@ class Tails {
   // than compilers copy.
   std::optional<size_t> start_of_statement(BlockId id) const {
     const auto& items = g_[id].items;
-    const size_t most = std::min(items.size(), kLongestCopy);
+    const size_t most = std::min(items.size(), kCopiedItems);
     const auto first = items.end() - static_cast<ptrdiff_t>(most);
     auto begin = items.begin() + static_cast<ptrdiff_t>(start_of_line(id));
     if (begin < first) return std::nullopt;

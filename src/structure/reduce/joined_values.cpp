@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "structure/graph/copies.h"
 #include "structure/graph/items.h"
 #include "structure/reduce/common_endings.h"
 
@@ -17,8 +18,6 @@ namespace {
 bool is_pop_of_any(const Graph& g, ValueId item, ValueId param) {
   return is_op(g[item], Op::Pop) && g.resolve(g.f.operands(item)[0]) == param;
 }
-
-constexpr size_t kFarthestCopy = 32;  // among the endings of one line
 
 // What was joined may end as another ending does: a choice that is the last of a chain.
 constexpr size_t kLongestChain = 4;

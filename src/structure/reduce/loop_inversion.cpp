@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "structure/graph/loops.h"
+#include "structure/graph/same.h"
 #include "structure/graph/walk.h"
 
 namespace pellucid::structure {
@@ -213,36 +214,22 @@ class Rotation {
   // Returns true if two conditions are compiled from one. Regions inside are compared piece by
   // piece.
   bool same(const Part& a, const Part& b) const {
-    std::unordered_map<ValueId, ValueId> twin;
-    const auto same_value = [&](ValueId x, ValueId y) {
-      x = g_.resolve(x);
-      y = g_.resolve(y);
-      if (g_[x].kind == ValueKind::Null) return g_[y].kind == ValueKind::Null;
-      const auto known = twin.find(x);
-      return known != twin.end() ? known->second == y : x == y;
-    };
-    const auto same_values = [&](std::span<const ValueId> xs, std::span<const ValueId> ys) {
-      return std::equal(xs.begin(), xs.end(), ys.begin(), ys.end(), same_value);
-    };
+    Twins twins(g_);
     std::vector<Pieces> todo{pieces_of(a, b)};
     while (!todo.empty()) {
       const auto [p, q] = todo.back();
       todo.pop_back();
       if (p.items.size() != q.items.size() || p.given.size() != q.given.size()) return false;
-      for (size_t i = 0; i < p.given.size(); ++i) twin.emplace(p.given[i], q.given[i]);
+      for (size_t i = 0; i < p.given.size(); ++i) twins.pair(p.given[i], q.given[i]);
       for (size_t i = 0; i < p.items.size(); ++i) {
         const ValueId x = p.items[i], y = q.items[i];
+        if (!twins.same_item(x, y, {.regions = true})) return false;
         const ir::Value &v = g_[x], &w = g_[y];
-        if (v.kind != w.kind || v.op != w.op || v.b != w.b || v.line != w.line) return false;
-        if (!same_values(g_.f.operands(x), g_.f.operands(y))) return false;
-        twin.emplace(x, y);
-        if (v.kind != ValueKind::Region) {
-          if (v.a != w.a) return false;
-        } else if (!add_pieces(g_.regions[v.a], g_.regions[w.a], todo)) {
+        if (v.kind == ValueKind::Region && !add_pieces(g_.regions[v.a], g_.regions[w.a], todo)) {
           return false;
         }
       }
-      if (!same_values(p.used, q.used)) return false;
+      if (!twins.same(p.used, q.used)) return false;
     }
     return true;
   }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "structure/reduce/same_code.h"
+#include "structure/graph/same_code.h"
 
 #include <algorithm>
 
-#include "structure/graph/items.h"
+#include "structure/graph/copies.h"
+#include "structure/graph/same.h"
 
 namespace pellucid::structure {
 namespace {
@@ -140,7 +141,6 @@ bool SameCode::enter(Place& place, const ir::Edge& edge) const {
 
 // False: there is no telling any more what the place corresponds to.
 bool SameCode::meets_again(const Cursor& a, const Cursor& b, bool& seen) {
-  constexpr size_t kMostCopies = 8;
   std::vector<Cursor>& known = pairs_[a];
   seen = std::find(known.begin(), known.end(), b) != known.end();
   if (!seen) known.push_back(b);
@@ -330,7 +330,7 @@ bool SameCode::finish(Place b) {
     if (known.at == end.at && known.args == end.args) return true;
   }
   ends_.push_back(std::move(end));
-  return ends_.size() <= 16;
+  return ends_.size() <= kMostEnds;
 }
 
 bool SameCode::exits(const Place& a, const Place& b) {
@@ -357,19 +357,8 @@ bool SameCode::exits(const Place& a, const Place& b) {
 }
 
 bool SameCode::same_item(ValueId x, ValueId y) const {
-  const ir::Value &a = g_[x], &b = g_[y];
-  if (a.kind != b.kind || a.op != b.op) return false;
-  if (a.a != b.a && !same_constant(a, b)) return false;
-  // Whether a local may be unbound depends on the way that led here.
-  const bool is_local = is_op(a, Op::LoadFast);
-  if (a.b != b.b && !is_local) return false;
-  return same_operands(x, y);
-}
-
-// Compilers that fold tuples of constants at last (up to 3.9) keep each for itself.
-bool SameCode::same_constant(const ir::Value& a, const ir::Value& b) const {
-  return is_op(a, Op::LoadConst) &&
-         object::same_constant(module_, a.constant(), module_, b.constant());
+  const MayDiffer may{.lines = true, .unbound = true, .constants = &module_};
+  return same_operation(g_, x, y, may) && same_operands(x, y);
 }
 
 // The number by which a module or class of 3.14 notes that an annotation was reached: each copy has

@@ -66,7 +66,6 @@ class SameCode {
   bool finish(Place b);
   bool ends_agree() const;
   bool same_item(ValueId x, ValueId y) const;
-  bool same_constant(const ir::Value& a, const ir::Value& b) const;
   bool is_annotation_index(const Cursor& c) const;
   bool same_operands(ValueId x, ValueId y) const;
   bool same_value(ValueId x, ValueId y) const;
