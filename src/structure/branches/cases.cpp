@@ -124,7 +124,7 @@ class Matches {
     for (size_t i = before; i < g_.patterns.size(); ++i) {
       const Part& keys = g_.patterns[i].value;
       if (g_.patterns[i].kind == PatternKind::Mapping && !keys.items.empty()) {
-        g_[keys.result].uses = 1;
+        g_.set_uses(keys.result, 1);
       }
     }
     return true;
@@ -235,7 +235,7 @@ class Matches {
     }
     // The loop of an inlined comprehension adds to what is looked at.
     const auto fills = fills_.find(subject);
-    g_[subject].uses = 1 + named + (fills == fills_.end() ? 0 : fills->second);
+    g_.set_uses(subject, 1 + named + (fills == fills_.end() ? 0 : fills->second));
     return true;
   }
 

@@ -53,7 +53,7 @@ void forget_lone_copies(Graph& graph) {
     }
     std::erase_if(items, [&](ValueId item) {
       const bool is_copy = drops(graph[item], ir::Dropped::Copy);
-      if (is_copy) --graph[graph.resolve(graph.f.operands(item)[0])].uses;
+      if (is_copy) graph.release(item);
       return is_copy;
     });
   }

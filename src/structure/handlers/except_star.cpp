@@ -212,7 +212,6 @@ class ExceptStar {
   bool rewrite(const Statement& statement, const Clause& clause, BlockId next) {
     ir::Value match = g_[clause.split];
     match.op = Op::ExcMatch;
-    match.uses = 1;
     const ValueId type = operand(clause.split, 1);
     const ValueId test = g_.add(match, std::array<ValueId, 2>{statement.exception, type});
     g_.alias(clause.caught, statement.exception);

@@ -86,9 +86,7 @@ void part_placeholders(Graph& g, HandlerId handler, const std::vector<Way>& exit
     fresh.offset = fresh.exit_offset = g[to].offset;
     fresh.next[0] = {to, {held_place}};
     if (!held) {
-      ir::Value phi = g[g[to].params[0]];
-      phi.uses = 1;
-      fresh.params = {g.add(phi, {})};
+      fresh.params = {g.add(g[g[to].params[0]], {})};
       fresh.next[0].args = fresh.params;
     }
     const BlockId id(g.size());

@@ -246,7 +246,6 @@ class Handlers {
         ir::Value item;
         item.kind = ValueKind::Item;
         item.b = 1;  // asynchronous
-        item.uses = g_[result].uses;
         item.offset = g_[result].offset;
         item.line = g_[result].line;
         const ValueId next = g_.add(item, std::array<ValueId, 1>{iterator});

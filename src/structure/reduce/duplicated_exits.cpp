@@ -112,7 +112,7 @@ class Tails {
           tail = copy;
           continue;
         }
-        release(copy);
+        g_.release(copy);
         g_[id].next[0].to = tail;
         g_[copy].next = {};
       }
@@ -136,11 +136,11 @@ class Tails {
     const BlockId tail = cut(known->second);
     known->second = tail;
     if (begin == 0) {
-      release(id);
+      g_.release(id);
       replace(id, tail);
     } else {
       const BlockId copy = g_.split(id, begin);
-      release(copy);
+      g_.release(copy);
       g_[id].next[0].to = tail;
       g_[copy].next = {};
     }
@@ -327,15 +327,6 @@ class Tails {
     return g_.split(id, begin);
   }
 
-  // What the copy has used of the values before it, the tail uses.
-  void release(BlockId copy) {
-    const ir::Block& block = g_[copy];
-    for (const ValueId item : block.items) {
-      for (const ValueId operand : g_.f.operands(item)) --g_[g_.resolve(operand)].uses;
-    }
-    for (const ValueId operand : block.operands) --g_[g_.resolve(operand)].uses;
-  }
-
   void replace(BlockId copy, BlockId tail) {
     for (const Way way : g_.ways_into(copy).copy()) {
       g_.redirect(way.from, way.edge, tail);
@@ -408,9 +399,7 @@ void join_ways_out(Graph& g) {
       g.redirect(way.from, way.edge, first->second.first);
     }
     first->second.second = first->second.second && is_failure;
-    for (const ValueId item : block.items) {
-      for (const ValueId operand : g.f.operands(item)) --g[g.resolve(operand)].uses;
-    }
+    g.release(id);
     changed = true;
   }
   if (changed) g.recompute();

@@ -174,7 +174,11 @@ bool fold_inlined_comprehension(Graph& g, const object::Module& module, BlockId 
   add_hidden(g, block, static_cast<size_t>(made - items.begin()), region);
   items.erase(made);
   for (const BlockId behind : {after, after_markers(g, after)}) {
-    std::erase_if(g[behind].items, [&](ValueId item) { return restores(g, item); });
+    std::erase_if(g[behind].items, [&](ValueId item) {
+      const bool goes = restores(g, item);
+      if (goes) g.release(item);
+      return goes;
+    });
   }
   // The end of an asynchronous loop's handler stands before what the value is part of.
   auto& rest = g[after].items;
@@ -206,7 +210,7 @@ bool fold_inlined_comprehension(Graph& g, const object::Module& module, BlockId 
     g[block].items.push_back(g.add(pop, std::array<ValueId, 1>{result}));
   }
   g.alias(container, result);
-  g[iterator].uses = 1;
+  g.set_uses(iterator, 1);
   g.redirect(header, 1, {});
   g.redirect(block, 0, after);
   g.merge_into_predecessor(after);

@@ -170,7 +170,7 @@ class EndingJoiner {
   }
 
   void replace(BlockId copy, BlockId ending) {
-    each_operand(copy, [&](ValueId& operand) { --g_[g_.resolve(operand)].uses; });
+    g_.release(copy);
     for (const Way way : g_.ways_into(copy).copy()) g_.redirect(way.from, way.edge, ending);
   }
 
@@ -187,8 +187,8 @@ class EndingJoiner {
     BlockId join;
     for (size_t i = 0; i < blocks.size(); ++i) {
       const BlockId rest = g_.split(blocks[i], g_[blocks[i]].items.size() - length);
-      each_operand(rest, [&](ValueId& operand) { --g_[g_.resolve(operand)].uses; });
-      ++g_[args[i]].uses;
+      g_.release(rest);
+      g_.add_use(args[i]);
       if (i == 0) join = rest;
       g_[blocks[i]].next[0].to = join;
       g_[blocks[i]].next[0].args.assign(1, args[i]);
@@ -206,7 +206,7 @@ class EndingJoiner {
     g_[join].entry_stack = std::move(stack);
     each_operand(join, [&](ValueId& operand) {
       if (g_.resolve(operand) == differs) operand = param;
-      ++g_[g_.resolve(operand)].uses;
+      g_.add_use(operand);
     });
     for (const ValueId item : g_[join].items) {
       if (is_pop_of_any(g_, item, param)) g_[item].b = static_cast<uint32_t>(ir::Dropped::Result);
@@ -247,7 +247,7 @@ void copy_ending(Graph& g, BlockId join, const Way& way) {
     g.redirect(into, 0, {});
   }
   std::unordered_map<ValueId, ValueId> copies{{g[join].params[0], arg}};
-  --g[arg].uses;
+  g.drop_use(arg);
   const auto copied = [&](ValueId id) {
     id = g.resolve(id);
     const auto known = copies.find(id);
@@ -266,7 +266,7 @@ void copy_ending(Graph& g, BlockId join, const Way& way) {
     for (const ValueId operand : std::vector<ValueId>(originals.begin(), originals.end())) {
       operands.push_back(copied(operand));
       if (copies.count(g.resolve(operand)) == 0 || operands.back() == arg)
-        ++g[operands.back()].uses;
+        g.add_use(operands.back());
     }
     ir::Value value = g[item];
     if (drops(value, ir::Dropped::Result) && is_op(g[operands[0]], Op::LoadConst)) {
@@ -277,7 +277,7 @@ void copy_ending(Graph& g, BlockId join, const Way& way) {
   }
   for (const ValueId operand : std::vector<ValueId>(g[join].operands)) {
     const ValueId value = copied(operand);
-    if (copies.count(g.resolve(operand)) == 0 || value == arg) ++g[value].uses;
+    if (copies.count(g.resolve(operand)) == 0 || value == arg) g.add_use(value);
     g[into].operands.push_back(value);
   }
   g[into].exit = g[join].exit;

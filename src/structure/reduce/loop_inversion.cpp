@@ -103,6 +103,7 @@ class Rotation {
     ends_[bottom.from] = header;
     g_.note_tested(header, top.edge);
     // The second test goes; what is left of its block leads to the first.
+    g_.release(end);
     g_[end].items.clear();
     g_[end].operands.clear();
     g_[end].exit = ExitKind::Goto;
@@ -188,7 +189,7 @@ class Rotation {
     std::vector<ValueId>& items = g_[id].items;
     items.insert(items.end(), parts[0].items.begin(), parts[0].items.end());
     ValueId result = parts[0].result;
-    g_[result].uses = std::max(g_[result].uses, 1u);
+    g_.set_uses(result, std::max(g_[result].uses, 1u));
     if (parts.size() > 1) {
       ir::Value value;
       value.kind = ValueKind::Region;

@@ -76,9 +76,8 @@ void forget_placeholders(Graph& g) {
   for (const BlockId id : g.order()) {
     std::erase_if(g[id].items, [&](ValueId item) {
       if (!drops(g[item], ir::Dropped::Result)) return false;
-      const ValueId held = g.resolve(g.f.operands(item)[0]);
-      if (!is_placeholder(g[held])) return false;
-      --g[held].uses;
+      if (!is_placeholder(g[g.resolve(g.f.operands(item)[0])])) return false;
+      g.release(item);
       return true;
     });
   }
@@ -103,7 +102,7 @@ void drop_popped_params(Graph& g) {
         block.params.erase(block.params.begin() + static_cast<ptrdiff_t>(p));
         for (const Way way : g.ways_into(id)) {
           auto& args = g[way.from].next[way.edge].args;
-          --g[g.resolve(args[p])].uses;
+          g.drop_use(args[p]);
           args.erase(args.begin() + static_cast<ptrdiff_t>(p));
         }
         changed = true;
@@ -117,12 +116,12 @@ void forget_carried(Graph& g) {
   for (const BlockId id : g.order()) {
     std::erase_if(g[id].items, [&](ValueId item) {
       if (!drops(g[item], ir::Dropped::Carried)) return false;
-      ir::Value& value = g[g.resolve(g.f.operands(item)[0])];
+      const ir::Value& value = g[g.resolve(g.f.operands(item)[0])];
       if (is_op(value, Op::LoadConst)) {
         g[item].b = static_cast<uint32_t>(ir::Dropped::Constant);
         return false;
       }
-      --value.uses;
+      g.release(item);
       return true;
     });
   }

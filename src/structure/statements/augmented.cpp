@@ -60,7 +60,7 @@ bool Statements::augmented_load(std::span<const ValueId> items, size_t i) {
     if (!is_same || !are_bases(operands(items[other]))) return false;
     use_once(bases);
     skipped_.insert(items[other]);
-    g[id].uses = 2;  // stands for the second slice as well
+    g.set_uses(id, 2);  // stands for the second slice as well
     g.alias(items[other], id);
     return false;
   }
