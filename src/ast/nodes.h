@@ -26,6 +26,9 @@ bool is_none(const Tree& tree, NodeId node);
 bool is_name(const Tree& tree, NodeId node, std::string_view name);
 bool is_name(const Tree& tree, NodeId node, Symbol name);
 
+// Returns true if the pattern fits every subject: `_`, a name, or alternatives of which one does.
+bool takes_everything(const Tree& tree, NodeId pattern);
+
 // Returns true if one literal says the constant, without an operator or elements.
 bool is_one_literal(const object::Module& module, const object::Const& constant);
 

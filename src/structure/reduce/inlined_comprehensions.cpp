@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "structure/graph/items.h"
+#include "structure/graph/markers.h"
 #include "structure/graph/walk.h"
 
 namespace pellucid::structure {
@@ -79,15 +80,9 @@ BlockId after_markers(const Graph& g, BlockId block) {
 }
 
 // Returns true if the body returns a constant after the first item.
-bool only_returns_behind(const Graph& g, BlockId block) {
-  size_t begin = 1;
-  if (g[block].exit == ExitKind::Goto && g[block].items.size() == 1) {
-    block = g[block].next[0].to;
-    begin = 0;
-  }
-  const auto& items = g[block].items;
-  return g[block].exit == ExitKind::Return && items.size() == begin + 1 &&
-         is_op(g[items.back()], Op::LoadConst);
+bool returns_after_first(const Graph& g, BlockId block) {
+  const bool goes_on = g[block].exit == ExitKind::Goto && g[block].items.size() == 1;
+  return goes_on ? returns_constant(g, g[block].next[0].to) : returns_constant(g, block, 1);
 }
 
 }  // namespace
@@ -142,7 +137,7 @@ void drop_at_last(Graph& g) {
     ir::Value& drop = g[g[next].items[0]];
     const bool drops =
         is_op(drop, Op::Pop) && g.resolve(g.f.operands(drop)[0]) == g[next].params[0];
-    if (drops && only_returns_behind(g, next)) {
+    if (drops && returns_after_first(g, next)) {
       ir::set_drop_place(drop, ir::DropPlace::AtEnd);
     }
   }

@@ -10,6 +10,7 @@
 
 #include "structure/graph/copies.h"
 #include "structure/graph/items.h"
+#include "structure/graph/markers.h"
 #include "structure/reduce/common_endings.h"
 
 namespace pellucid::structure {
@@ -48,10 +49,8 @@ class EndingJoiner {
       if (block.exit != ExitKind::Goto || block.items.empty()) continue;
       const BlockId next = block.next[0].to;
       const ir::Block& rest = g_[next];
-      const bool returns = rest.exit == ExitKind::Return && rest.items.size() == 1 &&
-                           rest.params.empty() && rest.handler != block.handler &&
-                           g_[rest.items[0]].op == Op::LoadConst &&
-                           g_.resolve(rest.operands[0]) == rest.items[0];
+      const bool returns =
+          returns_constant(g_, next) && rest.params.empty() && rest.handler != block.handler;
       if (!returns || g_.ways_into(next).size() != 1) continue;
       const ir::Value& last = g_[block.items.back()];
       found[{block.handler.value, static_cast<uint32_t>(last.op), last.a,
