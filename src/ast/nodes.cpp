@@ -41,6 +41,30 @@ bool is_none(const Tree& tree, NodeId node) {
   return constant && constant->kind == ConstKind::None;
 }
 
+bool is_name(const Tree& tree, NodeId node, std::string_view name) {
+  return tree.is(node, Kind::Name) && tree.text(tree.as<Name>(node).id) == name;
+}
+
+bool is_name(const Tree& tree, NodeId node, Symbol name) {
+  return tree.is(node, Kind::Name) && tree.as<Name>(node).id == name;
+}
+
+bool takes_everything(const Tree& tree, NodeId pattern) {
+  std::vector<NodeId> todo{pattern};
+  while (!todo.empty()) {
+    const NodeId id = todo.back();
+    todo.pop_back();
+    if (!id.valid()) return true;
+    if (tree.is(id, Kind::MatchAs)) {
+      todo.push_back(tree.as<MatchAs>(id).pattern);
+    } else if (tree.is(id, Kind::MatchOr)) {
+      const auto alternatives = tree.items(tree.as<MatchOr>(id).patterns);
+      todo.insert(todo.end(), alternatives.begin(), alternatives.end());
+    }
+  }
+  return false;
+}
+
 bool is_one_literal(const object::Module& module, const Const& constant) {
   switch (constant.kind) {
     case ConstKind::None:

@@ -22,6 +22,13 @@ bool is_constant(const Tree& tree, NodeId node, object::ConstKind kind);
 
 bool is_none(const Tree& tree, NodeId node);
 
+// Returns true if the node is this name.
+bool is_name(const Tree& tree, NodeId node, std::string_view name);
+bool is_name(const Tree& tree, NodeId node, Symbol name);
+
+// Returns true if the pattern fits every subject: `_`, a name, or alternatives of which one does.
+bool takes_everything(const Tree& tree, NodeId pattern);
+
 // Returns true if one literal says the constant, without an operator or elements.
 bool is_one_literal(const object::Module& module, const object::Const& constant);
 

@@ -71,7 +71,7 @@ uint64_t SharedBodies::written(object::ConstId id) {
 bool SharedBodies::fits(const ir::Function& function) {
   uint64_t size = function.values.size();
   for (const ir::Value& value : function.values) {
-    if (value.kind != ir::ValueKind::Instr || value.op != ir::Op::LoadConst) continue;
+    if (!is_op(value, ir::Op::LoadConst)) continue;
     const object::Const& constant = module_[value.constant()];
     const bool is_code = constant.kind == object::ConstKind::Code;
     size += is_code ? sizes_[constant.code.index()] : written(value.constant());

@@ -23,7 +23,7 @@ void Machine::block(BlockId id, Nodes& out) {
     BlockId next;
     if (b.exit == ExitKind::Goto) {
       next = b.next[0].to;
-      const bool pushes = !b.items.empty() && is_op(b.items.back(), Op::PushExcInfo);
+      const bool pushes = !b.items.empty() && is_op(graph_[b.items.back()], Op::PushExcInfo);
       if (pushes) {
         set_state(pushed_by_[id.index()], out);
         next = {};
@@ -44,7 +44,7 @@ Machine::Nodes Machine::statements_of(BlockId id) {
   // A try that fails may have rewritten the bodies that it read as expressions.
   std::vector<std::pair<size_t, ast::ListId>> saved;
   for (const ValueId item : graph_[id].items) {
-    if (!is_op(item, Op::LoadConst)) continue;
+    if (!is_op(graph_[item], Op::LoadConst)) continue;
     const object::Const& constant = tree_.module()[graph_[item].constant()];
     if (constant.kind != object::ConstKind::Code) continue;
     const size_t index = constant.code.index();
@@ -80,7 +80,7 @@ void Machine::check_uses(BlockId id) const {
     }
   };
   for (const ValueId item : graph_[id].items) {
-    if (is_op(item, Op::Pop)) continue;
+    if (is_op(graph_[item], Op::Pop)) continue;
     for (const ValueId operand : operands(item)) look(operand);
   }
   for (const ValueId operand : graph_[id].operands) look(operand);

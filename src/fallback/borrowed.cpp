@@ -74,9 +74,8 @@ class Borrowed {
     Symbols borrowed = at_entry_[id.index()];
     for (const ValueId item : f_[id].items) {
       ir::Value& value = f_[item];
-      const bool is_local = is_op(value, Op::LoadFastAndClear) || is_op(value, Op::StoreFast) ||
-                            is_op(value, Op::LoadClosure) || is_op(value, Op::LoadFast) ||
-                            is_op(value, Op::DeleteFast);
+      const bool is_local = is_op(value, Op::LoadFastAndClear, Op::StoreFast, Op::LoadClosure,
+                                  Op::LoadFast, Op::DeleteFast);
       if (!is_local || !cells_.contains(value.symbol())) continue;
       const Symbol name = value.symbol();
       const bool was = borrowed.contains(name);
@@ -134,8 +133,8 @@ class Borrowed {
 void rename_hidden_locals(ir::Function& function, ast::Tree& tree) {
   const bool is_body = (tree.module()[function.code].flags & object::kOptimized) == 0;
   for (ir::Value& value : function.values) {
-    const bool is_local = is_op(value, Op::LoadFast) || is_op(value, Op::StoreFast) ||
-                          is_op(value, Op::DeleteFast) || is_op(value, Op::LoadFastAndClear);
+    const bool is_local =
+        is_op(value, Op::LoadFast, Op::StoreFast, Op::DeleteFast, Op::LoadFastAndClear);
     if (!is_local) continue;
     if (is_body) {
       value.a = tree.intern(suffixed(function, tree, value.symbol())).value;

@@ -39,7 +39,7 @@ void Machine::items(BlockId id, Statements& code) {
 void Machine::remake_functions(BlockId id, Statements& code, bool preloads) {
   std::vector<ValueId> made;
   for (const ValueId item : graph_[id].items) {
-    if (!is_op(item, Op::Call) && !is_op(item, Op::CallKw) && !is_op(item, Op::CallEx)) continue;
+    if (!is_op(graph_[item], Op::Call, Op::CallKw, Op::CallEx)) continue;
     for (const ValueId operand : operands(item)) {
       const ValueId function = graph_.resolve(operand);
       const auto& own = graph_[id].items;
@@ -63,13 +63,14 @@ void Machine::remake_functions(BlockId id, Statements& code, bool preloads) {
 // The literal of a function that is made for one call.
 NodeId Machine::made_for_a_call(ValueId function) {
   ValueId bare = function;
-  if (is_op(function, Op::SetFunctionAttribute)) bare = operands(function)[1];
+  if (is_op(graph_[function], Op::SetFunctionAttribute)) bare = operands(function)[1];
   ir::Value value = graph_[bare];
   value.a = 0;  // free variables say what the closure holds
   const auto all = operands(bare);
   Nodes constants;
   for (const ValueId operand : all) {
-    if (is_op(operand, Op::LoadConst)) constants.push_back(expressions_.make(graph_[operand], {}));
+    if (is_op(graph_[operand], Op::LoadConst))
+      constants.push_back(expressions_.make(graph_[operand], {}));
   }
   value.first += static_cast<uint32_t>(all.size() - constants.size());
   value.count = static_cast<uint32_t>(constants.size());
@@ -79,8 +80,8 @@ NodeId Machine::made_for_a_call(ValueId function) {
 // Returns true if a function that is made for one call is for another block to make again.
 bool Machine::is_passed_on(const std::vector<ValueId>& all, size_t i) const {
   ValueId id = all[i];
-  if (is_op(id, Op::MakeFunction) && i + 1 < all.size() &&
-      is_op(all[i + 1], Op::SetFunctionAttribute) && operands(all[i + 1])[1] == id) {
+  if (is_op(graph_[id], Op::MakeFunction) && i + 1 < all.size() &&
+      is_op(graph_[all[i + 1]], Op::SetFunctionAttribute) && operands(all[i + 1])[1] == id) {
     id = all[++i];
   }
   if (!is_made_for_a_call(graph_, tree_.module(), id)) return false;
@@ -92,16 +93,16 @@ bool Machine::is_passed_on(const std::vector<ValueId>& all, size_t i) const {
 
 // Returns true if the statement is one that the compiler puts at the end of class bodies by itself.
 bool Machine::is_left_out(ValueId id) const {
-  if (scope_ != Scope::Class || !is_op(id, Op::StoreName)) return false;
+  if (scope_ != Scope::Class || !is_op(graph_[id], Op::StoreName)) return false;
   const std::string_view name = tree_.text(graph_[id].symbol());
   return name == "__classcell__" || name == "__classdictcell__" || name == "__static_attributes__";
 }
 
 // A function without a name of Python's, whose body is no expression.
 bool Machine::needs_definition(ValueId id) const {
-  if (is_op(id, Op::SetFunctionAttribute)) id = operands(id)[1];
+  if (is_op(graph_[id], Op::SetFunctionAttribute)) id = operands(id)[1];
   for (const ValueId operand : operands(id)) {
-    if (!is_op(operand, Op::LoadConst)) continue;
+    if (!is_op(graph_[operand], Op::LoadConst)) continue;
     const object::Const& constant = tree_.module()[graph_[operand].constant()];
     if (constant.kind != object::ConstKind::Code) continue;
     if (is_identifier(tree_.text(tree_.module()[constant.code].name))) return false;
@@ -113,7 +114,7 @@ bool Machine::needs_definition(ValueId id) const {
 // Returns true if the iterator is for a comprehension that is called with it right away, which
 // makes it by itself.
 bool Machine::is_iterated_by_comprehension(const std::vector<ValueId>& all, size_t i) const {
-  if (i + 1 >= all.size() || !is_op(all[i + 1], Op::Call)) return false;
+  if (i + 1 >= all.size() || !is_op(graph_[all[i + 1]], Op::Call)) return false;
   const auto parts = operands(all[i + 1]);
   if (parts.size() != 2 || parts[1] != all[i]) return false;
   const ValueId function = graph_.resolve(parts[0]);
@@ -151,12 +152,12 @@ bool Machine::is_special(const std::vector<ValueId>& all, size_t i) const {
     case Op::GetYieldFromIter: {
       // Only together with the YIELD_FROM that is right after is it `await`.
       for (size_t k = i + 1; k < all.size() && k <= i + 2; ++k) {
-        if (is_op(all[k], Op::YieldFrom) && operands(all[k])[0] == id) return false;
+        if (is_op(graph_[all[k]], Op::YieldFrom) && operands(all[k])[0] == id) return false;
       }
       return true;
     }
     case Op::YieldFrom:
-      return is_op(operands(id)[0], Op::GetAnext);
+      return is_op(graph_[operands(id)[0]], Op::GetAnext);
     case Op::Intrinsic2:
       return value.a == bytecode::kPrepReraiseStar;
     case Op::ListAppend:
@@ -296,10 +297,10 @@ size_t Machine::special(BlockId block, size_t index, Statements& code) {
     case Op::MakeFunction:
       if (is_passed_on(graph_[block].items, index)) {
         for (const ValueId operand : operands(id)) {
-          if (!is_op(operand, Op::LoadConst)) code.take(operand);
+          if (!is_op(graph_[operand], Op::LoadConst)) code.take(operand);
         }
         if (next < graph_[block].items.size() &&
-            is_op(graph_[block].items[next], Op::SetFunctionAttribute)) {
+            is_op(graph_[graph_[block].items[next]], Op::SetFunctionAttribute)) {
           code.take(operands(graph_[block].items[next++])[0]);
         }
         break;
@@ -377,8 +378,9 @@ void Machine::end_async_for(BlockId block, Statements& code) {
         make_.call(make_.builtin("isinstance"), {exception, make_.builtin("StopAsyncIteration")});
     return tree_.add(ast::UnaryOp{static_cast<uint32_t>(ast::UnaryOperator::Not), fits}, make_.at);
   };
-  const ValueId id = *std::find_if(b.items.begin(), b.items.end(),
-                                   [&](ValueId item) { return is_op(item, Op::EndAsyncFor); });
+  const ValueId id = *std::find_if(b.items.begin(), b.items.end(), [&](ValueId item) {
+    return is_op(graph_[item], Op::EndAsyncFor);
+  });
   if (graph_[id].a == 7) {
     code.append(make_.if_else(test(exception_at(b.exc_depth)), {make_.raise()}));
     return;
@@ -441,8 +443,8 @@ size_t Machine::function(BlockId block, size_t index, Statements& code) {
   const std::vector<ValueId> parts(operands(id).begin(), operands(id).end());
   NodeId literal = expressions_.make(graph_[id], code.take_many(parts));
   size_t next = index + 1;
-  while (literal.valid() && next < all.size() && is_op(all[next], Op::SetFunctionAttribute) &&
-         operands(all[next])[1] == id) {
+  while (literal.valid() && next < all.size() &&
+         is_op(graph_[all[next]], Op::SetFunctionAttribute) && operands(all[next])[1] == id) {
     const ValueId attribute = operands(all[next])[0];
     id = all[next++];
     literal = expressions_.make(graph_[id], std::array<NodeId, 2>{code.take(attribute), literal});

@@ -59,7 +59,7 @@ void Machine::found_or_not(ValueId id, Symbol values, Statements& code) {
 void Machine::match_class(BlockId block, ValueId id, Statements& code) {
   const std::vector<ValueId> all(operands(id).begin(), operands(id).end());
   const ir::Value& names = graph_[all[2]];
-  const bool known = names.kind == ValueKind::Instr && names.op == Op::LoadConst &&
+  const bool known = is_op(names, Op::LoadConst) &&
                      tree_.module()[names.constant()].kind == object::ConstKind::Tuple;
   if (!known) fail("a class pattern whose attributes are not constant", block);
   const std::vector<object::ConstId> attributes = tree_.module()[names.constant()].items;

@@ -22,10 +22,9 @@ void Machine::plain(BlockId id, Statements& code) {
   }
   remake_functions(id, code, false);
   for (size_t i = 0; i < all.size();) {
-    const bool is_function = is_op(all[i], Op::MakeFunction);
+    const bool is_function = is_op(graph_[all[i]], Op::MakeFunction);
     // A comprehension makes its iterator by itself.
-    if ((is_op(all[i], Op::GetIter) || is_op(all[i], Op::GetAiter)) &&
-        is_iterated_by_comprehension(all, i)) {
+    if (is_op(graph_[all[i]], Op::GetIter, Op::GetAiter) && is_iterated_by_comprehension(all, i)) {
       ++i;
       continue;
     }
@@ -48,7 +47,7 @@ NodeId Machine::operand(ValueId id) {
   if (is_made_for_a_call(graph_, tree_.module(), id) && !needs_definition(id)) {
     return made_for_a_call(id);
   }
-  if (is_op(id, Op::GetIter) || is_op(id, Op::GetAiter)) return operand(operands(id)[0]);
+  if (is_op(graph_[id], Op::GetIter, Op::GetAiter)) return operand(operands(id)[0]);
   const ir::Value value = graph_[id];
   const NodeId node =
       value.kind == ValueKind::Instr && value.count == 0 ? expressions_.make(value, {}) : NodeId();
@@ -145,7 +144,7 @@ void Machine::plain_item(ValueId id, Statements& code) {
       // The cells of a closure, which may be empty yet.
       const auto cells = operands(id);
       if (!cells.empty() && std::all_of(cells.begin(), cells.end(), [&](ValueId cell) {
-            return is_op(cell, Op::LoadClosure);
+            return is_op(graph_[cell], Op::LoadClosure);
           })) {
         return;
       }
@@ -181,8 +180,8 @@ void Machine::plain_item(ValueId id, Statements& code) {
       waiting_ = operand(operands(id)[0]);
       return;
     }
-    const bool awaits = is_op(operands(id)[0], Op::GetAwaitable);
-    const bool both = awaits || is_op(operands(id)[0], Op::GetYieldFromIter);
+    const bool awaits = is_op(graph_[operands(id)[0]], Op::GetAwaitable);
+    const bool both = awaits || is_op(graph_[operands(id)[0]], Op::GetYieldFromIter);
     const NodeId object = both ? waiting_ : operand(operands(id)[0]);
     node = awaits ? tree_.add(ast::Await{object}, make_.at)
                   : tree_.add(ast::YieldFrom{object}, make_.at);

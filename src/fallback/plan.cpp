@@ -64,7 +64,7 @@ void Machine::plan() {
     if (is_pure_entry(id)) continue;
     const bool in_front = entry_first_ && id == graph_.entry();
     if (is_head_[id.index()] && !in_front) arms_.push_back({id, b.exc_depth, b.handler, false});
-    if (!b.items.empty() && is_op(b.items.back(), Op::PushExcInfo)) {
+    if (!b.items.empty() && is_op(graph_[b.items.back()], Op::PushExcInfo)) {
       arms_.push_back({id, b.exc_depth, {}, true});
     } else if (ends_in_split(id)) {
       arms_.push_back({id, b.exc_depth - 1, {}, true});

@@ -18,16 +18,14 @@ bool only_pushes(const Graph& graph, BlockId block) {
 
 bool is_made_for_a_call(const Graph& graph, const object::Module& module, ValueId id) {
   const ir::Value* value = &graph[id];
-  if (value->kind != ValueKind::Instr) return false;
-  if (value->op == Op::SetFunctionAttribute && value->a == bytecode::kClosure) {
+  if (is_op(*value, Op::SetFunctionAttribute) && value->a == bytecode::kClosure) {
     value = &graph[graph.f.operands(*value)[1]];
-    if (value->kind != ValueKind::Instr) return false;
   }
   const uint32_t closure = bytecode::kClosure;
-  if (value->op != Op::MakeFunction || (value->a & ~closure) != 0) return false;
+  if (!is_op(*value, Op::MakeFunction) || (value->a & ~closure) != 0) return false;
   for (const ValueId operand : graph.f.operands(*value)) {
     const ir::Value& code = graph[operand];
-    if (code.kind != ValueKind::Instr || code.op != Op::LoadConst) continue;
+    if (!is_op(code, Op::LoadConst)) continue;
     const object::Const& constant = module[code.constant()];
     if (constant.kind != object::ConstKind::Code) continue;
     const object::Code& body = module[constant.code];

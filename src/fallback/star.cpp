@@ -124,7 +124,7 @@ class Reraise {
 // Returns true if the block ends in finding what one clause handles.
 bool Machine::ends_in_split(BlockId id) const {
   const ir::Block& b = graph_[id];
-  return !b.items.empty() && is_op(b.items.back(), Op::EgMatch) && b.exc_depth > 0;
+  return !b.items.empty() && is_op(graph_[b.items.back()], Op::EgMatch) && b.exc_depth > 0;
 }
 
 // What a clause matches is the exception that is handled from here on: raised anew, to be caught

@@ -52,7 +52,7 @@ Machine::Machine(Graph& graph, ast::Tree& tree, Expressions& expressions, Replac
   }
   if (scope_ == Scope::Function) return;
   for (const ir::Value& value : graph.f.values) {
-    if (value.kind == ValueKind::Instr && value.op == Op::StoreFast) hide(value.symbol());
+    if (is_op(value, Op::StoreFast)) hide(value.symbol());
   }
 }
 

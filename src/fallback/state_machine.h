@@ -150,9 +150,6 @@ class Machine {
   ast::NodeId exception_at(uint32_t level) { return make_.name(exception_name(level)); }
   Symbol exception_name(uint32_t level);
   std::span<const ValueId> operands(ValueId id) const { return graph_.f.operands(id); }
-  bool is_op(ValueId id, Op op) const {
-    return graph_[id].kind == ValueKind::Instr && graph_[id].op == op;
-  }
 
   Graph& graph_;
   ast::Tree& tree_;

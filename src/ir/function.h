@@ -90,9 +90,14 @@ struct Value {
   object::ConstId constant() const { return object::ConstId(a); }
 };
 
+// Returns true if an instruction with one of these ops makes the value.
+template <typename... Ops>
+constexpr bool is_op(const Value& value, Ops... ops) {
+  return value.kind == ValueKind::Instr && ((value.op == ops) || ...);
+}
+
 inline bool drops(const Value& value, Dropped what) {
-  return value.kind == ValueKind::Instr && value.op == Op::Pop &&
-         value.b == static_cast<uint32_t>(what);
+  return is_op(value, Op::Pop) && value.b == static_cast<uint32_t>(what);
 }
 
 inline DropPlace drop_place(const Value& pop) { return static_cast<DropPlace>(pop.a); }
@@ -100,9 +105,7 @@ inline void set_drop_place(Value& pop, DropPlace place) { pop.a = static_cast<ui
 
 // In whatever scope the name is.
 inline bool stores_name(const Value& value) {
-  return value.kind == ValueKind::Instr &&
-         (value.op == Op::StoreFast || value.op == Op::StoreName || value.op == Op::StoreGlobal ||
-          value.op == Op::StoreDeref);
+  return is_op(value, Op::StoreFast, Op::StoreName, Op::StoreGlobal, Op::StoreDeref);
 }
 
 struct Edge {

@@ -47,14 +47,12 @@ class Generated {
   }
 
  private:
-  bool is_op(ValueId id, Op op) const { return f_[id].kind == ValueKind::Instr && f_[id].op == op; }
-
   ThreadRules rules() const {
     return {names_, [this](ValueId id) { return is_call_of(id, facts_.objects); },
             [this](ValueId id) { return is_call_of(id, facts_.apart); },
             [this](ValueId id) {
-              const bool is_own = (is_op(id, Op::StoreFast) || is_op(id, Op::DeleteFast)) &&
-                                  names_.count(f_[id].symbol()) > 0;
+              const bool is_own =
+                  is_op(f_[id], Op::StoreFast, Op::DeleteFast) && names_.count(f_[id].symbol()) > 0;
               return is_own || may_be_passed(id);
             }};
   }
@@ -62,9 +60,9 @@ class Generated {
   // A function that only returns None is called for a NULL that lies below it.
   void drop_calls_of_nothing() {
     const auto is_call = [&](ValueId id) {
-      if (!is_op(id, Op::Call) || f_.operands(id).size() != 1) return false;
+      if (!is_op(f_[id], Op::Call) || f_.operands(id).size() != 1) return false;
       const ValueId callee = f_.operands(id)[0];
-      if (!is_op(callee, Op::LoadConst)) return false;
+      if (!is_op(f_[callee], Op::LoadConst)) return false;
       const object::Const& constant = module_[f_[callee].constant()];
       return constant.kind == object::ConstKind::Opaque &&
              constant.integer == static_cast<int64_t>(object::Known::ReturnsNone);
@@ -73,7 +71,7 @@ class Generated {
     for (Block& block : f_.blocks) {
       std::set<ValueId> gone;
       for (const ValueId item : block.items) {
-        if (!is_op(item, Op::Pop) || !is_call(f_.operands(item)[0])) continue;
+        if (!is_op(f_[item], Op::Pop) || !is_call(f_.operands(item)[0])) continue;
         const ValueId call = f_.operands(item)[0];
         const ValueId callee = f_.operands(call)[0];
         if (f_[call].uses > 1) continue;
@@ -90,9 +88,11 @@ class Generated {
     for (Block& block : f_.blocks) {
       std::set<ValueId> gone;
       for (const ValueId item : block.items) {
-        if (!is_op(item, Op::CallEx) || f_.operands(item).size() != 3) continue;
+        if (!is_op(f_[item], Op::CallEx) || f_.operands(item).size() != 3) continue;
         const std::vector<ValueId> given(f_.operands(item).begin(), f_.operands(item).end());
-        const auto is_own = [&](ValueId id, Op op) { return is_op(id, op) && f_[id].uses == 1; };
+        const auto is_own = [&](ValueId id, Op op) {
+          return is_op(f_[id], op) && f_[id].uses == 1;
+        };
         const bool is_plain = is_own(given[1], Op::BuildTuple) && is_own(given[2], Op::BuildMap);
         if (!is_plain || !f_.operands(given[2]).empty()) continue;
         gone.insert({given[1], given[2]});
@@ -115,9 +115,9 @@ class Generated {
     for (Block& block : f_.blocks) {
       std::set<ValueId> gone;
       for (const ValueId item : block.items) {
-        if (!is_op(item, Op::CallEx) || f_.operands(item).size() != 2) continue;
+        if (!is_op(f_[item], Op::CallEx) || f_.operands(item).size() != 2) continue;
         const ValueId callee = f_.operands(item)[0], given = f_.operands(item)[1];
-        if (!is_op(callee, Op::LoadConst) || !is_op(given, Op::BuildTuple)) continue;
+        if (!is_op(f_[callee], Op::LoadConst) || !is_op(f_[given], Op::BuildTuple)) continue;
         const object::Const& constant = module_[f_[callee].constant()];
         std::vector<ValueId> values(f_.operands(given).begin(), f_.operands(given).end());
         if (constant.kind != object::ConstKind::Opaque || values.empty() ||
@@ -165,20 +165,20 @@ class Generated {
       for (const Symbol name : *cells) kept_.erase(name);
     }
     for (const Value& value : f_.values) {
-      const bool changes = value.op == Op::StoreFast || value.op == Op::DeleteFast ||
-                           value.op == Op::LoadFastAndClear;
-      if (value.kind == ValueKind::Instr && changes) kept_.erase(value.symbol());
+      if (is_op(value, Op::StoreFast, Op::DeleteFast, Op::LoadFastAndClear)) {
+        kept_.erase(value.symbol());
+      }
     }
   }
 
   // "name", "name.attribute" and so on, if the value is a load of these.
   std::optional<std::string> dotted(ValueId id) const {
     std::string attributes;
-    while (is_op(id, Op::LoadAttr) || is_op(id, Op::LoadMethod)) {
+    while (is_op(f_[id], Op::LoadAttr, Op::LoadMethod)) {
       attributes.insert(0, '.' + std::string(module_.text(f_[id].symbol())));
       id = f_.operands(id)[0];
     }
-    if (!is_op(id, Op::LoadGlobal)) return std::nullopt;
+    if (!is_op(f_[id], Op::LoadGlobal)) return std::nullopt;
     return std::string(module_.text(f_[id].symbol())) + attributes;
   }
 
@@ -188,23 +188,25 @@ class Generated {
 
   // Operands have smaller numbers than what they are operands of.
   void mark_steady(ValueId id) {
-    if (is_op(id, Op::LoadFast)) {
+    if (is_op(f_[id], Op::LoadFast)) {
       f_[id].steady = kept_.count(f_[id].symbol()) > 0;
       return;
     }
     const auto name = dotted(id);
     if (!name || !Facts::has(facts_.steady, *name)) return;
-    const bool is_attribute = !is_op(id, Op::LoadGlobal);
+    const bool is_attribute = !is_op(f_[id], Op::LoadGlobal);
     f_[id].steady = !is_attribute || f_[f_.operands(id)[0]].steady;
   }
 
   // An argument that is loaded to be dropped says nothing: the function that goes on after a call
   // is given its result, and may have no use for it.
   void drop_arguments() {
-    const auto is_argument = [&](ValueId id) { return is_op(id, Op::LoadFast) && f_[id].steady; };
+    const auto is_argument = [&](ValueId id) {
+      return is_op(f_[id], Op::LoadFast) && f_[id].steady;
+    };
     for (Block& block : f_.blocks) {
       std::erase_if(block.items, [&](ValueId item) {
-        return is_op(item, Op::Pop) && is_argument(f_.operands(item)[0]);
+        return is_op(f_[item], Op::Pop) && is_argument(f_.operands(item)[0]);
       });
     }
     count_uses(f_);
@@ -215,7 +217,7 @@ class Generated {
   }
 
   bool is_call_of(ValueId id, const std::vector<std::string>& names) const {
-    if (!is_op(id, Op::Call) && !is_op(id, Op::CallEx) && !is_op(id, Op::CallKw)) return false;
+    if (!is_op(f_[id], Op::Call, Op::CallEx, Op::CallKw)) return false;
     const ValueId callee = f_.operands(id)[0];
     const auto name = dotted(callee);
     return name && f_[callee].steady && Facts::has(names, *name);
@@ -245,7 +247,7 @@ class Generated {
     for (const ValueId item : block.items) {
       size_t at = items.size();
       // What a call returned is dropped where the call went.
-      const bool drops = is_op(item, Op::Pop) && is_call_of(f_.operands(item)[0], facts_.apart);
+      const bool drops = is_op(f_[item], Op::Pop) && is_call_of(f_.operands(item)[0], facts_.apart);
       if (drops) {
         at = static_cast<size_t>(std::find(items.begin(), items.end(), f_.operands(item)[0]) -
                                  items.begin());
@@ -287,7 +289,7 @@ class Generated {
       const ValueId constant = f_.operands(value)[0];
       const auto made =
           std::find(items.begin(), items.begin() + static_cast<ptrdiff_t>(i), constant);
-      if (!is_op(constant, Op::LoadConst) || f_[constant].uses != 1) continue;
+      if (!is_op(f_[constant], Op::LoadConst) || f_[constant].uses != 1) continue;
       if (made == items.begin() + static_cast<ptrdiff_t>(i)) continue;
       const ValueId store = items[i];
       items.erase(items.begin() + static_cast<ptrdiff_t>(i));
@@ -299,7 +301,7 @@ class Generated {
 
   std::optional<int64_t> index_of(ValueId item) const {
     const ValueId key = f_.operands(item)[1];
-    if (!is_op(key, Op::LoadConst)) return std::nullopt;
+    if (!is_op(f_[key], Op::LoadConst)) return std::nullopt;
     const object::Const& constant = module_[f_[key].constant()];
     if (constant.kind != object::ConstKind::Int || constant.integer < 0) return std::nullopt;
     return constant.integer;
@@ -313,7 +315,7 @@ class Generated {
       std::map<int64_t, ValueId> wanted;
       std::map<ValueId, ValueId> again;  // what is taken a second time is what it was
       for (const ValueId item : f_.blocks[id.index()].items) {
-        if (!is_op(item, Op::Subscr) || f_.operands(item)[0] != call) continue;
+        if (!is_op(f_[item], Op::Subscr) || f_.operands(item)[0] != call) continue;
         const auto index = index_of(item);
         if (!index) continue;
         const auto [first, is_new] = wanted.try_emplace(*index, item);
@@ -351,7 +353,7 @@ class Generated {
     std::set<ValueId> seen;
     std::vector<ValueId> kept;
     for (size_t i = items.size(); i-- > 0;) {
-      const bool is_constant = is_op(items[i], Op::LoadConst);
+      const bool is_constant = is_op(f_[items[i]], Op::LoadConst);
       if (!is_constant || seen.insert(items[i]).second) kept.push_back(items[i]);
     }
     std::reverse(kept.begin(), kept.end());
@@ -448,12 +450,11 @@ void mark_displays(Function& f) {
     here.insert(block.operands.begin(), block.operands.end());
     for (const ValueId item : block.items) {
       Value& value = f[item];
-      const bool is_display = value.kind == ValueKind::Instr &&
-                              (value.op == Op::BuildList || value.op == Op::BuildTuple);
+      const bool is_display = is_op(value, Op::BuildList, Op::BuildTuple);
       if (!is_display || value.uses != 1 || !here.count(item)) continue;
       const auto operands = f.operands(item);
       value.steady = std::all_of(operands.begin(), operands.end(), [&](ValueId id) {
-        return f[id].steady || (f[id].kind == ValueKind::Instr && f[id].op == Op::LoadConst);
+        return f[id].steady || is_op(f[id], Op::LoadConst);
       });
     }
   }

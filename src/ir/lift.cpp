@@ -152,7 +152,7 @@ class Lifter {
                          from.handler == out_.blocks[id.index()].handler;
     if (!goes_on) return {};
     const Value& last = out_[from.items.back()];
-    if (last.kind == ValueKind::Instr && last.op == Op::LoadConst) return from.items.back();
+    if (is_op(last, Op::LoadConst)) return from.items.back();
     return stores_name(last) ? out_.operands(last)[0] : ValueId();
   }
 
@@ -331,7 +331,7 @@ class Lifter {
     for (const Block& block : out_.blocks) {
       if (block.exit == ExitKind::ForIter) is_iterator[block.operands[0].index()] = 1;
       for (const ValueId item : block.items) {
-        const bool asks = out_[item].kind == ValueKind::Instr && out_[item].op == Op::GetAnext;
+        const bool asks = is_op(out_[item], Op::GetAnext);
         if (asks) is_iterator[out_.operands(item)[0].index()] = 1;
       }
     }

@@ -38,10 +38,7 @@ class Forwards {
  private:
   // A NULL in a slot of a callable that came by way of a loop: known only now.
   void drop_nulls(Value& value) {
-    if (value.kind != ValueKind::Instr ||
-        (value.op != Op::Call && value.op != Op::CallKw && value.op != Op::CallEx)) {
-      return;
-    }
+    if (!is_op(value, Op::Call, Op::CallKw, Op::CallEx)) return;
     const auto operands = f_.operand_pool.begin() + value.first;
     const auto slots = operands + std::min(value.b, value.count);
     auto kept =

@@ -51,22 +51,13 @@ class Simplifier {
   }
 
  private:
-  bool is_op(const Value& value, Op op) const {
-    return value.kind == ValueKind::Instr && value.op == op;
-  }
-
-  bool names(const Value& value) const {
-    return is_op(value, Op::StoreFast) || is_op(value, Op::StoreName) ||
-           is_op(value, Op::StoreGlobal) || is_op(value, Op::StoreDeref);
-  }
-
   bool is_program_generated() const {
     // Lists that somebody wrote: those that a comprehension fills which is part of the code around
     // it (3.12+), and those that have a name (`del (a := [])[i]`).
     std::unordered_set<ValueId> written;
     for (const Value& value : f_.values) {
       const bool is_filled = is_op(value, Op::ListAppend) && value.a > 1;
-      if (is_filled || names(value)) written.insert(f_.operands(value)[0]);
+      if (is_filled || stores_name(value)) written.insert(f_.operands(value)[0]);
     }
     return std::any_of(f_.blocks.begin(), f_.blocks.end(), [&](const Block& block) {
       return std::any_of(block.items.begin(), block.items.end(), [&](ValueId id) {
@@ -127,7 +118,7 @@ class Simplifier {
     std::unordered_map<ValueId, ValueId> read;  // an item -> what it is
     std::unordered_map<ValueId, bool> only_read;
     for (const ValueId id : shared_) {
-      only_read[id] = is_op(f_[id], Op::BuildList) || is_op(f_[id], Op::BuildTuple);
+      only_read[id] = is_op(f_[id], Op::BuildList, Op::BuildTuple);
     }
     const auto use = [&](ValueId id) {
       const auto it = only_read.find(id);
@@ -151,7 +142,7 @@ class Simplifier {
     }
     for (Block& block : f_.blocks) {
       std::erase_if(block.items, [&](ValueId item) {
-        if (!is_op(f_[item], Op::Subscr) && !is_op(f_[item], Op::Pop)) return false;
+        if (!is_op(f_[item], Op::Subscr, Op::Pop)) return false;
         const auto operands = f_.operands(item);
         const auto it = only_read.find(operands[0]);
         if (it == only_read.end() || !it->second) return false;
@@ -448,9 +439,8 @@ class Simplifier {
         const size_t before = block.items.size();
         std::erase_if(block.items, [&](ValueId id) {
           const Value& value = f_[id];
-          return value.uses == 0 && (is_op(value, Op::LoadConst) || is_op(value, Op::BuildSlice) ||
-                                     is_op(value, Op::BuildList) || is_op(value, Op::BuildTuple) ||
-                                     is_op(value, Op::LoadClosure));
+          return value.uses == 0 && is_op(value, Op::LoadConst, Op::BuildSlice, Op::BuildList,
+                                          Op::BuildTuple, Op::LoadClosure);
         });
         changed = changed || block.items.size() != before;
       }

@@ -74,17 +74,16 @@ void StackMachine::discard(const bytecode::Instr& instr) {
     }
     // `a, a = 0, v` (3.13+): what a later target overwrites.
     const auto& items = block_.items;
-    const bool is_constant = value.kind == ValueKind::Instr && value.op == Op::LoadConst;
-    if (is_constant && !(marks & kUsed) && last.kind == ValueKind::Instr &&
-        last.op == Op::StoreFast && last.line == value.line &&
+    const bool is_constant = is_op(value, Op::LoadConst);
+    if (is_constant && !(marks & kUsed) && is_op(last, Op::StoreFast) && last.line == value.line &&
         std::find(items.begin(), items.end(), id) != items.end()) {
       return emit_drop(instr, id, Dropped::Overwritten);
     }
   }
   // A constant that is dropped where it was loaded: some texts say so, as an f-string without
   // fields does.
-  if (value.kind == ValueKind::Instr && value.op == Op::LoadConst && !(marks & kUsed) &&
-      !block_.items.empty() && block_.items.back() == id) {
+  if (is_op(value, Op::LoadConst) && !(marks & kUsed) && !block_.items.empty() &&
+      block_.items.back() == id) {
     return emit_drop(instr, id, Dropped::Constant);
   }
   // `a or b` and `0 if a else b` as statements, where the end of the statement was copied: after
@@ -93,10 +92,8 @@ void StackMachine::discard(const bytecode::Instr& instr) {
                                   [&](ValueId item) { return drops(out_[item], Dropped::Used); });
   if (starts && id == settled) return emit_drop(instr, id, Dropped::Carried);
   const bool copied = std::find(stack.begin(), stack.end(), id) != stack.end();
-  const bool silent =
-      value.kind == ValueKind::Null || value.kind == ValueKind::Exception ||
-      (value.kind == ValueKind::Instr && (value.op == Op::LoadConst || value.op == Op::BeforeWith ||
-                                          value.op == Op::BeforeAsyncWith));
+  const bool silent = value.kind == ValueKind::Null || value.kind == ValueKind::Exception ||
+                      is_op(value, Op::LoadConst, Op::BeforeWith, Op::BeforeAsyncWith);
   if (copied || silent) return;
   // What another way has dropped may turn out to be the iterator of a loop around this one.
   if ((marks & kUsed) && value.kind != ValueKind::Phi) return;

@@ -39,7 +39,7 @@ class Promotion {
 
  private:
   bool is_temporary(const Value& value, Op op) const {
-    return value.kind == ValueKind::Instr && value.op == op && names_.count(value.symbol()) > 0 &&
+    return is_op(value, op) && names_.count(value.symbol()) > 0 &&
            mixed_.count(value.symbol()) == 0;
   }
 
@@ -95,8 +95,7 @@ class Promotion {
     for (const ValueId item : f_[id].items) {
       const Value& value = f_[item];
       const bool reads = is_temporary(value, Op::LoadFast) || is_temporary(value, Op::DeleteFast);
-      const bool other = value.kind == ValueKind::Instr && value.op == Op::LoadFastAndClear &&
-                         names_.count(value.symbol()) > 0;
+      const bool other = is_op(value, Op::LoadFastAndClear) && names_.count(value.symbol()) > 0;
       if (reads || other) {
         const auto held = state.find(value.symbol());
         if (other || held == state.end() || held->second.kind != Held::kValue) {
@@ -145,7 +144,7 @@ class Promotion {
     for (Block& block : f_.blocks) {
       std::erase_if(block.items, [&](ValueId item) {
         Value& value = f_[item];
-        if (value.kind != ValueKind::Instr || value.op != Op::Pop) return false;
+        if (!is_op(value, Op::Pop)) return false;
         const ValueId what = f_.operands(value)[0];
         if (!dropped_.count(item)) {
           // What had just been stored is a statement of its own now.
@@ -160,8 +159,8 @@ class Promotion {
   }
 
   static bool shows(const Value& value) {
-    return value.kind == ValueKind::Instr && value.op != Op::LoadConst &&
-           value.op != Op::LoadClosure && value.op != Op::BuildList && value.op != Op::BuildTuple;
+    return value.kind == ValueKind::Instr &&
+           !is_op(value, Op::LoadConst, Op::LoadClosure, Op::BuildList, Op::BuildTuple);
   }
 
   Function& f_;

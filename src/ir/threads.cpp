@@ -26,10 +26,6 @@ Ways ways_into(const Function& f) {
   return ways;
 }
 
-bool is_op(const Function& f, ValueId id, Op op) {
-  return f[id].kind == ValueKind::Instr && f[id].op == op;
-}
-
 class Threads {
  public:
   Threads(const object::Module& module, const ThreadRules& rules, Function& f)
@@ -54,12 +50,12 @@ class Threads {
   };
 
   bool is_none(ValueId id) const {
-    return is_op(f_, id, Op::LoadConst) &&
+    return is_op(f_[id], Op::LoadConst) &&
            module_[f_[id].constant()].kind == object::ConstKind::None;
   }
 
   bool is_load(ValueId id) const {
-    return is_op(f_, id, Op::LoadFast) && rules_.temporaries.count(f_[id].symbol()) > 0;
+    return is_op(f_[id], Op::LoadFast) && rules_.temporaries.count(f_[id].symbol()) > 0;
   }
 
   std::optional<Test> test_of(const Block& block) const {
@@ -68,7 +64,7 @@ class Threads {
     Test test;
     ValueId load = condition;
     if (block.exit == ExitKind::Branch) {
-      if (!is_op(f_, condition, Op::IsOp)) return std::nullopt;
+      if (!is_op(f_[condition], Op::IsOp)) return std::nullopt;
       const auto operands = f_.operands(condition);
       if (!is_none(operands[1])) return std::nullopt;
       test.opposite = f_[condition].a != 0;
@@ -118,8 +114,8 @@ class Threads {
     if (ways_[id.index()].size() != 1) return false;
     return std::all_of(block.items.begin(), block.items.end(), [&](ValueId item) {
       if (rules_.stands_apart(item)) return true;
-      if (is_op(f_, item, Op::Pop)) return rules_.stands_apart(f_.operands(item)[0]);
-      const bool is_name = is_op(f_, item, Op::LoadConst) || is_load(item) || f_[item].steady;
+      if (is_op(f_[item], Op::Pop)) return rules_.stands_apart(f_.operands(item)[0]);
+      const bool is_name = is_op(f_[item], Op::LoadConst) || is_load(item) || f_[item].steady;
       return is_name;
     });
   }
@@ -221,10 +217,10 @@ void drop_constant_parameters(Function& f) {
     for (size_t p = block.params.size(); p-- > 0;) {
       const ValueId param = block.params[p];
       const bool is_constant = std::all_of(ways[b].begin(), ways[b].end(), [&](const Way& way) {
-        return is_op(f, f.blocks[way.from.index()].next[way.edge].args[p], Op::LoadConst);
+        return is_op(f[f.blocks[way.from.index()].next[way.edge].args[p]], Op::LoadConst);
       });
       const auto drop = std::find_if(block.items.begin(), block.items.end(), [&](ValueId item) {
-        return is_op(f, item, Op::Pop) && f.operands(item)[0] == param;
+        return is_op(f[item], Op::Pop) && f.operands(item)[0] == param;
       });
       if (!is_constant || f[param].uses != 1 || drop == block.items.end()) continue;
       block.items.erase(drop);

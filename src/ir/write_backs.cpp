@@ -64,8 +64,6 @@ class WriteBacks {
   }
 
  private:
-  bool is_op(ValueId id, Op op) const { return f_[id].kind == ValueKind::Instr && f_[id].op == op; }
-
   void find_arguments() {
     const object::Code& code = module_[f_.code];
     const auto first = code.varnames.begin();
@@ -75,7 +73,7 @@ class WriteBacks {
     }
     // An inlined comprehension has another cell under the same name.
     for (const Value& value : f_.values) {
-      const bool makes = value.kind == ValueKind::Instr && value.op == Op::MakeCell;
+      const bool makes = is_op(value, Op::MakeCell);
       if (makes) arguments_.erase(value.symbol());
     }
   }
@@ -93,16 +91,16 @@ class WriteBacks {
       for (size_t v = 0; v < f_.values.size(); ++v) {
         const ValueId id(v);
         const Value& value = f_[id];
-        if (is_op(id, Op::LoadClosure) && arguments_.count(value.symbol())) {
+        if (is_op(f_[id], Op::LoadClosure) && arguments_.count(value.symbol())) {
           add(referred_[id], {value.symbol()});
         }
-        if (is_op(id, Op::LoadFast)) add(referred_[id], locals[value.symbol()]);
+        if (is_op(f_[id], Op::LoadFast)) add(referred_[id], locals[value.symbol()]);
         for (const ValueId operand : f_.operands(id)) {
           const auto found = referred_.find(operand);
           if (found == referred_.end()) continue;
           const Names names = found->second;
           add(referred_[id], names);
-          if (is_op(id, Op::StoreFast)) add(locals[value.symbol()], names);
+          if (is_op(f_[id], Op::StoreFast)) add(locals[value.symbol()], names);
         }
       }
       for (const Block& block : f_.blocks) {
@@ -141,12 +139,12 @@ class WriteBacks {
     Names& own = known.own;
     for (const ValueId item : f_.blocks[id.index()].items) {
       const Value& value = f_[item];
-      if (is_op(item, Op::LoadDeref) && own.count(value.symbol())) unchanged_.insert(item);
-      if (is_op(item, Op::LoadClosure)) known.taken.insert(value.symbol());
-      if (is_op(item, Op::DeleteDeref)) own.erase(value.symbol());
-      if (is_op(item, Op::StoreDeref) && own.count(value.symbol())) {
+      if (is_op(f_[item], Op::LoadDeref) && own.count(value.symbol())) unchanged_.insert(item);
+      if (is_op(f_[item], Op::LoadClosure)) known.taken.insert(value.symbol());
+      if (is_op(f_[item], Op::DeleteDeref)) own.erase(value.symbol());
+      if (is_op(f_[item], Op::StoreDeref) && own.count(value.symbol())) {
         const ValueId stored = f_.operands(item)[0];
-        const bool is_same = is_op(stored, Op::LoadDeref) && unchanged_.count(stored) &&
+        const bool is_same = is_op(f_[stored], Op::LoadDeref) && unchanged_.count(stored) &&
                              f_[stored].symbol() == value.symbol();
         if (is_same && idle) idle->insert(item);
         if (is_same) continue;
@@ -187,16 +185,12 @@ class WriteBacks {
 }  // namespace
 
 void drop_stores_in_locals(const object::Module& module, Function& f) {
-  const auto is_op = [&](ValueId id, Op op) {
-    return f[id].kind == ValueKind::Instr && f[id].op == op;
-  };
   // Loading what is unbound would raise.
   const object::Code& code = module[f.code];
   const auto first = code.varnames.begin();
   Names bound(first, first + static_cast<ptrdiff_t>(object::parameter_count(code)));
   for (const Value& value : f.values) {
-    const bool unbinds = value.kind == ValueKind::Instr &&
-                         (value.op == Op::DeleteFast || value.op == Op::LoadFastAndClear);
+    const bool unbinds = is_op(value, Op::DeleteFast, Op::LoadFastAndClear);
     if (unbinds) bound.erase(value.symbol());
   }
   count_uses(f);
@@ -204,8 +198,8 @@ void drop_stores_in_locals(const object::Module& module, Function& f) {
     std::set<ValueId> current, gone;  // loads of what is in its local still
     for (const ValueId item : block.items) {
       const Symbol name = f[item].symbol();
-      if (is_op(item, Op::LoadFast) && bound.count(name)) current.insert(item);
-      if (!is_op(item, Op::StoreFast)) continue;
+      if (is_op(f[item], Op::LoadFast) && bound.count(name)) current.insert(item);
+      if (!is_op(f[item], Op::StoreFast)) continue;
       const ValueId stored = f.operands(item)[0];
       if (current.count(stored) && f[stored].symbol() == name) {
         gone.insert(item);

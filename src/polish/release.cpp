@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "ast/nodes.h"
 #include "polish/lists.h"
 
 namespace pellucid::polish {
@@ -241,9 +242,8 @@ class Release {
 
   bool holds(const Statements& nodes, Symbol name) const {
     const auto all = all_nodes(tree_, nodes);
-    return std::any_of(all.begin(), all.end(), [&](NodeId node) {
-      return tree_.is(node, Kind::Name) && tree_.as<ast::Name>(node).id == name;
-    });
+    return std::any_of(all.begin(), all.end(),
+                       [&](NodeId node) { return is_name(tree_, node, name); });
   }
 
   bool holds(NodeId node, Symbol name) const { return holds(Statements{node}, name); }
@@ -421,10 +421,10 @@ class Release {
       if (!holds(inside, name)) continue;
       size_t count = 0;
       for (const NodeId node : all_nodes(tree_, Statements{statement})) {
-        count += tree_.is(node, Kind::Name) && tree_.as<ast::Name>(node).id == name ? 1 : 0;
+        count += is_name(tree_, node, name) ? 1 : 0;
       }
       for (const NodeId node : all_nodes(tree_, inside)) {
-        count -= tree_.is(node, Kind::Name) && tree_.as<ast::Name>(node).id == name ? 1 : 0;
+        count -= is_name(tree_, node, name) ? 1 : 0;
       }
       if (count == 0) {
         todo.push_back({place, true, false});

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "base/check.h"
+#include "structure/graph/uses.h"
 #include "structure/steps.h"
 
 namespace pellucid::structure {
@@ -126,6 +127,16 @@ void check_items(const Graph& graph, const std::vector<ValueId>& items) {
   }
 }
 
+// Every value that is made somewhere has as many uses as a recount says.
+void check_uses(const Graph& graph) {
+  const UseCounts uses = count_uses(graph);
+  for (size_t i = 0; i < uses.count.size(); ++i) {
+    const ValueId id(i);
+    if (!uses.is_made[i] || graph.resolve(id) != id) continue;
+    PELLUCID_CHECK(graph[id].uses == uses.count[i]);
+  }
+}
+
 }  // namespace
 
 std::string dump(const object::Module& module, const Graph& graph) {
@@ -133,6 +144,7 @@ std::string dump(const object::Module& module, const Graph& graph) {
 }
 
 void check(const Graph& graph) {
+  check_uses(graph);
   for (const BlockId id : graph.order()) {
     const ir::Block& block = graph[id];
     check_items(graph, block.items);

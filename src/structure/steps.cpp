@@ -45,7 +45,7 @@ constexpr std::array kSteps = {
          "are compared as they were compiled",
          [](Reduction& r) {
            fold_handlers(r.graph, r.tree.module());
-           r.graph.recount_uses();
+           if (!r.graph.handlers.empty()) r.graph.recount_uses();
          }},
     Step{"popped", "removes parameters that are only popped",
          [](Reduction& r) { drop_popped_params(r.graph); }},

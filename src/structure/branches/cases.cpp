@@ -49,8 +49,6 @@ class Matches {
   }
 
  private:
-  using Place = PatternReader::Place;
-
   bool fold(BlockId id) { return fold(id, left_in(id)) || fold(id, tested_by(g_, id)); }
 
   // A value that stays on the stack while the block tests something else, to be tested itself when
@@ -126,7 +124,7 @@ class Matches {
     for (size_t i = before; i < g_.patterns.size(); ++i) {
       const Part& keys = g_.patterns[i].value;
       if (g_.patterns[i].kind == PatternKind::Mapping && !keys.items.empty()) {
-        g_[keys.result].uses = 1;
+        g_.set_uses(keys.result, 1);
       }
     }
     return true;
@@ -140,7 +138,7 @@ class Matches {
     const auto& items = g_[id].items;
     const auto made = std::find(items.begin(), items.end(), subject);
     const bool is_made = made != items.end();
-    Place start{id, is_made ? static_cast<size_t>(made - items.begin()) + 1 : 0};
+    Cursor start{id, is_made ? static_cast<size_t>(made - items.begin()) + 1 : 0};
     // An inlined comprehension that made it puts back the locals that it hid.
     const auto puts_back = [&](ValueId item) {
       return is_op(g_[item], Op::StoreFast) &&
@@ -174,7 +172,7 @@ class Matches {
           tested_by(g_, start.block) == subject) {
         // A name before the test of the next case, by a guard that never holds.
         const ValueId name = rest[start.index];
-        const Place end{start.block, start.index + 1};
+        const Cursor end{start.block, start.index + 1};
         const BlockId next = split_held(end, subject);
         g_.patterns.emplace_back().names.push_back(g_[name].symbol());
         cases.push_back({start, end, next, PatternId(g_.patterns.size() - 1), 0});
@@ -237,13 +235,13 @@ class Matches {
     }
     // The loop of an inlined comprehension adds to what is looked at.
     const auto fills = fills_.find(subject);
-    g_[subject].uses = 1 + named + (fills == fills_.end() ? 0 : fills->second);
+    g_.set_uses(subject, 1 + named + (fills == fills_.end() ? 0 : fills->second));
     return true;
   }
 
   // The case that starts there; nothing: none does. What looks like alternatives may be cases whose
   // bodies end alike.
-  std::optional<PatternReader> read_case(Place start, ValueId subject) {
+  std::optional<PatternReader> read_case(Cursor start, ValueId subject) {
     const size_t before = g_.patterns.size();
     for (const bool alternatives : {true, false}) {
       g_.patterns.resize(before);
@@ -271,7 +269,7 @@ class Matches {
   }
 
   // What comes from there on, where the value lies on the stack, as a block of its own.
-  BlockId split_held(Place at, ValueId value) {
+  BlockId split_held(Cursor at, ValueId value) {
     const BlockId rest = g_.split(at.block, at.index);
     std::vector<ValueId> stack = g_[at.block].entry_stack;
     if (!holds(at.block, value)) stack.push_back(value);
@@ -329,8 +327,7 @@ class Matches {
       const bool is_loop = g_[next].exit == ExitKind::ForIter && g_[next].items.empty();
       if (!is_loop && g_.ways_into(next).size() != 1) return {};
       const bool hides = std::any_of(block.items.begin(), block.items.end(), [&](ValueId item) {
-        return is_op(g_[item], Op::LoadFastAndClear) || is_op(g_[item], Op::BuildList) ||
-               is_op(g_[item], Op::BuildSet) || is_op(g_[item], Op::BuildMap);
+        return is_op(g_[item], Op::LoadFastAndClear, Op::BuildList, Op::BuildSet, Op::BuildMap);
       });
       if (is_loop && !hides) return {};
       id = is_loop ? g_[next].next[1].to : next;
@@ -429,7 +426,7 @@ class Matches {
 
   // Returns true if the body of a case is all of the block that the case ends before. (One that is
   // empty may lead back to where the subject is made.)
-  static bool is_apart(Place start, Place end) {
+  static bool is_apart(Cursor start, Cursor end) {
     return end.index == 0 && (end.block != start.block || start.index > 0);
   }
 

@@ -40,7 +40,7 @@ bool Choices::computes(BlockId id, ValueId result, ValueId pivot) const {
     const ir::Value& value = g_[item];
     // What an inlined comprehension has hidden.
     if (is_pattern(item)) return false;
-    if (is_op(value, Op::LoadFastAndClear) || is_op(value, Op::MakeCell)) continue;
+    if (is_op(value, Op::LoadFastAndClear, Op::MakeCell)) continue;
     if (is_statement(value)) {
       // A store whose value is used once more is a walrus, but for another store: `a = b = v`.
       if (!stores_name(value)) return false;
@@ -71,8 +71,7 @@ bool Choices::computes(BlockId id, ValueId result, ValueId pivot) const {
 
 bool Choices::is_comparison(ValueId id) const {
   const ir::Value& value = g_[id];
-  return value.kind == ValueKind::Instr &&
-         (value.op == Op::Compare || value.op == Op::IsOp || value.op == Op::ContainsOp);
+  return is_op(value, Op::Compare, Op::IsOp, Op::ContainsOp);
 }
 
 ValueId Choices::pivot_of(ValueId comparison) const {
@@ -107,7 +106,7 @@ void Choices::used_once(ValueId id, const std::vector<ValueId>& items) {
   for (const ValueId item : items) {
     if (stores_name(g_[item]) && g_.resolve(g_.f.operands(item)[0]) == id) ++uses;
   }
-  g_[id].uses = uses;
+  g_.set_uses(id, uses);
 }
 
 ValueId Choices::constant_at(BlockId id, object::ConstKind kind) {
@@ -205,14 +204,14 @@ ValueId Choices::join(BlockId id, RegionKind kind, ValueId first, Part part, uin
     part.result = g_.resolve(g_.f.operands(last)[0]);
   }
   // In a chain nothing but the chain computes with the pivot.
-  if (kind == RegionKind::Chain) --g_[g_.resolve(g_.f.operands(part.result)[0])].uses;
+  if (kind == RegionKind::Chain) g_.drop_use(g_.f.operands(part.result)[0]);
   used_once(part.result, part.items);
   parts.push_front(std::move(part));
   const ir::Value& value = g_[first];
   if (kind == RegionKind::Chain && value.kind == ValueKind::Region &&
       g_.regions[value.a].kind == kind && g_[id].items.back() == first) {
     for (Part& more : parts) g_.regions[value.a].parts.push_back(std::move(more));
-    g_[first].uses = uses;
+    g_.set_uses(first, uses);
     return first;
   }
   return add_region(id, kind, first, std::move(parts), uses);

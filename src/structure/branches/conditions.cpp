@@ -80,8 +80,7 @@ class Conditions : private EitherWay {
 
   bool reduce_branch(BlockId id) {
     const ir::Value& test = g_[g_.resolve(g_[id].operands[0])];
-    if (test.kind == ValueKind::Instr && test.op == Op::ExcMatch)
-      return false;  // an `except` clause
+    if (is_op(test, Op::ExcMatch)) return false;  // an `except` clause
     if (awaits_chain(id)) return false;
     if (is_pattern(g_.resolve(g_[id].operands[0]))) return guard(id);
     return either_way(id) || pair(id) || value(id) || dropped_chain(id) || conditional_branch(id) ||

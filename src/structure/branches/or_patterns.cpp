@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <set>
-#include <unordered_map>
 #include <unordered_set>
 
-#include "structure/graph/items.h"
+#include "structure/graph/copies.h"
+#include "structure/graph/same.h"
 
 namespace pellucid::structure {
 namespace {
@@ -26,15 +26,12 @@ bool succeeds(const Graph& graph, Way way) {
     }
     if (from.exit == ExitKind::BranchNone) {
       const ValueId tested = graph.resolve(from.operands[0]);
-      const bool takes_apart =
-          graph[tested].kind == ValueKind::Instr &&
-          (graph[tested].op == Op::MatchClass || graph[tested].op == Op::MatchKeys);
+      const bool takes_apart = is_op(graph[tested], Op::MatchClass, Op::MatchKeys);
       if (last.edge != (takes_apart ? 1 : 0)) return false;
       continue;
     }
-    const bool only_drops = std::all_of(from.items.begin(), from.items.end(), [&](ValueId item) {
-      return graph[item].kind == ValueKind::Instr && graph[item].op == Op::Pop;
-    });
+    const bool only_drops = std::all_of(from.items.begin(), from.items.end(),
+                                        [&](ValueId item) { return is_op(graph[item], Op::Pop); });
     if (!only_drops) continue;
     const auto ways = graph.ways_into(last.from);
     if (ways.size() == 0) return false;
@@ -56,7 +53,7 @@ void forget_lone_copies(Graph& graph) {
     }
     std::erase_if(items, [&](ValueId item) {
       const bool is_copy = drops(graph[item], ir::Dropped::Copy);
-      if (is_copy) --graph[graph.resolve(graph.f.operands(item)[0])].uses;
+      if (is_copy) graph.release(item);
       return is_copy;
     });
   }
@@ -74,10 +71,6 @@ size_t times_held(const Graph& graph, const ir::Edge& edge, ValueId value) {
   return static_cast<size_t>(std::count_if(to.entry_stack.begin(), to.entry_stack.end(), is_value));
 }
 
-using Place = PatternReader::Place;
-
-constexpr size_t kLongestBody = 8;  // in blocks: compilers copy no more than what leaves the code
-
 // Returns true if the item only drops what the tests of a pattern have left.
 bool drops_part(const Graph& graph, ValueId item) {
   const ir::Value& value = graph[item];
@@ -86,23 +79,21 @@ bool drops_part(const Graph& graph, ValueId item) {
          graph[graph.resolve(graph.f.operands(value)[0])].kind == ValueKind::Element;
 }
 
-// Over the blocks that do nothing but go on.
-Place behind_drops(const Graph& graph, Place at) {
-  for (size_t steps = 0; steps < kLongestBody; ++steps) {
-    const ir::Block& block = graph[at.block];
-    while (at.index < block.items.size() && drops_part(graph, block.items[at.index])) ++at.index;
-    const ir::Edge& next = block.next[0];
-    const bool goes_on = at.index == block.items.size() && block.exit == ExitKind::Goto &&
-                         next.to.valid() && next.args.empty() && graph[next.to].params.empty();
-    if (!goes_on) break;
-    at = {next.to, 0};
-  }
+// Past what only drops parts, in blocks that bring nothing to others.
+Cursor past_drops(const Graph& graph, Cursor at) {
+  walk_past(
+      graph, at, [&](ValueId item) { return drops_part(graph, item); },
+      [&](const ir::Edge& next) {
+        if (!next.args.empty() || !graph[next.to].params.empty()) return false;
+        at = {next.to};
+        return true;
+      });
   return at;
 }
 
 // Returns true if all that is left to do is to return, which nothing has to protect: one copy of a
 // body may count as a part of the statement around it when another does not.
-bool only_returns(const Graph& graph, Place at) {
+bool only_returns(const Graph& graph, Cursor at) {
   const ir::Block& block = graph[at.block];
   return block.exit == ExitKind::Return &&
          std::all_of(block.items.begin() + static_cast<ptrdiff_t>(at.index), block.items.end(),
@@ -110,37 +101,20 @@ bool only_returns(const Graph& graph, Place at) {
 }
 
 // Returns true if the same statement starts at both places, one being a copy of the other.
-bool is_one_body(const Graph& graph, Place a, Place b) {
-  std::unordered_map<ValueId, ValueId> inside;
-  const auto same = [&](ValueId x, ValueId y) {
-    x = graph.resolve(x);
-    y = graph.resolve(y);
-    const auto known = inside.find(x);
-    return known == inside.end() ? x == y : known->second == y;
-  };
-  const auto all_same = [&](std::span<const ValueId> x, std::span<const ValueId> y) {
-    return std::equal(x.begin(), x.end(), y.begin(), y.end(), same);
-  };
-  for (size_t steps = 0; steps < kLongestBody; ++steps) {
-    a = behind_drops(graph, a);
-    b = behind_drops(graph, b);
+bool is_one_body(const Graph& graph, Cursor a, Cursor b) {
+  Twins twins(graph);
+  for (size_t steps = 0; steps < kCopiedBlocks; ++steps) {
+    a = past_drops(graph, a);
+    b = past_drops(graph, b);
     const ir::Block &here = graph[a.block], &there = graph[b.block];
     if (a.block == b.block) return a.index == b.index;
     if (here.exit != there.exit) return false;
     if (here.handler != there.handler && !only_returns(graph, a)) return false;
     if (here.exit_line != there.exit_line) return false;
-    if (here.items.size() - a.index != there.items.size() - b.index) return false;
-    for (; a.index < here.items.size(); ++a.index, ++b.index) {
-      const ValueId x = here.items[a.index], y = there.items[b.index];
-      const ir::Value &left = graph[x], &right = graph[y];
-      const bool alike = left.kind == ValueKind::Instr && right.kind == left.kind &&
-                         left.op == right.op && left.a == right.a && left.b == right.b &&
-                         left.line == right.line;
-      if (!alike || !all_same(graph.f.operands(x), graph.f.operands(y))) return false;
-      inside[x] = y;
-    }
+    const std::span<const ValueId> rest = here.items, other_rest = there.items;
+    if (!twins.same_items(rest.subspan(a.index), other_rest.subspan(b.index))) return false;
     if (here.exit == ExitKind::Return || here.exit == ExitKind::Raise) {
-      return all_same(here.operands, there.operands);
+      return twins.same(here.operands, there.operands);
     }
     const ir::Edge &next = here.next[0], &other = there.next[0];
     if (here.exit != ExitKind::Goto || !next.to.valid() || !other.to.valid()) return false;
@@ -184,7 +158,7 @@ bool join_alternatives(Graph& graph, std::vector<ReadCase>& cases) {
     }
     // Several of them tell already why the subject is there.
     const bool takes_all = end - begin == 1 && end == cases.size() && names.empty() &&
-                           is_one_body(graph, last.end, Place{last.fail, 0});
+                           is_one_body(graph, last.end, Cursor{last.fail});
     if (end - begin + takes_all < 2) continue;
     Pattern row;
     row.kind = PatternKind::Or;

@@ -16,7 +16,7 @@ void keep_alternatives(Graph& graph);
 // One case of a `match` as it has been read: where its tests start and where its body does, where
 // the tests fail to, and how often the subject lies there more than the pattern itself needs.
 struct ReadCase {
-  PatternReader::Place start, end;
+  Cursor start, end;
   BlockId fail;
   PatternId pattern;
   size_t spare = 0;

@@ -17,7 +17,7 @@ PatternReader::PatternReader(Graph& graph, const object::Module& module, ValueId
   root_ = node(subject);
 }
 
-bool PatternReader::read(Place start) {
+bool PatternReader::read(Cursor start) {
   at_ = start;
   do {
     while (!failed_ && step()) {
@@ -40,7 +40,7 @@ bool PatternReader::step() {
   if (!test) return go_on();
   const ir::Block& block = g_[at_.block];
   const ir::Edge success = block.next[test->success];
-  Target fail = skip(block.next[1 - test->success]);
+  Target fail = past_drops(block.next[1 - test->success]);
   const bool fresh = pattern_of(test->on)->kind == PatternKind::Any;
   const bool in_turn = !open_.empty() && open_.back().value == test->on;
   if (fresh && test->on != subject_ && fail.block != fail_.block && !in_turn &&
@@ -58,7 +58,7 @@ bool PatternReader::step() {
   if (!apply(*test)) failed_ = true;
   if (failed_ || !fails_to(std::move(fail))) return false;
   // A guard that is constant and false: the body is gone.
-  never_ = open_.empty() && skip(success).block == fail_.block &&
+  never_ = open_.empty() && past_drops(success).block == fail_.block &&
            (continues_with(fail_.block, subject_) || is_named_next());
   if (never_) {
     // `p | _` has one more copy of the subject; the test says nothing of what follows it.
@@ -91,24 +91,25 @@ bool PatternReader::comes_round(BlockId id) const {
 }
 
 // Over the block itself and those after it that do nothing but drop values.
-PatternReader::Target PatternReader::skip(const ir::Edge& edge) const {
+PatternReader::Target PatternReader::past_drops(const ir::Edge& edge) const {
   Target target{edge.to, edge.args};
   const auto is_drop = [&](ValueId item) {
     return drops(g_[item], ir::Dropped::Result) &&
            (g_[operand(item, 0)].kind != ValueKind::Instr || nodes_.count(operand(item, 0)) > 0);
   };
-  for (size_t steps = 0; target.block.valid() && steps < g_.size(); ++steps) {
-    const ir::Block& block = g_[target.block];
-    const bool only_drops = std::all_of(block.items.begin(), block.items.end(), is_drop);
-    if (block.exit != ExitKind::Goto || !only_drops) break;
+  if (!edge.to.valid()) return target;
+  Cursor at{edge.to};
+  walk_past(g_, at, is_drop, [&](const ir::Edge& next) {
     // Alternatives that are names end in an empty block as well.
-    if (g_.is_kept(target.block)) break;
+    if (g_.is_kept(at.block)) return false;
     // What stands before a region is where a loop around it starts.
-    const HandlerId behind = g_[block.next[0].to].handler;
-    const bool enters = behind != block.handler && g_.within(behind, block.handler);
-    if (enters && comes_round(target.block)) break;
-    target = {block.next[0].to, block.next[0].args};
-  }
+    const HandlerId before = g_[at.block].handler, inside = g_[next.to].handler;
+    const bool enters = inside != before && g_.within(inside, before);
+    if (enters && comes_round(at.block)) return false;
+    target = {next.to, next.args};
+    at = {next.to};
+    return true;
+  });
   return target;
 }
 
@@ -165,7 +166,7 @@ size_t PatternReader::own_copies() const {
 bool PatternReader::go_on() {
   const ir::Block& block = g_[at_.block];
   if (block.exit != ExitKind::Goto || at_.index < block.items.size()) return false;
-  never_ = open_.empty() && is_next_case(skip(block.next[0]).block);
+  never_ = open_.empty() && is_next_case(past_drops(block.next[0]).block);
   if (never_) {
     at_ = {fail_.block, 0};
     return false;

@@ -19,6 +19,7 @@
 
 #include "object/code.h"
 #include "structure/graph/graph.h"
+#include "structure/graph/walk.h"
 
 namespace pellucid::structure {
 
@@ -27,21 +28,16 @@ ValueId tested_by(const Graph& graph, BlockId block);
 
 class PatternReader {
  public:
-  struct Place {
-    BlockId block;
-    size_t index = 0;
-  };
-
   // Without `alternatives` of the subject, what cases share is the end of their bodies.
   PatternReader(Graph& graph, const object::Module& module, ValueId subject,
                 bool alternatives = true);
 
   // Reads from `start`. False: no pattern starts there.
-  bool read(Place start);
+  bool read(Cursor start);
 
   PatternId root() const { return root_; }
   // After the last test and the last name.
-  Place end() const { return at_; }
+  Cursor end() const { return at_; }
   // Where a failing test leads; invalid: there are no tests.
   BlockId fail() const { return fail_.block; }
   // Returns true if nothing but a pattern does what was read.
@@ -89,7 +85,7 @@ class PatternReader {
     size_t blocks = 0;               // how many had been read before it
   };
   bool comes_round(BlockId id) const;
-  Target skip(const ir::Edge& edge) const;
+  Target past_drops(const ir::Edge& edge) const;
   bool step();
   bool go_on();
   bool meets_others();
@@ -144,7 +140,6 @@ class PatternReader {
   std::optional<int64_t> integer(ValueId id) const;
 
   ValueId operand(ValueId id, size_t i) const { return g_.resolve(g_.f.operands(id)[i]); }
-  bool is_op(ValueId id, Op op) const { return g_[id].kind == ValueKind::Instr && g_[id].op == op; }
   PatternId add_pattern() {
     g_.patterns.emplace_back();
     return PatternId(g_.patterns.size() - 1);
@@ -162,7 +157,7 @@ class PatternReader {
   bool may_meet_;
   size_t known_;  // blocks whose ways in are known
   PatternId root_;
-  Place at_;
+  Cursor at_;
   Target fail_;
   BlockId resumed_;                 // several ways lead there, but it is no join to be read
   std::vector<ValueId> arguments_;  // of the edge that led to the current block

@@ -21,14 +21,14 @@ ValueId tested_by(const Graph& g, BlockId id) {
   ValueId tested = g.resolve(block.operands[0]);
   if (g[tested].kind == ValueKind::Element) {
     const ValueId of = g.resolve(g.f.operands(tested)[0]);
-    const bool result = g[of].kind == ValueKind::Instr && g[of].op == Op::MatchClass;
+    const bool result = is_op(g[of], Op::MatchClass);
     if (block.exit == ExitKind::BranchNone && !result) return tested;
     tested = of;
   }
   const ir::Value& value = g[tested];
   const auto first = [&] { return g.resolve(g.f.operands(tested)[0]); };
   if (block.exit == ExitKind::BranchNone) {
-    return value.kind == ValueKind::Instr && value.op == Op::MatchClass ? first() : tested;
+    return is_op(value, Op::MatchClass) ? first() : tested;
   }
   if (value.kind != ValueKind::Instr) return {};
   const bool compares =
@@ -67,7 +67,7 @@ std::optional<PatternReader::Test> PatternReader::find_test() const {
       break;
     case Op::Compare:
       test.kind = Kind::Constant;
-      if (is_op(left, Op::GetLen) && integer(operand(tested, 1)) && test.loads.size() == 3) {
+      if (is_op(g_[left], Op::GetLen) && integer(operand(tested, 1)) && test.loads.size() == 3) {
         test.kind = Kind::Length;
         test.on = operand(left, 0);
       } else if (!is_equal(g_[tested])) {
@@ -93,11 +93,11 @@ std::optional<PatternReader::Test> PatternReader::find_test() const {
 
 // Attributes of a class or values of keys: one value that is None, or is taken apart next.
 std::optional<PatternReader::Test> PatternReader::of_parts(ValueId id, uint8_t success) const {
-  if (!is_op(id, Op::MatchClass) && !is_op(id, Op::MatchKeys)) return std::nullopt;
+  if (!is_op(g_[id], Op::MatchClass, Op::MatchKeys)) return std::nullopt;
   const auto& items = g_[at_.block].items;
   if (at_.index >= items.size() || items.back() != id) return std::nullopt;
   Test test;
-  test.kind = is_op(id, Op::MatchClass) ? Kind::Class : Kind::Keys;
+  test.kind = is_op(g_[id], Op::MatchClass) ? Kind::Class : Kind::Keys;
   test.on = operand(id, 0);
   test.by = id;
   test.success = success;
@@ -157,8 +157,8 @@ bool PatternReader::apply_keys(const Test& test, Pattern& pattern) {
   keys_[keys] = true;
   pattern.value.items = test.loads;
   pattern.value.result = keys;
-  pattern.subs.resize(is_op(keys, Op::LoadConst) ? module_[g_[keys].constant()].items.size()
-                                                 : g_[keys].count);
+  pattern.subs.resize(is_op(g_[keys], Op::LoadConst) ? module_[g_[keys].constant()].items.size()
+                                                     : g_[keys].count);
   typed_ = true;
   parts_[test.by] = nodes_[test.on];
   return true;
@@ -166,7 +166,7 @@ bool PatternReader::apply_keys(const Test& test, Pattern& pattern) {
 
 bool PatternReader::apply_class(const Test& test, Pattern& pattern) {
   const ValueId names = operand(test.by, 2);
-  if (!is_op(names, Op::LoadConst)) return false;
+  if (!is_op(g_[names], Op::LoadConst)) return false;
   pattern.kind = PatternKind::Class;
   pattern.attributes = g_[names].constant();
   pattern.positional = g_[test.by].a;
@@ -221,7 +221,7 @@ bool PatternReader::take_apart(ValueId item) {
     // Other dicts without keys belong to the body.
     const auto& items = g_[at_.block].items;
     const auto next = std::find(items.begin(), items.end(), item) + 1;
-    if (next == items.end() || !is_op(*next, Op::DictUpdate) || operand(*next, 0) != item ||
+    if (next == items.end() || !is_op(g_[*next], Op::DictUpdate) || operand(*next, 0) != item ||
         !pattern_of(operand(*next, 1))) {
       return false;
     }
@@ -267,7 +267,7 @@ bool PatternReader::unpack(ValueId item) {
 }
 
 std::optional<int64_t> PatternReader::integer(ValueId id) const {
-  if (!is_op(id, Op::LoadConst)) return std::nullopt;
+  if (!is_op(g_[id], Op::LoadConst)) return std::nullopt;
   const object::Const& constant = module_[g_[id].constant()];
   if (constant.kind != object::ConstKind::Int) return std::nullopt;
   return constant.integer;
@@ -284,10 +284,10 @@ bool PatternReader::subscript(ValueId item) {
     if (!sequence || sequence->kind != PatternKind::Sequence) return false;
     return set_sub(nodes_[whole], static_cast<size_t>(*k), item);
   }
-  if (!is_op(key, Op::Binary)) return false;
+  if (!is_op(g_[key], Op::Binary)) return false;
   Pattern* sequence = pattern_of(whole);
   const auto back = integer(operand(key, 1));
-  if (!sequence || !back || !is_op(operand(key, 0), Op::GetLen)) return false;
+  if (!sequence || !back || !is_op(g_[operand(key, 0)], Op::GetLen)) return false;
   return *back > 0 && set_back(nodes_[whole], static_cast<size_t>(*back), item);
 }
 

@@ -10,22 +10,6 @@ namespace pellucid::structure {
 using ast::ListId;
 using ast::NodeId;
 
-namespace {
-
-// Returns true if every subject matches: after such a case, or alternative, Python takes no other.
-bool takes_all(const ast::Tree& tree, NodeId pattern) {
-  while (tree.is(pattern, ast::Kind::MatchAs)) {
-    pattern = tree.as<ast::MatchAs>(pattern).pattern;
-    if (!pattern.valid()) return true;
-  }
-  if (!tree.is(pattern, ast::Kind::MatchOr)) return false;
-  const auto alternatives = tree.items(tree.as<ast::MatchOr>(pattern).patterns);
-  return std::any_of(alternatives.begin(), alternatives.end(),
-                     [&](NodeId alternative) { return takes_all(tree, alternative); });
-}
-
-}  // namespace
-
 bool Emitter::tests_case(BlockId block) const {
   const auto& items = graph_[block].items;
   return std::any_of(items.begin(), items.end(), [&](ValueId item) {
@@ -123,7 +107,7 @@ BlockId Emitter::match(BlockId block, NodeId first, const Scope& scope, Statemen
   }
   for (size_t i = 0; i + 1 < cases.size(); ++i) {
     const ast::match_case one = tree_.as<ast::match_case>(cases[i]);
-    if (!one.guard.valid() && takes_all(tree_, one.pattern)) {
+    if (!one.guard.valid() && takes_everything(tree_, one.pattern)) {
       fail("a case that hides those behind it", i < tests.size() ? tests[i] : block);
     }
   }

@@ -98,10 +98,9 @@ NodeId Expressions::call_ex(const ir::Value& value, Nodes operands) {
   std::vector<NodeId> args;
   const ir::Value& made = operand(value, 1);
   const Const* constant = constant_of(tree_, tuple);
-  const bool is_display =
-      tree_.is(tuple, ast::Kind::Tuple) &&
-      (is_op(made, Op::ListToTuple) || is_op(made, Op::BuildTupleUnpackWithCall) ||
-       (has_keywords && is_op(made, Op::BuildTuple)));
+  const bool is_display = tree_.is(tuple, ast::Kind::Tuple) &&
+                          (is_op(made, Op::ListToTuple, Op::BuildTupleUnpackWithCall) ||
+                           (has_keywords && is_op(made, Op::BuildTuple)));
   // A call without positional arguments may build its empty tuple; then `*()` is the constant.
   const bool is_empty_star = constant && constant->items.empty() && !function_.folds.arguments;
   const bool is_constant =
@@ -125,7 +124,7 @@ NodeId Expressions::call_ex(const ir::Value& value, Nodes operands) {
     for (const NodeId arg : args) has_star |= tree_.is(arg, ast::Kind::Starred);
     for (const NodeId word : keywords) has_double_star |= !tree_.as<ast::keyword>(word).arg.valid();
     // One dictionary that is made at once has been written as one, if not all of it is names.
-    const bool is_made_at_once = is_op(kwargs, Op::BuildMap) || is_op(kwargs, Op::BuildConstKeyMap);
+    const bool is_made_at_once = is_op(kwargs, Op::BuildMap, Op::BuildConstKeyMap);
     const bool is_one = is_made_at_once && has_double_star;
     has_star |= has_double_star;
     if (is_one || (!has_star && args.size() + 2 * keywords.size() <= kManyOperands)) {

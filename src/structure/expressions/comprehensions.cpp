@@ -103,11 +103,10 @@ struct Loops {
 bool spreads(const ast::Tree& tree, const std::vector<Generator>& generators, NodeId yielded) {
   const Generator& inner = generators.back();
   const bool is_plain = generators.size() > 1 && inner.ifs.empty() && !inner.is_single &&
-                        !inner.loop.is_async && yielded.valid() && tree.is(yielded, Kind::Name) &&
-                        tree.is(inner.loop.target, Kind::Name);
+                        !inner.loop.is_async && tree.is(yielded, Kind::Name);
   if (!is_plain) return false;
   const Symbol item = tree.as<ast::Name>(yielded).id;
-  if (tree.as<ast::Name>(inner.loop.target).id != item) return false;
+  if (!is_name(tree, inner.loop.target, item)) return false;
   const object::CodeId code = tree.where(inner.node).code;
   if (!code.valid()) return false;
   const auto& locals = tree.module()[code].localsplus;

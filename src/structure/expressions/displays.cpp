@@ -76,7 +76,7 @@ bool ends_with_star(const ast::Tree& tree, NodeId dict) {
 size_t plain_pairs(const ir::Function& function, const ir::Value& value) {
   const ir::Value* at = &value;
   size_t count = 0;
-  while (at->kind == ir::ValueKind::Instr && at->op == Op::MapAdd) {
+  while (is_op(*at, Op::MapAdd)) {
     ++count;
     at = &function[function.operands(*at)[0]];
   }
@@ -92,7 +92,7 @@ bool continues_dict(const ir::Function& function, const ast::Tree& tree, const i
                     NodeId container_node, const ir::Value& part, NodeId part_node) {
   if (!tree.is(part_node, ast::Kind::Dict) || plain_pairs(function, part) == 0) return false;
   if (ends_with_star(tree, container_node)) return true;
-  const bool is_joined = container.kind == ir::ValueKind::Instr && container.op == Op::DictUpdate;
+  const bool is_joined = is_op(container, Op::DictUpdate);
   const ir::Value& before = is_joined ? function[function.operands(container)[1]] : container;
   return plain_pairs(function, before) == kDictChunk;
 }
@@ -171,8 +171,7 @@ std::vector<NodeId> Expressions::keep_apart(const ir::Value& value, Nodes operan
 // Returns true if something is put into the container that `value` makes.
 bool Expressions::is_extended(const ir::Value& value) const {
   return std::any_of(function_.values.begin(), function_.values.end(), [&](const ir::Value& other) {
-    const bool extends = is_op(other, Op::ListExtend) || is_op(other, Op::ListAppend) ||
-                         is_op(other, Op::SetUpdate) || is_op(other, Op::SetAdd);
+    const bool extends = is_op(other, Op::ListExtend, Op::ListAppend, Op::SetUpdate, Op::SetAdd);
     return extends && operand(other, 0).first == value.first;
   });
 }
@@ -265,7 +264,7 @@ NodeId Expressions::extended(const ir::Value& value, Nodes operands) {
 
   // `[*(1, 2, 3), x]`, where `[1, 2, 3]` was made of the first step: take that back.
   const bool was_folded =
-      (is_op(container, Op::ListExtend) || is_op(container, Op::SetUpdate)) &&
+      (is_op(container, Op::ListExtend, Op::SetUpdate)) &&
       is_op(operand(container, 1), Op::LoadConst) && operand(container, 0).count == 0 &&
       !tree_.items(elements_id(tree_, display)).empty() &&
       !tree_.is(tree_.items(elements_id(tree_, display))[0], ast::Kind::Starred);

@@ -307,7 +307,7 @@ NodeId Expressions::operation(const ir::Value& value, Nodes operands) {
       return operands[0];
     case Op::YieldFrom: {
       const ir::Value& iterator = operand(value, 0);
-      if (is_op(iterator, Op::GetAwaitable) || is_op(iterator, Op::GetYieldFromIter)) {
+      if (is_op(iterator, Op::GetAwaitable, Op::GetYieldFromIter)) {
         return operands[0];
       }
       return tree_.add(ast::YieldFrom{operands[0]}, at);

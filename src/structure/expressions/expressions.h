@@ -49,9 +49,6 @@ class Expressions {
   const ir::Value& operand(const ir::Value& value, size_t i) const {
     return function_[function_.operands(value)[i]];
   }
-  bool is_op(const ir::Value& value, ir::Op op) const {
-    return value.kind == ir::ValueKind::Instr && value.op == op;
-  }
 
   ast::NodeId operation(const ir::Value& value, Nodes operands);
   ast::NodeId intrinsic(const ir::Value& value, Nodes operands);

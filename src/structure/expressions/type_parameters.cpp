@@ -105,7 +105,7 @@ class Bindings {
     if (!tree_.is(target, Kind::Name)) return;
     const Symbol name = tree_.as<ast::Name>(target).id;
     // A name bound to itself would never resolve.
-    if (tree_.is(value, Kind::Name) && tree_.as<ast::Name>(value).id == name) return;
+    if (is_name(tree_, value, name)) return;
     bound_.emplace(name, value);
   }
 
@@ -267,9 +267,7 @@ NodeId Expressions::with_type_parameters(NodeId callee, Nodes args) {
   if (!bindings.parameters({tuple}, parameters)) return NodeId();
   std::vector<NodeId> bases;
   for (const NodeId base : to_vector(tree_, def.bases)) {
-    const bool is_generic =
-        tree_.is(base, Kind::Name) && tree_.text(tree_.as<ast::Name>(base).id) == kGenericBase;
-    if (!is_generic) bases.push_back(base);
+    if (!is_name(tree_, base, kGenericBase)) bases.push_back(base);
   }
   if (!bases.empty()) {
     bases[0] = with_mentions(tree_, bases[0], dead.mentions);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "structure/expressions/walrus.h"
 
+#include "ast/nodes.h"
 #include "ast/walk.h"
 
 namespace pellucid::structure {
@@ -69,7 +70,7 @@ NodeId WalrusFold::first_load(NodeId expression, Symbol name) const {
       todo.push_back({tree_.as<ast::Assign>(place->second).value, false});
       continue;
     }
-    if (kind == Kind::Name && tree_.as<ast::Name>(step.node).id == name) return step.node;
+    if (is_name(tree_, step.node, name)) return step.node;
     todo.push_back({step.node, true});
     const std::vector<NodeId> operands = operands_of(tree_, step.node);
     for (size_t i = operands.size(); i-- > 0;) todo.push_back({operands[i], false});

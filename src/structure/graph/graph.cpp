@@ -6,6 +6,8 @@
 #include "base/check.h"
 #include "structure/graph/items.h"
 #include "structure/graph/not_structured.h"
+#include "structure/graph/uses.h"
+#include "structure/graph/walk.h"
 
 namespace pellucid::structure {
 
@@ -156,10 +158,9 @@ void Graph::bind(const std::vector<ValueId>& params, const std::vector<ValueId>&
                         params.empty() ? 0 : f[params[0]].offset);
   }
   for (size_t p = 0; p < params.size(); ++p) {
-    ir::Value& argument = f[resolve(args[p])];
     // Passing it was one use.
-    argument.uses += f[params[p]].uses;
-    if (argument.uses > 0) --argument.uses;
+    set_uses(args[p], f[resolve(args[p])].uses + f[params[p]].uses);
+    drop_use(args[p]);
     alias(params[p], args[p]);
   }
 }
@@ -168,14 +169,15 @@ void Graph::note_clause_end(ValueId exception, BlockId end) {
   clause_ends_[exception] = end;
   const auto leaves = [&](ValueId item) { return is_op(f.values[item.index()], Op::PopExcept); };
   is_clause_end_.resize(size());
+  if (!end.valid()) return;
   // What only leaves the clause ends where the statement does.
-  for (size_t steps = 0; end.valid() && steps <= size(); ++steps) {
-    is_clause_end_[end.index()] = 1;
-    const ir::Block& block = f.blocks[end.index()];
-    const bool only_leaves = std::all_of(block.items.begin(), block.items.end(), leaves);
-    if (!only_leaves || block.exit != ExitKind::Goto) break;
-    end = block.next[0].to;
-  }
+  is_clause_end_[end.index()] = 1;
+  Cursor at{end};
+  walk_past(*this, at, leaves, [&](const ir::Edge& edge) {
+    is_clause_end_[edge.to.index()] = 1;
+    at = {edge.to};
+    return true;
+  });
 }
 
 BlockId Graph::clause_end(ValueId exception) const {
@@ -223,20 +225,41 @@ void Graph::apply_aliases() {
   }
 }
 
-void Graph::recount_uses() {
-  for (ir::Value& value : f.values) value.uses = 0;
-  const auto use = [&](ValueId id) { ++f[resolve(id)].uses; };
-  for (const BlockId id : order_) {
-    const ir::Block& block = f[id];
-    for (const ValueId item : block.items) {
-      for (const ValueId operand : f.operands(item)) use(operand);
+void Graph::drop_use(ValueId id) {
+  ir::Value& value = f[resolve(id)];
+  if (value.uses > 0) --value.uses;
+}
+
+void Graph::release(ValueId item) {
+  std::vector<ValueId> parts;  // items of regions
+  for (ValueId next = item; next.valid();) {
+    for (const ValueId operand : f.operands(next)) drop_use(operand);
+    if (f[next].kind == ValueKind::Region) {
+      for (const Part& part : regions[f[next].a].parts) {
+        parts.insert(parts.end(), part.items.begin(), part.items.end());
+        drop_use(part.result);
+      }
     }
-    const size_t operands = block.exit == ExitKind::ForIter ? 1 : block.operands.size();
-    for (size_t i = 0; i < operands; ++i) use(block.operands[i]);
-    for (const ir::Edge& edge : block.next) {
-      for (const ValueId arg : edge.args) use(arg);
-    }
+    next = ValueId();
+    if (parts.empty()) break;
+    next = parts.back();
+    parts.pop_back();
   }
+}
+
+void Graph::release(BlockId id) {
+  const ir::Block& block = f.blocks[id.index()];
+  for (const ValueId item : block.items) release(item);
+  const size_t operands = block.exit == ExitKind::ForIter ? 1 : block.operands.size();
+  for (size_t i = 0; i < operands; ++i) drop_use(block.operands[i]);
+  for (const ir::Edge& edge : block.next) {
+    for (const ValueId arg : edge.args) drop_use(arg);
+  }
+}
+
+void Graph::recount_uses() {
+  const std::vector<uint32_t> uses = count_uses(*this).count;
+  for (size_t i = 0; i < uses.size(); ++i) f.values[i].uses = uses[i];
 }
 
 // What an empty block chooses is chosen where it leads to, if that is used there without being
@@ -308,13 +331,20 @@ void Graph::thread_empty_blocks() {
             if (arg == target.params[p]) arg = edge.args[p];
           }
         }
+        for (const ValueId arg : edge.args) drop_use(arg);
+        for (const ValueId arg : args) add_use(arg);
         edge.to = head;
         edge.args = std::move(args);
         changed = true;
       }
     }
   }
-  if (changed) recompute();
+  if (!changed) return;
+  const std::vector<BlockId> before = order_;
+  recompute();
+  for (const BlockId id : before) {
+    if (!reachable(id)) release(id);
+  }
 }
 
 bool is_statement(const ir::Value& value) {

@@ -224,6 +224,16 @@ class Graph {
   // Writes aliases into every operand and argument.
   void apply_aliases();
 
+  // --- how often values are used (uses.h)
+
+  void add_use(ValueId id) { ++f[resolve(id)].uses; }
+  void drop_use(ValueId id);
+  // Where all that uses the value is known at once.
+  void set_uses(ValueId id, uint32_t uses) { f[resolve(id)].uses = uses; }
+  // Drops what an item uses, which goes or is no item any more.
+  void release(ValueId item);
+  // Drops all that a block uses, by its items, its exit and its edges: nothing leads there.
+  void release(BlockId id);
   // Counts the uses of all values anew, after code that used some has gone.
   void recount_uses();
 

@@ -6,10 +6,6 @@
 
 namespace pellucid::structure {
 
-inline bool is_op(const ir::Value& value, bytecode::Op op) {
-  return value.kind == ir::ValueKind::Instr && value.op == op;
-}
-
 using ir::stores_name;
 
 // Returns true if the value is a marker, or the marker that says `what`.
@@ -36,23 +32,21 @@ inline bool is_placeholder(const ir::Value& value) {
 
 // Returns true if it is several: `[*x for x in y]`, `{**x for x in y}` (3.15).
 inline bool is_spread(const ir::Value& value) {
-  return value.a > 1 &&
-         (is_op(value, bytecode::Op::ListExtend) || is_op(value, bytecode::Op::SetUpdate) ||
-          is_op(value, bytecode::Op::DictUpdate));
+  return value.a > 1 && (is_op(value, bytecode::Op::ListExtend, bytecode::Op::SetUpdate,
+                               bytecode::Op::DictUpdate));
 }
 
 // Returns true if an element, or several at once, are added to a container that a comprehension
 // makes.
 inline bool fills_container(const ir::Value& value) {
   return value.a > 1 &&
-         (is_op(value, bytecode::Op::ListAppend) || is_op(value, bytecode::Op::SetAdd) ||
-          is_op(value, bytecode::Op::MapAdd) || is_spread(value));
+         (is_op(value, bytecode::Op::ListAppend, bytecode::Op::SetAdd, bytecode::Op::MapAdd) ||
+          is_spread(value));
 }
 
 inline bool deletes_name(const ir::Value& value) {
   using bytecode::Op;
-  return is_op(value, Op::DeleteFast) || is_op(value, Op::DeleteName) ||
-         is_op(value, Op::DeleteGlobal) || is_op(value, Op::DeleteDeref);
+  return is_op(value, Op::DeleteFast, Op::DeleteName, Op::DeleteGlobal, Op::DeleteDeref);
 }
 
 }  // namespace pellucid::structure

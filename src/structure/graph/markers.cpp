@@ -36,18 +36,24 @@ ValueId lost_jump(const Graph& graph, BlockId block) {
   return {};
 }
 
+bool returns_constant(const Graph& graph, BlockId id, size_t from) {
+  const ir::Block& block = graph[id];
+  return block.exit == ExitKind::Return && block.items.size() == from + 1 &&
+         is_op(graph[block.items.back()], Op::LoadConst) &&
+         graph.resolve(block.operands[0]) == block.items.back();
+}
+
 bool are_arms_of_choice(const Graph& g, BlockId x, BlockId y) {
   if (g.ways_into(x).size() != 1 || g.ways_into(y).size() != 1) return false;
   const BlockId from = g.ways_into(x).front().from;
   if (from != g.ways_into(y).front().from || g[from].exit != ExitKind::Branch) return false;
   const int32_t line = g[from].exit_line;
   // What only returns a constant may be the end of the body.
-  const auto starts_there = [&](const ir::Block& arm) {
-    if (arm.items.empty() || g[arm.items[0]].line != line) return false;
-    const bool only_returns = arm.exit == ExitKind::Return && arm.items.size() == 1;
-    return !only_returns || g[arm.items[0]].op != Op::LoadConst;
+  const auto starts_there = [&](BlockId arm) {
+    const auto& items = g[arm].items;
+    return !items.empty() && g[items[0]].line == line && !returns_constant(g, arm);
   };
-  return line != bytecode::kNoLine && starts_there(g[x]) && starts_there(g[y]);
+  return line != bytecode::kNoLine && starts_there(x) && starts_there(y);
 }
 
 }  // namespace pellucid::structure

@@ -20,6 +20,10 @@ bool has_marker(const Graph& graph, BlockId block, flow::Marker what);
 // (Marker::LostBreak and the two after it), or an invalid id.
 ValueId lost_jump(const Graph& graph, BlockId block);
 
+// Returns true if the block does nothing from its `from`-th item on but load a constant and return
+// it.
+bool returns_constant(const Graph& graph, BlockId block, size_t from = 0);
+
 // Returns true if two blocks are the arms of one test, on its line: `x if c else y` or a part of
 // it, even if both arms say the same. Of a statement only one arm is on the line of its test.
 bool are_arms_of_choice(const Graph& graph, BlockId x, BlockId y);

@@ -6,6 +6,7 @@
 
 #include "structure/graph/items.h"
 #include "structure/graph/markers.h"
+#include "structure/graph/walk.h"
 #include "structure/handlers/finally_copies.h"
 
 namespace pellucid::structure {
@@ -190,25 +191,23 @@ void NameCleanups::mark_end_of_clause(BlockId block, size_t index) {
 }
 
 void NameCleanups::drop_cleanup_behind(BlockId id, size_t i, Symbol name) {
-  const HandlerId handler = g_[id].handler;
-  for (size_t steps = 0; steps <= g_.size(); ++steps) {
-    auto& items = g_[id].items;
-    for (; i < items.size(); ++i) {
-      const ir::Value& value = g_[items[i]];
-      if (stores_name(value) && value.symbol() == name && i > 0 && i + 1 < items.size()) {
-        const ir::Value &none = g_[items[i - 1]], &del = g_[items[i + 1]];
-        if (is_op(none, Op::LoadConst) && deletes_name(del) && del.symbol() == name) {
-          items.erase(items.begin() + static_cast<ptrdiff_t>(i) - 1,
-                      items.begin() + static_cast<ptrdiff_t>(i) + 2);
-        }
-        return;
-      }
-      if (!is_op(value, Op::LoadConst) && !is_leaving(value)) return;
-    }
-    if (g_[id].exit != ExitKind::Goto) return;
-    id = g_[id].next[0].to;
-    if (g_[id].handler != handler || g_.ways_into(id).size() != 1) return;
-    i = 0;
+  Cursor at{id, i};
+  const auto passes = [&](ValueId item) {
+    return is_op(g_[item], Op::LoadConst) || is_leaving(g_[item]);
+  };
+  walk_past(g_, at, passes, [&](const ir::Edge& edge) {
+    if (g_[edge.to].handler != g_[id].handler || g_.ways_into(edge.to).size() != 1) return false;
+    at = {edge.to};
+    return true;
+  });
+  auto& items = g_[at.block].items;
+  if (at.index == 0 || at.index + 1 >= items.size()) return;
+  const ir::Value &none = g_[items[at.index - 1]], &store = g_[items[at.index]],
+                  &del = g_[items[at.index + 1]];
+  if (is_op(none, Op::LoadConst) && stores_name(store) && store.symbol() == name &&
+      deletes_name(del) && del.symbol() == name) {
+    const auto first = items.begin() + static_cast<ptrdiff_t>(at.index) - 1;
+    items.erase(first, first + 3);
   }
 }
 

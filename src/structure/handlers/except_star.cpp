@@ -6,7 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "structure/graph/items.h"
+#include "structure/graph/walk.h"
 
 namespace pellucid::structure {
 namespace {
@@ -122,7 +122,8 @@ class ExceptStar {
     clause.caught = elements->second[1];
     if (block.exit != ExitKind::BranchNone) return false;
     if (g_.resolve(block.operands[0]) != clause.caught) return false;
-    clause.next = skip_empty(block.next[0].to);
+    clause.next =
+        skip(g_, block.next[0].to, Skipped::Empty, [](BlockId, const ir::Edge&) { return true; });
     clause.body = block.next[1].to;
     const auto& items = g_[clause.body].items;
     if (!items.empty() && stores_name(g_[items[0]]) && operand(items[0], 0) == clause.caught) {
@@ -133,15 +134,6 @@ class ExceptStar {
     if (only_stores && g_[begins].exit == ExitKind::Goto) begins = g_[begins].next[0].to;
     clause.handler = region_within(g_[begins].handler, block.handler);
     return true;
-  }
-
-  BlockId skip_empty(BlockId id) const {
-    for (size_t steps = 0; steps < g_.size(); ++steps) {
-      const ir::Block& block = g_[id];
-      if (block.exit != ExitKind::Goto || !block.items.empty()) break;
-      id = block.next[0].to;
-    }
-    return id;
   }
 
   // The outermost region inside `outer` that `handler` is or lies within; invalid: there is none.
@@ -158,28 +150,26 @@ class ExceptStar {
   // Returns true if every way out of the body clears the name, at most, and goes on to the next
   // clause.
   bool goes_on(const Clause& clause, BlockId next, ValueId raised) const {
-    if (!clause.handler.valid()) return leads_to(clause.body, clause.start, next, raised);
+    if (!clause.handler.valid()) return leads_to({clause.body, clause.start}, next, raised);
     for (const Way& way : inside(clause).ways_out) {
-      if (!leads_to(g_[way.from].next[way.edge].to, 0, next, raised)) return false;
+      if (!leads_to({g_[way.from].next[way.edge].to}, next, raised)) return false;
     }
-    return leads_to(g_.f.handlers[clause.handler.index()].entry, 0, next, raised);
+    return leads_to({g_.f.handlers[clause.handler.index()].entry}, next, raised);
   }
 
-  bool leads_to(BlockId from, size_t start, BlockId next, ValueId raised) const {
-    for (size_t steps = 0; steps <= g_.size() && from != next; ++steps) {
-      const ir::Block& block = g_[from];
-      for (size_t i = start; i < block.items.size(); ++i) {
-        const ValueId item = block.items[i];
-        const bool keeps = is_op(g_[item], Op::ListAppend) && operand(item, 0) == raised;
-        const bool clears =
-            is_op(g_[item], Op::LoadConst) || stores_name(g_[item]) || deletes_name(g_[item]);
-        if (!keeps && !clears) return false;
-      }
-      if (block.exit != ExitKind::Goto) return false;
-      from = block.next[0].to;
-      start = 0;
-    }
-    return from == next;
+  bool leads_to(Cursor from, BlockId next, ValueId raised) const {
+    const auto passes = [&](ValueId item) {
+      const bool keeps = is_op(g_[item], Op::ListAppend) && operand(item, 0) == raised;
+      const bool clears =
+          is_op(g_[item], Op::LoadConst) || stores_name(g_[item]) || deletes_name(g_[item]);
+      return from.block != next && (keeps || clears);
+    };
+    walk_past(g_, from, passes, [&](const ir::Edge& edge) {
+      if (from.block == next) return false;
+      from = {edge.to};
+      return true;
+    });
+    return from.block == next;
   }
 
   // The blocks of a clause's body, the regions in it, and the ways out of it.
@@ -222,7 +212,6 @@ class ExceptStar {
   bool rewrite(const Statement& statement, const Clause& clause, BlockId next) {
     ir::Value match = g_[clause.split];
     match.op = Op::ExcMatch;
-    match.uses = 1;
     const ValueId type = operand(clause.split, 1);
     const ValueId test = g_.add(match, std::array<ValueId, 2>{statement.exception, type});
     g_.alias(clause.caught, statement.exception);

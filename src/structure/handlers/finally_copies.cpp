@@ -8,7 +8,8 @@
 
 #include "structure/graph/items.h"
 #include "structure/graph/markers.h"
-#include "structure/reduce/same_code.h"
+#include "structure/graph/same_code.h"
+#include "structure/graph/walk.h"
 
 namespace pellucid::structure {
 
@@ -34,16 +35,14 @@ std::vector<Way> ways_behind_clauses(const Graph& g, HandlerId handler) {
   }
   std::sort(ends.begin(), ends.end());
   std::vector<Way> found;
-  for (BlockId end : ends) {
-    for (size_t steps = 0; steps <= g.size() && g.within(g[end].handler, handler); ++steps) {
-      const BlockId next = g[end].next[0].to;
-      if (g[end].exit != ExitKind::Goto || !only_markers(g, g[end])) break;
-      if (!g.within(g[next].handler, handler)) {
-        found.push_back({end, 0});
-        break;
-      }
-      end = next;
-    }
+  const auto inside = [&](BlockId id) { return g.within(g[id].handler, handler); };
+  for (const BlockId end : ends) {
+    if (!inside(end)) continue;
+    skip(g, end, Skipped::Marks, [&](BlockId last, const ir::Edge& edge) {
+      if (inside(edge.to)) return true;
+      found.push_back({last, 0});
+      return false;
+    });
   }
   return found;
 }
@@ -87,9 +86,7 @@ void part_placeholders(Graph& g, HandlerId handler, const std::vector<Way>& exit
     fresh.offset = fresh.exit_offset = g[to].offset;
     fresh.next[0] = {to, {held_place}};
     if (!held) {
-      ir::Value phi = g[g[to].params[0]];
-      phi.uses = 1;
-      fresh.params = {g.add(phi, {})};
+      fresh.params = {g.add(g[g[to].params[0]], {})};
       fresh.next[0].args = fresh.params;
     }
     const BlockId id(g.size());

@@ -196,8 +196,7 @@ class Handlers {
         // async: Await(call), with None sent first; then the result is dropped
         while (end < items.size()) {
           const ir::Value& next = g_[items[end]];
-          const bool continues =
-              is_op(next, Op::GetAwaitable) || is_op(next, Op::YieldFrom) || is_op(next, Op::Pop);
+          const bool continues = is_op(next, Op::GetAwaitable, Op::YieldFrom, Op::Pop);
           if (continues && gone.count(g_.resolve(g_.f.operands(next)[0]))) {
             gone.insert(items[end]);
           } else if (!(is_op(next, Op::LoadConst) && end + 1 < items.size() &&
@@ -247,7 +246,6 @@ class Handlers {
         ir::Value item;
         item.kind = ValueKind::Item;
         item.b = 1;  // asynchronous
-        item.uses = g_[result].uses;
         item.offset = g_[result].offset;
         item.line = g_[result].line;
         const ValueId next = g_.add(item, std::array<ValueId, 1>{iterator});

@@ -2,15 +2,14 @@
 #include "structure/reduce/common_endings.h"
 
 #include <algorithm>
-#include <unordered_map>
 
+#include "structure/graph/copies.h"
 #include "structure/graph/items.h"
 #include "structure/graph/markers.h"
+#include "structure/graph/same.h"
 
 namespace pellucid::structure {
 namespace {
-
-constexpr size_t kLongestCopy = 4;  // in instructions
 
 // RETURN_CONST and BINARY_SLICE are two items each; a marker is none.
 bool is_part_of_next(const ir::Value& value, bool is_returned) {
@@ -19,11 +18,8 @@ bool is_part_of_next(const ir::Value& value, bool is_returned) {
          is_marker(value);
 }
 
-// The same Pop in the text, whatever it drops.
-bool ends_statement(const ir::Value& value) {
-  return drops(value, ir::Dropped::Result) || drops(value, ir::Dropped::Stored) ||
-         drops(value, ir::Dropped::Constant) || drops(value, ir::Dropped::Carried);
-}
+// A Pop that ends a statement is the same in the text whatever it drops.
+constexpr MayDiffer kEndings{.drops = true};
 
 }  // namespace
 
@@ -34,7 +30,7 @@ bool Endings::are_twins(BlockId x, BlockId y) const {
   if (!a.params.empty() || !b.params.empty() || a.exc_depth != b.exc_depth) return false;
   if (a.operands.size() != b.operands.size()) return false;
   if (!std::equal(a.items.begin(), a.items.end(), b.items.begin(),
-                  [&](ValueId v, ValueId w) { return same_items(v, w); })) {
+                  [&](ValueId v, ValueId w) { return same_operation(g_, v, w, kEndings); })) {
     return false;
   }
   const std::optional<ValueId> differs = difference(x, y, length);
@@ -56,13 +52,6 @@ bool Endings::fail_alike(BlockId x, BlockId y) const {
   return false;
 }
 
-bool Endings::same_items(ValueId x, ValueId y) const {
-  const ir::Value &a = g_[x], &b = g_[y];
-  if (ends_statement(a) && ends_statement(b)) return a.line == b.line;
-  return a.kind == ValueKind::Instr && b.kind == ValueKind::Instr && a.op == b.op && a.a == b.a &&
-         a.b == b.b && a.count == b.count && a.line == b.line;
-}
-
 // How many items at the end of a block may be a copy of what follows a choice: compilers copy
 // what returns or raises if it has four instructions at most. (All of it, if it starts on no
 // line: 3.10 gives none to what adds an argument to many keywords, and to the end of a statement
@@ -74,7 +63,7 @@ size_t Endings::longest_copy(BlockId id) const {
   while (length < items.size()) {
     const ValueId item = items[items.size() - 1 - length];
     const bool returned = g_[id].exit == ExitKind::Return && item == g_.resolve(g_[id].operands[0]);
-    if (!is_part_of_next(g_[item], returned) && ++instructions > kLongestCopy) break;
+    if (!is_part_of_next(g_[item], returned) && ++instructions > kCopiedInstructions) break;
     ++length;
   }
   return length;
@@ -85,7 +74,7 @@ std::optional<CommonEnding> Endings::compare(BlockId x, BlockId y, size_t shorte
   if (g_[x].operands.size() != g_[y].operands.size()) return std::nullopt;
   size_t length = 0;
   while (length < p.size() && length < q.size() &&
-         same_items(p[p.size() - 1 - length], q[q.size() - 1 - length])) {
+         same_operation(g_, p[p.size() - 1 - length], q[q.size() - 1 - length], kEndings)) {
     ++length;
   }
   const size_t most = longest_copy(x);
@@ -93,7 +82,7 @@ std::optional<CommonEnding> Endings::compare(BlockId x, BlockId y, size_t shorte
     const std::optional<ValueId> differs = difference(x, y, length);
     if (!differs) continue;
     const ir::Value& start = g_[p[p.size() - length]];
-    const bool starts_on_no_line = is_op(start, Op::MapAdd) || is_op(start, Op::Pop);
+    const bool starts_on_no_line = is_op(start, Op::MapAdd, Op::Pop);
     if (differs->valid() && length > most && !starts_on_no_line) continue;
     const auto& operands = g_[x].operands;
     const bool leaves = std::any_of(operands.begin(), operands.end(), [&](ValueId operand) {
@@ -141,11 +130,10 @@ bool Endings::calls(BlockId block, size_t length, ValueId value) const {
   if (!value.valid() || (!stack.empty() && g_[stack.back()].kind == ValueKind::Null)) return false;
   return std::any_of(items.end() - static_cast<ptrdiff_t>(length), items.end(), [&](ValueId item) {
     const ir::Value& call = g_[item];
-    const bool is_call = call.kind == ValueKind::Instr &&
-                         (call.op == Op::Call || call.op == Op::CallKw || call.op == Op::CallEx);
+    const bool is_call = is_op(call, Op::Call, Op::CallKw, Op::CallEx);
     if (!is_call || g_.resolve(g_.f.operands(call)[0]) != value) return false;
     // Without NULLs (3.8-3.10) `x.f()` is a call of a method: an attribute was chosen first.
-    return call.b > 1 || g_[value].kind != ValueKind::Instr || g_[value].op != Op::LoadAttr;
+    return call.b > 1 || !is_op(g_[value], Op::LoadAttr);
   });
 }
 
@@ -164,39 +152,26 @@ bool Endings::makes_function(BlockId block, size_t length, ValueId code) const {
 // leave by and what comes of it, or between what patterns have taken out of their subjects.
 bool Endings::may_differ(ValueId id) const {
   if (g_[id].kind == ValueKind::Null) return false;
-  const ir::Value& whole = g_[whole_of(id)];
-  if (is_op(whole, Op::MatchClass) || is_op(whole, Op::MatchKeys)) return false;
-  while (g_[id].kind == ValueKind::Instr && g_[id].count > 0 &&
-         (g_[id].op == Op::Call || g_[id].op == Op::GetAwaitable || g_[id].op == Op::YieldFrom)) {
+  const ir::Value& whole = g_[whole_of(g_, id)];
+  if (is_op(whole, Op::MatchClass, Op::MatchKeys)) return false;
+  while (g_[id].count > 0 && is_op(g_[id], Op::Call, Op::GetAwaitable, Op::YieldFrom)) {
     id = g_.resolve(g_.f.operands(id)[0]);
   }
-  const ir::Value& value = g_[id];
-  return value.kind != ValueKind::Instr ||
-         (value.op != Op::BeforeWith && value.op != Op::BeforeAsyncWith &&
-          value.op != Op::GetIter && value.op != Op::GetAiter);
-}
-
-// What a value was a part of before it was taken apart, or the value itself.
-ValueId Endings::whole_of(ValueId id) const {
-  const bool is_part = g_[id].kind == ValueKind::Element && g_[id].count > 0;
-  return is_part ? g_.resolve(g_.f.operands(id)[0]) : id;
+  return !is_op(g_[id], Op::BeforeWith, Op::BeforeAsyncWith, Op::GetIter, Op::GetAiter);
 }
 
 // The one value from before the ending that is another one in y; nothing if there are several.
 std::optional<ValueId> Endings::difference(BlockId x, BlockId y, size_t length) const {
   const auto &p = g_[x].items, &q = g_[y].items;
-  std::unordered_map<ValueId, ValueId> inside;
+  Twins twins(g_);
   ValueId left, right;
   const auto agree = [&](ValueId a, ValueId b) {
+    if (twins.same(a, b)) return true;
+    if (twins.knows(a)) return false;
     a = g_.resolve(a);
     b = g_.resolve(b);
-    const ValueId whole = whole_of(a), other_whole = whole_of(b);
-    const auto known = inside.find(whole);
-    if (known != inside.end()) {
-      return known->second == other_whole && (whole == a || g_[a].a == g_[b].a);
-    }
-    if (a == b) return true;
     if (left.valid()) return left == a && right == b;
+    const ValueId other_whole = whole_of(g_, b);
     const bool later = std::any_of(q.end() - static_cast<ptrdiff_t>(length), q.end(),
                                    [&](ValueId item) { return item == other_whole; });
     if (later || !may_differ(a) || !may_differ(b)) return false;
@@ -209,7 +184,7 @@ std::optional<ValueId> Endings::difference(BlockId x, BlockId y, size_t length) 
     for (size_t o = 0; o < g_[a].count; ++o) {
       if (!agree(g_.f.operands(a)[o], g_.f.operands(b)[o])) return std::nullopt;
     }
-    inside[a] = b;
+    twins.pair(a, b);
   }
   for (size_t o = 0; o < g_[x].operands.size(); ++o) {
     if (!agree(g_[x].operands[o], g_[y].operands[o])) return std::nullopt;

@@ -40,13 +40,11 @@ class Endings {
 
  private:
   bool fail_alike(BlockId x, BlockId y) const;
-  bool same_items(ValueId x, ValueId y) const;
   size_t longest_copy(BlockId id) const;
   std::optional<CommonEnding> equal_choice(BlockId x, BlockId y, size_t length) const;
   bool calls(BlockId block, size_t length, ValueId value) const;
   bool makes_function(BlockId block, size_t length, ValueId code) const;
   bool may_differ(ValueId id) const;
-  ValueId whole_of(ValueId id) const;
   std::optional<ValueId> difference(BlockId x, BlockId y, size_t length) const;
 
   const Graph& g_;

@@ -9,13 +9,13 @@
 #include <unordered_set>
 #include <utility>
 
+#include "structure/graph/copies.h"
 #include "structure/graph/items.h"
 #include "structure/graph/markers.h"
 
 namespace pellucid::structure {
 namespace {
 
-constexpr size_t kLongestCopy = 6;         // compilers copy blocks of four instructions at most
 constexpr uint32_t kInside = 0x80000000u;  // an operand that the tail computes itself
 constexpr uint32_t kPart = 0xfffffffdu;    // one that is a part of it
 
@@ -75,7 +75,7 @@ class Tails {
   // each place that leads there, it becomes one again.
   void merge_reraises() {
     look_again();
-    for (size_t length = kLongestCopy + 1; length-- > 0;) {
+    for (size_t length = kCopiedItems + 1; length-- > 0;) {
       std::vector<BlockId> ends;
       for (const BlockId id : g_.order()) {
         const ir::Block& block = g_[id];
@@ -112,7 +112,7 @@ class Tails {
           tail = copy;
           continue;
         }
-        release(copy);
+        g_.release(copy);
         g_[id].next[0].to = tail;
         g_[copy].next = {};
       }
@@ -136,22 +136,20 @@ class Tails {
     const BlockId tail = cut(known->second);
     known->second = tail;
     if (begin == 0) {
-      release(id);
+      g_.release(id);
       replace(id, tail);
     } else {
       const BlockId copy = g_.split(id, begin);
-      release(copy);
+      g_.release(copy);
       g_[id].next[0].to = tail;
       g_[copy].next = {};
     }
   }
 
-  bool is_op(ValueId id, Op op) const { return g_[id].kind == ValueKind::Instr && g_[id].op == op; }
-
   bool only_pops(BlockId id) const {
     const auto& items = g_[id].items;
     return std::all_of(items.begin(), items.end(),
-                       [&](ValueId item) { return is_op(item, Op::PopExcept); });
+                       [&](ValueId item) { return is_op(g_[item], Op::PopExcept); });
   }
 
   // After the last place where control left a region or a loop, or where a body ended by itself.
@@ -183,7 +181,7 @@ class Tails {
   // than compilers copy.
   std::optional<size_t> start_of_statement(BlockId id) const {
     const auto& items = g_[id].items;
-    const size_t most = std::min(items.size(), kLongestCopy);
+    const size_t most = std::min(items.size(), kCopiedItems);
     const auto first = items.end() - static_cast<ptrdiff_t>(most);
     auto begin = items.begin() + static_cast<ptrdiff_t>(start_of_line(id));
     if (begin < first) return std::nullopt;
@@ -223,7 +221,7 @@ class Tails {
     const ir::Block& block = g_[id];
     if (block.exit != ExitKind::Return || block.items.empty()) return false;
     const ValueId last = block.items.back();
-    return is_op(last, Op::LoadConst) && g_.resolve(block.operands[0]) == last &&
+    return is_op(g_[last], Op::LoadConst) && g_.resolve(block.operands[0]) == last &&
            module_[g_[last].constant()].kind == object::ConstKind::None;
   }
 
@@ -233,7 +231,7 @@ class Tails {
     const auto& items = g_[id].items;
     size_t begin = items.size() - 1;
     const auto stores = [&](ValueId item) {
-      if (!is_op(item, Op::StoreName)) return false;
+      if (!is_op(g_[item], Op::StoreName)) return false;
       const std::string_view name = module_.text(g_[item].symbol());
       return name == "__static_attributes__" || name == "__classdictcell__";
     };
@@ -251,7 +249,7 @@ class Tails {
     size_t before = block.items.size() - size_of_end(id);
     if (before == 0) return is_copy(id);
     // Leaving an except clause is booked on the line of the return.
-    while (before > 0 && is_op(block.items[before - 1], Op::PopExcept)) --before;
+    while (before > 0 && is_op(g_[block.items[before - 1]], Op::PopExcept)) --before;
     return before > 0 && g_[block.items[before - 1]].line == block.exit_line;
   }
 
@@ -329,15 +327,6 @@ class Tails {
     return g_.split(id, begin);
   }
 
-  // What the copy has used of the values before it, the tail uses.
-  void release(BlockId copy) {
-    const ir::Block& block = g_[copy];
-    for (const ValueId item : block.items) {
-      for (const ValueId operand : g_.f.operands(item)) --g_[g_.resolve(operand)].uses;
-    }
-    for (const ValueId operand : block.operands) --g_[g_.resolve(operand)].uses;
-  }
-
   void replace(BlockId copy, BlockId tail) {
     for (const Way way : g_.ways_into(copy).copy()) {
       g_.redirect(way.from, way.edge, tail);
@@ -410,9 +399,7 @@ void join_ways_out(Graph& g) {
       g.redirect(way.from, way.edge, first->second.first);
     }
     first->second.second = first->second.second && is_failure;
-    for (const ValueId item : block.items) {
-      for (const ValueId operand : g.f.operands(item)) --g[g.resolve(operand)].uses;
-    }
+    g.release(id);
     changed = true;
   }
   if (changed) g.recompute();

@@ -45,7 +45,7 @@ class Unfolder {
 
   // The same for a set that is only looked through: with constants alone it would be one.
   void unfold_set(ValueId user) {
-    const bool looks = is_op(g_[user], Op::ContainsOp) || is_op(g_[user], Op::GetIter);
+    const bool looks = is_op(g_[user], Op::ContainsOp, Op::GetIter);
     if (!looks) return;
     const ValueId set = g_.resolve(g_.f.operands(user).back());
     if (!is_op(g_[set], Op::BuildSet)) return;

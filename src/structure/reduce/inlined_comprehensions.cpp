@@ -5,6 +5,7 @@
 
 #include "structure/graph/items.h"
 #include "structure/graph/markers.h"
+#include "structure/graph/walk.h"
 
 namespace pellucid::structure {
 namespace {
@@ -26,7 +27,7 @@ ValueId filled_by(const Graph& g, const std::vector<ComprehensionStep>& steps) {
 
 // Returns true if the item sets aside a local of the comprehension, or makes a cell of it.
 bool hides_local(const ir::Value& value) {
-  return is_op(value, Op::LoadFastAndClear) || is_op(value, Op::MakeCell);
+  return is_op(value, Op::LoadFastAndClear, Op::MakeCell);
 }
 
 // The locals that are set aside, and the cells that are made, right before the `made`-th item: in
@@ -60,8 +61,7 @@ ValueId left_empty(const Graph& g, BlockId block, ValueId iterator) {
   const bool hides = items[before] != last;
   if (!hides && !is_early && (before == 0 || items[before - 1] != iterator)) return {};
   const ir::Value& made = g[last];
-  const bool builds =
-      is_op(made, Op::BuildList) || is_op(made, Op::BuildSet) || is_op(made, Op::BuildMap);
+  const bool builds = is_op(made, Op::BuildList, Op::BuildSet, Op::BuildMap);
   return builds && made.count == 0 ? last : ValueId();
 }
 
@@ -73,22 +73,16 @@ bool comes_from_one(const Graph& g, BlockId block) {
 }
 
 // An asynchronous loop is left by a block that held nothing but the end of its handler.
-BlockId behind_markers(const Graph& g, BlockId block) {
-  const ir::Block& b = g[block];
-  const bool empty = b.exit == ExitKind::Goto && b.params.empty() && only_markers(g, b);
-  return empty && g.ways_into(block).size() == 1 ? b.next[0].to : block;
+BlockId after_markers(const Graph& g, BlockId block) {
+  return skip(g, block, Skipped::Marks, [&](BlockId left, const ir::Edge&) {
+    return left == block && g[block].params.empty() && g.ways_into(block).size() == 1;
+  });
 }
 
 // Returns true if the body returns a constant after the first item.
-bool only_returns_behind(const Graph& g, BlockId block) {
-  size_t begin = 1;
-  if (g[block].exit == ExitKind::Goto && g[block].items.size() == 1) {
-    block = g[block].next[0].to;
-    begin = 0;
-  }
-  const auto& items = g[block].items;
-  return g[block].exit == ExitKind::Return && items.size() == begin + 1 &&
-         is_op(g[items.back()], Op::LoadConst);
+bool returns_after_first(const Graph& g, BlockId block) {
+  const bool goes_on = g[block].exit == ExitKind::Goto && g[block].items.size() == 1;
+  return goes_on ? returns_constant(g, g[block].next[0].to) : returns_constant(g, block, 1);
 }
 
 }  // namespace
@@ -99,7 +93,7 @@ std::vector<ComprehensionStep> comprehension_steps(const Graph& g, BlockId heade
   for (;;) {
     const ir::Block& loop = g[header];
     if (loop.exit != ExitKind::ForIter || !loop.items.empty()) return {};
-    if (outer.valid() && behind_markers(g, loop.next[1].to) != outer) return {};
+    if (outer.valid() && after_markers(g, loop.next[1].to) != outer) return {};
     steps.push_back({header, {}});
     BlockId block = loop.next[0].to;
     BlockId nested;
@@ -143,7 +137,7 @@ void drop_at_last(Graph& g) {
     ir::Value& drop = g[g[next].items[0]];
     const bool drops =
         is_op(drop, Op::Pop) && g.resolve(g.f.operands(drop)[0]) == g[next].params[0];
-    if (drops && only_returns_behind(g, next)) {
+    if (drops && returns_after_first(g, next)) {
       ir::set_drop_place(drop, ir::DropPlace::AtEnd);
     }
   }
@@ -163,7 +157,7 @@ bool fold_inlined_comprehension(Graph& g, const object::Module& module, BlockId 
   // The iterator is made here; where it, or since 3.15 what it is of, is an argument, the
   // comprehension is a function.
   const ir::Value& source = g[iterable];
-  if (!is_op(source, Op::GetIter) && !is_op(source, Op::GetAiter)) return false;
+  if (!is_op(source, Op::GetIter, Op::GetAiter)) return false;
   const ir::Value& of = g[g.resolve(g.f.operands(source)[0])];
   if (is_op(of, Op::LoadFast) && module.text(of.symbol()) == ".0") return false;
   auto& items = g[block].items;
@@ -174,8 +168,12 @@ bool fold_inlined_comprehension(Graph& g, const object::Module& module, BlockId 
   Region region;
   add_hidden(g, block, static_cast<size_t>(made - items.begin()), region);
   items.erase(made);
-  for (const BlockId behind : {after, behind_markers(g, after)}) {
-    std::erase_if(g[behind].items, [&](ValueId item) { return restores(g, item); });
+  for (const BlockId behind : {after, after_markers(g, after)}) {
+    std::erase_if(g[behind].items, [&](ValueId item) {
+      const bool goes = restores(g, item);
+      if (goes) g.release(item);
+      return goes;
+    });
   }
   // The end of an asynchronous loop's handler stands before what the value is part of.
   auto& rest = g[after].items;
@@ -207,7 +205,7 @@ bool fold_inlined_comprehension(Graph& g, const object::Module& module, BlockId 
     g[block].items.push_back(g.add(pop, std::array<ValueId, 1>{result}));
   }
   g.alias(container, result);
-  g[iterator].uses = 1;
+  g.set_uses(iterator, 1);
   g.redirect(header, 1, {});
   g.redirect(block, 0, after);
   g.merge_into_predecessor(after);

@@ -8,7 +8,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "structure/graph/copies.h"
 #include "structure/graph/items.h"
+#include "structure/graph/markers.h"
 #include "structure/reduce/common_endings.h"
 
 namespace pellucid::structure {
@@ -17,8 +19,6 @@ namespace {
 bool is_pop_of_any(const Graph& g, ValueId item, ValueId param) {
   return is_op(g[item], Op::Pop) && g.resolve(g.f.operands(item)[0]) == param;
 }
-
-constexpr size_t kFarthestCopy = 32;  // among the endings of one line
 
 // What was joined may end as another ending does: a choice that is the last of a chain.
 constexpr size_t kLongestChain = 4;
@@ -49,10 +49,8 @@ class EndingJoiner {
       if (block.exit != ExitKind::Goto || block.items.empty()) continue;
       const BlockId next = block.next[0].to;
       const ir::Block& rest = g_[next];
-      const bool returns = rest.exit == ExitKind::Return && rest.items.size() == 1 &&
-                           rest.params.empty() && rest.handler != block.handler &&
-                           g_[rest.items[0]].op == Op::LoadConst &&
-                           g_.resolve(rest.operands[0]) == rest.items[0];
+      const bool returns =
+          returns_constant(g_, next) && rest.params.empty() && rest.handler != block.handler;
       if (!returns || g_.ways_into(next).size() != 1) continue;
       const ir::Value& last = g_[block.items.back()];
       found[{block.handler.value, static_cast<uint32_t>(last.op), last.a,
@@ -171,7 +169,7 @@ class EndingJoiner {
   }
 
   void replace(BlockId copy, BlockId ending) {
-    each_operand(copy, [&](ValueId& operand) { --g_[g_.resolve(operand)].uses; });
+    g_.release(copy);
     for (const Way way : g_.ways_into(copy).copy()) g_.redirect(way.from, way.edge, ending);
   }
 
@@ -188,8 +186,8 @@ class EndingJoiner {
     BlockId join;
     for (size_t i = 0; i < blocks.size(); ++i) {
       const BlockId rest = g_.split(blocks[i], g_[blocks[i]].items.size() - length);
-      each_operand(rest, [&](ValueId& operand) { --g_[g_.resolve(operand)].uses; });
-      ++g_[args[i]].uses;
+      g_.release(rest);
+      g_.add_use(args[i]);
       if (i == 0) join = rest;
       g_[blocks[i]].next[0].to = join;
       g_[blocks[i]].next[0].args.assign(1, args[i]);
@@ -207,7 +205,7 @@ class EndingJoiner {
     g_[join].entry_stack = std::move(stack);
     each_operand(join, [&](ValueId& operand) {
       if (g_.resolve(operand) == differs) operand = param;
-      ++g_[g_.resolve(operand)].uses;
+      g_.add_use(operand);
     });
     for (const ValueId item : g_[join].items) {
       if (is_pop_of_any(g_, item, param)) g_[item].b = static_cast<uint32_t>(ir::Dropped::Result);
@@ -248,7 +246,7 @@ void copy_ending(Graph& g, BlockId join, const Way& way) {
     g.redirect(into, 0, {});
   }
   std::unordered_map<ValueId, ValueId> copies{{g[join].params[0], arg}};
-  --g[arg].uses;
+  g.drop_use(arg);
   const auto copied = [&](ValueId id) {
     id = g.resolve(id);
     const auto known = copies.find(id);
@@ -267,7 +265,7 @@ void copy_ending(Graph& g, BlockId join, const Way& way) {
     for (const ValueId operand : std::vector<ValueId>(originals.begin(), originals.end())) {
       operands.push_back(copied(operand));
       if (copies.count(g.resolve(operand)) == 0 || operands.back() == arg)
-        ++g[operands.back()].uses;
+        g.add_use(operands.back());
     }
     ir::Value value = g[item];
     if (drops(value, ir::Dropped::Result) && is_op(g[operands[0]], Op::LoadConst)) {
@@ -278,7 +276,7 @@ void copy_ending(Graph& g, BlockId join, const Way& way) {
   }
   for (const ValueId operand : std::vector<ValueId>(g[join].operands)) {
     const ValueId value = copied(operand);
-    if (copies.count(g.resolve(operand)) == 0 || value == arg) ++g[value].uses;
+    if (copies.count(g.resolve(operand)) == 0 || value == arg) g.add_use(value);
     g[into].operands.push_back(value);
   }
   g[into].exit = g[join].exit;

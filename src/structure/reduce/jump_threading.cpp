@@ -45,7 +45,7 @@ class Unthreader {
       const auto& args = g_[way.from].next[way.edge].args;
       const auto brought = static_cast<uint32_t>(std::count_if(
           args.begin(), args.end(), [&](ValueId arg) { return g_.resolve(arg) == value; }));
-      g_[value].uses += 1 - brought;
+      g_.set_uses(value, g_[value].uses + 1 - brought);
       g_.redirect(way.from, way.edge, test, {value});
     }
   }

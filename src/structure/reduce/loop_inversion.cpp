@@ -8,7 +8,8 @@
 #include <unordered_set>
 
 #include "structure/graph/loops.h"
-#include "structure/graph/markers.h"
+#include "structure/graph/same.h"
+#include "structure/graph/walk.h"
 
 namespace pellucid::structure {
 namespace {
@@ -59,17 +60,6 @@ class Rotation {
     return block.items.empty() && block.exit == ExitKind::Goto && block.next[0].args.empty();
   }
 
-  BlockId behind_empty(BlockId id, bool over_markers) const {
-    const auto skipped = [&](const ir::Block& block) {
-      return block.exit == ExitKind::Goto && block.next[0].args.empty() &&
-             (over_markers ? only_markers(g_, block) : block.items.empty());
-    };
-    for (size_t steps = 0; id.valid() && skipped(g_[id]) && steps <= g_.size(); ++steps) {
-      id = g_[id].next[0].to;
-    }
-    return id;
-  }
-
   std::vector<Way> ways_through_empty(BlockId id) const {
     std::vector<Way> ways = g_.ways_into(id).copy();
     for (size_t i = 0; i < ways.size() && ways.size() <= g_.size(); ++i) {
@@ -90,8 +80,10 @@ class Rotation {
     }
     for (uint8_t k = 0; k < 2; ++k) {
       // Each way out of the loop may have had its copy of a finally body.
-      const bool leaves = k != top.edge;
-      if (behind_empty(t.next[k].to, leaves) != behind_empty(b.next[k].to, leaves)) return false;
+      const Skipped what = k == top.edge ? Skipped::Empty : Skipped::Marks;
+      const BlockId to = t.next[k].to, other = b.next[k].to;
+      if (!to.valid() || !other.valid()) return false;
+      if (skip(g_, to, what) != skip(g_, other, what)) return false;
       if (!t.next[k].args.empty() || !b.next[k].args.empty()) return false;
     }
     Test first = test_of(top), second = test_of(bottom);
@@ -111,6 +103,7 @@ class Rotation {
     ends_[bottom.from] = header;
     g_.note_tested(header, top.edge);
     // The second test goes; what is left of its block leads to the first.
+    g_.release(end);
     g_[end].items.clear();
     g_[end].operands.clear();
     g_[end].exit = ExitKind::Goto;
@@ -196,7 +189,7 @@ class Rotation {
     std::vector<ValueId>& items = g_[id].items;
     items.insert(items.end(), parts[0].items.begin(), parts[0].items.end());
     ValueId result = parts[0].result;
-    g_[result].uses = std::max(g_[result].uses, 1u);
+    g_.set_uses(result, std::max(g_[result].uses, 1u));
     if (parts.size() > 1) {
       ir::Value value;
       value.kind = ValueKind::Region;
@@ -222,36 +215,22 @@ class Rotation {
   // Returns true if two conditions are compiled from one. Regions inside are compared piece by
   // piece.
   bool same(const Part& a, const Part& b) const {
-    std::unordered_map<ValueId, ValueId> twin;
-    const auto same_value = [&](ValueId x, ValueId y) {
-      x = g_.resolve(x);
-      y = g_.resolve(y);
-      if (g_[x].kind == ValueKind::Null) return g_[y].kind == ValueKind::Null;
-      const auto known = twin.find(x);
-      return known != twin.end() ? known->second == y : x == y;
-    };
-    const auto same_values = [&](std::span<const ValueId> xs, std::span<const ValueId> ys) {
-      return std::equal(xs.begin(), xs.end(), ys.begin(), ys.end(), same_value);
-    };
+    Twins twins(g_);
     std::vector<Pieces> todo{pieces_of(a, b)};
     while (!todo.empty()) {
       const auto [p, q] = todo.back();
       todo.pop_back();
       if (p.items.size() != q.items.size() || p.given.size() != q.given.size()) return false;
-      for (size_t i = 0; i < p.given.size(); ++i) twin.emplace(p.given[i], q.given[i]);
+      for (size_t i = 0; i < p.given.size(); ++i) twins.pair(p.given[i], q.given[i]);
       for (size_t i = 0; i < p.items.size(); ++i) {
         const ValueId x = p.items[i], y = q.items[i];
+        if (!twins.same_item(x, y, {.regions = true})) return false;
         const ir::Value &v = g_[x], &w = g_[y];
-        if (v.kind != w.kind || v.op != w.op || v.b != w.b || v.line != w.line) return false;
-        if (!same_values(g_.f.operands(x), g_.f.operands(y))) return false;
-        twin.emplace(x, y);
-        if (v.kind != ValueKind::Region) {
-          if (v.a != w.a) return false;
-        } else if (!add_pieces(g_.regions[v.a], g_.regions[w.a], todo)) {
+        if (v.kind == ValueKind::Region && !add_pieces(g_.regions[v.a], g_.regions[w.a], todo)) {
           return false;
         }
       }
-      if (!same_values(p.used, q.used)) return false;
+      if (!twins.same(p.used, q.used)) return false;
     }
     return true;
   }

@@ -46,8 +46,7 @@ bool needs_no_pop(const Graph& g, const Drops& drops, ValueId id) {
   const uint32_t uses = value.uses - (fills == drops.fills.end() ? 0 : fills->second);
   // What a pattern takes out of its subject is no statement, though nothing in it is looked at.
   return uses > 1 || value.kind == ValueKind::Null || value.kind == ValueKind::Exception ||
-         value.kind == ValueKind::Element || is_op(value, Op::MatchClass) ||
-         is_op(value, Op::MatchKeys);
+         value.kind == ValueKind::Element || is_op(value, Op::MatchClass, Op::MatchKeys);
 }
 
 // Returns true if no value that a parameter stands for needs to be popped by it.
@@ -77,9 +76,8 @@ void forget_placeholders(Graph& g) {
   for (const BlockId id : g.order()) {
     std::erase_if(g[id].items, [&](ValueId item) {
       if (!drops(g[item], ir::Dropped::Result)) return false;
-      const ValueId held = g.resolve(g.f.operands(item)[0]);
-      if (!is_placeholder(g[held])) return false;
-      --g[held].uses;
+      if (!is_placeholder(g[g.resolve(g.f.operands(item)[0])])) return false;
+      g.release(item);
       return true;
     });
   }
@@ -104,7 +102,7 @@ void drop_popped_params(Graph& g) {
         block.params.erase(block.params.begin() + static_cast<ptrdiff_t>(p));
         for (const Way way : g.ways_into(id)) {
           auto& args = g[way.from].next[way.edge].args;
-          --g[g.resolve(args[p])].uses;
+          g.drop_use(args[p]);
           args.erase(args.begin() + static_cast<ptrdiff_t>(p));
         }
         changed = true;
@@ -118,12 +116,12 @@ void forget_carried(Graph& g) {
   for (const BlockId id : g.order()) {
     std::erase_if(g[id].items, [&](ValueId item) {
       if (!drops(g[item], ir::Dropped::Carried)) return false;
-      ir::Value& value = g[g.resolve(g.f.operands(item)[0])];
+      const ir::Value& value = g[g.resolve(g.f.operands(item)[0])];
       if (is_op(value, Op::LoadConst)) {
         g[item].b = static_cast<uint32_t>(ir::Dropped::Constant);
         return false;
       }
-      --value.uses;
+      g.release(item);
       return true;
     });
   }

@@ -10,8 +10,6 @@
 
 namespace pellucid::structure {
 
-bool is_name(const ast::Tree& tree, ast::NodeId node, std::string_view name);
-
 // The name and the annotation of `dict['name'] = annotation`.
 bool annotation_store(const ast::Tree& tree, ast::NodeId statement, std::string_view dict,
                       Symbol& name, ast::NodeId& annotation);

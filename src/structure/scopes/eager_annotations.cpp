@@ -15,10 +15,6 @@ using object::CodeId;
 using object::Const;
 using object::ConstKind;
 
-bool is_name(const ast::Tree& tree, NodeId node, std::string_view name) {
-  return tree.is(node, Kind::Name) && tree.text(tree.as<ast::Name>(node).id) == name;
-}
-
 bool annotation_store(const ast::Tree& tree, NodeId statement, std::string_view dict, Symbol& name,
                       NodeId& annotation) {
   if (!tree.is(statement, Kind::Assign)) return false;
@@ -38,10 +34,7 @@ NodeId take_assigned(const ast::Tree& tree, std::vector<NodeId>& out, Symbol nam
   if (out.empty() || !tree.is(out.back(), Kind::Assign)) return NodeId();
   const auto assign = tree.as<ast::Assign>(out.back());
   const auto targets = tree.items(assign.targets);
-  if (targets.size() != 1 || !tree.is(targets[0], Kind::Name) ||
-      tree.as<ast::Name>(targets[0]).id != name) {
-    return NodeId();
-  }
+  if (targets.size() != 1 || !is_name(tree, targets[0], name)) return NodeId();
   out.pop_back();
   return assign.value;
 }

@@ -30,10 +30,6 @@ namespace {
 
 using Statements = std::vector<NodeId>;
 
-bool is_name(const ast::Tree& tree, NodeId node, std::string_view name) {
-  return tree.is(node, Kind::Name) && tree.text(tree.as<ast::Name>(node).id) == name;
-}
-
 // The value of `name = value`; invalid: the statement is of another form.
 NodeId stored_in(const ast::Tree& tree, NodeId statement, std::string_view name) {
   if (!tree.is(statement, Kind::Assign)) return NodeId();
@@ -205,7 +201,7 @@ std::unordered_set<CodeId> loaded_codes(const object::Module& module,
                                         const ir::Function& function) {
   std::unordered_set<CodeId> found;
   for (const ir::Value& value : function.values) {
-    if (value.kind != ir::ValueKind::Instr || value.op != bytecode::Op::LoadConst) continue;
+    if (!is_op(value, bytecode::Op::LoadConst)) continue;
     const object::Const& constant = module[value.constant()];
     if (constant.kind == object::ConstKind::Code) found.insert(constant.code);
   }
@@ -215,8 +211,7 @@ std::unordered_set<CodeId> loaded_codes(const object::Module& module,
 // Returns true if an inlined comprehension of the body binds the name for itself.
 bool is_hidden_in(const ir::Function& function, Symbol name) {
   return std::any_of(function.values.begin(), function.values.end(), [&](const ir::Value& value) {
-    return value.kind == ir::ValueKind::Instr && value.op == bytecode::Op::LoadFastAndClear &&
-           value.symbol() == name;
+    return is_op(value, bytecode::Op::LoadFastAndClear) && value.symbol() == name;
   });
 }
 

@@ -71,10 +71,8 @@ class StaticAttributes {
     const auto assign = tree_.as<ast::Assign>(id);
     const auto targets = tree_.items(assign.targets);
     const object::Const* names = constant_of(tree_, assign.value);
-    if (targets.size() != 1 || !tree_.is(targets[0], Kind::Name) || !names ||
-        names->kind != object::ConstKind::Tuple ||
-        tree_.text(tree_.as<ast::Name>(targets[0]).id) != "__static_attributes__")
-      return;
+    if (targets.size() != 1 || !is_name(tree_, targets[0], "__static_attributes__")) return;
+    if (!names || names->kind != object::ConstKind::Tuple) return;
     kept_.clear();
     for (const object::ConstId item : names->items) {
       const object::Const& name = tree_.module()[item];
@@ -114,9 +112,7 @@ class StaticAttributes {
       if (!id.valid()) continue;
       if (tree_.is(id, Kind::Attribute)) {
         const auto attribute = tree_.as<ast::Attribute>(id);
-        const bool is_own = tree_.is(attribute.value, Kind::Name) &&
-                            tree_.as<ast::Name>(attribute.value).id == self_;
-        if (is_own) note_assigned(attribute.attr);
+        if (is_name(tree_, attribute.value, self_)) note_assigned(attribute.attr);
       } else if (tree_.is(id, Kind::Starred)) {
         todo.push_back(tree_.as<ast::Starred>(id).value);
       } else if (tree_.is(id, Kind::Tuple) || tree_.is(id, Kind::List)) {

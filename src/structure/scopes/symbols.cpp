@@ -98,8 +98,7 @@ void add_use(const object::Module& module, const ir::Function& function, const i
     case Op::YieldFrom: {
       // `await` and `async for` are such, too, but make no generator.
       const ir::Value& iterator = function[function.operands(value)[0]];
-      uses.yields |= iterator.kind != ir::ValueKind::Instr ||
-                     (iterator.op != Op::GetAwaitable && iterator.op != Op::GetAnext);
+      uses.yields |= !is_op(iterator, Op::GetAwaitable, Op::GetAnext);
       break;
     }
     case Op::SetupAnnotations:
@@ -116,9 +115,9 @@ class HiddenLocals {
  public:
   explicit HiddenLocals(const ir::Function& function) {
     for (const ir::Value& value : function.values) {
-      if (value.kind != ir::ValueKind::Instr || value.op != Op::StoreFast) continue;
+      if (!is_op(value, Op::StoreFast)) continue;
       const ir::Value& saved = function[function.operands(value)[0]];
-      if (saved.kind != ir::ValueKind::Instr || saved.op != Op::LoadFastAndClear) continue;
+      if (!is_op(saved, Op::LoadFastAndClear)) continue;
       auto& end = ranges_[saved.symbol()].try_emplace(saved.offset, value.offset).first->second;
       end = std::min(end, value.offset);
       restored_.insert(&value);
@@ -209,10 +208,10 @@ std::vector<Symbol> sorted(const object::Module& module, const Names& names) {
 Names free_of_nested(const object::Module& module, const ir::Function& function) {
   Names names;
   for (const ir::Value& value : function.values) {
-    if (value.kind != ir::ValueKind::Instr || value.op != Op::MakeFunction) continue;
+    if (!is_op(value, Op::MakeFunction)) continue;
     for (const ir::ValueId operand : function.operands(value)) {
       const ir::Value& code = function[operand];
-      if (code.kind != ir::ValueKind::Instr || code.op != Op::LoadConst) continue;
+      if (!is_op(code, Op::LoadConst)) continue;
       const object::Const& constant = module[code.constant()];
       if (constant.kind != object::ConstKind::Code) continue;
       const auto& free = module[constant.code].freevars;
@@ -227,7 +226,7 @@ Names free_of_nested(const object::Module& module, const ir::Function& function)
 bool defines_function(const object::Module& module, const ir::Function& function) {
   if (!function.habits.delays_annotations) return false;
   return std::any_of(function.values.begin(), function.values.end(), [&](const ir::Value& value) {
-    if (value.kind != ir::ValueKind::Instr || value.op != Op::LoadConst) return false;
+    if (!is_op(value, Op::LoadConst)) return false;
     const object::Const& constant = module[value.constant()];
     return constant.kind == object::ConstKind::Code &&
            (module[constant.code].flags & object::kOptimized) != 0 &&

@@ -16,10 +16,6 @@ namespace {
 
 using Statements = std::vector<NodeId>;
 
-bool is_name(const ast::Tree& tree, NodeId node, std::string_view name) {
-  return tree.is(node, Kind::Name) && tree.text(tree.as<ast::Name>(node).id) == name;
-}
-
 // `(lambda: x).__closure__[0]`, as Expressions writes a cell.
 bool is_cell(const ast::Tree& tree, NodeId node) {
   if (!tree.is(node, Kind::Subscript)) return false;
@@ -78,20 +74,9 @@ class BodyEnds {
     return is_class_ || !value.valid() || is_none(tree_, value);
   }
   // `case _`, or a name, without a guard.
-  bool takes_everything(NodeId match_case) const {
+  bool is_default(NodeId match_case) const {
     const auto it = tree_.as<ast::match_case>(match_case);
-    if (it.guard.valid()) return false;
-    NodeId pattern = it.pattern;
-    while (pattern.valid()) {
-      if (tree_.is(pattern, Kind::MatchAs)) {
-        pattern = tree_.as<ast::MatchAs>(pattern).pattern;
-      } else if (tree_.is(pattern, Kind::MatchOr)) {
-        pattern = tree_.items(tree_.as<ast::MatchOr>(pattern).patterns).back();
-      } else {
-        return false;
-      }
-    }
-    return true;
+    return !it.guard.valid() && takes_everything(tree_, it.pattern);
   }
 
   // Returns true if a return that cannot be written is anywhere in a list.
@@ -123,7 +108,7 @@ class BodyEnds {
         todo.push_back(branch.orelse);
       } else if (tree_.is(items.back(), Kind::Match)) {
         const auto cases = tree_.items(tree_.as<ast::Match>(items.back()).cases);
-        if (!takes_everything(cases.back())) return Ends::GoesOn;
+        if (!is_default(cases.back())) return Ends::GoesOn;
         for (const NodeId each : cases) todo.push_back(tree_.as<ast::match_case>(each).body);
       } else if (tree_.is(items.back(), Kind::Try)) {
         const auto attempt = tree_.as<ast::Try>(items.back());
@@ -245,7 +230,7 @@ class BodyEnds {
       if (end == Ends::GoesOn) open.push_back(each);
       returns |= end == Ends::Returns;
     }
-    const bool is_default_missing = !takes_everything(cases.back());
+    const bool is_default_missing = !is_default(cases.back());
     if (!returns || open.size() + is_default_missing != 1) return false;
     const Statements rest(items.begin() + static_cast<std::ptrdiff_t>(i) + 1, items.end());
     // The end itself is not written.

@@ -4,6 +4,7 @@
 #include <array>
 #include <set>
 
+#include "ast/nodes.h"
 #include "ast/walk.h"
 #include "base/check.h"
 #include "structure/graph/not_structured.h"
@@ -29,10 +30,7 @@ bool is_store(const ir::Value& value) {
   }
 }
 
-bool is_unpack(const ir::Value& value) {
-  return value.kind == ValueKind::Instr &&
-         (value.op == Op::UnpackSequence || value.op == Op::UnpackEx);
-}
+bool is_unpack(const ir::Value& value) { return is_op(value, Op::UnpackSequence, Op::UnpackEx); }
 
 }  // namespace
 
@@ -46,7 +44,7 @@ ValueId Statements::overwriting_store(std::span<const ValueId> items, size_t i) 
   while (i < items.size() && is_pop(items[i])) ++i;
   if (i == items.size()) return {};
   const ir::Value& next = g[items[i]];
-  return next.kind == ValueKind::Instr && next.op == Op::StoreFast ? items[i] : ValueId();
+  return is_op(next, Op::StoreFast) ? items[i] : ValueId();
 }
 
 void Statements::store(std::span<const ValueId> items, size_t i) {
@@ -83,14 +81,12 @@ void Statements::store(std::span<const ValueId> items, size_t i) {
 ValueId Statements::entered(ValueId id) const {
   for (;;) {
     const ir::Value& value = c_.graph[id];
-    const bool is_awaited = value.kind == ValueKind::Instr &&
-                            (value.op == Op::YieldFrom || value.op == Op::GetAwaitable);
+    const bool is_awaited = is_op(value, Op::YieldFrom, Op::GetAwaitable);
     if (value.kind != ValueKind::Element && !is_awaited) return {};
     id = c_.graph.resolve(operands(id)[0]);
     if (value.kind != ValueKind::Element) continue;
     const ir::Value& manager = c_.graph[id];
-    const bool is_manager = manager.kind == ValueKind::Instr &&
-                            (manager.op == Op::BeforeWith || manager.op == Op::BeforeAsyncWith);
+    const bool is_manager = is_op(manager, Op::BeforeWith, Op::BeforeAsyncWith);
     return is_manager ? id : ValueId();
   }
 }
@@ -169,10 +165,9 @@ void Statements::assign(ValueId value, NodeId target, ast::Where at) {
       return append(definition);
     }
     // x += v
-    if (source.kind == ValueKind::Instr && source.op == Op::Binary && source.b == 1 &&
-        c_.tree.is(node, ast::Kind::BinOp)) {
+    if (is_op(source, Op::Binary) && source.b == 1 && c_.tree.is(node, ast::Kind::BinOp)) {
       const ast::BinOp sum = c_.tree.as<ast::BinOp>(node);
-      if (c_.tree.is(sum.left, ast::Kind::Name) && c_.tree.as<ast::Name>(sum.left).id == symbol) {
+      if (is_name(c_.tree, sum.left, symbol)) {
         const NodeId right = hoist_literals(sum.right);
         protect(symbol);
         return append(c_.tree.add(ast::AugAssign{target, sum.op, right}, at));
@@ -200,9 +195,7 @@ void Statements::assign(ValueId value, NodeId target, ast::Where at) {
 // Returns true if the target is where the annotation of a name goes.
 bool Statements::is_annotation(NodeId target) const {
   if (!c_.tree.is(target, ast::Kind::Subscript)) return false;
-  const NodeId dict = c_.tree.as<ast::Subscript>(target).value;
-  return c_.tree.is(dict, ast::Kind::Name) &&
-         c_.tree.text(c_.tree.as<ast::Name>(dict).id) == "__annotations__";
+  return is_name(c_.tree, c_.tree.as<ast::Subscript>(target).value, "__annotations__");
 }
 
 // Returns true if what compilers make a constant of is left in it: a tuple or an operation of

@@ -60,7 +60,7 @@ bool Statements::augmented_load(std::span<const ValueId> items, size_t i) {
     if (!is_same || !are_bases(operands(items[other]))) return false;
     use_once(bases);
     skipped_.insert(items[other]);
-    g[id].uses = 2;  // stands for the second slice as well
+    g.set_uses(id, 2);  // stands for the second slice as well
     g.alias(items[other], id);
     return false;
   }
@@ -70,8 +70,8 @@ bool Statements::augmented_load(std::span<const ValueId> items, size_t i) {
   if (!is_item && !is_attribute) return false;
   const auto stored = operands(items[other]);
   const ValueId sum = g.resolve(stored[0]);
-  const bool is_changed = g[sum].kind == ValueKind::Instr && g[sum].op == Op::Binary &&
-                          g[sum].b == 1 && g[sum].uses == 1 && g.resolve(operands(sum)[0]) == id;
+  const bool is_changed = is_op(g[sum], Op::Binary) && g[sum].b == 1 && g[sum].uses == 1 &&
+                          g.resolve(operands(sum)[0]) == id;
   if (!is_changed || !are_bases(stored.subspan(1))) return false;
   use_once(bases);
   augmented_.insert(sum);

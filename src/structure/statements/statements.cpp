@@ -300,7 +300,7 @@ bool Statements::is_constant_slice(ValueId id) const {
   return std::all_of(bounds.begin(), bounds.end(), [&](ValueId bound) {
     const ValueId resolved = c_.graph.resolve(bound);
     const ir::Value& value = c_.graph[resolved];
-    return value.kind == ValueKind::Instr && value.op == Op::LoadConst && !assignment_of(resolved);
+    return is_op(value, Op::LoadConst) && !assignment_of(resolved);
   });
 }
 

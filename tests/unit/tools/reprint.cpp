@@ -64,6 +64,14 @@ const std::unordered_map<std::string, Rewrite> kRewrites = {
     {"join_lines", polish::join_lines},
     {"chain_elif", polish::chain_elif},
     {"join_ends", polish::join_ends},
+    {"end_try",
+     [](ast::Tree& tree, polish::Statements& body) {
+       polish::end_try(tree, body, polish::Starts(tree, body, {}, -1));
+     }},
+    {"flatten_rows",
+     [](ast::Tree& tree, polish::Statements& body) {
+       polish::flatten_rows(tree, body, true, polish::Starts(tree, body, {}, -1));
+     }},
     {"keep_dropped_constants", polish::keep_dropped_constants},
     {"negate_comparisons",
      [](ast::Tree& tree, polish::Statements& body) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "structure/reduce/same_code.h"
+#include "structure/graph/same_code.h"
 
 #include <algorithm>
 
-#include "structure/graph/items.h"
+#include "structure/graph/copies.h"
+#include "structure/graph/same.h"
 
 namespace pellucid::structure {
 namespace {
@@ -83,10 +84,8 @@ bool SameCode::ends_agree() const {
   return true;
 }
 
-bool SameCode::does_nothing(const Cursor& c) const {
-  const ir::Value& value = g_[g_[c.block].items[c.index]];
-  if (drops(value, ir::Dropped::Carried)) return true;
-  return only_leaves(value);
+bool SameCode::does_nothing(ValueId item) const {
+  return drops(g_[item], ir::Dropped::Carried) || only_leaves(g_[item]);
 }
 
 // `return f()` with a finally body that goes another way: the value goes where the body does not
@@ -95,7 +94,7 @@ bool SameCode::drops_outer_value(const Place& place) {
   if (!entry_.valid()) return false;
   const Cursor& c = place.at;
   const ir::Value& value = g_[g_[c.block].items[c.index]];
-  if (value.kind != ValueKind::Instr || value.op != Op::Pop || value.b != 0) return false;
+  if (!is_op(value, Op::Pop) || value.b != 0) return false;
   const ValueId operand = g_.resolve(g_.f.operands(value)[0]);
   // What the copy itself has brought here by the edge that led to this block is its own.
   const auto& params = g_[c.block].params;
@@ -118,17 +117,14 @@ bool SameCode::drops_outer_value(const Place& place) {
 // Over markers and plain jumps to the next item or exit; a copy also over what it drops, up to the
 // place that the body has come to. False: it goes round in a circle.
 bool SameCode::advance(Place& place, const Cursor* original) {
-  for (size_t steps = 0; steps <= g_.size(); ++steps) {
-    Cursor& c = place.at;
-    const auto drops_own = [&] { return original && c != *original && drops_outer_value(place); };
-    while (!at_end(c) && (does_nothing(c) || drops_own())) ++c.index;
-    if (!at_end(c) || g_[c.block].exit != ExitKind::Goto) return true;
-    enter(place, g_[c.block].next[0]);
-  }
-  return false;
+  const auto passes = [&](ValueId item) {
+    const bool may_drop = original && place.at != *original;
+    return does_nothing(item) || (may_drop && drops_outer_value(place));
+  };
+  return walk_past(g_, place.at, passes, [&](const ir::Edge& edge) { return enter(place, edge); });
 }
 
-void SameCode::enter(Place& place, const ir::Edge& edge) const {
+bool SameCode::enter(Place& place, const ir::Edge& edge) const {
   // Parameters are used soon; older ones have been.
   constexpr size_t kRemembered = 16;
   std::vector<ValueId> args;
@@ -140,11 +136,11 @@ void SameCode::enter(Place& place, const ir::Edge& edge) const {
   }
   place.at = {edge.to, 0};
   place.args = std::move(args);
+  return true;
 }
 
 // False: there is no telling any more what the place corresponds to.
 bool SameCode::meets_again(const Cursor& a, const Cursor& b, bool& seen) {
-  constexpr size_t kMostCopies = 8;
   std::vector<Cursor>& known = pairs_[a];
   seen = std::find(known.begin(), known.end(), b) != known.end();
   if (!seen) known.push_back(b);
@@ -253,32 +249,31 @@ bool SameCode::reraises(BlockId block) const {
 // body may have been copied to each way that leads to it, where nothing is left of such a drop.
 void SameCode::drop_own_values(Place& b) const {
   Place place = b;
-  for (size_t steps = 0; steps <= g_.size(); ++steps) {
-    while (!at_end(place.at) && does_nothing(place.at)) ++place.at.index;
-    if (at_end(place.at)) {
-      if (g_[place.at.block].exit != ExitKind::Goto) return;
-      enter(place, g_[place.at.block].next[0]);
-      continue;
-    }
-    const ir::Value& value = g_[g_[place.at.block].items[place.at.index]];
-    if (!drops(value, ir::Dropped::Result)) return;
-    const ValueId dropped = g_.resolve(g_.f.operands(value)[0]);
+  const auto drops_own = [&](ValueId item) {
+    if (!drops(g_[item], ir::Dropped::Result)) return false;
+    const ValueId dropped = g_.resolve(g_.f.operands(item)[0]);
     const ValueId brought = bound_to(place.bound, dropped);
-    if (brought == dropped || copied_.count(brought) == 0) return;
-    ++place.at.index;
+    return brought != dropped && copied_.count(brought) > 0;
+  };
+  const auto passes = [&](ValueId item) {
+    if (does_nothing(item)) return true;
+    if (!drops_own(item)) return false;
     b = place;
-  }
+    ++b.at.index;
+    return true;
+  };
+  walk_past(g_, place.at, passes, [&](const ir::Edge& edge) { return enter(place, edge); });
 }
 
 // Over what only says that the regions of the body's last statement have come to their end.
 void SameCode::leave_regions(Place& b) const {
-  for (size_t steps = 0; steps <= g_.size(); ++steps) {
+  const auto is_inside = [&] {
     const HandlerId around = g_[b.at.block].handler;
-    if (around == outer_b_ || !g_.within(around, outer_b_)) return;
-    while (!at_end(b.at) && does_nothing(b.at)) ++b.at.index;
-    if (!at_end(b.at) || g_[b.at.block].exit != ExitKind::Goto) return;
-    enter(b, g_[b.at.block].next[0]);
-  }
+    return around != outer_b_ && g_.within(around, outer_b_);
+  };
+  walk_past(
+      g_, b.at, [&](ValueId item) { return is_inside() && does_nothing(item); },
+      [&](const ir::Edge& edge) { return is_inside() && enter(b, edge); });
 }
 
 // The last statement of a body may be left by a jump or end a clause, and so does that of the copy,
@@ -306,7 +301,7 @@ void SameCode::pass_marks(Cursor from, Place& b) const {
       ++steps;
       continue;
     }
-    if (!does_nothing(place.at)) return;
+    if (!does_nothing(item_at(g_, place.at))) return;
     const ir::Value* mark = mark_at(place.at);
     ++place.at.index;
     const bool is_same =
@@ -320,22 +315,22 @@ void SameCode::pass_marks(Cursor from, Place& b) const {
 
 // The markers and jumps after a copy belong to what comes next.
 bool SameCode::finish(Place b) {
-  while (at_end(b.at) && g_[b.at.block].exit == ExitKind::Goto) {
-    const ir::Edge& edge = g_[b.at.block].next[0];
-    if (!edge.args.empty() || edge.to == b.at.block) break;
+  const auto follow = [&](const ir::Edge& edge) {
     // An empty block before a region heads a loop: the way back does not lead into the region.
     const ir::Block& block = g_[b.at.block];
     const HandlerId next = g_[edge.to].handler;
-    if (block.items.empty() && next != block.handler && g_.within(next, block.handler)) break;
-    enter(b, edge);
-  }
+    const bool heads_loop =
+        block.items.empty() && next != block.handler && g_.within(next, block.handler);
+    return edge.args.empty() && edge.to != b.at.block && !heads_loop && enter(b, edge);
+  };
+  walk_past(g_, b.at, [](ValueId) { return false; }, follow);
   CopyEnd end{b.at, {}};
   if (b.at.index == 0) end.args = std::move(b.args);
   for (const CopyEnd& known : ends_) {
     if (known.at == end.at && known.args == end.args) return true;
   }
   ends_.push_back(std::move(end));
-  return ends_.size() <= 16;
+  return ends_.size() <= kMostEnds;
 }
 
 bool SameCode::exits(const Place& a, const Place& b) {
@@ -362,19 +357,8 @@ bool SameCode::exits(const Place& a, const Place& b) {
 }
 
 bool SameCode::same_item(ValueId x, ValueId y) const {
-  const ir::Value &a = g_[x], &b = g_[y];
-  if (a.kind != b.kind || a.op != b.op) return false;
-  if (a.a != b.a && !same_constant(a, b)) return false;
-  // Whether a local may be unbound depends on the way that led here.
-  const bool is_local = a.kind == ValueKind::Instr && a.op == Op::LoadFast;
-  if (a.b != b.b && !is_local) return false;
-  return same_operands(x, y);
-}
-
-// Compilers that fold tuples of constants at last (up to 3.9) keep each for itself.
-bool SameCode::same_constant(const ir::Value& a, const ir::Value& b) const {
-  return a.kind == ValueKind::Instr && a.op == Op::LoadConst &&
-         object::same_constant(module_, a.constant(), module_, b.constant());
+  const MayDiffer may{.lines = true, .unbound = true, .constants = &module_};
+  return same_operation(g_, x, y, may) && same_operands(x, y);
 }
 
 // The number by which a module or class of 3.14 notes that an annotation was reached: each copy has
@@ -387,7 +371,7 @@ bool SameCode::is_annotation_index(const Cursor& c) const {
   const auto operands = g_.f.operands(next);
   const ir::Value& set = g_[g_.resolve(operands[0])];
   return g_.resolve(operands[1]) == items[c.index] &&
-         (is_op(set, Op::LoadName) || is_op(set, Op::LoadDeref) || is_op(set, Op::LoadGlobal));
+         (is_op(set, Op::LoadName, Op::LoadDeref, Op::LoadGlobal));
 }
 
 bool SameCode::same_operands(ValueId x, ValueId y) const {

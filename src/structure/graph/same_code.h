@@ -12,15 +12,9 @@
 #include <vector>
 
 #include "structure/graph/graph.h"
+#include "structure/graph/walk.h"
 
 namespace pellucid::structure {
-
-// A place between two items.
-struct Cursor {
-  BlockId block;
-  size_t index = 0;
-  friend auto operator<=>(const Cursor&, const Cursor&) = default;
-};
 
 // Where a copy ends and the rest begins.
 struct CopyEnd {
@@ -64,7 +58,7 @@ class SameCode {
   bool run();
   bool walk(Place a, Place b);
   bool exits(const Place& a, const Place& b);
-  void enter(Place& place, const ir::Edge& edge) const;
+  bool enter(Place& place, const ir::Edge& edge) const;
   bool meets_again(const Cursor& a, const Cursor& b, bool& seen);
   void drop_own_values(Place& b) const;
   void leave_regions(Place& b) const;
@@ -72,16 +66,15 @@ class SameCode {
   bool finish(Place b);
   bool ends_agree() const;
   bool same_item(ValueId x, ValueId y) const;
-  bool same_constant(const ir::Value& a, const ir::Value& b) const;
   bool is_annotation_index(const Cursor& c) const;
   bool same_operands(ValueId x, ValueId y) const;
   bool same_value(ValueId x, ValueId y) const;
   bool same_source(ValueId x, ValueId y) const;
   bool same_handlers(BlockId a, BlockId b);
-  bool does_nothing(const Cursor& c) const;
+  bool does_nothing(ValueId item) const;
   bool note_dropped(const Place& a, const Place& b);
   bool drops_outer_value(const Place& place);
-  bool at_end(const Cursor& c) const { return c.index == g_[c.block].items.size(); }
+  bool at_end(const Cursor& c) const { return structure::at_end(g_, c); }
   bool advance(Place& place, const Cursor* original = nullptr);
   bool reraises(BlockId block) const;
   void meet(BlockId a, BlockId b);

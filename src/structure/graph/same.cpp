@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "structure/graph/same.h"
+
+#include <algorithm>
+
+namespace pellucid::structure {
+namespace {
+
+// Returns true if it is the Pop that ends an expression statement, whatever that one drops.
+bool ends_statement(const ir::Value& value) {
+  return drops(value, ir::Dropped::Result) || drops(value, ir::Dropped::Stored) ||
+         drops(value, ir::Dropped::Constant) || drops(value, ir::Dropped::Carried);
+}
+
+// Compilers that fold tuples of constants at last (up to 3.9) keep each for itself.
+bool same_constant(const object::Module* module, const ir::Value& a, const ir::Value& b) {
+  return module && is_op(a, Op::LoadConst) &&
+         object::same_constant(*module, a.constant(), *module, b.constant());
+}
+
+}  // namespace
+
+bool same_operation(const Graph& graph, ValueId x, ValueId y, const MayDiffer& may) {
+  const ir::Value &a = graph[x], &b = graph[y];
+  if (!may.lines && a.line != b.line) return false;
+  if (may.drops && ends_statement(a) && ends_statement(b)) return true;
+  if (a.kind != b.kind || a.op != b.op || a.count != b.count) return false;
+  if (a.b != b.b && !(may.unbound && is_op(a, Op::LoadFast))) return false;
+  return a.a == b.a || (may.regions && a.kind == ValueKind::Region) ||
+         same_constant(may.constants, a, b);
+}
+
+bool Twins::same(ValueId x, ValueId y) const {
+  x = g_.resolve(x);
+  y = g_.resolve(y);
+  const ValueId whole = whole_of(g_, x);
+  const auto known = twins_.find(whole);
+  if (known != twins_.end()) {
+    return known->second == whole_of(g_, y) && (whole == x || g_[x].a == g_[y].a);
+  }
+  return x == y || (g_[x].kind == ValueKind::Null && g_[y].kind == ValueKind::Null);
+}
+
+bool Twins::same(std::span<const ValueId> xs, std::span<const ValueId> ys) const {
+  return std::equal(xs.begin(), xs.end(), ys.begin(), ys.end(),
+                    [&](ValueId x, ValueId y) { return same(x, y); });
+}
+
+bool Twins::same_item(ValueId x, ValueId y, const MayDiffer& may) {
+  if (!same_operation(g_, x, y, may) || !same(g_.f.operands(x), g_.f.operands(y))) return false;
+  pair(x, y);
+  return true;
+}
+
+bool Twins::same_items(std::span<const ValueId> xs, std::span<const ValueId> ys,
+                       const MayDiffer& may) {
+  return std::equal(xs.begin(), xs.end(), ys.begin(), ys.end(),
+                    [&](ValueId x, ValueId y) { return same_item(x, y, may); });
+}
+
+}  // namespace pellucid::structure
