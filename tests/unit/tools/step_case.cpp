@@ -66,7 +66,9 @@ int run(const char* name, const char* file, const char* function) {
   }
   driver::Faults faults;
   const object::CodeId code = code_named(*module, function);
-  Result<ir::Function> lifted = driver::to_ir(*module, code, true, faults);
+  const object::Module read = *module;
+  flow::Graphs graphs(read);
+  Result<ir::Function> lifted = driver::to_ir(graphs, *module, code, true, faults);
   if (!lifted.ok()) {
     std::fprintf(stderr, "%s\n", lifted.error().message.c_str());
     return 2;
