@@ -53,43 +53,14 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions,
                  bool keeps_functions_in_place)
     : graph_(graph), tree_(tree), context_{graph, tree, expressions} {
   context_.keeps_functions_in_place = keeps_functions_in_place;
-  std::unordered_set<ValueId> star_ends;
-  for (const HandlerInfo& info : graph.handlers) {
-    if (info.kind == HandlerKind::ExceptStar) star_ends.insert(info.exit);
-  }
-  // What comes after an except clause is no part of it.
-  size_t blocks = graph.size();
-  for (const BlockId id : std::vector<BlockId>(graph.order())) {
-    for (size_t i = graph[id].items.size(); i-- > 0;) {
-      const ir::Value& value = graph[graph[id].items[i]];
-      const bool leaves = is_op(value, Op::PopExcept) || is_marker(value, flow::Marker::LeftByJump);
-      if (!leaves) continue;
-      const bool is_star = star_ends.count(graph[id].items[i]) > 0;
-      // Where the bytecode says more, a return that the clause jumps to is after it, too.
-      const auto& items = graph[id].items;
-      const uint32_t next =
-          i + 1 < items.size() ? graph[items[i + 1]].offset : graph[id].exit_offset;
-      const bool jumps = graph.f.marks_ends && (next < value.offset || next > value.offset + 4) &&
-                         (i + 1 == items.size() || !is_leaving(graph[items[i + 1]]));
-      if (is_star || jumps || !may_return() || !only_returns(id, i + 1)) graph.split(id, i + 1);
-    }
-  }
-  if (graph.size() != blocks) graph.recompute();
-  blocks = graph.size();
   // The end of a `for` loop by `break` is where its iterator is dropped.
-  for (const BlockId id : std::vector<BlockId>(graph.order())) {
-    BlockId block = id;
-    for (size_t i = 0; i < graph[block].items.size(); ++i) {
-      const ir::Value value = graph[graph[block].items[i]];
-      if (value.kind != ValueKind::Instr || value.op != Op::Pop || value.b != 1) continue;
-      const ValueId iterator = graph.resolve(graph.f.operands(value)[0]);
-      const BlockId rest = graph.split(block, i + 1);
-      // A `return` drops it as well, which the bytecode may tell.
-      const bool returns = graph.f.marks_ends && ir::drop_place(value) != ir::DropPlace::BeforeJump;
-      if (!returns) breaks_[iterator].push_back(rest);
-      block = rest;
-      i = static_cast<size_t>(-1);
-    }
+  for (const BlockId id : graph.order()) {
+    if (graph[id].items.empty() || graph[id].exit != ExitKind::Goto) continue;
+    const ir::Value& last = graph[graph[id].items.back()];
+    // A `return` drops it as well, which the bytecode may tell.
+    const bool returns = graph.f.marks_ends && ir::drop_place(last) != ir::DropPlace::BeforeJump;
+    if (!drops(last, ir::Dropped::Iterator) || returns) continue;
+    breaks_[graph.resolve(graph.f.operands(last)[0])].push_back(graph[id].next[0].to);
   }
   context_.iterators = iterators_of_loops(graph);
   std::unordered_map<ValueId, uint32_t> pops;
@@ -110,7 +81,6 @@ Emitter::Emitter(Graph& graph, ast::Tree& tree, Expressions& expressions,
         context_.accumulators.insert(graph.resolve(graph.f.operands(value)[0]));
     }
   }
-  if (graph.size() != blocks) graph.recompute();
   analysis_ = analyse(graph);
   protection_.emplace(graph);
   for (const BlockId id : graph.order()) {
