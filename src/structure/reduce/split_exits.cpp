@@ -8,8 +8,9 @@ namespace pellucid::structure {
 
 namespace {
 
-// Returns true if control leaves the items before `i` for elsewhere than what comes next in the
-// bytecode: where the bytecode marks jump statements (3.8), that includes a return.
+// Returns true if control jumps after item `i`: compiler_try_except ends each clause with a jump to
+// what follows the statement. Only where the bytecode tells jump statements apart (3.8) is that not
+// a `return` of the clause, whose code would come next (compiler_return).
 bool jumps_after(const Graph& graph, BlockId block, size_t i) {
   constexpr uint32_t kNext = 4;  // an instruction and the prefix of the next one
   const auto& items = graph[block].items;
