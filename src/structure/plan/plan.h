@@ -123,8 +123,8 @@ struct Plan {
   std::vector<LostPlan> lost;
   Refusal refusal;  // of the Refuse action, which ends the plan; one at most
 
-  Suite& operator[](SuiteId id) { return suites[id.index()]; }
-  const Suite& operator[](SuiteId id) const { return suites[id.index()]; }
+  Suite& operator[](SuiteId id) { return part_of(suites, id); }
+  const Suite& operator[](SuiteId id) const { return part_of(suites, id); }
 };
 
 // The plan as text, nested as the statements will be.

@@ -17,6 +17,7 @@ constexpr size_t kDeepest = 4000;
 
 Plan Planner::run() {
   budget_ = 4 * graph_.order().size() + 64;
+  plan_.suites.reserve(graph_.order().size());
   plan_.body = here_ = new_suite();
   try {
     if (!c_.analysis.reducible) refuse("a loop with several entries", graph_.entry());
@@ -35,7 +36,9 @@ void Planner::add(ActionKind kind, BlockId block, size_t index) {
 }
 
 SuiteId Planner::new_suite() {
+  constexpr size_t kUsual = 4;  // most suites are short
   plan_.suites.emplace_back();
+  plan_.suites.back().actions.reserve(kUsual);
   return SuiteId(plan_.suites.size() - 1);
 }
 

@@ -27,7 +27,7 @@ void split_after_clauses(Graph& graph, const object::Module& module) {
     if (info.kind == HandlerKind::ExceptStar) star_ends.insert(info.exit);
   }
   const size_t blocks = graph.size();
-  for (const BlockId id : std::vector<BlockId>(graph.order())) {
+  for (const BlockId id : graph.order()) {  // which no split changes
     for (size_t i = graph[id].items.size(); i-- > 0;) {
       const ValueId item = graph[id].items[i];
       const ir::Value& value = graph[item];
@@ -43,7 +43,7 @@ void split_after_clauses(Graph& graph, const object::Module& module) {
 
 void split_after_loops(Graph& graph) {
   const size_t blocks = graph.size();
-  for (BlockId block : std::vector<BlockId>(graph.order())) {
+  for (BlockId block : graph.order()) {
     for (size_t i = 0; i < graph[block].items.size();) {
       const bool is_exit = drops(graph[graph[block].items[i++]], ir::Dropped::Iterator);
       if (is_exit) block = graph.split(block, std::exchange(i, 0));

@@ -12,15 +12,19 @@
 
 namespace pellucid::structure {
 
-inline std::string plan_text(Reduction& reduction) {
+inline Plan plan_of(Reduction& reduction) {
   const std::vector<ast::ListId> bodies(reduction.tree.module().codes.size());
   const Analysis analysis = analyse(reduction.graph);
   Expressions expressions(reduction.graph.f, reduction.tree, bodies);
   FunctionContext context{reduction.graph, reduction.tree, expressions};
   note_values(context);
   ExpressionTrial trial(context);
-  const Plan plan = make_plan(reduction.graph, reduction.tree.module(), analysis,
-                              [&](BlockId block) { return trial(block); });
+  return make_plan(reduction.graph, reduction.tree.module(), analysis,
+                   [&](BlockId block) { return trial(block); });
+}
+
+inline std::string plan_text(Reduction& reduction) {
+  const Plan plan = plan_of(reduction);
   check(reduction.graph, plan);
   return dump(reduction.graph, plan);
 }
