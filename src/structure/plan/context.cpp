@@ -97,7 +97,8 @@ std::vector<BlockId> exits_of(const PlanContext& c, HandlerId handler, const Sco
       if (!edge.to.valid() || graph.within(graph[edge.to].handler, handler)) continue;
       const BlockId target = landing(c, edge.to, scope);
       if (!target.valid() || lost_jump(graph, target).valid()) continue;
-      if (is_behind_jump(graph, target) && !jumps_after_clauses(graph, target, handler)) continue;
+      if (starts_after_jump(graph, target) && !jumps_after_clauses(graph, target, handler))
+        continue;
       if (known.insert(target).second) targets.push_back(target);
     }
   }

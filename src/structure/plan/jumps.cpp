@@ -21,7 +21,7 @@ bool left_by_jump(const Graph& graph, BlockId block) {
   return has_marker(graph, block, flow::Marker::LeftByJump);
 }
 
-bool is_behind_jump(const Graph& graph, BlockId block) {
+bool starts_after_jump(const Graph& graph, BlockId block) {
   for (const ValueId item : graph[block].items) {
     const ir::Value& value = graph[item];
     if (value.kind != ValueKind::Instr) return false;

@@ -14,7 +14,7 @@ namespace pellucid::structure {
 bool left_by_jump(const Graph& graph, BlockId block);
 
 // Returns true if it has before all that the block does.
-bool is_behind_jump(const Graph& graph, BlockId block);
+bool starts_after_jump(const Graph& graph, BlockId block);
 
 // Returns true if a clause with a name comes to its end in the block.
 bool ends_clause(const Graph& graph, BlockId block);

@@ -203,7 +203,7 @@ BlockId forced_out(const PlanContext& c, const Loop& loop, const Scope& scope) {
     }
   }
   const auto rank = [&](BlockId id) {
-    return rank_after_loop(graph, id, is_behind_with(c, id, outside, scope));
+    return rank_after_loop(graph, id, is_after_with(c, id, outside, scope));
   };
   const auto last = std::max_element(targets.begin(), targets.end(),
                                      [&](BlockId a, BlockId b) { return rank(a) < rank(b); });

@@ -47,8 +47,8 @@ ClauseEnd clause_end(const PlanContext& c, BlockId block, BlockId to, const Scop
   ClauseEnd end{landing(c, to, scope)};
   if (!end.to.valid()) return end;
   const bool is_lost = lost_jump(graph, end.to).valid();
-  end.is_left = left_by_jump(graph, block) || is_behind_jump(graph, to) ||
-                is_behind_jump(graph, end.to) || is_lost;
+  end.is_left = left_by_jump(graph, block) || starts_after_jump(graph, to) ||
+                starts_after_jump(graph, end.to) || is_lost;
   end.is_end = !end.is_left && (ends_clause(graph, block) || ends_clause(graph, to));
   for (BlockId from = block, next = to;; from = next, next = graph[next].next[0].to) {
     // Compilers that mark jump statements copy none: several ways do not lead to that of a
@@ -122,8 +122,8 @@ class Ends {
       if (!shared && !returns) all_.push_back(end);
       if (!is_code(end)) continue;
       const bool jumps = !shared && orelse_.valid() &&
-                         is_behind_with(c_, orelse_, handler_, scope_) &&
-                         !is_behind_with(c_, end, handler_, scope_);
+                         is_after_with(c_, orelse_, handler_, scope_) &&
+                         !is_after_with(c_, end, handler_, scope_);
       if (!jumps) (shared ? after_both_ : orelse_) = end;
     }
     body_falls_ = !is_jump_target(scope_.follow, scope_) &&
@@ -183,7 +183,7 @@ class Ends {
 
 }  // namespace
 
-bool is_behind_with(const PlanContext& c, BlockId place, HandlerId region, const Scope& scope) {
+bool is_after_with(const PlanContext& c, BlockId place, HandlerId region, const Scope& scope) {
   const Graph& graph = c.graph;
   for (uint32_t i = 0; i < graph.handlers.size(); ++i) {
     const HandlerInfo& info = graph.handlers[i];

@@ -23,7 +23,7 @@ struct ClauseEnd {
 
 // Returns true if a `with` in the region falls through to the place, and not by a jump statement
 // only.
-bool is_behind_with(const PlanContext& c, BlockId place, HandlerId region, const Scope& scope);
+bool is_after_with(const PlanContext& c, BlockId place, HandlerId region, const Scope& scope);
 
 // The places that the clauses lead to, each once: blocks that the handler's entry does not
 // dominate.
