@@ -50,7 +50,8 @@ BlockId Planner::branch(BlockId block, const Scope& scope, bool& falls) {
   if (decides_case(graph_, block)) return match(block, scope, falls);
   if (const auto edge = never_comes_round(c_, block, scope)) return once(block, *edge, scope);
   const uint8_t near = first_arm(b);
-  const BlockId else_block = b.next[b.jump].to;
+  const ir::Edge& other = b.next[1 - near];
+  const BlockId else_block = other.to;
   const BlockId meet = meeting_point(block, scope);
   Scope inner = scope;
   if (meet.valid()) inner.follow = meet;
@@ -63,7 +64,7 @@ BlockId Planner::branch(BlockId block, const Scope& scope, bool& falls) {
     then_falls = false;
   }
   // The rest needs no `else`.
-  if (!then_falls && else_block != inner.follow && b.next[b.jump].args.empty()) return else_block;
+  if (!then_falls && else_block != inner.follow && other.args.empty()) return else_block;
   plan_.branches[index].orelse = SuiteId(plan_.suites.size());
   const bool else_falls = plan_[suite(else_block, inner)].falls;
   falls = then_falls || else_falls;
