@@ -40,7 +40,7 @@ add_executable(pellucid_verify_pairs ${unit_dir}/tools/verify_pairs.cpp)
 target_link_libraries(pellucid_verify_pairs PRIVATE pellucid_driver pellucid_options)
 
 # What tools/step_case.py runs: the graph before a step of structure, as text.
-add_executable(pellucid_step_case EXCLUDE_FROM_ALL
+add_executable(pellucid_step_case
   ${unit_dir}/tools/step_case.cpp ${unit_dir}/structure/graph_reader.cpp
   ${unit_dir}/structure/graph_writer.cpp ${unit_dir}/structure/text_line.cpp)
 target_include_directories(pellucid_step_case PRIVATE ${unit_dir})

@@ -5,6 +5,9 @@
 the graph before the step to tests/unit/structure/steps/STEP/CASE.txt, with the source above it.
 Comments at the top of the source say what the test specifies. `make update-golden` adds what the
 step makes of it. Make the graph smaller by hand where less of it shows the same.
+
+`step_case.py plan/CONSTRUCT CASE SOURCE.py` does the same with the plan that is made after all
+steps: tests/unit/structure/plan/CONSTRUCT/CASE.txt.
 """
 
 import argparse
@@ -18,7 +21,7 @@ import pythons
 from pellucid.interpreters import find_interpreter
 
 ROOT = Path(__file__).resolve().parent.parent
-STEPS = ROOT / "tests" / "unit" / "structure" / "steps"
+TESTS = ROOT / "tests" / "unit" / "structure"
 BUILD = ROOT / "build" / "make"
 
 COMPILE = """
@@ -47,14 +50,16 @@ def main() -> int:
         print(f"step_case: no Python {arguments.python} here", file=sys.stderr)
         return 2
     subprocess.run(["cmake", "--build", str(BUILD), "--target", "pellucid_step_case"], check=True)
-    with tempfile.TemporaryDirectory() as folder:
-        compiled = Path(folder) / "case.pyc"
+    step = arguments.step.split("/")[0]
+    with tempfile.TemporaryDirectory() as scratch:
+        compiled = Path(scratch) / "case.pyc"
         command = [str(interpreter), "-c", COMPILE, str(arguments.source), str(compiled)]
         subprocess.run(command, check=True)
-        tool = [str(BUILD / "pellucid_step_case"), arguments.step, str(compiled)]
+        tool = [str(BUILD / "pellucid_step_case"), step, str(compiled)]
         graph = subprocess.run(tool, stdout=subprocess.PIPE, check=True).stdout.decode()
     text = "\n".join([*heading(arguments.source.read_text()), graph.rstrip(), "---", ""])
-    target = STEPS / arguments.step / f"{arguments.case}.txt"
+    folder = TESTS if step == "plan" else TESTS / "steps"
+    target = folder / arguments.step / f"{arguments.case}.txt"
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(text)
     print(target.relative_to(ROOT))

@@ -81,7 +81,8 @@ verify::Verdict compare_with_tree(const object::Module& original, const object::
                                   const verify::Options& options = {});
 
 // The names of all stages but "dis". "structure" says which attempts there were and what their
-// steps changed, "structure:STEP" shows the graph after a step.
+// steps changed, "structure:STEP" shows the graph after a step,
+// "structure:plan" the plan of its statements.
 std::vector<std::string> stages();
 
 // The text of one stage for one code object and all nested ones; "dis" is "flow" with lines and

@@ -67,6 +67,7 @@ std::vector<std::string> stages() {
   for (const structure::Step& step : structure::steps()) {
     names.push_back(std::string("structure:") + step.name);
   }
+  names.push_back(std::string("structure:") + structure::kPlanStage);
   names.emplace_back("ast");
   return names;
 }

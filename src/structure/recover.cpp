@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "structure/recover.h"
 
+#include <optional>
+
 #include "structure/emit/emitter.h"
 #include "structure/graph/not_structured.h"
+#include "structure/plan/planner.h"
 #include "structure/steps.h"
 
 namespace pellucid::structure {
@@ -47,6 +50,29 @@ void tell(const Reduction& reduction, const Step& step, std::string& before, Tra
   before = std::move(after);
 }
 
+// The plan of the reduced graph, and its statements.
+ast::ListId written(Reduction& reduction, const std::vector<ast::ListId>& bodies, Trace* trace) {
+  Graph& graph = reduction.graph;
+  const Analysis analysis = analyse(graph);
+  Expressions expressions(graph.f, reduction.tree, bodies);
+  FunctionContext context{graph, reduction.tree, expressions};
+  context.analysis = &analysis;
+  // Where copies stay apart, so does what is evaluated before a function.
+  context.keeps_functions_in_place = !reduction.joins_copies;
+  note_values(context);
+  std::optional<ExpressionTrial> trial;  // few graphs have a test to try
+  const auto is_one_expression = [&](BlockId block) {
+    if (!trial) trial.emplace(context);
+    return (*trial)(block);
+  };
+  const Plan plan = make_plan(graph, reduction.tree.module(), analysis, is_one_expression);
+#ifdef PELLUCID_CHECKS
+  check(graph, plan);
+#endif
+  if (trace != nullptr && trace->wanted == kPlanStage) trace->text += dump(graph, plan);
+  return emit(context, plan);
+}
+
 }  // namespace
 
 Result<ast::ListId> recover(const ir::Function& function, ast::Tree& tree,
@@ -68,9 +94,7 @@ Result<ast::ListId> recover(const ir::Function& function, ast::Tree& tree,
       if (trace != nullptr) tell(reduction, step, before, *trace);
     }
     require_arguments(reduction.graph);
-    Expressions expressions(reduction.graph.f, tree, bodies);
-    // Where copies stay apart, so does what is evaluated before a function.
-    return Emitter(reduction.graph, tree, expressions, !joins_copies).run();
+    return written(reduction, bodies, trace);
   } catch (const NotStructured& reason) {
     return Error{ErrorCode::Unsupported, reason.offset, reason.what()};
   }

@@ -14,6 +14,7 @@
 #include "structure/reduce/jump_threading.h"
 #include "structure/reduce/loop_headers.h"
 #include "structure/reduce/loop_inversion.h"
+#include "structure/reduce/split_exits.h"
 #include "structure/reduce/unused_values.h"
 
 namespace pellucid::structure {
@@ -79,6 +80,8 @@ constexpr std::array kSteps = {
          [](Reduction& r) { undo_rotation(r.graph); }},
     Step{"headers", "every loop begins at a block of its own",
          [](Reduction& r) { place_loop_headers(r.graph); }},
+    Step{"split_exits", "a block ends where a clause or a loop does: what follows is no part of it",
+         [](Reduction& r) { split_exits(r.graph, r.tree.module()); }},
 };
 
 }  // namespace

@@ -30,9 +30,12 @@ struct Step {
 
 std::span<const Step> steps();
 
+// Names the plan where a step could be named.
+inline constexpr const char* kPlanStage = "plan";
+
 // What one recovery tells of itself, a line a step that changes the graph.
 struct Trace {
-  std::string wanted;  // the step after which the graph is to be shown; empty: after none
+  std::string wanted;  // the step after which the graph is to be shown, or kPlanStage; empty: none
   std::string text;
 };
 

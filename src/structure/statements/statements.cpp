@@ -17,6 +17,7 @@ namespace pellucid::structure {
 using ast::NodeId;
 
 Symbol FunctionContext::fresh_name(const char* stem) {
+  if (is_trial) return tree.module()[graph.f.code].name;
   for (;;) {
     const std::string text = stem + std::string("_") + std::to_string(++temporaries);
     if (tree.module().strings.find(text).valid()) continue;
@@ -27,6 +28,7 @@ Symbol FunctionContext::fresh_name(const char* stem) {
 
 Symbol FunctionContext::name_of_definition(NodeId literal) {
   const Symbol own = literal_name(tree, literal);
+  if (is_trial) return own;
   const std::string text = object::as_identifier(tree.text(own));
   if (text == tree.text(own)) return own;
   if (tree.module().strings.find(text).valid()) return fresh_name(text.c_str());

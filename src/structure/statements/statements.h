@@ -56,6 +56,8 @@ struct FunctionContext {
   // statement, so that the order stays what it is at the cost of names for it.
   bool keeps_functions_in_place = false;
 
+  bool is_trial = false;  // nothing of it is written: no name is thought out
+
   Symbol fresh_name(const char* stem);
 
   // What a definition is called that is put before the expression it was found in: its own name,

@@ -9,7 +9,8 @@
 //     v4 = LoadFast x        an item: a constant as Python writes it, a name, or up to two numbers,
 //                            then its operands
 //     let v5 = item v4       a value that is no item
-//     v6 = And v4            a region: its parts lie below it, each with its result
+//     v6 = And v4            a region: its parts lie below it, each with its result. Of a Pattern,
+//                            which a plan asks for, the text says no more than that
 //       | v7 = LoadFast y
 //       = v7
 //     branch v4 -> b2 -> b3  how the block ends

@@ -6,7 +6,8 @@ namespace pellucid::structure {
 
 inline constexpr const char* kKinds[] = {"instr", "element",   "item", "sent",
                                          "null",  "exception", "phi",  "region"};
-inline constexpr const char* kRegions[] = {"And", "Or", "Conditional", "Chain", "Comprehension"};
+inline constexpr const char* kRegions[] = {"And",           "Or",     "Conditional", "Chain",
+                                           "Comprehension", "Pattern"};
 inline constexpr const char* kHandlers[] = {"unknown", "except", "except*",
                                             "finally", "with",   "dissolved"};
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // pellucid_step_case STEP FILE.pyc [FUNCTION]: the graph of a function before a step of structure,
-// as text (structure/graph_text.h). tools/step_case.py makes a test of it.
+// or before its plan is made, as text (structure/graph_text.h). tools/step_case.py makes a test of
+// it.
 //
 // Exits with 1 if the step does something else to what is read back: then it looks at what the text
 // does not say.
@@ -15,6 +16,7 @@
 #include "object/pyc.h"
 #include "structure/graph/not_structured.h"
 #include "structure/graph_text.h"
+#include "structure/plan_text.h"
 
 namespace pellucid::structure {
 namespace {
@@ -56,6 +58,21 @@ object::CodeId code_named(const object::Module& module, const char* name) {
   return module.root;
 }
 
+// Writes the graph, and compares what comes of it with what comes of its text.
+template <typename Made>
+int write(const object::Module& module, Reduction& reduction, Made made) {
+  const std::string text = graph_text(module, reduction);
+  std::printf("%s", text.c_str());
+  std::fflush(stdout);
+  const TextGraph again = read_graph(text);
+  const std::string wanted = made(module, reduction);
+  const std::string got = made(*again.module, *again.reduction);
+  if (got == wanted) return 0;
+  std::fprintf(stderr, "something else comes of what is read back\n%s---\n%s", got.c_str(),
+               wanted.c_str());
+  return 1;
+}
+
 int run(const char* name, const char* file, const char* function) {
   std::ifstream in(file, std::ios::binary);
   const std::vector<uint8_t> bytes((std::istreambuf_iterator<char>(in)), {});
@@ -66,7 +83,9 @@ int run(const char* name, const char* file, const char* function) {
   }
   driver::Faults faults;
   const object::CodeId code = code_named(*module, function);
-  Result<ir::Function> lifted = driver::to_ir(*module, code, true, faults);
+  const object::Module read = *module;
+  flow::Graphs graphs(read);
+  Result<ir::Function> lifted = driver::to_ir(graphs, *module, code, true, faults);
   if (!lifted.ok()) {
     std::fprintf(stderr, "%s\n", lifted.error().message.c_str());
     return 2;
@@ -79,16 +98,12 @@ int run(const char* name, const char* file, const char* function) {
       step.run(reduction);
       continue;
     }
-    const std::string text = graph_text(*module, reduction);
-    std::printf("%s", text.c_str());
-    std::fflush(stdout);
-    const TextGraph again = read_graph(text);
-    const std::string wanted = after(step, *module, reduction);
-    const std::string got = after(step, *again.module, *again.reduction);
-    if (got == wanted) return 0;
-    std::fprintf(stderr, "the step does something else to what is read back\n%s---\n%s",
-                 got.c_str(), wanted.c_str());
-    return 1;
+    return write(*module, reduction,
+                 [&](const object::Module& in, Reduction& each) { return after(step, in, each); });
+  }
+  if (std::strcmp(name, kPlanStage) == 0) {
+    return write(*module, reduction,
+                 [](const object::Module&, Reduction& each) { return plan_text(each); });
   }
   std::fprintf(stderr, "no such step: %s\n", name);
   return 2;

@@ -2,9 +2,9 @@
 // Targets: where that goes which a loop or a `with` gives at its start.
 #include <algorithm>
 
-#include "structure/emit/emitter.h"
 #include "structure/graph/items.h"
 #include "structure/graph/not_structured.h"
+#include "structure/statements/statements.h"
 
 namespace pellucid::structure {
 
@@ -129,21 +129,6 @@ std::vector<Symbol> Statements::names_in(NodeId target) const {
     }
   }
   return found;
-}
-
-// The target of a loop whose body has been read.
-NodeId Emitter::target_of(ValueId item, ast::Where at) {
-  NodeId& target = context_.targets[item];
-  if (!target.valid()) {
-    if (graph_[item].uses == 0 || context_.dropped.count(item)) {
-      target = tree_.add(ast::Name{context_.name_of_nothing()}, at);
-    } else {
-      context_.name_given(item, item);
-    }
-  }
-  const NodeId made = target;
-  context_.targets.erase(item);
-  return made;
 }
 
 }  // namespace pellucid::structure

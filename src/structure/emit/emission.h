@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the files of the emitter share: each action of a plan is written by one function.
+#pragma once
+
+#include <unordered_map>
+
+#include "structure/emit/emitter.h"
+
+namespace pellucid::structure {
+
+struct Emission {
+  FunctionContext& values;
+  const Graph& graph;
+  ast::Tree& tree;
+  const Plan& plan;
+  // Statements that an `assert` runs when its test fails -> its message.
+  std::unordered_map<ast::NodeId, ast::NodeId> assertions = {};
+};
+
+// emitter.cpp
+void emit(Emission& e, SuiteId suite, Statements& out);
+ast::ListId list(Emission& e, SuiteId suite);
+ast::NodeId constant(Emission& e, object::ConstKind kind, ast::Where at);
+[[noreturn]] void fail(const Emission& e, const char* what, BlockId block);
+[[noreturn]] void fail_as_planned(const Emission& e);
+
+// Where the exit of the block stands.
+ast::Where exit_where(const Emission& e, BlockId block);
+
+// The line of a `try` is gone; it stands before its first statement.
+int32_t first_line(const Emission& e, ast::ListId body);
+
+// branch.cpp, match.cpp. `test`: what the block tests, its operand taken.
+void emit_branch(Emission& e, const Action& action, Statements& out);
+void emit_match(Emission& e, const Action& action, ast::NodeId first, Statements& out);
+
+// loop.cpp
+void emit_for(Emission& e, const Action& action, Statements& out);
+void emit_while(Emission& e, const Action& action, Statements& out);
+
+// try.cpp
+void emit_with(Emission& e, const Action& action, Statements& out);
+void emit_finally(Emission& e, const Action& action, Statements& out);
+void emit_try(Emission& e, const Action& action, Statements& out);
+void emit_label(Emission& e, const Action& action, Statements& out);
+
+// jumps.cpp
+void emit_leave(Emission& e, BlockId block, Statements& out);
+void emit_lost(Emission& e, const LostPlan& lost, Statements& out);
+void check_reraise(const Emission& e, BlockId block);
+
+}  // namespace pellucid::structure

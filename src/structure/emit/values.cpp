@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is known of values before any statement is written.
+#include <algorithm>
+#include <array>
+
+#include "structure/emit/emitter.h"
+#include "structure/graph/items.h"
+#include "structure/graph/not_structured.h"
+
+namespace pellucid::structure {
+
+namespace {
+
+// The iterators that a loop makes for itself: their text is what it goes through. One that goes
+// anywhere else as well, as only generated code has it, is a value: it says `iter`.
+std::unordered_set<ValueId> iterators_of_loops(const Graph& graph) {
+  std::unordered_set<ValueId> found;
+  // All blocks, also those that now belong to a Region.
+  for (const ir::Block& block : graph.f.blocks) {
+    if (block.exit == ExitKind::ForIter && !block.operands.empty()) {
+      found.insert(graph.resolve(block.operands[0]));
+    }
+  }
+  if (found.empty()) return found;
+  const auto goes = [&](ValueId value) { found.erase(graph.resolve(value)); };
+  for (const BlockId id : graph.order()) {
+    const ir::Block& block = graph[id];
+    for (const ValueId item : block.items) {
+      // The end of a loop drops it.
+      if (graph[item].kind != ValueKind::Instr || graph[item].op == Op::Pop) continue;
+      for (const ValueId operand : graph.f.operands(item)) goes(operand);
+    }
+    if (block.exit != ExitKind::ForIter)
+      std::for_each(block.operands.begin(), block.operands.end(), goes);
+    for (const ir::Edge& edge : block.next) std::for_each(edge.args.begin(), edge.args.end(), goes);
+  }
+  return found;
+}
+
+// Items of one block, those of its regions among them, and what comes to it from elsewhere.
+class Operands {
+ public:
+  explicit Operands(const Graph& graph) : graph_(graph) {}
+
+  // The operands that are no items of the block, nor elements of what it unpacks.
+  std::vector<ValueId> from_elsewhere(const ir::Block& block) {
+    collect(block.items);
+    std::vector<ValueId> found;
+    for (const ValueId operand : block.operands) operands_.push_back(graph_.resolve(operand));
+    for (const ValueId operand : operands_) {
+      if (is_from_elsewhere(operand)) found.push_back(operand);
+    }
+    return found;
+  }
+
+ private:
+  void collect(const std::vector<ValueId>& items) {
+    std::vector<ValueId> todo = items;
+    while (!todo.empty()) {
+      const ValueId item = todo.back();
+      todo.pop_back();
+      if (!items_.insert(item).second) continue;
+      for (const ValueId operand : graph_.f.operands(item)) {
+        operands_.push_back(graph_.resolve(operand));
+      }
+      if (graph_[item].kind != ValueKind::Region) continue;
+      for (const Part& part : graph_.regions[graph_[item].a].parts) {
+        todo.insert(todo.end(), part.items.begin(), part.items.end());
+        operands_.push_back(graph_.resolve(part.result));
+      }
+      for (const ComprehensionStep& step : graph_.regions[graph_[item].a].steps) {
+        for (const BlockId inner : step.blocks) {
+          todo.insert(todo.end(), graph_[inner].items.begin(), graph_[inner].items.end());
+        }
+      }
+    }
+  }
+
+  bool is_from_elsewhere(ValueId id) const {
+    const ir::Value& value = graph_[id];
+    if (value.kind == ValueKind::Element || value.kind == ValueKind::Sent) {
+      return is_from_elsewhere(graph_.resolve(graph_.f.operands(value)[0]));
+    }
+    return value.kind != ValueKind::Null && value.kind != ValueKind::Exception &&
+           items_.count(id) == 0;
+  }
+
+  const Graph& graph_;
+  std::unordered_set<ValueId> items_;
+  std::vector<ValueId> operands_;
+};
+
+}  // namespace
+
+void note_values(FunctionContext& context) {
+  const Graph& graph = context.graph;
+  context.iterators = iterators_of_loops(graph);
+  std::unordered_map<ValueId, uint32_t> pops;
+  for (const BlockId id : graph.order()) {
+    for (const ValueId item : graph[id].items) {
+      const ir::Value& value = graph[item];
+      if (is_op(value, Op::Pop)) {
+        const ValueId what = graph.resolve(graph.f.operands(value)[0]);
+        const bool is_item = graph[what].kind == ValueKind::Item;
+        if (is_item && ++pops[what] == graph[what].uses) context.dropped.insert(what);
+      }
+      if (drops(value, ir::Dropped::Result)) {
+        const ValueId what = graph.resolve(graph.f.operands(value)[0]);
+        if (graph[what].kind == ValueKind::Instr && graph[what].uses == 1) {
+          context.dropped.insert(what);
+        }
+      }
+      if (fills_container(value)) {
+        context.accumulators.insert(graph.resolve(graph.f.operands(value)[0]));
+      }
+    }
+  }
+}
+
+bool ExpressionTrial::operator()(BlockId block) {
+  const ir::Block& b = context_.graph[block];
+  context_.materialized.clear();
+  context_.kept_as.clear();
+  context_.kept_in.clear();
+  context_.here = block;
+  for (const ValueId id : Operands(context_.graph).from_elsewhere(b)) {
+    context_.materialized.emplace(id, context_.fresh_name(""));
+  }
+  try {
+    Statements trial(context_);
+    trial.run(b.items);
+    if (!trial.list().empty()) return false;
+    trial.take(b.operands[0]);
+    return trial.list().empty() && trial.hard_pending() == 0;
+  } catch (const NotStructured&) {
+    return false;  // it is refused where it is written
+  }
+}
+
+}  // namespace pellucid::structure
