@@ -106,7 +106,19 @@ PYTHON_LAYERS: Dict[str, List[str]] = {
     ],
 }
 # What talks to torch; everything else can be imported where there is none.
-IMPORTS_TORCH = ("pellucid.torch.api.watch", "pellucid.torch.api.demo_model")
+_API = "pellucid.torch.api"
+IMPORTS_TORCH = (
+    f"{_API}.watch",
+    f"{_API}.demo_model",
+    f"{_API}.closeness",
+    f"{_API}.effects",
+    f"{_API}.isolate",
+    f"{_API}.parting",
+    f"{_API}.program_state",
+    f"{_API}.recording",
+    f"{_API}.search",
+    f"{_API}.stages",
+)
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
