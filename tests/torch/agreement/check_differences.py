@@ -2,14 +2,15 @@
 
 `python tests/torch/agreement/check_differences.py --file models.txt --out found.jsonl`; a second
 run goes on where the first stopped. Without names, the small models of programs/ are examined, with
-static and with dynamic shapes. With --pairs, each model is captured twice and the captures are
-compared, as `pellucid diff` does. Prints a line a model; the exit status is how many were found to
-differ, at most 100.
+static and with dynamic shapes; with --faults, faults are put in and to be found. With --pairs, each
+model is captured twice and the captures are compared, as `pellucid diff` does. Prints a line a
+model; the exit status is how many were found to differ, or faults missed, at most 100.
 """
 
 import argparse
 import contextlib
 import json
+import linecache
 import os
 import re
 import signal
@@ -34,6 +35,7 @@ def main() -> int:
     parser.add_argument("--mode", choices=["inference", "training"], default="training")
     parser.add_argument("--timeout", type=int, default=300, help="seconds a model")
     parser.add_argument("--budget", type=int, default=10**6, help="seconds in all")
+    parser.add_argument("--faults", action="store_true", help="find all that programs/ puts in")
     parser.add_argument("--pairs", action="store_true", help="compare two captures of each")
     parser.add_argument("--backend", default="inductor", help="of --pairs")
     arguments = parser.parse_args()
@@ -41,6 +43,10 @@ def main() -> int:
     if arguments.file:
         rows = [row.split("\t") for row in arguments.file.read_text().splitlines()]
         names += [f"{row[1].strip()}/{row[0]}" for row in rows if len(row) == 2]
+    if arguments.faults:
+        source = (ROOT / "tests/torch/programs/partings.py").read_text()
+        made = re.findall(r"^@fault\([\s\S]*?^(?:def|class) (\w+)", source, re.MULTILINE)
+        names = [f"fault/{name}" for name in made]
     if not names:
         source = (ROOT / "tests/torch/programs/small_models.py").read_text()
         kinds = re.findall(r"^@model\(.*\nclass (\w+)", source, re.MULTILINE)
@@ -64,7 +70,7 @@ def main() -> int:
     for record in done:
         counts[record["status"]] = counts.get(record["status"], 0) + 1
     print(", ".join(f"{count} {status}" for status, count in sorted(counts.items())))
-    return min(100, counts.get("differs", 0))
+    return min(100, counts.get("differs", 0) + counts.get("missed", 0))
 
 
 def in_process(name: str, arguments: argparse.Namespace) -> Record:
@@ -101,6 +107,8 @@ def examine(name: str, arguments: argparse.Namespace) -> Record:
 
     torch.set_num_threads(1)
     torch.manual_seed(0)
+    if name.startswith("fault/"):
+        return _fault(name.partition("/")[2])
     if name.startswith("small/"):
         _, kind, shapes = name.split("/")
         sys.path.insert(0, str(ROOT / "tests" / "torch" / "programs"))
@@ -140,6 +148,26 @@ def _first_that_runs(ways: Any, mode: str) -> Any:
             module(*positional, **inputs)
             return module, positional, inputs
     raise RuntimeError("none of the ways to build it runs")
+
+
+def _fault(name: str) -> Record:
+    """Whether stage, operation and line of a fault that is put in are named."""
+    import torch
+
+    sys.path.insert(0, str(ROOT / "tests" / "torch" / "programs"))
+    import partings
+    from pellucid import find_difference
+
+    fault = partings.FAULTS[name]
+    with fault.inside():
+        function = fault.make()
+        function = torch.compile(function, **fault.compiled) if fault.compiled else function
+        found = find_difference(function, *fault.args(), **fault.options)
+    wanted = (fault.stage, fault.direction, fault.operation)
+    place = found.place
+    line = linecache.getline(place.file, place.line) if place is not None else ""
+    right = (found.stage, found.direction, found.operation) == wanted and "# FAULT" in line
+    return {"status": "named" if right else "missed", "why": "" if right else str(found)}
 
 
 def _pair(module: Any, positional: Any, inputs: Any, backend: str) -> Record:

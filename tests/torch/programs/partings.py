@@ -672,4 +672,75 @@ def epsilon_of_dynamic_shapes(x):
     return x * y.rsqrt()
 
 
+@fault(
+    "AOT", "backward", "aten._softmax_backward_data.default", args=leaf,
+    inside=decomposed(aten._softmax_backward_data.default, lambda g, y, dim, dtype: g * y),
+)  # fmt: skip
+class SquareWeights(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.q, self.k = torch.nn.Linear(16, 16), torch.nn.Linear(16, 16)
+
+    def forward(self, x):
+        weights = self.q(x) @ self.k(x).t() / 4
+        weights = weights.softmax(-1)  # FAULT
+        return weights @ x
+
+
+@fault("captured", "forward", "aten.amax.default")
+class WrittenInParts(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("seen", torch.zeros(4, 16))
+
+    def forward(self, x):
+        self.seen[1] = x.mean(0)
+        if not torch.compiler.is_compiling():
+            self.seen[2] = x.amax(0)  # FAULT
+        return x + self.seen.sum(0)
+
+
+@fault(
+    "AOT", "forward", "aten.tanh.default", args=leaf,
+    inside=changed("joint_custom_post_pass", put_after(aten.tanh.default, aten.mul.Tensor, 1.01)),
+)  # fmt: skip
+class BetweenTwoBreaks(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.a = torch.nn.Linear(16, 16)
+
+    def forward(self, x):
+        x = self.a(x)
+        torch._dynamo.graph_break()
+        x = self.a(x.tanh())  # FAULT
+        torch._dynamo.graph_break()
+        return [x.cos().sum(), self.a(x)]
+
+
+@fault(
+    "post-grad", "forward", "aten.rsqrt.default", args=leaf,
+    inside=changed(
+        "post_grad_custom_post_pass", put_after(aten.rsqrt.default, aten.mul.Tensor, 1.02)
+    ),
+)  # fmt: skip
+class NormWithAPass(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.norm, self.a = torch.nn.LayerNorm(16), torch.nn.Linear(16, 16)
+
+    def forward(self, x):
+        y = self.norm(self.a(x))  # FAULT
+        return y.sigmoid()
+
+
+@fault("program", "backward", "aten.log.default", args=leaf, inside=kernel("log", "({0} + {0})"))
+def kernel_of_many_branches(x):
+    y = x * x + 1
+    y = y.pow(y)  # FAULT
+    return y.sum(0)
+
+
 NAMES = sorted(FAULTS)

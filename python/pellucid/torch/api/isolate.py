@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which of the operations that one kernel of Inductor's computes is the one that parts.
 
-Only what a kernel writes can be seen.  So the operations of the kernel are compiled again, up to
-one of them at a time, and run on what the graph has computed.
+Only what a kernel writes can be seen.  So its operations are compiled again, alone and to keep what
+each of them makes, and run on what the graph has computed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def first_in_kernel(
     inputs: Mapping[str, Any],
     tolerance: Tolerance,
 ) -> str | None:
-    """Return the first node of a kernel whose result parts when the kernel ends with it.
+    """Return the first node of a kernel whose result parts when the kernel is to keep it.
 
     Args:
         graph: the graph module from which the program was generated.
@@ -36,17 +36,13 @@ def first_in_kernel(
         The node, or None where the kernel is right alone, or cannot be compiled apart.
     """
     inside = [node for node in graph.graph.nodes if node.name in set(names)]
-    tried = [node for node in inside if _tensor(made, node.name) is not None]
-    low, high = 0, len(tried) - 1
-    if high < 1 or not _parts(graph, inside, tried[high], made, inputs, tolerance):
-        return None
-    while low < high:
-        middle = (low + high) // 2
-        if _parts(graph, inside, tried[middle], made, inputs, tolerance):
-            high = middle
-        else:
-            low = middle + 1
-    return str(tried[high].name)
+    kept = [node for node in inside if _tensor(made, node.name) is not None]
+    results = _run(graph, inside, kept, made, inputs) if len(kept) > 1 else None
+    for node, result in zip(kept, results or ()):
+        expected = _tensor(made, node.name)
+        if expected is not None and tolerance.part_values(expected, result):
+            return str(node.name)
+    return None
 
 
 def _tensor(made: Mapping[str, Made], name: str) -> torch.Tensor | None:
@@ -54,18 +50,14 @@ def _tensor(made: Mapping[str, Made], name: str) -> torch.Tensor | None:
     return values[0] if len(values) == 1 else None
 
 
-def _parts(
+def _run(
     graph: Any,
     inside: Sequence[Any],
-    last: Any,
+    kept: Sequence[Any],
     made: Mapping[str, Made],
     inputs: Mapping[str, Any],
-    tolerance: Tolerance,
-) -> bool:
-    """Whether the program of a kernel's operations up to one of them parts from the graph there."""
-    expected = _tensor(made, last.name)
-    if expected is None:
-        return False
+) -> Sequence[torch.Tensor] | None:
+    """Compile the operations of a kernel alone, and run them on what the graph has computed."""
     cut, values = torch.fx.Graph(), []
     copies: dict[Any, Any] = {}
 
@@ -73,38 +65,23 @@ def _parts(
         if node in copies:
             return copies[node]
         if node.op == "get_attr":
-            copies[node] = cut.node_copy(node, lambda other: copies[other])
+            copies[node] = cut.node_copy(node)
         else:
             value = inputs.get(node.name)
             copies[node] = cut.placeholder(node.name)
             values.append(_tensor(made, node.name) if value is None else value)
         return copies[node]
 
-    needed = _needed(inside, last)
     for node in inside:
-        if node in needed:
-            copies[node] = cut.node_copy(node, copied)
-    cut.output((copies[last],))
+        copies[node] = cut.node_copy(node, copied)
+    cut.output(tuple(copies[node] for node in kept))
     if any(value is None for value in values):
-        return False
-    module = torch.fx.GraphModule(graph, _in_order(cut))
-    compiled = staging.program_of(module, values)
+        return None
+    compiled = staging.program_of(torch.fx.GraphModule(graph, _in_order(cut)), values)
     if compiled is None:
-        return False
+        return None
     with torch.no_grad():
-        result = compiled(*values)[0]
-    return result.shape != expected.shape or tolerance.part(expected, result)
-
-
-def _needed(inside: Sequence[Any], last: Any) -> set[Any]:
-    """The operations of a kernel that one of them is computed from, itself among them."""
-    within, pending, needed = set(inside), [last], set()
-    while pending:
-        node = pending.pop()
-        if node in within and node not in needed:
-            needed.add(node)
-            pending += node.all_input_nodes
-    return needed
+        return list(compiled(*values))
 
 
 def _in_order(cut: torch.fx.Graph) -> torch.fx.Graph:

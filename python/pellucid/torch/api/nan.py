@@ -88,7 +88,7 @@ class NanReport:
     def _without_finding(self, seen: str) -> str:
         if not self.graphs:
             lines = ["find_nan: nothing was compiled, so no graph was looked at"]
-            lines += [f"  left as it is: {_kept(event)}" for event in self.left[:_SHOWN]]
+            lines += [f"  left as it is: {left_one(event)}" for event in self.left[:_SHOWN]]
             return "\n".join(lines)
         if self.results:
             return "\n".join(
@@ -322,7 +322,8 @@ def _told(finding: NonFinite, directory: Path | None) -> list[str]:
     return lines
 
 
-def _kept(event: Skipped) -> str:
+def left_one(event: Skipped) -> str:
+    """Say which frame was left as it is, and why."""
     where = "" if event.place is None else f"{label(event.place.function)} ({event.place}): "
     return where + event.brief
 

@@ -180,7 +180,8 @@ def _by_origin(before: Sequence[Made], after: Sequence[Made], tolerance: Toleran
         candidates = [other for other in given.get(_group(made), ()) if _like_any(made, other)]
         if candidates and not any(_agree_any(made, other, tolerance) for other in candidates):
             of_operator = [other for other in candidates if other.operator == made.operator]
-            return Pair(made, (of_operator or candidates)[-1])
+            if of_operator or _counts(made):
+                return Pair(made, (of_operator or candidates)[-1])
     return None
 
 
@@ -328,7 +329,9 @@ def _step(
             continue
         source = before.get((*_name(one)[:2], node.name))
         made = after.get((*_name(other)[:2], given.name))
-        if source is None or made is None or not _like(source, made):
+        # What both have by its name stands for itself, wherever it is taken.
+        is_known = (*_name(other)[:2], given.name) in before
+        if source is None or made is None or is_known or not _like(source, made):
             continue
         if not _agree(source, made, tolerance):
             return source, made

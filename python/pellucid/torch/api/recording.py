@@ -11,7 +11,7 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Any, Callable, Iterator, Mapping, NamedTuple
+from typing import Any, Callable, Iterator, Mapping, NamedTuple, Tuple
 
 import torch
 import torch.utils.checkpoint
@@ -83,7 +83,8 @@ class Recording:
         """What each call of a graph was given, by call, by which graph, and by name."""
         self._wide = wide
         self._bytes = 0
-        self._makers: dict[tuple[int, int, tuple[int, ...]], int] = {}
+        self._makers: dict[Identity, int] = {}
+        self._writers: dict[int, list[int]] = {}
         self._alive: list[Any] = []
         self._of_sequence: dict[int, tuple[Context | None, Place | None, str]] = {}
 
@@ -118,8 +119,9 @@ class Recording:
             yield
 
     def _operation(self, operator: Any, args: Any, kwargs: Any) -> Any:
-        inputs = list(_tensors((args, kwargs)))
-        takes = tuple(dict.fromkeys(n for n in map(self._maker, inputs) if n is not None))
+        takes = tuple(
+            dict.fromkeys(n for t in _tensors((args, kwargs)) for n in self._makers_of(t))
+        )
         result = operator(*args, **kwargs)
         if _is_untold(operator):
             return result
@@ -156,11 +158,17 @@ class Recording:
         )
         for output in outputs:
             self._makers[_identity(output)] = len(self.made) - 1
+            if self.made[-1].writes:
+                self._writers.setdefault(_address(output), []).append(len(self.made) - 1)
             self._alive.append(output.detach() if self._bytes < _MOST_BYTES else None)
         return result
 
-    def _maker(self, tensor: torch.Tensor) -> int | None:
-        return self._makers.get(_identity(tensor))
+    def _makers_of(self, tensor: torch.Tensor) -> Iterator[int]:
+        """The operations that made a value, or wrote into the memory where it lies."""
+        maker = self._makers.get(_identity(tensor))
+        if maker is not None:
+            yield maker
+        yield from self._writers.get(_address(tensor), ())
 
 
 class GraphRun(torch.fx.Interpreter):
@@ -414,8 +422,13 @@ def _address(tensor: torch.Tensor) -> int:
         return id(tensor)
 
 
-def _identity(tensor: torch.Tensor) -> tuple[int, int, tuple[int, ...]]:
-    return _address(tensor), int(tensor.storage_offset()), tuple(tensor.shape)
+Identity = Tuple[int, int, Tuple[int, ...], Tuple[int, ...]]
+
+
+def _identity(tensor: torch.Tensor) -> Identity:
+    """What tells one view of memory from another."""
+    strides = tuple(tensor.stride()) if tensor.layout is torch.strided else ()
+    return _address(tensor), int(tensor.storage_offset()), tuple(tensor.shape), strides
 
 
 def plain_name(operator: str) -> str:

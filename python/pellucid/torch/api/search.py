@@ -19,11 +19,11 @@ from ..model.differences import (
     StateChange,
 )
 from ..model.events import Frame, Place
-from ..store.session import Session
+from ..store.session import Session, left_alone
 from .closeness import Tolerance, error, is_numeric
 from .effects import changed_state, changing_line
 from .isolate import first_in_kernel
-from .nan import located_line
+from .nan import left_one, located_line
 from .parting import Pair, counterpart, first_parted, last_write, other_draw
 from .program_state import GENERATORS
 from .recording import Made, Recording, wide_values
@@ -266,7 +266,7 @@ class Search:
             return one, other, tuple(n for n in nodes if n != one.node), ""
         inner = known[name]
         result = replace(other, node=name, operation=inner.operation, values=[], place=inner.place)
-        note = f"compiling the kernel up to it; the program itself keeps {one.node} alone"
+        note = f"compiling its operations to keep all; the program keeps {one.node} alone"
         return inner, result, tuple(n for n in nodes if n != name), note
 
     def _part_of(self, made: Made) -> Any:
@@ -328,6 +328,8 @@ class Search:
         notes = []
         if self.stages.no_program:
             notes.append(f"Inductor made no program: {self.stages.no_program}")
+        if not self.graphs:
+            notes += [f"left as it is: {left_one(event)}" for event in left_alone(self.session)[:4]]
         if self.stages.draws:
             notes.append(
                 "random numbers were drawn as eager draws them; Inductor's own generator gives "
