@@ -96,6 +96,7 @@ PYTHON_LAYERS: Dict[str, List[str]] = {
     "pellucid.torch.guards": [*_VALUES, "pellucid.torch.taps"],
     "pellucid.findings": [*_READ],
     "pellucid.report": [*_READ, "pellucid.findings"],
+    "pellucid.comparison": [*_READ, "pellucid.findings"],
     "pellucid.torch.text": [*_WRITTEN, "pellucid.findings"],
     "pellucid.torch.capture": [*_WRITTEN, "pellucid.findings", "pellucid.torch.text"],
     "pellucid.torch.api": [
@@ -107,7 +108,19 @@ PYTHON_LAYERS: Dict[str, List[str]] = {
     ],
 }
 # What talks to torch; everything else can be imported where there is none.
-IMPORTS_TORCH = ("pellucid.torch.api.watch", "pellucid.torch.api.demo_model")
+_API = "pellucid.torch.api"
+IMPORTS_TORCH = (
+    f"{_API}.watch",
+    f"{_API}.demo_model",
+    f"{_API}.closeness",
+    f"{_API}.effects",
+    f"{_API}.isolate",
+    f"{_API}.parting",
+    f"{_API}.program_state",
+    f"{_API}.recording",
+    f"{_API}.search",
+    f"{_API}.stages",
+)
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 

@@ -15,7 +15,15 @@ from pellucid.errors import CannotStandIn, DecompileError, NotADump
 if TYPE_CHECKING:
     from pellucid.decompiler import Decompiler
     from pellucid.report import report
-    from pellucid.torch import debug, dump_graph, find_nan, install, prepare_debug, uninstall
+    from pellucid.torch import (
+        debug,
+        dump_graph,
+        find_difference,
+        find_nan,
+        install,
+        prepare_debug,
+        uninstall,
+    )
     from pellucid.torch.store.load import load
 
 # Loaded on first use: importing pellucid must not import torch.
@@ -23,6 +31,7 @@ _LAZY: Dict[str, str] = {
     "prepare_debug": "pellucid.torch",
     "debug": "pellucid.torch",
     "dump_graph": "pellucid.torch",
+    "find_difference": "pellucid.torch",
     "find_nan": "pellucid.torch",
     "install": "pellucid.torch",
     "load": "pellucid.torch.store.load",
@@ -49,6 +58,7 @@ __all__ = [
     "decompile_ex",
     "decompile_pyc",
     "dump_graph",
+    "find_difference",
     "find_nan",
     "install",
     "load",

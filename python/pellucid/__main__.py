@@ -10,9 +10,11 @@ from typing import List, NoReturn, Optional, Tuple
 
 from pellucid import _core, batch, following, inspection
 from pellucid._version import __version__
+from pellucid.comparison.command import add_diff
 from pellucid.errors import DecompileError, NotADump, complain
 from pellucid.inputs import Job, jobs_of, split_errors
 from pellucid.report.command import add_report
+from pellucid.torch.commands import add_find_difference
 
 STAGES = {
     "module": "the code objects as they were read",
@@ -276,6 +278,9 @@ def _add_torch(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         help="exit with 1 if one of these was found, as break,recompile,eager",
     )
     add.set_defaults(command=_explain)
+
+    add_find_difference(commands, _Help)
+    add_diff(commands, _Help)
 
     add = commands.add_parser("demo", help="a small model end to end")
     add.add_argument("--out", metavar="DIR", default="pellucid_demo")

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .api.bytecode_log import install, uninstall
     from .api.debug import debug
+    from .api.difference import find_difference
     from .api.nan import NanReport, find_nan
     from .api.prepare import dump_graph, prepare_debug
 
@@ -30,13 +31,23 @@ _LAZY = {
     "NanReport": "nan",
     "debug": "debug",
     "dump_graph": "prepare",
+    "find_difference": "difference",
     "find_nan": "nan",
     "install": "bytecode_log",
     "prepare_debug": "prepare",
     "uninstall": "bytecode_log",
 }
 
-__all__ = ["NanReport", "debug", "dump_graph", "find_nan", "install", "prepare_debug", "uninstall"]
+__all__ = [
+    "NanReport",
+    "debug",
+    "dump_graph",
+    "find_difference",
+    "find_nan",
+    "install",
+    "prepare_debug",
+    "uninstall",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable
 
 from ..capture.connection import CAPTURE
-from ..model.events import NonFinite, Skipped
+from ..model.events import NonFinite, Place, Skipped
 from ..model.graph_text import FILE_COMMENT
 from ..model.names import label
 from ..store.session import Session, left_alone
@@ -88,7 +88,7 @@ class NanReport:
     def _without_finding(self, seen: str) -> str:
         if not self.graphs:
             lines = ["find_nan: nothing was compiled, so no graph was looked at"]
-            lines += [f"  left as it is: {_kept(event)}" for event in self.left[:_SHOWN]]
+            lines += [f"  left as it is: {left_one(event)}" for event in self.left[:_SHOWN]]
             return "\n".join(lines)
         if self.results:
             return "\n".join(
@@ -171,19 +171,32 @@ def _located(session: Session, finding: NonFinite) -> NonFinite:
     """Find the line of the dumped graph on which a value is made."""
     if not finding.file:
         return finding
-    made = re.compile(rf"^\s*{re.escape(finding.node)}(?:: \".*?\")? = ")
-    places = [] if finding.place is None else [f"{finding.place} in "]
+    file, place = session.path(finding.file), finding.place
+    return replace(finding, line=located_line(file, finding.node, finding.operation, place))
+
+
+def located_line(file: Path, node: str, operation: str, place: Place | None = None) -> int:
+    """Return the line of a dumped graph on which a value is made; 0 where there is none.
+
+    Args:
+        file: the dumped file.
+        node: the value's name.
+        operation: the full name of the operation that makes it.
+        place: the user's line, where it is known.
+    """
+    made = re.compile(rf"^\s*{re.escape(node)}(?:: \".*?\")? = ")
+    places = [] if place is None else [f"{place} in "]
     number = 0
     with contextlib.suppress(OSError):
-        text, told = session.path(finding.file).read_text(encoding="utf-8"), ""
+        text, told = file.read_text(encoding="utf-8"), ""
         for count, line in enumerate(text.split("\n"), 1):
             told = line if _NAMES_A_LINE.match(line) else told
             if made.match(line):
                 # A graph inside the graph may have a value of the same name.
-                if finding.operation in line and any(place in told for place in places):
-                    return replace(finding, line=count)
+                if operation in line and any(place in told for place in places):
+                    return count
                 number = number or count
-    return replace(finding, line=number)
+    return number
 
 
 # -- results ---------------------------------------------------------------------------------------
@@ -309,7 +322,8 @@ def _told(finding: NonFinite, directory: Path | None) -> list[str]:
     return lines
 
 
-def _kept(event: Skipped) -> str:
+def left_one(event: Skipped) -> str:
+    """Say which frame was left as it is, and why."""
     where = "" if event.place is None else f"{label(event.place.function)} ({event.place}): "
     return where + event.brief
 

@@ -29,8 +29,8 @@ _MOST_FINDINGS = 100
 _NAN, _INF = 1, 2
 _USER_LINE = re.compile(r'File "([^"]+)", line (\d+), in ([^\n]*)\n?\s*([^\n]*)')
 _RUN_GRAPHS = frozenset(["cond", "while_loop", "map_impl"])
-# Their results are not computed: whatever lies in memory.
-_UNINITIALIZED = re.compile(r"(?:^|\.)(?:new_)?empty(?:_|\.|$)")
+UNINITIALIZED = re.compile(r"(?:^|\.)(?:new_)?empty(?:_|\.|$)")
+"""The operations whose results are not computed: whatever lies in memory."""
 
 Origins = FrozenSet[int]
 """The numbers of the findings that a value came of."""
@@ -284,7 +284,7 @@ class _Run(torch.fx.Interpreter):
         makes_nan = state & _NAN and not given & _NAN
         makes_inf = state & _INF and not given
         name = str(target)
-        if not (makes_nan or makes_inf) or _UNINITIALIZED.search(name):
+        if not (makes_nan or makes_inf) or UNINITIALIZED.search(name):
             return origins
         place, code = user_line(node)
         finding = NonFinite(

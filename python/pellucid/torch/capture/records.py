@@ -104,7 +104,9 @@ def _kernels(session: Session, program: Graph, text: str) -> None:
     """Write the kernels of a program, and tell what each of its calls computes."""
     found = kernels_of_text(text)
     with session.guard(f"finding what {program.file} was generated from"):
-        add_origins(found, origins_of_buffers())
+        origins = origins_of_buffers()
+        session.buffers[program.file] = origins
+        add_origins(found, {name: origin[:2] for name, origin in origins.items()})
     by_name = {kernel.name: kernel for kernel in found if kernel.kind != "extern"}
     for kernel in kernels(program.text):
         name = kernel_name(program.file, kernel.name, kernel.suffix)

@@ -32,9 +32,22 @@ NUMBERED = re.compile(r"(__builtins_dict__|__gen_rand_values)_\d+\Z")
 CONTEXT = re.compile(r"___context_manager_\w+\Z")
 """A context manager that is entered anew after a break."""
 
+_NUMBERED_IN_TEXT = re.compile(r"\b(__builtins_dict__|__gen_rand_values)_\d+\b")
+_COUNTED_IN_TEXT = re.compile(r"((?:…|\d{9,})_c)\d+")
 _GRAPH_CALLED = re.compile(r"\b(__compiled_fn_\w+)\(")
 _RESUME_CALLED = re.compile(r"\b(__resume_at_\w+)\(")
 _STACK_IN_TEXT = re.compile(r"___stack(\d+)")
+
+
+def without_numbers(text: str) -> str:
+    """Return a text without the numbers of the process in names of Dynamo's.
+
+    >>> without_numbers("G['__builtins_dict___54']['any']")
+    "G['__builtins_dict__']['any']"
+    >>> without_numbers("G['__optimizer_…_c85']()")
+    "G['__optimizer_…_c']()"
+    """
+    return _COUNTED_IN_TEXT.sub(r"\1", _NUMBERED_IN_TEXT.sub(r"\1", text))
 
 
 def graphs_called(text: str) -> list[str]:

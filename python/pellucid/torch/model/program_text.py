@@ -75,6 +75,52 @@ def kernels_of_text(text: str) -> tuple[KernelText, ...]:
     return (*defined.values(), *externs)
 
 
+@dataclass(frozen=True)
+class Statement:
+    """A statement of a program that makes values."""
+
+    line: int
+    end: int
+    """Its last line."""
+    fills: tuple[str, ...]
+    """The buffers that it may be the first to fill: what a call is given, or what is assigned."""
+
+
+def statements_of_text(text: str) -> tuple[Statement, ...]:
+    """Return the statements of a program that fill buffers, in the order of their lines.
+
+    >>> text = "def call(args):\\n    buf0 = empty_strided_cpu((2,), (1,), torch.float32)\\n"
+    >>> text += "    extern_kernels.mm(arg0_1, arg0_1, out=buf0)\\n    buf2 = buf1[0]\\n"
+    >>> [(statement.line, statement.fills) for statement in statements_of_text(text)]
+    [(3, ('arg0_1', 'buf0')), (4, ('buf2',))]
+    """
+    lines = {line for kernel in kernels_of_text(text) for line in kernel.calls}
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+    found = []
+    for node in ast.walk(tree):
+        if not isinstance(node, (ast.Expr, ast.Assign)):
+            continue
+        value, fills = node.value, ()  # type: ast.expr, tuple[str, ...]
+        called = ast_name(value.func) if isinstance(value, ast.Call) else ""
+        if isinstance(node, ast.Assign):
+            made = isinstance(value, ast.Subscript) or (
+                called and not called.startswith(("empty_strided", *_ALIASING))
+            )
+            names = (t for target in node.targets for t in ast.walk(target))
+            fills = tuple(n.id for n in names if isinstance(n, ast.Name)) if made else ()
+        elif isinstance(value, ast.Call) and (value.lineno in lines or node.lineno in lines):
+            fills = tuple(dict.fromkeys(n for n in _names(node) if n != called.partition(".")[0]))
+        if fills:
+            found.append(Statement(node.lineno, node.end_lineno or node.lineno, fills))
+    return tuple(sorted(found, key=lambda statement: statement.line))
+
+
+_ALIASING = ("reinterpret_tensor", "alloc_from_pool", "assert_", _STREAM)
+
+
 def add_origins(
     kernels: Sequence[KernelText], origins: Mapping[str, tuple[str, tuple[str, ...]]]
 ) -> None:

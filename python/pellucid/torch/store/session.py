@@ -110,6 +110,8 @@ class Session:
         """The user's files as they were when first heard of; empty for what cannot be read."""
         self.nodes: dict[str, tuple[Node, ...]] = {}
         """The nodes of each graph file, with the lines of the file as it is now."""
+        self.buffers: dict[str, Any] = {}
+        """For each program what its buffers hold, as `taps.inductor` tells it."""
         self.resumes = Resumes()
         self.ways: dict[CompileKey, Any] = {}
         """How torch came to the guards of each compile, as `taps.guard_ways` has it."""

@@ -20,6 +20,8 @@ class Origin(NamedTuple):
     part: str
     nodes: tuple[str, ...]
     """Nodes of the graph from which the program is generated."""
+    own: str = ""
+    """The one whose value the buffer holds, where Inductor tells."""
 
 
 def origins_of_buffers() -> Mapping[str, Origin]:
@@ -53,7 +55,17 @@ def _origins(lowering: Any) -> Iterator[tuple[str, Origin]]:
         label = str(part.get_name())
         if label not in of_part:
             of_part[label] = Origin(label, tuple(_nodes(part)))
-        yield str(name), of_part[label]
+        yield str(name), of_part[label]._replace(own=_own(buffer))
+
+
+def _own(buffer: Any) -> str:
+    """The node whose value a buffer of the scheduler's holds."""
+    made = getattr(buffer, "node", None)
+    ask = getattr(made, "get_origin_node", None)
+    try:
+        return "" if ask is None else str(getattr(ask(), "name", "") or "")
+    except (AssertionError, AttributeError, NotImplementedError):
+        return ""
 
 
 _NOT_CALLED = ("MultiOutput", "NopKernel")

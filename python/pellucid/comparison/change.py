@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is other in one of two captures, as plain values, in words, and as JSON."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from dataclasses import asdict, dataclass, field
+
+KINDS = (
+    "process",
+    "version",
+    "setting",
+    "skipped",
+    "frame",
+    "break",
+    "recompile",
+    "guard",
+    "graph",
+    "kernel",
+    "cache key",
+    "finding",
+)
+"""The kinds of changes, in the order in which they are told."""
+_SHOWN = 12
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a difference: of the first capture, of the second, or of both."""
+
+    sign: str
+    """``-`` for the first capture alone, ``+`` for the second alone."""
+    text: str
+    file: str = ""
+    """The dumped file in which it stands; empty for none."""
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class Change:
+    """One thing that is other in the second capture."""
+
+    kind: str
+    """One of :data:`KINDS`."""
+    where: str
+    """What it is about: a function with its compile, or the name of a setting."""
+    words: str
+    """One sentence."""
+    lines: tuple[Line, ...] = ()
+    """The difference itself."""
+    follows: tuple[str, ...] = ()
+    """What is other because of it: later graphs, kernels, parts of cache keys."""
+    also: tuple[str, ...] = ()
+    """Where else the very same is other."""
+    process: str = ""
+    """The rank or child process; empty for the first process."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What is other between two captures; true when something is."""
+
+    first: str
+    """The directory of the first capture."""
+    second: str
+    changes: tuple[Change, ...] = field(default=())
+
+    def __bool__(self) -> bool:
+        return bool(self.changes)
+
+    def of(self, kind: str) -> list[Change]:
+        """Return the changes of one kind, in order."""
+        return [change for change in self.changes if change.kind == kind]
+
+    def as_json(self) -> str:
+        """Return all of it as JSON."""
+        plain = {"tool": "pellucid", "different": bool(self), **asdict(self)}
+        return json.dumps(plain, indent=1, ensure_ascii=False) + "\n"
+
+    def __str__(self) -> str:
+        """Return it in words; nothing when nothing is other."""
+        if not self.changes:
+            return ""
+        count = len(self.changes)
+        lines = [f"{count} difference{'' if count == 1 else 's'}", f"- {self.first}"]
+        lines += [f"+ {self.second}"]
+        for number, change in enumerate(self.changes, 1):
+            lines += ["", *_told(number, change)]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def _told(number: int, change: Change) -> list[str]:
+    process = f" ({change.process})" if change.process else ""
+    head = f"{number}. {change.kind}{process}: {change.where}"
+    lines = [head, *_wrapped(change.words)]
+    for line in change.lines[:_SHOWN]:
+        place = f"  ({line.file}:{line.line})" if line.file and line.line else ""
+        lines.append(f"     {line.sign} {line.text}{place}")
+    if len(change.lines) > _SHOWN:
+        lines.append(f"       and {len(change.lines) - _SHOWN} lines more")
+    if change.also:
+        lines += _wrapped("the same in " + ", ".join(change.also))
+    if change.follows:
+        lines += _wrapped("what follows of it: " + ", ".join(change.follows))
+    return lines
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, 96, initial_indent="   ", subsequent_indent="   ")

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``pellucid diff A B``: what the command line does with it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from pellucid.errors import NotADump
+
+_EPILOG = """\
+What a change makes other in turn (later graphs, kernels, keys of caches) is told with it. Times,
+lines that moved, and whether a compile cache had something already, are no difference.
+
+exit status: 0 if nothing is other, 1 if something is, 2 for wrong usage or where there is no
+capture that can be read"""
+
+
+def add_diff(commands: Any, formatter: Any) -> None:
+    """Add the command to those of ``pellucid``."""
+    add = commands.add_parser(
+        "diff",
+        help="what is other between two captures",
+        description="Compare two captures: runs, releases of torch, or ranks. Compared are\n"
+        "frames, breaks, recompiles, guards, graphs (by operation, shape and edges, not by name),\n"
+        "kernels, settings, versions, keys of caches and findings. PyTorch is not needed.",
+        epilog=_EPILOG,
+        formatter_class=formatter,
+    )
+    add.add_argument("first", metavar="A", help="the directory of a capture")
+    add.add_argument("second", metavar="B", help="the directory of another one")
+    add.add_argument("--json", action="store_true", help="print JSON instead of text")
+    add.set_defaults(command=_diff)
+
+
+def _diff(arguments: argparse.Namespace) -> int:
+    from .compare import compare
+
+    try:
+        found = compare(arguments.first, arguments.second)
+    except NotADump as error:
+        print(f"pellucid: {error}", file=sys.stderr)
+        return 2
+    text = found.as_json() if arguments.json else f"{found}\n" if found else ""
+    sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+    sys.stdout.flush()
+    return 1 if found else 0

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When two values are the same within a tolerance, and by how much they are not."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Mapping, NamedTuple
+
+import torch
+
+from ..model.differences import Distance
+
+RTOL: Mapping[torch.dtype, float] = {
+    torch.float64: 1e-7,
+    torch.complex128: 1e-7,
+    torch.float32: 1e-4,
+    torch.complex64: 1e-4,
+    torch.float16: 1e-2,
+    torch.bfloat16: 3e-2,
+}
+"""The relative tolerance of each type where none is given."""
+_FLOOR = 0.01
+"""The absolute one that is allowed in any case, as a share of the relative one."""
+
+
+class Tolerance(NamedTuple):
+    """How far two values may be apart.
+
+    Elements a and b are the same when |a - b| <= atol + rtol * |a|.  Where ``atol`` is not given it
+    is the relative tolerance's share of the root mean square of all the elements, so that an
+    element that is nearly 0 among larger ones is held to what these are computed to.
+    """
+
+    rtol: float | None = None
+    atol: float | None = None
+
+    @property
+    def is_default(self) -> bool:
+        """Whether neither was given."""
+        return self.rtol is None and self.atol is None
+
+    def part(self, one: torch.Tensor, other: torch.Tensor) -> bool:
+        """Return true if two tensors are not the same within this tolerance."""
+        return bool(self._parted(one, other).any()) if one.shape == other.shape else True
+
+    def _parted(self, one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+        exact = one.dtype not in RTOL and not one.is_floating_point()
+        if exact:
+            return one != other
+        rtol = RTOL.get(one.dtype, 3e-2) if self.rtol is None else self.rtol
+        a, b = _wide(one), _wide(other)
+        size = a.abs()
+        atol: Any = self.atol
+        if atol is None:
+            known = size[torch.isfinite(size)]
+            mean = float(known.square().mean().sqrt()) if known.numel() else 0.0
+            atol = rtol * max(mean, _FLOOR) if rtol else 0.0
+        far = (a - b).abs() > atol + rtol * size
+        both = torch.isfinite(a) & torch.isfinite(b)
+        alike = (a == b) | (torch.isnan(a) & torch.isnan(b))
+        return torch.where(both, far, ~alike)
+
+    def distance(self, one: torch.Tensor, other: torch.Tensor) -> Distance:
+        """Return how far two tensors of one shape are apart."""
+        if one.shape != other.shape or not one.numel():
+            return Distance(one.numel(), one.numel(), None, None, None, ())
+        parted = self._parted(one, other)
+        apart = (_wide(one) - _wide(other)).abs()
+        apart = torch.where(torch.isnan(apart), torch.zeros_like(apart), apart)
+        # Where it parts most; two infinities are not apart by a number.
+        at = int(torch.where(parted, apart, torch.full_like(apart, -1.0)).argmax())
+        index = tuple(int(i) for i in torch.unravel_index(torch.tensor(at), one.shape))
+        first, second = (float(_real(value).flatten()[at]) for value in (one, other))
+        most = float(apart.flatten()[at])
+        return Distance(int(parted.sum()), one.numel(), most, first, second, index)
+
+    def part_values(self, one: Any, other: Any) -> bool:
+        """Return true if two results, of any kind, are not the same within this tolerance."""
+        if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
+            if one.dtype != other.dtype or one.device != other.device:
+                return True
+            return self.part(one, other)
+        if isinstance(one, float) and isinstance(other, float):
+            return self.part(_of(one), _of(other))
+        return type(one) is not type(other) or bool(one != other)
+
+
+def error(value: torch.Tensor, true: torch.Tensor) -> float:
+    """Return the root mean square of the distance of a value from the true one; NaN for none."""
+    if value.shape != true.shape or not value.numel():
+        return math.nan
+    apart = _wide(value) - _wide(true)
+    apart = apart[torch.isfinite(apart)]
+    return float(apart.abs().square().mean().sqrt()) if apart.numel() else math.nan
+
+
+def is_numeric(value: Any) -> bool:
+    """Whether a value is a tensor of fractions."""
+    return isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex())
+
+
+def _real(value: torch.Tensor) -> torch.Tensor:
+    wide = _wide(value)
+    return wide.abs() if wide.is_complex() else wide
+
+
+def _of(number: float) -> torch.Tensor:
+    return torch.tensor(number, dtype=torch.float64)
+
+
+def _wide(value: torch.Tensor) -> torch.Tensor:
+    if value.layout is not torch.strided:
+        value = value.to_dense()
+    return value.detach().to(torch.complex128 if value.is_complex() else torch.float64)

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``pellucid find-difference SCRIPT:FUNCTION``: what the command line does with it."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import runpy
+import sys
+from typing import Any
+
+_EPILOG = """\
+The script is run as a module is imported, not as __main__, so what stands below
+`if __name__ == "__main__":` does not run.
+
+exit status: 0 if there is no difference, 1 if there is one, 2 for wrong usage, or where the script
+or the function raises, or nothing was compiled"""
+
+
+def add_find_difference(commands: Any, formatter: Any) -> None:
+    """Add the command to those of ``pellucid``."""
+    add = commands.add_parser(
+        "find-difference",
+        help="at which stage, operation and line compiled code parts from eager",
+        description="Run a function that needs no arguments by each stage of its compile, and say\n"
+        "which stage, which operation and which line make something else of it than eager.",
+        epilog=_EPILOG,
+        formatter_class=formatter,
+    )
+    add.add_argument("target", metavar="SCRIPT:FUNCTION", type=_target)
+    add.add_argument(
+        "--reference", choices=["float64"], help="also say which stage is nearer to this type"
+    )
+    add.add_argument("--rtol", type=_tolerance, help="relative tolerance (default: by type)")
+    add.add_argument("--atol", type=_tolerance, help="absolute tolerance (default: by size)")
+    add.add_argument("--json", action="store_true", help="print JSON instead of text")
+    add.set_defaults(command=_find_difference)
+
+
+def _target(text: str) -> tuple[str, str]:
+    script, colon, function = text.rpartition(":")
+    if not colon or not script or not function.isidentifier():
+        raise argparse.ArgumentTypeError("SCRIPT:FUNCTION is wanted, as train.py:step")
+    return script, function
+
+
+def _tolerance(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not value >= 0:
+        raise argparse.ArgumentTypeError("a number from 0 on is wanted")
+    return value
+
+
+def _find_difference(arguments: argparse.Namespace) -> int:
+    script, name = arguments.target
+    if not os.path.isfile(script):
+        return _complain(f"{script}: no such file")
+    if importlib.util.find_spec("torch") is None:
+        return _complain("PyTorch is not installed; try: pip install 'pellucid[torch]'")
+    from .api.difference import find_difference
+
+    sys.path.insert(0, os.path.dirname(os.path.abspath(script)))
+    try:
+        scope = runpy.run_path(script, run_name=os.path.splitext(os.path.basename(script))[0])
+        function = scope.get(name)
+        if not callable(function):
+            return _complain(f"{script}: no function {name}")
+        found = find_difference(
+            function, reference=arguments.reference, rtol=arguments.rtol, atol=arguments.atol
+        )
+    except Exception as error:
+        return _complain(f"{script}: {type(error).__name__}: {error}")
+    print(found.as_json() if arguments.json else found, end="" if arguments.json else "\n")
+    return 1 if found else 0 if found.graphs else 2
+
+
+def _complain(message: str) -> int:
+    print(f"pellucid: find-difference: {message}", file=sys.stderr)
+    return 2

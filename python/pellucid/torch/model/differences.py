@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where two stages of a compile part, as plain values, in words, and as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from .events import Place, Values
+
+_SHOWN = 4
+"""How many of several alike things are told."""
+_STATE = "Python state"
+_CALLED = {
+    "eager": "the eager program",
+    "captured": "Dynamo's graph (captured)",
+    "AOT": "AOTAutograd's graph (AOT)",
+    "post-grad": "the graph after Inductor's passes (post-grad)",
+    "program": "Inductor's program",
+}
+"""The stages, as a sentence names them."""
+
+
+@dataclass(frozen=True)
+class Distance:
+    """How far two tensors of one shape are apart."""
+
+    parted: int
+    """How many elements are apart by more than the tolerance."""
+    elements: int
+    most: float | None
+    """The largest difference of two elements; None where the shapes differ."""
+    before: float | None
+    """The element of the earlier stage."""
+    after: float | None
+    """The same of the later one."""
+    at: tuple[int, ...]
+    """The index of these elements."""
+
+    def __str__(self) -> str:
+        if self.most is None:
+            return "other shapes"
+        if self.elements == 1:
+            return f"{self.before:.8g}, then {self.after:.8g}"
+        many = f"{self.parted:,} of {self.elements:,} elements part"
+        return f"{many}, most at {list(self.at)}: {self.before:.8g}, then {self.after:.8g}"
+
+
+@dataclass(frozen=True)
+class Nearer:
+    """Which of two values is nearer to the one computed in a more precise type."""
+
+    reference: str
+    """The type: ``float64``."""
+    before: float
+    """Root mean square of the earlier stage's distance from it."""
+    after: float
+    stages: tuple[str, str]
+    """The two stages."""
+
+    @property
+    def stage(self) -> str:
+        """The stage that is nearer; empty when neither is."""
+        return "" if self.before == self.after else self.stages[self.before > self.after]
+
+    def __str__(self) -> str:
+        which = f"{self.stage} is nearer" if self.stage else "both are as near"
+        off = zip(self.stages, (self.before, self.after))
+        told = ", ".join(f"{stage} off by {by:.3g}" for stage, by in off)
+        return f"{which} to {self.reference}: {told} (root mean square)"
+
+
+@dataclass(frozen=True)
+class StageOperation:
+    """One operation of a stage."""
+
+    operation: str
+    """``aten.silu.default``; empty where the stage has none that corresponds."""
+    node: str
+    """The value's name in the dumped graph."""
+    file: str
+    """The dumped file; empty for the eager program."""
+    line: int
+    """The line of it; 0 where it is not found."""
+    values: Values | None
+    """What it made."""
+
+
+@dataclass(frozen=True)
+class Parted:
+    """One result, gradient or value of the program's that is other in a later stage."""
+
+    name: str
+    before: str
+    after: str
+    distance: Distance | None = None
+    nearer: Nearer | None = None
+
+    def __str__(self) -> str:
+        if self.distance is None:
+            return f"{self.name}: {self.before}, then {self.after}"
+        return f"{self.name}: {self.distance}"
+
+
+@dataclass(frozen=True)
+class StateChange:
+    """Something that Python code sees and that one stage changes and another one not."""
+
+    name: str
+    """As the program writes it: ``self.log``."""
+    before: str
+    """What it was before the call."""
+    eager: str
+    """What the function leaves there."""
+    compiled: str
+    """What the compiled function leaves there."""
+    place: Place | None = None
+    """The line of the program that changes it, where one does."""
+    code: str = ""
+
+    def __str__(self) -> str:
+        if self.compiled == self.before:
+            return f"{self.name}: eager makes it {self.eager}; compiled code leaves {self.before}"
+        if self.eager == self.before:
+            return (
+                f"{self.name}: compiled code makes it {self.compiled}; eager leaves {self.before}"
+            )
+        return f"{self.name}: eager makes it {self.eager}, compiled code {self.compiled}"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What :func:`~pellucid.find_difference` saw; true when there is a difference."""
+
+    stage: str = ""
+    """The first stage that parts: ``captured``, ``AOT``, ``post-grad`` or ``program``; empty when
+    none does."""
+    previous: str = ""
+    """The last stage that agrees with eager."""
+    direction: str = ""
+    """``forward`` or ``backward``; empty when no operation is named."""
+    operation: str = ""
+    """The operation whose result parts first, as the earlier stage has it: ``aten.silu.default``;
+    ``Python state`` where only that differs."""
+    before: StageOperation | None = None
+    """The operation in the earlier stage."""
+    after: StageOperation | None = None
+    """The same in the stage that parts."""
+    distance: Distance | None = None
+    nearer: Nearer | None = None
+    place: Place | None = None
+    """The line of the program."""
+    code: str = ""
+    """The text of that line."""
+    fused: tuple[str, ...] = ()
+    """The nodes that are computed in one kernel with this one."""
+    note: str = ""
+    """How the operation was told, where that was not by its own result."""
+    results: tuple[Parted, ...] = ()
+    """The results, gradients and tensors of the program that part."""
+    state: tuple[StateChange, ...] = ()
+    """Attributes, lists, dictionaries and globals that eager and compiled code leave different."""
+    stages: tuple[str, ...] = ()
+    """The stages that were run, in order."""
+    graphs: int = 0
+    """How many graphs were compiled."""
+    backward: bool = False
+    """Whether gradients were compared."""
+    notes: tuple[str, ...] = ()
+    directory: str = ""
+    """Where the graphs are dumped; empty where no file has to be shown."""
+    tolerance: str = ""
+    within_rounding: tuple[Parted, ...] = field(default=())
+    """Results beyond the tolerance in which compiled code is as near to float64 as eager is."""
+
+    def __bool__(self) -> bool:
+        return bool(self.stage or self.results or self.state)
+
+    @property
+    def names_files(self) -> bool:
+        """Whether a file of the dump is named."""
+        return any(made is not None and made.file for made in (self.before, self.after))
+
+    @property
+    def line(self) -> int:
+        """The line of the dumped file that makes the other value; 0 where there is none."""
+        return self.after.line if self.after is not None else 0
+
+    @property
+    def file(self) -> str:
+        """The dumped file of that line; empty where there is none."""
+        return self.after.file if self.after is not None else ""
+
+    def as_json(self) -> str:
+        """Return all of it as JSON."""
+        plain: dict[str, Any] = {"tool": "pellucid", "different": bool(self), **asdict(self)}
+        return json.dumps(plain, indent=1, ensure_ascii=False) + "\n"
+
+    def __str__(self) -> str:
+        passes = "forward and backward" if self.backward else "forward only"
+        seen = f"{self.graphs} graph{'' if self.graphs == 1 else 's'}, {passes}"
+        if not self:
+            lines = [self._clean(seen)]
+        else:
+            lines = [*self._headline(), *self._operation(), *self._consequence()]
+            lines += self._state_lines()
+            lines.append(f"  looked at    {', '.join(self.stages)}; {seen}; {self.tolerance}")
+        if self.within_rounding:
+            lines.append("  rounding     beyond the tolerance, but as near to float64 as eager is:")
+            lines += [f"               {part.name}" for part in self.within_rounding[:_SHOWN]]
+        lines += [f"  note         {note}" for note in self.notes]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _clean(self, seen: str) -> str:
+        if not self.graphs:
+            return "find_difference: nothing was compiled, so there was nothing to compare"
+        stages = ", ".join(self.stages)
+        return (
+            f"find_difference: no difference between {stages}\n"
+            f"  looked at    {seen}, and what the call leaves in the program; {self.tolerance}"
+        )
+
+    def _headline(self) -> list[str]:
+        if self.operation == _STATE:
+            return ["find_difference: the compiled function leaves the program in another state"]
+        earlier, later = _CALLED[self.previous], _CALLED[self.stage]
+        if not self.operation:
+            return [
+                f"find_difference: {later} gives other results than {earlier}; "
+                "no operation was found that does"
+            ]
+        what = f"{self.operation} ({self.direction} pass)"
+        if self.before is None:
+            return [f"find_difference: {later} runs {what}, and {earlier} does not"]
+        if self.after is None:
+            return [f"find_difference: {earlier} runs {what}, and {later} does not"]
+        return [f"find_difference: {later} makes something else of {what} than {earlier}"]
+
+    def _operation(self) -> list[str]:
+        lines = []
+        if self.place is not None:
+            code = f": {self.code}" if self.code else ""
+            lines.append(f"  your line    {self.place} in {self.place.function}{code}")
+        for stage, made in ((self.previous, self.before), (self.stage, self.after)):
+            if made is None or not made.operation:
+                continue
+            if made.file:
+                at = f":{made.line}" if made.line else ""
+                where = os.path.join(self.directory, made.file) + at
+                lines.append(f"  {stage:12} {made.operation} in {where}")
+            if made.values is not None:
+                told = str(made.values)
+                lines.append(f"  {'' if made.file else stage:12} {told}")
+        if self.distance is not None:
+            lines.append(f"  difference   {self.distance}")
+        if self.nearer is not None:
+            lines.append(f"  nearer       {self.nearer}")
+        if self.fused:
+            lines.append(f"  one kernel   computes it with {', '.join(self.fused)}")
+        if self.note:
+            lines.append(f"  found by     {self.note}")
+        return lines
+
+    def _consequence(self) -> list[str]:
+        lines = [f"  shows in     {part}" for part in self.results[:_SHOWN]]
+        first = self.results[0].nearer if self.results else None
+        if first is not None:
+            lines.insert(1, f"               {first}")
+        more = len(self.results) - _SHOWN
+        return [*lines, f"               and {more} more"] if more > 0 else lines
+
+    def _state_lines(self) -> list[str]:
+        lines = []
+        for change in self.state[:_SHOWN]:
+            lines.append(f"  state        {change}")
+            if change.place is not None and change.place != self.place:
+                code = f": {change.code}" if change.code else ""
+                lines.append(f"               at {change.place} in {change.place.function}{code}")
+        more = len(self.state) - _SHOWN
+        return [*lines, f"               and {more} more"] if more > 0 else lines

@@ -1,0 +1,189 @@
+"""Look for differences where there are none: real models, one process for each.
+
+`python tests/torch/agreement/check_differences.py --file models.txt --out found.jsonl`; a second
+run goes on where the first stopped. Without names, the small models of programs/ are examined, with
+static and with dynamic shapes; with --faults, faults are put in and to be found. With --pairs, each
+model is captured twice and the captures are compared, as `pellucid diff` does. Prints a line a
+model; the exit status is how many were found to differ, or faults missed, at most 100.
+"""
+
+import argparse
+import contextlib
+import json
+import linecache
+import os
+import re
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, Dict, List
+
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "gallery"))
+
+Record = Dict[str, Any]
+
+
+def main() -> int:
+    """Run the models of a list, or those named."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("names", nargs="*", help="SUITE/NAME; see gallery/zoo/catalogue.py")
+    parser.add_argument("--file", type=Path, help="a list of lines NAME<tab>SUITE")
+    parser.add_argument("--out", type=Path, default=Path("differences.jsonl"))
+    parser.add_argument("--mode", choices=["inference", "training"], default="training")
+    parser.add_argument("--timeout", type=int, default=300, help="seconds a model")
+    parser.add_argument("--budget", type=int, default=10**6, help="seconds in all")
+    parser.add_argument("--faults", action="store_true", help="find all that programs/ puts in")
+    parser.add_argument("--pairs", action="store_true", help="compare two captures of each")
+    parser.add_argument("--backend", default="inductor", help="of --pairs")
+    arguments = parser.parse_args()
+    names = list(arguments.names)
+    if arguments.file:
+        rows = [row.split("\t") for row in arguments.file.read_text().splitlines()]
+        names += [f"{row[1].strip()}/{row[0]}" for row in rows if len(row) == 2]
+    if arguments.faults:
+        source = (ROOT / "tests/torch/programs/partings.py").read_text()
+        made = re.findall(r"^@fault\([\s\S]*?^(?:def|class) (\w+)", source, re.MULTILINE)
+        names = [f"fault/{name}" for name in made]
+    if not names:
+        source = (ROOT / "tests/torch/programs/small_models.py").read_text()
+        kinds = re.findall(r"^@model\(.*\nclass (\w+)", source, re.MULTILINE)
+        names = [f"small/{kind}/{shapes}" for kind in kinds for shapes in ("static", "dynamic")]
+    done: List[Record] = []
+    if arguments.out.exists():
+        done = [json.loads(line) for line in arguments.out.read_text().splitlines()]
+    known = {record["model"] for record in done}
+    until = time.monotonic() + arguments.budget
+    with arguments.out.open("a") as out:
+        for name in names:
+            if name in known or time.monotonic() > until:
+                continue
+            record = in_process(name, arguments)
+            done.append(record)
+            out.write(json.dumps(record) + "\n")
+            out.flush()
+            told = str(record.get("why", "")).splitlines()
+            print(f"{name:46} {record['status']:10} {record.get('s', 0):6} {(told or [''])[0]}")
+    counts: Dict[str, int] = {}
+    for record in done:
+        counts[record["status"]] = counts.get(record["status"], 0) + 1
+    print(", ".join(f"{count} {status}" for status, count in sorted(counts.items())))
+    return min(100, counts.get("differs", 0) + counts.get("missed", 0))
+
+
+def in_process(name: str, arguments: argparse.Namespace) -> Record:
+    """Examine a model in a fork, which may crash or take too long."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reader)
+        null = os.open(os.devnull, os.O_RDWR)
+        for number in range(3):
+            os.dup2(null, number)
+        started = time.monotonic()
+        try:
+            record = examine(name, arguments)
+        except BaseException as error:
+            record = {"status": "not run", "why": f"{type(error).__name__}: {error}"[:300]}
+        record["s"] = round(time.monotonic() - started)
+        os.write(writer, json.dumps(record).encode())
+        os._exit(0)
+    os.close(writer)
+    signal.signal(signal.SIGALRM, lambda *_: os.kill(child, signal.SIGKILL))
+    signal.alarm(arguments.timeout)
+    with os.fdopen(reader, "rb") as stream:
+        text = stream.read()
+    signal.alarm(0)
+    os.waitpid(child, 0)
+    late = {"status": "not run", "why": f"a signal, or more than {arguments.timeout} s"}
+    return {"model": name, **(json.loads(text) if text else late)}
+
+
+def examine(name: str, arguments: argparse.Namespace) -> Record:
+    """Look at one model in this process."""
+    import torch
+
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    if name.startswith("fault/"):
+        return _fault(name.partition("/")[2])
+    if name.startswith("small/"):
+        _, kind, shapes = name.split("/")
+        sys.path.insert(0, str(ROOT / "tests" / "torch" / "programs"))
+        import small_models
+
+        module, positional = small_models.MODELS[kind]()
+        compiled = torch.compile(module, dynamic=True) if shapes == "dynamic" else module
+        return _examined(compiled, positional, {}, arguments)
+    from zoo import catalogue
+
+    catalogue.make_torchvision_import()
+    catalogue.make_torchaudio_import()
+    module, positional, inputs = _first_that_runs(catalogue.build(name), arguments.mode)
+    with torch.set_grad_enabled(arguments.mode == "training"):
+        return _examined(module, positional, inputs, arguments)
+
+
+def _examined(module: Any, positional: Any, inputs: Any, arguments: argparse.Namespace) -> Record:
+    if arguments.pairs:
+        return _pair(module, positional, inputs, arguments.backend)
+    from pellucid import find_difference
+
+    found = find_difference(module, *positional, **inputs)
+    record: Record = {"status": "differs" if found else "same", "graphs": found.graphs}
+    record.update(stages=len(found.stages), rounding=len(found.within_rounding))
+    if found or len(found.stages) < 5:
+        record["why"] = str(found)
+    return record
+
+
+def _first_that_runs(ways: Any, mode: str) -> Any:
+    for built in ways:
+        inputs = built.inputs()
+        positional = tuple(inputs.pop("", ()))
+        module = built.module.train(mode == "training")
+        with contextlib.suppress(Exception):  # what does not run is built in another way
+            module(*positional, **inputs)
+            return module, positional, inputs
+    raise RuntimeError("none of the ways to build it runs")
+
+
+def _fault(name: str) -> Record:
+    """Whether stage, operation and line of a fault that is put in are named."""
+    import torch
+
+    sys.path.insert(0, str(ROOT / "tests" / "torch" / "programs"))
+    import partings
+    from pellucid import find_difference
+
+    fault = partings.FAULTS[name]
+    with fault.inside():
+        function = fault.make()
+        function = torch.compile(function, **fault.compiled) if fault.compiled else function
+        found = find_difference(function, *fault.args(), **fault.options)
+    wanted = (fault.stage, fault.direction, fault.operation)
+    place = found.place
+    line = linecache.getline(place.file, place.line) if place is not None else ""
+    right = (found.stage, found.direction, found.operation) == wanted and "# FAULT" in line
+    return {"status": "named" if right else "missed", "why": "" if right else str(found)}
+
+
+def _pair(module: Any, positional: Any, inputs: Any, backend: str) -> Record:
+    import torch
+    from pellucid import prepare_debug
+    from pellucid.comparison import compare
+
+    with tempfile.TemporaryDirectory() as folder:
+        for run in ("one", "two"):
+            torch._dynamo.reset()
+            torch.manual_seed(0)
+            with prepare_debug(Path(folder) / run):
+                torch.compile(module, backend=backend)(*positional, **inputs)
+        found = compare(Path(folder) / "one", Path(folder) / "two")
+    return {"status": "differs" if found else "same", "why": str(found)}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
