@@ -150,6 +150,11 @@ class Finder {
     if (minor_ >= 11) {
       hold(mark(at_) == Mark::Resume && !is_target_[at_], "before the RESUME");
       if (copies != (code_.freevars.empty() ? 0 : 1)) say("free variables are not taken over", 0);
+      for (uint32_t i = 0; i < code_.localspluskinds.size(); ++i) {
+        const LocalKind kind = code_.localspluskinds[i];
+        const bool is_cell = kind == LocalKind::Cell || kind == LocalKind::CellLocal;
+        if (is_cell && !made_.contains(i)) say("a cell is not made", 0);
+      }
     }
     starts();
   }
@@ -157,14 +162,14 @@ class Finder {
   // Counts the instructions up to the first that is no part of it, that one included.
   size_t end_of_prologue(size_t& copies) {
     size_t end = 0;
-    std::unordered_set<uint32_t> made;
+    made_.clear();
     for (bool is_over = false; end < raw_.size() && !is_over; ++end) {
       at_ = end;
       if (mark(end) == Mark::CopyFreeVars) {
         ++copies;
         hold(raw_[end].arg == code_.freevars.size(), "another number of free variables");
       } else if (mark(end) == Mark::MakeCell) {
-        hold(made.insert(raw_[end].arg).second, "a cell is made twice");
+        hold(made_.insert(raw_[end].arg).second, "a cell is made twice");
         is_over = is_target_[end];
       } else {
         is_over = mark(end) != Mark::Nop && mark(end) != Mark::ReturnGenerator &&
@@ -180,7 +185,10 @@ class Finder {
     const bool is_one = (code_.flags & kKinds) != 0;
     size_t count = 0;
     for (at_ = 0; at_ < raw_.size(); ++at_) {
-      if (mark(at_) == Mark::ReturnGenerator) ++count;
+      if (mark(at_) == Mark::ReturnGenerator) {
+        ++count;
+        hold(mark_after(at_ + 1) == Mark::PopTop, "what is sent first stays on the stack");
+      }
       if (mark(at_) == Mark::GenStart) hold(at_ == 0 && is_one, "not at a generator's start");
     }
     const bool starts = minor_ >= 11 ? count == 1 : minor_ < 10 || mark(0) == Mark::GenStart;
@@ -458,6 +466,7 @@ class Finder {
   std::vector<bool> is_target_;
   std::vector<size_t> handler_;
   std::unordered_set<uint32_t> is_cell_;  // the symbols of arguments that are cells
+  std::unordered_set<uint32_t> made_;     // the cells that the prologue makes, by their slots
   std::optional<Breach> found_;
   size_t at_ = 0;
 };

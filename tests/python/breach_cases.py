@@ -39,6 +39,7 @@ NAMED = "def f(x):\n    match x:\n        case [1, 2] as c: return c\n"
 WALRUS = "def f(x):\n    global y\n    return [y := z for z in x]\n"
 ANNOTATED = "class f:\n    x: int = 1\n"
 CLASS = "class f:\n    x = 1\n"
+UNUSED = "def f(x, y):\n    return x\n"
 NONE = "def f(x):\n    if x is None:\n        x = 1\n    return 2\n"
 SUM = "def f(x):\n    return x + x\n"
 ASYNC = "async def f(x):\n    yield x\n    return\n"
@@ -309,6 +310,7 @@ CASES: Dict[str, Case] = {
     "a cell that is not made": ((3, 11), NEWEST, PLAIN, fields(co_cellvars=("x",))),
     "a cell that super() asks for": ((3, 11), NEWEST, METHOD, fields(co_cellvars=("x",))),
     "a prefix where a loop ends": ((3, 13), (3, 13), LOOP, before("POP_TOP", "EXTENDED_ARG", 1)),
+    "a cell that nothing makes or asks for": ((3, 11), NEWEST, UNUSED, fields(co_cellvars=("y",))),
     "a cell that is made twice": ((3, 11), NEWEST, CELL, before("MAKE_CELL", "MAKE_CELL", 0)),
     "a local as a cell": ((3, 11), (3, 12), PLAIN, becomes("LOAD_FAST", "LOAD_DEREF")),
     "an argument in its cell": (ALL, (3, 10), CELL, becomes("LOAD_DEREF", "LOAD_FAST")),
@@ -316,6 +318,7 @@ CASES: Dict[str, Case] = {
     "no flags of a generator": ((3, 11), NEWEST, YIELD, flag(CO_GENERATOR)),
     "a generator's start": ((3, 10), (3, 10), YIELD, before("LOAD_FAST", "GEN_START")),
     "no start of a generator": ((3, 10), (3, 10), YIELD, without("GEN_START")),
+    "what is sent to a generator first": ((3, 11), NEWEST, YIELD, becomes("POP_TOP", "NOP")),
     "a frame that never starts": ((3, 11), NEWEST, PLAIN, without("RESUME")),
     "no resumption": ((3, 11), NEWEST, YIELD, without_after("YIELD_VALUE", "RESUME")),
     "resumed as what does not wait": ((3, 11), NEWEST, FROM, after("YIELD_VALUE", "RESUME", 1)),
