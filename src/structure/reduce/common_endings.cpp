@@ -18,7 +18,7 @@ bool is_part_of_next(const ir::Value& value, bool is_returned) {
          is_marker(value);
 }
 
-// A Pop that ends a statement is the same in the text whatever it drops.
+// The text of an expression statement is the same whatever its Pop drops.
 constexpr MayDiffer kEndings{.drops = true};
 
 }  // namespace
@@ -37,8 +37,8 @@ bool Endings::are_twins(BlockId x, BlockId y) const {
   return differs && !differs->valid() && fail_alike(x, y);
 }
 
-// Returns true if a test that leads to `x` and one that leads to `y` lead to one place otherwise,
-// as the tests of one choice do.
+// Returns true if a branch into `x` and a branch into `y` share their other target, as the tests of
+// one conditional expression do.
 bool Endings::fail_alike(BlockId x, BlockId y) const {
   const auto other = [&](const Way& way) {
     const ir::Block& from = g_[way.from];
@@ -52,10 +52,10 @@ bool Endings::fail_alike(BlockId x, BlockId y) const {
   return false;
 }
 
-// How many items at the end of a block may be a copy of what follows a choice: compilers copy
-// what returns or raises if it has four instructions at most. (All of it, if it starts on no
-// line: 3.10 gives none to what adds an argument to many keywords, and to the end of a statement
-// whose value nobody takes.)
+// Returns how many items at the end of the block may be a copy of the code after a conditional
+// expression. CPython copies code that returns or raises if it has at most four instructions
+// (copies.h); all of it if it starts on no line: 3.10 gives no line to the instruction that adds an
+// argument to many keywords, nor to the Pop that ends an expression statement.
 size_t Endings::longest_copy(BlockId id) const {
   const auto& items = g_[id].items;
   if (kind_ == EndingKind::Handler) return items.size();
@@ -90,7 +90,7 @@ std::optional<CommonEnding> Endings::compare(BlockId x, BlockId y, size_t shorte
     });
     if (leaves && kind_ != EndingKind::Any) return std::nullopt;
     if (calls(x, length, *differs) || makes_function(x, length, *differs)) continue;
-    // Without any difference they are one statement anyway (duplicated_exits.h), but for `x if c
+    // Without a difference they are one statement anyway (duplicated_exits.h), except for `x if c
     // else x`.
     if (!differs->valid()) return equal_choice(x, y, length);
     return CommonEnding{length, *differs};
@@ -101,7 +101,8 @@ std::optional<CommonEnding> Endings::compare(BlockId x, BlockId y, size_t shorte
   return differs && differs->valid() ? std::optional(CommonEnding{0, *differs}) : std::nullopt;
 }
 
-// The arms of a choice that do all the same: what they load first is what they choose.
+// Compares the arms of a conditional expression that are equal: the value that they load first is
+// the one chosen.
 std::optional<CommonEnding> Endings::equal_choice(BlockId x, BlockId y, size_t length) const {
   const bool is_whole = length == g_[x].items.size() && length == g_[y].items.size();
   if (!is_whole || !are_arms_of_choice(g_, x, y)) return std::nullopt;
@@ -112,7 +113,8 @@ std::optional<CommonEnding> Endings::equal_choice(BlockId x, BlockId y, size_t l
     while (!is_op(g_[items[at]], Op::MakeFunction)) ++at;
     if (g_[items[at]].count != at) return std::nullopt;
   }
-  // A name of a class that may come from a scope around it is looked up in the class's own first.
+  // A name of a class that may come from an enclosing scope is looked up in the class namespace
+  // first.
   if (is_op(g_[items[0]], Op::LoadLocals)) at = 1;
   const ValueId chosen = items[at];
   const ir::Value& value = g_[chosen];
@@ -122,8 +124,9 @@ std::optional<CommonEnding> Endings::equal_choice(BlockId x, BlockId y, size_t l
   return CommonEnding{length - 1 - at, chosen};
 }
 
-// `f(x) if c else g(x)` repeats the call with its function: only `(f if c else g)(x)` of 3.11 and
-// 3.12 has begun the call, with a NULL, before the choice.
+// Returns true if one of the items calls `value`. `f(x) if c else g(x)` repeats the call with its
+// function: only `(f if c else g)(x)` of 3.11 and 3.12 has begun the call, with a NULL, before the
+// test.
 bool Endings::calls(BlockId block, size_t length, ValueId value) const {
   const auto& items = g_[block].items;
   const auto& stack = g_[block].entry_stack;
@@ -132,12 +135,13 @@ bool Endings::calls(BlockId block, size_t length, ValueId value) const {
     const ir::Value& call = g_[item];
     const bool is_call = is_op(call, Op::Call, Op::CallKw, Op::CallEx);
     if (!is_call || g_.resolve(g_.f.operands(call)[0]) != value) return false;
-    // Without NULLs (3.8-3.10) `x.f()` is a call of a method: an attribute was chosen first.
+    // Without NULLs (3.8-3.10) `x.f()` is a method call: the attribute was chosen before.
     return call.b > 1 || !is_op(g_[value], Op::LoadAttr);
   });
 }
 
-// Two functions differ in their code, which no expression chooses.
+// Returns true if one of the items makes a function of `code`: two functions differ in their code,
+// which no expression chooses.
 bool Endings::makes_function(BlockId block, size_t length, ValueId code) const {
   const auto& items = g_[block].items;
   return std::any_of(items.end() - static_cast<ptrdiff_t>(length), items.end(), [&](ValueId item) {
@@ -148,8 +152,8 @@ bool Endings::makes_function(BlockId block, size_t length, ValueId code) const {
   });
 }
 
-// No expression chooses between NULLs, between iterators of loops, between what `with` statements
-// leave by and what comes of it, or between what patterns have taken out of their subjects.
+// Returns false for values that are never the arms of a conditional expression: NULLs, loop
+// iterators, `__exit__` functions and their results, and values that a pattern extracts.
 bool Endings::may_differ(ValueId id) const {
   if (g_[id].kind == ValueKind::Null) return false;
   const ir::Value& whole = g_[whole_of(g_, id)];
@@ -160,7 +164,8 @@ bool Endings::may_differ(ValueId id) const {
   return !is_op(g_[id], Op::BeforeWith, Op::BeforeAsyncWith, Op::GetIter, Op::GetAiter);
 }
 
-// The one value from before the ending that is another one in y; nothing if there are several.
+// Returns the one value computed before the ending that differs in `y`, an invalid id if none does;
+// nothing if several do.
 std::optional<ValueId> Endings::difference(BlockId x, BlockId y, size_t length) const {
   const auto &p = g_[x].items, &q = g_[y].items;
   Twins twins(g_);

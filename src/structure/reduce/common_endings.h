@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Endings: what two blocks that return or raise have in common at their ends, and the one value in
-// which they differ. Of that, joined_values.h makes one ending with a parameter.
+// Endings: the code that two blocks share at their ends, before they return or raise, and the one
+// value in which they differ. joined_values.h makes one ending with a parameter of it.
 #pragma once
 
 #include <optional>
@@ -9,15 +9,15 @@
 
 namespace pellucid::structure {
 
-// Which blocks end in what is joined, and in what they may differ.
+// Which blocks have their endings joined, and where those may differ.
 enum class EndingKind : uint8_t {
-  Handler,    // those that raise the exception of a handler again: it may not differ
+  Handler,    // those that raise a handler's exception again: it may not differ
   Statement,  // returns and raises, where the value goes into a statement before them
   Any,        // returns and raises
 };
 
-// How many items at the end of two blocks do the same with one value different: `differs`, that of
-// the first block.
+// The number of items that two blocks share at their ends with one value different: `differs`, that
+// of the first block.
 struct CommonEnding {
   size_t length = 0;
   ValueId differs;
@@ -27,15 +27,14 @@ class Endings {
  public:
   Endings(const Graph& graph, EndingKind kind) : g_(graph), kind_(kind) {}
 
-  // What the ends of both have in common, if it has at least `shortest` items.
+  // Returns the common ending, if it has at least `shortest` items.
   std::optional<CommonEnding> compare(BlockId x, BlockId y, size_t shortest) const;
 
-  // Returns true if both are copies of one ending: `~(a if (b if c else d) else e)` comes to `~a`
-  // by two ways, each with its own. Where nothing but that was copied, duplicated_exits.h makes one
-  // of it.
+  // Returns true if both are copies of one ending: `~(a if (b if c else d) else e)` has two ways to
+  // `~a`, each with a copy. If nothing else was copied, duplicated_exits.h merges them.
   bool are_twins(BlockId x, BlockId y) const;
 
-  // What `y` has in the place of what differs in `x`.
+  // Returns the value of `y` in the place of the one that differs in `x`.
   ValueId counterpart(BlockId x, BlockId y, CommonEnding common) const;
 
  private:

@@ -37,14 +37,14 @@ class Tails {
     }
     merge_reraises();
     look_again();
-    // A block that was copied is one with what came before it in all places but one at most.
+    // A copied block is merged with its predecessor in every place except one at most.
     for (const BlockId id : std::vector<BlockId>(g_.order())) {
       if (g_[id].exit != ExitKind::Return || g_[id].next[0].to.valid()) continue;
       const std::optional<size_t> begin = start_of_statement(id);
       if (begin && *begin > start_of_tail(id)) merge(id, *begin);
     }
     look_again();
-    // The statement before the end of the body may have been copied with it.
+    // The statement before the end of the body may have been copied with that end.
     std::unordered_set<BlockId> ends;
     for (const auto& [key, tail] : tails_) ends.insert(tail);
     for (const HandlerInfo& info : g_.handlers) {
@@ -55,7 +55,7 @@ class Tails {
         merge(id, start_of_tail(id));
     }
     look_again();
-    // It may follow what was not copied with it: the statements of an `else`.
+    // It may follow code that was not copied with it: the statements of an `else`.
     tails_.clear();
     starts_.clear();
     for (const BlockId id : std::vector<BlockId>(g_.order())) {
@@ -71,8 +71,8 @@ class Tails {
     if (std::exchange(has_merged_, false)) g_.recompute();
   }
 
-  // The end of a finally body raises again what it was entered with: copied with the last items to
-  // each place that leads there, it becomes one again.
+  // Merges copies of the end of a `finally` body, which raises the exception again that it was
+  // entered with: it is copied with its last items to each jump to it.
   void merge_reraises() {
     look_again();
     for (size_t length = kCopiedItems + 1; length-- > 0;) {
@@ -90,7 +90,7 @@ class Tails {
     }
   }
 
-  // Those that have the last `length` items in common.
+  // Merges those that share their last `length` items.
   void merge_reraises(const std::vector<BlockId>& ends, size_t length) {
     std::map<std::vector<uint32_t>, std::vector<BlockId>> same;
     for (const BlockId id : ends) {
@@ -119,9 +119,9 @@ class Tails {
     }
   }
 
-  // Lets the ending of `id` be that of an equal one, if one has been seen.
+  // Replaces the ending of `id` by an equal one that was seen before, if there is one.
   void merge(BlockId id, size_t begin) {
-    // What only leaves handlers on its way to a common end was that end's copy as well.
+    // Items that only leave handlers on the way to a shared end belong to the copy of that end.
     if (g_[id].exit == ExitKind::Goto && begin == g_[id].items.size() && only_pops(id)) begin = 0;
     const std::optional<std::vector<uint32_t>> key = key_of(id, begin);
     if (!key) return;
@@ -132,7 +132,7 @@ class Tails {
     }
     if (begin == 0 && are_arms_of_choice(g_, known->second, id)) return;
     has_merged_ = true;
-    // The first one seen is cut off only now that there is a second one.
+    // The first one seen is split only now, when there is a second one.
     const BlockId tail = cut(known->second);
     known->second = tail;
     if (begin == 0) {
@@ -152,7 +152,8 @@ class Tails {
                        [&](ValueId item) { return is_op(g_[item], Op::PopExcept); });
   }
 
-  // After the last place where control left a region or a loop, or where a body ended by itself.
+  // Returns the item after the last exit from a region or a loop, or where an implicit return
+  // starts.
   size_t start_of_tail(BlockId id) const {
     const auto& items = g_[id].items;
     if (is_implicit_return(id)) return items.size() - size_of_end(id);
@@ -169,7 +170,8 @@ class Tails {
     return 0;
   }
 
-  // A `return` out of a loop is one statement with what it drops on its way.
+  // Returns where the line of the exit starts: a `return` out of a loop is one statement with the
+  // values that it drops.
   size_t start_of_line(BlockId id) const {
     const auto& items = g_[id].items;
     size_t begin = items.size();
@@ -177,8 +179,8 @@ class Tails {
     return begin;
   }
 
-  // Where the last line of the block starts, with all that it computes; nothing if that is more
-  // than compilers copy.
+  // Returns where the last line of the block starts, with all items that it uses; nothing if those
+  // are more than CPython copies.
   std::optional<size_t> start_of_statement(BlockId id) const {
     const auto& items = g_[id].items;
     const size_t most = std::min(items.size(), kCopiedItems);
@@ -195,9 +197,9 @@ class Tails {
     return static_cast<size_t>(begin - items.begin());
   }
 
-  // Returns true if the compiler has put the block at the end of each jump to it: it has their
-  // lines then. A statement of the source on the line of a test comes right after it: `if c:
-  // return`. Right after the test at the end of a loop comes what the loop is followed by.
+  // Returns true if the compiler has copied the block to each jump to it: each copy then has the
+  // line of its jump. A statement written on the line of a test is the fall-through of that test:
+  // `if c: return`. The fall-through of the test at the end of a loop is the code after the loop.
   bool is_copy(BlockId id) const {
     const auto ways = g_.ways_into(id);
     return !ways.empty() && std::all_of(ways.begin(), ways.end(), [&](const Way& way) {
@@ -208,7 +210,7 @@ class Tails {
     });
   }
 
-  // A `return` drops the iterators of the loops around it on its own line.
+  // Returns true for a `return` out of loops: it drops their iterators on its own line.
   bool returns_out_of_loop(BlockId id) const {
     const ir::Block& block = g_[id];
     if (block.exit != ExitKind::Return || block.items.size() < 2) return false;
@@ -225,8 +227,8 @@ class Tails {
            module_[g_[last].constant()].kind == object::ConstKind::None;
   }
 
-  // How many items the end of a body consists of that returns None: in a class there is more that
-  // compilers write there (3.13+).
+  // Returns the number of items of an implicit return: for a class, the compiler stores attributes
+  // there as well (3.13+).
   size_t size_of_end(BlockId id) const {
     const auto& items = g_[id].items;
     size_t begin = items.size() - 1;
@@ -242,21 +244,21 @@ class Tails {
     return items.size() - begin;
   }
 
-  // `return None` on the line of what is done before it.
+  // Returns true if `return None` has no line, has the line of the item before it, or is a copy.
   bool ends_by_itself(BlockId id) const {
     const ir::Block& block = g_[id];
     if (block.exit_line == bytecode::kNoLine) return true;
     size_t before = block.items.size() - size_of_end(id);
     if (before == 0) return is_copy(id);
-    // Leaving an except clause is booked on the line of the return.
+    // Leaving an except clause has the line of the return.
     while (before > 0 && is_op(g_[block.items[before - 1]], Op::PopExcept)) --before;
     return before > 0 && g_[block.items[before - 1]].line == block.exit_line;
   }
 
-  // The end of the body, or a copy of it, which has its line.
+  // Returns true for the end of the body, and for a copy of it, which has the line of that end.
   bool is_implicit_return(BlockId id) const {
     if (!returns_none(id)) return false;
-    // Where nothing else comes to the end of the body, somebody has written that loops are left so.
+    // Without another implicit return, the source has a `return` that leaves the loops.
     if (ends_.empty() && returns_out_of_loop(id)) return false;
     const ir::Block& block = g_[id];
     if (size_of_end(id) > 1 || ends_by_itself(id)) return true;
@@ -265,13 +267,14 @@ class Tails {
     return alone && ends_.count(block.exit_line) > 0;
   }
 
-  // What makes two tails equal; nothing if the tail depends on what lies before it.
+  // Returns a key that is equal for equal tails; nothing if the tail depends on values computed
+  // before it.
   std::optional<std::vector<uint32_t>> key_of(BlockId id, size_t begin) const {
     const ir::Block& block = g_[id];
     const bool raises_again = block.exit == ExitKind::Raise && block.operands.empty();
     if (begin == 0 && !block.params.empty()) return std::nullopt;
     std::unordered_map<ValueId, uint32_t> inside;
-    // The compiler books these on any line; not what leaves a loop together with its iterator.
+    // The compiler gives these any line, but not an exit that drops the iterator of a loop.
     const bool is_of_any_line =
         (is_implicit_return(id) && begin + size_of_end(id) >= block.items.size()) ||
         block.exit == ExitKind::Reraise;
@@ -282,7 +285,7 @@ class Tails {
       operand = g_.resolve(operand);
       const ir::Value& part = g_[operand];
       if (part.kind == ValueKind::Element && part.count > 0) {
-        // A part of what the tail itself takes apart.
+        // An element of a value that the tail itself unpacks.
         const auto whole = inside.find(g_.resolve(g_.f.operands(part)[0]));
         if (whole != inside.end()) {
           key.insert(key.end(), {kPart, part.a, whole->second | kInside});
@@ -292,8 +295,8 @@ class Tails {
       const auto known = inside.find(operand);
       key.push_back(known != inside.end() ? known->second | kInside : operand.value);
     };
-    // Compilers that say where statements end copy none of them: only what the graph has spelt out
-    // stands in several places, and lies in one.
+    // With marked ends (3.8) the compiler copies no ending: only copies that the graph has made are
+    // equal, and those share an offset.
     if (g_.f.marks_ends && block.exit != ExitKind::Goto) key.push_back(block.exit_offset);
     if (block.exit == ExitKind::Goto) {
       if (!block.next[0].args.empty()) return std::nullopt;
@@ -311,7 +314,7 @@ class Tails {
       inside.emplace(block.items[i], static_cast<uint32_t>(inside.size()));
     }
     if (inside.empty()) {
-      // It returns what was computed elsewhere; but `raise` alone may be a copy.
+      // It returns a value computed elsewhere; but a bare `raise` may be a copy.
       if (!raises_again && block.exit != ExitKind::Reraise) return std::nullopt;
       key.push_back(g_.exceptions_at(id, begin));
     }
@@ -338,11 +341,11 @@ class Tails {
   std::map<std::vector<uint32_t>, BlockId> tails_;
   std::unordered_map<BlockId, size_t> starts_;
   std::unordered_set<int32_t> ends_;  // lines of implicit returns
-  bool has_merged_ = true;            // what leads where may have changed before, too
+  bool has_merged_ = true;            // edges may have changed before this step, too
 };
 
-// Returns true if a block is a test, or does nothing where only tests lead: a chain has dropped
-// there what it was to go on with.
+// Returns true if a block is a test, or is empty and only tests lead to it: a comparison chain has
+// dropped there the operand of its next comparison.
 bool comes_from_tests(const Graph& g, BlockId id) {
   const ir::Block& block = g[id];
   if (block.exit == ExitKind::Branch) return true;
@@ -356,10 +359,10 @@ bool leaves_clause(const ir::Value& value) {
   return is_op(value, Op::PopExcept) || is_marker(value, flow::Marker::Left);
 }
 
-// Blocks that only say that a region, a clause or a loop was left, on the way to one place, are one
-// block where only tests lead: compilers copied what stood in them, and the steps of a condition
-// have to fail to one place. The ends of two regions, to which their statements lead, stay two, and
-// so do two `break`s, which stand on two lines.
+// Merges blocks that only leave regions, clauses or loops on the way to one place, if only tests
+// lead to them: compilers copied their content, and the tests of a condition have to fail to one
+// place. The ends of two regions, to which their statements lead, stay apart, and so do two
+// `break`s, which have two lines.
 void join_ways_out(Graph& g) {
   bool changed = false;
   std::map<std::vector<uint32_t>, std::pair<BlockId, bool>> known;  // and whether only tests lead
@@ -382,7 +385,7 @@ void join_ways_out(Graph& g) {
           is_clause = is_clause || pops;
           return leaves_clause(value);
         });
-    // Each clause takes an exception of its own off the stack.
+    // Each clause removes another exception from the stack.
     for (const ValueId value : block.entry_stack) {
       const ValueId held = g.resolve(value);
       if (is_clause && g[held].kind == ValueKind::Exception) key.push_back(held.value);
@@ -390,7 +393,7 @@ void join_ways_out(Graph& g) {
     const auto ways = g.ways_into(id);
     const auto tests = std::count_if(ways.begin(), ways.end(),
                                      [&](const Way& way) { return comes_from_tests(g, way.from); });
-    // A clause has one end, to which the statement that is tested may lead as well.
+    // A clause has one end, to which the tested statement may lead as well.
     const bool is_failure = tests == static_cast<ptrdiff_t>(ways.size());
     if (!only_left || next.to == id || !(is_failure || (is_clause && tests > 0))) continue;
     const auto [first, fresh] = known.try_emplace(std::move(key), std::pair(id, is_failure));
@@ -405,8 +408,8 @@ void join_ways_out(Graph& g) {
   if (changed) g.recompute();
 }
 
-// A `break` from the last loop of an except clause comes to the end of that clause: compilers
-// (3.11+) copy what leaves it to the break. It leads to the end that all others lead to.
+// Sends a `break` from the last loop of an except clause to the one end of that clause: compilers
+// (3.11+) copy the exit of the clause to the `break`.
 void join_clause_ends(Graph& g) {
   struct End {
     BlockId block;

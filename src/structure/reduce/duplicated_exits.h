@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tails: endings that the compiler has copied become one block again.
+// Tails: merges endings that the compiler has duplicated.
 //
-// Since 3.10 CPython copies a short block that leaves the function to each jump that leads to it.
-// Two endings with equal items that come from one line of the source are copies of one statement;
-// so are the implicit returns at the end of a body, whichever line they are booked on.
+// Before: several blocks with equal items return, raise or end the body (tail duplication: since
+// 3.10 CPython copies a short block that leaves the function to each jump to it, see copies.h).
+// After: one block, and an edge to it in place of each copy. Endings from one line are copies of
+// one statement; so are the implicit returns at the end of a body, whatever line they have.
 #pragma once
 
 #include "object/code.h"

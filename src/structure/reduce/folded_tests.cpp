@@ -16,7 +16,8 @@ class Unfolder {
  public:
   Unfolder(Graph& graph, const object::Module& module) : g_(graph), module_(module) {}
 
-  // One f-string is enough: the tuple around it is no constant then.
+  // Replaces one element of a tested constant tuple by an empty f-string: a tuple around it is no
+  // constant.
   void unfold(BlockId id, ValueId tested) {
     if (!is_op(g_[tested], Op::LoadConst)) return;
     const std::vector<ConstId>& items = module_[g_[tested].constant()].items;
@@ -43,7 +44,7 @@ class Unfolder {
     g_[tested] = tuple;
   }
 
-  // The same for a set that is only looked through: with constants alone it would be one.
+  // Does the same to a set that `in` or a loop reads: of constants alone, it would be a constant.
   void unfold_set(ValueId user) {
     const bool looks = is_op(g_[user], Op::ContainsOp, Op::GetIter);
     if (!looks) return;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unfold: constants that are tested although compilers know what they come to.
+// Unfold: undoes the constant folding of tested values.
 //
-// What was a constant from the start would not be tested. A tuple that became one only when the
-// code was optimised is: an f-string without pieces was a part of it, as it was of a set of
-// constants that is looked through without being one.
+// The compiler removes a test of a value that is constant in the source. A tuple that became
+// constant only by optimisation stays tested: an f-string without pieces was an element. The same
+// holds of a set of constants that `in` or a loop reads, and that is no constant itself.
+// Before: a test of such a tuple, a use of such a set.
+// After: one of the elements is an empty f-string.
 #pragma once
 
 #include "structure/graph/graph.h"

@@ -10,14 +10,14 @@
 namespace pellucid::structure {
 namespace {
 
-// Puts back a local that the comprehension has hidden.
+// Returns true if the item restores a local that the comprehension has hidden.
 bool restores(const Graph& g, ValueId item) {
   const ir::Value& value = g[item];
   return is_op(value, Op::StoreFast) &&
          is_op(g[g.resolve(g.f.operands(value)[0])], Op::LoadFastAndClear);
 }
 
-// What the innermost block adds an element to.
+// Returns the container to which the innermost block adds an element.
 ValueId filled_by(const Graph& g, const std::vector<ComprehensionStep>& steps) {
   for (const ValueId item : g[steps.back().blocks.back()].items) {
     if (fills_container(g[item])) return g.resolve(g.f.operands(item)[0]);
@@ -25,13 +25,13 @@ ValueId filled_by(const Graph& g, const std::vector<ComprehensionStep>& steps) {
   return {};
 }
 
-// Returns true if the item sets aside a local of the comprehension, or makes a cell of it.
+// Returns true if the item saves a local that the comprehension hides, or makes a cell of it.
 bool hides_local(const ir::Value& value) {
   return is_op(value, Op::LoadFastAndClear, Op::MakeCell);
 }
 
-// The locals that are set aside, and the cells that are made, right before the `made`-th item: in
-// front of its block, too, as what is protected starts there.
+// Appends the locals that are hidden, and the cells that are made, right before the `made`-th item:
+// also those of the block before, since a protected region starts there.
 void add_hidden(const Graph& g, BlockId block, size_t made, Region& region) {
   for (size_t left = made;;) {
     for (; left > 0; --left) {
@@ -48,8 +48,8 @@ void add_hidden(const Graph& g, BlockId block, size_t made, Region& region) {
   }
 }
 
-// Where a test is known to be false nothing is ever added: the container is made before the
-// loop all the same, after its iterator and the locals that it hides.
+// Returns the container of a comprehension whose test is known to be false: it never gets an
+// element, and is still made before the loop, after its iterator and the locals that it hides.
 ValueId left_empty(const Graph& g, BlockId block, ValueId iterator) {
   const auto& items = g[block].items;
   if (items.size() < 2) return {};
@@ -65,14 +65,16 @@ ValueId left_empty(const Graph& g, BlockId block, ValueId iterator) {
   return builds && made.count == 0 ? last : ValueId();
 }
 
-// By both ways, it may be: `if x or True`.
+// Returns true if all ways into the block come from one predecessor: maybe two, as for `if x or
+// True`.
 bool comes_from_one(const Graph& g, BlockId block) {
   const auto ways = g.ways_into(block);
   return ways.size() == 1 ||
          (ways.size() == 2 && ways.front().from == ways.back().from && g[block].params.empty());
 }
 
-// An asynchronous loop is left by a block that held nothing but the end of its handler.
+// Returns the block after the markers: an asynchronous loop is left by a block that held only the
+// end of its handler.
 BlockId after_markers(const Graph& g, BlockId block) {
   return skip(g, block, Skipped::Marks, [&](BlockId left, const ir::Edge&) {
     return left == block && g[block].params.empty() && g.ways_into(block).size() == 1;
@@ -103,7 +105,7 @@ std::vector<ComprehensionStep> comprehension_steps(const Graph& g, BlockId heade
       steps.back().blocks.push_back(block);
       if (b.exit == ExitKind::Branch) {
         const bool back0 = b.next[0].to == header, back1 = b.next[1].to == header;
-        if (back0 && back1) return steps;  // what comes next was known to be false
+        if (back0 && back1) return steps;  // the next test was known to be false
         if (back0 == back1 && b.next[0].to != b.next[1].to) return {};
         block = b.next[back0 ? 1 : 0].to;
         continue;
@@ -154,8 +156,8 @@ bool fold_inlined_comprehension(Graph& g, const object::Module& module, BlockId 
   const ValueId iterable = g.resolve(g[header].operands[0]);
   if (!is_filled) container = left_empty(g, block, iterable);
   if (!container.valid()) return false;
-  // The iterator is made here; where it, or since 3.15 what it is of, is an argument, the
-  // comprehension is a function.
+  // The iterator is made here; if it, or since 3.15 its iterable, is an argument, the comprehension
+  // is a function.
   const ir::Value& source = g[iterable];
   if (!is_op(source, Op::GetIter, Op::GetAiter)) return false;
   const ir::Value& of = g[g.resolve(g.f.operands(source)[0])];
@@ -175,7 +177,8 @@ bool fold_inlined_comprehension(Graph& g, const object::Module& module, BlockId 
       return goes;
     });
   }
-  // The end of an asynchronous loop's handler stands before what the value is part of.
+  // The marker at the end of an asynchronous loop's handler would come before the consumer of the
+  // value.
   auto& rest = g[after].items;
   if (!rest.empty() && is_marker(g[rest[0]])) {
     rest.erase(rest.begin());
@@ -197,7 +200,7 @@ bool fold_inlined_comprehension(Graph& g, const object::Module& module, BlockId 
   const ValueId result = g.add(value, std::array<ValueId, 1>{iterator});
   g[block].items.push_back(result);
   if (outside == 0) {
-    // Nobody wants the list: an expression statement. Its pop was left out, for the loop used it.
+    // An unused list: an expression statement. Its Pop was left out, since the loop used the list.
     ir::Value pop;
     pop.op = Op::Pop;
     pop.offset = value.offset;

@@ -8,16 +8,16 @@
 
 namespace pellucid::structure {
 
-// Reads the loop at `header` as nested `for`s and `if`s, with an element at the end or without;
-// empty if it is not that.
+// Returns the loop at `header` as nested `for`s and `if`s, with or without an element at the end;
+// empty if it is something else.
 std::vector<ComprehensionStep> comprehension_steps(const Graph& graph, BlockId header);
 
-// If `block` leads into a loop that only fills a container made in `block`, makes that loop a
-// Region value of `block`, which goes on after it.
+// If `block` leads to a loop that only fills a container made in `block`, replaces that loop by a
+// Region value of `block`, and merges the code after the loop into `block`. Returns true if it did.
 bool fold_inlined_comprehension(Graph& graph, const object::Module& module, BlockId block);
 
-// What a comprehension made may be dropped before the locals are put back that it has hidden, or
-// after: in either case the statement ends after all of it.
+// Moves the Pop of a comprehension's value after the items that restore the hidden locals, on
+// whichever side of them it is: the statement ends after both.
 void drop_at_last(Graph& graph);
 
 }  // namespace pellucid::structure

@@ -20,14 +20,15 @@ bool is_pop_of_any(const Graph& g, ValueId item, ValueId param) {
   return is_op(g[item], Op::Pop) && g.resolve(g.f.operands(item)[0]) == param;
 }
 
-// What was joined may end as another ending does: a choice that is the last of a chain.
+// A joined ending may be equal to another ending: the last arms of a chain of conditional
+// expressions.
 constexpr size_t kLongestChain = 4;
 
 class EndingJoiner {
  public:
   EndingJoiner(Graph& graph, EndingKind kind) : g_(graph), kind_(kind), endings_(graph, kind) {}
 
-  // `shortest`: how many items endings have in common at least.
+  // Joins endings with at least `shortest` items in common.
   std::vector<BlockId> join(size_t shortest) {
     if (kind_ == EndingKind::Statement) draw_in_returns();
     if (kind_ == EndingKind::Handler) share_raises();
@@ -39,8 +40,9 @@ class EndingJoiner {
   }
 
  private:
-  // The last statement of a `try` ends the body before it returns: where that was copied as a
-  // whole, each copy has its return after the region. It cannot raise, and may as well be inside.
+  // Moves returns into the region of the statement before: the last statement of a `try` ends the
+  // region before the return. If both were copied together, each copy has its return after the
+  // region; it cannot raise, so it may be inside.
   void draw_in_returns() {
     g_.recompute();
     std::map<std::array<uint32_t, 4>, std::vector<BlockId>> found;
@@ -68,9 +70,9 @@ class EndingJoiner {
     }
   }
 
-  // The last statement of a `try` at the end of a `finally` body: what is raised again stands
-  // after the region in each copy of it. Inside, the handlers of the region would see it; it is
-  // made one.
+  // Shares the raise that ends a `finally` body whose last statement is a `try`: in each copy of
+  // that statement the exception is raised again after the region. It cannot move inside, where the
+  // handlers of the region would catch it.
   void share_raises() {
     g_.recompute();
     std::map<std::array<uint32_t, 7>, BlockId> found;
@@ -94,14 +96,15 @@ class EndingJoiner {
     }
   }
 
-  // Only what ends on one line can be one statement, and where items are shared, the last one is.
+  // Returns the endings in groups that may be one statement: those of one line and, if items are to
+  // be shared, with the same last operation.
   std::vector<std::vector<BlockId>> groups(size_t shortest) {
     const bool of_handlers = kind_ == EndingKind::Handler;
     g_.recompute();
     std::map<std::array<uint32_t, 8>, std::vector<BlockId>> found;
     for (const BlockId id : g_.order()) {
       const ir::Block& block = g_[id];
-      // What raises the exception of a handler again stands on no line: the statement before does.
+      // The raise at the end of a handler has no line: that of the statement before it counts.
       const bool shares = block.exit == ExitKind::Goto && shared_.contains(block.next[0].to);
       const bool reraises = (block.exit == ExitKind::Reraise || shares) && !block.items.empty();
       const bool ends = block.exit == ExitKind::Return || block.exit == ExitKind::Raise;
@@ -110,10 +113,10 @@ class EndingJoiner {
       if (line == bytecode::kNoLine || (block.next[0].to.valid() && !shares)) continue;
       std::array<uint32_t, 8> key{block.handler.value, static_cast<uint32_t>(block.exit),
                                   static_cast<uint32_t>(line)};
-      // What the compiler has not copied lies in one place (duplicated_exits.cpp).
+      // An ending that the compiler has not copied has one offset (duplicated_exits.cpp).
       if (g_.f.marks_ends) key[6] = block.exit_offset;
-      // A `finally` body raises the same in all its copies, each of which is a statement of its
-      // own.
+      // All copies of a `finally` body raise the same exception, and each copy is another
+      // statement.
       if (shares) key[7] = block.next[0].to.value;
       if (block.exit == ExitKind::Raise) key[7] = g_.exceptions_at(id, block.items.size());
       if (shortest > 0) {
@@ -130,13 +133,14 @@ class EndingJoiner {
     return out;
   }
 
-  // Joins the first block of the list with those that end as it does; takes them off the list.
+  // Joins the first block of the list with those that have the same ending, and removes them from
+  // the list.
   void cluster(std::vector<BlockId>& left, size_t shortest) {
     const BlockId first = left[0];
     std::vector<BlockId> same{first}, twins, others;
     CommonEnding common;
     for (size_t i = 1; i < left.size(); ++i) {
-      // Copies lie close together; a `finally` may bring any number of other endings to its line.
+      // Copies are close together; a `finally` may bring any number of other endings to its line.
       if (same.size() == 1 && i > kFarthestCopy) {
         others.insert(others.end(), left.begin() + static_cast<ptrdiff_t>(i), left.end());
         break;
@@ -161,7 +165,8 @@ class EndingJoiner {
     left = std::move(others);
   }
 
-  // What is dropped before a shared raise is dropped on each way in the other copies, too.
+  // Returns true if only a Pop is shared before a shared raise: the other copies have one on each
+  // edge, too.
   bool only_drops(BlockId id, const CommonEnding& common) const {
     const ir::Block& block = g_[id];
     return block.exit == ExitKind::Goto && common.length == 1 &&
@@ -173,7 +178,7 @@ class EndingJoiner {
     for (const Way way : g_.ways_into(copy).copy()) g_.redirect(way.from, way.edge, ending);
   }
 
-  // The ending of the first block, with `differs` as its parameter, becomes that of all.
+  // Replaces the endings of all blocks by that of the first one, with `differs` as its parameter.
   void make(const std::vector<BlockId>& blocks, CommonEnding common) {
     const auto [length, differs] = common;
     std::vector<ValueId> args;
@@ -193,7 +198,7 @@ class EndingJoiner {
       g_[blocks[i]].next[0].args.assign(1, args[i]);
     }
     g_[join].params.push_back(param);
-    // Below the value lies what is the same on every way.
+    // The stack below the value is what all ways have in common.
     std::vector<ValueId> stack = g_[blocks[0]].entry_stack;
     for (const BlockId id : blocks) {
       const auto& other = g_[id].entry_stack;
@@ -213,7 +218,7 @@ class EndingJoiner {
     made_.push_back(join);
   }
 
-  // What `y` has in the place of `differs`.
+  // Calls `visit` for each operand of the items and of the exit.
   template <typename Visit>
   void each_operand(BlockId id, Visit visit) {
     for (const ValueId item : g_[id].items) {
@@ -227,10 +232,10 @@ class EndingJoiner {
   EndingKind kind_;
   Endings endings_;
   std::vector<BlockId> made_;
-  std::unordered_set<BlockId> shared_;  // what several blocks go to that raise again
+  std::unordered_set<BlockId> shared_;  // blocks of a raise that several predecessors share
 };
 
-// A copy of the ending `join` for one value of its parameter.
+// Copies the ending `join` for the value that one way brings for its parameter.
 void copy_ending(Graph& g, BlockId join, const Way& way) {
   const ValueId arg = g.resolve(g[way.from].next[way.edge].args[0]);
   BlockId into = way.from;
@@ -252,7 +257,7 @@ void copy_ending(Graph& g, BlockId join, const Way& way) {
     const auto known = copies.find(id);
     if (known != copies.end()) return known->second;
     if (g[id].kind != ValueKind::Element || g[id].count == 0) return id;
-    // A part of what the ending takes apart.
+    // An element of a value that the ending unpacks.
     const auto whole = copies.find(g.resolve(g.f.operands(id)[0]));
     if (whole == copies.end()) return id;
     const ValueId copy = g.add(ir::Value(g[id]), std::array<ValueId, 1>{whole->second});

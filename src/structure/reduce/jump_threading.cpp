@@ -19,7 +19,7 @@ class Unthreader {
     }
     if (tests.empty()) return;
     const Analysis analysis = analyse(g_);
-    // An inner test first: what comes from it to where an outer one leads is the next to be sent.
+    // Inner tests first: an edge that is sent to an inner test may have to go on to an outer one.
     for (size_t i = tests.size(); i-- > 0;) {
       for (uint8_t side = 0; side < 2; ++side) gather(tests[i], side, analysis);
     }
@@ -33,7 +33,7 @@ class Unthreader {
            block.next[0].to != block.next[1].to;
   }
 
-  // Sends to `test` what has been threaded past this side of it.
+  // Redirects to `test` the branches that were threaded past this side of it.
   void gather(BlockId test, uint8_t side, const Analysis& analysis) {
     const ir::Edge past = g_[test].next[side];
     const BlockId above = analysis.idom(test);
@@ -50,7 +50,7 @@ class Unthreader {
     }
   }
 
-  // Returns true if what the block tests, brought to `test`, leads where the block leads by itself.
+  // Returns true if `test`, with the value that the block tests, leads where the block leads.
   bool may_lead_to(const Way& way, BlockId test, const ir::Edge& past) const {
     const ir::Block& block = g_[way.from];
     if (block.exit != ExitKind::Branch || block.handler != g_[test].handler ||

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unthread: operands lead to the test of the value that they are part of.
+// Unthread: undoes jump threading past the test of a value.
 //
-// `(x if c else y or z) or w` tests what the first bracket comes to. Up to 3.11 compilers thread
-// jumps: a `y` that holds goes on to where that test would lead.
+// `(x if c else y or z) or w` tests the value of the first bracket. Up to 3.11 compilers thread
+// jumps: a true `y` jumps to the target of that test.
 //
 //   c ? X : Y                                    c ? X : Y
 //   X: -> T(x)                                   X: -> T(x)
@@ -17,8 +17,8 @@
 
 namespace pellucid::structure {
 
-// A test without items of its own of a parameter, with several ways into it: what lies below the
-// block that dominates it, and leads where the test would lead with the value, leads to the test.
+// For each block without items that tests its parameter and has several ways into it: redirects to
+// it the branches below its immediate dominator that lead where the test leads with their value.
 void unthread_operands(Graph& graph);
 
 }  // namespace pellucid::structure

@@ -12,7 +12,7 @@
 namespace pellucid::structure {
 namespace {
 
-// The innermost region around the header that every jump back lies in.
+// Returns the innermost region around the header that contains every back edge.
 HandlerId region_of(const Graph& graph, const Loop& loop) {
   HandlerId region = graph[loop.header].handler;
   for (const Way& way : loop.back_edges) {
@@ -23,7 +23,8 @@ HandlerId region_of(const Graph& graph, const Loop& loop) {
   return region;
 }
 
-// An empty block that leads to the header, in its place for every way in but those that stay.
+// Puts an empty block before the header, for every way into it except those for which `stays` is
+// true.
 template <typename Stays>
 void put_in_front(Graph& graph, BlockId header, HandlerId region, const Stays& stays) {
   ir::Block empty;
@@ -32,7 +33,7 @@ void put_in_front(Graph& graph, BlockId header, HandlerId region, const Stays& s
   empty.offset = graph[header].offset;
   empty.exit_offset = empty.offset;
   empty.exit_line = graph[header].exit_line;
-  // What is said of the end is said of the outer loop, if there are two.
+  // Of two loops, the end belongs to the outer one.
   empty.loop_end = std::exchange(graph[header].loop_end, 0);
   empty.next[0].to = header;
   graph.f.blocks.push_back(std::move(empty));
@@ -46,23 +47,24 @@ void put_before_region(Graph& graph, const Loop& loop) {
   const HandlerId region = region_of(graph, loop);
   const HandlerId inside = graph[loop.header].handler;
   if (region == inside) return;
-  // To protect takes an instruction there: what comes back without it is a loop in the body.
+  // On the block stack, protection starts with an instruction there: a jump back from inside the
+  // region belongs to a loop in its body.
   const bool on_block_stack = graph.f.handlers[inside.index()].is_on_block_stack();
   put_in_front(graph, loop.header, region, [&](BlockId from) {
     return on_block_stack && graph.within(graph[from].handler, inside);
   });
 }
 
-// Returns true if a block does anything but end regions and handlers.
+// Returns true if a block has an item that does more than end regions and handlers.
 bool is_statement(const Graph& graph, BlockId id) {
   const auto& items = graph[id].items;
   return !std::all_of(items.begin(), items.end(),
                       [&](ValueId item) { return is_leaving(graph[item]); });
 }
 
-// Returns true if `body`, which a test leads to, is a loop of its own and no `if` that goes on with
-// the loop around it. Only a `break` leaves a `try` for where the test leads otherwise, while what
-// handles its exceptions goes on to other statements.
+// Returns true if `body`, the target of a test, is the body of another loop rather than of an `if`
+// in the surrounding loop: only a `break` leaves a `try` to the other target of the test while the
+// handlers of that `try` continue with other statements.
 bool is_own_loop(const Graph& graph, const Analysis& analysis, const Loop& loop, BlockId body) {
   const ir::Block& header = graph[loop.header];
   const auto is_inner = [&](BlockId id) { return analysis.dominates(body, id); };
@@ -99,8 +101,8 @@ bool is_own_loop(const Graph& graph, const Analysis& analysis, const Loop& loop,
   return false;
 }
 
-// `while True:` that starts with `while test:`. Both start where the test is, but from the body of
-// the one comes back only what it says; whatever else does so belongs to the other.
+// Separates `while True:` from a `while test:` at its start. Both start at the test; back edges
+// from the inner body belong to the inner loop, all others to the outer one.
 void part_from_outer(Graph& graph, const Analysis& analysis, const Loop& loop) {
   const ir::Block& header = graph[loop.header];
   if (header.exit != ExitKind::Branch || loop.back_edges.size() < 2) return;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Headers: every loop begins at a block of its own, where the loop stands.
+// Headers: gives every loop a header block, outside of the regions that are inside the loop.
 #pragma once
 
 #include "structure/graph/graph.h"
 
 namespace pellucid::structure {
 
-// Splits what comes before a `for` from it, and puts an empty block before a `try` or `with`
-// that a loop goes back to from outside, and of a loop that begins where the one around it does.
+// Before: a loop may start with the items before its `for`, inside a `try` or `with` to which a
+// jump leads back from outside, or at the header of the loop around it.
+// After: the `for` is split from those items, and an empty block before the region, or before the
+// inner loop, is the header.
 void place_loop_headers(Graph& graph);
 
 }  // namespace pellucid::structure

@@ -14,15 +14,15 @@
 namespace pellucid::structure {
 namespace {
 
-// A block that ends in a test: what comes before the test, and the conditions that the test joins.
-// Conditions of statements around the loop that lead to the same places have been joined to the
-// loop's own: `if a: while b:` branches on `a and b`.
+// A block that ends in a test: the items before the test, and the conditions joined in the test.
+// Conditions of statements around the loop with the same targets have been joined to the loop's
+// own: `if a: while b:` branches on `a and b`.
 struct Test {
   BlockId block;
   uint8_t stay = 0;  // the edge into the loop
   size_t begin = 0;  // the items before this one do not belong to the test
   RegionKind kind = RegionKind::And;
-  std::vector<Part> parts;  // the test is on all of them; empty: it is of no known form
+  std::vector<Part> parts;  // the operands of the test; empty: it has no known form
 };
 
 class Rotation {
@@ -35,7 +35,7 @@ class Rotation {
     for (const BlockId body : std::vector<BlockId>(g_.order())) {
       const std::vector<Way> ways = ways_through_empty(body);
       if (ways.size() < 2) continue;
-      // A body that ends in a thousand places is entered in one or two.
+      // A body may have a thousand back edges, but has one or two entries.
       std::vector<Way> tops;
       std::copy_if(ways.begin(), ways.end(), std::back_inserter(tops),
                    [&](const Way& way) { return !analysis.dominates(body, way.from); });
@@ -54,7 +54,7 @@ class Rotation {
   }
 
  private:
-  // A jump back may lie outside the region that the whole loop lies in: an empty block.
+  // A back edge may leave the region around the whole loop: through an empty block.
   bool is_empty(BlockId id) const {
     const ir::Block& block = g_[id];
     return block.items.empty() && block.exit == ExitKind::Goto && block.next[0].args.empty();
@@ -79,7 +79,7 @@ class Rotation {
       return false;
     }
     for (uint8_t k = 0; k < 2; ++k) {
-      // Each way out of the loop may have had its copy of a finally body.
+      // Each exit of the loop may have had its copy of a `finally` body.
       const Skipped what = k == top.edge ? Skipped::Empty : Skipped::Marks;
       const BlockId to = t.next[k].to, other = b.next[k].to;
       if (!to.valid() || !other.valid()) return false;
@@ -94,7 +94,8 @@ class Rotation {
       ++common;
     }
     if (common == 0) return false;
-    // What is tested before a test that decides nothing would lead past it into the loop.
+    // A test with equal targets decides nothing: the conditions before it would lead past it into
+    // the loop.
     const bool is_whole = common == first.parts.size() && common == second.parts.size();
     if (!is_whole && t.next[0].to == t.next[1].to) return false;
     const BlockId header = cut(first, common);
@@ -102,7 +103,7 @@ class Rotation {
     if (header != top.from) ends_[top.from] = header;
     ends_[bottom.from] = header;
     g_.note_tested(header, top.edge);
-    // The second test goes; what is left of its block leads to the first.
+    // Removes the second test; the rest of its block leads to the first.
     g_.release(end);
     g_[end].items.clear();
     g_[end].operands.clear();
@@ -113,14 +114,14 @@ class Rotation {
     return true;
   }
 
-  // The block that now has the exit that `id` had.
+  // Returns the block that now has the exit that `id` had.
   BlockId end_of(BlockId id) const {
     for (auto it = ends_.find(id); it != ends_.end(); it = ends_.find(id)) id = it->second;
     return id;
   }
 
-  // Where the items begin that compute `result` and end before `end`; `end` if they are not the
-  // last.
+  // Returns where the items begin that compute `result` and end before `end`; `end` if they are not
+  // the last items there.
   size_t begin_of(const std::vector<ValueId>& items, ValueId result, size_t end) const {
     std::unordered_set<ValueId> needed{result};
     for (size_t i = end; i-- > 0;) {
@@ -158,12 +159,12 @@ class Rotation {
     return test;
   }
 
-  // Gives the last `common` conditions of a test a block of their own, which it returns.
+  // Splits the last `common` conditions of a test off into a block, and returns that block.
   BlockId cut(const Test& test, size_t common) {
     const BlockId block = test.block;
     const size_t kept = test.parts.size() - common;
     if (kept == 0) {
-      // No way leads back to where a handler catches.
+      // No back edge leads to the point where a handler takes its exception.
       const bool catches = g_.exceptions_at(block, 0) != g_[block].exc_depth;
       if (test.begin == 0 && g_[block].params.empty() && !catches) return block;
       return g_.split(block, test.begin);
@@ -184,7 +185,7 @@ class Rotation {
     return fresh;
   }
 
-  // Appends conditions to the items of a block and makes it test all of them.
+  // Appends conditions to the items of a block and makes the block test all of them.
   void write(BlockId id, RegionKind kind, std::span<const Part> parts, uint32_t offset) {
     std::vector<ValueId>& items = g_[id].items;
     items.insert(items.end(), parts[0].items.begin(), parts[0].items.end());
@@ -204,7 +205,7 @@ class Rotation {
     g_[id].operands = {result};
   }
 
-  // Items in their order with what they start from and what is made of them.
+  // Items in order, with their inputs and the results that are used.
   struct Piece {
     std::span<const ValueId> items;
     std::span<const ValueId> given;
@@ -239,13 +240,14 @@ class Rotation {
     return {{a.items, {}, {&a.result, 1}}, {b.items, {}, {&b.result, 1}}};
   }
 
-  // What two regions consist of, their first pieces last. False: they are not of one form.
+  // Appends the pieces of two regions, the first pieces last. Returns false if the regions differ
+  // in form.
   bool add_pieces(const Region& r, const Region& s, std::vector<Pieces>& todo) const {
     if (r.kind != s.kind || r.parts.size() != s.parts.size() || r.container != s.container ||
         r.hidden != s.hidden || r.cells != s.cells || r.steps.size() != s.steps.size()) {
       return false;
     }
-    // A part of a chain compares what the part before it has computed.
+    // Each part of a chain compares an operand that the part before it computes.
     for (size_t k = r.parts.size(); k-- > 0;) todo.push_back(pieces_of(r.parts[k], s.parts[k]));
     for (size_t k = r.steps.size(); k-- > 0;) {
       const ComprehensionStep &x = r.steps[k], &y = s.steps[k];
@@ -257,7 +259,7 @@ class Rotation {
         if (!same_ways) return false;
         todo.push_back({{b.items, b.params, b.operands}, {c.items, c.params, c.operands}});
       }
-      // A loop has what it iterates over and, of each round, the item.
+      // A loop takes an iterator and gives each round an item.
       const auto &b = g_[x.header].operands, &c = g_[y.header].operands;
       if (b.size() != 2 || c.size() != 2 || !g_[x.header].params.empty()) return false;
       const std::span<const ValueId> first(b), second(c);

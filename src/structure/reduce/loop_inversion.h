@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotate: loops get their test back at the top.
+// Rotate: undoes loop inversion.
 //
-// CPython 3.10 to 3.13 compile `while test: body` as `if test: do body while test`: the test stands
-// twice, once before the loop and once at its end. Where both are the same items of the same lines,
-// the end of the body is sent to the first one, which gets a block of its own: the loop's header.
+// CPython 3.10 to 3.13 (compiler_while) compile `while test: body` as `if test: do body while
+// test`.
+// Before: the test occurs twice, before the loop and at the end of its body, with the same items on
+// the same lines.
+// After: the end of the body leads to the first test, which is split into a block: the loop's
+// header.
 #pragma once
 
 #include "structure/graph/graph.h"

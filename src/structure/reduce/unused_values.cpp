@@ -16,7 +16,7 @@ bool is_pop_of(const Graph& g, ValueId item, ValueId param) {
   return drops(value, ir::Dropped::Result) && g.resolve(g.f.operands(value)[0]) == param;
 }
 
-// `(a := b)` at the end of a statement, whose value nobody takes.
+// Returns true for `(a := b)` as an expression statement.
 bool is_stored_at_last(const Graph& g, const Way& way, ValueId id) {
   const ir::Block& from = g[way.from];
   if (from.exit != ExitKind::Goto || from.items.empty()) return false;
@@ -24,7 +24,7 @@ bool is_stored_at_last(const Graph& g, const Way& way, ValueId id) {
   return stores_name(last) && g.resolve(g.f.operands(last)[0]) == id;
 }
 
-// Who drops what: the parameters' blocks, and how often comprehensions use what they fill.
+// For each parameter, its block; for each container, how many items of comprehensions fill it.
 struct Drops {
   std::unordered_map<ValueId, BlockId> owners;
   std::unordered_map<ValueId, uint32_t> fills;
@@ -39,17 +39,17 @@ struct Drops {
   }
 };
 
-// A value that somebody else uses, or that nobody would pop in a statement of its own.
+// Returns true if the value has another use, or if its Pop would be no statement.
 bool needs_no_pop(const Graph& g, const Drops& drops, ValueId id) {
   const ir::Value& value = g[id];
   const auto fills = drops.fills.find(id);
   const uint32_t uses = value.uses - (fills == drops.fills.end() ? 0 : fills->second);
-  // What a pattern takes out of its subject is no statement, though nothing in it is looked at.
+  // A value extracted by a pattern is no statement, even if nothing looks at it.
   return uses > 1 || value.kind == ValueKind::Null || value.kind == ValueKind::Exception ||
          value.kind == ValueKind::Element || is_op(value, Op::MatchClass, Op::MatchKeys);
 }
 
-// Returns true if no value that a parameter stands for needs to be popped by it.
+// Returns true if none of the values that a parameter stands for needs a Pop.
 bool only_dropped(const Graph& g, const Drops& drops, ValueId param) {
   std::vector<ValueId> todo{param};
   for (size_t i = 0; i < todo.size(); ++i) {
