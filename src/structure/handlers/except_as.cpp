@@ -43,8 +43,8 @@ void NameCleanups::drop_those_of_nothing() {
   }
 }
 
-// Returns true if an exception is given the name at the end of the block, or of what alone leads to
-// it.
+// Returns true if an exception is stored under the name at the end of the block, or of its only
+// predecessor.
 bool NameCleanups::starts_with_name(BlockId block, Symbol name) const {
   for (size_t steps = 0; steps <= g_.size(); ++steps) {
     const auto& items = g_[block].items;
@@ -105,7 +105,7 @@ void NameCleanups::clear(HandlerId id) {
   }
 }
 
-// Says of the exception that was named before a clause where the clause goes on.
+// Notes, for the exception stored before a clause, where control continues after that clause.
 void NameCleanups::note_end(BlockId clause, BlockId end) {
   for (const Way way : g_.ways_into(clause)) {
     const auto& items = g_[way.from].items;
@@ -115,14 +115,15 @@ void NameCleanups::note_end(BlockId clause, BlockId end) {
   }
 }
 
-// Returns true if the block is the clean-up of a clause that has come to its end.
+// Returns true if the block only clears the name at the end of a clause.
 bool NameCleanups::clears_name_before(BlockId block, BlockId end) const {
   const auto& items = g_[block].items;
   return g_[block].exit == ExitKind::Goto && g_[block].next[0].to == end && items.size() == 3 &&
          stores_name(g_[items[1]]) && deletes_name(g_[items[2]]);
 }
 
-// The return that lies right before a block, whatever bodies it has run on its way.
+// Returns the block with the last exit before `block` in the bytecode if that exit is a return,
+// whatever bodies it has run.
 BlockId NameCleanups::return_before(BlockId block) const {
   BlockId found;
   for (const BlockId id : g_.order()) {
@@ -132,8 +133,8 @@ BlockId NameCleanups::return_before(BlockId block) const {
   return found.valid() && g_[found].exit == ExitKind::Return ? found : BlockId();
 }
 
-// The clause may go on after the clean-up though no way through it does: what leaves it last
-// stands before that place then.
+// Keeps the end of a clause that no edge reaches: the code after the cleanup exists all the same,
+// and the last exit of the clause, which is before it in the bytecode, gets an edge to it.
 void NameCleanups::keep_end(HandlerId id) {
   const BlockId end = g_[g_.f.handlers[id.index()].entry].next[0].to;
   if (!end.valid()) return;
@@ -149,7 +150,7 @@ void NameCleanups::keep_end(HandlerId id) {
         (g_[block].offset == g_[last].offset && g_[block].exc_depth >= g_[last].exc_depth);
     if (is_behind) last = block;
   }
-  // What ends a finally body or a clause within is not what stands before the end of this.
+  // The end of a `finally` body or a clause inside is not the last exit of this clause.
   if (last.valid() && g_[last].exit == ExitKind::Raise &&
       g_.exceptions_at(last, 0) > g_.exceptions_at(end, 0)) {
     return;
@@ -161,7 +162,7 @@ void NameCleanups::keep_end(HandlerId id) {
     if (block.exit == ExitKind::Return || block.exit == ExitKind::Raise) break;
     last = block.exit == ExitKind::Goto ? block.next[0].to
                                         : return_before(g_.f.handlers[id.index()].entry);
-    // Where others come to as well the clause does not come by itself, but to its own return.
+    // At a merge point the clause does not end by itself: its own return does.
     if (!last.valid() || g_.within(g_[last].handler, id) || g_.ways_into(last).size() < 2) {
       continue;
     }
@@ -169,8 +170,8 @@ void NameCleanups::keep_end(HandlerId id) {
     if (!last.valid() || g_[last].exit_offset < start) return;
   }
   if (!last.valid() || !g_[end].params.empty() || g_[last].next[0].to.valid()) return;
-  // A return of a value at hand; else it is where a `break` leads to.
-  // What stands before the mark of a jump belongs to the regions that it leaves.
+  // A return of a value at hand; else it is where a `break` leads to. Items before the marker of a
+  // jump belong to the regions that it leaves.
   const auto& items = g_[last].items;
   const auto mark = std::find_if(items.rbegin(), items.rend(), [&](ValueId item) {
     return is_marker(g_[item], flow::Marker::LeftByJump);
@@ -183,7 +184,7 @@ void NameCleanups::keep_end(HandlerId id) {
   mark_end_of_clause(end, 0);
 }
 
-// What leaves a clause with a name here, other than by a jump statement, has come to its end.
+// Inserts a marker: an exit from a named clause here, other than by a jump statement, is its end.
 void NameCleanups::mark_end_of_clause(BlockId block, size_t index) {
   const ValueId end = marker(g_, flow::Marker::EndOfClause);
   auto& items = g_[block].items;

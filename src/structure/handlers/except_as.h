@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Name clean-ups: `except E as name` clears the name on every way out of the clause.
+// Cleanup handlers: `except E as name` clears the name on every exit of the clause
+// (compiler_try_except).
 //
-// Around the clause stands a handler that clears the name and raises again, and each other way out
-// has a copy of the clearing. None of it is written: here the copies go, and what they tell of
-// where a clause ends is kept as a mark.
+// Before: a handler around the clause clears the name and raises again; each other exit has a copy
+// of the code that clears it.
+// After: no such handler and no copies. A marker keeps what they tell about the end of the clause.
 #pragma once
 
 #include <unordered_set>
@@ -17,13 +18,14 @@ class NameCleanups {
  public:
   NameCleanups(Graph& graph, const object::Module& module, const Protection& protection);
 
-  // `except E as name: pass` (or a jump, or the return of a constant) protects nothing: there is no
-  // region, but the name is cleared all the same, right after its store.
+  // Removes the code that clears the name of a clause without a region: `except E as name: pass`
+  // (or a jump, or the return of a constant) protects nothing, and clears the name right after its
+  // store.
   void drop_those_of_nothing();
-  // Returns true if a handler is of this kind: a `finally` that a person wrote may do the same, but
-  // what it protects does not start right after an exception was given the name.
+  // Returns true if a handler is a cleanup handler: a `finally` in the source may do the same, but
+  // its region does not start right after an exception was stored under the name.
   bool is_cleanup(HandlerId handler) const;
-  // Takes the copies out of all ways that leave the handler's region.
+  // Removes the copies from all ways out of the handler's region.
   void clear(HandlerId handler);
 
  private:

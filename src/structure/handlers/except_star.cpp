@@ -17,13 +17,14 @@ class ExceptStar {
 
   void run() {
     look();
-    // One inside of another is of no concern to it: the edges of each are its own.
+    // Nested statements do not interfere: the edges of each are its own.
     for (const Statement& each : statements_) fold(each);
     if (!statements_.empty()) g_.recompute();
   }
 
  private:
-  // Where what the clauses have left is put together: `handled` if that is nothing, else `raises`.
+  // The block that combines the exceptions that remain after the clauses: `handled` if there are
+  // none, else `raises`.
   struct Statement {
     ValueId exception;
     BlockId end, handled, raises;
@@ -35,7 +36,7 @@ class ExceptStar {
     ValueId rest, caught;  // its elements
     BlockId body;
     size_t start = 0;   // in `body`: after the name's store
-    HandlerId handler;  // that keeps what the body raises; invalid: the body is empty
+    HandlerId handler;  // collects the exceptions of the body; invalid: the body is empty
     BlockId next;
   };
 
@@ -98,14 +99,14 @@ class ExceptStar {
       const bool last = i + 1 == clauses.size();
       falls |= rewrite(statement, clauses[i], last ? statement.raises : clauses[i].next);
     }
-    // As the clauses of `except` end: what none of them takes is raised again. What stands after
-    // them all is said there, where they all raise for themselves.
+    // As at the end of the clauses of `except`, an unmatched exception is raised again. If all
+    // bodies raise, that block has the edge to the code after the clauses.
     g_[statement.raises].items.clear();
     g_[statement.raises].operands.assign(1, statement.exception);
     if (!falls) g_[statement.raises].next[0] = {statement.handled, {}};
   }
 
-  // After the last clause, one side leaves the handler and the other raises.
+  // Returns true if, after the last clause, one side leaves the handler and the other raises.
   bool ends_as_known(const Statement& statement) const {
     const ir::Block& handled = g_[statement.handled];
     return g_[statement.raises].exit == ExitKind::Reraise && handled.params.empty() &&
@@ -136,7 +137,8 @@ class ExceptStar {
     return true;
   }
 
-  // The outermost region inside `outer` that `handler` is or lies within; invalid: there is none.
+  // Returns the outermost region inside `outer` that `handler` is or is within; invalid: there is
+  // none.
   HandlerId region_within(HandlerId handler, HandlerId outer) const {
     if (handler == outer || !g_.within(handler, outer)) return {};
     for (size_t steps = 0; steps < g_.handlers.size(); ++steps) {
@@ -147,8 +149,8 @@ class ExceptStar {
     return handler;
   }
 
-  // Returns true if every way out of the body clears the name, at most, and goes on to the next
-  // clause.
+  // Returns true if every way out of the body only clears the name, if anything, and leads to the
+  // next clause.
   bool goes_on(const Clause& clause, BlockId next, ValueId raised) const {
     if (!clause.handler.valid()) return leads_to({clause.body, clause.start}, next, raised);
     for (const Way& way : inside(clause).ways_out) {
@@ -208,7 +210,7 @@ class ExceptStar {
     return found;
   }
 
-  // Returns whether the clause comes to its end.
+  // Makes the clause one test. Returns true if the end of its body is reached.
   bool rewrite(const Statement& statement, const Clause& clause, BlockId next) {
     ir::Value match = g_[clause.split];
     match.op = Op::ExcMatch;

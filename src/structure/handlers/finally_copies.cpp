@@ -26,8 +26,8 @@ std::vector<Way> ways_out(const Graph& g, HandlerId handler, std::span<const Blo
   return exits;
 }
 
-// The ways out of the region that only code takes which nothing reaches any more: after a clause
-// that never comes to its end.
+// Returns the ways out of the region from unreachable code: the code after a clause whose end is
+// never reached.
 std::vector<Way> ways_behind_clauses(const Graph& g, HandlerId handler) {
   std::vector<BlockId> ends;
   for (const auto& [exception, end] : g.clause_ends()) {
@@ -47,15 +47,15 @@ std::vector<Way> ways_behind_clauses(const Graph& g, HandlerId handler) {
   return found;
 }
 
-// Returns true if control comes from an empty block straight back into the region: that heads a
-// loop in it, though nothing protects it.
+// Returns true if the block is empty and leads straight back into the region: it is the header of a
+// loop in the region, though it is unprotected.
 bool heads_loop_inside(const Graph& g, HandlerId handler, BlockId block) {
   const ir::Block& b = g[block];
   return b.items.empty() && b.params.empty() && b.exit == ExitKind::Goto &&
          b.next[0].args.empty() && g.within(g[b.next[0].to].handler, handler);
 }
 
-// Leads those ways to a block of its own in the region.
+// Redirects those ways to a copy of the header in the region.
 void keep_inside(Graph& g, HandlerId handler, const std::map<BlockId, std::vector<Way>>& rounds) {
   for (const auto& [head, ways] : rounds) {
     ir::Block inside = g[head];
@@ -66,8 +66,9 @@ void keep_inside(Graph& g, HandlerId handler, const std::map<BlockId, std::vecto
   }
 }
 
-// 3.8 puts a constant in the place of a value that the `try` may return, if the finally body goes
-// another way. Where there is no such value it comes to where one is dropped by a way of its own.
+// 3.8 puts a constant in the place of a value that the `try` may return, if the `finally` body
+// overtakes it. Gives ways with that placeholder and ways with a value separate blocks before they
+// merge.
 void part_placeholders(Graph& g, HandlerId handler, const std::vector<Way>& exits) {
   const ValueId held_place = placeholder(g, handler);
   if (!held_place.valid()) return;
@@ -129,7 +130,7 @@ bool strip_copies(Graph& g, const object::Module& module, HandlerId handler,
   std::vector<Way> exits = ways_out(g, handler, region);
   part_placeholders(g, handler, exits);
   std::map<BlockId, SameCode::Copy> copies;
-  std::map<BlockId, std::vector<Way>> rounds;  // that leave no more than a loop's body
+  std::map<BlockId, std::vector<Way>> rounds;  // that only leave the body of a loop
   for (const Way& way : exits) {
     const BlockId start = g[way.from].next[way.edge].to;
     if (copies.count(start)) continue;
@@ -152,7 +153,7 @@ bool strip_copies(Graph& g, const object::Module& module, HandlerId handler,
     if (copies.count(start)) exits.push_back(way);
   }
   std::map<Cursor, BlockId> rests;
-  // From the back of a block to its front, so that cutting leaves the other places valid.
+  // From the last item of a block to its first, so that splitting leaves the other places valid.
   std::vector<Cursor> cuts;
   for (const auto& [start, copy] : copies) {
     if (copy.end) cuts.push_back(copy.end->at);
@@ -162,7 +163,7 @@ bool strip_copies(Graph& g, const object::Module& module, HandlerId handler,
     if (rests.count(cuts[i])) continue;
     rests[cuts[i]] = cuts[i].index == 0 ? cuts[i].block : g.split(cuts[i].block, cuts[i].index);
   }
-  // A return right after a nested statement seems to belong to it, out of whichever loops it goes.
+  // A return right after a nested statement seems to be in its region, whatever loops it leaves.
   const auto leaves_all = [&](const ir::Block& block) {
     return std::all_of(block.items.begin(), block.items.end(), [&](ValueId item) {
       return only_leaves(g[item]) || drops(g[item], ir::Dropped::Iterator);
@@ -173,8 +174,8 @@ bool strip_copies(Graph& g, const object::Module& module, HandlerId handler,
       g[rest].handler = g.handlers[handler.index()].outer;
     }
   }
-  // A bridge stands for each copy, with its parameters; one for all that never end and that no jump
-  // led to, for there a `finally` body leaves by itself, whichever way came to it.
+  // A bridge replaces each copy, with its parameters; one bridge replaces all copies without an end
+  // or a jump statement, since there the `finally` body leaves by itself, whatever way reached it.
   std::map<BlockId, BlockId> bridges;
   BlockId overtaken;
   for (auto& [start, copy] : copies) {
@@ -212,7 +213,7 @@ bool strip_copies(Graph& g, const object::Module& module, HandlerId handler,
   }
   for (const Way& way : exits) {
     ir::Edge& edge = g[way.from].next[way.edge];
-    // What lies after several clauses was found several times.
+    // Code after several clauses was found several times.
     const auto bridge = bridges.find(edge.to);
     if (bridge != bridges.end()) edge.to = bridge->second;
   }

@@ -31,8 +31,9 @@ class Handlers {
     }
     std::vector<HandlerId> order;
     for (size_t i = 0; i < g_.handlers.size(); ++i) order.push_back(HandlerId(i));
-    // Innermost first: the copies of an outer body begin where those of an inner one end. What
-    // stands in a body and in its copies protects code that lies after what the body belongs to.
+    // Innermost first: the copies of an outer body start at the end of those of an inner one. At
+    // equal depth, the regions in a body and in its copies, which start after the `try` of that
+    // body, come first.
     std::vector<uint32_t> start(order.size(), 0);
     for (const BlockId id : g_.order()) {
       HandlerId around = g_[id].handler;
@@ -46,8 +47,7 @@ class Handlers {
       const uint32_t in_a = g_.handlers[a.index()].depth, in_b = g_.handlers[b.index()].depth;
       return in_a != in_b ? in_a > in_b : start[a.index()] > start[b.index()];
     });
-    // The graph is walked anew once a level: what regions that lie side by side have changed is of
-    // no concern to each other.
+    // The graph is walked anew once a level: changes in sibling regions do not affect each other.
     for (const flow::Handler& handler : g_.f.handlers) entries_.insert(handler.entry);
     uint32_t level = ~0u;
     bool stale = false;
@@ -60,7 +60,7 @@ class Handlers {
       needs_walk_ = true;
       fold(id);
       for (size_t i = before; i < g_.size(); ++i) enter(BlockId(i));
-      // Clauses stay as they are; everything else has changed the graph.
+      // Clauses are unchanged; all other kinds have changed the graph.
       const HandlerKind kind = info(id).kind;
       const bool is_left = kind == HandlerKind::Except || kind == HandlerKind::ExceptStar;
       stale = stale || (!is_left && needs_walk_);
@@ -76,7 +76,7 @@ class Handlers {
   }
 
  private:
-  // Finds where exit functions are called.
+  // Finds the calls of exit functions.
   void look() {
     for (const BlockId id : g_.order()) {
       for (const ValueId item : g_[id].items) {
@@ -134,14 +134,15 @@ class Handlers {
     }
   }
 
-  // Returns true if a clause asks for the type of the exception.
+  // Returns true if a clause tests the type of the exception.
   bool is_matched(HandlerId id) const {
     const std::vector<ValueId> own = own_exceptions(id);
     return std::any_of(own.begin(), own.end(),
                        [&](ValueId value) { return matched_.count(g_.resolve(value)) > 0; });
   }
 
-  // What lies below on the stack may be exceptions of handlers around this one.
+  // Returns the stack slots that the handler pushes: lower slots may be exceptions of handlers
+  // around this one.
   std::vector<ValueId> own_exceptions(HandlerId id) const {
     std::vector<ValueId> own = g_[entry_of(id)].entry_stack;
     const size_t below = std::min<size_t>(g_.f.handlers[id.index()].depth, own.size());
@@ -149,7 +150,8 @@ class Handlers {
     return own;
   }
 
-  // A bare `except:` begins so; the body of a `finally` keeps what it will raise again.
+  // Returns true if the handler drops its exception at its start, as a bare `except:` does; the
+  // body of a `finally` keeps it, to raise it again.
   bool drops_exception(HandlerId id) const {
     const auto& stack = g_[entry_of(id)].entry_stack;
     return std::any_of(stack.begin(), stack.end(), [&](ValueId value) {
@@ -170,7 +172,7 @@ class Handlers {
       return;
     }
     info(id).swallowed = entry_of(id);
-    // What raises the exception again has no way out that others would have to be told of.
+    // The block that raises the exception again has no exits, so no other block is affected.
     const BlockId again = entry.next[1].to;
     needs_walk_ = !again.valid() || !g_.ends_here_only(again) || entries_.count(again) > 0;
     entry.items.clear();
@@ -181,7 +183,7 @@ class Handlers {
     remove_exit_calls(exit);
   }
 
-  // Every call of the exit function, with what disposes of its result, becomes a marker.
+  // Replaces every call of the exit function, with the items that use its result, by a marker.
   void remove_exit_calls(ValueId exit) {
     const auto calls = exit_calls_.find(exit);
     if (calls == exit_calls_.end()) return;
@@ -193,7 +195,7 @@ class Handlers {
         std::unordered_set<ValueId> gone{items[i]};
         for (const ValueId operand : g_.f.operands(call)) gone.insert(g_.resolve(operand));
         size_t end = i + 1;
-        // async: Await(call), with None sent first; then the result is dropped
+        // async: the call is awaited, with None sent first; then the result is dropped.
         while (end < items.size()) {
           const ir::Value& next = g_[items[end]];
           const bool continues = is_op(next, Op::GetAwaitable, Op::YieldFrom, Op::Pop);
@@ -222,14 +224,14 @@ class Handlers {
 
   // ---- async for ------------------------------------------------------------------------------
 
-  // GetAnext, None, YieldFrom under a handler that ends the loop is a ForIter in all but name.
+  // Makes a ForIter of GetAnext, None and YieldFrom under the handler that ends the loop.
   void fold_async_for(HandlerId id) {
     const BlockId entry = entry_of(id);
     auto& ending = g_[entry].items;
     ending.erase(std::find_if(ending.begin(), ending.end(),
                               [&](ValueId item) { return is_op(g_[item], Op::EndAsyncFor); }));
     ending.insert(ending.begin(), marker(g_));
-    // Up to 3.10 it ends the handling as well; what comes then stands after the loop.
+    // Up to 3.10 it ends the handling as well; the code after it is after the loop.
     if (g_.f.handlers[id.index()].is_on_block_stack() && g_[entry].exc_depth > 0)
       --g_[entry].exc_depth;
     const auto own = protection_.own(id);
@@ -265,7 +267,8 @@ class Handlers {
 
   // ---- regions of the compiler's own -----------------------------------------------------------
 
-  // An inlined comprehension (3.12+) puts back the locals it has hidden.
+  // Returns true if the handler only restores the locals that an inlined comprehension (3.12+) has
+  // hidden.
   bool restores_locals(const ir::Block& entry) const {
     if (entry.exit != ExitKind::Reraise || entry.items.empty()) return false;
     return std::all_of(entry.items.begin(), entry.items.end(), [&](ValueId item) {
@@ -292,7 +295,7 @@ class Handlers {
     }
   }
 
-  // The body of a `finally` comes to one end; compilers copy what is short.
+  // Joins the ends of a `finally` body in one block: compilers copy a short end.
   void join_ends(HandlerId id) {
     for (const BlockId block : raising_again(id)) {
       const BlockId end = g_.split(block, g_[block].items.size());
@@ -322,7 +325,7 @@ class Handlers {
                std::find(own.begin(), own.end(), value) != own.end();
       });
       if (g_[block].exit == ExitKind::Reraise && own_again) found.push_back(block);
-      // A clause inside the body may come to its end, too.
+      // A clause inside the body may reach the end, too.
       const HandlerId nested = g_[block].handler;
       if (nested.valid() && nested != g_[entry].handler && g_.within(nested, g_[entry].handler) &&
           seen.insert(entry_of(nested)).second) {
@@ -341,15 +344,15 @@ class Handlers {
   NameCleanups names_;
   std::unordered_map<ValueId, std::vector<BlockId>> exit_calls_;  // exit functions -> their calls
   bool aliased_ = false;
-  bool needs_walk_ = true;               // what was folded last has changed what can be reached
+  bool needs_walk_ = true;               // the last fold has changed what can be reached
   std::unordered_set<BlockId> entries_;  // of handlers
-  std::unordered_set<ValueId> matched_;  // exceptions whose type some clause asks for
+  std::unordered_set<ValueId> matched_;  // exceptions whose type a clause tests
 };
 
 }  // namespace
 
 void fold_handlers(Graph& graph, const object::Module& module) {
-  // It dissolves regions, so that what is known of those comes after it.
+  // First, since it dissolves regions, which Handlers reads.
   fold_except_star(graph);
   Handlers(graph, module).run();
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handlers: what each handler region means, and the code that repeats it taken away.
+// Handlers: finds the meaning of each handler, and removes the code that the compiler duplicated
+// for it.
 //
-// Compilers copy the body of a `finally` to every normal way out of the `try`, and the call of
-// __exit__ to every way out of a `with`. Once the copies are recognised and gone, a marker (an item
-// PopExcept) stands where control left the protected region, and Graph::handlers says what the
-// handler is. Regions that the compiler made for its own ends dissolve.
+// Before: the body of a `finally` has a copy on every normal way out of the `try`, and the call of
+// `__exit__` one on every way out of a `with` (compiler_try_finally, compiler_with,
+// compiler_unwind_fblock).
+// After: Graph::handlers has the kind of each handler. A marker (flow::Marker) replaces each copy,
+// where control leaves the protected region; regions that only the compiler needs are dissolved.
 #pragma once
 
 #include "structure/graph/graph.h"
