@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ways: the edges that lead into each block, in the order in which they were added.
+// Ways: the edges into each block, in the order in which they were added.
 //
-// An edge stands in one list at most, as a link between the one before it and the one after it: to
-// take it out costs the same however many there are.
+// An edge is in at most one list, as a link between its neighbours, so that it is removed in
+// constant time.
 #pragma once
 
 #include <cstddef>
@@ -58,11 +58,11 @@ class Ways {
     uint32_t at_ = kNone;
   };
 
-  // The ways into one block, for as long as none is added or removed.
+  // The ways into one block. Valid until a way is added or removed.
   class Into {
    public:
     Into(const Ways& ways, flow::BlockId block) : ways_(&ways) {
-      // What was made since, and is led to by nothing yet, has no list.
+      // A new block without ways has no list.
       if (block.index() < ways.lists_.size()) list_ = ways.lists_[block.index()];
     }
     size_t size() const { return list_.count; }
@@ -71,7 +71,7 @@ class Ways {
     Way back() const { return way_of(list_.last); }
     Iterator begin() const { return {ways_, list_.first}; }
     Iterator end() const { return {ways_, kNone}; }
-    // For who changes them meanwhile.
+    // For callers that change the ways while they iterate.
     std::vector<Way> copy() const { return {begin(), end()}; }
 
    private:
@@ -79,7 +79,7 @@ class Ways {
     List list_;
   };
 
-  // How many blocks it knows of.
+  // The number of blocks with a list.
   size_t size() const { return lists_.size(); }
   void clear(size_t blocks) {
     lists_.assign(blocks, {});
@@ -88,7 +88,8 @@ class Ways {
 
   Into into(flow::BlockId block) const { return {*this, block}; }
 
-  // The edge leads to `to` from here on, as the last of the ways into it; invalid: nowhere.
+  // Makes `to` the target of the edge, as the last of the ways into it; an invalid `to` removes the
+  // edge.
   void set(Way way, flow::BlockId to) {
     const size_t at = index_of(way);
     if (at >= links_.size()) links_.resize(at + 1);

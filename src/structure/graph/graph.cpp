@@ -24,7 +24,7 @@ Graph::Graph(ir::Function function) : f(std::move(function)), spans_(f) {
   }
   entered_.assign(f.blocks.size(), 0);
   for (const flow::Handler& handler : f.handlers) {
-    // 3.11 counts the exception with an instruction of the handler's own.
+    // 3.11 counts the exception with an instruction of the handler (PushExcInfo).
     if (!handler.is_on_block_stack() && handler.begins) entered_[handler.entry.index()] = 1;
   }
   recompute();
@@ -58,7 +58,7 @@ void Graph::recompute() {
     if (step == 0) {
       if (block.handler.valid()) next = f.handlers[block.handler.index()].entry;
     } else if (step <= 2) {
-      // The far target first, so that what is laid out after a block comes right after it.
+      // The jump target first, so that the fall-through comes right after its block.
       const uint8_t edge = step == 1 ? block.jump : static_cast<uint8_t>(1 - block.jump);
       next = block.next[edge].to;
     } else {
@@ -158,7 +158,7 @@ void Graph::bind(const std::vector<ValueId>& params, const std::vector<ValueId>&
                         params.empty() ? 0 : f[params[0]].offset);
   }
   for (size_t p = 0; p < params.size(); ++p) {
-    // Passing it was one use.
+    // The argument was one use.
     set_uses(args[p], f[resolve(args[p])].uses + f[params[p]].uses);
     drop_use(args[p]);
     alias(params[p], args[p]);
@@ -170,7 +170,7 @@ void Graph::note_clause_end(ValueId exception, BlockId end) {
   const auto leaves = [&](ValueId item) { return is_op(f.values[item.index()], Op::PopExcept); };
   is_clause_end_.resize(size());
   if (!end.valid()) return;
-  // What only leaves the clause ends where the statement does.
+  // Blocks that only leave the clause end where the statement does.
   is_clause_end_[end.index()] = 1;
   Cursor at{end};
   walk_past(*this, at, leaves, [&](const ir::Edge& edge) {
@@ -192,7 +192,7 @@ bool Graph::merge_into_predecessor(BlockId id) {
   ir::Block& first = f.blocks[from.index()];
   ir::Block& second = f.blocks[id.index()];
   if (from == id || first.exit != ExitKind::Goto || first.handler != second.handler) return false;
-  // The end of a finally body, which a `break` of the body's last loop may lead to as well.
+  // The end of a `finally` body: a `break` of the body's last loop may lead to it as well.
   if (second.items.empty() && second.exit == ExitKind::Reraise && !second.operands.empty()) {
     return false;
   }
@@ -206,7 +206,7 @@ bool Graph::merge_into_predecessor(BlockId id) {
 }
 
 void Graph::alias(ValueId from, ValueId to) {
-  // Of a loop that nothing leads into but itself.
+  // In a loop that is reached from itself only.
   if (resolve(to) == from) throw NotStructured("a value that stands for itself", f[from].offset);
   if (alias_.size() <= from.index()) alias_.resize(f.values.size());
   alias_[from.index()] = to;
@@ -262,8 +262,7 @@ void Graph::recount_uses() {
   for (size_t i = 0; i < uses.size(); ++i) f.values[i].uses = uses[i];
 }
 
-// What an empty block chooses is chosen where it leads to, if that is used there without being
-// handed on: nobody else comes there.
+// Moves the parameters of an empty block to its successor, if that has no other predecessor.
 void Graph::hand_params_on() {
   bool changed = false;
   for (const BlockId id : order_) {
@@ -289,7 +288,7 @@ void Graph::hand_params_on() {
 
 void Graph::thread_empty_blocks() {
   hand_params_on();
-  // By block: whether one that lies after it, outside of a region, leads there.
+  // By block: whether a later block outside of a region leads to it.
   std::unordered_map<BlockId, std::pair<HandlerId, bool>> known;
   const auto repeats = [&](BlockId target, HandlerId region) {
     const auto [it, is_new] = known.try_emplace(target, region, false);
@@ -312,9 +311,9 @@ void Graph::thread_empty_blocks() {
             edge.to == target.next[0].to || edge.to == entry() || is_kept(edge.to)) {
           break;
         }
-        // A block before a region says what repeats: the whole `try`, not its body. 3.12
-        // leaves jumps back within a body without protection, but there are other ways to where
-        // they lead. Where a block stack protects (six values pushed), a jump into a body is none.
+        // An empty block before a region is a loop header: the whole `try` repeats, not its body.
+        // 3.12 leaves jumps back within a body unprotected, but then the header inside has other
+        // ways into it. With a block stack, no jump from outside enters a body.
         const BlockId head = target.next[0].to;
         const HandlerId behind = f.blocks[head.index()].handler;
         if (behind != target.handler && within(behind, target.handler) &&

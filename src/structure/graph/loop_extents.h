@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LoopSpans: into which loop code was written, by where it lies in the bytecode.
+// LoopSpans: the loop in which code was written, by its offset in the bytecode.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,13 @@ class LoopSpans {
  public:
   explicit LoopSpans(const ir::Function& function);
 
-  // Where the innermost loop ends that holds what lies at `offset` and does not start there; 0:
-  // there is none.
+  // Returns the end of the innermost loop that contains `offset` and starts before it; 0: there is
+  // none.
   uint32_t end_around(uint32_t offset) const;
 
  private:
-  // From this offset on, up to the next entry, the innermost loop ends there.
+  // (start, end): from offset `start` to the start of the next entry, the innermost loop ends at
+  // `end`.
   std::vector<std::pair<uint32_t, uint32_t>> ends_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Analysis: the dominators and the natural loops of a Graph, normal and handler edges together.
+// Analysis: the dominators and the natural loops of a Graph, over normal and handler edges.
 #pragma once
 
 #include <span>
@@ -15,7 +15,7 @@ struct Loop {
   std::vector<BlockId> blocks;  // the natural loop, header included
   std::vector<Way> back_edges;
   uint32_t outer = ~0u;  // the innermost loop around this one
-  uint32_t depth = 0;    // how many loops are around it
+  uint32_t depth = 0;    // how many loops enclose it
 };
 
 struct Analysis {
@@ -27,13 +27,13 @@ struct Analysis {
 
   bool dominates(BlockId a, BlockId b) const { return a == b || tree_.contains(a, b); }
 
-  // The immediate dominator; invalid: of the entry, and of what it does not reach.
+  // The immediate dominator; invalid for the entry and for blocks that it does not reach.
   BlockId idom(BlockId block) const { return tree_.parent[block.index()]; }
 
   // The blocks whose immediate dominator is `block`, in order.
   std::span<const BlockId> children(BlockId block) const { return children_[block]; }
 
-  // Returns true if a block lies in the natural loop.
+  // Returns true if a block is in the natural loop.
   bool contains(const Loop& loop, BlockId block) const;
 
  private:

@@ -48,7 +48,7 @@ bool are_arms_of_choice(const Graph& g, BlockId x, BlockId y) {
   const BlockId from = g.ways_into(x).front().from;
   if (from != g.ways_into(y).front().from || g[from].exit != ExitKind::Branch) return false;
   const int32_t line = g[from].exit_line;
-  // What only returns a constant may be the end of the body.
+  // An arm that only returns a constant may be the end of the body.
   const auto starts_there = [&](BlockId arm) {
     const auto& items = g[arm].items;
     return !items.empty() && g[items[0]].line == line && !returns_constant(g, arm);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Markers: items that execute nothing (flow::Marker), and blocks that hold no more than that.
+// Markers: items that execute nothing (flow::Marker), and blocks of markers alone.
 #pragma once
 
 #include "structure/graph/graph.h"
@@ -9,23 +9,21 @@ namespace pellucid::structure {
 // Returns a new marker, which belongs to no block yet.
 ValueId marker(Graph& graph, flow::Marker what = flow::Marker::Left);
 
-// Returns true if the block only goes on (or returns): all its items only leave regions and
-// handlers.
+// Returns true if all items of the block only leave regions and handlers.
 bool only_markers(const Graph& graph, const ir::Block& block);
 
-// Returns true if the block has a marker that says `what`.
+// Returns true if the block has a marker of this kind.
 bool has_marker(const Graph& graph, BlockId block, flow::Marker what);
 
 // Returns the first marker of the block that stands for a jump statement without effect
 // (Marker::LostBreak and the two after it), or an invalid id.
 ValueId lost_jump(const Graph& graph, BlockId block);
 
-// Returns true if the block does nothing from its `from`-th item on but load a constant and return
-// it.
+// Returns true if, from its `from`-th item on, the block only loads a constant and returns it.
 bool returns_constant(const Graph& graph, BlockId block, size_t from = 0);
 
 // Returns true if two blocks are the arms of one test, on its line: `x if c else y` or a part of
-// it, even if both arms say the same. Of a statement only one arm is on the line of its test.
+// it, even if both arms are equal. Of an `if` statement at most one arm is on the line of the test.
 bool are_arms_of_choice(const Graph& graph, BlockId x, BlockId y);
 
 }  // namespace pellucid::structure

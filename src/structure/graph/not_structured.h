@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// structure: the exception that stands for control flow which no statements say.
+// structure: the exception for control flow that no statements express.
 #pragma once
 
 #include <stdexcept>

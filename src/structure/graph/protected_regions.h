@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Protection: which blocks and handlers lie within each handler's region, kept while handlers.cpp
-// changes the graph. Asking for a region costs as much as the region is large.
+// Protection: the blocks and handlers within each handler's region, kept up to date while
+// handlers.cpp changes the graph. Collecting a region takes time in its size.
 #pragma once
 
 #include <span>
@@ -21,20 +21,20 @@ class Protection {
     for (const BlockId id : g_.order()) add(id);
   }
 
-  // Enters a block; at its first sight, or once its handler is another one.
+  // Adds a block: a new one, or one whose handler has changed.
   void add(BlockId id) {
     const HandlerId handler = g_[id].handler;
     if (handler.valid()) own_[handler.index()].push_back(id);
   }
 
-  // The blocks that the handler protects and no inner one does; some may be out of reach.
+  // The blocks that the handler protects directly; some may be unreachable.
   std::span<const BlockId> own(HandlerId handler) const { return own_[handler.index()]; }
 
-  // Every block within the region that can be reached.
+  // Returns every reachable block within the region.
   std::vector<BlockId> region(HandlerId handler) const {
     std::vector<BlockId> found;
     std::vector<HandlerId> todo{handler};
-    // A handler that is around itself is nobody's: no more of them than there are.
+    // Limited to their number: handlers may enclose each other in a cycle.
     for (size_t i = 0; i < todo.size() && i < own_.size(); ++i) {
       for (const BlockId id : own_[todo[i].index()]) {
         if (g_[id].handler == todo[i] && g_.reachable(id)) found.push_back(id);
@@ -45,7 +45,8 @@ class Protection {
     return found;
   }
 
-  // Gives what the handler protects to the one around it. Returns its blocks and inner handlers.
+  // Removes the handler. Returns the blocks and inner handlers that it had, which the enclosing
+  // handler gets.
   struct Dissolved {
     std::vector<BlockId> blocks;
     std::vector<HandlerId> inner;

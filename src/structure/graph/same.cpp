@@ -6,13 +6,14 @@
 namespace pellucid::structure {
 namespace {
 
-// Returns true if it is the Pop that ends an expression statement, whatever that one drops.
+// Returns true for the Pop that ends an expression statement, whatever value it drops.
 bool ends_statement(const ir::Value& value) {
   return drops(value, ir::Dropped::Result) || drops(value, ir::Dropped::Stored) ||
          drops(value, ir::Dropped::Constant) || drops(value, ir::Dropped::Carried);
 }
 
-// Compilers that fold tuples of constants at last (up to 3.9) keep each for itself.
+// Returns true if both load equal constants: compilers that fold tuples after code generation (up
+// to 3.9) keep a constant for each.
 bool same_constant(const object::Module* module, const ir::Value& a, const ir::Value& b) {
   return module && is_op(a, Op::LoadConst) &&
          object::same_constant(*module, a.constant(), *module, b.constant());

@@ -39,7 +39,7 @@ std::optional<SameCode::Copy> SameCode::copy(const Graph& graph, const object::M
   Copy copy;
   copy.dropped = both.dropped_;
   if (both.ends_.empty() && !copy.dropped.valid()) {
-    // A body that only raises leaves the value where it lies.
+    // A body that only raises leaves the value on the stack.
     const std::vector<ValueId>& stack = graph[start].entry_stack;
     const ValueId top = stack.empty() ? ValueId() : graph.resolve(stack.back());
     if (stack.size() == graph.f.handlers[handler.index()].depth + 1 && top.valid() &&
@@ -49,7 +49,7 @@ std::optional<SameCode::Copy> SameCode::copy(const Graph& graph, const object::M
   }
   if (!both.ends_.empty()) {
     copy.end = both.ends_[0];
-    // What the body has computed is nothing to the rest.
+    // The rest of the code uses no value that the body has computed.
     for (const ValueId arg : copy.end->args) {
       if (both.copied_.count(graph.resolve(arg))) return std::nullopt;
     }
@@ -75,8 +75,8 @@ bool SameCode::run() {
   return true;
 }
 
-// Short endings are repeated by the compiler, so a copy may end in several places that mean the
-// same.
+// Returns true if all ends of a copy mean the same: there are several where the compiler duplicated
+// a short ending.
 bool SameCode::ends_agree() const {
   for (size_t i = 1; i < ends_.size(); ++i) {
     if (!same_rest(g_, module_, ends_[0], ends_[i])) return false;
@@ -88,19 +88,20 @@ bool SameCode::does_nothing(ValueId item) const {
   return drops(g_[item], ir::Dropped::Carried) || only_leaves(g_[item]);
 }
 
-// `return f()` with a finally body that goes another way: the value goes where the body does not
-// come to its end.
+// Returns true if the item drops the value of a `return f()` that the `finally` body overtakes: it
+// does so on a path that does not reach the end of the body.
 bool SameCode::drops_outer_value(const Place& place) {
   if (!entry_.valid()) return false;
   const Cursor& c = place.at;
   const ir::Value& value = g_[g_[c.block].items[c.index]];
   if (!is_op(value, Op::Pop) || value.b != 0) return false;
   const ValueId operand = g_.resolve(g_.f.operands(value)[0]);
-  // What the copy itself has brought here by the edge that led to this block is its own.
+  // A value that the copy has computed and passed along the edge to this block is not the returned
+  // one.
   const auto& params = g_[c.block].params;
   for (size_t p = 0; p < params.size() && p < place.args.size(); ++p) {
     ValueId brought = g_.resolve(place.args[p]);
-    // A part of what it has computed is no item of its own.
+    // An element of a computed value is no item itself.
     while (g_[brought].kind == ValueKind::Element && g_[brought].count > 0) {
       brought = g_.resolve(g_.f.operands(brought)[0]);
     }
@@ -114,8 +115,8 @@ bool SameCode::drops_outer_value(const Place& place) {
   return true;
 }
 
-// Over markers and plain jumps to the next item or exit; a copy also over what it drops, up to the
-// place that the body has come to. False: it goes round in a circle.
+// Moves over markers and plain jumps to the next item or exit; in a copy also over the values that
+// it drops, up to the place reached in the body. Returns false in an endless loop.
 bool SameCode::advance(Place& place, const Cursor* original) {
   const auto passes = [&](ValueId item) {
     const bool may_drop = original && place.at != *original;
@@ -125,7 +126,7 @@ bool SameCode::advance(Place& place, const Cursor* original) {
 }
 
 bool SameCode::enter(Place& place, const ir::Edge& edge) const {
-  // Parameters are used soon; older ones have been.
+  // Parameters are used soon after their block: older ones are forgotten.
   constexpr size_t kRemembered = 16;
   std::vector<ValueId> args;
   for (const ValueId arg : edge.args) args.push_back(bound_to(place.bound, g_.resolve(arg)));
@@ -139,7 +140,7 @@ bool SameCode::enter(Place& place, const ir::Edge& edge) const {
   return true;
 }
 
-// False: there is no telling any more what the place corresponds to.
+// Notes that two places correspond. Returns false if the place has too many counterparts.
 bool SameCode::meets_again(const Cursor& a, const Cursor& b, bool& seen) {
   std::vector<Cursor>& known = pairs_[a];
   seen = std::find(known.begin(), known.end(), b) != known.end();
@@ -153,7 +154,7 @@ bool SameCode::walk(Place a, Place b) {
       return std::equal(a.args.begin(), a.args.end(), b.args.begin(), b.args.end(),
                         [&](ValueId x, ValueId y) { return same_value(x, y); });
     }
-    // Loops in which nothing happens are alike.
+    // Two endless empty loops are the same.
     const Cursor from = a.at;
     if (!advance(a)) return !advance(b, &a.at);
     if (entry_.valid() && at_end(a.at) && reraises(a.at.block)) {
@@ -164,7 +165,7 @@ bool SameCode::walk(Place a, Place b) {
       pass_marks(from, b);
       return finish(std::move(b));
     }
-    // Both have left for the same place, which may begin by dropping what the copy was to return.
+    // Both have reached one place, which may first drop the value that the copy was to return.
     if (!advance(b)) return false;
     if (a.at == b.at) return note_dropped(a, b);
     if (!advance(b, &a.at)) return false;
@@ -181,7 +182,7 @@ bool SameCode::walk(Place a, Place b) {
     const ValueId x = g_[a.at.block].items[a.at.index], y = g_[b.at.block].items[b.at.index];
     const bool is_same =
         same_item(x, y) || (is_annotation_index(a.at) && is_annotation_index(b.at));
-    // Where nothing can be raised it is all the same what protects it.
+    // The handler of an item that cannot raise does not matter.
     const bool is_quiet = is_op(g_[x], Op::LoadConst) || drops(g_[x], ir::Dropped::Iterator);
     if (!is_same || !(is_quiet || same_handlers(a.at.block, b.at.block))) return false;
     values_[x].push_back(y);
@@ -193,16 +194,17 @@ bool SameCode::walk(Place a, Place b) {
 
 void SameCode::meet(BlockId a, BlockId b) {
   const auto &x = g_[a].params, &y = g_[b].params;
-  // What is brought to the start of the copy is none of its own values.
+  // The parameters at the start of the copy are not computed by it.
   if (b != start_) copied_.insert(y.begin(), y.end());
   if (x.size() != y.size()) return;
   for (size_t i = 0; i < x.size(); ++i) values_[x[i]].push_back(y[i]);
 }
 
-// Where both have left for one place, 3.8 drops there what lies in the place of a returned value.
+// Notes the returned value: at a place that both have reached, 3.8 drops it, or the placeholder for
+// it.
 bool SameCode::note_dropped(const Place& a, const Place& b) {
   const auto& params = g_[b.at.block].params;
-  // What comes to the start of the copy is its parameter.
+  // The parameters of the start of the copy stand for themselves.
   const auto& args = b.args.empty() ? params : b.args;
   if (!entry_.valid() || params.size() != a.args.size() || params.size() != args.size()) {
     return true;
@@ -218,13 +220,13 @@ bool SameCode::note_dropped(const Place& a, const Place& b) {
   return true;
 }
 
-// A statement of the body that protects something protects the same in the copy.
+// Returns true if a region inside the body corresponds to one inside the copy.
 bool SameCode::same_handlers(BlockId a, BlockId b) {
   const HandlerId x = g_[a].handler, y = g_[b].handler;
   const bool nested = x != outer_a_ && g_.within(x, outer_a_);
   const bool nested_too = y != outer_b_ && g_.within(y, outer_b_);
   if (nested != nested_too) return false;
-  // What has left the regions around the body as well is the same code or none of either.
+  // Outside of nested regions both have the same handler, or each the one around its body.
   if (!nested) return x == y || (x == outer_a_ && y == outer_b_);
   if (!x.valid() || !y.valid()) return false;
   const auto [seen, fresh] = handlers_.emplace(x, y);
@@ -245,8 +247,8 @@ bool SameCode::reraises(BlockId block) const {
   });
 }
 
-// Over what drops, after a join, a value that the copy itself has brought there. The end of the
-// body may have been copied to each way that leads to it, where nothing is left of such a drop.
+// Moves `b` past items that drop, after a merge point, a value that the copy itself has passed
+// there. Where the end of the body was copied to each way into it, no such item is left.
 void SameCode::drop_own_values(Place& b) const {
   Place place = b;
   const auto drops_own = [&](ValueId item) {
@@ -265,7 +267,7 @@ void SameCode::drop_own_values(Place& b) const {
   walk_past(g_, place.at, passes, [&](const ir::Edge& edge) { return enter(place, edge); });
 }
 
-// Over what only says that the regions of the body's last statement have come to their end.
+// Moves `b` past items that only end the regions of the body's last statement.
 void SameCode::leave_regions(Place& b) const {
   const auto is_inside = [&] {
     const HandlerId around = g_[b.at.block].handler;
@@ -276,9 +278,8 @@ void SameCode::leave_regions(Place& b) const {
       [&](const ir::Edge& edge) { return is_inside() && enter(b, edge); });
 }
 
-// The last statement of a body may be left by a jump or end a clause, and so does that of the copy,
-// which says the same: leads `b` after what corresponds to all that lies between `from` and the
-// body's end.
+// Moves `b` past the counterparts of the markers between `from` and the end of the body: the last
+// statement of a body may be left by a jump or end a clause, and so may its copy.
 void SameCode::pass_marks(Cursor from, Place& b) const {
   const auto mark_at = [&](const Cursor& c) -> const ir::Value* {
     const ir::Value& value = g_[g_[c.block].items[c.index]];
@@ -313,10 +314,10 @@ void SameCode::pass_marks(Cursor from, Place& b) const {
   }
 }
 
-// The markers and jumps after a copy belong to what comes next.
+// Adds an end. The markers and jumps after a copy belong to the code after it.
 bool SameCode::finish(Place b) {
   const auto follow = [&](const ir::Edge& edge) {
-    // An empty block before a region heads a loop: the way back does not lead into the region.
+    // An empty block before a region is a loop header: the back edge does not enter the region.
     const ir::Block& block = g_[b.at.block];
     const HandlerId next = g_[edge.to].handler;
     const bool heads_loop =
@@ -361,8 +362,8 @@ bool SameCode::same_item(ValueId x, ValueId y) const {
   return same_operation(g_, x, y, may) && same_operands(x, y);
 }
 
-// The number by which a module or class of 3.14 notes that an annotation was reached: each copy has
-// one of its own.
+// Returns true if a constant is the index by which a module or class of 3.14 notes that an
+// annotation was executed: each copy has another index.
 bool SameCode::is_annotation_index(const Cursor& c) const {
   const std::vector<ValueId>& items = g_[c.block].items;
   if (!is_op(g_[items[c.index]], Op::LoadConst) || c.index + 1 >= items.size()) return false;
@@ -396,7 +397,7 @@ bool SameCode::same_source(ValueId x, ValueId y) const {
   if (x == y) return true;
   const ir::Value &a = g_[x], &b = g_[y];
   if (a.kind != b.kind || a.kind == ValueKind::Instr) return false;
-  if (a.kind == ValueKind::Phi) return true;  // the recompiled code tells
+  if (a.kind == ValueKind::Phi) return true;  // compared in the recompiled code
   return a.a == b.a && same_operands(x, y);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// SameCode: two places of a graph walked in lock step, to tell whether one repeats the other.
+// SameCode: walks two places of a graph in lock step, to decide whether one is a copy of the other.
 //
-// A bisimulation of items by value, of blocks by position. (structure's own; verify has another
+// A bisimulation of items by value, of blocks by position. (For structure only; verify has another
 // one, on purpose.)
 #pragma once
 
@@ -16,37 +16,37 @@
 
 namespace pellucid::structure {
 
-// Where a copy ends and the rest begins.
+// The end of a copy, where the rest of the code begins.
 struct CopyEnd {
   Cursor at;
-  std::vector<ValueId> args;  // for the parameters of the block, if that is where the rest begins
+  std::vector<ValueId> args;  // for the parameters of the block, if the rest begins at its start
 };
 
-// The constant that 3.8 puts below a finally body that goes another way, in the place of a value
-// that the `try` may return; invalid: there is none.
+// Returns the constant that 3.8 puts on the stack below a `finally` body that overtakes, as a
+// placeholder for a value that the `try` may return; invalid: there is none.
 ValueId placeholder(const Graph& graph, HandlerId handler);
 
 class SameCode {
  public:
-  // The body of a handler against a copy of it that starts at `start`. Nothing if it is none. `end`
-  // stays empty if the copy never comes to its end.
+  // Compares the body of a handler with the code at `start`. Returns nothing if that is no copy of
+  // it; `end` is empty if the copy never reaches its end.
   struct Copy {
     std::optional<CopyEnd> end;
-    ValueId dropped;  // what `return` had computed before the body took another way
+    ValueId dropped;  // the value of a `return` that the body overtakes
   };
   static std::optional<Copy> copy(const Graph& graph, const object::Module& module,
                                   HandlerId handler, BlockId start);
 
-  // Returns true if what happens from `a` on is what happens from `b` on.
+  // Returns true if the code from `a` on does the same as the code from `b` on.
   static bool same_rest(const Graph& graph, const object::Module& module, const CopyEnd& a,
                         const CopyEnd& b);
 
  private:
-  // What parameters of blocks stand for on the way that has been walked.
+  // The values of block parameters on the path walked so far.
   using Bindings = std::vector<std::pair<ValueId, ValueId>>;
   struct Place {
     Cursor at;
-    std::vector<ValueId> args{};  // brought to the block by the edge that led here
+    std::vector<ValueId> args{};  // of the edge that led here
     Bindings bound{};
   };
   struct Pair {
@@ -84,7 +84,7 @@ class SameCode {
   BlockId entry_;  // of the handler; invalid: two rests are compared
   HandlerId outer_a_, outer_b_;
   std::vector<Pair> todo_;
-  // What the compiler has copied once more meets several places.
+  // A place of the body has several counterparts if the compiler has copied that code once more.
   std::map<Cursor, std::vector<Cursor>> pairs_;
   std::map<HandlerId, HandlerId> handlers_;
   std::unordered_map<ValueId, std::vector<ValueId>> values_;

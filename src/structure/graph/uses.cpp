@@ -45,9 +45,9 @@ class Counter {
     for (const ValueId param : block.params) uses_.is_made[param.index()] = 1;
     items(block.items, in_comprehension);
     const bool is_loop = block.exit == ExitKind::ForIter;
-    // The last block of a loop of a comprehension may have become one with its header.
+    // The last block of a loop of a comprehension may have been merged with the loop's header.
     if (in_comprehension && is_loop) return;
-    // A loop hands on its own item.
+    // The second operand of a loop is the item that it makes.
     const size_t operands = is_loop ? 1 : block.operands.size();
     for (size_t i = 0; i < operands; ++i) use(block.operands[i]);
     if (in_comprehension) return;

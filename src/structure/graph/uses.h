@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Uses: how often each value of a graph is used, by which a step tells whether a value may become
-// part of what uses it.
+// Uses: how often each value of a graph is used. A value with one use may become part of its user.
 //
-// A use is an operand of an item or of an exit, an argument of an edge, the result of a part of a
-// region; in a block that can be reached, or in a region. The text says some of these in another
-// way, and they do not count:
-//  - in a chain, the left side of each comparison but the first: it is the right side of the one
-//    before;
-//  - of a comprehension, its own additions to what it makes, and what the edges of its loops bring;
-//  - the Pop of what a `match` looks at.
+// A use is an operand of an item or of an exit, an argument of an edge, or the result of a part of
+// a region; in a reachable block, or in a region. These do not count, since the text expresses them
+// in another way:
+//  - in a chain, the left operand of each comparison after the first: it is the right operand of
+//    the one before;
+//  - in a comprehension, its own additions to its container, and the arguments of its loops' edges;
+//  - the Pop of the subject of a `match`.
 //
 // Graph::add_use() and the functions after it keep Value::uses; check() compares.
 #pragma once

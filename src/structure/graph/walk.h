@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks: from a place in the graph past what does nothing, to where something happens.
+// Walks: moves a place in the graph past code without effect.
 //
-// The steps delete most of what does nothing (Graph::thread_empty_blocks), but not what says
-// something by being there: markers, blocks that head a loop before a region, values that a pattern
-// drops. Each walk differs in the items that it passes and in the edges that it follows: these are
-// its arguments.
+// The steps delete most of such code (Graph::thread_empty_blocks), except items and blocks that
+// carry information: markers, header blocks before a region, values that a pattern drops. Each walk
+// has its own items that it passes and edges that it follows: these are its arguments.
 #pragma once
 
 #include "structure/graph/graph.h"
@@ -28,9 +27,9 @@ inline ValueId item_at(const Graph& graph, const Cursor& at) {
   return graph[at.block].items[at.index];
 }
 
-// Moves a cursor past the items for which `passes(item)` holds and, from the end of a block that
-// only goes on, wherever `follow(edge)` moves it (to the start of edge.to, or not at all: then it
-// returns false). Stops before the first other item or exit. Returns false if that is a circle.
+// Moves a cursor past the items for which `passes(item)` is true and, at the end of a block with a
+// Goto, wherever `follow(edge)` moves it (to the start of edge.to, or not at all: then it returns
+// false). Stops before the first other item or exit. Returns false if it goes round in a circle.
 template <typename Passes, typename Follow>
 bool walk_past(const Graph& graph, Cursor& at, Passes passes, Follow follow) {
   for (size_t steps = 0; steps <= graph.size(); ++steps) {
@@ -43,18 +42,18 @@ bool walk_past(const Graph& graph, Cursor& at, Passes passes, Follow follow) {
   return false;
 }
 
-// What blocks hold that skip() passes.
+// The blocks that skip() passes: those with a Goto and these items.
 enum class Skipped : uint8_t {
-  Empty,  // nothing
-  Marks,  // nothing but what leaves regions and handlers
+  Empty,  // none
+  Marks,  // only items that leave regions and handlers
 };
 
 inline bool is_skipped(const Graph& graph, ValueId item, Skipped what) {
   return what == Skipped::Marks && only_leaves(graph[item]);
 }
 
-// Returns the first block from this one on that does more than go on, or that `leaves(block, edge)`
-// says is not to be left.
+// Returns the first block from this one on that has other items or exits, or that `leaves(block,
+// edge)` keeps.
 template <typename Leaves>
 BlockId skip(const Graph& graph, BlockId block, Skipped what, Leaves leaves) {
   Cursor at{block};
@@ -68,7 +67,7 @@ BlockId skip(const Graph& graph, BlockId block, Skipped what, Leaves leaves) {
   return at.block;
 }
 
-// The same wherever values are brought to no block.
+// Does the same along edges without arguments.
 inline BlockId skip(const Graph& graph, BlockId block, Skipped what) {
   return skip(graph, block, what, [](BlockId, const ir::Edge& edge) { return edge.args.empty(); });
 }
