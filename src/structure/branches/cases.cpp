@@ -34,9 +34,9 @@ class Matches {
     const auto look_at = [&](BlockId id) {
       if (read_.count(id) == 0) changed |= fold(id);
     };
-    // In the order of the code, which that of the blocks is not any more. A body may start with a
-    // `match` of its own, and its first case has to be found before those after it, which go on
-    // with its subject.
+    // In bytecode order, which the order of the blocks no longer is. A body may start with a nested
+    // `match`, whose first case has to be found before its later cases, which test the same
+    // subject.
     std::vector<BlockId> blocks = g_.order();
     std::sort(blocks.begin(), blocks.end(), [&](BlockId a, BlockId b) {
       return std::pair(g_[a].offset, a) < std::pair(g_[b].offset, b);
@@ -51,14 +51,14 @@ class Matches {
  private:
   bool fold(BlockId id) { return fold(id, left_in(id)) || fold(id, tested_by(g_, id)); }
 
-  // A value that stays on the stack while the block tests something else, to be tested itself when
-  // that has failed: the subject of a first case that is a name or `_` with a guard.
+  // Returns a value that stays on the stack while the block tests something else, and is tested
+  // after that has failed: the subject of a first case that is a name or `_` with a guard.
   ValueId left_in(BlockId id) const {
     const BlockId guard = end_of_guard(id);
     if (!guard.valid()) return {};
     for (const ir::Edge& edge : g_[guard].next) {
       if (!edge.to.valid()) continue;
-      // On top of it a chain of comparisons keeps what comes next in it.
+      // A comparison chain keeps its next operand above the subject.
       const auto& stack = g_[edge.to].entry_stack;
       for (size_t depth = 1; depth <= std::min<size_t>(stack.size(), 2); ++depth) {
         const ValueId value = g_.resolve(stack[stack.size() - depth]);
@@ -68,14 +68,14 @@ class Matches {
     return {};
   }
 
-  // Returns true if a block, and that which ends the guard in it, leave the value alone that is on
-  // the stack after them.
+  // Returns true if neither the block nor the one that ends the guard uses the value, which is on
+  // the stack after both.
   bool is_left_in(BlockId id, BlockId guard, ValueId value) const {
     const ir::Block& block = g_[id];
     const auto has = [&](const std::vector<ValueId>& values) {
       return std::find(values.begin(), values.end(), value) != values.end();
     };
-    // It is computed here, or where several ways bring it, or by the comprehension that ends here.
+    // It is computed here, passed along several ways, or made by the comprehension that ends here.
     const bool is_made = has(block.items) && !is_filled_behind(id, value);
     if (!is_made && !has(block.params) && !is_filled_before(id, value)) return false;
     // In `a == b == c` the value that stays is part of the test.
@@ -91,7 +91,7 @@ class Matches {
   }
 
   // Returns true if the loop of an inlined comprehension adds to the value after the block that
-  // makes it: that is no part of a guard.
+  // makes it: such a loop is no part of a guard.
   bool is_filled_behind(BlockId id, ValueId value) const {
     const auto filled = filled_in_.find(value);
     return filled != filled_in_.end() && filled->second != id;
@@ -104,7 +104,7 @@ class Matches {
     const auto ways = g_.ways_into(id);
     return std::any_of(ways.begin(), ways.end(), [&](const Way way) {
       if (g_[way.from].exit != ExitKind::ForIter || way.edge != 1) return false;
-      // Below the iterator; others lie deeper.
+      // Right below the iterator; other containers are deeper.
       const auto& stack = g_[way.from].entry_stack;
       const ValueId iterator = g_.resolve(g_[way.from].operands[0]);
       const auto at = std::find_if(stack.rbegin(), stack.rend(),
@@ -113,14 +113,15 @@ class Matches {
     });
   }
 
-  // Patterns of what turns out to be no match are dropped, or trying would cost more every time.
+  // Reads the cases of a `match` on this subject. Patterns of a failed attempt are dropped:
+  // otherwise each attempt would cost more than the one before.
   bool fold(BlockId id, ValueId subject) {
     const size_t before = g_.patterns.size();
     if (!folds(id, subject)) {
       g_.patterns.resize(before);
       return false;
     }
-    // That `**rest` leaves the keys of a mapping out is no use of them in the text.
+    // In the text, excluding the keys of a mapping from `**rest` is no use of them.
     for (size_t i = before; i < g_.patterns.size(); ++i) {
       const Part& keys = g_.patterns[i].value;
       if (g_.patterns[i].kind == PatternKind::Mapping && !keys.items.empty()) {
@@ -139,7 +140,7 @@ class Matches {
     const auto made = std::find(items.begin(), items.end(), subject);
     const bool is_made = made != items.end();
     Cursor start{id, is_made ? static_cast<size_t>(made - items.begin()) + 1 : 0};
-    // An inlined comprehension that made it puts back the locals that it hid.
+    // The inlined comprehension that made the subject restores the locals that it hid.
     const auto puts_back = [&](ValueId item) {
       return is_op(g_[item], Op::StoreFast) &&
              is_op(g_[g_.resolve(g_.f.operands(item)[0])], Op::LoadFastAndClear);
@@ -152,7 +153,7 @@ class Matches {
     const auto names_subject = [&](ValueId item) {
       return stores_name(g_[item]) && g_.resolve(g_.f.operands(item)[0]) == subject;
     };
-    // Where the first case is a name as well, that has a line of its own.
+    // If the first case is a name as well, its store has another line.
     const bool is_tested = tested_by(g_, id) == subject;
     const auto is_walrus = [&](size_t i) {
       return i < items.size() && names_subject(items[i]) &&
@@ -165,12 +166,12 @@ class Matches {
     std::vector<BlockId> read;
     std::unordered_set<BlockId> started;
     bool typed = false;
-    bool goes_on = true;  // the subject is kept for one case more that looks at it
+    bool goes_on = true;  // the subject is kept for another case that tests it
     for (size_t steps = 0; steps <= g_.size(); ++steps) {
       const auto& rest = g_[start.block].items;
       if (!cases.empty() && start.index < rest.size() && names_subject(rest[start.index]) &&
           tested_by(g_, start.block) == subject) {
-        // A name before the test of the next case, by a guard that never holds.
+        // A name with a guard that is constant and false, before the test of the next case.
         const ValueId name = rest[start.index];
         const Cursor end{start.block, start.index + 1};
         const BlockId next = split_held(end, subject);
@@ -185,8 +186,8 @@ class Matches {
       const PatternReader& one = *found;
       // A test that cannot be read is no guard of a first case that tests nothing.
       if (cases.empty() && is_tested && one.is_empty()) return false;
-      // A name alone, or `_`, takes everything, if its guard does.
-      // Not where the value is made anew, in another round of a loop.
+      // A name alone, or `_`, matches everything, if its guard holds. Not where the value is
+      // computed again, in the next iteration of a loop.
       const bool is_case = cases.empty() || holds(start.block, subject);
       BlockId next = one.fail();
       if (!next.valid() && one.repeats()) next = split_held(one.end(), subject);
@@ -203,22 +204,22 @@ class Matches {
         }
         break;
       }
-      // A value that is left on the stack belongs to something else.
+      // A value that is left on the stack belongs to other code.
       if (next.valid() && !g_[next].params.empty()) return false;
       if (is_apart(start, one.end()) && !g_[one.end().block].params.empty()) return false;
-      // One case stands after the other: what leads to one again is a loop.
+      // Cases are in sequence: an edge back to one is a loop.
       if (!started.insert(start.block).second) return false;
       cases.push_back({start, one.end(), next, one.root(), one.spare()});
       read.insert(read.end(), one.blocks().begin(), one.blocks().end());
       read.push_back(start.block);  // the case may become an alternative of the one before
-      // What has been tested is still at hand to be named.
+      // The tested value is still available to be named.
       typed = typed || one.ends_by_type() || (one.fail().valid() && one.names() > 0);
-      // Alternatives that take everything, and keep the subject for a case that nothing leads to.
+      // Alternatives that match everything, and keep the subject for an unreachable case.
       Pattern& pattern = g_.patterns[one.root().index()];
       if (!one.fail().valid() && pattern.kind == PatternKind::Or && one.holds_more()) {
         pattern.goes_on = true;
       }
-      // Where the subject is made anew, in another round of a loop, no case stands.
+      // No case starts where the subject is computed again, in the next iteration of a loop.
       if (!next.valid() || (next == id && is_made)) break;
       goes_on = one.keeps_subject();
       start = {next, 0};
@@ -233,14 +234,14 @@ class Matches {
       read_.insert(each.start.block);
       if (each.end.index == 0 && each.end.block != each.start.block) read_.erase(each.end.block);
     }
-    // The loop of an inlined comprehension adds to what is looked at.
+    // The loop of an inlined comprehension adds to the subject.
     const auto fills = fills_.find(subject);
     g_.set_uses(subject, 1 + named + (fills == fills_.end() ? 0 : fills->second));
     return true;
   }
 
-  // The case that starts there; nothing: none does. What looks like alternatives may be cases whose
-  // bodies end alike.
+  // Returns the case that starts there, or nothing. Apparent alternatives may be cases whose bodies
+  // end alike.
   std::optional<PatternReader> read_case(Cursor start, ValueId subject) {
     const size_t before = g_.patterns.size();
     for (const bool alternatives : {true, false}) {
@@ -251,15 +252,15 @@ class Matches {
     return std::nullopt;
   }
 
-  // `case _ if guard:` before a last `case _:` is the last case that tests anything: it drops
-  // the subject, which the cases before it have kept, and then looks at the guard.
+  // Returns true for `case _ if guard:` before a last `case _:`. It is the last case with a test:
+  // it drops the subject, which the cases before it have kept, and then tests the guard.
   bool is_guard_before_default(BlockId id, ValueId subject) const {
     const ir::Block& block = g_[id];
     return block.exit == ExitKind::Branch && block.drops > 0 && holds(id, subject);
   }
 
-  // The last case of all has the subject to itself. One that is dropped only now was kept for a
-  // case that nothing leads to: a constant guard takes everything.
+  // Marks a last case with a constant guard, which matches everything. The last case has the only
+  // copy of the subject; if it drops the subject only now, that was kept for an unreachable case.
   void mark_constant_guard(const ReadCase& last, ValueId subject) {
     const auto& items = g_[last.end.block].items;
     if (last.end.index >= items.size()) return;
@@ -268,7 +269,7 @@ class Matches {
     g_.patterns[last.pattern.index()].goes_on = true;
   }
 
-  // What comes from there on, where the value lies on the stack, as a block of its own.
+  // Splits a block at a place where the value is on the stack. Returns the new block.
   BlockId split_held(Cursor at, ValueId value) {
     const BlockId rest = g_.split(at.block, at.index);
     std::vector<ValueId> stack = g_[at.block].entry_stack;
@@ -289,8 +290,8 @@ class Matches {
     return !stack.empty() && g_.resolve(stack.back()) == value;
   }
 
-  // The blocks before which the value lies on the stack, from `start` on, and not after one
-  // that is an end.
+  // Returns `start` and the blocks that are reached from it while the value is on the stack,
+  // without those after an end.
   template <typename IsEnd>
   std::vector<BlockId> while_held(BlockId start, ValueId value, const IsEnd& is_end) const {
     std::vector<BlockId> found{start};
@@ -306,12 +307,12 @@ class Matches {
     return found;
   }
 
-  // A guard has no more blocks than this: some four comprehensions. Any block may be asked whether
-  // it starts one, so that a row of them must not be followed to its end.
+  // The most blocks of a guard: some four comprehensions. Every block is tried as the start of one,
+  // so that a long sequence must not be followed to its end.
   static constexpr size_t kGuardBlocks = 16;
 
-  // The block that tests a guard which begins in this one: after the comprehensions in it that are
-  // part of the code around them (3.12+). Invalid: it is none.
+  // Returns the block with the test of a guard that begins in this one, after the inlined
+  // comprehensions in it (3.12+); invalid: it begins no guard.
   BlockId end_of_guard(BlockId id) const {
     for (size_t steps = 0; steps < kGuardBlocks; ++steps) {
       const ir::Block& block = g_[id];
@@ -331,16 +332,16 @@ class Matches {
       });
       if (is_loop && !hides) return {};
       id = is_loop ? g_[next].next[1].to : next;
-      if (!id.valid()) return {};  // a loop that nothing ends
+      if (!id.valid()) return {};  // an endless loop
     }
     return {};
   }
 
-  // Where the ways from a branch meet to go on with a value that they chose, as in `(a or b).c`;
-  // invalid: the branch decides where control goes. A block is passed once all ways into it have
-  // been, so the only one that is ahead lies on every way from the branch, and on no other.
+  // Returns the merge point of a branch that chooses a value, as in `(a or b).c`; invalid: the
+  // branch decides where control goes. A block is passed once all ways into it have been passed, so
+  // that the only block ahead is on every way from the branch, and on no other.
   BlockId behind_choice(BlockId id) const {
-    std::vector<std::pair<BlockId, size_t>> ahead;  // and how many ways have come to it
+    std::vector<std::pair<BlockId, size_t>> ahead;  // and how many ways into it were passed
     for (size_t steps = 0; steps < kGuardBlocks; ++steps) {
       if (g_[id].exit != ExitKind::Branch && g_[id].exit != ExitKind::Goto) return {};
       for (const ir::Edge& edge : g_[id].next) {
@@ -364,7 +365,7 @@ class Matches {
     return {};
   }
 
-  // Where a guard leads that fails, which is the next case; invalid: nothing tells.
+  // Returns the target of a failing guard, which is the next case; invalid: it is unknown.
   BlockId behind_guard(BlockId start, ValueId subject) const {
     const BlockId guard = end_of_guard(start);
     if (!guard.valid()) return {};
@@ -376,7 +377,7 @@ class Matches {
       return id != guard &&
              (tested_by(g_, id) == subject || std::any_of(items.begin(), items.end(), names));
     };
-    // What is after a case that looks at the subject again is the body of that one, or of others.
+    // Code after a case that tests the subject again is the body of that case, or of later ones.
     const std::vector<BlockId> held = while_held(guard, subject, goes_on_with);
     const auto next = std::find_if(held.begin(), held.end(), goes_on_with);
     if (next == held.end() && !holds(guard, subject)) return {};
@@ -384,8 +385,8 @@ class Matches {
     return behind.valid() || next == held.end() ? behind : *next;
   }
 
-  // The body of a case drops the subject, and stands before the next case. What does not lead
-  // to the body any more is that case.
+  // Returns the next case: the first block that no longer leads to the body of this one. The body
+  // drops the subject and is before the next case in the bytecode.
   BlockId behind_body(const std::vector<BlockId>& held, BlockId guard, ValueId subject) const {
     const auto before = [&](BlockId a, BlockId b) {
       return !b.valid() || g_[a].offset < g_[b].offset;
@@ -405,7 +406,7 @@ class Matches {
         if (comes && held[i] != body) grows = leads.insert(held[i]).second || grows;
       }
     }
-    // What a chain of comparisons kept is dropped first.
+    // The operand that a comparison chain kept is dropped first.
     std::vector<BlockId> todo;
     for (const BlockId id : held) {
       if (leads.count(id) > 0 && id != body) todo.push_back(id);
@@ -424,8 +425,8 @@ class Matches {
     return found;
   }
 
-  // Returns true if the body of a case is all of the block that the case ends before. (One that is
-  // empty may lead back to where the subject is made.)
+  // Returns true if the case ends at the start of a block, which is its body. (An empty body may
+  // lead back to where the subject is computed.)
   static bool is_apart(Cursor start, Cursor end) {
     return end.index == 0 && (end.block != start.block || start.index > 0);
   }
@@ -464,8 +465,8 @@ class Matches {
   Graph& g_;
   const object::Module& module_;
   std::unordered_map<ValueId, uint32_t> fills_;     // how often a comprehension adds to a container
-  std::unordered_map<ValueId, BlockId> filled_in_;  // where, the last time
-  std::unordered_set<BlockId> read_;                // what the cases that were found consist of
+  std::unordered_map<ValueId, BlockId> filled_in_;  // the block of the last one
+  std::unordered_set<BlockId> read_;                // the blocks of cases that were found
 };
 
 }  // namespace

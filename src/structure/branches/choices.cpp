@@ -38,11 +38,11 @@ bool Choices::computes(BlockId id, ValueId result, ValueId pivot) const {
   bool defines_result = false;
   for (const ValueId item : block.items) {
     const ir::Value& value = g_[item];
-    // What an inlined comprehension has hidden.
+    // Locals that an inlined comprehension hides.
     if (is_pattern(item)) return false;
     if (is_op(value, Op::LoadFastAndClear, Op::MakeCell)) continue;
     if (is_statement(value)) {
-      // A store whose value is used once more is a walrus, but for another store: `a = b = v`.
+      // A store whose value has another use is a walrus, except before another store: `a = b = v`.
       if (!stores_name(value)) return false;
       const ValueId stored = g_.resolve(g_.f.operands(value)[0]);
       if (g_[stored].uses <= ++stores[stored]) return false;
@@ -61,7 +61,7 @@ bool Choices::computes(BlockId id, ValueId result, ValueId pivot) const {
     if (!is_statement(value)) uses.emplace(item, 0);
   }
   if (!defines_result) return false;
-  // The right side of a link may be the left side of the next one.
+  // The right operand of a comparison may be the left operand of the next one.
   const ValueId next = pivot.valid() ? pivot_of(result) : ValueId();
   return std::all_of(uses.begin(), uses.end(), [&](const auto& use) {
     const auto& [item, count] = use;
@@ -86,7 +86,7 @@ ValueId Choices::pivot_of(ValueId comparison) const {
   return g_[right].uses >= 2 ? right : ValueId();
 }
 
-// The first comparison of a chain, or of a comparison that is none yet.
+// Returns the first comparison of a chain, or the comparison itself.
 ValueId Choices::first_comparison(ValueId id) const {
   const ir::Value& value = g_[id];
   const bool chain =
@@ -149,7 +149,7 @@ ValueId Choices::opposite(BlockId id, ValueId test) {
       (g_.regions[value.a].kind == RegionKind::And || g_.regions[value.a].kind == RegionKind::Or);
   if (!is_choice) return without_not(id, test);
   items.pop_back();
-  // As deep as the parentheses of a guard.
+  // Recurses as deep as the parentheses of a guard.
   const ValueId first = opposite(id, g_.resolve(g_.f.operands(test)[0]));
   g_.f.operand_pool[value.first] = first;
   g_[id].items.push_back(test);
@@ -194,8 +194,8 @@ ValueId Choices::add_region(BlockId id, RegionKind kind, ValueId operand, Parts 
 ValueId Choices::join(BlockId id, RegionKind kind, ValueId first, Part part, uint32_t uses) {
   Parts parts;
   part.behind_lost_test = g_[id].is_lost_test;
-  // `a and (b and c)` is `a and b and c`, `a < b` and the rest of its chain are one chain: take
-  // over the parts of an equal region that ends the part.
+  // `a and (b and c)` is `a and b and c`, `a < b` and the rest of its chain are one chain: takes
+  // over the parts of an equal region at the end of the part.
   const ValueId last = part.result;
   if (g_[last].kind == ValueKind::Region && g_.regions[g_[last].a].kind == kind &&
       part.items.back() == last) {
@@ -203,7 +203,7 @@ ValueId Choices::join(BlockId id, RegionKind kind, ValueId first, Part part, uin
     part.items.pop_back();
     part.result = g_.resolve(g_.f.operands(last)[0]);
   }
-  // In a chain nothing but the chain computes with the pivot.
+  // In a chain, only the chain itself uses the pivot.
   if (kind == RegionKind::Chain) g_.drop_use(g_.f.operands(part.result)[0]);
   used_once(part.result, part.items);
   parts.push_front(std::move(part));

@@ -34,8 +34,8 @@ class Conditions : private EitherWay {
   }
 
  private:
-  // BranchNone x  ->  Branch (x is None): one form of test for all rules. Where it is the end of a
-  // chain, (x is not None): a chain fails to one place.
+  // BranchNone x  ->  Branch (x is None): one form of test for all rules. At the end of a chain,
+  // Branch (x is not None): a chain fails to one place.
   void spell_out_none_test(BlockId id) {
     if (g_[id].exit != ExitKind::BranchNone) return;
     const bool is_not = ends_chain_with_not_none(id);
@@ -87,8 +87,9 @@ class Conditions : private EitherWay {
            conditional_value(id) || half_returned(id) || returned_value(id);
   }
 
-  // Blocks are looked at from the last to the first: to append a long one to each that stands in
-  // front of it would move its items over and over. It waits until all that follows is known.
+  // Returns true if merging `next` into `id` is cheap. Blocks are visited from the last to the
+  // first: appending a long one to each block before it would move its items again and again. It
+  // waits until all later blocks are reduced.
   bool is_short(BlockId next, BlockId id) const {
     return g_[next].items.size() <= 2 * g_[id].items.size() + 64;
   }
@@ -103,7 +104,8 @@ class Conditions : private EitherWay {
     return changed;
   }
 
-  // What is tested once the pattern fits, and otherwise leads on like the pattern.
+  // Joins a guard to its pattern: it is tested after the pattern has matched, and fails to the same
+  // place.
   bool guard(BlockId a) {
     const BlockId b = g_[a].next[0].to, shared = g_[a].next[1].to;
     if (!shared.valid() || b == shared || !owns(a, b) || g_[b].exit != ExitKind::Branch)
@@ -124,21 +126,22 @@ class Conditions : private EitherWay {
     return true;
   }
 
-  // Returns true if the test goes on with a chain that the block before has begun: it belongs to
-  // that one before it can be the start of anything else.
+  // Returns true if the test continues a chain that the block before has begun: it is joined to
+  // that block before it starts anything else.
   bool awaits_chain(BlockId id) const {
     const ValueId test = g_.resolve(g_[id].operands[0]);
     if (!is_comparison(test)) return false;
     if (g_.ways_into(id).size() != 1) return compares_after_choice(id, test);
     const Way way = g_.ways_into(id).front();
     const ExitKind exit = g_[way.from].exit;
-    // `a < b in [c for c in d]`: so is what the link compares with collected.
+    // `a < b in [c for c in d]`: the right operand is a comprehension.
     if (exit == ExitKind::ForIter || exit == ExitKind::Goto) return compares_pivot(test);
     if (exit != ExitKind::Branch || way.edge != 0) return false;
     return continues_chain(test, pivot_of(g_.resolve(g_[way.from].operands[0])));
   }
 
-  // `a < b < (c or d)`: what the link compares with is chosen first, and will be part of it.
+  // Returns true for `a < b < (c or d)`: the right operand is chosen first, and will be part of the
+  // comparison.
   bool compares_after_choice(BlockId id, ValueId test) const {
     return !g_[id].params.empty() && compares_pivot(test);
   }
@@ -156,7 +159,7 @@ class Conditions : private EitherWay {
       const ValueId second = g_.resolve(g_[b].operands[0]);
       for (uint8_t k = 0; k < 2; ++k) {
         if (g_[b].next[k].to != shared) continue;
-        // `if a and b: pass`: both ways lead on.
+        // `if a and b: pass`: both edges lead on.
         if (g_[b].next[1 - k].to == shared && side == k) continue;
         const auto kept = agree(g_[a].next[1 - side], g_[b].next[k], first, second);
         if (!kept) continue;
@@ -181,7 +184,7 @@ class Conditions : private EitherWay {
     return false;
   }
 
-  // `1 or not a`, not `not 1 and a`, whose constant would be another one.
+  // Makes `1 or not a`, since `not 1 and a` would have another constant.
   bool turned_pair(BlockId a, BlockId b, RegionKind kind) {
     const RegionKind turned = kind == RegionKind::And ? RegionKind::Or : RegionKind::And;
     const ValueId second = g_.resolve(g_[b].operands[0]);
@@ -203,7 +206,7 @@ class Conditions : private EitherWay {
     g_[id].jump ^= 1u;
   }
 
-  // The one value that `block` brings to the join and the others do not; invalid: none or several.
+  // Reduces `and`, `or` and chains whose value is passed to a merge point.
   bool value(BlockId a) {
     const ValueId first = g_.resolve(g_[a].operands[0]);
     for (uint8_t side = 0; side < 2; ++side) {
@@ -238,8 +241,8 @@ class Conditions : private EitherWay {
     return false;
   }
 
-  // Returns true if the block that an edge leads to tests what the edge brings as `value`, on its
-  // own or as the first operand of `and` or `or`.
+  // Returns true if the target of an edge tests the argument `value`, on its own or as the first
+  // operand of `and` or `or`.
   bool is_tested(const ir::Edge& edge, ValueId value) const {
     const ir::Block& block = g_[edge.to];
     for (size_t i = 0; i < edge.args.size() && i < block.params.size(); ++i) {
@@ -256,7 +259,7 @@ class Conditions : private EitherWay {
     return false;
   }
 
-  // `a < b < c` as a statement: what it comes to is dropped on both ways.
+  // Reduces `a < b < c` as a statement: its value is dropped on both edges.
   bool dropped_chain(BlockId a) {
     const BlockId b = g_[a].next[0].to, shared = g_[a].next[1].to;
     if (b == shared || !owns(a, b) || g_[b].exit != ExitKind::Goto || g_[b].items.empty())
@@ -279,7 +282,8 @@ class Conditions : private EitherWay {
     return true;
   }
 
-  // The fall-through side of a branch is the first arm of a conditional expression.
+  // Returns the edge to the first arm of a conditional expression: the fall-through
+  // (compiler_ifexp).
   uint8_t first_arm(BlockId id) const { return static_cast<uint8_t>(1 - g_[id].jump); }
 
   ValueId conditional(BlockId a, BlockId body, BlockId orelse, ValueId x, ValueId y,
@@ -310,8 +314,7 @@ class Conditions : private EitherWay {
     }
     if (!straight && kept > 0) return false;
     if (!computes(b, x) || !computes(c, y)) return false;
-    // One of two arms that lead on the other way round is negated, and rather none that is
-    // constant.
+    // Of two arms with swapped targets one is negated, preferably one that is not constant.
     const bool turns_first = !straight && is_op(g_[y], Op::LoadConst);
     const BlockId kept_arm = turns_first ? c : b, other = turns_first ? b : c;
     if (turns_first) x = negated(b, x);
@@ -351,7 +354,8 @@ class Conditions : private EitherWay {
     return true;
   }
 
-  // What a block without items returns when it is reached by this edge; invalid if it does not.
+  // Returns the value that a block without items returns when it is reached by this edge; invalid
+  // if it does not return.
   ValueId returned_through(const ir::Edge& edge) const {
     const ir::Block& block = g_[edge.to];
     if (!block.items.empty() || block.exit != ExitKind::Return) return {};
@@ -362,8 +366,8 @@ class Conditions : private EitherWay {
     return value;
   }
 
-  // `return a or (x if c else y)`: one arm returns for itself, the other one brings its value to
-  // where the whole is returned.
+  // Reduces `return a or (x if c else y)`: one arm returns, the other one passes its value to where
+  // the whole is returned.
   bool half_returned(BlockId a) {
     const BlockId b = g_[a].next[first_arm(a)].to, c = g_[a].next[1 - first_arm(a)].to;
     if (b == c || !owns(a, b) || !owns(a, c)) return false;
@@ -381,7 +385,7 @@ class Conditions : private EitherWay {
     return true;
   }
 
-  // `return a and b`, `return x if c else y`: each arm returns for itself.
+  // Reduces `return a and b`, `return x if c else y`: each arm returns.
   bool returned_value(BlockId a) {
     const ValueId test = g_.resolve(g_[a].operands[0]);
     for (uint8_t side = 0; side < 2; ++side) {
@@ -409,7 +413,7 @@ class Conditions : private EitherWay {
     const BlockId b = g_[a].next[first_arm(a)].to, c = g_[a].next[1 - first_arm(a)].to;
     if (b == c || !owns(a, b) || !owns(a, c)) return false;
     if (g_[b].exit != ExitKind::Return || g_[c].exit != ExitKind::Return) return false;
-    // Two returns are two statements, unless they lie on the line of the test.
+    // Two returns are two statements, unless they are on the line of the test.
     const int32_t line = g_[a].exit_line;
     if (line == bytecode::kNoLine || g_[b].exit_line != line || g_[c].exit_line != line)
       return false;

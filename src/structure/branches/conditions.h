@@ -11,7 +11,7 @@
 //   A ? B : C, both -> J      B if A else C as a value
 //   A ? B : B                 (A or True) and B, tested; B if A or True else None as a value
 //
-// A comparison whose right side the next one compares again is a chain. Applied bottom-up until
+// A comparison whose right operand the next one compares again is a chain. Applied bottom-up until
 // nothing changes; every application removes a block.
 #pragma once
 
@@ -20,7 +20,7 @@
 
 namespace pellucid::structure {
 
-// Adds to the module what constants it needs and lacks.
+// Adds to the module the constants that it needs and lacks.
 void reduce_conditions(Graph& graph, object::Module& module);
 
 }  // namespace pellucid::structure

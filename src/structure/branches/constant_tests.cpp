@@ -27,7 +27,7 @@ bool EitherWay::either_way(BlockId a) {
   std::vector<ValueId> rest(behind, g_[b].items.end());
   const ValueId last = items.back();
   const uint32_t uses = g_[last].uses;
-  // What used the value uses the choice: the part has a value of its own.
+  // Users of the value use the choice instead: the part needs a separate value.
   const ValueId own = g_.add(
       g_[last], std::vector<ValueId>(g_.f.operands(last).begin(), g_.f.operands(last).end()));
   items.back() = own;
@@ -48,8 +48,8 @@ bool EitherWay::either_way(BlockId a) {
   return true;
 }
 
-// Returns true if the block is a test, but for one of a `for` and of a comprehension: these have a
-// place of their own for each.
+// Returns true if the block is a test, except one that leads to a `for` or into a comprehension:
+// each of those has its own targets.
 bool EitherWay::decides(BlockId id) const {
   const ir::Block& block = g_[id];
   const auto is_for = [&](const ir::Edge& edge) {
@@ -59,8 +59,8 @@ bool EitherWay::decides(BlockId id) const {
          computes(id, g_.resolve(block.operands[0]));
 }
 
-// Returns true if what the first items of the block compute is an operand together with what was
-// computed before the block: then no statement begins with it.
+// Returns true if the value of the first items is an operand together with values from before the
+// block: then no statement begins with it.
 bool EitherWay::goes_into_more(BlockId id, size_t length) const {
   const std::vector<ValueId>& items = g_[id].items;
   if (length == 0 || length >= items.size()) return false;
@@ -74,15 +74,16 @@ bool EitherWay::goes_into_more(BlockId id, size_t length) const {
   });
 }
 
-// How many items at the start of the block compute one value out of nothing: as many as can be.
+// Returns the largest number of items at the start of the block that compute one value without
+// operands from elsewhere.
 size_t EitherWay::first_computed(BlockId id) const {
   const std::vector<ValueId>& items = g_[id].items;
-  std::unordered_map<ValueId, uint32_t> open;  // what is computed, and uses of it that will come
+  std::unordered_map<ValueId, uint32_t> open;  // computed values, and the uses that remain
   size_t longest = 0;
   for (size_t i = 0; i < items.size(); ++i) {
     const ir::Value& value = g_[items[i]];
     if (is_statement(value) || is_pattern(items[i]) || value.kind == ValueKind::Null) break;
-    if (is_op(value, Op::LoadAssertionError)) break;  // `assert` says this, no expression
+    if (is_op(value, Op::LoadAssertionError)) break;  // part of `assert`, no expression
     bool is_inside = true;
     for (const ValueId operand : g_.f.operands(value)) {
       if (g_[g_.resolve(operand)].kind == ValueKind::Null) continue;

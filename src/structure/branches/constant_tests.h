@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rule of conditions.cpp for a test that leads to one place whatever it finds.
+// The rule of conditions.cpp for a test with equal targets.
 #pragma once
 
 #include "structure/branches/choices.h"
@@ -10,9 +10,9 @@ class EitherWay : protected Choices {
  protected:
   using Choices::Choices;
 
-  // A test that leads to one place whatever it finds, and what is computed there on its line:
-  // compilers saw through the other operand of `t or True`. As an operand of a test it stays one;
-  // else what comes next is what such a test always chooses.
+  // Reduces a test with equal targets and the value computed there on its line: compilers optimised
+  // the other operand of `t or True` away. If that value is tested, the whole is a test (`and`);
+  // else the value is the arm that such a test always chooses.
   bool either_way(BlockId a);
 
  private:

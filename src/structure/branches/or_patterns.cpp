@@ -11,8 +11,9 @@
 namespace pellucid::structure {
 namespace {
 
-// Returns true if a pattern has matched so far where the edge leads: no way on which a test has
-// failed. What drops parts that no name is given to is the same for all tests that led to it.
+// Returns true if no test of a pattern has failed on any path that ends with this edge. A block
+// that drops parts without a name is shared by all tests that lead to it, so the ways into it are
+// examined.
 bool succeeds(const Graph& graph, Way way) {
   std::vector<Way> todo{way};
   std::unordered_set<BlockId> seen;
@@ -41,7 +42,8 @@ bool succeeds(const Graph& graph, Way way) {
   return true;
 }
 
-// `_` alone, as the last of alternatives, copies what nothing is called after.
+// Removes copies that are dropped before any name is stored: `_` alone, as the last alternative,
+// copies the subject.
 void forget_lone_copies(Graph& graph) {
   for (const BlockId id : graph.order()) {
     auto& items = graph[id].items;
@@ -59,7 +61,7 @@ void forget_lone_copies(Graph& graph) {
   }
 }
 
-// How often the value lies on the stack where the edge leads.
+// Returns how many stack slots hold the value where the edge leads.
 size_t times_held(const Graph& graph, const ir::Edge& edge, ValueId value) {
   if (!edge.to.valid()) return 0;
   const ir::Block& to = graph[edge.to];
@@ -71,7 +73,7 @@ size_t times_held(const Graph& graph, const ir::Edge& edge, ValueId value) {
   return static_cast<size_t>(std::count_if(to.entry_stack.begin(), to.entry_stack.end(), is_value));
 }
 
-// Returns true if the item only drops what the tests of a pattern have left.
+// Returns true if the item only drops a value that the tests of a pattern have left.
 bool drops_part(const Graph& graph, ValueId item) {
   const ir::Value& value = graph[item];
   if (drops(value, ir::Dropped::Copy)) return true;
@@ -79,7 +81,7 @@ bool drops_part(const Graph& graph, ValueId item) {
          graph[graph.resolve(graph.f.operands(value)[0])].kind == ValueKind::Element;
 }
 
-// Past what only drops parts, in blocks that bring nothing to others.
+// Moves past items that only drop parts, along edges without arguments.
 Cursor past_drops(const Graph& graph, Cursor at) {
   walk_past(
       graph, at, [&](ValueId item) { return drops_part(graph, item); },
@@ -91,8 +93,8 @@ Cursor past_drops(const Graph& graph, Cursor at) {
   return at;
 }
 
-// Returns true if all that is left to do is to return, which nothing has to protect: one copy of a
-// body may count as a part of the statement around it when another does not.
+// Returns true if only a return is left, which needs no protection: of two copies of a body, one
+// may be in the region of the statement around it and the other one outside.
 bool only_returns(const Graph& graph, Cursor at) {
   const ir::Block& block = graph[at.block];
   return block.exit == ExitKind::Return &&
@@ -125,7 +127,7 @@ bool is_one_body(const Graph& graph, Cursor a, Cursor b) {
   return false;
 }
 
-// What the pattern binds.
+// Returns the names that the pattern binds.
 std::set<Symbol> names_in(const Graph& graph, PatternId root) {
   std::set<Symbol> names;
   std::vector<PatternId> todo{root};
@@ -156,7 +158,7 @@ bool join_alternatives(Graph& graph, std::vector<ReadCase>& cases) {
                           names_in(graph, before.pattern) == names;
       if (!is_one) break;
     }
-    // Several of them tell already why the subject is there.
+    // Two or more of them already explain the copy of the subject.
     const bool takes_all = end - begin == 1 && end == cases.size() && names.empty() &&
                            is_one_body(graph, last.end, Cursor{last.fail});
     if (end - begin + takes_all < 2) continue;
@@ -164,7 +166,8 @@ bool join_alternatives(Graph& graph, std::vector<ReadCase>& cases) {
     row.kind = PatternKind::Or;
     row.line = graph.patterns[cases[begin].pattern.index()].line;
     for (size_t i = begin; i < end; ++i) row.subs.push_back(cases[i].pattern);
-    // Nothing tells `(p | q) as name` from `(p as name) | (q as name)`, which nobody writes.
+    // `(p | q) as name` and `(p as name) | (q as name)` look the same here; the first form is the
+    // usual one.
     const std::vector<Symbol> shared = graph.patterns[row.subs[0].index()].names;
     const bool are_shared =
         !takes_all && std::all_of(row.subs.begin(), row.subs.end(), [&](PatternId sub) {

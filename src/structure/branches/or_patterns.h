@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Alternatives: what tells `case 1 | 2` from two cases.
+// Alternatives: distinguishes `case 1 | 2` from two cases.
 #pragma once
 
 #include <vector>
@@ -9,12 +9,13 @@
 
 namespace pellucid::structure {
 
-// Keeps the blocks where alternatives meet that have nothing else to do, until fold_matches() has
-// read them: they alone tell `case 1 | 2` from two cases.
+// Keeps the empty blocks where alternatives meet until fold_matches() has read them: only they
+// distinguish `case 1 | 2` from two cases.
 void keep_alternatives(Graph& graph);
 
-// One case of a `match` as it has been read: where its tests start and where its body does, where
-// the tests fail to, and how often the subject lies there more than the pattern itself needs.
+// One case of a `match` that was read: the start of its tests and of its body, the target of
+// failing tests, and how many copies of the subject are there beyond those that the pattern itself
+// needs.
 struct ReadCase {
   Cursor start, end;
   BlockId fail;
@@ -22,9 +23,9 @@ struct ReadCase {
   size_t spare = 0;
 };
 
-// Where compilers have copied what alternatives meet in to each of them, they have been read as
-// cases. Each keeps the subject for the next, though, as cases do, and once more for the case
-// after them all, if there is one. Whether any have become one case.
+// Joins alternatives that were read as cases, since the compiler copied their merge point to each
+// of them. Each keeps the subject for the next, as cases do, and once more for the case after all
+// of them, if there is one. Returns true if any were joined.
 bool join_alternatives(Graph& graph, std::vector<ReadCase>& cases);
 
 }  // namespace pellucid::structure

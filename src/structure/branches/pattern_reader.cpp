@@ -25,11 +25,11 @@ bool PatternReader::read(Cursor start) {
   } while (!open_.empty() && give_up());
   if (!open_.empty()) failed_ = true;
   if (!failed_ && !never_) captures();
-  // `A() | _` has tests that nothing comes of.
+  // `A() | _` has tests whose results do not matter.
   return !failed_ && (fail_.block.valid() || captured_ > 0 || typed_);
 }
 
-// One block further. False: what comes next is no part of the pattern's tests.
+// Reads one more block. Returns false if the code after it is no part of the pattern's tests.
 bool PatternReader::step() {
   // Each alternative reads the join once more.
   if (blocks_.size() > 2 * g_.size() + 2) return false;
@@ -51,13 +51,13 @@ bool PatternReader::step() {
     held_ = held_behind(block, test->success);
     tested_ = test->kind == Kind::Sequence || test->kind == Kind::Mapping ? 1 : 0;
   }
-  // An alternative has a copy of the subject to itself.
+  // An alternative has its own copy of the subject.
   const bool is_alternative = fresh && test->on == subject_ && !open_.empty();
   const bool keeps = test->kind == Kind::Sequence || test->kind == Kind::Mapping;
   if (is_alternative && held_behind(block, test->success) < (keeps ? 2 : 1)) failed_ = true;
   if (!apply(*test)) failed_ = true;
   if (failed_ || !fails_to(std::move(fail))) return false;
-  // A guard that is constant and false: the body is gone.
+  // A guard that is constant and false: the body was removed.
   never_ = open_.empty() && past_drops(success).block == fail_.block &&
            (continues_with(fail_.block, subject_) || is_named_next());
   if (never_) {
@@ -76,21 +76,21 @@ bool PatternReader::step() {
   return true;
 }
 
-// Returns true if the subject is computed there: what leads to it again is the next round of a
+// Returns true if the block computes the subject: an edge to it starts the next iteration of a
 // loop.
 bool PatternReader::makes_subject(BlockId block) const {
   const auto& items = g_[block].items;
   return std::find(items.begin(), items.end(), subject_) != items.end();
 }
 
-// Returns true if code after the block leads to it.
+// Returns true if a later block leads to this one.
 bool PatternReader::comes_round(BlockId id) const {
   const auto ways = g_.ways_into(id);
   return std::any_of(ways.begin(), ways.end(),
                      [&](const Way way) { return g_[way.from].offset > g_[id].offset; });
 }
 
-// Over the block itself and those after it that do nothing but drop values.
+// Returns the target of an edge past blocks that only drop values.
 PatternReader::Target PatternReader::past_drops(const ir::Edge& edge) const {
   Target target{edge.to, edge.args};
   const auto is_drop = [&](ValueId item) {
@@ -102,7 +102,7 @@ PatternReader::Target PatternReader::past_drops(const ir::Edge& edge) const {
   walk_past(g_, at, is_drop, [&](const ir::Edge& next) {
     // Alternatives that are names end in an empty block as well.
     if (g_.is_kept(at.block)) return false;
-    // What stands before a region is where a loop around it starts.
+    // A block before a region is the header of a loop around it.
     const HandlerId before = g_[at.block].handler, inside = g_[next.to].handler;
     const bool enters = inside != before && g_.within(inside, before);
     if (enters && comes_round(at.block)) return false;
@@ -133,15 +133,15 @@ void PatternReader::pass(const ir::Edge& edge) {
   resumed_ = {};
 }
 
-// Returns true if the next case is a name that takes the one copy of the subject there is: `p | _
-// as name` would have a second one.
+// Returns true if the next case is a name that stores the only copy of the subject: `p | _ as name`
+// would have a second one.
 bool PatternReader::is_named_next() const {
   const auto& items = g_[fail_.block].items;
   return held_ == 1 + tested_ && own_copies() == tested_ && !items.empty() &&
          stores_name(g_[items[0]]) && operand(items[0], 0) == subject_;
 }
 
-// How often the subject lies on the stack after the test.
+// Returns how many copies of the subject are on the stack after the test.
 size_t PatternReader::held_behind(const ir::Block& test, uint8_t success) const {
   const auto known = g_.held.find(test.exit_offset);
   return known == g_.held.end() ? 0 : known->second[success];
@@ -149,7 +149,8 @@ size_t PatternReader::held_behind(const ir::Block& test, uint8_t success) const 
 
 bool PatternReader::keeps_subject() const { return !fail_.block.valid() || holds_more(); }
 
-// Each name and each row of alternatives around the first test has a copy of its own there.
+// Returns how many copies of the subject the pattern itself needs after the first test: one for
+// each name and each group of alternatives around that test.
 size_t PatternReader::own_copies() const {
   size_t own = tested_;
   for (PatternId id = root_;;) {
@@ -162,7 +163,7 @@ size_t PatternReader::own_copies() const {
   return own;
 }
 
-// After the last test of an alternative, to where it meets the others.
+// Moves from the last test of an alternative to its merge point.
 bool PatternReader::go_on() {
   const ir::Block& block = g_[at_.block];
   if (block.exit != ExitKind::Goto || at_.index < block.items.size()) return false;
@@ -181,8 +182,7 @@ bool PatternReader::go_on() {
 // ---- alternatives
 // ---------------------------------------------------------------------------------
 
-// Returns true if the block is the start of an alternative: it tests the value, which is on the
-// stack.
+// Returns true if the block starts an alternative: it tests the value, which is on the stack.
 bool PatternReader::continues_with(BlockId block, ValueId value) const {
   if (!block.valid() || tested_by(g_, block) != value) return false;
   const auto& stack = g_[block].entry_stack;
@@ -190,7 +190,8 @@ bool PatternReader::continues_with(BlockId block, ValueId value) const {
                      [&](ValueId id) { return g_.resolve(id) == value; });
 }
 
-// After the tests of an alternative the subject is still on the stack, as it is where they fail.
+// Returns true if the block is a merge point of alternatives of the subject: the subject is still
+// on the stack, as it is where their tests fail.
 bool PatternReader::is_join_of_subject(BlockId block) const {
   if (!may_meet_ || !fail_.block.valid() || ways_into(block) < 2) return false;
   const auto holds = [&](BlockId id) {
@@ -201,8 +202,8 @@ bool PatternReader::is_join_of_subject(BlockId block) const {
   return holds(block) && (fail_.block == block || continues_with(fail_.block, subject_));
 }
 
-// Returns true if alternatives of the subject meet before the case after them: a guard that
-// is constant and false, whose body is gone, stands between. No alternative has the stack so low.
+// Returns true if alternatives of the subject meet right before the next case: a guard between them
+// is constant and false, and its body was removed. In every alternative, the stack is higher.
 bool PatternReader::is_next_case(BlockId block) const {
   const bool is_lower = met_at_ == 0 || depth_at(block) < met_at_;
   return fail_.block == block && is_lower && continues_with(block, subject_);
@@ -218,7 +219,7 @@ bool PatternReader::meets_others() {
   return true;
 }
 
-// What has been read about the value is the first of several alternatives.
+// Starts a group of alternatives: the pattern of the value read so far is the first of them.
 void PatternReader::open(ValueId value, Target fail) {
   Alternatives fresh;
   fresh.value = value;
@@ -245,7 +246,7 @@ void PatternReader::close_alternative() {
     if (leads_to(open_.back().join, join)) {
       wrap(join);
     } else {
-      // `p | (q | r)`: what has been read of the second one is the first of several again.
+      // `p | (q | r)`: the pattern read for the second one is the first of an inner group.
       open(open_.back().value, fail_);
       open_.back().outer_fail = {};
       join_at(join);
@@ -281,7 +282,8 @@ bool PatternReader::leads_to(BlockId from, BlockId to) const {
   return block.exit == ExitKind::Goto && block.items.empty() && block.next[0].to == to;
 }
 
-// `(p | q) | r`: the ones so far are the first of others, which meet after them.
+// `(p | q) | r`: makes the group so far the first alternative of an outer group, with a later merge
+// point.
 void PatternReader::wrap(BlockId join) {
   Alternatives& all = open_.back();
   const PatternId inner = add_pattern();
@@ -297,7 +299,8 @@ void PatternReader::wrap(BlockId join) {
   nodes_[all.value] = current;
 }
 
-// What the alternatives have left on the stack, under the values that it has after their join.
+// Moves the captures that the alternatives have left on the stack to the values of these slots
+// after the join.
 void PatternReader::hand_on(Alternatives& all) {
   const ir::Block& join = g_[all.join];
   for (size_t i = 0; i < all.captured.size(); ++i) {
@@ -310,7 +313,7 @@ void PatternReader::hand_on(Alternatives& all) {
   }
 }
 
-// The next case has been taken for one more alternative: it tests the same value on the stack.
+// Gives up the last alternative, which is the next case: it tests the same value on the stack.
 bool PatternReader::give_up() {
   while (!open_.empty() && (open_.back().value != subject_ || open_.back().subs.size() < 2)) {
     open_.pop_back();
@@ -326,13 +329,13 @@ bool PatternReader::give_up() {
   return true;
 }
 
-// How high the stack is where the block begins to do more than drop values.
+// Returns the height of the stack after the values that the block drops first.
 size_t PatternReader::depth_at(BlockId block) const {
   const size_t height = g_[block].entry_stack.size();
   return height - std::min<size_t>(height, g_[block].drops);
 }
 
-// What the alternative has left on the stack, to be stored after the join.
+// Notes the captures that the alternative has left on the stack, to be stored after the join.
 void PatternReader::keep_captures(const std::vector<ValueId>& args) {
   Alternatives& all = open_.back();
   const ir::Block& join = g_[all.join];
@@ -387,7 +390,8 @@ void PatternReader::finish_alternatives() {
   at_ = {all.join, 0};
   resumed_ = all.join;
   Target fail = std::move(fail_);
-  // The next case has the subject lower on the stack: these are cases whose bodies end alike.
+  // The next case would have the subject lower on the stack: these are cases whose bodies end
+  // alike.
   if (all.value == subject_ && continues_with(fail.block, subject_) &&
       depth_at(fail.block) >= all.depth) {
     failed_ = true;
@@ -399,7 +403,7 @@ void PatternReader::finish_alternatives() {
 // ---- names
 // ----------------------------------------------------------------------------------------
 
-// The names that a whole pattern binds, stored once all tests have succeeded.
+// Reads the names that a whole pattern binds, which are stored after all tests have succeeded.
 void PatternReader::captures() {
   const auto& items = g_[at_.block].items;
   for (; at_.index < items.size(); ++at_.index) {
@@ -408,7 +412,8 @@ void PatternReader::captures() {
     if (!stores_name(g_[item])) break;
     const Captures named = captures_of(operand(item, 0));
     if (named.empty()) break;
-    // No pattern binds a name twice: that is the next case, before which a guard never holds.
+    // No pattern binds a name twice: this is the next case, after a guard that is constant and
+    // false.
     repeats_ = !bound_.insert(g_[item].symbol()).second;
     if (repeats_) break;
     for (const Capture& each : named) {
@@ -423,15 +428,15 @@ void PatternReader::captures() {
   }
 }
 
-// 3.11 gives what it stores the line of the part that it has read last; all others that of the
-// whole pattern, which does not come after it.
+// Gives the last subpattern the line of a store: 3.11 gives stores the line of the part that was
+// read last; other versions that of the whole pattern, which is never later.
 void PatternReader::place_last(int32_t line) {
   PatternId last = root_;
   while (!at(last).subs.empty() && at(last).subs.back().valid()) last = at(last).subs.back();
   if (at(last).kind == PatternKind::Any) at(last).line = std::max(at(last).line, line);
 }
 
-// What a name that is bound to the value is the name of; nothing: no part of the pattern.
+// Returns what a name bound to the value belongs to; empty: it is no part of the pattern.
 PatternReader::Captures PatternReader::captures_of(ValueId id) {
   id = g_.resolve(id);
   for (auto other = renamed_.find(id); other != renamed_.end(); other = renamed_.find(id)) {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // PatternReader: the tests and captures of one case -> a Pattern.
 //
-// Tests are read along the way on which all of them succeed. Values that are known so far (the
-// subject, its elements, attributes and values of keys) each have a pattern; a test on one of them
-// says what its pattern is. Alternatives are known by where they fail to: the next alternative
-// tests the same value, which is still on the stack. Those of the subject itself look like cases of
-// their own until the first of them leads to a block where others meet it with the subject still on
-// the stack; what has been read then is the first alternative. At most one alternative is given up
-// again: the next case.
+// Tests are read along the path on which all of them succeed. Each known value (the subject, its
+// elements, attributes and values of keys) has a pattern, which the tests of that value determine.
+// Alternatives are recognised by their failing edge: the next alternative tests the same value,
+// which is still on the stack. Alternatives of the subject itself look like cases until the first
+// of them reaches a merge point with the subject still on the stack; the pattern read so far is
+// then the first alternative. At most one alternative is given up again: the next case.
 #pragma once
 
 #include <algorithm>
@@ -23,48 +22,49 @@
 
 namespace pellucid::structure {
 
-// What the test at the end of a block looks at; invalid: the block ends in no test of a pattern.
+// Returns the value that the test at the end of a block tests; invalid: the block does not end in a
+// test of a pattern.
 ValueId tested_by(const Graph& graph, BlockId block);
 
 class PatternReader {
  public:
-  // Without `alternatives` of the subject, what cases share is the end of their bodies.
+  // Without `alternatives` of the subject, a merge point of cases is the end of their bodies.
   PatternReader(Graph& graph, const object::Module& module, ValueId subject,
                 bool alternatives = true);
 
-  // Reads from `start`. False: no pattern starts there.
+  // Reads from `start`. Returns false if no pattern starts there.
   bool read(Cursor start);
 
   PatternId root() const { return root_; }
   // After the last test and the last name.
   Cursor end() const { return at_; }
-  // Where a failing test leads; invalid: there are no tests.
+  // The target of a failing test; invalid: there are no tests.
   BlockId fail() const { return fail_.block; }
-  // Returns true if nothing but a pattern does what was read.
+  // Returns true if only a pattern compiles to the code that was read.
   bool ends_by_type() const { return typed_; }
-  // Returns true if nothing there belongs to a pattern: one that takes everything, if it is a case
-  // at all.
+  // Returns true if no part of a pattern was read: it matches everything, if it is a case at all.
   bool is_empty() const { return !failed_ && !fail_.block.valid() && captured_ == 0 && !typed_; }
-  // Returns true if the subject is still on the stack after all that, as it is for the case after
-  // it. The last one before `case _:` has it to itself, as has the last of all.
+  // Returns true if the subject is still on the stack afterwards, for the next case. The last case
+  // before `case _:` has the only copy, and so has the last one of all.
   bool keeps_subject() const;
-  // Returns true if it lies there, once more than the pattern itself needs, after the first test.
+  // Returns true if, after the first test, there are more copies of the subject than the pattern
+  // itself needs.
   bool holds_more() const { return spare() > 0; }
   size_t spare() const { return held_ - std::min(held_, own_copies()); }
-  // How many names it binds.
+  // The number of names that it binds.
   size_t names() const { return captured_; }
-  // Returns true if it ends where one of them is bound once more.
+  // Returns true if it ends where one of its names is stored once more.
   bool repeats() const { return repeats_; }
-  // The blocks that were read, but for the first.
+  // The blocks that were read, without the first one.
   const std::vector<BlockId>& blocks() const { return blocks_; }
 
  private:
-  // Where an edge leads when what only drops values is jumped over, and what it brings there.
+  // The target of an edge past code that only drops values, and the arguments that reach it.
   struct Target {
     BlockId block;
     std::vector<ValueId> args;
   };
-  // What a name that is bound to a value says: the name of a pattern, or of a mapping's rest.
+  // What a name bound to a value belongs to: a pattern, or a mapping's rest.
   struct Capture {
     PatternId pattern;
     bool rest = false;
@@ -76,10 +76,10 @@ class PatternReader {
     ValueId value;
     PatternId whole, current;
     BlockId second;     // where the second one starts
-    Target outer_fail;  // of what they are in
+    Target outer_fail;  // of the pattern around them
     BlockId join;
     std::vector<PatternId> subs;
-    std::vector<Captures> captured;  // what is left on the stack at the join
+    std::vector<Captures> captured;  // by slot that is left on the stack at the join
     size_t depth = 0;                // of the stack up to the value
     BlockId start;                   // of the current one
     size_t blocks = 0;               // how many had been read before it
@@ -114,12 +114,12 @@ class PatternReader {
   Captures captures_of(ValueId id);
   size_t ways_into(BlockId id) const { return id.index() < known_ ? g_.ways_into(id).size() : 1; }
 
-  // pattern_tests.cpp: what tests and other items say
+  // pattern_tests.cpp: the meaning of tests and other items
   enum class Kind : uint8_t { None, Constant, Singleton, Sequence, Mapping, Length, Class, Keys };
   struct Test {
     Kind kind = Kind::None;
-    ValueId on;  // the value whose pattern it says something about
-    ValueId by;  // what does the test
+    ValueId on;  // the value whose pattern it determines
+    ValueId by;  // the instruction that tests
     uint8_t success = 0;
     std::vector<ValueId> loads;  // items before it
   };
@@ -159,7 +159,7 @@ class PatternReader {
   PatternId root_;
   Cursor at_;
   Target fail_;
-  BlockId resumed_;                 // several ways lead there, but it is no join to be read
+  BlockId resumed_;                 // a merge point that is no join to be read
   std::vector<ValueId> arguments_;  // of the edge that led to the current block
   std::vector<Alternatives> open_;
   std::vector<BlockId> blocks_;
@@ -171,9 +171,9 @@ class PatternReader {
   std::unordered_map<ValueId, std::deque<Captures>> queued_;  // of values that alternatives bind
   std::unordered_map<ValueId, bool> keys_;                    // of mappings
   ValueId rest_map_;
-  size_t held_ = 0;    // how often the subject lies on the stack after the first test,
-  size_t tested_ = 0;  // and how often it would for the sake of that test alone
-  size_t met_at_ = 0;  // how high the stack is where alternatives of the subject meet
+  size_t held_ = 0;    // copies of the subject on the stack after the first test,
+  size_t tested_ = 0;  // and those needed for that test alone
+  size_t met_at_ = 0;  // height of the stack where alternatives of the subject meet
   size_t captured_ = 0;
   std::unordered_set<Symbol> bound_;
   bool repeats_ = false;

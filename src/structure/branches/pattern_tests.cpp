@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What single tests and the items between them say about the values of a pattern.
+// The meaning of single tests and of the items between them for the values of a pattern.
 #include <algorithm>
 
 #include "structure/branches/pattern_reader.h"
@@ -38,7 +38,7 @@ ValueId tested_by(const Graph& g, BlockId id) {
   return tests ? first() : ValueId();
 }
 
-// The test that all the rest of the block does.
+// Returns the test that makes up the rest of the block.
 std::optional<PatternReader::Test> PatternReader::find_test() const {
   const ir::Block& block = g_[at_.block];
   if (block.exit != ExitKind::Branch && block.exit != ExitKind::BranchNone) return std::nullopt;
@@ -91,7 +91,8 @@ std::optional<PatternReader::Test> PatternReader::find_test() const {
   return nodes_.count(test.on) > 0 ? std::optional(test) : std::nullopt;
 }
 
-// Attributes of a class or values of keys: one value that is None, or is taken apart next.
+// Returns the test of the attributes of a class or the values of keys: one value that is None, or
+// is unpacked next.
 std::optional<PatternReader::Test> PatternReader::of_parts(ValueId id, uint8_t success) const {
   if (!is_op(g_[id], Op::MatchClass, Op::MatchKeys)) return std::nullopt;
   const auto& items = g_[at_.block].items;
@@ -105,7 +106,7 @@ std::optional<PatternReader::Test> PatternReader::of_parts(ValueId id, uint8_t s
   return nodes_.count(test.on) > 0 ? std::optional(test) : std::nullopt;
 }
 
-// False: the test does not fit what is known of its value.
+// Returns false if the test contradicts the known pattern of its value.
 bool PatternReader::apply(const Test& test) {
   Pattern& pattern = *pattern_of(test.on);
   const bool fresh = pattern.kind == PatternKind::Any;
@@ -182,7 +183,7 @@ bool PatternReader::apply_class(const Test& test, Pattern& pattern) {
 // ---- items
 // ----------------------------------------------------------------------------------------
 
-// Reads the items that take values apart; the cursor is after the last of them.
+// Reads the items that unpack values, and moves the cursor after the last of them.
 void PatternReader::settle() {
   const ir::Block& block = g_[at_.block];
   for (size_t i = at_.index; i < block.items.size(); ++i) {
@@ -195,7 +196,8 @@ void PatternReader::settle() {
   }
 }
 
-// Items that make values of the elements of a known one, or drop one.
+// Reads an item that makes values of the elements of a known one, or drops one. Returns false for
+// other items.
 bool PatternReader::take_apart(ValueId item) {
   const ir::Value& v = g_[item];
   if (v.kind != ValueKind::Instr) return false;
@@ -253,7 +255,7 @@ bool PatternReader::unpack(ValueId item) {
   }
   const uint32_t count = v.op == Op::UnpackEx ? v.a + 1 + v.b : v.a;
   if (at(id).subs.size() < count) at(id).subs.resize(count);
-  // Elements follow what they are of.
+  // Elements come right after the instruction that unpacks them.
   for (size_t i = item.index() + 1; i < g_.f.values.size(); ++i) {
     const ir::Value& element = g_.f.values[i];
     if (element.kind == ValueKind::Instr) break;
@@ -273,7 +275,7 @@ std::optional<int64_t> PatternReader::integer(ValueId id) const {
   return constant.integer;
 }
 
-// v[k] and v[len(v) - k], where nothing else of a sequence is wanted.
+// Reads v[k] and v[len(v) - k], where no other element of the sequence is used.
 bool PatternReader::subscript(ValueId item) {
   const ValueId whole = operand(item, 0), key = operand(item, 1);
   const auto parts = parts_.find(whole);
@@ -308,7 +310,7 @@ bool PatternReader::set_back(PatternId id, size_t back, ValueId item) {
   return true;
 }
 
-// A constant or a dotted name: what may stand in a value pattern.
+// Returns true for a constant or a dotted name, which a value pattern may consist of.
 bool PatternReader::loads_name(ValueId id) const {
   for (size_t steps = 0; steps < g_.f.values.size(); ++steps) {
     const ir::Value& v = g_[id];
