@@ -30,7 +30,7 @@ ast::Where exit_where(const Emission& e, BlockId block);
 // The line of a `try` is gone; it stands before its first statement.
 int32_t first_line(const Emission& e, ast::ListId body);
 
-// branch.cpp, match.cpp. `test`: what the block tests, its operand taken.
+// branch.cpp, match.cpp. `first`: the first case, which the block tests; its operand is taken.
 void emit_branch(Emission& e, const Action& action, Statements& out);
 void emit_match(Emission& e, const Action& action, ast::NodeId first, Statements& out);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans of branches: `if`, `match` and loops.
-#include <algorithm>
+#include <unordered_set>
 
 #include "structure/graph/exits.h"
 #include "structure/graph/items.h"
@@ -94,16 +94,20 @@ BlockId Planner::match(BlockId block, const Scope& scope, bool& falls) {
   const size_t index = plan_.matches.size();
   plan_.matches.emplace_back();
   add(ActionKind::Match, block, index);
-  for (const BlockId test : tests) plan_.matches[index].cases.push_back({test, {}});
+  for (const BlockId test : tests) {
+    if (budget_-- == 0) refuse("control flow that needs too much repetition", block);
+    plan_.matches[index].cases.push_back({test, {}});
+  }
   if (tests.size() > graph_.size()) {
     plan_.matches[index].is_in_circle = true;
     refuse("cases that go round in a circle", block);
   }
   BlockId meet;
+  const std::unordered_set<BlockId> are_tests(tests.begin(), tests.end());
   for (const BlockId test : tests) {
     const BlockId point = meeting_point(test, scope);
     // The body of a case whose guard never holds is the next case.
-    if (!point.valid() || std::find(tests.begin(), tests.end(), point) != tests.end()) continue;
+    if (!point.valid() || are_tests.contains(point)) continue;
     if (!meet.valid() || only_returns(graph_, meet)) meet = point;
   }
   plan_.matches[index].follow = meet;

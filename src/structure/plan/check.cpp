@@ -25,7 +25,8 @@ class Checker {
  private:
   struct Place {
     bool in_loop = false;
-    HandlerId handler;  // the innermost `try` or `with` around it
+    bool has_header = false;  // the loop has one: a `continue` leads somewhere
+    HandlerId handler;        // the innermost `try` or `with` around it
   };
 
   // Every suite belongs to one statement. Nothing comes after a jump or the end of it.
@@ -74,10 +75,12 @@ class Checker {
       case ActionKind::With:
         return protects(action.kind, plan_.tries.at(action.index), place);
       case ActionKind::Label:
-        return suite(plan_.labels.at(action.index).body, {true, place.handler});
+        return suite(plan_.labels.at(action.index).body, {true, false, place.handler});
       case ActionKind::Break:
-      case ActionKind::Continue:
         PELLUCID_CHECK(place.in_loop);
+        return;
+      case ActionKind::Continue:
+        PELLUCID_CHECK(place.has_header);
         return;
       case ActionKind::Lost:
         PELLUCID_CHECK(action.index < plan_.lost.size());
@@ -107,8 +110,8 @@ class Checker {
     const BranchPlan& branch = plan_.branches.at(action.index);
     PELLUCID_CHECK(exit(action) == ExitKind::Branch && branch.edge < 2);
     const bool is_once = action.kind == ActionKind::Once;
-    suite(branch.body, {place.in_loop || is_once, place.handler});
-    if (branch.continues) PELLUCID_CHECK(place.in_loop);
+    suite(branch.body, is_once ? Place{true, false, place.handler} : place);
+    if (branch.continues) PELLUCID_CHECK(place.has_header);
     if (branch.orelse.valid()) suite(branch.orelse, place);
   }
 
@@ -129,20 +132,17 @@ class Checker {
       PELLUCID_CHECK(exit(action) == ExitKind::Branch && loop.stay < 2);
       run_[action.block.index()] = true;
     }
-    suite(loop.body, {true, place.handler});
+    suite(loop.body, {true, true, place.handler});
     if (loop.orelse.valid()) suite(loop.orelse, place);
   }
 
   void protects(ActionKind kind, const TryPlan& plan, const Place& place) {
     PELLUCID_CHECK(plan.handler.index() < graph_.handlers.size());
     PELLUCID_CHECK(graph_.handlers[plan.handler.index()].outer == place.handler);
-    suite(plan.body, {place.in_loop, plan.handler});
+    suite(plan.body, {place.in_loop, place.has_header, plan.handler});
     for (const ClausePlan& clause : plan.clauses) {
       run_[clause.test.index()] = true;
-      if (clause.is_refused) {
-        ++refusals_;
-        return;
-      }
+      if (clause.is_refused) return;  // a Refuse comes next
       if (clause.body.valid()) suite(clause.body, place);
     }
     if (plan.orelse.valid()) suite(plan.orelse, place);

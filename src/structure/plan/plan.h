@@ -130,9 +130,9 @@ struct Plan {
 // The plan as text, nested as the statements will be.
 std::string dump(const Graph& graph, const Plan& plan);
 
-// Checks what the emitter relies on: every suite belongs to one statement and ends once, jump
-// statements stand in loops whose ends they lead to, and what a block runs is run where the
-// handlers protect it that protect the block.
+// Checks what the emitter relies on: every suite belongs to one statement and ends once, a `break`
+// is within a loop and a `continue` directly within one that has a header, and a block runs where
+// the same handlers protect it as in the graph.
 void check(const Graph& graph, const Plan& plan);
 
 }  // namespace pellucid::structure

@@ -245,6 +245,7 @@ bool is_overtaken_outside(const PlanContext& c, BlockId block, const Scope& scop
   if (!never_ends(graph, block) || graph.f.marks_ends || graph[block].handler == scope.handler) {
     return false;
   }
+  if (!scope.handler.valid()) return true;
   const HandlerInfo& around = graph.handlers[scope.handler.index()];
   return around.kind != HandlerKind::Finally || around.outer != graph[block].handler;
 }

@@ -99,7 +99,7 @@ int run(const char* name, const char* file, const char* function) {
       continue;
     }
     return write(*module, reduction,
-                 [&](const object::Module& in, Reduction& each) { return after(step, in, each); });
+                 [&](const object::Module& of, Reduction& each) { return after(step, of, each); });
   }
   if (std::strcmp(name, kPlanStage) == 0) {
     return write(*module, reduction,
