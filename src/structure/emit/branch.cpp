@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `if`, and a `while` that never comes round.
+// `if`, and a `while` without a back edge.
 #include "ast/nodes.h"
 #include "structure/emit/emission.h"
 #include "structure/scopes/unfoldable.h"
@@ -26,7 +26,7 @@ NodeId if_statement(Emission& e, NodeId test, ListId body, ListId orelse, ast::W
   return e.tree.add(ast::If{tested_condition(e.tree, test), body, orelse}, at);
 }
 
-// A `while` that ends in `break`.
+// Writes a `while` whose body ends in `break`.
 void emit_once(Emission& e, const Action& action, NodeId test, Statements& out) {
   const BranchPlan& plan = e.plan.branches[action.index];
   const ast::Where at = exit_where(e, action.block);
@@ -44,7 +44,7 @@ void emit_once(Emission& e, const Action& action, NodeId test, Statements& out) 
 
 void emit_branch(Emission& e, const Action& action, Statements& out) {
   const BlockId block = action.block;
-  // What is pending was evaluated before the test.
+  // Pending values were evaluated before the test.
   NodeId test = out.take(e.graph[block].operands[0]);
   if (action.kind == ActionKind::Match) return emit_match(e, action, test, out);
   if (out.hard_pending() > 0) out.spill_all();

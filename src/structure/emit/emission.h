@@ -24,10 +24,10 @@ ast::NodeId constant(Emission& e, object::ConstKind kind, ast::Where at);
 [[noreturn]] void fail(const Emission& e, const char* what, BlockId block);
 [[noreturn]] void fail_as_planned(const Emission& e);
 
-// Where the exit of the block stands.
+// Returns the line and offset of the block's exit.
 ast::Where exit_where(const Emission& e, BlockId block);
 
-// The line of a `try` is gone; it stands before its first statement.
+// Returns the line for a `try`, which the bytecode does not have: that of its first statement.
 int32_t first_line(const Emission& e, ast::ListId body);
 
 // branch.cpp, match.cpp. `first`: the first case, which the block tests; its operand is taken.

@@ -15,7 +15,7 @@ using ast::NodeId;
 
 namespace {
 
-// Where the jump stands by which control came from a block, if that ends with one.
+// Returns the line and offset of the jump that ends a block, if there is one.
 ast::Where jump_where(const Emission& e, BlockId from) {
   const bool is_known = from.valid() && e.graph[from].exit_line >= 0;
   return is_known ? exit_where(e, from) : ast::Where();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The emitter: a reduced graph and the plan of its statements -> the statements.
 //
-// It decides nothing about control flow: which suite comes where is in the plan. What it adds are
-// the expressions, and the temporaries that these need.
+// It makes no decision about control flow: the plan has the order of the suites. It adds the
+// expressions, and the temporaries that these need.
 #pragma once
 
 #include "structure/plan/plan.h"
@@ -10,12 +10,12 @@
 
 namespace pellucid::structure {
 
-// Says what becomes of values as a whole: which iterators a loop makes for itself, which containers
-// a comprehension fills, and what is only dropped.
+// Notes properties of values: the iterators that only a loop uses, the containers that a
+// comprehension fills, and the values that are only dropped.
 void note_values(FunctionContext& context);
 
-// Returns whether the items of a block and what its branch tests are one expression; plan/ asks.
-// Nothing is written, and no name is taken.
+// Returns true if the items of a block and the value that its branch tests are one expression; for
+// plan/. Writes nothing and takes no name.
 class ExpressionTrial {
  public:
   explicit ExpressionTrial(const FunctionContext& context) : context_(context) {

@@ -12,8 +12,8 @@ using ast::NodeId;
 
 namespace {
 
-// Returns true if the string that is returned was loaded before the last region or loop was left.
-// Compilers load a constant after that: this one was an f-string without parts.
+// Returns true if the returned string was loaded before the last exit from a region or loop.
+// Compilers load a constant after that exit: this one was an f-string without parts.
 bool is_loaded_inside(const Emission& e, BlockId block) {
   const Graph& graph = e.graph;
   const ValueId value = graph.resolve(graph[block].operands[0]);
@@ -35,12 +35,12 @@ bool is_loaded_inside(const Emission& e, BlockId block) {
   return false;
 }
 
-// Returns true if that loads what `assert` raises, by an instruction of its own.
+// Returns true if the value is the AssertionError that an `assert` loads.
 bool loads_error(const ir::Value& value) {
   return is_op(value, Op::LoadAssertionError) || (is_op(value, Op::LoadGlobal) && value.b == 1);
 }
 
-// If `raise` is what an `assert` does that fails, notes that, with the message.
+// If `raise` is the failure of an `assert`, notes that, with the message.
 void note_assertion(Emission& e, const ir::Block& b, NodeId raise, NodeId exception,
                     ast::Where at) {
   const Graph& graph = e.graph;
@@ -90,7 +90,7 @@ void emit_leave(Emission& e, BlockId block, Statements& out) {
   out.append(raise);
 }
 
-// What was computed is raised again by nothing that Python can say.
+// Refuses to raise a computed value again, which no Python statement does.
 void check_reraise(const Emission& e, BlockId block) {
   const auto& values = e.graph[block].operands;
   const bool computed =

@@ -11,7 +11,7 @@ using ast::NodeId;
 
 namespace {
 
-// The target of a loop whose body has been read.
+// Returns the target of a loop whose body has been read.
 NodeId target_of(Emission& e, ValueId item, ast::Where at) {
   NodeId& target = e.values.targets[item];
   if (!target.valid()) {

@@ -13,7 +13,7 @@ using ast::NodeId;
 
 namespace {
 
-// A case that goes on with the subject of those before it.
+// Writes a case that tests the subject of the cases before it.
 NodeId next_case(Emission& e, BlockId block) {
   Statements test(e.values);
   test.run(e.graph[block].items);
@@ -24,8 +24,8 @@ NodeId next_case(Emission& e, BlockId block) {
   return node;
 }
 
-// Returns true if the case is a `case _ if guard`. As the last one it would keep no subject for
-// itself: another one stood after it.
+// Returns true for `case _ if guard`. As the last case it would have no copy of the subject:
+// another case followed it.
 bool is_any_with_guard(const ast::Tree& tree, NodeId node) {
   const ast::match_case last = tree.as<ast::match_case>(node);
   if (!last.guard.valid() || !tree.is(last.pattern, ast::Kind::MatchAs)) return false;
@@ -39,7 +39,7 @@ std::vector<NodeId> arm(Emission& e, SuiteId suite) {
   return statements.take_list();
 }
 
-// The cases with their bodies; `cases`: their patterns and guards.
+// Adds the bodies to `cases`, which have their patterns and guards.
 void add_bodies(Emission& e, const MatchPlan& plan, const std::vector<NodeId>& cases,
                 ast::Where at) {
   for (size_t i = 0; i < cases.size(); ++i) {
@@ -79,7 +79,7 @@ void emit_match(Emission& e, const Action& action, NodeId first, Statements& out
   }
   const NodeId guard = e.tree.as<ast::match_case>(cases.back()).guard;
   if (guard.valid() && is_constant(e.tree, guard, object::ConstKind::True)) {
-    // It would be the last one, were there none after it.
+    // Adds a case that never matches: without it, this one would be the last.
     const NodeId nothing = none_node(e.tree, at);
     const NodeId never =
         e.tree.add(ast::MatchSingleton{e.tree.as<ast::Constant>(nothing).value}, at);

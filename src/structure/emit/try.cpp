@@ -66,7 +66,7 @@ void emit_finally(Emission& e, const Action& action, Statements& out) {
   const ListId body = list(e, plan.body);
   const ast::Where at{first_line(e, body), e.graph[action.block].offset};
   ListId finalbody = list(e, plan.finalbody);
-  // An empty list would say that there is no `finally`.
+  // An empty list would mean that there is no `finally`.
   if (e.tree.items(finalbody).empty()) finalbody = e.tree.list({e.tree.add(ast::Pass{}, at)});
   out.append(e.tree.add(ast::Try{body, {}, {}, finalbody, 0}, at));
 }

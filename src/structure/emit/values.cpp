@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of values before any statement is written.
+// Properties of values, noted before any statement is written.
 #include <algorithm>
 #include <array>
 
@@ -11,8 +11,8 @@ namespace pellucid::structure {
 
 namespace {
 
-// The iterators that a loop makes for itself: their text is what it goes through. One that goes
-// anywhere else as well, as only generated code has it, is a value: it says `iter`.
+// Returns the iterators that only a loop uses: the text has their iterable. An iterator with
+// another use, which only generated code has, is written as a call of `iter`.
 std::unordered_set<ValueId> iterators_of_loops(const Graph& graph) {
   std::unordered_set<ValueId> found;
   // All blocks, also those that now belong to a Region.
@@ -26,7 +26,7 @@ std::unordered_set<ValueId> iterators_of_loops(const Graph& graph) {
   for (const BlockId id : graph.order()) {
     const ir::Block& block = graph[id];
     for (const ValueId item : block.items) {
-      // The end of a loop drops it.
+      // The Pop at the end of a loop is no other use.
       if (graph[item].kind != ValueKind::Instr || graph[item].op == Op::Pop) continue;
       for (const ValueId operand : graph.f.operands(item)) goes(operand);
     }
@@ -37,12 +37,13 @@ std::unordered_set<ValueId> iterators_of_loops(const Graph& graph) {
   return found;
 }
 
-// Items of one block, those of its regions among them, and what comes to it from elsewhere.
+// The items of one block, with those of its regions, and the values from elsewhere that they use.
 class Operands {
  public:
   explicit Operands(const Graph& graph) : graph_(graph) {}
 
-  // The operands that are no items of the block, nor elements of what it unpacks.
+  // Returns the operands that are neither items of the block nor elements of a value that it
+  // unpacks.
   std::vector<ValueId> from_elsewhere(const ir::Block& block) {
     collect(block.items);
     std::vector<ValueId> found;
