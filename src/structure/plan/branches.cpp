@@ -11,8 +11,8 @@
 
 namespace pellucid::structure {
 
-// Where the arms of a branch meet again: a block that the branch dominates and several ways lead
-// to.
+// Returns the merge point of the arms of a branch: a block that the branch dominates, with several
+// ways into it.
 BlockId Planner::meeting_point(BlockId block, const Scope& scope) const {
   BlockId best;
   for (const BlockId child : c_.analysis.children(block)) {
@@ -31,20 +31,20 @@ BlockId Planner::meeting_point(BlockId block, const Scope& scope) const {
   return best;
 }
 
-// Returns true if the arm that is laid out first, and was planned last, goes back by a statement of
-// its own to where the loop's next round starts.
+// Returns true if the arm that is laid out first, and was planned last, ends in a `continue`
+// statement.
 bool Planner::ends_in_continue(BlockId block, uint8_t near, const Scope& scope) const {
-  // A loop that never comes round has no header.
+  // A loop without a back edge has no header.
   if (!scope.loop || !scope.follow.valid() || scope.follow != scope.loop->header) return false;
-  // Out of a region it compiles to other code than what falls off its end.
+  // Out of a region, `continue` compiles to other code than falling off the end.
   if (scope.handler != graph_[scope.loop->header].handler) return false;
-  // A jump is all that it is.
+  // The arm is nothing but a jump.
   if (graph_[block].next[near].to == scope.follow) return true;
   return from_.valid() && jumps_on_own_line(graph_, from_);
 }
 
-// An `if`. Returns the block where the suite goes on, or an invalid one: then `falls` says whether
-// control falls through to the follow of the scope.
+// Plans an `if`. Returns the block where the suite continues, or an invalid one: then `falls` is
+// true if control falls through to the follow of the scope.
 BlockId Planner::branch(BlockId block, const Scope& scope, bool& falls) {
   const ir::Block& b = graph_[block];
   if (decides_case(graph_, block)) return match(block, scope, falls);
@@ -82,8 +82,7 @@ BlockId Planner::once(BlockId block, uint8_t edge, const Scope& scope) {
   return follow;
 }
 
-// A case and those after it. Where all of them go on is where the first of them does that gets
-// there at all.
+// Plans a case and those after it. Their merge point is that of the first case that has one.
 BlockId Planner::match(BlockId block, const Scope& scope, bool& falls) {
   std::vector<BlockId> tests{block};
   for (BlockId next = graph_[block].next[1].to;
@@ -106,7 +105,7 @@ BlockId Planner::match(BlockId block, const Scope& scope, bool& falls) {
   const std::unordered_set<BlockId> are_tests(tests.begin(), tests.end());
   for (const BlockId test : tests) {
     const BlockId point = meeting_point(test, scope);
-    // The body of a case whose guard never holds is the next case.
+    // The body of a case whose guard is constant and false is the next case.
     if (!point.valid() || are_tests.contains(point)) continue;
     if (!meet.valid() || only_returns(graph_, meet)) meet = point;
   }
@@ -116,13 +115,13 @@ BlockId Planner::match(BlockId block, const Scope& scope, bool& falls) {
   bool bodies_fall = false;
   for (size_t i = 0; i < tests.size(); ++i) {
     const ir::Block& b = graph_[tests[i]];
-    // The guard was constant, and the body is gone.
+    // The guard was constant, and the body was removed.
     if (i + 1 < tests.size() && b.next[0].to == b.next[1].to) continue;
     plan_.matches[index].cases[i].body = SuiteId(plan_.suites.size());
     if (plan_[suite(b.next[0].to, inner)].falls) bodies_fall = true;
   }
   plan_.matches[index].bodies_fall = bodies_fall;
-  // The end of the body may have been copied to where the last case fails.
+  // The end of the body may have been copied to the failing edge of the last case.
   const BlockId none = graph_[tests.back()].next[1].to;
   const bool ends = none.valid() && meet.valid() && same_return(graph_, none, meet);
   plan_.matches[index].rest = SuiteId(plan_.suites.size());
@@ -132,7 +131,7 @@ BlockId Planner::match(BlockId block, const Scope& scope, bool& falls) {
   return {};
 }
 
-// The follow of a `for` loop: where its breaks lead, else where exhaustion does.
+// Plans a `for` loop. Returns its follow: the target of its breaks, else of exhaustion.
 BlockId Planner::for_loop(BlockId block, const Scope& scope) {
   const ir::Block& b = graph_[block];
   if (!b.items.empty() && loop_at(c_, block)) refuse("a for loop with work in its header", block);
@@ -149,7 +148,7 @@ BlockId Planner::for_loop(BlockId block, const Scope& scope) {
   plan_.loops.push_back({follow, false, 0, SuiteId(plan_.suites.size()), {}});
   add(ActionKind::For, block, index);
   const OpenLoop loop{block, follow, scope.loop};
-  // Inside, the header is where each arm falls through to.
+  // Inside, each arm falls through to the header.
   suite(b.next[0].to, {block, &loop, scope.handler, scope.handled});
   if (follow != exhausted) {
     plan_.loops[index].orelse = SuiteId(plan_.suites.size());
@@ -182,7 +181,7 @@ BlockId Planner::while_loop(BlockId block, const Scope& scope) {
   return follow;
 }
 
-// The suite of a `while True:`. The header's own work is its start.
+// Plans the suite of a `while True:`, which starts with the items of the header.
 void Planner::endless(BlockId block, const Scope& scope) {
   const ir::Block& b = graph_[block];
   const SuiteId outer = here_;

@@ -29,7 +29,7 @@ class Checker {
     HandlerId handler;        // the innermost `try` or `with` around it
   };
 
-  // Every suite belongs to one statement. Nothing comes after a jump or the end of it.
+  // Checks that a suite belongs to one statement, and that nothing follows a jump or its end.
   void suite(SuiteId id, const Place& place) {
     PELLUCID_CHECK(id.valid() && id.index() < seen_.size() && !seen_[id.index()]);
     seen_[id.index()] = true;
@@ -95,8 +95,8 @@ class Checker {
 
   ExitKind exit(const Action& action) const { return graph_[action.block].exit; }
 
-  // What runs is protected as it is in the graph, but for what cannot raise. The header of a loop
-  // may lie in a `try` that lies in the loop.
+  // Checks that a block has the handler that it has in the graph, unless it cannot raise. The
+  // header of a loop may be in a `try` that is in the loop.
   void block(BlockId id, const Place& place) {
     PELLUCID_CHECK(id.index() < run_.size());
     run_[id.index()] = true;
@@ -152,7 +152,7 @@ class Checker {
     }
   }
 
-  // Returns true if the block says nothing, or nothing that its statement does not say.
+  // Returns true if the block has no effect beyond that of its statement.
   bool is_implied(BlockId id) const {
     const ir::Block& block = graph_[id];
     return only_markers(graph_, block) || cannot_raise(graph_, id);

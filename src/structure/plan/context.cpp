@@ -17,9 +17,9 @@ PlanContext::PlanContext(const Graph& of, const object::Module& in, const Analys
   for (const BlockId id : graph.order()) {
     const ir::Block& block = graph[id];
     if (block.exit != ExitKind::Goto || block.items.empty()) continue;
-    // The end of a `for` loop by `break` is where its iterator is dropped.
+    // A `break` from a `for` loop drops the iterator.
     const ir::Value& last = graph[block.items.back()];
-    // A `return` drops it as well, which the bytecode may tell.
+    // A `return` drops it as well; some bytecode distinguishes them.
     const bool returns = graph.f.marks_ends && ir::drop_place(last) != ir::DropPlace::BeforeJump;
     if (drops(last, ir::Dropped::Iterator) && !returns) {
       breaks[graph.resolve(graph.f.operands(last)[0])].push_back(block.next[0].to);
@@ -50,13 +50,13 @@ BlockId skip_markers(const PlanContext& c, BlockId block, const Scope& scope) {
   for (size_t steps = 0; block.valid() && steps <= c.graph.size(); ++steps) {
     const ir::Block& b = c.graph[block];
     if (b.exit != ExitKind::Goto || !only_markers(c.graph, b) || !b.params.empty()) break;
-    // Where the statements around go on may be an empty block as well.
+    // The follow of a surrounding statement may be an empty block as well.
     if (block == scope.follow || is_jump_target(block, scope)) break;
-    // That is a statement.
+    // A jump statement.
     if (left_by_jump(c.graph, block)) break;
-    // An empty block may head a loop, before a `try`.
+    // An empty block may be the header of a loop, before a `try`.
     if (loop_at(c, block)) break;
-    // What it passes on has to be said.
+    // Its arguments have to be written.
     if (!b.next[0].args.empty()) break;
     block = b.next[0].to;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the plan is computed from, and the place in the nesting for which something is decided.
+// The input of a plan, and the place in the nesting of statements for which a decision is made.
 #pragma once
 
 #include <unordered_map>
@@ -11,7 +11,7 @@
 namespace pellucid::structure {
 
 struct OpenLoop {
-  BlockId header;  // `continue` leads here; invalid in one that never comes round (escapes.h)
+  BlockId header;  // `continue` leads here; invalid without a back edge (escapes.h)
   BlockId follow;  // `break` leads here; may be invalid
   const OpenLoop* outer = nullptr;
 };
@@ -20,10 +20,10 @@ struct Scope {
   BlockId follow;  // falling off the end leads here; may be invalid
   const OpenLoop* loop = nullptr;
   HandlerId handler;     // the innermost region that has been entered
-  uint32_t handled = 0;  // how many exceptions are being handled where the statements stand
+  uint32_t handled = 0;  // how many exceptions are being handled at its statements
 };
 
-// Nothing of it changes while a plan is made.
+// Constant while a plan is made.
 struct PlanContext {
   PlanContext(const Graph& graph, const object::Module& module, const Analysis& analysis);
 
@@ -32,11 +32,11 @@ struct PlanContext {
   const Analysis& analysis;
   const Protection protection;
   std::unordered_map<ValueId, std::vector<BlockId>> breaks;  // iterator -> where breaks lead
-  // Where jump statements that have left a region lead to -> the blocks where they have.
+  // Targets of jump statements that have left a region -> the blocks with these jumps.
   std::unordered_map<BlockId, std::vector<BlockId>> left_for;
 };
 
-// The loop that starts at the block; nullptr: none does.
+// Returns the loop that starts at the block, or nullptr.
 const Loop* loop_at(const PlanContext& c, BlockId block);
 
 // Returns true if a loop around the scope starts there.
@@ -45,18 +45,20 @@ bool is_open(BlockId header, const Scope& scope);
 // Returns true if `break` or `continue` leads to the block.
 bool is_jump_target(BlockId block, const Scope& scope);
 
-// The first block from this one on that does anything, or that a statement of the scope leads to.
+// Returns the first block from this one on that has an effect, or that a statement of the scope
+// leads to.
 BlockId skip_markers(const PlanContext& c, BlockId block, const Scope& scope);
 
-// Where control that leaves a region comes to: loops that it leaves on its way drop their
-// iterators. Invalid if it returns from within such a loop, which is a statement where it leaves.
+// Returns where control arrives that leaves a region: loops that it leaves on the way drop their
+// iterators. Invalid if it returns from within such a loop: that `return` is a statement of the
+// region.
 BlockId landing(const PlanContext& c, BlockId block, const Scope& scope);
 
-// The blocks outside a region that its blocks lead to, markers skipped; each once.
+// Returns the blocks outside a region that its blocks lead to, past markers; each once.
 std::vector<BlockId> exits_of(const PlanContext& c, HandlerId handler, const Scope& scope);
 
-// Of the places that control may go on at: one that no jump statement can name comes first, then
-// the follow of the scope, then whatever is there.
+// Returns the best place for control to continue at: one that no jump statement can name, else the
+// follow of the scope, else any of them.
 BlockId pick_follow(const PlanContext& c, const std::vector<BlockId>& targets, const Scope& scope);
 
 }  // namespace pellucid::structure

@@ -21,7 +21,7 @@ class Text {
     out_ += std::string(2 * depth, ' ') + text + '\n';
   }
 
-  // A statement's own line ends with what follows it.
+  // Writes the line of a statement, which ends with its follow.
   void line(size_t depth, const std::string& text, BlockId follow) {
     line(depth, text + (follow.valid() ? ", then " + name(follow) : ", then nothing"));
   }

@@ -13,8 +13,9 @@ namespace pellucid::structure {
 
 namespace {
 
-// Where a jump statement in the finally body leads to, if that is code after the region: out of a
-// loop that never comes round, as there is no other way into that code. Invalid: there is none.
+// Returns the target of a jump statement in the `finally` body that leads to code after the region:
+// out of a loop without a back edge, as there is no other way into that code. Invalid: there is
+// none.
 BlockId left_by_finally(const PlanContext& c, HandlerId handler, const Scope& scope) {
   const Graph& graph = c.graph;
   const BlockId entry = graph.f.handlers[handler.index()].entry;
@@ -31,14 +32,14 @@ BlockId left_by_finally(const PlanContext& c, HandlerId handler, const Scope& sc
     todo.pop_back();
     const ir::Block& block = graph[id];
     if (left_by_jump(graph, id) && block.exit == ExitKind::Goto) {
-      // A loop of its own may be left so as well.
+      // A loop in the body may be left so as well.
       const BlockId target = landing(c, block.next[0].to, scope);
       if (target.valid() && graph.exceptions_at(target, 0) <= outside) return target;
     }
     for (const ir::Edge& edge : block.next) {
       if (!edge.to.valid()) continue;
       const bool is_inside = graph[edge.to].exc_depth > outside || left_by_jump(graph, edge.to);
-      // Without marks (3.9+), where nothing is raised again it is a jump statement.
+      // Without markers (3.9+): if nothing is raised again, it is a jump statement.
       if (!is_inside && never_raises && ends_handling(id)) {
         const BlockId target = landing(c, edge.to, scope);
         if (target.valid()) return target;
@@ -80,7 +81,7 @@ class Unnamed {
 
   std::vector<BlockId> of_clauses(const TryEnds& ends) {
     for (const BlockId end : exits_) {
-      // Nothing but a `return` that a finally body overtakes leads past an `else`.
+      // Only a `return` that a `finally` body overtakes leads past an `else`.
       const bool is_overtaken = never_ends(c_.graph, end) && may_return(c_.graph, c_.module);
       const bool skips_else = ends.orelse.valid() && ends.orelse != ends.follow && !is_overtaken;
       const bool is_named =

@@ -13,8 +13,8 @@ namespace pellucid::structure {
 
 namespace {
 
-// What the bytecode says of where the code ends that was written into the loop; 0: nothing. An
-// inner loop says it of itself only.
+// Returns where the code written into the loop ends, if the bytecode shows it; 0: it does not. An
+// inner loop shows its own end only.
 uint32_t said_end_of_loop(const PlanContext& c, const Loop& loop) {
   const uint32_t own = c.analysis.loop_of_header[loop.header.index()];
   uint32_t said = 0;

@@ -128,7 +128,7 @@ bool decides_case(const Graph& graph, BlockId block) {
   while (value->kind == ValueKind::Region) {
     const RegionKind kind = graph.regions[value->a].kind;
     if (kind == RegionKind::Pattern) return true;
-    // A guard is what comes after `and` (`or`, where it was negated).
+    // A guard is the operand after `and` (`or`, if it was negated).
     if (kind != RegionKind::And && kind != RegionKind::Or) return false;
     value = &graph[graph.resolve(graph.f.operands(*value)[0])];
   }
@@ -150,7 +150,7 @@ std::optional<LostPlan> lost_statement(const PlanContext& c, BlockId block, cons
   const std::optional<LostPlan> a_return = returns ? std::optional(LostPlan{}) : std::nullopt;
   const ValueId lost = lost_jump(graph, block);
   if (!lost.valid()) {
-    // Where no marks tell: what does not fall to where a finally body never ends has jumped.
+    // Without markers: code that does not fall through to an overtaking `finally` body has jumped.
     const bool skips = !graph.f.marks_ends && graph[block].operands.empty() &&
                        scope.follow.valid() && skip_markers(c, scope.follow, scope) != block;
     return skips ? a_return : std::nullopt;
@@ -160,7 +160,7 @@ std::optional<LostPlan> lost_statement(const PlanContext& c, BlockId block, cons
     const object::ConstId value(marker.b);
     return LostPlan{LostJump::Return, is_none(c, value) ? object::ConstId() : value};
   }
-  // A loop that never comes round has left nothing after it; any other statement leaves so, too.
+  // No trace is left of a loop without a back edge; a `return` leaves in the same way.
   if (!scope.loop) return a_return;
   const bool breaks = is_marker(marker, flow::Marker::LostBreak);
   return LostPlan{breaks ? LostJump::Break : LostJump::Continue, {}};

@@ -18,7 +18,7 @@ namespace {
 
 using Regions = std::unordered_set<HandlerId>;
 
-// What protects code of the loop, and nothing around it.
+// Returns the regions that protect code of the loop, without those around it.
 Regions regions_in(const Graph& graph, const Loop& loop) {
   const HandlerId outside = graph[loop.header].handler;
   Regions regions;
@@ -40,8 +40,8 @@ bool is_within(const Graph& graph, BlockId block, const Regions& regions) {
   return region.valid();
 }
 
-// Returns true if an except clause of the loop at `header` ends in `from`, and what comes then is a
-// return that the clause itself cannot hold: it would have computed its value before it ended.
+// Returns true if an except clause of the loop at `header` ends in `from`, followed by a return
+// that the clause itself cannot contain: it would have computed its value before its end.
 bool is_after_clause(const Graph& graph, BlockId from, BlockId to, BlockId header) {
   const auto& items = graph[from].items;
   if (items.empty() || graph[to].exit != ExitKind::Return || cannot_raise(graph, to)) return false;
@@ -49,20 +49,20 @@ bool is_after_clause(const Graph& graph, BlockId from, BlockId to, BlockId heade
          graph.exceptions_at(to, 0) == graph.exceptions_at(header, 0);
 }
 
-// Returns true if a block stands for a finally body around the loop that never comes to its end.
+// Returns true if a block represents a `finally` body around the loop that never ends.
 bool is_overtaken_around(const Graph& graph, const Loop& loop, BlockId block) {
   const HandlerId around = graph[loop.header].handler, outside = graph[block].handler;
   return never_ends(graph, block) && !lost_jump(graph, block).valid() && around != outside &&
          graph.within(around, outside);
 }
 
-// Where control that leaves a loop other than by its test ends up: places after it.
+// The places after a loop where control arrives that leaves it other than by its test.
 struct LeftFor {
   std::vector<BlockId> places;
-  BlockId overtaken;  // the same, where a finally body goes another way
+  BlockId overtaken;  // such a place, if a `finally` body overtakes
 };
 
-// Blocks before `exhausted` that never come back are still inside (`if c: f(); break`), but for
+// Blocks before `exhausted` that never jump back are still inside (`if c: f(); break`), except
 // `outside`.
 class Leaving {
  public:
@@ -100,10 +100,10 @@ class Leaving {
   bool is_inside(BlockId target) const {
     const Graph& graph = c_.graph;
     const bool is_dominated = c_.analysis.dominates(loop_.header, target);
-    // A case stands with those before it, wherever its body leads.
+    // A case belongs to those before it, wherever its body leads.
     const bool stands_inside = is_next_case(graph, target) || bodies_.count(target) != 0;
     if (stands_inside && is_dominated) return true;
-    // Where a body ends is after its last loop, whichever copy of that end was kept.
+    // The end of a body is after its last loop, whichever copy of that end was kept.
     if (target == exhausted_ || target == scope_.follow || target == outside_ || !is_dominated) {
       return false;
     }
@@ -127,7 +127,7 @@ class Leaving {
         todo_.push_back(edge.to);
       }
     }
-    // What takes the item is the body of a `for`, though it may never come back.
+    // The block that takes the item is the body of a `for`, even if it never jumps back.
     if (graph[from].exit == ExitKind::ForIter) bodies_.insert(graph[from].next[0].to);
   }
 
@@ -148,8 +148,7 @@ LeftFor left_for(const PlanContext& c, const Loop& loop, BlockId exhausted, cons
   return Leaving(c, loop, exhausted, scope, outside).run();
 }
 
-// Returns true if control may come from one place to the other without going back; true only if it
-// is near.
+// Returns true if forward edges lead from one place to the other; distant places are not found.
 bool leads_to(const PlanContext& c, BlockId from, BlockId to) {
   constexpr size_t kNear = 64;
   std::vector<BlockId> seen{from};
@@ -166,16 +165,18 @@ bool leads_to(const PlanContext& c, BlockId from, BlockId to) {
   return false;
 }
 
-// Code that a `try` or `with` inside the loop leads to, and that never comes back: it cannot stand
-// where it is left, for it would be protected there. Of several, all but one are the `else` of a
-// `try`: what a `with` falls through to is one, and so is what lies before the last.
+// Returns the code that must follow the loop: a `try` or `with` in the loop leads to it, and it
+// never jumps back. It cannot be written inside that statement, whose handler would cover it. Of
+// several, it is the last one in layout order that no `with` falls through to; the others are the
+// `else` of a `try`.
 BlockId forced_out(const PlanContext& c, const Loop& loop, const Scope& scope) {
   const Graph& graph = c.graph;
   const HandlerId outside = graph[loop.header].handler;
   const uint32_t handled = graph.exceptions_at(loop.header, 0);
   const Regions regions = regions_in(graph, loop);
   std::unordered_set<BlockId> targets;
-  // What another region of the loop protects is in the loop as well: an `else` within a `finally`.
+  // Code that another region of the loop protects is in the loop as well: an `else` within a
+  // `finally`.
   std::vector<BlockId> inside;
   std::unordered_set<BlockId> seen;
   const auto look_at = [&](BlockId id) {
@@ -210,7 +211,7 @@ BlockId forced_out(const PlanContext& c, const Loop& loop, const Scope& scope) {
   return last == targets.end() ? BlockId() : *last;
 }
 
-// Returns true if a handler of the loop goes on with other statements of it, which stand after the
+// Returns true if a handler of the loop continues with other statements of the loop, after the
 // `try`.
 bool goes_on_after_try(const PlanContext& c, const Loop& loop) {
   const Graph& graph = c.graph;
@@ -227,7 +228,7 @@ bool goes_on_after_try(const PlanContext& c, const Loop& loop) {
   });
 }
 
-// Returns true if a `with` in the loop is left for the place, to which it does not fall through.
+// Returns true if a `with` in the loop leads to the place, but does not fall through to it.
 bool jumps_out_of_with(const PlanContext& c, const Loop& loop, BlockId place, const Scope& scope) {
   const Graph& graph = c.graph;
   const HandlerId outside = graph[loop.header].handler;
@@ -249,7 +250,7 @@ bool jumps_out_of_with(const PlanContext& c, const Loop& loop, BlockId place, co
   return false;
 }
 
-// The best of the places that a loop is left for.
+// Returns the best of the places that a loop is left for.
 BlockId pick_place(const PlanContext& c, const std::vector<BlockId>& places, bool has_test,
                    HandlerId around, const Scope& scope) {
   const Graph& graph = c.graph;
@@ -258,15 +259,15 @@ BlockId pick_place(const PlanContext& c, const std::vector<BlockId>& places, boo
     const bool is_return = returns_from_before(graph, target);
     if (drops_and_returns(graph, target) && (has_test || places.size() > 1 || is_return)) continue;
     if (is_return && returns_from_outer(graph, target)) continue;
-    // What comes to another such place by itself is a statement of the loop, and a `break`.
+    // Code that leads to another such place is a statement of the loop, before a `break`.
     const bool is_named = target == scope.follow || is_jump_target(target, scope);
     const bool goes_on = !is_named && std::any_of(places.begin(), places.end(), [&](BlockId other) {
       return other != target && !only_returns(graph, other) && leads_to(c, target, other);
     });
     if (goes_on) continue;
-    // What the region around the loop does not protect cannot be written into the loop.
+    // Code outside of the region around the loop cannot be written into the loop.
     const auto is_outside = [&](BlockId id) { return !graph.within(graph[id].handler, around); };
-    // What raises fits anywhere; what goes on from there does not.
+    // A block that raises fits anywhere; code that continues does not.
     const auto rank = [&](BlockId id) {
       return std::tuple(!is_outside(id), graph[id].exit == ExitKind::Raise, code_offset(graph, id));
     };
@@ -286,7 +287,7 @@ std::optional<uint8_t> stay_edge(const PlanContext& c, const Loop& loop,
   if (fails_assertion(graph, first.to) || fails_assertion(graph, second.to)) return {};
   const bool in0 = c.analysis.contains(loop, first.to);
   const bool in1 = c.analysis.contains(loop, second.to);
-  // Where the other side was written into the loop, the test was, too: an `if`.
+  // If the other target was written into the loop, so was the test: an `if`.
   if (in0 == in1 || is_tested_inside(c, loop, in0 ? second.to : first.to)) return {};
   if (!first.args.empty() || !second.args.empty() || !is_one_expression(loop.header)) return {};
   return in0 ? 0 : 1;
@@ -300,23 +301,23 @@ BlockId follow_of_while(const PlanContext& c, const Loop& loop, BlockId exhauste
   BlockId follow = exhausted;
   if (!has_test || std::find(places.begin(), places.end(), exhausted) == places.end()) {
     BlockId best = pick_place(c, places, has_test, c.graph[loop.header].handler, scope);
-    // What lies before where the test leads is in the loop, in an `else` if nowhere else.
+    // Code before the target of the failing test is in the loop, in an `else` if nowhere else.
     const bool is_after = has_test && is_laid_out_after(c.graph, exhausted, loop.header);
     const BlockId forced = is_after ? BlockId() : forced_out(c, loop, scope);
-    // Where only that comes to the end of the body around the loop, the loop is left for it.
+    // If only that code reaches the end of the body around the loop, the loop is left for it.
     const auto is_on_the_way = [&] {
       if (best != scope.follow || !goes_on_after_try(c, loop)) return false;
       const std::vector<BlockId> others = left_for(c, loop, exhausted, scope, forced).places;
       return std::find(others.begin(), others.end(), best) == others.end();
     };
-    // Nothing but a `break` leaves a `with` for elsewhere than where it falls to.
+    // Only a `break` leaves a `with` for another place than its fall-through.
     if (forced.valid() &&
         (!best.valid() || jumps_out_of_with(c, loop, forced, scope) || is_on_the_way())) {
       best = forced;
     }
     if (best.valid()) follow = best;
   }
-  // Where nothing but such a finally body comes next, what leads to it is a `break`.
+  // If only such a `finally` body follows, the way to it is a `break`.
   return follow.valid() ? follow : left.overtaken;
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plan: which statements a reduced graph is, before any of them is written: where each loop, `try`
+// Plan: the statements of a reduced graph, before any of them is written: where each loop, `try`
 // and `if` ends, what follows it, what its `else` is, and which jump is which statement.
 //
 // A plan is a tree of suites (Python's word for the statements under a colon). A suite is a list of
 // actions in the order of the text; an action that is a compound statement refers to the plan of
-// that, which has suites of its own. make_plan() (planner.h) computes it from a graph that it does
-// not change; the emitter writes it and decides nothing about control flow.
+// that statement, which has further suites. make_plan() (planner.h) computes it from a graph that
+// it does not change; the emitter writes it and decides nothing about control flow.
 #pragma once
 
 #include <string>
@@ -18,9 +18,9 @@ namespace pellucid::structure {
 using SuiteId = Id<struct SuiteTag>;
 
 enum class ActionKind : uint8_t {
-  Run,       // the items of the block, and what goes along its edge if it only goes on
+  Run,       // the items of the block, and the arguments of its edge if it ends in a Goto
   Leave,     // the `return` or `raise` that ends the block
-  Reraise,   // the end of a finally body, which raises again what it handles
+  Reraise,   // the end of a `finally` body, which raises the exception again
   If,        // Plan::branches
   Once,      // Plan::branches: a `while` whose body ends in `break`
   Match,     // Plan::matches
@@ -30,11 +30,11 @@ enum class ActionKind : uint8_t {
   Finally,   // Plan::tries
   With,      // Plan::tries
   Label,     // Plan::labels
-  Break,     // block: the one that control falls from, whose exit tells the line; may be invalid
+  Break,     // block: the predecessor, whose exit has the line; may be invalid
   Continue,  // the same
-  Lost,      // a jump statement without effect, for a finally body goes another way: Plan::lost
-  FallOff,   // the end of the suite: what is wanted later outlives it
-  Refuse,    // no statements are known for what comes here: Plan::refusal
+  Lost,      // a jump statement that a `finally` body overtakes: Plan::lost
+  FallOff,   // the end of the suite: values that are used later outlive it
+  Refuse,    // no statements are known for the code here: Plan::refusal
 };
 
 struct Action {
@@ -45,27 +45,27 @@ struct Action {
 
 struct Suite {
   std::vector<Action> actions;
-  bool falls = false;  // control comes to its end
+  bool falls = false;  // control reaches its end
 };
 
 struct BranchPlan {
   uint8_t edge = 0;  // the edge of the block into the body; the test is negated if it is 1
-  BlockId follow;    // where both arms meet; invalid: nowhere
+  BlockId follow;    // the merge point of the arms; invalid: there is none
   SuiteId body;
-  SuiteId orelse;          // invalid: what comes after the `if` is the other arm, or there is none
+  SuiteId orelse;          // invalid: the code after the `if` is the other arm, or there is none
   bool continues = false;  // the body ends in a `continue`, though it falls off its end
 };
 
 struct CasePlan {
   BlockId test;
-  SuiteId body;  // invalid: its guard never holds
+  SuiteId body;  // invalid: its guard is constant and false
 };
 
 struct MatchPlan {
   BlockId follow;
   std::vector<CasePlan> cases;
   SuiteId rest;               // after the last case has failed
-  bool bodies_fall = false;   // control comes to the end of a case
+  bool bodies_fall = false;   // control reaches the end of a case
   bool is_in_circle = false;  // its cases lead to one another
 };
 
@@ -93,7 +93,7 @@ struct TryPlan {
   SuiteId finalbody;  // Finally
 };
 
-// `while True:` around a statement, for the sake of a `break` to the place after it.
+// `while True:` around a statement, so that a `break` can lead to the code after it.
 struct LabelPlan {
   BlockId follow;
   SuiteId body;
@@ -101,7 +101,7 @@ struct LabelPlan {
 
 enum class LostJump : uint8_t { Break, Continue, Return };
 
-// Its value is a constant; an invalid one: none is written.
+// The value is a constant; invalid: none is written.
 struct LostPlan {
   LostJump jump = LostJump::Return;
   object::ConstId value;

@@ -24,7 +24,7 @@ Plan Planner::run() {
     const bool falls = follow(graph_.entry(), {});
     plan_[plan_.body].falls = falls;
   } catch (const NotStructured& refused) {
-    // The suites around this one stay as they are: nobody gets to their ends.
+    // The suites around this one are unchanged: their ends are not reached.
     add(ActionKind::Refuse, {});
     plan_.refusal = {refused.what(), refused.offset};
   }
@@ -47,7 +47,7 @@ void Planner::refuse(const char* why, BlockId block) const {
   throw NotStructured(why, b.items.empty() ? b.exit_offset : graph_[b.items[0]].offset);
 }
 
-// The same, of a suite that would begin now: what comes before that is still said.
+// Refuses a suite that would begin now: the actions before it stay in the plan.
 void Planner::refuse_in_suite(const char* why, BlockId block) {
   here_ = new_suite();
   refuse(why, block);
@@ -62,8 +62,8 @@ SuiteId Planner::suite(BlockId block, const Scope& scope) {
   return made;
 }
 
-// What runs code sees the exception that is being handled, and so do the exceptions that it raises:
-// statements may only stand where as many are handled as in the bytecode.
+// Refuses code that would run with another number of handled exceptions than in the bytecode: it
+// sees the exception that is being handled, and so do the exceptions that it raises.
 void Planner::check_handled(BlockId block, const Scope& scope) const {
   const ir::Block& b = graph_[block];
   uint32_t handled = graph_.exceptions_at(block, 0);
@@ -91,8 +91,8 @@ void Planner::check_handled(BlockId block, const Scope& scope) const {
   }
 }
 
-// The region that the block lies in and the scope does not; invalid: none, as for a loop that goes
-// on outside the region, which contains the `try` and not the other way round.
+// Returns the region that the block is in and the scope is not; invalid: there is none, as for a
+// loop that continues outside the region: the loop contains the `try` and not the other way round.
 HandlerId Planner::entered(BlockId block, const Scope& scope) const {
   HandlerId enter = graph_[block].handler;
   while (graph_.handlers[enter.index()].outer != scope.handler) {
@@ -102,8 +102,8 @@ HandlerId Planner::entered(BlockId block, const Scope& scope) const {
   return loop != nullptr && goes_on_outside(c_, *loop, enter) ? HandlerId() : enter;
 }
 
-// If nothing more of this suite is there: true if control falls off its end, false if it leaves by
-// a `break` or `continue`.
+// Ends the suite if it has no more code. Returns true if control falls off its end, false if it
+// leaves by a `break` or `continue`; nothing if there is more.
 std::optional<bool> Planner::end_of_suite(BlockId block, const Scope& scope, bool jumps) {
   const bool is_named = is_jump_target(block, scope);
   if (block == scope.follow && !(jumps && (is_named || only_returns(graph_, block)))) {
@@ -115,7 +115,7 @@ std::optional<bool> Planner::end_of_suite(BlockId block, const Scope& scope, boo
   return false;
 }
 
-// Appends what happens from `block` on. True: control falls through to scope.follow.
+// Appends the code from `block` on. Returns true if control falls through to scope.follow.
 bool Planner::follow(BlockId block, const Scope& scope) {
   struct Depth {
     size_t& depth;
@@ -163,10 +163,10 @@ bool Planner::follow(BlockId block, const Scope& scope) {
         return reraise(block, scope);
       case ExitKind::Return:
       case ExitKind::Raise:
-        // The end of the body comes by itself, all the more if control never comes there.
+        // The end of the body is implicit, all the more if control never reaches it.
         if (!scope.follow.valid() && !scope.loop && is_dead_end(c_, block)) return true;
         add(ActionKind::Leave, block);
-        jumps = false;  // it has been said
+        jumps = false;  // it is written
         block = b.next[0].to;
         break;
       case ExitKind::BranchNone:
@@ -179,8 +179,8 @@ bool Planner::follow(BlockId block, const Scope& scope) {
   return false;
 }
 
-// The end of a finally body: nothing of it may come after, unless the end has become part of its
-// last block. Returns true if the body comes to its end by itself.
+// Ends a `finally` body: no more of it may follow, unless the end was merged into its last block.
+// Returns true if the body reaches its end by itself.
 bool Planner::reraise(BlockId block, const Scope& scope) {
   add(ActionKind::Reraise, block);
   if (!graph_[block].operands.empty() && scope.follow.valid() && graph_.reachable(scope.follow) &&

@@ -8,9 +8,9 @@
 
 namespace pellucid::structure {
 
-// Before: the graph has gone through all steps (steps.cpp), and `analysis` is of it. After: the
-// plan holds each statement of it, up to a Refuse action where no statements are known. A plan is
-// about as long as the graph: what would have to be repeated too often is refused.
+// Before: the graph has gone through all steps (steps.cpp), and `analysis` is of it.
+// After: the plan has each statement of it, up to a Refuse action where no statements are known. A
+// plan is about as long as the graph: code that would have to be repeated too often is refused.
 Plan make_plan(const Graph& graph, const object::Module& module, const Analysis& analysis,
                const IsOneExpression& is_one_expression);
 

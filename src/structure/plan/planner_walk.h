@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Planner: the walk that make_plan() is. It follows control from a block, appending actions to a
-// suite, until control falls through to where the enclosing statement goes on (Scope::follow) or a
-// jump leaves. What a block starts decides who goes on: a protected region (regions.cpp), a loop or
-// a branch (branches.cpp).
+// Planner: the walk of make_plan(). It follows control from a block, appending actions to a suite,
+// until control falls through to the follow of the enclosing statement (Scope::follow) or leaves by
+// a jump. The function of the construct that a block starts continues the walk: of a protected
+// region (regions.cpp), a loop or a branch (branches.cpp).
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans of what protects code: with, try/finally, try/except, and labels around them.
+// Plans of protected regions: with, try/finally, try/except, and labels around them.
 #include "structure/graph/exits.h"
 #include "structure/graph/items.h"
 #include "structure/graph/markers.h"
@@ -9,8 +9,8 @@
 
 namespace pellucid::structure {
 
-// Each statement is in its suite before its own suites are filled, so that what is refused in them
-// can be reached. All return what follows the statement.
+// Each statement is added to its suite before its own suites are filled, so that a refusal in them
+// can be reached. All return the follow of the statement.
 BlockId Planner::region(HandlerId handler, BlockId block, const Scope& scope) {
   const HandlerKind kind = graph_.handlers[handler.index()].kind;
   TryEnds ends;
@@ -59,7 +59,7 @@ BlockId Planner::try_finally(HandlerId handler, BlockId block, const Scope& scop
   plan_.tries.push_back({handler, follow, SuiteId(plan_.suites.size()), {}, {}, {}});
   add(ActionKind::Finally, block, index);
   if (follow == block) refuse_in_suite("a try statement that goes on at its own start", block);
-  // After a finally body that never comes to its end nothing goes on.
+  // Nothing follows a `finally` body that never ends.
   if (follow.valid() && never_ends(graph_, follow)) follow = plan_.tries[index].follow = {};
   suite(block, {follow, scope.loop, handler, scope.handled});
   const BlockId end = graph_.handlers[handler.index()].end;
@@ -75,7 +75,7 @@ BlockId Planner::try_except(HandlerId handler, const TryEnds& ends, BlockId bloc
   const auto [follow, orelse] = ends;
   BlockId body_follow = orelse.valid() ? orelse : follow;
   if (is_star && follow.valid() && !orelse.valid()) {
-    // The body may end in a copy of what comes after the statement.
+    // The body may end in a copy of the code after the statement.
     for (const BlockId end : exits_of(c_, handler, scope)) {
       if (same_return(graph_, end, follow)) body_follow = end;
     }

@@ -19,8 +19,8 @@ BlockId entry_of(const Graph& graph, HandlerId handler) {
   return graph.f.handlers[handler.index()].entry;
 }
 
-// The last of the tests of a handler's clauses, after which no clause has fitted. Invalid: a bare
-// `except:` takes everything.
+// Returns the block after the last test of a handler's clauses, where no clause has matched.
+// Invalid: a bare `except:` matches everything.
 BlockId end_of_clauses(const Graph& graph, HandlerId handler) {
   BlockId block = entry_of(graph, handler);
   for (size_t steps = 0; block.valid() && steps <= graph.size(); ++steps) {
@@ -33,7 +33,7 @@ BlockId end_of_clauses(const Graph& graph, HandlerId handler) {
   return {};
 }
 
-// What comes after the tests of the clauses: the `else`, or what the statement is followed by.
+// Returns the place after the tests of the clauses: the `else`, or the follow of the statement.
 BlockId place_after_clauses(const PlanContext& c, HandlerId handler, const Scope& scope) {
   const BlockId unmatched = end_of_clauses(c.graph, handler);
   if (!unmatched.valid()) return {};
@@ -41,7 +41,7 @@ BlockId place_after_clauses(const PlanContext& c, HandlerId handler, const Scope
   return place.valid() ? skip_markers(c, place, scope) : place;
 }
 
-// How control gets from `block`, in a clause, to what is no part of it: first to `to`.
+// Returns how control gets from `block`, in a clause, to code outside of it: first to `to`.
 ClauseEnd clause_end(const PlanContext& c, BlockId block, BlockId to, const Scope& scope) {
   const Graph& graph = c.graph;
   ClauseEnd end{landing(c, to, scope)};
@@ -51,8 +51,8 @@ ClauseEnd clause_end(const PlanContext& c, BlockId block, BlockId to, const Scop
                 starts_after_jump(graph, end.to) || is_lost;
   end.is_end = !end.is_left && (ends_clause(graph, block) || ends_clause(graph, to));
   for (BlockId from = block, next = to;; from = next, next = graph[next].next[0].to) {
-    // Compilers that mark jump statements copy none: several ways do not lead to that of a
-    // clause, but to one after the whole.
+    // Compilers that mark jump statements copy none: one with several ways into it is not in a
+    // clause, but after the whole.
     const bool is_shared = graph.ways_into(next).size() > 1;
     if (!left_by_jump(graph, block) && !is_lost && is_shared) end.is_left = false;
     end.is_far = end.is_far || jumps(graph, from, next) || graph[from].exit != ExitKind::Goto;
@@ -60,8 +60,8 @@ ClauseEnd clause_end(const PlanContext& c, BlockId block, BlockId to, const Scop
   }
 }
 
-// The place where the clauses of a handler go on at their end, if the bytecode says so of one with
-// a name.
+// Returns where the clauses of a handler continue at their end, if the bytecode shows it for one
+// with a name.
 BlockId said_end(const PlanContext& c, BlockId entry, const Scope& scope) {
   for (const ValueId id : c.graph[entry].entry_stack) {
     const BlockId end = c.graph.clause_end(c.graph.resolve(id));
@@ -72,7 +72,7 @@ BlockId said_end(const PlanContext& c, BlockId entry, const Scope& scope) {
   return {};
 }
 
-// What ends_of_try() weighs, for one `try`.
+// The evidence that ends_of_try() weighs, for one `try`.
 class Ends {
  public:
   Ends(const PlanContext& c, HandlerId handler, const Scope& scope)
@@ -88,7 +88,7 @@ class Ends {
     if (after_.valid() && (is_jump_target(after_, scope_) || only_returns(c_.graph, after_))) {
       return {after_, {}};
     }
-    // All clauses are left by jumps, but one of them would have come to an end.
+    // All clauses are left by jumps, but one of them has an end that is not reached.
     if (said_.valid() && clause_ends_.empty()) clause_ends_.push_back(said_);
     look_at_body();
     return choose();
@@ -135,13 +135,13 @@ class Ends {
   }
 
   TryEnds choose() {
-    // Code after a clause, which no jump statement can name, is what follows the statement.
+    // Code after a clause that no jump statement can name follows the statement.
     if (after_both_.valid()) return {after_both_, orelse_};
     if (after_clause_.valid()) return {after_clause_, orelse_};
     if (after_.valid()) orelse_ = after_;
     if (said_.valid() && orelse_.valid() && said_ != orelse_) return {said_, orelse_};
     if (clause_falls_) return {scope_.follow, orelse_};
-    // With code of its own besides, the body needs a label (escapes.h).
+    // With other code besides, the body needs a label (escapes.h).
     if (body_falls_ && !after_.valid()) return {orelse_.valid() ? orelse_ : scope_.follow, {}};
     const BlockId both = pick_follow(c_, common_, scope_);
     if (both.valid() && (!orelse_.valid() || !is_jump_target(both, scope_))) return {both, orelse_};
@@ -150,11 +150,11 @@ class Ends {
     return gets_there(after) ? TryEnds{after, orelse_} : TryEnds{orelse_, {}};
   }
 
-  // Returns true if the clauses get to the place by themselves.
+  // Returns true if the clauses reach the place by themselves.
   bool gets_there(BlockId place) const {
     if (!place.valid()) return false;
-    // A return that other code leads to as well is where the clauses fall through to.
-    // So it is not if a `with` or `try` around this one has to be left to get there.
+    // A return with further ways into it is where the clauses fall through to; but not if a `with`
+    // or `try` around this one has to be left for it.
     const bool leaves =
         place != scope_.follow && !c_.graph.within(c_.graph[place].handler, scope_.handler);
     if (only_returns(c_.graph, place) && (leaves || c_.analysis.dominates(entry_, place))) {
@@ -172,8 +172,8 @@ class Ends {
   const Scope& scope_;
   const BlockId entry_;
   BlockId after_;         // after the tests of the clauses
-  BlockId said_;          // where the bytecode says that a clause ends
-  BlockId fallen_to_;     // by a clause, other than to what is after
+  BlockId said_;          // the end of a clause that the bytecode shows
+  BlockId fallen_to_;     // what a clause falls through to, other than `after_`
   BlockId orelse_;        // code that only the body leads to
   BlockId after_both_;    // code that the body and a clause lead to
   BlockId after_clause_;  // code that a clause leads to
@@ -205,7 +205,7 @@ std::vector<ClauseEnd> exits_of_clauses(const PlanContext& c, HandlerId handler,
   std::unordered_map<BlockId, size_t> known;  // its place in `targets`
   std::unordered_set<BlockId> seen{entry};
   std::vector<BlockId> todo{entry};
-  // A block past the handler's end handles its exception no more.
+  // A block past the handler's end no longer handles its exception.
   const flow::Handler& own = graph.f.handlers[handler.index()];
   const uint32_t outside = graph[entry].exc_depth - (own.is_on_block_stack() ? 1 : 0);
   const auto go = [&](BlockId block, BlockId to) {
@@ -252,14 +252,14 @@ bool is_overtaken_outside(const PlanContext& c, BlockId block, const Scope& scop
 
 BlockId end_of_finally(const PlanContext& c, HandlerId handler, const Scope& scope) {
   const Graph& graph = c.graph;
-  // Control may come to its end through the clauses of a `try` in it alone.
+  // Control may reach its end only through the clauses of a `try` in it.
   const BlockId end = graph.handlers[handler.index()].end;
   if (end.valid() && graph.reachable(end) && graph[end].exit == ExitKind::Reraise &&
       graph[end].next[0].to.valid()) {
     return skip_markers(c, graph[end].next[0].to, scope);
   }
   const BlockId entry = entry_of(graph, handler);
-  // What a statement in it handles is raised again by that one.
+  // An exception that a statement in it handles is raised again by that statement.
   const auto is_own = [&](ValueId value) {
     const auto& stack = graph[entry].entry_stack;
     return std::any_of(stack.begin(), stack.end(),
@@ -279,7 +279,7 @@ BlockId end_of_finally(const PlanContext& c, HandlerId handler, const Scope& sco
       if (to.valid() && seen.insert(to).second) todo.push_back(to);
     };
     for (const ir::Edge& edge : block.next) reach(edge.to);
-    // A `with` in it may be what control comes out of: where that swallows what its body raises.
+    // Control may come out of a `with` in it, which swallows an exception of its body.
     if (block.handler.valid() && block.handler != graph.handlers[handler.index()].outer) {
       reach(entry_of(graph, block.handler));
     }
@@ -290,7 +290,7 @@ BlockId end_of_finally(const PlanContext& c, HandlerId handler, const Scope& sco
 BlockId follow_of_finally(const PlanContext& c, HandlerId handler, const Scope& scope) {
   BlockId follow = end_of_finally(c, handler, scope);
   if (!follow.valid()) {
-    // What a finally body around it overtakes was left by a return if others go on.
+    // If there are other exits, one that a `finally` body around it overtakes was a return.
     std::vector<BlockId> exits = exits_of(c, handler, scope);
     std::erase_if(exits, [&](BlockId exit) { return never_ends(c.graph, exit); });
     follow = pick_follow(c, exits, scope);
@@ -307,7 +307,7 @@ TryEnds ends_of_star(const PlanContext& c, HandlerId handler, const Scope& scope
   const std::vector<ClauseEnd> left = exits_of_clauses(c, handler, scope);
   const BlockId after = left.empty() ? place_after_clauses(c, handler, scope) : left[0].to;
   const std::vector<BlockId> ends = exits_of(c, handler, scope);
-  // What the body itself falls through to is no `else`; a jump may lead there all the same.
+  // The fall-through of the body itself is no `else`; a jump may lead there all the same.
   const bool falls = std::find(ends.begin(), ends.end(), after) != ends.end();
   BlockId orelse;
   for (const BlockId end : ends) {

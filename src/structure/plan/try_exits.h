@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a `try` or `with` ends: what control leaves it for, what follows it, and what its `else`
-// is.
+// The ends of `try` and `with`: the places that they lead to, what follows them, and what their
+// `else` is.
 #pragma once
 
 #include "structure/plan/context.h"
 
 namespace pellucid::structure {
 
-// What follows a `try` with clauses, and what follows its body only.
+// The block after a `try` with clauses, and the block after its body only.
 struct TryEnds {
   BlockId follow;
   BlockId orelse;  // invalid: there is no `else`
 };
 
-// Where control leaves the clauses of a handler.
+// A place that the clauses of a handler lead to.
 struct ClauseEnd {
   BlockId to;
   bool is_left = false;  // by a jump statement
@@ -21,29 +21,30 @@ struct ClauseEnd {
   bool is_end = false;   // of a clause with a name, which no jump statement has left
 };
 
-// Returns true if a `with` in the region falls through to the place, and not by a jump statement
-// only.
+// Returns true if a `with` in the region falls through to the place, rather than reaching it by a
+// jump statement only.
 bool is_after_with(const PlanContext& c, BlockId place, HandlerId region, const Scope& scope);
 
-// The places that the clauses lead to, each once: blocks that the handler's entry does not
+// Returns the places that the clauses lead to, each once: blocks that the handler's entry does not
 // dominate.
 std::vector<ClauseEnd> exits_of_clauses(const PlanContext& c, HandlerId handler,
                                         const Scope& scope);
 
-// Returns true if a finally body has overtaken what leads to the block, and stands around more than
-// this `try`: then that was a return (3.9+).
+// Returns true if a `finally` body overtakes the code before the block, and is around more than
+// this `try`: then that code was a return (3.9+).
 bool is_overtaken_outside(const PlanContext& c, BlockId block, const Scope& scope);
 
-// The place where a `try` goes on after its finally body, if that says so by itself.
+// Returns where a `try` continues after its `finally` body, if the end of that body shows it.
 BlockId end_of_finally(const PlanContext& c, HandlerId handler, const Scope& scope);
 
-// What follows a `try` with a finally body; invalid: nothing.
+// Returns the follow of a `try` with a `finally` body; invalid: there is none.
 BlockId follow_of_finally(const PlanContext& c, HandlerId handler, const Scope& scope);
 
-// Of `except` clauses.
+// Returns the ends of a `try` with `except` clauses.
 TryEnds ends_of_try(const PlanContext& c, HandlerId handler, const Scope& scope);
 
-// Of `except*` clauses: they come to their end by themselves or raise, no jump can leave them.
+// Returns the ends of a `try` with `except*` clauses: they reach their end by themselves or raise,
+// no jump can leave them.
 TryEnds ends_of_star(const PlanContext& c, HandlerId handler, const Scope& scope);
 
 }  // namespace pellucid::structure
