@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a block ends with: the slots that it changes are set, then the next state.
+// The end of a block: sets the slots that it changes, then the next state.
 #include <algorithm>
 
 #include "ast/nodes.h"
@@ -11,7 +11,7 @@ namespace pellucid::fallback {
 using ast::CmpOperator;
 using ast::NodeId;
 
-// The block and those that only it leads to.
+// Writes the block and those that only it leads to.
 void Machine::block(BlockId id, Nodes& out) {
   while (id.valid()) {
     const ir::Block& b = graph_[id];
@@ -41,7 +41,7 @@ void Machine::block(BlockId id, Nodes& out) {
 }
 
 Machine::Nodes Machine::statements_of(BlockId id) {
-  // A try that fails may have rewritten the bodies that it read as expressions.
+  // A failed attempt may have rewritten the bodies that it read as expressions.
   std::vector<std::pair<size_t, ast::ListId>> saved;
   for (const ValueId item : graph_[id].items) {
     if (!is_op(graph_[item], Op::LoadConst)) continue;
@@ -59,7 +59,7 @@ Machine::Nodes Machine::statements_of(BlockId id) {
     leave(id, code);
     return code.take_list();
   } catch (const NotStructured&) {
-    // The neat form does not fit.
+    // The neat form is not possible.
   }
   for (const auto& [index, body] : saved) bodies_.replace(index, body);
   try {
@@ -72,7 +72,7 @@ Machine::Nodes Machine::statements_of(BlockId id) {
   }
 }
 
-// A value that is not the same on all ways must not be looked at.
+// Refuses the use of a value that is not the same on all ways.
 void Machine::check_uses(BlockId id) const {
   const auto look = [&](ValueId value) {
     if (slots_.of(value).kind == SlotKind::Mixed) {
@@ -86,8 +86,8 @@ void Machine::check_uses(BlockId id) const {
   for (const ValueId operand : graph_[id].operands) look(operand);
 }
 
-// The variable of the slot that a value of this block is left in on every way, if it may be set
-// right away: nothing that is still to be evaluated reads it, and no handler keeps the slot.
+// Returns the variable of the slot in which every way leaves a value of this block, if it may be
+// set right away: no pending expression reads it, and no handler keeps the slot.
 Symbol Machine::home(BlockId id, ValueId value) {
   const ir::Block& b = graph_[id];
   const size_t kept = b.handler.valid() ? graph_.f.handlers[b.handler.index()].depth : size_t{0};
@@ -105,7 +105,7 @@ Symbol Machine::home(BlockId id, ValueId value) {
   return variable(slot);
 }
 
-// Sets the slots that are another value on this way, and forgets those that are gone.
+// Sets the slots whose value changes on this edge, and clears those that are gone.
 void Machine::pass(BlockId id, uint8_t k, Statements& code) {
   const ir::Block& b = graph_[id];
   const ir::Edge& edge = b.next[k];
@@ -141,7 +141,7 @@ void Machine::pass(BlockId id, uint8_t k, Statements& code) {
   if (!gone.empty()) code.append(make_.assign_all(gone, make_.none()));
 }
 
-// What happens on one of two ways.
+// Returns the statements of one of two edges.
 Machine::Nodes Machine::way(BlockId id, uint8_t k, const Statements& code) {
   Statements own(context_);
   own.adopt(code);
@@ -157,7 +157,7 @@ Machine::Nodes Machine::way(BlockId id, uint8_t k, const Statements& code) {
   return out;
 }
 
-// `yes`: the way that is taken if the test is true.
+// `yes`: the edge that is taken if the test is true.
 void Machine::fork(BlockId id, NodeId test, uint8_t yes, Statements& code) {
   const Nodes body = way(id, yes, code);
   const Nodes orelse = way(id, static_cast<uint8_t>(1 - yes), code);
@@ -172,7 +172,7 @@ void Machine::leave(BlockId id, Statements& code) {
     case ExitKind::Branch:
     case ExitKind::BranchNone: {
       NodeId test = code.take(b.operands[0]);
-      // What is left on the stack was evaluated before the test.
+      // Values left on the stack were evaluated before the test.
       code.spill_all();
       if (b.exit == ExitKind::BranchNone) {
         test = make_.compare(test, CmpOperator::Is, make_.none());
@@ -197,7 +197,7 @@ void Machine::leave(BlockId id, Statements& code) {
   }
 }
 
-// FOR_ITER asks for the next item and takes no exception for an answer but one.
+// FOR_ITER asks for the next item; StopIteration is the only exception that it handles.
 void Machine::for_iter(BlockId id, Statements& code) {
   const ir::Block& b = graph_[id];
   if (!missing_.valid()) missing_ = generated("missing");
@@ -211,7 +211,7 @@ void Machine::for_iter(BlockId id, Statements& code) {
   fork(id, test, 0, code);
 }
 
-// SEND outside of the loop that `yield from` is.
+// SEND outside of the loop of `yield from` or `await`.
 void Machine::send(BlockId id, Statements& code) {
   fail("a SEND that is no part of `await` or `yield from`", id);
   (void)code;
@@ -240,7 +240,7 @@ void Machine::reraise(BlockId id, Statements& code) {
   raise_as_it_is(code.take(exception), code);
 }
 
-// RERAISE: neither context nor traceback change.
+// RERAISE: keeps context and traceback.
 void Machine::raise_as_it_is(NodeId exception, Statements& code) {
   Nodes keep;
   hand_over(exception, keep);

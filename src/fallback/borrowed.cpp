@@ -24,7 +24,7 @@ std::string suffixed(const ir::Function& function, ast::Tree& tree, Symbol name)
   return text + "_" + std::to_string(function.code.value);
 }
 
-// Whether a store puts back what LoadFastAndClear took: nothing else stores the value of one.
+// Finds the stores that restore what LoadFastAndClear saved: only they store such a value.
 class Borrowed {
  public:
   Borrowed(ir::Function& function, ast::Tree& tree) : f_(function), tree_(tree) {
@@ -59,7 +59,7 @@ class Borrowed {
         todo.push_back(to);
       };
       if (block.handler.valid()) {
-        // Regions begin after the instruction that borrows.
+        // A region starts after the instruction that borrows.
         reach(f_.handlers[block.handler.index()].entry, at_entry_[id.index()]);
       }
       const Symbols after = walk(id, false);
@@ -69,7 +69,7 @@ class Borrowed {
   }
 
  private:
-  // The names that are borrowed after the block.
+  // Returns the names that are borrowed after the block.
   Symbols walk(BlockId id, bool rewrite) {
     Symbols borrowed = at_entry_[id.index()];
     for (const ValueId item : f_[id].items) {
@@ -92,7 +92,7 @@ class Borrowed {
     return borrowed;
   }
 
-  // Values that are, or may be, what LoadFastAndClear took.
+  // Marks the values that are, or may be, results of LoadFastAndClear.
   void mark_outer_values() {
     is_outer_.assign(f_.values.size(), 0);
     for (size_t v = 0; v < f_.values.size(); ++v) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Locals that an inlined comprehension (3.12+) has borrowed from the body around it.
+// Locals that an inlined comprehension (3.12+) has borrowed from the body around it
+// (push_inlined_comprehension_state).
 #pragma once
 
 #include "ast/tree.h"
@@ -7,12 +8,13 @@
 
 namespace pellucid::fallback {
 
-// Locals of a module or class body are those of comprehensions: the body's own names are others.
-// Parameters without a name of Python's get one.
+// Renames the locals of a module or class body, which are those of comprehensions, apart from the
+// names of the body itself. Gives parameters a name if theirs is no Python name.
 void rename_hidden_locals(ir::Function& function, ast::Tree& tree);
 
-// A comprehension's name that is a cell of the body around it lies in the cell's place for the
-// time being. Here it becomes a local with a name of its own, and the cell stays where it is.
+// A comprehension's variable that is a cell of the body around it takes the place of that cell
+// while the comprehension runs. Makes it a local with another name, so that the cell stays in
+// place.
 void free_borrowed_cells(ir::Function& function, ast::Tree& tree);
 
 }  // namespace pellucid::fallback

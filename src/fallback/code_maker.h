@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CodeMaker: small pieces of syntax for code that nobody wrote.
+// CodeMaker: small pieces of syntax for generated code.
 #pragma once
 
 #include <string_view>
@@ -10,7 +10,7 @@
 
 namespace pellucid::fallback {
 
-using namespace structure;  // what both ways of making a body have in common
+using namespace structure;  // shared by both ways of making a body
 
 class CodeMaker {
  public:
@@ -18,14 +18,14 @@ class CodeMaker {
 
   CodeMaker(ast::Tree& tree, BoundNames& bound) : tree_(tree), bound_(bound) {}
 
-  ast::Where at;  // where what is made comes from
+  ast::Where at;  // of the code that is made
 
   ast::NodeId name(Symbol symbol) { return tree_.add(ast::Name{symbol}, at); }
   ast::NodeId none();
   ast::NodeId truth(bool value);
   ast::NodeId integer(int64_t value);
   ast::NodeId text(std::string_view value);
-  // A builtin, by whatever expression the names of the module leave it reachable.
+  // Returns a builtin, by whatever expression the names of the module leave it reachable.
   ast::NodeId builtin(std::string_view what);
   ast::NodeId attribute(ast::NodeId object, std::string_view attr);
   ast::NodeId call(ast::NodeId function, const Nodes& args);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Items that are no expression or statement of Python's: each becomes a few statements that do the
+// Items that are no expression or statement of Python: each becomes a few statements that do the
 // same.
 #include <algorithm>
 
@@ -16,7 +16,7 @@ using ast::NodeId;
 
 void Machine::items(BlockId id, Statements& code) {
   const std::vector<ValueId> all = graph_[id].items;
-  // Runs of ordinary items are read together, as a compiler writes them.
+  // Runs of ordinary items are read together, in the form in which a compiler writes them.
   size_t begin = 0;
   const auto flush = [&](size_t end) {
     if (begin < end) code.run(std::span(all).subspan(begin, end - begin));
@@ -34,8 +34,8 @@ void Machine::items(BlockId id, Statements& code) {
   flush(all.size());
 }
 
-// The function of a class body or a comprehension that other blocks have made: here, where it is
-// called.
+// Makes the functions of class bodies and comprehensions that other blocks have made: here, where
+// they are called.
 void Machine::remake_functions(BlockId id, Statements& code, bool preloads) {
   std::vector<ValueId> made;
   for (const ValueId item : graph_[id].items) {
@@ -60,12 +60,12 @@ void Machine::remake_functions(BlockId id, Statements& code, bool preloads) {
   }
 }
 
-// The literal of a function that is made for one call.
+// Returns the literal of a function that is made for one call.
 NodeId Machine::made_for_a_call(ValueId function) {
   ValueId bare = function;
   if (is_op(graph_[function], Op::SetFunctionAttribute)) bare = operands(function)[1];
   ir::Value value = graph_[bare];
-  value.a = 0;  // free variables say what the closure holds
+  value.a = 0;  // the free variables determine the closure
   const auto all = operands(bare);
   Nodes constants;
   for (const ValueId operand : all) {
@@ -77,7 +77,8 @@ NodeId Machine::made_for_a_call(ValueId function) {
   return expressions_.make(value, constants);
 }
 
-// Returns true if a function that is made for one call is for another block to make again.
+// Returns true if a function that is made for one call has its call in another block, which makes
+// it again.
 bool Machine::is_passed_on(const std::vector<ValueId>& all, size_t i) const {
   ValueId id = all[i];
   if (is_op(graph_[id], Op::MakeFunction) && i + 1 < all.size() &&
@@ -91,14 +92,14 @@ bool Machine::is_passed_on(const std::vector<ValueId>& all, size_t i) const {
   });
 }
 
-// Returns true if the statement is one that the compiler puts at the end of class bodies by itself.
+// Returns true if the statement is one that the compiler adds at the end of class bodies.
 bool Machine::is_left_out(ValueId id) const {
   if (scope_ != Scope::Class || !is_op(graph_[id], Op::StoreName)) return false;
   const std::string_view name = tree_.text(graph_[id].symbol());
   return name == "__classcell__" || name == "__classdictcell__" || name == "__static_attributes__";
 }
 
-// A function without a name of Python's, whose body is no expression.
+// Returns true for a function whose name is no Python name and whose body is no expression.
 bool Machine::needs_definition(ValueId id) const {
   if (is_op(graph_[id], Op::SetFunctionAttribute)) id = operands(id)[1];
   for (const ValueId operand : operands(id)) {
@@ -111,8 +112,8 @@ bool Machine::needs_definition(ValueId id) const {
   return false;
 }
 
-// Returns true if the iterator is for a comprehension that is called with it right away, which
-// makes it by itself.
+// Returns true if the iterator is the argument of a comprehension called right away, which makes
+// its iterator itself.
 bool Machine::is_iterated_by_comprehension(const std::vector<ValueId>& all, size_t i) const {
   if (i + 1 >= all.size() || !is_op(graph_[all[i + 1]], Op::Call)) return false;
   const auto parts = operands(all[i + 1]);
@@ -150,7 +151,7 @@ bool Machine::is_special(const std::vector<ValueId>& all, size_t i) const {
       return true;
     case Op::GetAwaitable:
     case Op::GetYieldFromIter: {
-      // Only together with the YIELD_FROM that is right after is it `await`.
+      // It is an `await` only together with the YIELD_FROM right after it.
       for (size_t k = i + 1; k < all.size() && k <= i + 2; ++k) {
         if (is_op(graph_[all[k]], Op::YieldFrom) && operands(all[k])[0] == id) return false;
       }
@@ -183,7 +184,7 @@ bool Machine::is_special(const std::vector<ValueId>& all, size_t i) const {
   }
 }
 
-// Gives a value the name of a variable.
+// Stores a value in a variable.
 void Machine::keep(BlockId block, ValueId id, NodeId value, Statements& code) {
   Symbol name = home(block, id);
   if (!name.valid()) name = context_.fresh_name("temp");
@@ -191,7 +192,7 @@ void Machine::keep(BlockId block, ValueId id, NodeId value, Statements& code) {
   context_.materialized[id] = name;
 }
 
-// The value under a name.
+// Returns a name of the value.
 Symbol Machine::named(ValueId id, const char* stem, Statements& code) {
   const NodeId node = code.take(id);
   if (tree_.is(node, Kind::Name) && context_.materialized.count(graph_.resolve(id))) {
@@ -202,7 +203,7 @@ Symbol Machine::named(ValueId id, const char* stem, Statements& code) {
   return name;
 }
 
-// Does items[index]; returns where to go on.
+// Writes items[index]. Returns the index of the next item.
 size_t Machine::special(BlockId block, size_t index, Statements& code) {
   const ValueId id = graph_[block].items[index];
   const ir::Value value = graph_[id];
@@ -215,7 +216,7 @@ size_t Machine::special(BlockId block, size_t index, Statements& code) {
     case Op::StoreName:
       break;
     case Op::PushExcInfo: {
-      // The state that comes next raises it, for the clause around to catch.
+      // The next state raises it, for the surrounding clause to catch.
       Nodes statements;
       hand_over(make_.name(named(operands(id)[0], "exception", code)), statements);
       for (const NodeId statement : statements) code.append(statement);
@@ -329,7 +330,7 @@ void Machine::enter_with(BlockId block, ValueId id, Statements& code) {
   if (entered == elements_.end()) return code.append(make_.expression(call));
   const ValueId element = entered->second[0];
   keep(block, element, call, code);
-  // From here on it is a value like any other, and no part of a `with`.
+  // From here on it is an ordinary value, and no part of a `with`.
   graph_[element].kind = ValueKind::Instr;
   graph_[element].op = Op::LoadName;
   graph_[element].a = context_.materialized[element].value;
@@ -337,14 +338,14 @@ void Machine::enter_with(BlockId block, ValueId id, Statements& code) {
   for (size_t i = 1; i < entered->second.size(); ++i) graph_[entered->second[i]] = graph_[element];
 }
 
-// Returns true if `value` is the exception (or, before 3.11, its type) that is handled at this
-// level.
+// Returns true if `value` is the exception (or, before 3.11, its type) that is being handled at
+// this level.
 bool Machine::is_handled(ValueId value, uint32_t level) const {
   const Slot slot = slots_.of(value);
   return level > 0 && (slot.handles == level || slot.kind == SlotKind::Hidden);
 }
 
-// Only an except clause matches as an except clause does.
+// Tests an exception by an except clause: only such a clause has these rules.
 void Machine::exception_match(BlockId block, ValueId id, Statements& code) {
   const std::vector<ValueId> both(operands(id).begin(), operands(id).end());
   const uint32_t level = graph_[block].exc_depth;
@@ -370,7 +371,7 @@ void Machine::exception_match(BlockId block, ValueId id, Statements& code) {
   context_.materialized[id] = result;
 }
 
-// Goes on only if the iterator is at its end.
+// Continues only if the iterator is exhausted.
 void Machine::end_async_for(BlockId block, Statements& code) {
   const ir::Block& b = graph_[block];
   const auto test = [&](NodeId exception) {
@@ -385,7 +386,7 @@ void Machine::end_async_for(BlockId block, Statements& code) {
     code.append(make_.if_else(test(exception_at(b.exc_depth)), {make_.raise()}));
     return;
   }
-  // The exception is on top of the stack that the block began with.
+  // The exception is on top of the stack at the start of the block.
   if (b.params.empty()) fail("an end of an asynchronous loop that nothing is raised to", block);
   const Symbol exception = variable(b.params.size() - 1);
   Statements other(context_);
@@ -393,7 +394,7 @@ void Machine::end_async_for(BlockId block, Statements& code) {
   code.append(make_.if_else(test(make_.name(exception)), other.take_list()));
 }
 
-// The local's value in a list, which is empty where there is none.
+// Saves the local's value in a list, which is empty if it is unbound.
 void Machine::clear_local(BlockId block, ValueId id, Statements& code) {
   const Symbol local = graph_[id].symbol();
   const NodeId full = tree_.add(ast::List{tree_.list({make_.name(local)})}, make_.at);
@@ -409,9 +410,9 @@ void Machine::restore_local(ValueId id, Statements& code) {
   const ValueId value = operands(id)[0];
   const Symbol local = graph_[id].symbol();
   Nodes unbind = {make_.assign(local, make_.none())};
-  // Names of ours in a module or class body are there to the end.
+  // Generated names of a module or class body stay until its end.
   if (scope_ == Scope::Function) unbind.push_back(make_.delete_all({local}));
-  // What was loaded from it so far is kept.
+  // Values loaded from it earlier are kept.
   code.settle();
   if (slots_.of(value).kind == SlotKind::Null) {
     for (const NodeId statement : unbind) code.append(statement);
@@ -436,7 +437,7 @@ void Machine::add_to_container(ValueId id, Statements& code) {
   code.append(make_.expression(make_.call(function, nodes)));
 }
 
-// A function that has to be defined, as its body is no expression: right where it is made.
+// Defines a function whose body is no expression, where it is made.
 size_t Machine::function(BlockId block, size_t index, Statements& code) {
   const std::vector<ValueId>& all = graph_[block].items;
   ValueId id = all[index];

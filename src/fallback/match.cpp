@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operations of match statements, each on its own.
+// The operations of match statements, one by one.
 #include "fallback/state_machine.h"
 
 namespace pellucid::fallback {
@@ -7,7 +7,7 @@ namespace pellucid::fallback {
 using ast::CmpOperator;
 using ast::NodeId;
 
-// Whether the subject is a sequence or a mapping: only a pattern asks as a pattern does.
+// Tests whether the subject is a sequence or a mapping: only a pattern has this test.
 void Machine::match_kind(BlockId block, ValueId id, NodeId pattern, Statements& code) {
   (void)block;
   const Symbol subject = named(operands(id)[0], "subject", code);
@@ -17,7 +17,7 @@ void Machine::match_kind(BlockId block, ValueId id, NodeId pattern, Statements& 
   context_.materialized[id] = result;
 }
 
-// The values of a mapping under some keys, or None: asked for until one is missing.
+// Gets the values of a mapping under some keys, or None: stops at the first key that is missing.
 void Machine::match_keys(BlockId block, ValueId id, Statements& code) {
   (void)block;
   const std::vector<ValueId> both(operands(id).begin(), operands(id).end());
@@ -45,7 +45,7 @@ void Machine::match_keys(BlockId block, ValueId id, Statements& code) {
   found_or_not(id, values, code);
 }
 
-// 3.10 has a second result: whether there was a first.
+// 3.10 has a second result: whether the first is not None.
 void Machine::found_or_not(ValueId id, Symbol values, Statements& code) {
   const auto elements = elements_.find(id);
   if (elements == elements_.end()) return;
@@ -55,7 +55,7 @@ void Machine::found_or_not(ValueId id, Symbol values, Statements& code) {
   for (const ValueId element : elements->second) context_.materialized[element] = result;
 }
 
-// The attributes of an instance that a class pattern takes apart, or None.
+// Gets the attributes of an instance that a class pattern extracts, or None.
 void Machine::match_class(BlockId block, ValueId id, Statements& code) {
   const std::vector<ValueId> all(operands(id).begin(), operands(id).end());
   const ir::Value& names = graph_[all[2]];
@@ -87,7 +87,7 @@ void Machine::match_class(BlockId block, ValueId id, Statements& code) {
   found_or_not(id, result, code);
 }
 
-// What `**rest` takes of a mapping.
+// Makes the dictionary that `**rest` captures.
 void Machine::copy_without_keys(BlockId block, ValueId id, Statements& code) {
   (void)block;
   const std::vector<ValueId> both(operands(id).begin(), operands(id).end());

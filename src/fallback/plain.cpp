@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One item after the other, each value under a name: needs to know nothing about compilers.
+// One item after the other, each value under a name: makes no assumptions about compilers.
 #include <algorithm>
 
 #include "fallback/state_machine.h"
@@ -13,7 +13,7 @@ using ast::NodeId;
 
 void Machine::plain(BlockId id, Statements& code) {
   const std::vector<ValueId> all = graph_[id].items;
-  // What the neat form made of this block's values holds no more.
+  // Results of the neat form for this block are no longer valid.
   for (const ValueId item : all) {
     context_.materialized.erase(item);
     const auto elements = elements_.find(item);
@@ -23,7 +23,7 @@ void Machine::plain(BlockId id, Statements& code) {
   remake_functions(id, code, false);
   for (size_t i = 0; i < all.size();) {
     const bool is_function = is_op(graph_[all[i]], Op::MakeFunction);
-    // A comprehension makes its iterator by itself.
+    // A comprehension makes its iterator itself.
     if (is_op(graph_[all[i]], Op::GetIter, Op::GetAiter) && is_iterated_by_comprehension(all, i)) {
       ++i;
       continue;
@@ -39,7 +39,7 @@ void Machine::plain(BlockId id, Statements& code) {
   }
 }
 
-// The expression of an operand: a constant, or a name.
+// Returns the expression of an operand: a constant, or a name.
 NodeId Machine::operand(ValueId id) {
   id = graph_.resolve(id);
   const auto known = context_.materialized.find(id);
@@ -76,7 +76,7 @@ void Machine::plain_item(ValueId id, Statements& code) {
     case Op::PopExcept:
     case Op::Marker:
     case Op::Pop:
-      return;  // written where it is used, or of no use
+      return;  // written at its use, or without effect
     case Op::StoreFast:
     case Op::StoreName:
     case Op::StoreGlobal:
@@ -175,7 +175,7 @@ void Machine::plain_item(ValueId id, Statements& code) {
   NodeId node;
   if (value.op == Op::YieldFrom || value.op == Op::GetAwaitable ||
       value.op == Op::GetYieldFromIter) {
-    // `await` takes both of its instructions.
+    // `await` consists of two instructions.
     if (value.op != Op::YieldFrom) {
       waiting_ = operand(operands(id)[0]);
       return;
@@ -196,7 +196,7 @@ void Machine::plain_item(ValueId id, Statements& code) {
     throw NotStructured("a type parameter that its statement lacks", value.offset);
   }
   if (is_literal(tree_, node)) {
-    // A class, or what type parameters were applied to.
+    // A class, or a definition with type parameters applied.
     const Symbol name = context_.name_of_definition(node);
     hide_if_body(name);
     code.append(hoisted(tree_, node, name));
@@ -208,13 +208,13 @@ void Machine::plain_item(ValueId id, Statements& code) {
   context_.materialized[id] = name;
 }
 
-// By what name the function goes that is given an attribute.
+// Returns the name of the function that an attribute is set on.
 Symbol Machine::name_of_function(NodeId function) const {
   if (tree_.is(function, Kind::Name)) return tree_.as<ast::Name>(function).id;
   throw NotStructured("an attribute of what is no function", tree_.where(function).offset);
 }
 
-// A container that grows is one object under two names.
+// A container and its updated value are one object with two names.
 void Machine::plain_update(ValueId id, Statements& code) {
   const ir::Value value = graph_[id];
   Nodes nodes = operand_nodes(id);
@@ -223,7 +223,7 @@ void Machine::plain_update(ValueId id, Statements& code) {
   }
   const Symbol container = tree_.as<ast::Name>(nodes[0]).id;
   if (value.op == Op::DictMerge) {
-    // Keys must be new, and strings: what a call checks.
+    // Keys must be new, and strings: a call checks that.
     const NodeId first = tree_.add(ast::keyword{Symbol(), nodes[0]}, make_.at);
     const NodeId second = tree_.add(ast::keyword{Symbol(), nodes[1]}, make_.at);
     const NodeId merged =
@@ -268,7 +268,7 @@ void Machine::plain_import(ValueId id, Statements& code) {
   context_.materialized[id] = name;
 }
 
-// The function of a code object; its defaults and the like are set one by one.
+// Makes the function of a code object; its defaults and other attributes are set one by one.
 Symbol Machine::plain_function(ValueId id, Statements& code) {
   const ir::Value value = graph_[id];
   const std::vector<ValueId> all(operands(id).begin(), operands(id).end());
@@ -293,7 +293,7 @@ Symbol Machine::plain_function(ValueId id, Statements& code) {
        {bytecode::kDefaults, bytecode::kKwDefaults, bytecode::kAnnotations, bytecode::kClosure}) {
     if ((value.a & flag) == 0) continue;
     const ValueId part = all[next++];
-    // Free variables say what the closure holds.
+    // The free variables determine the closure.
     if (flag != bytecode::kClosure) set_attribute(make_.name(name), flag, operand(part), code);
   }
   return name;
@@ -307,7 +307,7 @@ void Machine::set_attribute(NodeId function, uint32_t flag, NodeId value, Statem
   if (flag == bytecode::kAnnotations) {
     attribute = "__annotations__";
     if (!tree_.is(value, Kind::Dict) && graph_.f.habits.pairs_annotations) {
-      // Names and values in turn.
+      // Names and values, alternating.
       const auto half = [&](int64_t first) {
         const NodeId from = make_.integer(first);
         const NodeId step = make_.integer(2);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which blocks are states, and in which order: those of a level, and of one handler, together, so
-// that a comparison or two tell where an exception goes.
+// The states and their order: those of one level, and of one handler, are consecutive, so that one
+// or two comparisons find the handler of an exception.
 #include <algorithm>
 #include <tuple>
 
@@ -10,13 +10,14 @@ namespace pellucid::fallback {
 
 namespace {
 
-// How deep branches of one state are nested.
+// How deep the branches of one state may be nested.
 constexpr uint32_t kDeepestArm = 8;
 constexpr uint32_t kNoArm = ~0u;
 
 }  // namespace
 
-// The entry of a handler that only begins to handle: an except clause does that by itself.
+// Returns true for the entry of a handler that only starts the handling: an except clause does that
+// by itself.
 bool Machine::is_pure_entry(BlockId block) const {
   return only_pushes(graph_, block) && graph_.ways_into(block).empty();
 }
@@ -40,7 +41,7 @@ void Machine::choose_heads() {
     if (forks) ++depth[id.index()];
     const bool same = graph_[from].handler == graph_[id].handler &&
                       graph_[from].exc_depth == graph_[id].exc_depth && !ends_in_split(from);
-    // Where no return can be written, what runs before the loop must not branch to one.
+    // Outside of functions there is no `return`: code before the loop must not branch to one.
     const bool outside = forks && entry_first_ && scope_ != Scope::Function;
     bool fits = same && depth[id.index()] <= kDeepestArm;
     if (fits && outside) {

@@ -62,7 +62,7 @@ bool Slots::join(BlockId block, size_t slot, Slot with) {
     if (boxes) {
       now.kind = SlotKind::Boxed;
     } else if (now.kind == SlotKind::Static || with.kind == SlotKind::Static) {
-      // What is made on the spot is as good a value as any.
+      // A value made at its use is as good as any other.
       const auto is_value = [](SlotKind kind) {
         return kind == SlotKind::Static || kind == SlotKind::Value;
       };
@@ -140,7 +140,7 @@ bool Slots::flow_from(BlockId id) {
     const flow::Handler& handler = graph_.f.handlers[block.handler.index()];
     for (uint32_t p = 0; p < handler.depth && p < block.params.size(); ++p) {
       changed = join(handler.entry, p, slots_[id.index()][p]) || changed;
-      // No edge sets what the handler finds: it is set where the block begins.
+      // No edge sets the slots that the handler finds: they are set at the start of the block.
       if (slots_[handler.entry.index()][p].kind == SlotKind::Value) {
         if (slots_[id.index()][p].kind == SlotKind::Static) {
           changed = join(id, p, {SlotKind::Value, 0, {}}) || changed;

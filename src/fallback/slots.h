@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the slots of the stack hold at the start of each block of an unstructured body.
+// The contents of the stack slots at the start of each block of an unstructured body.
 #pragma once
 
 #include <vector>
@@ -8,21 +8,22 @@
 
 namespace pellucid::fallback {
 
-using namespace structure;  // what both ways of making a body have in common
+using namespace structure;  // shared by both ways of making a body
 
 enum class SlotKind : uint8_t {
-  Unknown,  // no way in has been looked at
+  Unknown,  // no way into the block has been examined
   Null,     // on every way
-  Hidden,   // a part of an exception that Python keeps to itself: what is restored, its offset
-  Static,   // the same on every way, and made again where it is used: `source`
-  Boxed,    // a list of one value or none: what LoadFastAndClear found in a local
+  Hidden,   // a part of an exception that Python does not expose: the state to restore, its offset
+  Static,   // the same on every way, and made again at each use: `source`
+  Boxed,    // a list of one value or none: the local that LoadFastAndClear saved
   Value,
-  Mixed,  // not the same on every way: a value as long as nothing looks at it
+  Mixed,  // not the same on every way: allowed as long as nothing uses it
 };
 
 struct Slot {
   SlotKind kind = SlotKind::Unknown;
-  // The value is the exception handled at this level (1 is the outermost); 0: it is another one.
+  // The level (1 is the outermost) at which this exception is being handled; 0: it is another
+  // value.
   uint32_t handles = 0;
   ValueId source{};
 
@@ -36,7 +37,7 @@ class Slots {
   Slots(const Graph& graph, const object::Module& module);
 
   const Slot& operator()(BlockId block, size_t slot) const { return slots_[block.index()][slot]; }
-  // What a value is, at the end of the block that it is used in.
+  // Returns the contents of a slot with this value, at the end of the block that uses it.
   Slot of(ValueId id) const;
 
  private:
@@ -47,19 +48,19 @@ class Slots {
   const Graph& graph_;
   const object::Module& module_;
   std::vector<std::vector<Slot>> slots_;             // by block and slot
-  std::vector<std::pair<BlockId, uint32_t>> param_;  // by value: where it is a parameter
+  std::vector<std::pair<BlockId, uint32_t>> param_;  // by value: as a parameter, its place
 };
 
 // Returns true if the value is the function of a class body or of a comprehension, without
-// defaults: it is only good for the one call that it is made for, and nobody sees when it is made.
+// defaults: it has one use, the call that it is made for, and nothing can see when it is made.
 bool is_made_for_a_call(const Graph& graph, const object::Module& module, ValueId id);
 
-// How many exceptions are being handled by the code that catches for this handler.
+// Returns how many exceptions are being handled by the code that catches for this handler.
 inline uint32_t level_of(const flow::Handler& handler) {
   return handler.is_on_block_stack() ? handler.exc_depth - 1 : handler.exc_depth;
 }
 
-// Returns true if the block does nothing but begin to handle the exception on top of the stack.
+// Returns true if the block only starts the handling of the exception on top of the stack.
 bool only_pushes(const Graph& graph, BlockId block);
 
 }  // namespace pellucid::fallback

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operations of `except*`, each on its own: what CPython's exceptions.c and ceval.c do.
+// The operations of `except*`, one by one: as in CPython's exceptions.c and ceval.c.
 #include "ast/nodes.h"
 #include "fallback/state_machine.h"
 
@@ -16,7 +16,7 @@ NodeId is_group(CodeMaker& make, Symbol exception) {
   return make.call(make.builtin("isinstance"), {make.name(exception), make.builtin(kGroup)});
 }
 
-// What is left to raise after the clauses of a group: CPython's _PyExc_PrepReraiseStar().
+// Computes the exception to raise after the clauses of a group: CPython's _PyExc_PrepReraiseStar().
 class Reraise {
  public:
   using Nodes = CodeMaker::Nodes;
@@ -32,21 +32,21 @@ class Reraise {
         each_(context.fresh_name("each")),
         result_(context.fresh_name("rest")) {}
 
-  // Leaves in `result()` an exception, or None.
+  // Appends code that stores an exception, or None, in `result()`.
   void write(Statements& code) {
     code.append(make_.assign(result_, make_.none()));
     for (const Symbol list : {raised_, unmatched_, leaves_}) {
       code.append(make_.assign(list, make_.empty_list()));
     }
     const Nodes group = {sort(), gather_leaves(), project(), join()};
-    // An exception that is no group runs one clause at most.
+    // An exception that is no group runs at most one clause.
     code.append(make_.if_else(is_group(make_, caught_), group, {take_first(all_)}));
   }
   Symbol result() const { return result_; }
 
  private:
-  // Of what clauses left, what still has all that the caught exception had was only not matched;
-  // the rest was raised by a clause.
+  // Sorts the exceptions that the clauses left: those with the traceback, cause, context and notes
+  // of the caught exception were only not matched; the others were raised by a clause.
   NodeId sort() {
     const NodeId is_there = make_.compare(name(each_), CmpOperator::IsNot, make_.none());
     const NodeId is_same = make_.compare(kept_by(each_), CmpOperator::Eq, kept_by(caught_));
@@ -66,7 +66,7 @@ class Reraise {
     return make_.tuple(parts);
   }
 
-  // The groups among these grow the list that is gone through by what they hold.
+  // Appends the members of each group in `unmatched_` to that list while it is iterated.
   NodeId gather_leaves() {
     const NodeId inner = make_.attribute(name(each_), "exceptions");
     const NodeId descend =
@@ -86,7 +86,7 @@ class Reraise {
     return make_.assign(result_, call(caught_, "subgroup", function));
   }
 
-  // One exception alone needs no group.
+  // A single exception needs no group.
   NodeId join() {
     const NodeId count = make_.call(make_.builtin("len"), {name(raised_)});
     const NodeId joined = make_.call(make_.builtin(kGroup), {make_.text(""), name(raised_)});
@@ -121,14 +121,14 @@ class Reraise {
 
 }  // namespace
 
-// Returns true if the block ends in finding what one clause handles.
+// Returns true if the block ends by splitting off the part that one clause handles.
 bool Machine::ends_in_split(BlockId id) const {
   const ir::Block& b = graph_[id];
   return !b.items.empty() && is_op(graph_[b.items.back()], Op::EgMatch) && b.exc_depth > 0;
 }
 
-// What a clause matches is the exception that is handled from here on: raised anew, to be caught
-// where the whole was.
+// Makes the matched part the exception that is being handled from here on: it is raised again, to
+// be caught where the whole group was.
 void Machine::handle_match(BlockId id, Nodes& out) {
   const BlockId next = graph_[id].next[0].to;
   const Symbol match = variable(graph_[next].params.size() - 1);
@@ -141,8 +141,9 @@ void Machine::handle_match(BlockId id, Nodes& out) {
   out.push_back(make_.if_else(is_any, matched, unmatched));
 }
 
-// exception, type -> what does not match, what does (each maybe None). Only `except*` knows which
-// types it takes; the parts are split off anew, since raising the exception changes what they keep.
+// exception, type -> the unmatched part, the matched part (each maybe None). Only `except*` decides
+// which types it accepts; the parts are split again, since raising the exception changes what they
+// keep.
 void Machine::split_group(BlockId block, ValueId id, Statements& code) {
   const std::vector<ValueId> both(operands(id).begin(), operands(id).end());
   const Symbol type = named(both[1], "type", code);
@@ -159,7 +160,8 @@ void Machine::split_group(BlockId block, ValueId id, Statements& code) {
   // match = exception, if any part of it is of the type
   const NodeId catches = make_.handler(name(type), {}, {make_.assign(match, name(exception))});
   const NodeId matching = make_.try_star({make_.raise(name(exception))}, {catches});
-  // What has the exception for its context is about the type; all else is what did not match.
+  // An exception with this one as its context is an error about the type; all others are the
+  // unmatched part.
   const NodeId context = make_.attribute(name(other), "__context__");
   const NodeId again =
       make_.if_else(make_.compare(context, CmpOperator::Is, name(exception)), {make_.raise()});
@@ -187,7 +189,7 @@ void Machine::split_group(BlockId block, ValueId id, Statements& code) {
   }
 }
 
-// the exception that was caught, a list of what clauses left -> what is left to raise, maybe None
+// the exception that was caught, a list of what clauses left -> the exception to raise, maybe None
 void Machine::join_raised(BlockId block, ValueId id, Statements& code) {
   const std::vector<ValueId> both(operands(id).begin(), operands(id).end());
   const Symbol caught = context_.fresh_name("exception");

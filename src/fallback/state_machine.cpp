@@ -17,9 +17,9 @@ using ast::NodeId;
 namespace {
 
 constexpr uint32_t kFinished = ~0u;
-// More states than this are found by halving.
+// More states than this are found by bisection.
 constexpr uint32_t kChain = 6;
-// Each level is a loop and a clause, and Python nests twenty.
+// Each level is a loop and a clause, and CPython nests at most twenty blocks.
 constexpr uint32_t kDeepestLevel = 6;
 
 bool is_class_or_module(const object::Code& code) { return (code.flags & object::kOptimized) == 0; }
@@ -61,7 +61,7 @@ void Machine::fail(const std::string& what, BlockId block) const {
                                                         : graph_[graph_[block].items[0]].offset);
 }
 
-// A name that nobody else has: the module's own names are all known.
+// Returns a new name: the names that the module uses are all known.
 Symbol Machine::generated(const std::string& stem) {
   std::string text = stem + suffix_;
   while (tree_.module().strings.find(text).valid()) text += "_";
@@ -77,7 +77,7 @@ Symbol Machine::variable(size_t slot) {
   return variables_[slot];
 }
 
-// Has a name deleted at the end of the body.
+// Adds a name to those deleted at the end of the body.
 void Machine::hide(Symbol name) {
   if (std::find(context_.made.begin(), context_.made.end(), name) == context_.made.end()) {
     context_.made.push_back(name);
@@ -88,7 +88,7 @@ void Machine::hide_if_body(Symbol name) {
   if (scope_ != Scope::Function) hide(name);
 }
 
-// The exception that is being handled at this level, 1 being the outermost.
+// Returns the name of the exception that is being handled at this level, 1 being the outermost.
 Symbol Machine::exception_name(uint32_t level) {
   if (exceptions_.size() <= level) exceptions_.resize(level + 1);
   if (!exceptions_[level].valid()) {
@@ -110,7 +110,7 @@ ListId Machine::run(const std::string& reason, uint32_t offset) {
       if (slot.kind == SlotKind::Static) graph_.alias(graph_[id].params[p], slot.source);
     }
   }
-  // What comes before the loop are statements like any others.
+  // Code before the loop consists of ordinary statements.
   graph_.apply_aliases();
   Nodes body, region;
   if (entry_first_) {
@@ -127,7 +127,7 @@ ListId Machine::run(const std::string& reason, uint32_t offset) {
   }
   if (scope_ != Scope::Function) hide_names(body, region);
   if (arms_.empty()) {
-    // One state: all is said. Bodies of classes begin with what the compiler put there.
+    // A single state is complete. Bodies of classes begin with what the compiler put there.
     if (scope_ != Scope::Function) {
       body.insert(body.end(), region.begin(), region.end());
       return tree_.list(body);
@@ -142,8 +142,8 @@ ListId Machine::run(const std::string& reason, uint32_t offset) {
 
 namespace {
 
-// What must stay before: docstrings, imports from __future__, what the compiler begins classes
-// with.
+// Returns true for statements that must come first: docstrings, imports from __future__, and what
+// the compiler begins classes with.
 bool stays_in_front(const ast::Tree& tree, NodeId statement) {
   if (tree.is(statement, ast::Kind::ImportFrom)) {
     const Symbol module = tree.as<ast::ImportFrom>(statement).module;
@@ -159,8 +159,8 @@ bool stays_in_front(const ast::Tree& tree, NodeId statement) {
 
 }  // namespace
 
-// Names are those of a module or a class here: none of ours may stay behind, and none may come up
-// while somebody goes through them. All are there from the start to the end.
+// Sets the generated names of a module or class body at its start and deletes them at its end: none
+// may remain, and none may appear while other code iterates over the names.
 void Machine::hide_names(Nodes& front, Nodes& end) {
   if (context_.made.empty()) return;
   size_t at = 0;
@@ -175,7 +175,7 @@ void Machine::set_state(uint32_t index, Nodes& out) {
   out.push_back(make_.assign(state_name_, make_.integer(number)));
 }
 
-// What a block of this level ends with.
+// Appends the jump to the next state, at the end of a block of this level.
 void Machine::go(BlockId to, uint32_t level, Nodes& out) {
   set_state(state_of(to), out);
   if (graph_[to].exc_depth < level) out.push_back(make_.break_loop());
@@ -194,7 +194,7 @@ Machine::Nodes Machine::level_loop(uint32_t level) {
   }
   Nodes body = dispatch(low, high, level);
   if (catches) {
-    // The states of the next level are written within the clause.
+    // The states of the next level are written inside the clause.
     const Nodes clause = exception_clause(level);
     const NodeId handler =
         make_.handler(make_.builtin("BaseException"), exception_name(level + 1), clause);
@@ -237,7 +237,8 @@ Machine::Nodes Machine::state(uint32_t index) {
   return out;
 }
 
-// Where the exceptions of this level's states go: runs of states that agree are told by one test.
+// Returns the clause that finds the handler of an exception at this level: one test for each run of
+// states with the same handler.
 Machine::Nodes Machine::exception_clause(uint32_t level) {
   Nodes clause, chain;
   const auto same = [&](uint32_t a, uint32_t b) {
@@ -268,7 +269,7 @@ Machine::Nodes Machine::exception_clause(uint32_t level) {
   return clause;
 }
 
-// What is done about an exception of one state.
+// Returns what the clause does with an exception of one state.
 Machine::Nodes Machine::landing(uint32_t index, uint32_t level) {
   const Arm& arm = arms_[index];
   Nodes out;
@@ -287,7 +288,7 @@ Machine::Nodes Machine::landing(uint32_t index, uint32_t level) {
     land(arm.handler, level, out);
     return out;
   }
-  // For a handler further out: raised again where no exception of this level is handled.
+  // For an outer handler: raised again where no exception of this level is being handled.
   hand_over(exception_at(level + 1), out);
   set_state(raised_to_[arm.handler.index()], out);
   out.push_back(make_.break_loop());
@@ -300,7 +301,7 @@ void Machine::name_thrown() {
   saved_ = generated("saved");
 }
 
-// Keeps an exception, to be raised elsewhere as it is.
+// Keeps an exception with its context and traceback, to be raised elsewhere.
 void Machine::hand_over(NodeId exception, Nodes& out) {
   name_thrown();
   out.push_back(make_.assign(thrown_, exception));
@@ -309,7 +310,7 @@ void Machine::hand_over(NodeId exception, Nodes& out) {
                                         make_.attribute(make_.name(thrown_), "__traceback__")})));
 }
 
-// Raising it again has given it another context and one more line of its traceback.
+// Restores both: raising the exception again has changed its context and added to its traceback.
 NodeId Machine::restore(NodeId exception) {
   name_thrown();
   const Symbol name = tree_.as<ast::Name>(exception).id;
@@ -318,7 +319,7 @@ NodeId Machine::restore(NodeId exception) {
   return make_.assign(target, make_.name(saved_));
 }
 
-// Goes on at a handler, which finds the exception on the stack.
+// Continues at a handler, with the exception in its stack slot.
 void Machine::land(HandlerId id, uint32_t level, Nodes& out) {
   const flow::Handler& handler = graph_.f.handlers[id.index()];
   BlockId target = handler.entry;
@@ -326,14 +327,14 @@ void Machine::land(HandlerId id, uint32_t level, Nodes& out) {
   if (handler.is_on_block_stack()) {
     slot = handler.depth + 4;
   } else if (only_pushes(graph_, target)) {
-    // After what PUSH_EXC_INFO pushed.
+    // After the values that PUSH_EXC_INFO pushed.
     target = graph_[target].next[0].to;
     ++slot;
   }
   if (slots_(target, slot).is_variable()) {
     out.push_back(make_.assign(variable(slot), exception_at(level + 1)));
   }
-  // What the stack held above is gone.
+  // The slots above are cleared.
   std::vector<Symbol> gone;
   for (size_t s = handler.depth; s < deepest_[id.index()] && s < variables_.size(); ++s) {
     const bool is_set = s < graph_[target].params.size() && slots_(target, s).is_variable();

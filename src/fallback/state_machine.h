@@ -13,14 +13,14 @@
 
 namespace pellucid::fallback {
 
-// Thrown where not even a state can be written; not to be caught by who tries another form.
+// Thrown where not even a state can be written. Callers that try another form must not catch it.
 class NoBody : public std::runtime_error {
  public:
   NoBody(const std::string& what, uint32_t at) : std::runtime_error(what), offset(at) {}
   uint32_t offset;
 };
 
-// The bodies of nested functions, of which a few are other ones for as long as this lives.
+// The bodies of nested functions, a few of them replaced during the lifetime of this object.
 class Replaced {
  public:
   explicit Replaced(std::vector<ast::ListId>& bodies) : bodies_(bodies) {}
@@ -50,17 +50,17 @@ class Machine {
  private:
   using Nodes = std::vector<ast::NodeId>;
 
-  // A state. Its block runs at its level, or, where `raises`, what was thrown is raised again, to
-  // be caught at its level, and control goes on at its block.
+  // A state. Its block runs at its level. If `raises`: the kept exception is raised again, to be
+  // caught at its level, and control continues at its block.
   struct Arm {
     BlockId block;
     uint32_t level = 0;
-    HandlerId handler;  // of the block; where `raises`: the one that catches, invalid after a push
+    HandlerId handler;  // of the block; if `raises`: the one that catches, invalid after a push
     bool raises = false;
   };
   enum class Scope : uint8_t { Function, Class, Module };
 
-  // plan.cpp: which states there are
+  // plan.cpp: the states
   void plan();
   void choose_heads();
   uint32_t state_of(BlockId block) const { return state_[block.index()]; }
@@ -95,7 +95,7 @@ class Machine {
   Symbol home(BlockId id, ValueId value);
   void check_uses(BlockId id) const;
 
-  // items.cpp: what has no statement of its own in Python
+  // items.cpp: items without a Python statement
   void items(BlockId id, Statements& code);
   bool is_special(const std::vector<ValueId>& all, size_t i) const;
   size_t special(BlockId block, size_t index, Statements& code);
@@ -154,14 +154,14 @@ class Machine {
   Graph& graph_;
   ast::Tree& tree_;
   Expressions& expressions_;
-  Replaced& bodies_;  // as `expressions` reads them
+  Replaced& bodies_;  // the same bodies that `expressions_` reads
   FunctionContext context_;
   CodeMaker make_;
   Slots slots_;
   Scope scope_ = Scope::Function;
-  std::string suffix_;  // of every name that is made up: the number of the code object
+  std::string suffix_;  // of every generated name: the number of the code object
   std::vector<Arm> arms_;
-  std::vector<uint8_t> is_head_;     // by block: a state of its own
+  std::vector<uint8_t> is_head_;     // by block: 1 if it starts a state
   std::vector<uint32_t> state_;      // by block: its arm
   std::vector<uint32_t> raised_to_;  // by handler: the arm that raises for it, or ~0
   std::vector<uint32_t> pushed_by_;  // by block: the arm that raises what it pushes, or ~0
@@ -170,7 +170,7 @@ class Machine {
   std::vector<Symbol> exceptions_;   // by level
   std::unordered_map<ValueId, std::vector<ValueId>> elements_;
   Symbol state_name_, thrown_, saved_, missing_;
-  ast::NodeId waiting_;       // what an `await` that is not complete is for
+  ast::NodeId waiting_;       // the operand of an `await` that is not complete
   bool entry_first_ = false;  // the entry's arm runs before the loop
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// fallback::unstructured: any code object -> a body without structure, that means the same.
+// fallback::unstructured: any code object -> a body without structure that does the same.
 //
-// The last resort, and a way through any control flow: irreducible, with regions that overlap, with
-// values left on the stack. The body is a loop over a state; each state is a block, or a tree of
-// blocks that only lead to one another, and ends by saying which state is next:
+// The last resort, for any control flow: irreducible, with regions that overlap, with values left
+// on the stack. The body is a loop over a state; each state is a block, or a tree of blocks that
+// only lead to one another, and ends by setting the next state:
 //
 //   state = 3
 //   while True:
@@ -12,7 +12,7 @@
 //               state = 5
 //           elif state == 4: ...
 //       except BaseException as exception:
-//           if state < 4:           # what protects states 3 and below
+//           if state < 4:           # the handler of states 3 and below
 //               stack_0 = exception
 //               state = 7
 //           else:
@@ -21,13 +21,14 @@
 //               if state == 7: ...
 //               else: break
 //
-//   * A slot of the stack that outlives a block is a variable. Every block finds them set, and sets
-//     those that it changes at its end, so a handler finds what the block that raised began with.
-//   * What protects a block follows from the state at the time of the exception.
+//   * A stack slot that outlives a block is a variable. All of them are set at the start of every
+//     block; a block sets those that it changes at its end, so a handler finds the values that the
+//     block that raised began with.
+//   * The handler of a block follows from the state at the time of the exception.
 //   * Code that handles an exception runs in an except clause, so that sys.exc_info(), a bare raise
-//     and __context__ are what they were: a loop within the clause, of its own level. What leaves
-//     the clause is a state of an outer level. An exception that is to be handled further out is
-//     taken out of the clause and raised again there.
+//     and __context__ are as before: in a loop within the clause, one for each level. An exit
+//     from the clause is a state of an outer level. An exception for an outer handler is taken out
+//     of the clause and raised again there.
 //
 // Nothing here depends on the steps that recover structure.
 #pragma once
@@ -42,8 +43,8 @@
 
 namespace pellucid::fallback {
 
-// `function` is of ir::lift_slots; `bound`: the names of its module. `reason` and `offset` say what
-// stood in the way of structure.
+// `function` is made by ir::lift_slots; `bound`: the names of its module. `reason` and `offset`:
+// why no structure was found, and where.
 Result<ast::ListId> unstructured(const ir::Function& function, ast::Tree& tree,
                                  std::vector<ast::ListId>& bodies, structure::BoundNames& bound,
                                  const std::string& reason, uint32_t offset);
