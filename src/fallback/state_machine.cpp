@@ -127,7 +127,7 @@ ListId Machine::run(const std::string& reason, uint32_t offset) {
   }
   if (scope_ != Scope::Function) hide_names(body, region);
   if (arms_.empty()) {
-    // A single state is complete. Bodies of classes begin with what the compiler put there.
+    // No further states: the body is complete. Class bodies begin with what the compiler put there.
     if (scope_ != Scope::Function) {
       body.insert(body.end(), region.begin(), region.end());
       return tree_.list(body);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of the emitter share: each action of a plan is written by one function.
+// Shared by the files of the emitter: each action of a plan is written by one function.
 #pragma once
 
 #include <unordered_map>

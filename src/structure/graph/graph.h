@@ -124,7 +124,7 @@ struct Region {
   std::vector<Symbol> hidden = {};       // Comprehension: the locals that it hides, in order
   std::vector<Symbol> cells = {};        // Comprehension: those of them that become cells
   PatternId pattern{};                   // Pattern
-  bool is_tested_again = false;          // And, Or: the value, by an operation that goes on with it
+  bool is_tested_again = false;          // And, Or: by the operation around it
 };
 
 enum class HandlerKind : uint8_t {

@@ -14,7 +14,7 @@ inline bool is_marker(const ir::Value& value, flow::Marker what) {
   return is_marker(value) && value.a == static_cast<uint32_t>(what);
 }
 
-// Returns true if the value only says that control leaves a region or a handler, or marks an empty
+// Returns true if the value only marks that control leaves a region or a handler, or an empty
 // body.
 inline bool is_leaving(const ir::Value& value) {
   return is_op(value, bytecode::Op::PopExcept) || is_marker(value);

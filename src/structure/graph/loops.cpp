@@ -44,7 +44,7 @@ Analysis analyse(const Graph& graph) {
   });
 
   // Natural loops: a back edge leads to a block that dominates its source. Outer loops come first,
-  // so that what an inner one writes to `innermost` stands.
+  // so that an inner one overwrites `innermost`.
   std::vector<uint32_t> seen(count, kNone);  // by block: the last loop that has found it
   std::vector<BlockId> todo;
   for (const BlockId id : order) {

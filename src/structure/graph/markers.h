@@ -15,7 +15,7 @@ bool only_markers(const Graph& graph, const ir::Block& block);
 // Returns true if the block has a marker of this kind.
 bool has_marker(const Graph& graph, BlockId block, flow::Marker what);
 
-// Returns the first marker of the block that stands for a jump statement without effect
+// Returns the first marker of the block for a jump statement without effect
 // (Marker::LostBreak and the two after it), or an invalid id.
 ValueId lost_jump(const Graph& graph, BlockId block);
 

@@ -4,7 +4,7 @@
 //
 // Before: a handler around the clause clears the name and raises again; each other exit has a copy
 // of the code that clears it.
-// After: no such handler and no copies. A marker keeps what they tell about the end of the clause.
+// After: no such handler and no copies. A marker records where the clause ends.
 #pragma once
 
 #include <unordered_set>

@@ -59,7 +59,7 @@ class Planner {
   SuiteId here_;       // the suite that is being filled
   size_t budget_ = 0;  // blocks that may still be planned, repetitions included
   size_t depth_ = 0;
-  BlockId from_;  // the block that control fell from to where the last suite goes on, if it did
+  BlockId from_;  // the block that control last fell through from, if it did
 };
 
 }  // namespace pellucid::structure

@@ -19,7 +19,8 @@ class Unthreader {
     }
     if (tests.empty()) return;
     const Analysis analysis = analyse(g_);
-    // Inner tests first: an edge that is sent to an inner test may have to go on to an outer one.
+    // Inner tests first: an edge redirected to an inner test may be redirected to an outer one
+    // next.
     for (size_t i = tests.size(); i-- > 0;) {
       for (uint8_t side = 0; side < 2; ++side) gather(tests[i], side, analysis);
     }
