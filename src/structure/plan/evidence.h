@@ -26,8 +26,8 @@ bool is_laid_out_after(const Graph& graph, BlockId block, BlockId other);
 // the body (compiler_jump_if with `next`), then the body: it is the fall-through.
 uint8_t first_arm(const ir::Block& branch);
 
-// Returns true if control gets from one block to the next by a jump: the next block is not the next
-// code. Only an instruction with its prefix may be in between.
+// Returns true if control gets from one block to the next by a jump: the next block is not laid out
+// next. Only an instruction with its prefix may be in between.
 bool jumps(const Graph& graph, BlockId from, BlockId next);
 
 // --- `try`. compiler_try_except emits the body, then the clauses, then the `else`.
@@ -72,8 +72,8 @@ struct LoopEnd {
 };
 
 // `exhausted`: the target of a failing test; invalid: there is none. The code after a loop at the
-// end of another one is the header of that one, before both. So may be the code after a handler,
-// but not the end of the handler.
+// end of another one is the header of that other loop, which is before both. The code after a
+// handler may be such a header, too, but the end of the handler is not.
 LoopEnd end_of(const PlanContext& c, const Loop& loop, BlockId exhausted);
 
 // Returns true if the other target of a test was written into the loop, and so the test was, too:
