@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes, as a .pyc: a code object compared with itself is never told apart.
+// Any bytes, as a .pyc: no difference is found between a code object and itself.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const Result<object::Module> module = object::read_pyc(std::span(data, size));
   if (!module.ok()) return 0;
   const verify::Verdict verdict = verify::compare(*module, module->root, *module, module->root);
-  // Bytecode that is invalid is unproven, with a reason.
+  // Invalid bytecode is unproven, with a reason.
   if (verdict.status == verify::Status::Unproven && verdict.first_unproven() == nullptr) {
     __builtin_trap();
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes, as a container: what kind it is, its members, and the bytes of the first few, in
-// containers within it as well. Nothing may crash, hang, leak or take more than its bound.
+// Any bytes, as a container: finds its kind and its members, and reads the first few, in nested
+// containers too. Nothing may crash, hang, leak or exceed its limits.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace {
 
 using namespace pellucid;
 
-constexpr size_t kMembers = 8;  // read of each
+constexpr size_t kMembers = 8;  // read from each container
 constexpr int kDeepest = 3;
 
 void look_into(const cli::Data& data, int depth) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytecode with any tables, in any version: decode gives a stream that holds its invariants, or
-// an error. The first byte chooses the version, the next two are the sizes of the line table and of
-// the exception table, which follow; the rest is bytecode.
+// Any bytecode with any tables, in any version: decode returns a stream that satisfies its
+// invariants, or an error. The first byte selects the version, the next two are the sizes of the
+// line table and of the exception table, which follow; the rest is bytecode.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes, as a .pyc: read and decompile in some form, which the length of the input chooses,
-// with proof and search or without. Nothing may crash, hang or leak.
+// Any bytes, as a .pyc: read and decompile in a form selected by the length of the input, with or
+// without proof and search. Nothing may crash, hang or leak.
 //
-// What was changed at random is seldom proven, and a search for what is does the whole work once
-// more in each form: an input in eight is searched.
+// Random changes are seldom proven, and a search for a proven form repeats all the work in each
+// form, so only one input in eight is searched.
 
 #include <cstddef>
 #include <cstdint>
@@ -33,7 +33,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!module.ok()) return 0;
   object::check(*module);
   const Result<driver::Output> output = driver::decompile(*module, module->root, options_for(size));
-  // Whatever the bytes were, a failed check is our bug, also where it costs one function only.
+  // A failed check is our bug for any input, even if only one function is lost.
   if (!output.ok() && output.error().code == ErrorCode::Internal) __builtin_trap();
   if (!output.ok()) return 0;
   for (const driver::Diagnostic& diagnostic : output->diagnostics) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Code as a generator of bytecode writes it, with what is known of it: calls of functions that only
-// constants name, values that are packed into lists and taken out again, slices, pops, cells. The
-// bytes choose a version, the facts and the statements; those at the end are changes of single
-// bytes. Decompiling it and proving it against itself may fail, but not crash, hang or leak.
+// Code as a bytecode generator writes it, with its facts: calls of functions in constants, values
+// packed into lists and taken out again, slices, pops, cells. The input bytes select a version, the
+// facts and the statements; the last ones change single bytes. Decompiling the code and proving it
+// against itself may fail, but not crash, hang or leak.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -24,7 +24,7 @@ namespace {
 using namespace pellucid;
 using object::ConstKind;
 
-// Hands out the bytes of the input; at the end there are zeros.
+// Reads the bytes of the input; returns zeros at the end.
 class Choices {
  public:
   Choices(const uint8_t* data, size_t size) : at_(data), end_(data + size) {}
@@ -114,7 +114,7 @@ class Generator {
                    integer(-1)};
   }
 
-  // The first of these names that the version has.
+  // Emits the first of these opcodes that the version has.
   void op(std::initializer_list<std::string_view> names, uint32_t arg = 0) {
     const bytecode::RawTable& table = bytecode::raw_table(version_);
     for (const std::string_view name : names) {
@@ -129,7 +129,8 @@ class Generator {
     }
   }
 
-  // In 3.11 and later cells follow the locals; the second argument is a cell itself.
+  // Returns the index of a cell. In 3.11+ cells follow the locals; the second argument is itself a
+  // cell.
   uint32_t cell(uint32_t which) const {
     if (!since(11)) return which;
     return which == 0 ? 1 : kLocals + which - 1;
@@ -155,7 +156,7 @@ class Generator {
 
   void swap() { since(11) ? op({"SWAP"}, 2) : op({"ROT_TWO"}); }
 
-  // One more value on the stack, by one instruction.
+  // Pushes a value by one instruction.
   void load(bool is_local) {
     if (is_local) return op({"LOAD_FAST"}, plain_local());
     switch (choices_.below(3)) {
@@ -178,7 +179,7 @@ class Generator {
     op({"CALL", "CALL_FUNCTION"}, count);
   }
 
-  // One more value on the stack.
+  // Pushes the value of an expression.
   void expression(int depth) {
     if (depth > kDeepest || bytes_.size() > kLargest) return load(true);
     switch (choices_.below(10)) {
@@ -206,7 +207,7 @@ class Generator {
         expression(depth + 1);
         return op({"LOAD_ATTR"}, choices_.below(kNames) << (since(12) ? 1 : 0));
       case 8:
-        // A list that is filled later.
+        // A list that is filled afterwards.
         op({"BUILD_LIST"}, 0);
         expression(depth + 1);
         return choices_.below(2) == 0 ? op({"LIST_APPEND"}, 1) : op({"LIST_EXTEND"}, 1);
@@ -230,7 +231,7 @@ class Generator {
     }
   }
 
-  // Leaves the stack as it was.
+  // Emits a statement, which leaves the stack unchanged.
   void statement(int depth) {
     switch (choices_.below(8)) {
       case 0: {
@@ -246,7 +247,7 @@ class Generator {
         if (depth < 3) return branch(depth);
         [[fallthrough]];
       case 3: {
-        // Values that wait on the stack for others.
+        // Values that stay on the stack while others are computed.
         const uint32_t count = 1 + choices_.below(3);
         for (uint32_t i = 0; i < count; ++i) expression(1);
         if (count > 1) swap();
@@ -278,7 +279,7 @@ class Generator {
     const size_t end = bytes_.size();
     const size_t target = since(11) ? (end - behind) / 2 : since(10) ? end / 2 : end;
     if (target > 255) {
-      // What takes an EXTENDED_ARG is no branch.
+      // A branch that would need an EXTENDED_ARG becomes a pop.
       bytes_.resize(jump);
       op({"POP_TOP"});
       return;

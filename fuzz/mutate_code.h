@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A mutator that knows what a `.pyc` is made of: it changes instructions, their arguments, tables
-// and counts within the marshalled code objects of an input, and keeps every length right, so that
-// what is changed is read as code. Part of the changes, and all of inputs that are no `.pyc`, are
-// libFuzzer's own.
+// A structure-aware mutator for `.pyc` files: it changes instructions, their arguments, tables and
+// counts in the marshalled code objects of an input, and keeps every length correct, so that the
+// result is still read as code. Some changes, and all of other inputs, are libFuzzer's own.
 //
-// To be included by one target: libFuzzer asks for LLVMFuzzerCustomMutator.
+// To be included by one file of a target: it defines LLVMFuzzerCustomMutator for libFuzzer.
 #pragma once
 
 #if defined(__clang__)
@@ -26,19 +25,19 @@ namespace pellucid::fuzz {
 
 // A run of bytes with its length before it, as marshal writes a bytes object.
 struct Span {
-  size_t length_at = 0;  // where the four bytes of its length are
+  size_t length_at = 0;  // offset of the four bytes of its length
   size_t begin = 0;
   size_t size = 0;
 };
 
-// What of a code object is changed.
+// The parts of a code object that are changed.
 struct CodeParts {
-  std::vector<size_t> counts;  // where its numbers are, four bytes each
+  std::vector<size_t> counts;  // offsets of its numbers, four bytes each
   Span code;
   std::vector<Span> tables;  // kinds of locals, line table, exception table
 };
 
-// Finds the code objects of a marshalled value without reading it: only where things are.
+// Finds the code objects of a marshalled value: only the positions, without reading values.
 class Finder {
  public:
   Finder(const uint8_t* data, size_t size, object::Version version)
@@ -72,9 +71,9 @@ class Finder {
   static constexpr size_t kMostCodes = 64;
 
   struct Open {
-    size_t left;  // values of a container
+    size_t left;  // values left in a container
     const char*
-        fields;   // of a code object, else null: i a number, C the code, T a table, O a value
+        fields;   // of a code object, otherwise null: i a number, C the code, T a table, O a value
     size_t code;  // its index in found_
   };
 
@@ -102,7 +101,7 @@ class Finder {
     return true;
   }
 
-  // One value. A bytes object that is the code or a table of a code object is noted.
+  // Skips one value. Records a bytes object that is the code or a table of a code object.
   bool value(char field, size_t code) {
     if (!has(1)) return false;
     const auto type = static_cast<char>(data_[at_++] & 0x7f);
@@ -205,7 +204,7 @@ class Mutator {
  private:
   size_t below(size_t end) { return end == 0 ? 0 : random_() % end; }
 
-  // An opcode that the version has.
+  // Returns a random opcode of the version.
   uint8_t opcode() {
     const bytecode::RawTable& table = bytecode::raw_table(version_);
     for (;;) {
@@ -260,7 +259,7 @@ class Mutator {
         return insert(code, at, bytes);
       }
       case 4: {
-        // A stretch of it once more.
+        // Duplicates a run of code.
         const size_t count = 2 * (1 + below(std::min<size_t>(units - at / 2, 8)));
         const uint8_t* const from = data_ + code.begin + at;
         return insert(code, 2 * below(units), {from, from + count});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes: read_pyc gives a module that holds its invariants or an error, and so does decode.
+// Any bytes: read_pyc returns a module that satisfies its invariants or an error, and so does
+// decode.
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small fuzzer for machines without libFuzzer: mutates seed files for a while and runs the
+// A small fuzzer for machines without libFuzzer: mutates seed files for a given time and runs the
 // target.
 //
 //   fuzz_<name> -max_total_time=SECONDS SEED...
 //
-// It knows nothing of coverage. The input that is being run lies in `<program>.input`, so that it
-// can be looked at after a crash; `<program> FILE` without a time runs the file once.
+// It does not use coverage. The current input is in `<program>.input`, for inspection after a
+// crash; `<program> FILE` without a time runs the file once.
 
 #include <algorithm>
 #include <chrono>

@@ -19,7 +19,7 @@ uint32_t operator_count(Kind kind) {
   }
 }
 
-// What holds between the fields of one node.
+// Checks relations between the fields of one node.
 void check_counts(const Tree& tree, NodeId id) {
   switch (tree.kind(id)) {
     case Kind::Dict: {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// dump: the text of a tree. Layout as CPython's ast.dump(indent=1), absent and empty fields left
-// out.
+// dump: the text of a tree. Layout as CPython's ast.dump(indent=1), without absent and empty
+// fields.
 #include <algorithm>
 #include <string_view>
 
@@ -51,7 +51,7 @@ class Dumper {
           node(NodeId(step.id), step.depth);
           break;
       }
-      // Each step lists its parts in reading order; the stack wants the first on top.
+      // Each step pushes its parts in reading order; the first has to be on top of the stack.
       std::reverse(work_.begin() + static_cast<std::ptrdiff_t>(mark), work_.end());
     }
     out_ += '\n';
@@ -75,7 +75,7 @@ class Dumper {
     out_.append(depth, ' ');
   }
 
-  // Fields that say nothing are not shown: absent, empty, or a flag that is off.
+  // Returns false for fields that are absent, empty, or a flag that is off.
   bool shown(const FieldInfo& field, uint32_t slot) const {
     switch (field.type) {
       case FieldType::List:
@@ -169,7 +169,7 @@ class Dumper {
     }
   }
 
-  // The text lives as long as the dump.
+  // Pushes a text that has to live as long as the dump.
   void push_owned(const std::string& text) { push_text(owned_.view(owned_.intern(text))); }
 
   const Tree& tree_;

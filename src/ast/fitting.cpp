@@ -17,7 +17,7 @@ namespace {
 
 using object::Place;
 
-// Nothing: the field is no name, but the text of a comment.
+// Returns the place of a name field; nothing if it is the text of a comment.
 std::optional<Place> place_of(Kind kind, std::string_view field, Kind parent) {
   switch (kind) {
     case Kind::Comment:
@@ -52,7 +52,7 @@ class Fitting {
         if (targets_.contains(node)) place = Place::Target;
         if (name.valid() && place && !stays(node, name, *place)) fit(node, i, name, *place);
       }
-      // The one member `*` is no name.
+      // The single member `*` is not a name.
       const bool is_star = kind == Kind::ImportFrom && takes_all(node);
       parent = kind;
       return !is_star;
@@ -60,7 +60,8 @@ class Fitting {
   }
 
  private:
-  // `from __future__ import annotations` makes texts of them, which are names here.
+  // Records annotations that are names: `from __future__ import annotations` makes them strings,
+  // which are names in the tree.
   void note_annotations(NodeId node) {
     NodeId annotation;
     switch (tree_.kind(node)) {
@@ -102,7 +103,7 @@ class Fitting {
     }
   }
 
-  // Of attributes, those that a text may only read.
+  // Records attributes in targets whose names a text may only read.
   void note_target(NodeId target) {
     if (!target.valid()) return;
     walk(tree_, {&target, 1}, [&](NodeId node) {
@@ -128,7 +129,7 @@ class Fitting {
       return tree_.as<ImportFrom>(node).level > 0;
     }
     if (annotations_.contains(node)) return object::is_one_expression(text);
-    // Asked of many nodes; each name has few places.
+    // Cached, since many nodes share a name and each name has few places.
     std::vector<uint8_t>& known = stays_[static_cast<size_t>(place)];
     if (known.size() <= name.index()) known.resize(tree_.module().strings.size() + 1);
     uint8_t& answer = known[name.index()];

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a text has to set on lines of its own, since compilers look at lines where names are stored
-// one after the other. print and verify/lower go by the same answers: what is proven is what is
-// written.
+// ast: which parts of a statement need separate lines, since compilers treat consecutive stores by
+// their lines. print and verify/lower use the same answers, so that the proof is about the text.
 #pragma once
 
 #include <span>
@@ -10,27 +9,27 @@
 
 namespace pellucid::ast {
 
-// From 3.13 on the first of two stores to one name goes if both stand on one line: whether some of
-// these targets were stored twice all the same.
+// Returns true if two consecutive targets are the same name on different lines: since 3.13 the
+// first of two stores to one name on one line is removed.
 bool stores_twice(const Tree& tree, std::span<const NodeId> targets);
 
-// Returns true if `b` after `a` is the same name, stored on the same line.
+// Returns true if `a` and then `b` are the same name, stored on the same line.
 bool is_one_store(const Tree& tree, NodeId a, NodeId b);
 
-// From 3.11 on values that lie on the stack are stored in the order in which they lie there, where
-// all the stores stand on one line: whether `x, y = a, b` was written on several.
+// Returns true if the targets of `x, y = a, b` were on several lines: since 3.11 stores on one line
+// are reordered to the order of the values on the stack (flowgraph.c: apply_static_swaps).
 bool keeps_order(const Tree& tree, const Assign& node);
 
-// The same of what an inlined comprehension puts back (3.12+) and the name that it is assigned to:
-// whether the comprehension starts on another line than the name.
+// Returns true if an inlined comprehension (3.12+) starts on another line than the name that it is
+// assigned to: the stores that restore its variables would be reordered with that of the name.
 bool starts_behind(const Tree& tree, const Assign& node);
 
-// From 3.11 on the same holds of the names that a pattern binds and of what it drops, an `_` or the
-// copy that alternatives need. Whether the pattern does both: then its parts stand on the lines on
-// which they were written.
+// Returns true if the pattern both binds names and drops values, by a `_` or the copy that
+// alternatives need: since 3.11 these stores and pops would be reordered too, so its parts keep
+// their lines.
 bool keeps_lines(const Tree& tree, NodeId pattern);
 
-// On which line a part of such a pattern starts, where the text before has come to `line`.
+// Returns the line on which a part of such a pattern starts if the text before it ends on `line`.
 int32_t line_in_pattern(const Tree& tree, NodeId part, int32_t line);
 
 }  // namespace pellucid::ast

@@ -44,7 +44,7 @@ bool Misfits::has_its_parts(NodeId id, const Visit& visit) {
 }
 
 bool Misfits::may_hold(Kind parent, size_t field, NodeId child) {
-  // After the kinds: none at all.
+  // The column after the kinds: no child.
   const size_t column = child.valid() ? static_cast<size_t>(tree_.kind(child)) : kKinds;
   uint8_t& answer =
       answers_[(static_cast<size_t>(parent) * kFields + field) * (kKinds + 1) + column];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Misfits: nodes that hold what no text can say there.
+// ast: finds misfits, nodes with a child that no text can have there.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,15 @@
 
 namespace pellucid::ast {
 
-// What no text can say, though each part of it was computed: a definition in an expression, say.
-// For a tree that grows: a node is looked at once, however many ask.
+// Finds nodes that no text can spell although each part is valid, such as a definition in an
+// expression. For a growing tree: each node is checked once, however often find() is called.
 class Misfits {
  public:
   explicit Misfits(const Tree& tree)
       : tree_(tree), answers_((kKinds + 1) * kFields * (kKinds + 1)) {}
 
-  // A node at or below the list that holds what cannot stand there, or lacks what must; invalid:
-  // there is none.
+  // Returns a node at or below the list that has a child it cannot have, or lacks a required one;
+  // invalid if there is none.
   NodeId find(ListId body);
 
  private:
@@ -36,7 +36,7 @@ class Misfits {
 
   const Tree& tree_;
   std::vector<bool> known_;
-  std::vector<uint8_t> answers_;  // by parent, field and child; 0: not asked yet
+  std::vector<uint8_t> answers_;  // by parent, field and child; 0: not known yet
 };
 
 }  // namespace pellucid::ast

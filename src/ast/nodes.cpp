@@ -106,7 +106,7 @@ NodeId negated(Tree& tree, NodeId node) {
                                                  : std::span<const NodeId>();
   // A constant that is tested is no longer one that is loaded when it is negated.
   if (!items.empty() && std::none_of(items.begin(), items.end(), is_folded)) {
-    // De Morgan: what jumps do anyway.
+    // De Morgan: the same jumps.
     auto both = tree.as<BoolOp>(node);
     both.op ^= 1u;
     std::vector<NodeId> values(items.begin(), items.end());
@@ -119,7 +119,7 @@ NodeId negated(Tree& tree, NodeId node) {
     auto compare = tree.as<Compare>(node);
     const auto ops = tree.numbers(compare.ops);
     const auto first = static_cast<uint32_t>(CmpOperator::Is);
-    // Is, IsNot, In, NotIn: neighbours negate each other.
+    // Is, IsNot, In, NotIn: adjacent ones negate each other.
     if (ops.size() == 1 && ops[0] >= first) {
       const std::array<uint32_t, 1> opposite = {first + ((ops[0] - first) ^ 1u)};
       compare.ops = tree.numbers(opposite);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What nodes.def does not say of the fields of a node: which children may be absent, and of what
-// category they are.
+// ast: rules about the fields of nodes that nodes.def lacks: which children may be absent, and
+// their categories.
 #pragma once
 
 #include <string_view>
@@ -9,13 +9,14 @@
 
 namespace pellucid::ast {
 
-// ASDL's `?`. An absent `args` of a FunctionDef or Lambda means no parameters.
+// Returns true if the field may be absent (ASDL's `?`). An absent `args` of a FunctionDef or Lambda
+// means no parameters.
 bool may_be_absent(Kind kind, std::string_view field);
 
 // Returns true if items of the list may be absent.
 bool items_may_be_absent(Kind kind, std::string_view field);
 
-// Returns true if a node of kind `child` may stand in `field` of a node of kind `parent`.
+// Returns true if `field` of a node of kind `parent` may have a child of kind `child`.
 bool fits(Kind parent, const FieldInfo& field, Kind child);
 
 }  // namespace pellucid::ast

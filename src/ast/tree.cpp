@@ -14,7 +14,7 @@ struct KindInfo {
   std::span<const FieldInfo> fields;
 };
 
-// One array of fields for each kind; the terminator keeps a kind without fields from having none.
+// One array of fields for each kind; the terminator avoids empty arrays for kinds without fields.
 #define FIELD(type, name) {FieldType::type, #name},
 #define NODE(kind, category, fields) \
   constexpr FieldInfo k##kind##Fields[] = {fields{FieldType::Node, nullptr}};
@@ -39,7 +39,7 @@ const KindInfo& info(Kind kind) { return kKinds[static_cast<size_t>(kind)]; }
 std::span<const FieldInfo> fields_of(Kind kind) { return info(kind).fields; }
 
 void Tree::restore() {
-  // The first change of each counts: it is undone last.
+  // The first change of each holds the original value: it is undone last.
   for (size_t i = old_records_.size(); i-- > 0;) {
     records_[old_records_[i].first.index()] = old_records_[i].second;
   }
@@ -61,7 +61,7 @@ struct Pair {
   NodeId b;
 };
 
-// Compares one slot of two nodes of one kind; children are left for later.
+// Compares one slot of two nodes of one kind; appends children to `later`.
 bool same_slot(const Tree& tree, FieldType type, uint32_t a, uint32_t b, std::vector<Pair>& later) {
   switch (type) {
     case FieldType::Node:
@@ -114,7 +114,7 @@ bool same(const Tree& tree, NodeId a, NodeId b) {
 }
 
 ListId clone(Tree& tree, ListId list) {
-  std::vector<NodeId> work;  // copies whose children are still those of the original
+  std::vector<NodeId> work;  // copies that still have the original's children
   const auto copy_all = [&](ListId from) {
     std::vector<NodeId> items(tree.items(from).begin(), tree.items(from).end());
     for (NodeId& item : items) {

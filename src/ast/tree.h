@@ -7,8 +7,8 @@
 // (`tree.set`). A tree owns no names or constants: they are those of an object::Module, to which
 // the tree adds the few that it needs (temporaries, folded strings).
 //
-// Invariants (check()): every child is of the category its field wants, absent only where the field
-// allows it; lists are in range; the nodes below a root form a tree (no sharing).
+// Invariants (check()): every child is of its field's category, absent only if the field allows it;
+// lists are in range; the nodes below a root form a tree (no sharing).
 #pragma once
 
 #include <algorithm>
@@ -88,7 +88,7 @@ using Numbers = NumbersId;
 #undef NODE
 #undef FIELD
 
-// Where a node comes from.
+// The origin of a node.
 struct Where {
   int32_t line = -1;              // in the original source; -1: unknown
   uint32_t offset = 0xffffffffu;  // byte offset of the instruction that made it
@@ -121,21 +121,21 @@ class Tree {
     return NodeId(records_.size() - 1);
   }
 
-  // Makes room for so many more nodes at once: where one code object brings most of a tree, that is
-  // not moved over and over while it grows.
+  // Reserves room for `nodes` more nodes, so that a tree mostly made from one code object is not
+  // reallocated again and again while it grows.
   void make_room(size_t nodes) {
     if (nodes <= records_.capacity() - records_.size()) return;
     records_.reserve(std::max(records_.size() + nodes, 2 * records_.capacity()));
   }
 
-  // A node with the same fields; its children are shared until they are replaced.
+  // Returns a new node with the same fields; its children are shared until they are replaced.
   NodeId copy(NodeId id) {
     const Record record = part_of(records_, id);
     records_.push_back(record);
     return NodeId(records_.size() - 1);
   }
 
-  // The node as a T; its kind must be T's.
+  // Returns the node as a T; its kind must be T's.
   template <typename T>
   T as(NodeId id) const {
     const Record& record = part_of(records_, id);
@@ -160,12 +160,12 @@ class Tree {
   Where where(NodeId id) const { return part_of(records_, id).where; }
   void set_where(NodeId id, Where where) { changed(id).where = where; }
 
-  // Says of every node made since there were `first` of them that it comes from `code`.
+  // Sets the origin of all nodes from number `first` on to `code`.
   void mark_code(size_t first, object::CodeId code) {
     for (size_t i = first; i < records_.size(); ++i) records_[i].where.code = code;
   }
 
-  // The raw slot of the i-th field, for table-driven walks (fields_of).
+  // Returns the raw slot of the i-th field, for table-driven walks (fields_of).
   uint32_t slot(NodeId id, size_t i) const { return part_of(records_, id).slots[i]; }
   void set_slot(NodeId id, size_t i, uint32_t value) { changed(id).slots[i] = value; }
 
@@ -178,14 +178,14 @@ class Tree {
   ListId list(std::initializer_list<NodeId> items) {
     return list(std::span<const NodeId>(items.begin(), items.size()));
   }
-  // The items of a list; an invalid id is the empty list. Invalidated by list().
+  // Returns the items of a list; an invalid id is the empty list. Invalidated by list().
   std::span<const NodeId> items(ListId id) const {
     if (!id.valid()) return {};
     const Span& span = part_of(spans_, id);
     return {items_.data() + span.begin, span.count};
   }
-  // The list with one more item; `id` is used up. Takes constant time on the average, wherever
-  // other lists are made meanwhile.
+  // Appends an item and returns the list; `id` must not be used afterwards. Takes amortised
+  // constant time, even if other lists are made meanwhile.
   ListId append(ListId id, NodeId item) {
     if (!id.valid()) return list({item});
     Span& span = part_of(spans_, id);
@@ -209,8 +209,8 @@ class Tree {
     return part_of(numbers_, id);
   }
 
-  // What is there now may be rewritten from here on by a try that fails: restore() takes its
-  // changes back, and leaves what it has added, which nothing refers to.
+  // Starts recording changes to the present nodes and lists, for an attempt that may fail:
+  // restore() undoes the changes, and leaves added nodes, which are unreferenced.
   void remember() {
     known_nodes_ = records_.size();
     known_lists_ = spans_.size();
@@ -247,21 +247,21 @@ class Tree {
   std::vector<NodeId> items_;
   std::vector<Span> spans_;
   std::vector<std::vector<uint32_t>> numbers_;
-  // What was remembered, and how that was before it was changed.
+  // The extent of the remembered state, and the previous values of what was changed.
   size_t known_nodes_ = 0;
   size_t known_lists_ = 0;
   std::vector<std::pair<NodeId, Record>> old_records_;
   std::vector<std::pair<ListId, Span>> old_spans_;
 };
 
-// Text like Python's ast.dump(node, indent=1), for goldens and people.
+// Returns text like Python's ast.dump(node, indent=1), for goldens and people.
 std::string dump(const Tree& tree, NodeId root);
 void check(const Tree& tree, NodeId root);
 
-// The same statements (or other nodes) once more: nothing is shared but names and constants.
+// Returns a deep copy of a list of nodes; only names and constants are shared.
 ListId clone(Tree& tree, ListId list);
 
-// Returns true if two subtrees (of one tree) are equal but for places.
+// Returns true if two subtrees (of one tree) are equal except for their origins.
 bool same(const Tree& tree, NodeId a, NodeId b);
 
 }  // namespace pellucid::ast

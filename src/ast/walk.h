@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks over what is below a node, by the fields of the nodes.
+// ast: walks over the descendants of a node, by the fields of nodes.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace pellucid::ast {
 
-// Calls visit(child) for each node that a node holds, in the order of its fields. It must not add
-// lists to the tree.
+// Calls visit(child) for each child of a node, in the order of its fields. It must not add lists to
+// the tree.
 template <typename Visit>
 void for_each_child(const Tree& tree, NodeId node, Visit visit) {
   const auto fields = fields_of(tree.kind(node));
@@ -28,8 +28,8 @@ void for_each_child(const Tree& tree, NodeId node, Visit visit) {
   }
 }
 
-// Calls enter(node, state) for each of `roots` and what is below, as the text has it: a node before
-// its children. True: its children come next, each with a copy of the state as it was left.
+// Calls enter(node, state) for each of `roots` and their descendants in preorder. If it returns
+// true, the children are visited next, each with a copy of the state that enter() left.
 template <typename State, typename Enter>
 void walk(const Tree& tree, std::span<const NodeId> roots, const State& state, Enter enter) {
   std::vector<std::pair<NodeId, State>> todo;
@@ -46,7 +46,7 @@ void walk(const Tree& tree, std::span<const NodeId> roots, const State& state, E
   }
 }
 
-// The same where nothing comes down to the children: enter(node).
+// The same without a state: enter(node).
 template <typename Enter>
 void walk(const Tree& tree, std::span<const NodeId> roots, Enter enter) {
   struct Nothing {};

@@ -23,13 +23,13 @@ constexpr uint32_t kKinds = object::kGenerator | object::kCoroutine | object::kA
 constexpr uint32_t kAfterYield = 1;
 constexpr uint32_t kAfterYieldFrom = 2;
 constexpr uint32_t kAfterAwait = 3;
-constexpr uint32_t kOnlyWrapped = 4;     // 3.13+: nothing but the wrapper protects the yield
+constexpr uint32_t kOnlyWrapped = 4;     // 3.13+: only the wrapper protects the yield
 constexpr uint32_t kOnlyWrapped15 = 8;   // 3.15: the same
 constexpr uint32_t kInGenerator = 4;     // 3.15: at the start of a generator expression
 constexpr uint32_t kDepthOfWrapper = 1;  // 3.12: the same
 
-// Which results of comparing two numbers make each of Lt, LtE, Eq, NotEq, Gt and GtE true: bits for
-// unordered, less, greater and equal.
+// The results of comparing two numbers that make each of Lt, LtE, Eq, NotEq, Gt and GtE true: bits
+// for unordered, less, greater and equal.
 constexpr uint32_t kMasks[] = {2, 2 | 8, 8, 1 | 2 | 4, 4, 4 | 8};
 constexpr uint32_t kToBool = 16;  // in the argument of COMPARE_OP (3.13+)
 
@@ -65,7 +65,7 @@ class Finder {
   Mark mark(size_t index) const {
     return index < raw_.size() ? traits_[raw_[index].opcode].mark : Mark::None;
   }
-  // Of what only control from the instruction before gets to.
+  // Returns the mark of an instruction that is reached only from the one before.
   Mark mark_after(size_t index) const {
     return index < raw_.size() && !is_target_[index] ? mark(index) : Mark::None;
   }
@@ -97,7 +97,7 @@ class Finder {
     }
   }
 
-  // What protects each raw instruction: the raw instruction that its handler starts with.
+  // Finds the handler of each raw instruction, as the index of its first raw instruction.
   void cover() {
     handler_.assign(raw_.size(), kNoHandler);
     for (const ExceptionEntry& entry : stream_.exceptions) {
@@ -129,7 +129,7 @@ class Finder {
         after_free = after_free || kind == LocalKind::Free;
       }
     }
-    // Until 3.10 an argument that is a cell is moved there.
+    // Until 3.10 an argument that is a cell is moved into the cell.
     for (const Symbol cell : code_.cellvars) {
       const auto local = std::find(code_.varnames.begin(), code_.varnames.end(), cell);
       const auto place = static_cast<size_t>(local - code_.varnames.begin());
@@ -138,14 +138,14 @@ class Finder {
     if (has_namesakes(code_, raw_)) say("two variables have one name", 0);
   }
 
-  // Cells are made, and those of the function taken over, before all else.
+  // Checks that cells are made, and the closure's are copied, before all else.
   void prologue() {
     size_t copies = 0;
     const size_t end = end_of_prologue(copies);
     for (at_ = end; at_ < raw_.size(); ++at_) {
       hold(mark(at_) != Mark::CopyFreeVars, "not before all else");
     }
-    // A frame that has not come to its RESUME is none to those who look for frames.
+    // Before its RESUME a frame is incomplete, and frame inspection skips it.
     at_ = end - 1;
     if (minor_ >= 11) {
       hold(mark(at_) == Mark::Resume && !is_target_[at_], "before the RESUME");
@@ -159,7 +159,7 @@ class Finder {
     starts();
   }
 
-  // Counts the instructions up to the first that is no part of it, that one included.
+  // Counts the instructions up to and including the first that is not part of the prologue.
   size_t end_of_prologue(size_t& copies) {
     size_t end = 0;
     made_.clear();
@@ -180,7 +180,7 @@ class Finder {
     return end;
   }
 
-  // The flags of a generator and the instruction that makes one go together.
+  // Checks that the flags of a generator and the instruction that makes one agree.
   void starts() {
     const bool is_one = (code_.flags & kKinds) != 0;
     size_t count = 0;
@@ -201,7 +201,7 @@ class Finder {
       case Mark::IsOp:
       case Mark::ContainsOp:
         return hold(arg <= 1, "the argument is not 0 or 1");
-      // Until 3.13 the frame of a Python function that it calls is popped by all of it.
+      // Until 3.13 the whole argument counts when the frame of a called Python function is popped.
       case Mark::CallFunctionEx:
         return hold(minor_ >= 14 || arg <= 1, "the argument is not 0 or 1");
       case Mark::CompareOp:
@@ -255,20 +255,21 @@ class Finder {
       case Mark::PopJumpIfFalse:
       case Mark::UnaryNot:
         return tests();
-      default:  // NOLINT: of which there are no rules
+      default:  // NOLINT: no rules
         return;
     }
   }
 
-  // FOR_ITER leaves for so many code units after its target, whatever stands there: past END_FOR,
-  // on 3.13 past the pop after it too.
+  // Checks that no prefix is at a loop's exit. FOR_ITER's exhausted edge skips a fixed number of
+  // code units at its target, whatever is there: END_FOR, on 3.13 also the pop after it.
   void end_for() {
     const bool has_pop = minor_ == 13 && at_ + 1 < raw_.size();
     const bool is_plain = !is_extended(at_) && !(has_pop && is_extended(at_ + 1));
     hold(is_plain, "a prefix where a loop is left");
   }
 
-  // Until 3.10 the interpreter jumps by an argument that the instruction does not have.
+  // Checks that the argument is 0. Until 3.10 the interpreter jumps by it, although the instruction
+  // takes none.
   void end_async_for() {
     if (minor_ > 10) return;
     hold(!is_extended(at_) && code_.bytecode[raw_[at_].offset + 1] == 0, "with an argument");
@@ -279,7 +280,7 @@ class Finder {
       hold(arg >> 4 < 6 && (arg & 15) == kMasks[arg >> 4], "no such comparison");
     } else if (minor_ >= 13) {
       hold(arg >> 5 < 6 && (arg & 15) == kMasks[arg >> 5], "no such comparison");
-      // What a test consumes is no other object for being a bool.
+      // The to-bool bit is unobservable only if a test consumes the result.
       if ((arg & kToBool) == 0) return;
       const Mark next = mark_after(at_ + 1);
       hold(next == Mark::PopJumpIfTrue || next == Mark::PopJumpIfFalse || next == Mark::UnaryNot ||
@@ -288,7 +289,7 @@ class Finder {
     }
   }
 
-  // What is read together with the CALL that follows.
+  // Checks instructions that are read together with the CALL that follows.
   void call_parts(Mark op, uint32_t arg) {
     if (op == Mark::Precall) {
       hold(mark_after(at_ + 1) == Mark::Call && raw_[at_ + 1].arg == arg, "without its CALL");
@@ -305,10 +306,10 @@ class Finder {
   }
 
   void yields(Mark op, uint32_t arg) {
-    // Until 3.10 a generator goes on after the first unit of the instruction that it stands at.
+    // Until 3.10 a generator resumes after the first code unit of its last instruction.
     if (op != Mark::Resume && minor_ <= 10) return hold(!is_extended(at_), "with a prefix");
     if (op == Mark::YieldValue) return yield_value(arg);
-    // RESUME: who asks a generator what it waits for looks at its argument.
+    // RESUME's argument is read to find what a generator awaits.
     const bool follows = at_ > 0 && mark(at_ - 1) == Mark::YieldValue;
     if (!follows) hold(arg == 0 || (minor_ >= 15 && arg == kInGenerator), "no yield");
   }
@@ -333,7 +334,7 @@ class Finder {
     }
   }
 
-  // Until 3.10 the message of an error tells what stands right before it.
+  // Checks the instruction before GET_AWAITABLE, on which an error message depends until 3.10.
   void awaits() {
     if (minor_ > 10 || at_ == 0) return;
     size_t before = at_ - 1;
@@ -344,7 +345,7 @@ class Finder {
     hold(!tells || (before + 1 == at_ && !is_extended(at_)), "apart from what it belongs to");
   }
 
-  // Which slots hold cells decides what an instruction may do to them.
+  // Checks that an instruction may be applied to its slot, which may hold a cell.
   void locals(Mark op, uint32_t arg) {
     if (minor_ <= 10) {
       if (arg >= code_.varnames.size()) return;
@@ -367,7 +368,7 @@ class Finder {
     hold(is_own, "the cell is another function's");
   }
 
-  // 3.13+: what is tested is one of True and False, and nothing is asked of it.
+  // Checks that a tested value is True or False: since 3.13 no truth test is made.
   void tests() {
     if (minor_ < 13) return;
     size_t before = at_;
@@ -384,14 +385,15 @@ class Finder {
            op == Mark::UnaryNot || op == Mark::CheckExcMatch || op == Mark::MatchSequence ||
            op == Mark::MatchMapping;
   }
-  // `GET_LEN; LOAD_CONST 2; COMPARE_OP >=`: two numbers.
+  // Returns true for `GET_LEN; LOAD_CONST 2; COMPARE_OP >=`, a comparison of two numbers.
   bool compares_length(size_t index) const {
     if (index < 2 || is_target_[index] || is_target_[index - 1]) return false;
     const bool is_number =
         loads(index - 1, [](object::ConstKind kind) { return kind == object::ConstKind::Int; });
     return is_number && mark(index - 2) == Mark::GetLen;
   }
-  // What a function of annotations starts with (3.14+), which every caller gives a small number.
+  // Returns true for the test at the start of an annotation function (3.14+), whose argument is
+  // always a small number.
   bool asks_for_format(size_t index) const {
     constexpr size_t kInPrologue = 8;
     constexpr uint32_t kNotImplementedError = 1;
@@ -419,7 +421,7 @@ class Finder {
            holds(module_[instr->constant()].kind);
   }
 
-  // The first byte of each entry is marked: CPython looks for entries from the middle on.
+  // Checks that the first byte of each entry is marked: CPython starts its search in the middle.
   void exception_table() {
     const std::vector<uint8_t>& table = code_.exceptiontable;
     for (size_t at = 0; at < table.size() && !found_;) {
@@ -435,8 +437,8 @@ class Finder {
     }
   }
 
-  // A handler is looked up by where the operation stands that raises, its prefixes before it, or,
-  // where that is a call, by the last unit of its cache.
+  // Checks that ranges start and end between instructions. CPython looks up a handler by the offset
+  // of the raising operation, after its prefixes, or for a call by the last unit of its cache.
   void ranges() {
     if (code_.exceptiontable.empty()) return;
     std::vector<bool> is_inside(code_.bytecode.size() + 2, false);
@@ -466,7 +468,7 @@ class Finder {
   std::vector<bool> is_target_;
   std::vector<size_t> handler_;
   std::unordered_set<uint32_t> is_cell_;  // the symbols of arguments that are cells
-  std::unordered_set<uint32_t> made_;     // the cells that the prologue makes, by their slots
+  std::unordered_set<uint32_t> made_;     // slots of the cells that the prologue makes
   std::optional<Breach> found_;
   size_t at_ = 0;
 };

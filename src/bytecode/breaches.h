@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// bytecode: what every program of a version fulfils, so that the canonical instructions say all of
-// it.
+// bytecode: the rules that all compiled code of a version obeys, so that the canonical instructions
+// lose nothing of it.
 //
-// CPython trusts its compiler. Many arguments have bits that an instruction's meaning in ops.def
-// does not hold, since a valid program has them in one way only; tables of names, flags and the
-// first instructions say the same thing twice; and what stands next to each other is read together.
-// Where code breaks one of these rules it is still decompiled, as what it seems to be, but CPython
-// may run something else: nothing is proven of it (verify/compare.h). Rules about the stack and the
-// ways through the code are in flow/audit.h.
+// CPython trusts its compiler. Many arguments have bits that ops.def leaves out, since valid code
+// sets them in one way only; tables of names, flags and the first instructions are redundant; and
+// adjacent instructions are read together. Code that breaks one of these rules is still decompiled
+// as what it seems to be, but CPython may run it differently: nothing is proven of it
+// (verify/compare.h). The rules about the stack and control flow are in flow/audit.h.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +17,7 @@
 
 namespace pellucid::bytecode {
 
-// The first rule that a code object breaks, and where.
+// A rule that a code object breaks, and the offset.
 struct Breach {
   std::string what;
   uint32_t offset = 0;  // in bytes

@@ -14,7 +14,7 @@ namespace {
 struct Unit {
   uint64_t arg = 0;  // EXTENDED_ARGs folded in
   const Traits* opcode = nullptr;
-  size_t end = 0;  // where the next instruction starts
+  size_t end = 0;  // start of the next instruction
 };
 
 class Reading {
@@ -41,7 +41,7 @@ class Reading {
   }
 
  private:
-  // No opcode: there is no instruction.
+  // Reads the unit at `at`; without an opcode if it is not an instruction.
   Unit unit_at(size_t at) const {
     Unit unit;
     const std::vector<uint8_t>& bytes = code_.bytecode;
@@ -56,7 +56,7 @@ class Reading {
     unit.end = at;
     return unit;
   }
-  // Marks every code unit of the instructions that a path from the start leads to.
+  // Marks every code unit of the reachable instructions.
   void follow() {
     std::vector<RawException> entries;
     if (code_.version.minor >= 11) {
@@ -127,9 +127,9 @@ class Reading {
       out_.loads[static_cast<size_t>(unit.arg)] = true;
     }
     if ((kinds & kName) && name_index(unit) < out_.uses.size()) out_.uses[name_index(unit)] = true;
-    // 3.10 makes a NOP of what it takes out, and leaves its argument.
+    // 3.10 turns removed instructions into NOPs and leaves their arguments.
     if ((kinds & kArg) || (code_.version.minor == 10 && unit.opcode->mark == Mark::Nop)) return;
-    // With its EXTENDED_ARGs, which mean nothing either.
+    // Includes the EXTENDED_ARGs, which have no effect either.
     for (size_t byte = at + 1; byte < unit.end; byte += 2) {
       const uint8_t opcode = code_.bytecode[byte - 1];
       const uint8_t value = code_.bytecode[byte];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bytecode: what of a code object its instructions use, and what is there beside that.
+// bytecode: which parts of a code object its instructions use, and which they do not.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ namespace pellucid::bytecode {
 struct Contents {
   std::vector<bool> loads;   // by index of the constants; docstrings count as loaded
   std::vector<bool> uses;    // by index of the names
-  std::string operands;      // arguments of instructions that have none, zeros left out, in order
+  std::string operands;      // nonzero arguments of instructions that take none, in order
   uint32_t operands_at = 0;  // the offset of the first one
-  uint32_t junk = 0;         // bytes that no path reaches and that are no instructions
+  uint32_t junk = 0;         // unreachable bytes that are not instructions
   uint32_t junk_at = 0;
 };
 
-// Where every byte is an instruction, what stands in dead code is used as well: compilers leave
-// some. Else only what a path leads to counts.
+// Returns the contents. If all bytes are instructions, dead code counts as a use too, since
+// compilers leave some; otherwise only reachable code counts.
 Contents contents_of(const object::Module& module, const object::Code& code);
 
 }  // namespace pellucid::bytecode

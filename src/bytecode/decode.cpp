@@ -37,8 +37,8 @@ RawFacts facts_of(const object::Code& code, const std::vector<RawInstr>& raw,
   return facts;
 }
 
-// From indices of raw instructions to indices of canonical ones. Where code is read along its
-// paths, only what nothing reaches can lead past the last one.
+// Replaces indices of raw instructions by those of canonical ones. If code is read along its paths,
+// only unreachable jumps can lead past the last one.
 Result<bool> resolve_targets(Translation& translation, bool is_along_paths) {
   for (Instr& instr : translation.instrs) {
     if (operand_of(instr.op) != Operand::Target) continue;
@@ -67,7 +67,7 @@ class ExceptionTable {
     for (const RawException& entry : entries) {
       const ExceptionEntry canonical{index_of(entry.begin), index_of(entry.end),
                                      index_of(entry.target), entry.depth, entry.lasti};
-      // What it covered may have been dropped.
+      // The covered instructions may have been dropped.
       if (canonical.begin >= canonical.end) continue;
       if (canonical.target >= translation_.instrs.size()) {
         if (is_along_paths_) continue;
@@ -80,7 +80,7 @@ class ExceptionTable {
   }
 
  private:
-  // The first canonical instruction at or after a byte offset.
+  // Returns the first canonical instruction at or after a byte offset.
   uint32_t index_of(uint32_t offset) const {
     const auto it =
         std::lower_bound(raw_.begin(), raw_.end(), offset,
@@ -93,7 +93,7 @@ class ExceptionTable {
   bool is_along_paths_;
 };
 
-// All the bytes, one instruction after the other.
+// Decodes all bytes, one instruction after another.
 Result<Stream> decode_all(const object::Module& module, object::CodeId id) {
   const object::Code& code = module[id];
   Stream stream;
@@ -116,7 +116,7 @@ bool falls_through(Op op) {
          op != Op::Unsayable;
 }
 
-// Which instructions control reaches, where the ones that cannot be said end it.
+// Returns which instructions are reachable if Unsayable ends a path.
 std::vector<bool> reached_in(const Stream& stream) {
   std::vector<bool> reached(stream.instrs.size(), false);
   std::vector<uint32_t> work{0};
@@ -136,7 +136,7 @@ std::vector<bool> reached_in(const Stream& stream) {
   return reached;
 }
 
-// What stands after a place that cannot be said may have been reached from there only.
+// Drops the faults that only an earlier Unsayable led to.
 void drop_unreached_faults(Stream& stream) {
   const std::vector<bool> reached = reached_in(stream);
   std::vector<Fault> faults;
@@ -148,7 +148,7 @@ void drop_unreached_faults(Stream& stream) {
     if (reached[i]) {
       faults.push_back(fault);
     } else {
-      instr.op = Op::Raise;  // of nothing, where nothing gets
+      instr.op = Op::Raise;  // without operands, unreachable
     }
   }
   for (const Fault& fault : stream.faults) {
@@ -157,7 +157,7 @@ void drop_unreached_faults(Stream& stream) {
   stream.faults = std::move(faults);
 }
 
-// What execution reaches.
+// Decodes the reachable code.
 Result<Stream> decode_reached(const object::Module& module, object::CodeId id) {
   const object::Code& code = module[id];
   Stream stream;
@@ -186,7 +186,7 @@ Result<Stream> decode(const object::Module& module, object::CodeId id) {
   }
   Result<Stream> stream = decode_all(module, id);
   if (!stream.ok() && stream.error().code == ErrorCode::Limit) return stream;
-  // Where not everything can be read, what is never run need not be.
+  // If not all bytes can be read, unreachable ones are ignored.
   if (!stream.ok()) stream = decode_reached(module, id);
   if (stream.ok()) check(module, *stream);
   return stream;
@@ -199,7 +199,7 @@ bool give_up(const object::Module& module, Stream& stream, const Error& error) {
                        [](const Instr& instr, uint64_t offset) { return instr.offset < offset; });
   if (place == stream.instrs.end() || place->offset != error.offset) return false;
   if (place->op == Op::Unsayable) return false;
-  // What control runs past stays.
+  // The last instruction, after which control runs off the end, is kept.
   const bool runs_out =
       place->raw == stream.instrs.back().raw && error.message.find(kRunsOut) != std::string::npos;
   if (runs_out) place = stream.instrs.insert(stream.instrs.end(), stream.instrs.back());

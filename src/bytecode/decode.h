@@ -9,18 +9,18 @@
 
 namespace pellucid::bytecode {
 
-// Decodes `code`; errors carry the byte offset in its bytecode. Bytes that are no instructions cost
-// nothing where nothing reaches them, and else their place: see Stream::faults.
+// Decodes `code`; errors carry the byte offset in its bytecode. Bytes that are not instructions are
+// ignored if unreachable, and become faults otherwise (Stream::faults).
 Result<Stream> decode(const object::Module& module, object::CodeId code);
 
-// What the message of an error says where the code ends and control goes on.
+// Part of the error message if control flow runs past the last instruction.
 inline constexpr std::string_view kRunsOut = "control falls off the end of the code";
 
-// Makes the place of an error that a later step has met Unsayable. Returns false if the error is of
-// no one place, or the place is so already.
+// Makes the place of an error that a later step has found Unsayable. Returns false if the error has
+// no single place, or if the place is Unsayable already.
 bool give_up(const object::Module& module, Stream& stream, const Error& error);
 
-// The name that CPython's opcode module gives to a raw opcode ("LOAD_FAST"), or "" if it has none.
+// Returns the name of a raw opcode in CPython's opcode module ("LOAD_FAST"), or "" if it has none.
 std::string_view raw_name(object::Version version, uint8_t opcode);
 
 }  // namespace pellucid::bytecode

@@ -25,7 +25,7 @@ std::string with_second(std::string text, const Instr& instr) {
   return text;
 }
 
-// Many instructions may load one long text: no listing has to repeat all of it.
+// Shortens long texts, since many instructions may load the same one.
 std::string constant_text(const object::Module& module, object::ConstId id) {
   constexpr size_t kLongest = 1000;
   const object::Const& constant = module[id];
@@ -111,7 +111,7 @@ std::string dump_raw(const object::Module& module, const Stream& stream) {
   std::ostringstream out;
   out << "raw " << code.firstlineno << ' ' << object::repr_of_text(module.text(code.name)) << '\n';
   for (const RawInstr& instr : stream.raw) {
-    if (instr.offset >= code.bytecode.size()) continue;  // stands for what lies outside
+    if (instr.offset >= code.bytecode.size()) continue;  // represents what is outside
     const std::string_view name = raw_name(code.version, instr.opcode);
     out << instr.offset << ' ';
     name.empty() ? out << '<' << static_cast<int>(instr.opcode) << '>' : out << name;

@@ -16,7 +16,8 @@
 namespace pellucid::bytecode {
 namespace {
 
-// How many code units a table of lines speaks of; nothing where it is cut off. Bytes until 3.10.
+// Returns the number of code units (bytes until 3.10) that a line table covers; nothing if it is
+// cut off.
 std::optional<uint64_t> extent_of_lines(const object::Code& code) {
   const std::vector<uint8_t>& table = code.linetable;
   uint64_t extent = 0;
@@ -77,7 +78,7 @@ class Inspection {
       const Traits& opcode = table_[bytes[at]];
       arg = (arg << 8 | bytes[at + 1]) & 0xffffffffu;
       const size_t end = at + 2 + 2 * size_t{opcode.caches};
-      const bool is_cache = bytes[at] == kCache;  // of an instruction that has more of them
+      const bool is_cache = bytes[at] == kCache;  // more than an instruction has
       if (!opcode.is_known || is_cache || end > bytes.size()) {
         fault();
         is_extended = false;
@@ -85,7 +86,7 @@ class Inspection {
         at += 2;
         continue;
       }
-      // A counter may have been left behind by who took the code out of a running interpreter.
+      // Code taken out of a running interpreter may have counters in its caches.
       const auto first_cache = bytes.begin() + static_cast<long>(at) + 2;
       if (std::any_of(first_cache, bytes.begin() + static_cast<long>(end),
                       [](uint8_t byte) { return byte != 0; })) {
@@ -146,18 +147,18 @@ class Inspection {
     }
   }
 
-  // An empty table is what obfuscators leave, and says nothing.
+  // Obfuscators leave empty tables: no evidence.
   void tables() {
     if (minor() >= 11 && !read_exception_table(code_).ok()) fault();
     if (code_.linetable.empty()) return odd(minor() >= 10 ? 1 : 0);
     const std::optional<uint64_t> extent = extent_of_lines(code_);
     const uint64_t size = code_.bytecode.size();
     if (!extent) return fault();
-    // Until 3.9 the last entry stands before the code that it speaks of, later after it.
+    // Until 3.9 the table ends where the code of the last line begins, later where that ends.
     if (minor() <= 9 ? *extent >= size : *extent != (minor() == 10 ? size : size / 2)) fault();
   }
 
-  // What compilers always do, and did otherwise in the version before or after.
+  // Checks habits that a version's compilers always have and those of a neighbouring one do not.
   void habits() {
     const bool is_free = code_.cellvars.empty() && code_.freevars.empty();
     if (minor() <= 10 ? is_free != ((code_.flags & object::kNoFree) != 0)
@@ -165,7 +166,7 @@ class Inspection {
       odd();
     }
     if (minor() == 9) {
-      // It no longer says that the line stays the same.
+      // 3.9 no longer writes entries that keep the line.
       for (size_t i = 0; i + 1 < code_.linetable.size(); i += 2) {
         if (code_.linetable[i] != 255 && code_.linetable[i + 1] == 0) odd();
       }
@@ -176,7 +177,7 @@ class Inspection {
       if (mark == Mark::Resume) ++resumes;
       if (minor() == 9 && instrs_[i].arg > 2 && loads >= instrs_[i].arg &&
           (mark == Mark::BuildList || mark == Mark::BuildSet)) {
-        odd();  // it would be one constant
+        odd();  // 3.9 would fold it to one constant
       }
       const bool is_const = mark == Mark::LoadConst;
       if (mark == Mark::ReturnValue && loads > 0 && (minor() == 12 || minor() == 13)) odd();
@@ -188,11 +189,11 @@ class Inspection {
   const object::Code& code_;
   const TraitsTable& table_;
   Fit& fit_;
-  std::vector<bool> starts_;  // by code unit: an instruction, EXTENDED_ARG among them
+  std::vector<bool> starts_;  // by code unit: an instruction or EXTENDED_ARG starts there
   std::vector<Instruction> instrs_;
 };
 
-// The minor versions that a file name speaks of: "/usr/lib/python3.9/os.py", "C:\Python39\Lib".
+// Returns the minor versions in a file name: "/usr/lib/python3.9/os.py", "C:\Python39\Lib".
 std::vector<int> minors_in(std::string_view name) {
   std::vector<int> found;
   for (const std::string_view mark : {"ython3.", "ython3", "cpython-3", "versions/3."}) {
@@ -206,9 +207,9 @@ std::vector<int> minors_in(std::string_view name) {
   return found;
 }
 
-// How many comprehensions have no lines though other code has: up to 3.8 compilers say of the value
-// and of the loop where they are, on the same line, too. (What 3.8 and 3.9 make of a module is
-// often the same to the last byte: nothing tells these apart.)
+// Returns the number of comprehensions without lines if other code has lines: up to 3.8 compilers
+// write entries for the value and the loop, even on the same line. (3.8 and 3.9 often compile a
+// module to the same bytes; then nothing distinguishes them.)
 uint64_t comprehensions_without_lines(const object::Module& module) {
   if (module.version.minor > 8) return 0;
   uint64_t count = 0;
@@ -223,9 +224,9 @@ uint64_t comprehensions_without_lines(const object::Module& module) {
   return has_lines ? count : 0;
 }
 
-// What an instruction does, in words that are those of every version.
+// Returns the text of an instruction, independent of the version.
 std::string words(const object::Module& module, Instr instr) {
-  if (instr.op == Op::LoadGlobal) instr.b = 0;  // only says that an `assert` has loaded it
+  if (instr.op == Op::LoadGlobal) instr.b = 0;  // only marks that an `assert` loaded it
   return text_of(module, instr);
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// bytecode: how well a module fits the version that it was read as. Whoever does not know the
-// version reads the bytes as each and takes the one that fits.
+// bytecode: how well a module fits the version that it was read as. If the version is unknown, the
+// bytes are read as each version and the best fit is taken.
 //
-// Every code object is looked at from its first code unit to its last: opcodes that the version
-// lacks, arguments that name nothing, jumps to where no instruction starts, caches that are not
-// empty, tables that end too early or too late. What runs is not asked: that costs more and tells
-// little more.
+// Every code object is scanned from its first code unit to its last for opcodes that the version
+// lacks, arguments out of range, jumps to offsets where no instruction starts, caches that are not
+// empty, and tables of the wrong length. Reachability is not considered: it costs more and adds
+// little.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ namespace pellucid::bytecode {
 
 struct Fit {
   uint64_t instructions = 0;
-  uint64_t faults = 0;     // what no code of the version has
-  uint64_t oddities = 0;   // what no compiler of the version writes, though it may run
-  bool is_named = false;   // file names say that it is this version ("lib/python3.9/os.py")
-  bool is_missed = false;  // ... or that it is another one
+  uint64_t faults = 0;     // impossible in any code of the version
+  uint64_t oddities = 0;   // valid, but written by no compiler of the version
+  bool is_named = false;   // file names contain this version ("lib/python3.9/os.py")
+  bool is_missed = false;  // ... or another one
 };
 
 Fit fit_of(const object::Module& module);

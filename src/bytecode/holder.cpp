@@ -20,7 +20,7 @@ using object::ConstId;
 using object::ConstKind;
 using object::Module;
 
-// A text can be indented no deeper than a hundred times.
+// The tokenizer limits indentation to a hundred levels.
 constexpr size_t kDeepest = 32;
 
 enum class Kind { Module, Class, Function, Lambda, Comprehension };
@@ -29,7 +29,7 @@ bool is_comprehension(std::string_view name) {
   return name == "<listcomp>" || name == "<setcomp>" || name == "<dictcomp>" || name == "<genexpr>";
 }
 
-// A class body stores its module's name and its own first of all.
+// Returns true for a class body, which first stores its module's name and its own qualified name.
 bool is_class_body(const Module& module, const Code& code) {
   const auto name = [&](size_t i) {
     return i < code.names.size() ? module.text(code.names[i]) : std::string_view();
@@ -52,11 +52,12 @@ Kind kind_of(const Module& module, const Code& code) {
 struct Level {
   std::string name;
   bool is_function = false;
-  std::vector<Symbol> cells;  // what it binds for what is inside
-  std::vector<Symbol> free;   // what it passes on from outside
+  std::vector<Symbol> cells;  // variables it binds for inner levels
+  std::vector<Symbol> free;   // variables it passes on from outer levels
 };
 
-// Of a class body, by the constant that it stores, since code of 3.10 and before has none.
+// Returns the qualified name; up to 3.10 that of a class body is the constant that it stores, since
+// code objects have none.
 std::string qualified_name(const Module& module, const Code& code, Kind kind) {
   if (code.version.minor >= 11) return std::string(module.text(code.qualname));
   const std::string_view name = module.text(code.name);
@@ -69,7 +70,7 @@ std::string qualified_name(const Module& module, const Code& code, Kind kind) {
   return std::string(name);
 }
 
-// "f.<locals>.C.m" of a method m: the function f, the class C.
+// Returns the levels of a qualified name: for "f.<locals>.C.m", the function f and the class C.
 std::vector<Level> levels_of(const Module& module, const Code& code, Kind kind) {
   const std::string path = qualified_name(module, code, kind);
   std::vector<std::string> parts;
@@ -97,12 +98,12 @@ void add_once(std::vector<Symbol>& symbols, Symbol symbol) {
   if (std::find(symbols.begin(), symbols.end(), symbol) == symbols.end()) symbols.push_back(symbol);
 }
 
-// Where a comprehension awaits, so does the function around it.
+// Returns true for a comprehension that the enclosing function has to await.
 bool is_awaited(const Code& code, Kind kind) {
   return kind == Kind::Comprehension && (code.flags & object::kCoroutine) != 0;
 }
 
-// Says which level binds which of the free variables.
+// Assigns each free variable to the level that binds it.
 void bind(Module& module, const Code& code, std::vector<Level>& levels) {
   const Symbol own_class = module.strings.intern("__class__");
   std::vector<Symbol> needed = code.freevars;
@@ -122,7 +123,7 @@ void bind(Module& module, const Code& code, std::vector<Level>& levels) {
   levels.insert(levels.begin(), std::move(outermost));
 }
 
-// Writes the bytecode of one code object that holds another.
+// Emits the bytecode of a holder.
 class Writer {
  public:
   Writer(Module& module, Code& code) : module_(module), code_(code) {}
@@ -159,7 +160,7 @@ class Writer {
                                code_.names.begin());
   }
 
-  // The index of a cell or free variable.
+  // Returns the index of a cell or free variable.
   size_t cell(Symbol symbol) const {
     if (minor() >= 11) return position(code_.localsplus, symbol);
     const size_t own = position(code_.cellvars, symbol);
@@ -180,7 +181,7 @@ class Writer {
     emit("RESUME");
   }
 
-  // Since 3.12 no comprehension that awaits is a function of its own.
+  // Awaits a comprehension's result; since 3.12 such comprehensions are inlined.
   void await() {
     emit("GET_AWAITABLE");
     load(Const{.kind = ConstKind::None});
@@ -210,7 +211,7 @@ class Writer {
 
   void call(size_t count) {
     if (minor() <= 10) return emit("CALL_FUNCTION", count);
-    // 3.11: the callable below an empty slot, or below its only argument.
+    // 3.11: the callable is below an empty slot, or below its only argument.
     if (minor() == 11) emit("PRECALL", count == 1 ? 0 : count);
     emit("CALL", count == 1 ? 0 : count);
   }
@@ -263,7 +264,7 @@ class Holder {
   }
 
  private:
-  // The module (no level), or the function or class around `inner`.
+  // Makes the module (no level), or the function or class that holds `inner`.
   CodeId around(CodeId inner, Kind kind, const Level* level, const std::string& path) {
     const Code& held = module_[module_.held];
     const bool is_function = level != nullptr && level->is_function;
@@ -357,7 +358,7 @@ class Holder {
     out.emit("STORE_FAST", code.varnames.size() - 1);
   }
 
-  // Returns true if the first loop of a comprehension is an asynchronous one.
+  // Returns true if the first loop of a comprehension is asynchronous.
   bool is_async(CodeId inner) const {
     const RawTable& table = raw_table(module_.version);
     const std::vector<uint8_t>& bytes = module_[inner].bytecode;
@@ -416,7 +417,7 @@ CodeId counterpart(const Module& module, const Module& other, const Nested& nest
   const Nested own = nested_in(module);
   CodeId here = module.root, there = other.root;
   while (here != module.subject()) {
-    // What is around it holds nothing but the next, and what is inside of that.
+    // Each holder has only the next level in it.
     const CodeId next = own(here).at(0);
     const std::string_view name = module.text(module[next].name);
     std::vector<CodeId> found = nested(there);

@@ -12,7 +12,7 @@ namespace {
 
 using Lines = std::vector<int32_t>;
 
-// Lines wrap as CPython's ints do on the machines it runs on; only a broken table gets there.
+// Lines wrap around as CPython's C ints do in practice; only in broken tables.
 int32_t plus(int32_t line, int64_t delta) {
   return static_cast<int32_t>(static_cast<uint32_t>(line) + static_cast<uint32_t>(delta));
 }
@@ -27,7 +27,7 @@ Error cut_off(const std::vector<uint8_t>& table) {
 }
 
 // 3.8, 3.9 (Objects/lnotab_notes.txt): pairs of an address increment and a signed line increment;
-// the line is that of the addresses after it, up to the end of the code.
+// the line holds from that address on, up to the end of the code.
 Result<Lines> read_lnotab(const object::Code& code) {
   const std::vector<uint8_t>& table = code.linetable;
   Lines lines(code.bytecode.size() / 2, code.firstlineno);
@@ -43,8 +43,8 @@ Result<Lines> read_lnotab(const object::Code& code) {
   return lines;
 }
 
-// 3.10 (PEP 626): pairs of a length in bytes and a signed line increment that holds for these bytes
-// and is kept; -128 means that they have no line.
+// 3.10 (PEP 626): pairs of a length in bytes and a signed line increment that applies to these
+// bytes and later ones; -128 means no line for these bytes.
 Result<Lines> read_linetable(const object::Code& code) {
   const std::vector<uint8_t>& table = code.linetable;
   if (table.size() % 2 != 0) return cut_off(table);
@@ -60,7 +60,7 @@ Result<Lines> read_linetable(const object::Code& code) {
   return lines;
 }
 
-// What an entry of a 3.11+ table says of the code units that it holds for.
+// An entry of a 3.11+ table.
 struct Location {
   size_t begin = 0;  // code units
   size_t end = 0;
@@ -72,8 +72,8 @@ uint16_t column(uint32_t number) {
   return static_cast<uint16_t>(std::min<uint32_t>(number, object::kNoColumn));
 }
 
-// 3.11+ (Objects/locations.md): entries of a kind and a length in code units, then what the kind
-// needs. Calls say(Location) for each; false where the table is cut off.
+// 3.11+ (Objects/locations.md): entries of a kind and a length in code units, then the kind's
+// fields. Calls say(Location) for each; returns false if the table is cut off.
 template <typename Say>
 bool each_location(const object::Code& code, Say say) {
   enum Kind { kShortEnd = 10, kOneLineEnd = 13, kNoColumns = 13, kLong = 14, kNoLocation = 15 };
@@ -91,7 +91,7 @@ bool each_location(const object::Code& code, Say say) {
       if (!read_signed_varint(table, at, delta)) return false;
       line = plus(line, delta);
       if (kind == kLong) {
-        uint32_t lines = 0, begin = 0, end = 0;  // columns are one more, 0: unknown
+        uint32_t lines = 0, begin = 0, end = 0;  // columns plus one; 0: unknown
         if (!read_varint(table, at, lines) || !read_varint(table, at, begin) ||
             !read_varint(table, at, end)) {
           return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// To know what a version does with an opcode, read this table and nothing else: one row for each
-// meaning that a name has had. The compiler refuses an opcode of raw/<version>.def without a row.
+// This table alone defines what a version does with an opcode: one row for each meaning that a name
+// has had. An opcode of raw/<version>.def without a row does not compile.
 #include "bytecode/meanings.h"
 
 #include <utility>
@@ -175,8 +175,7 @@ constexpr Meaning kMeanings[] = {
     {"BUILD_INTERPOLATION", kAll, Form::Interpolation, Op::BuildInterpolation},
     {"BUILD_TEMPLATE", kAll, Form::Plain, Op::BuildTemplate},
 
-    // -- functions and calls (b: the slots that hold what is called)
-    // --------------------------------
+    // -- functions and calls (b: the slots of the callee) -----------------------------------------
     {"MAKE_FUNCTION", until(10), Form::Number, Op::MakeFunction, 0, 1},
     {"MAKE_FUNCTION", {11, 12}, Form::Number, Op::MakeFunction},
     {"MAKE_FUNCTION", since(13), Form::Plain, Op::MakeFunction},
@@ -260,7 +259,7 @@ constexpr Meaning kMeanings[] = {
     {"FOR_ITER", {12, 14}, Form::ForIter, Op::ForIter},
     {"FOR_ITER", since(15), Form::ForIter, Op::ForIter, 0, 1},
     {"END_FOR", kAll, Form::EndFor},
-    // b = 1: where it ends, 3.11 has popped the iterator.
+    // b = 1: at its end, 3.11 has popped the iterator.
     {"SEND", {11, 11}, Form::Target, Op::Send, 0, 1},
     {"SEND", {12, 14}, Form::Target, Op::Send},
     {"SEND", since(15), Form::Target, Op::Send, 0, 2},
@@ -271,8 +270,7 @@ constexpr Meaning kMeanings[] = {
     {"RERAISE", {9, 10}, Form::Plain, Op::Reraise, 3},
     {"RERAISE", since(11), Form::Reraise, Op::Reraise, 1},
 
-    // -- the block stack of 3.8-3.10
-    // ----------------------------------------------------------------
+    // -- the block stack of 3.8-3.10 --------------------------------------------------------------
     {"SETUP_FINALLY", kAll, Form::Target, Op::SetupFinally},
     {"SETUP_WITH", kAll, Form::Target, Op::SetupWith},
     {"SETUP_ASYNC_WITH", kAll, Form::Target, Op::SetupAsyncWith},
@@ -296,7 +294,7 @@ constexpr Rows rows_of(int minor) {
     size_t row = 0;
     while (kMeanings[row].name != name || kMeanings[row].versions.first > minor ||
            kMeanings[row].versions.last < minor) {
-      // After the last row the compiler stops: an opcode has no meaning.
+      // Past the last row compilation fails: an opcode has no meaning.
       ++row;
     }
     rows[opcode] = static_cast<uint16_t>(row);
@@ -304,7 +302,7 @@ constexpr Rows rows_of(int minor) {
   return rows;
 }
 
-// A constant of its own for each version: compilers limit the steps that one constant may take.
+// One constant for each version, since compilers limit the steps of evaluating a constant.
 template <int minor>
 constexpr Rows kRowsOf = rows_of(minor);
 

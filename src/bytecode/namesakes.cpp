@@ -26,8 +26,8 @@ class Namesakes {
   }
 
  private:
-  // Returns true if no instruction means the variable and it never has a value, or is a free
-  // variable of a class body, whose locals() leave it out: what only dead code has bound.
+  // Returns true if no instruction uses the variable and it never has a value, or is a free
+  // variable of a class body, whose locals() omit it: only removed dead code used it.
   bool is_idle(size_t place) const {
     const bool is_free = code_.localspluskinds[place] == LocalKind::Free;
     if (is_free ? (code_.flags & object::kOptimized) != 0
@@ -40,17 +40,17 @@ class Namesakes {
       const bool is_of_prologue =
           traits.mark == Mark::MakeCell || traits.mark == Mark::CopyFreeVars;
       if (!is_of_variable(traits) || is_of_prologue) return false;
-      // LOAD_FAST_LOAD_FAST and its like have two.
+      // LOAD_FAST_LOAD_FAST and the like use two.
       const bool has_two = traits.form == Form::TwoLocals || traits.form == Form::StoreTwo;
       if (has_two) return instr.arg >> 4 == place || (instr.arg & 15) == place;
       return instr.arg + ((traits.kinds & kFree) != 0 ? locals : 0) == place;
     });
   }
 
-  // A variable that nothing means is no other one's namesake. An inlined comprehension (3.12+) may
-  // have a local that is called as a cell around it is, and a class body the cell `__class__`
-  // beside one of the function around it: which of the two an instruction means can be told from
-  // the instruction.
+  // Returns true if the instructions determine which of two variables they use. An unused variable
+  // does not matter. An inlined comprehension (3.12+) may have a local with the name of an
+  // enclosing cell, and a class body the cell `__class__` besides that of an enclosing function:
+  // the instruction tells which one it uses.
   bool are_told_apart(size_t first, size_t second) const {
     if (is_idle(first) || is_idle(second)) return true;
     const LocalKind kind = code_.localspluskinds[first];
@@ -76,8 +76,8 @@ class Namesakes {
     });
   }
 
-  // Where the local is a cell, too, compilers make it in the place of the free variable: nothing
-  // but what sets the local aside and puts it back means the local.
+  // Returns true if the local is used only to save and restore it: if it is a cell too, compilers
+  // make the cell in the slot of the free variable.
   bool is_only_lent(size_t first, size_t second) const {
     if (minor_ < 12 || first < object::parameter_count(code_) ||
         code_.localspluskinds[second] != LocalKind::Free) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bytecode: variables of one name, which a text cannot tell apart.
+// bytecode: variables with the same name, which a text cannot distinguish.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace pellucid::bytecode {
 
-// Returns true if two variables of a code object have one name, and its instructions do not say
-// which of them they mean.
+// Returns true if two variables of a code object have the same name, and its instructions do not
+// determine which of them they use.
 bool has_namesakes(const object::Code& code, const std::vector<RawInstr>& raw);
 
 }  // namespace pellucid::bytecode

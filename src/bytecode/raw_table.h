@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// bytecode: what each version's opcode numbers are called and what their arguments mean to `dis`.
+// bytecode: the names of each version's opcodes and the kinds of their arguments, as in `dis`.
 //
-// The facts come from src/bytecode/raw/<version>.def, which tools/gen_opcodes.py writes from each
-// interpreter's own `opcode` module. What the instructions do is in meanings.cpp.
+// They come from src/bytecode/raw/<version>.def, which tools/gen_opcodes.py writes from each
+// interpreter's own `opcode` module. The meanings of the instructions are in meanings.cpp.
 #pragma once
 
 #include <array>
@@ -35,7 +35,7 @@ struct RawOpcode {
 
 using RawTable = std::array<RawOpcode, 256>;
 
-// The table of a supported version (3.8-3.15); CHECK-fails on others.
+// Returns the table of a supported version (3.8-3.15); CHECK-fails on others.
 const RawTable& raw_table(object::Version version);
 
 }  // namespace pellucid::bytecode

@@ -17,7 +17,7 @@ using object::ConstKind;
 
 constexpr size_t kShownInstructions = 8;
 
-// What is on top of the stack where an instruction is reached: nothing known, or a constant.
+// The top of the stack when an instruction is reached: unknown, or a constant.
 constexpr uint32_t kUnseen = 0;
 constexpr uint32_t kUnknown = 1;
 constexpr uint32_t kFirstConst = 2;
@@ -37,7 +37,7 @@ std::optional<bool> truth_of(const object::Module& module, ConstId id) {
       return !module.text(value.text).empty();
     case ConstKind::Tuple:
       return !value.items.empty();
-    default:  // NOLINT: what is tested so by nobody
+    default:  // NOLINT: never tested so
       return std::nullopt;
   }
 }
@@ -81,8 +81,8 @@ class Walk {
     out_.faults.push_back({what, static_cast<uint32_t>(offset), {}});
   }
 
-  // For each unit, the operation that the EXTENDED_ARGs from there on belong to; past the end if
-  // there is none.
+  // Finds, for each unit, the operation to which EXTENDED_ARGs from there on belong; past the end
+  // if there is none.
   void find_operations() {
     operation_[units_] = static_cast<uint32_t>(units_);
     for (size_t unit = units_; unit-- > 0;) {
@@ -91,7 +91,7 @@ class Walk {
     }
   }
 
-  // The instruction whose first EXTENDED_ARG stands at `start`.
+  // Returns the instruction whose first EXTENDED_ARG is at `start`.
   RawInstr instruction(uint32_t start) const {
     RawInstr instr;
     const uint32_t at = operation_[start];
@@ -99,7 +99,7 @@ class Walk {
     instr.offset = 2 * at;
     if (at == units_) return instr;
     instr.opcode = bytes_[instr.offset];
-    // No more than four bytes of an argument count.
+    // Only the last four bytes of an argument count.
     for (uint32_t unit = std::max(start, at < 3 ? 0 : at - 3); unit <= at; ++unit) {
       instr.arg = instr.arg << 8 | bytes_[2 * size_t{unit} + 1];
     }
@@ -111,7 +111,7 @@ class Walk {
     return instr;
   }
 
-  // Why what starts there cannot be executed as an instruction; empty: it can.
+  // Returns why `instr` cannot be executed as an instruction; empty if it can.
   std::string why_not(const RawInstr& instr) const {
     const std::string where = " at offset " + std::to_string(instr.offset);
     if (instr.start >= 2 * units_) return "bytecode: control leaves the code" + where;
@@ -132,7 +132,7 @@ class Walk {
     return {};
   }
 
-  // The unit after the instruction and its inline cache.
+  // Returns the unit after the instruction and its inline cache.
   uint64_t after(const RawInstr& instr) const {
     return uint64_t{instr.offset} / 2 + 1 + traits_[instr.opcode].caches;
   }
@@ -162,7 +162,7 @@ class Walk {
     visit(static_cast<uint64_t>(instr.target) / 2, top);
   }
 
-  // The constant that lies on top of the stack after the instruction.
+  // Returns the constant on top of the stack after the instruction, if known.
   uint32_t top_after(const RawInstr& instr, uint32_t top) const {
     const Traits& traits = traits_[instr.opcode];
     if (traits.mark == Mark::LoadConst && instr.arg < code_.consts.size()) {
@@ -223,7 +223,7 @@ class Walk {
     const auto line_of = [&](uint32_t offset) {
       return lines.ok() && offset / 2 < lines->size() ? (*lines)[offset / 2] : kNoLine;
     };
-    uint64_t covered = 0;  // the unit after what has been read so far
+    uint64_t covered = 0;  // the unit after the last one read
     bool is_gap_over = false;
     for (uint32_t unit = 0; unit <= units_; ++unit) {
       const bool is_reached = seen_[unit] != kUnseen;
@@ -233,8 +233,8 @@ class Walk {
       RawInstr instr = instruction(unit);
       step.fault = why_not(instr);
       step.is_reached = is_reached;
-      // A stretch that nothing reaches ends with the first byte that is no instruction, and where
-      // what is reached begins.
+      // An unreachable run ends before the first byte that is not an instruction, and at the next
+      // reached instruction.
       if (!is_reached && (!step.fault.empty() || reaches(unit, after(instr)))) {
         is_gap_over = true;
         continue;
@@ -253,7 +253,7 @@ class Walk {
     }
   }
 
-  // Returns true if something that is reached starts within (begin, end).
+  // Returns true if a reached instruction starts within (begin, end).
   bool reaches(uint32_t begin, uint64_t end) const {
     for (uint64_t unit = begin + 1; unit < end && unit < units_; ++unit) {
       if (seen_[unit] != kUnseen) return true;
@@ -267,7 +267,7 @@ class Walk {
   const size_t units_;
   const TraitsTable& traits_;
   std::vector<uint32_t> operation_;
-  std::vector<uint32_t> seen_;  // by start: what is on top of the stack there
+  std::vector<uint32_t> seen_;  // by start: the top of the stack there
   std::vector<bool> is_cache_;
   std::vector<uint32_t> work_;
   Reach out_;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // bytecode: code units -> raw instructions, along the paths that execution takes.
 //
-// Where all the bytes of a code object are instructions, read_raw has read them. Where they are
-// not, only what is reached matters: jumps, falls and handlers are followed from the first
-// instruction on, and bytes that none of them leads to cost nothing. An instruction may be reached
-// with its EXTENDED_ARGs and without: then there are two. A test of a constant that comes right
-// before it, on every path, goes one way.
+// If all bytes of a code object are instructions, read_raw is used. Otherwise only reachable code
+// matters: jumps, fall-throughs and handlers are followed from the first instruction on, and
+// unreachable bytes are ignored. An instruction may be reached with its EXTENDED_ARGs and without:
+// then there are two. A test of a constant that is loaded right before it, on every path, has one
+// successor.
 #pragma once
 
 #include <string>
@@ -20,16 +20,17 @@ struct Reach {
   std::vector<RawInstr> raw;             // by start
   std::vector<Step> steps;               // one for each of `raw`
   std::vector<RawException> exceptions;  // 3.11+
-  std::vector<Fault> faults;             // that belong to no instruction
+  std::vector<Fault> faults;             // faults without an instruction
 };
 
-// Reads what execution reaches. What it does not reach is read too, up to the first byte that is no
-// instruction, for those who look at what compilers leave behind. What is reached and is no
-// instruction has a step that says so; the last one may stand past the end of the bytes, for
-// control that leaves them.
+// Reads the reachable instructions. Unreachable code is read too, up to the first byte that is not
+// an instruction, since it shows what compilers leave behind. A reached place that is not an
+// instruction gets a step with a fault; the last one may be past the end of the bytes, for control
+// flow that runs off the end.
 Reach read_reached(const object::Module& module, const object::Code& code);
 
-// The instructions at a place of the bytecode, for a reader: `12 <250> 7, 14 LOAD_CONST 200, ...`.
+// Returns the instructions in a range of the bytecode for a message: `12 <250> 7, 14 LOAD_CONST
+// 200, ...`.
 std::string instructions_at(const object::Code& code, size_t begin, size_t end);
 
 }  // namespace pellucid::bytecode

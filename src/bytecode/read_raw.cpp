@@ -18,14 +18,14 @@ Error malformed(size_t offset, const std::string& what) {
                "bytecode: " + what + " at offset " + std::to_string(offset)};
 }
 
-// How many instructions there are, EXTENDED_ARG among them, if the bytes are what they should be.
+// Returns the number of instructions, including EXTENDED_ARGs, for valid bytes.
 size_t count_of(const RawTable& table, const std::vector<uint8_t>& bytes) {
   size_t count = 0;
   for (size_t at = 0; at < bytes.size(); at += 2 + 2 * size_t{table[bytes[at]].caches}) ++count;
   return count;
 }
 
-// Objects/exception_handling_notes.txt.
+// Reads an exception table (Objects/exception_handling_notes.txt).
 class TableReader {
  public:
   explicit TableReader(const object::Code& code)
@@ -33,8 +33,8 @@ class TableReader {
 
   bool at_end() const { return at_ >= table_.size(); }
 
-  // The next entry; none if it is cut off, covers what is no code, or does not come after the one
-  // before.
+  // Returns the next entry; none if it is cut off, covers bytes outside the code, or does not
+  // follow the one before.
   std::optional<RawException> next() {
     entry_at_ = at_;
     uint32_t begin = 0;
@@ -62,7 +62,7 @@ class TableReader {
   const size_t units_;
   size_t at_ = 0;
   size_t entry_at_ = 0;
-  uint32_t end_ = 0;  // of what the entries so far cover
+  uint32_t end_ = 0;  // of the range covered so far
 };
 
 }  // namespace

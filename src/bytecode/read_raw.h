@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bytecode: code units -> what `dis` shows.
+// bytecode: code units -> raw instructions, as `dis` shows them.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,8 @@
 
 namespace pellucid::bytecode {
 
-// EXTENDED_ARGs are folded into the instruction after them, inline caches are skipped.
+// Reads all instructions; EXTENDED_ARGs are folded into the instruction after them, inline caches
+// are skipped.
 Result<std::vector<RawInstr>> read_raw(const object::Code& code);
 
 // One entry of a 3.11+ exception table, in byte offsets.
@@ -23,13 +24,13 @@ struct RawException {
 };
 Result<std::vector<RawException>> read_exception_table(const object::Code& code);
 
-// The entries before the first one that is malformed, which is a fault. A handler may lie outside
-// of the code.
+// Returns the entries before the first malformed one, which is added to `faults`. A handler may be
+// outside of the code.
 std::vector<RawException> read_sound_exceptions(const object::Code& code,
                                                 std::vector<Fault>& faults);
 
-// Where a jump leads, in bytes; -1 for what is no jump. Until 3.9 arguments count bytes, then code
-// units; relative ones count from the end of the instruction's inline cache.
+// Returns the target of a jump, in bytes; -1 for other instructions. Until 3.9 arguments count
+// bytes, then code units; relative ones count from the end of the instruction's inline cache.
 int64_t target_of(const object::Code& code, const RawOpcode& opcode, const RawInstr& instr);
 
 }  // namespace pellucid::bytecode

@@ -6,7 +6,7 @@
 namespace pellucid::bytecode {
 namespace {
 
-// Stands for "depends on the operand" in ops.def.
+// "Depends on the operand" in ops.def.
 constexpr uint32_t kVar = 0xffffffffu;
 
 struct OpInfo {

@@ -3,10 +3,10 @@
 //
 //   Result<Stream> decode(const object::Module&, object::CodeId)      (decode.h)
 //
-// A raw instruction is what `dis` shows: opcode, argument with EXTENDED_ARG folded in, jump target,
-// line. A canonical instruction (ops.def) means the same in every version; most raw instructions
-// make one, some make none or several. Both lists are kept: `dis` is the oracle for the first, and
-// the second is what every later layer reads.
+// A raw instruction is as `dis` shows it: opcode, argument with EXTENDED_ARG folded in, jump
+// target, line. A canonical instruction (ops.def) means the same in every version; most raw
+// instructions become one, some become none or several. Both lists are kept: `dis` is the oracle
+// for the first, and every later layer reads the second.
 //
 // Invariants (check()): starts of raw instructions ascend; every canonical instruction names its
 // raw one; a Target operand is the index of an instruction; every name or constant operand has been
@@ -74,10 +74,10 @@ enum FunctionFlag : uint32_t {
 // Operands of Intrinsic1 and Intrinsic2: CPython's numbers (3.12+), which earlier versions' opcodes
 // get too.
 enum Intrinsic : uint32_t {
-  kPrint = 1,       // PrintExpr where its result is popped
-  kImportStar = 2,  // ImportStar where its result is popped
+  kPrint = 1,       // PrintExpr if its result is popped
+  kImportStar = 2,  // ImportStar if its result is popped
   kStopIterationError = 3,
-  kAsyncGenWrap = 4,  // stands before each YieldValue of an asynchronous generator, in all versions
+  kAsyncGenWrap = 4,   // before each YieldValue of an asynchronous generator, in all versions
   kUnaryPositive = 5,  // always Unary
   kListToTuple = 6,    // always ListToTuple
   kTypeVar = 7,
@@ -95,11 +95,11 @@ enum Intrinsic : uint32_t {
 inline constexpr int32_t kNoLine = -1;
 
 struct RawInstr {
-  uint32_t offset = 0;  // of the instruction itself, its EXTENDED_ARGs excluded, in bytes
+  uint32_t offset = 0;  // of the instruction itself, after its EXTENDED_ARGs, in bytes
   uint32_t start = 0;   // of its first EXTENDED_ARG
   uint8_t opcode = 0;   // the version's own number, unspecialised
   uint32_t arg = 0;
-  int64_t target = -1;     // byte offset that a jump leads to
+  int64_t target = -1;     // byte offset of a jump's target
   int32_t line = kNoLine;  // kNoLine: artificial
 };
 
@@ -115,12 +115,12 @@ struct Instr {
   object::ConstId constant() const { return object::ConstId(a); }
 };
 
-// What cannot be said of a code object. Where it is an instruction, Unsayable stands there: the
-// rest of the code stands, and what is written in its place raises.
+// A part of a code object that has no meaning. In place of an instruction there is an Unsayable:
+// the rest of the code is kept, and the text raises there.
 struct Fault {
   std::string message;
   uint32_t offset = 0;       // in bytes
-  std::string instructions;  // from there on, for a reader; empty: it is no place in the code
+  std::string instructions;  // from there on, for messages; empty: not a place in the code
 };
 
 // One entry of a 3.11+ exception table, in canonical instruction indices.
@@ -137,7 +137,7 @@ struct Stream {
   std::vector<RawInstr> raw;
   std::vector<Instr> instrs;
   std::vector<ExceptionEntry> exceptions;  // 3.11+; sorted by begin, disjoint
-  std::vector<Fault> faults;  // what is reached and cannot be said; none of it is ever proven
+  std::vector<Fault> faults;               // reached, without a meaning; never proven
 };
 
 std::string_view name_of(Op op);
@@ -149,18 +149,19 @@ struct StackEffect {
   uint32_t pushes = 0;
 };
 
-// Slots popped and pushed where control falls through. Not for the 3.8 finally ops and Send, whose
-// effect depends on the path.
+// Returns the slots popped and pushed if control falls through. Not for the 3.8 finally ops and
+// Send, whose effect depends on the path.
 StackEffect stack_effect(const Instr& instr);
 
-// Text of one instruction with its operands resolved: `LoadFast x`.
+// Returns the text of one instruction with its operands resolved: `LoadFast x`.
 std::string text_of(const object::Module& module, const Instr& instr);
 
-// Deterministic text: one line an instruction, operands resolved.
+// Returns deterministic text: one line for each instruction, operands resolved.
 std::string dump(const object::Module& module, const Stream& stream);
 
-// The raw instructions, for comparing with `dis`: a line with the code object's first line and
-// name, then a line an instruction: offset, name, argument, target (-1: none), line (-1: none).
+// Returns the raw instructions, for comparing with `dis`: a line with the code object's first line
+// and name, then a line for each instruction: offset, name, argument, target (-1: none), line (-1:
+// none).
 std::string dump_raw(const object::Module& module, const Stream& stream);
 
 void check(const object::Module& module, const Stream& stream);

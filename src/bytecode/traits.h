@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bytecode: what of a raw opcode is asked for every instruction of every file, by number.
+// bytecode: properties of raw opcodes that are needed for every instruction of every file, by
+// number.
 #pragma once
 
 #include <array>
@@ -11,7 +12,7 @@
 
 namespace pellucid::bytecode {
 
-// What an opcode is called, where code tells it from others by that.
+// The opcodes that code refers to by name.
 enum class Mark : uint8_t {
   None,
 #define MARK(name, mnemonic) name,
@@ -22,17 +23,17 @@ enum class Mark : uint8_t {
 struct Traits {
   uint16_t kinds = 0;         // RawKind
   uint8_t caches = 0;         // code units
-  uint8_t name_shift = 0;     // bits of the argument below the index of a name
-  bool is_known = false;      // it may stand in a code object
+  uint8_t name_shift = 0;     // bits of the argument below a name's index
+  bool is_known = false;      // may occur in a code object
   bool falls_through = true;  // the next instruction may run after it
   Form form = Form::Never;
   Mark mark = Mark::None;
 };
 
-// Returns true if the opcode means a local, a cell or a free variable.
+// Returns true if the opcode refers to a local, a cell or a free variable.
 inline bool is_of_variable(const Traits& traits) { return (traits.kinds & (kLocal | kFree)) != 0; }
 
-// Returns true of LOAD_FAST and all that is called after it.
+// Returns true for LOAD_FAST and its variants.
 inline bool loads_local(Mark mark) {
   return mark == Mark::LoadFast || mark == Mark::LoadFastCheck || mark == Mark::LoadFastBorrow ||
          mark == Mark::LoadFastAndClear || mark == Mark::LoadFastLoadFast ||

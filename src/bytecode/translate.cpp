@@ -24,11 +24,11 @@ constexpr BinaryOperator kBinaryOps[] = {
 constexpr uint32_t kBinaryOpCount = 13;
 constexpr uint32_t kSubscript = 2 * kBinaryOpCount;
 
-// How many objects LOAD_COMMON_CONSTANT can load in 3.14, and in 3.15 before its constants.
+// The number of objects of LOAD_COMMON_CONSTANT in 3.14, and in 3.15 before its constants.
 constexpr uint32_t kObjects14 = 5;
 constexpr uint32_t kObjects15 = 7;
 
-// Instructions that are shown of a place that cannot be said.
+// The limit of instructions shown for a fault.
 constexpr size_t kShown = 16;
 
 // Arguments of LOAD_SPECIAL.
@@ -67,7 +67,7 @@ class Translator {
     if (!(step.decided == Decided::No ? one(raw_[at_]) : only_way(step.decided))) {
       out_.instrs.resize(first);
       skip_ = 0;
-      // What nothing reaches is left out from here on, up to what something does.
+      // Unreachable code is dropped from here to the next reached instruction.
       is_dropping_ = !step.is_reached;
       if (step.is_reached) unsayable(error_.message);
       return;
@@ -87,22 +87,23 @@ class Translator {
   void unsayable(const std::string& why) {
     emit(Op::Unsayable, 0, static_cast<uint32_t>(out_.faults.size()));
     const uint32_t offset = raw_[at_].offset;
-    // Up to the next one that is reached, or some way on.
+    // Up to the next reached instruction, or kShown of them.
     size_t next = at_ + 1;
     while (next < raw_.size() && next < at_ + kShown && !facts_.steps[next].is_reached) ++next;
     const size_t end = next < raw_.size() ? raw_[next].start : code_.bytecode.size();
     out_.faults.push_back({why, offset, instructions_at(code_, raw_[at_].start, end)});
   }
 
-  // A test of a constant, which goes one way.
+  // Translates a test of a constant, which has one outcome.
   bool only_way(Decided way) {
     const bool keeps = meaning_of(code_.version, raw_[at_].opcode).form == Form::JumpOrPop;
     if (way == Decided::Falls) return emit(Op::Pop);
     return (keeps || emit(Op::Pop)) && emit_jump(Op::Jump, raw_[at_].target);
   }
 
-  // -- what is around -------------------------------------------------------------------------
-  // The name of the k-th raw instruction from here, "" where control does not fall into it.
+  // -- neighbours -----------------------------------------------------------------------------
+  // Returns the name of the k-th raw instruction from here, "" if control does not fall through to
+  // it.
   std::string_view name_at(size_t k) const {
     if (at_ + k >= raw_.size()) return "";
     for (size_t i = 0; i < k; ++i) {
@@ -110,7 +111,7 @@ class Translator {
     }
     return raw_table(code_.version)[raw_[at_ + k].opcode].name;
   }
-  // The same, if control gets there only from the one before.
+  // The same, if it is reached only from the one before.
   std::string_view name_behind(size_t k) const {
     return at_ + k < raw_.size() && !facts_.is_target[at_ + k] ? name_at(k) : "";
   }
@@ -125,7 +126,7 @@ class Translator {
 
   // -- emitting -------------------------------------------------------------------------------
   bool emit(Op op, uint32_t a = 0, uint32_t b = 0) {
-    // The top is the first: CPython gives 0 no meaning, and reads after its stack.
+    // The top is 1: for 0 CPython reads past the end of its stack.
     if (a == 0 && operand_of(op) == Operand::Depth) return fail("no such place on the stack");
     const RawInstr& instr = raw_[at_];
     out_.instrs.push_back({op, a, b, static_cast<uint32_t>(at_), instr.offset, instr.line});
@@ -143,7 +144,7 @@ class Translator {
     const bool since_311 = code_.version.minor >= 11;
     const size_t count = since_311 ? code_.localsplus.size() : code_.varnames.size();
     if (index >= count) return fail("no such local");
-    // In 3.11 and later the slot of a cell holds the cell, and 3.13 has no other way to load it.
+    // In 3.11+ the slot of a cell holds the cell, and 3.13 loads it only so.
     const LocalKind kind = code_.localspluskinds[index];
     const bool is_cell = since_311 && kind != LocalKind::Local && kind != LocalKind::Hidden;
     return emit(op == Op::LoadFast && is_cell ? Op::LoadClosure : op,
@@ -171,7 +172,7 @@ class Translator {
     return unit < facts_.at_unit.size() ? facts_.at_unit[unit] : kNoRaw;
   }
 
-  // What stands for all that lies outside of the code, where something leads there.
+  // Returns the raw instruction that represents everything outside of the code, if it is a target.
   uint32_t outside() const {
     const bool is_there = !raw_.empty() && raw_.back().start >= code_.bytecode.size() / 2 * 2;
     return is_there ? static_cast<uint32_t>(raw_.size() - 1) : kNoRaw;
@@ -283,9 +284,9 @@ class Translator {
     return fail("no such form");
   }
 
-  // 3.8 has no instruction for the exception of an `assert`: it is a global like that of a `raise`.
-  // It stands on the line of the test, right after its jump; outside of functions no other name is
-  // loaded so.
+  // Returns true if a LOAD_GLOBAL belongs to an `assert`. 3.8 has no instruction for its exception:
+  // it is a global, as in a `raise`, on the line of the test and right after its jump; outside of
+  // functions no other name is loaded so.
   bool asserts() const {
     if (code_.version.minor > 8 || name_at(0) != "LOAD_GLOBAL") return false;
     const uint32_t index = raw_[at_].arg;
@@ -304,7 +305,8 @@ class Translator {
     return true;
   }
 
-  // Where it comes first it says no more than the flags of the code object do.
+  // Drops RETURN_GENERATOR as the first instruction, where it is redundant with the code object's
+  // flags.
   bool return_generator() {
     const bool pops = name_behind(1) == "POP_TOP";
     const bool is_first = out_.instrs.empty() && !facts_.is_target[at_];
@@ -369,7 +371,7 @@ class Translator {
     }
   }
 
-  // CALL after KW_NAMES, in 3.11 with a PRECALL between them.
+  // Returns true for a CALL after KW_NAMES, in 3.11 with a PRECALL between them.
   bool follows_kw_names() const {
     size_t before = at_;
     const auto name = [&] { return raw_table(code_.version)[raw_[before].opcode].name; };
@@ -404,7 +406,8 @@ class Translator {
     return emit(Op::ToBool);
   }
 
-  // What takes the exhausted iterator off the stack after END_FOR: 3.12's END_FOR does it itself.
+  // Returns the instruction that pops the exhausted iterator after END_FOR: 3.12's END_FOR pops it
+  // itself.
   std::string_view pop_behind_end_for() const {
     return code_.version.minor == 12   ? "(none)"
            : code_.version.minor == 13 ? "POP_TOP"
@@ -425,7 +428,7 @@ class Translator {
     return emit(Op::ForIter, end + (pops ? 2 : 1), slots_above);
   }
 
-  // FOR_ITER leads past it, so it is dropped; but whoever built the code may get here otherwise.
+  // FOR_ITER leads past it, so it is dropped; but hand-made code may reach it by other paths.
   bool end_for() {
     if (!facts_.is_entered[at_] && at_ > 0 && never_falls_through(name_before())) {
       skip_ = name_behind(1) == pop_behind_end_for() ? 1 : 0;
@@ -442,7 +445,8 @@ class Translator {
            name == "RAISE_VARARGS" || name == "RERAISE";
   }
 
-  // 3.14: COPY 1, LOAD_SPECIAL exit, SWAP 2, SWAP 3, LOAD_SPECIAL enter, CALL 0.
+  // Returns true for the start of 3.14's `with`: COPY 1, LOAD_SPECIAL exit, SWAP 2, SWAP 3,
+  // LOAD_SPECIAL enter, CALL 0.
   bool before_with() {
     static constexpr std::string_view kNames[] = {"COPY", "LOAD_SPECIAL", "SWAP",
                                                   "SWAP", "LOAD_SPECIAL", "CALL"};
@@ -471,7 +475,7 @@ class Translator {
   Error error_;
   size_t at_ = 0;
   bool is_dropping_ = false;
-  size_t skip_ = 0;  // raw instructions after this one that it has swallowed
+  size_t skip_ = 0;  // raw instructions after this one that it includes
   bool in_prologue_ = true;
 };
 

@@ -10,35 +10,34 @@
 
 namespace pellucid::bytecode {
 
-// Which way a test of a constant goes.
+// The outcome of a test of a constant.
 enum class Decided : uint8_t { No, Jumps, Falls };
 
-// What is known of a raw instruction where code is read along its paths (reach.h).
+// Facts about a raw instruction if code is read along its paths (reach.h).
 struct Step {
-  std::string fault;  // it is no instruction, and why
+  std::string fault;  // why it is not an instruction; empty if it is one
   bool is_reached = true;
   Decided decided = Decided::No;
-  bool falls = false;  // control goes on to `after`, in bytes
+  bool falls = false;  // control falls through to `after`, in bytes
   uint32_t after = 0;
 };
 
-// What the translation needs to know about raw instructions besides themselves.
+// Facts about raw instructions that the translation needs.
 struct RawFacts {
   // For each code unit, the raw instruction that starts there (with its EXTENDED_ARGs), or kNoRaw.
   std::vector<uint32_t> at_unit;
-  // Whether a jump or an exception leads to the raw instruction.
+  // True for a raw instruction that is the target of a jump or an exception.
   std::vector<bool> is_target;
-  // The same, the exhausted edges of FOR_ITER left out: they never run what they point at.
+  // The same without the exhausted edges of FOR_ITER, which never run their target.
   std::vector<bool> is_entered;
-  // Where code is read along its paths: one for each raw instruction. Else none.
+  // One for each raw instruction if code is read along its paths; otherwise empty.
   std::vector<Step> steps;
 };
 inline constexpr uint32_t kNoRaw = 0xffffffffu;
 
 struct Translation {
   std::vector<Instr> instrs;    // a Target operand is still the index of a *raw* instruction
-  std::vector<uint32_t> first;  // of each raw instruction: where its canonical ones begin; one more
-                                // at the end
+  std::vector<uint32_t> first;  // by raw instruction: its first canonical one; one more at the end
   std::vector<Fault> faults;    // by b of the Unsayable in their place
 };
 

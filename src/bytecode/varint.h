@@ -8,7 +8,8 @@
 
 namespace pellucid::bytecode {
 
-// Location tables: least significant bits first, 0x40 says that more follow. False at the end.
+// Reads an integer of a location table: least significant bits first, 0x40 if more follow. Returns
+// false at the end.
 inline bool read_varint(std::span<const uint8_t> table, size_t& at, uint32_t& out) {
   out = 0;
   for (unsigned shift = 0; at < table.size(); shift += 6) {
@@ -28,7 +29,7 @@ inline bool read_signed_varint(std::span<const uint8_t> table, size_t& at, int64
   return true;
 }
 
-// Exception tables: most significant bits first.
+// Reads an integer of an exception table: most significant bits first.
 inline bool read_big_endian_varint(std::span<const uint8_t> table, size_t& at, uint32_t& out) {
   out = 0;
   while (at < table.size()) {

@@ -112,7 +112,7 @@ Arguments help(const char* page) {
   return arguments;
 }
 
-// Takes options one by one; each may be `--name=value` or `--name value`.
+// Reads options one by one, as `--name=value` or `--name value`.
 class Reader {
  public:
   Reader(int argc, char** argv) : words_(argv, argv + argc) {}
@@ -120,7 +120,7 @@ class Reader {
   bool done() const { return at_ == words_.size(); }
   std::string_view next() { return words_[at_++]; }
 
-  // The value of option `name`, if `word` is that option; a missing one is an empty text.
+  // Returns the value of option `name` if `word` is that option; a missing one is an empty text.
   std::optional<std::string> value(std::string_view word, std::string_view name) {
     if (word.starts_with(name) && word.substr(name.size()).starts_with('=')) {
       return std::string(word.substr(name.size() + 1));
@@ -167,7 +167,7 @@ Arguments parse(int argc, char** argv) {
     } else if (word == "--keep-lines") {
       arguments.keep_lines = true;
     } else if (word == "--verify" || word == "--verify=relowered") {
-      arguments.verify = true;  // as it is anyway
+      arguments.verify = true;  // the default
     } else if (word == "--no-verify") {
       arguments.verify = false;
     } else if (word == "--unstructured") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cli: what the user asked for.
+// cli: the command line, parsed.
 #pragma once
 
 #include <optional>
@@ -17,17 +17,17 @@ struct Arguments {
   std::vector<std::string> inputs;
   bool keep_lines = false;
   bool as_json = false;
-  bool verify = true;         // by the relowered tier: there is no Python here to recompile with
+  bool verify = true;         // by the relowered tier, since there is no Python to recompile with
   bool unstructured = false;  // every function as a state machine
-  unsigned jobs = 0;          // 0: one a processor
-  std::optional<Version> version;  // what every input is read as
-  std::string complaint;           // Wrong: what is wrong
+  unsigned jobs = 0;          // 0: one for each processor
+  std::optional<Version> version;  // the version that every input is read as
+  std::string complaint;           // Wrong: the message
   const char* help = "";           // Help: the page
 };
 
 Arguments parse(int argc, char** argv);
 
-// The short form, for those who asked for something else.
+// The short usage text, for a wrong command line.
 extern const char* const kUsage;
 
 }  // namespace pellucid::cli

@@ -18,8 +18,8 @@ using Bytes = std::vector<uint8_t>;
 using Span = std::span<const uint8_t>;
 
 constexpr size_t kMostMembers = 200'000;
-constexpr int kDeepest = 4;                        // archives in archives
-constexpr uint64_t kMostHeld = uint64_t{1} << 30;  // bytes of these that are unpacked
+constexpr int kDeepest = 4;                        // nested archives
+constexpr uint64_t kMostHeld = uint64_t{1} << 30;  // unpacked bytes of nested archives
 constexpr size_t kHeadSize = 20;
 
 bool starts_with(Span bytes, std::string_view mark) {
@@ -28,7 +28,7 @@ bool starts_with(Span bytes, std::string_view mark) {
                     [](char a, uint8_t b) { return static_cast<uint8_t>(a) == b; });
 }
 
-// What stands for a member that is not to be had.
+// Returns a member whose reading fails with `error`.
 Member refusing(std::string name, std::string place, const Error& error) {
   return {std::move(name), std::move(place), [error]() -> Result<Bytes> { return error; }};
 }
@@ -57,7 +57,7 @@ class Finder {
     return true;
   }
 
-  // What an archive within an archive holds; where it is damaged, that is what its member says.
+  // Adds the members of a nested archive; if it is damaged, one member that reports so.
   Result<bool> within(const Data& data, const std::string& name, const std::string& place,
                       int depth) {
     const DataKind kind = kind_of(data);

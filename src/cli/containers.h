@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// cli: what holds code besides `.pyc` files: zip archives, PyInstaller programs and their PYZ
-// archives, known by their bytes wherever they are. The rules are those of
-// python/pellucid/containers.py. Members are found first and read when their turn comes.
+// cli: containers of code other than `.pyc` files: zip archives, PyInstaller programs and their PYZ
+// archives, recognised by their bytes. The rules are those of python/pellucid/containers.py.
+// Members are listed first and read on demand.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,19 @@
 
 namespace pellucid::cli {
 
-// Bytes of an archive, and who keeps them.
+// Bytes of an archive, and their owner.
 struct Data {
   std::shared_ptr<const std::vector<uint8_t>> keeper;
   std::span<const uint8_t> bytes;
 
-  // A piece of it, as far as it lies within it.
+  // Returns a part, clipped to the bytes.
   Data part(uint64_t at, uint64_t size) const;
 };
 
 Data data_of(std::vector<uint8_t> bytes);
 
-// One code object of a container: what it is called there, how its bytes are had, and where its
-// source goes (a path with slashes, which may still lead anywhere).
+// One code object of a container: its name there, the place of its source (a path with slashes, not
+// yet checked), and how its bytes are read.
 struct Member {
   std::string name;
   std::string place;
@@ -36,13 +36,14 @@ struct Member {
 
 enum class DataKind { Code, Zip, Pyz, Program };
 
-// What it is by its bytes; Code, if nothing is known.
+// Returns the kind of container by its bytes; Code if none is recognised.
 DataKind kind_of(const Data& data);
 
-// Returns true if a file that begins so may be a `.pyc`, or code without a header or a part of it.
+// Returns true if a file with this beginning may be a `.pyc`, or code without all or part of its
+// header.
 bool looks_like_code(std::span<const uint8_t> head);
 
-// The code in a container.
+// Returns the code in a container.
 Result<std::vector<Member>> members_of(const Data& data);
 
 }  // namespace pellucid::cli

@@ -7,7 +7,7 @@ namespace pellucid::cli {
 
 namespace {
 
-// Thrown within this file only: the data is damaged at a byte.
+// Thrown for damaged data; never leaves this file.
 struct Damaged {
   const char* why;
 };
@@ -16,7 +16,7 @@ class Bits {
  public:
   explicit Bits(std::span<const uint8_t> bytes) : bytes_(bytes) {}
 
-  // The next `count` (at most 16) bits, the first one lowest.
+  // Returns the next `count` (at most 16) bits, the first one lowest.
   uint32_t take(uint32_t count) {
     while (held_ < count) {
       if (at_ == bytes_.size()) throw Damaged{"unexpected end of packed data"};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cli: the compression of zip archives (RFC 1951), so that the binary needs no library.
+// cli: decompression of zip archives (RFC 1951), so that the binary needs no library.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@
 
 namespace pellucid::cli {
 
-// Unpacks exactly `size` bytes. Anything else in the data is an error; its offset is in `packed`.
+// Unpacks exactly `size` bytes. Any other size is an error, with an offset in `packed`.
 Result<std::vector<uint8_t>> inflate(std::span<const uint8_t> packed, size_t size);
 
-// Unpacks all there is; more than `limit` bytes are an error.
+// Unpacks all data; more than `limit` bytes are an error.
 Result<std::vector<uint8_t>> inflate_most(std::span<const uint8_t> packed, size_t limit);
 
-// The first `count` bytes, or what can be had of them.
+// Unpacks the first `count` bytes, or as many of them as possible.
 std::vector<uint8_t> inflate_front(std::span<const uint8_t> packed, size_t count);
 
-// The checksum of zip archives.
+// Returns the checksum of zip archives.
 uint32_t crc32(std::span<const uint8_t> bytes);
 
 }  // namespace pellucid::cli

@@ -21,14 +21,14 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// No .pyc of a real module comes near this; what is larger is refused before it is read.
+// No .pyc of a real module comes near this; larger files are refused before they are read.
 constexpr uintmax_t kLargestFile = uintmax_t{1} << 30;
-// What has no size to ask for (a pipe, a device) is not read past this.
+// The limit for inputs without a known size (a pipe, a device).
 constexpr size_t kLargestStream = size_t{256} << 20;
 
 struct Found {
   Job job;
-  fs::path inside;  // relative to the folder or the archive that was given
+  fs::path inside;  // relative to the given folder or archive
 };
 
 struct Group {
@@ -48,7 +48,7 @@ Error cannot(const char* what) {
   return Error{ErrorCode::Malformed, 0, lowered(why)};
 }
 
-// What a pipe or a device brings, to its end.
+// Reads a pipe or a device to its end.
 Result<std::vector<uint8_t>> read_stream(std::FILE* file) {
   std::vector<uint8_t> bytes;
   uint8_t part[1 << 16];
@@ -80,7 +80,7 @@ Result<std::vector<uint8_t>> read_file(const std::string& path) {
   return bytes;
 }
 
-// A member's path without what would lead out of the folder.
+// Returns a member's path without the parts that would lead out of the folder.
 fs::path safe(const std::string& member) {
   fs::path out;
   std::string part;
@@ -110,7 +110,7 @@ Result<bool> find_in_archive(Group& group, const std::string& path, const Data& 
   return true;
 }
 
-// A file of a folder, if it is code, and what it holds if it is an archive.
+// Adds a file of a folder if it is code, or its members if it is an archive.
 void find_in_file(Group& group, const fs::path& path) {
   const fs::path inside = path.lexically_relative(group.given);
   if (path.extension() == ".pyc") {
@@ -119,7 +119,7 @@ void find_in_file(Group& group, const fs::path& path) {
   }
   if (path.extension() == ".py") return;
   Result<std::vector<uint8_t>> bytes = read_file(path.string());
-  if (!bytes.ok()) return;  // nothing says that it should be code
+  if (!bytes.ok()) return;  // nothing indicates that it is code
   const Data data = data_of(std::move(*bytes));
   if (kind_of(data) != DataKind::Code) {
     (void)find_in_archive(group, path.string(), data, inside);
@@ -167,11 +167,12 @@ Result<Group> group_of(const std::string& input) {
   return group;
 }
 
-// Two names that differ in case only are one file on some systems.
+// Returns a key for a place: names that differ only in case are one file on some systems.
 std::string key(const fs::path& place) { return lowered(place.generic_string()); }
 
-// Where each source goes: beside `__pycache__`, and without its tag (PEP 3147, PEP 488) if it is
-// alone. `mod.cpython-38.pyc` beside `mod.cpython-39.pyc`: both keep their tags.
+// Returns the place of each source: next to `__pycache__`, and without its tag (PEP 3147, PEP 488)
+// if no other file claims it. If there are `mod.cpython-38.pyc` and `mod.cpython-39.pyc`, both keep
+// their tags.
 std::vector<fs::path> untagged(const std::vector<Found>& found) {
   static const std::regex kTagged("(.+?)(\\.[a-z]+-[0-9]+(\\.opt-[A-Za-z0-9_]+)?)");
   std::vector<fs::path> plain, tagged;
@@ -193,7 +194,7 @@ std::vector<fs::path> untagged(const std::vector<Found>& found) {
   return plain;
 }
 
-// Hands out each place once: a second `mod.py` becomes `mod~2.py`.
+// Assigns each place once: a second `mod.py` becomes `mod~2.py`.
 class Places {
  public:
   fs::path take(const fs::path& place) {

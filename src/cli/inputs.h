@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// cli: what the command line is given. Files, folders, archives and programs become jobs: the bytes
-// of one code object each, and the place where its source goes.
+// cli: the inputs of the command line. Files, folders, archives and programs become jobs: each has
+// the bytes of one code object, and the place of its source.
 //
-// The rules are those of python/pellucid/inputs.py: what an input is, its bytes say; no two jobs
-// share a place, and no place lies outside the folder that was asked for.
+// The rules are those of python/pellucid/inputs.py: the bytes of an input determine its kind; no
+// two jobs share a place, and no place is outside the requested folder.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@
 namespace pellucid::cli {
 
 struct Job {
-  std::string name;  // how messages call it
-  std::string path;  // of the file, if it is no member of an archive
+  std::string name;  // in messages
+  std::string path;  // of the file, if it is not a member of an archive
   std::function<Result<std::vector<uint8_t>>()> read_member;
   std::string out;  // empty: standard output
 };
 
-// An input that cannot be looked into.
+// An input that cannot be read.
 struct BadInput {
   std::string name;
   std::string reason;
@@ -31,10 +31,10 @@ struct BadInput {
 struct Jobs {
   std::vector<Job> jobs;
   std::vector<BadInput> bad;
-  std::string usage_error;  // not empty: nothing may be done
+  std::string usage_error;  // if not empty, no job may run
 };
 
-// A job for each `.pyc` of the inputs, which go to `out` (empty: standard output).
+// Returns a job for each `.pyc` of the inputs, with its place in `out` (empty: standard output).
 Jobs jobs_of(const std::vector<std::string>& inputs, const std::string& out);
 
 Result<std::vector<uint8_t>> read(const Job& job);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The native pellucid binary: `decompile`, `dis` and `dump`, with no Python on the machine.
+// The native pellucid binary: `decompile`, `dis` and `dump`, without a Python.
 
 #include <algorithm>
 #include <atomic>
@@ -32,7 +32,8 @@ namespace {
 
 enum Status { kOk = 0, kError = 1, kUsageError = 2, kUnproven = 3 };
 
-// What a name of the input may have, and would not be seen, is escaped: one complaint, one line.
+// Prints a message on one line; invisible characters, which names in the input may have, are
+// escaped.
 void complain(const std::string& name, const std::string& text) {
   std::fprintf(stderr, "pellucid: %s: %s\n", on_one_line(name).c_str(), on_one_line(text).c_str());
 }
@@ -47,7 +48,7 @@ int cannot_print() {
   return kError;
 }
 
-// Does the jobs in several threads and hands out what became of them in their order.
+// Runs the jobs in several threads and returns the outcomes in order.
 class Workers {
  public:
   Workers(const Arguments& arguments, const std::vector<Job>& jobs)
@@ -61,7 +62,7 @@ class Workers {
   }
 
   ~Workers() {
-    next_ = jobs_.size();  // who stops early does not wait for the rest
+    next_ = jobs_.size();  // stopping early does not wait for the rest
     for (std::thread& thread : threads_) thread.join();
   }
 
@@ -94,7 +95,7 @@ class Workers {
   std::vector<std::thread> threads_;
 };
 
-// How far it is, where somebody is watching and there is something to wait for.
+// A progress display, if standard error is a terminal and there are enough jobs.
 class Progress {
  public:
   explicit Progress(size_t total) : total_(total), shows_(total >= 10 && isatty(fileno(stderr))) {}
@@ -114,7 +115,7 @@ class Progress {
 
 void print_summary(const std::map<std::string, size_t>& counts, size_t total, double seconds) {
   for (const auto& [name, count] : counts) {
-    // Never "100 %" of what is not all.
+    // Rounds down, so that "100 %" means all.
     const size_t permille = 1000 * count / total;
     std::fprintf(stderr, "%12s %7zu %5zu.%zu %%\n", name.c_str(), count, permille / 10,
                  permille % 10);
@@ -122,7 +123,7 @@ void print_summary(const std::map<std::string, size_t>& counts, size_t total, do
   std::fprintf(stderr, "%12s %7zu          in %.1f s\n", "total", total, seconds);
 }
 
-// Prints what became of one file; false: standard output takes no more.
+// Prints the outcome of one job; returns false if standard output is closed.
 bool print(const Arguments& arguments, const Job& job, const Outcome& outcome, bool is_alone) {
   if (arguments.as_json) return put(to_json(job, outcome));
   if (!outcome.error.empty()) {

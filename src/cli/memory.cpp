@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of the program: `operator new` and `operator delete` for a process that makes and
-// drops millions of small lists and little else.
+// The program's allocator: `operator new` and `operator delete` for a process that allocates and
+// frees millions of small lists and little else.
 //
-// A block of up to 32 KiB comes off a list of blocks of its size, one list for each thread, and
-// goes back to that of the thread that drops it, so nothing is ever locked, split or joined. Lists
-// are filled from spans of 64 KiB, each for blocks of one size, in one reserved range of addresses:
-// where a block lies says how large it is. Whatever is larger, and everything once the range is
-// full or if none was to be had, is malloc's.
+// A block of up to 32 KiB is taken from a free list for its size, one for each thread, and returned
+// to the list of the thread that frees it, so nothing is ever locked, split or merged. Lists are
+// filled from spans of 64 KiB, each for blocks of one size, in one reserved range of addresses: the
+// address of a block determines its size. Larger blocks, and all blocks if the range is full or
+// could not be reserved, come from malloc.
 //
-// Replaces functions of the standard library ([new.delete.single]), so nobody calls it by name, and
-// only the binary has it: the extension is a guest in its process.
+// Replaces functions of the standard library ([new.delete.single]), so nothing calls it by name.
+// Only the binary has it: the extension must not change the allocator of its host process.
 #include <sys/mman.h>
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -25,17 +25,16 @@
 
 namespace {
 
-constexpr size_t kRange = size_t{1} << 32;  // of addresses: pages cost nothing until they are used
+constexpr size_t kRange = size_t{1} << 32;  // of addresses; unused pages cost nothing
 constexpr size_t kSpan = size_t{1} << 16;
 constexpr size_t kStep = 16;
-constexpr size_t kFine = 1024;      // up to here there is a size each kStep bytes
-constexpr size_t kLargest = 32768;  // up to here four for each doubling
+constexpr size_t kFine = 1024;      // up to here one size for each kStep bytes
+constexpr size_t kLargest = 32768;  // up to here four sizes for each doubling
 constexpr size_t kSizes = kFine / kStep + 1 + 4 * 5;
-// The kernel takes its price for every page that it hands out, and the lists of one step are as
-// large as those of the next: malloc keeps what is given back, up to this, however large the
-// blocks.
+// Every page from the kernel has a cost, and consecutive steps need lists of the same size: malloc
+// keeps freed memory up to this, however large the blocks.
 constexpr int kKept = 1 << 28;
-// And by the page: a process that has come to need this much of one kind gets large ones.
+// Pages cost one by one: a process that needs this much of one size gets huge pages.
 constexpr size_t kHugePage = size_t{1} << 21;
 constexpr size_t kMuch = 2 * kHugePage;
 
@@ -45,12 +44,12 @@ struct Block {
 
 struct Lists {
   std::array<Block*, kSizes> free;
-  std::array<std::byte*, kSizes> fresh;  // the rest of the span that blocks are cut from
+  std::array<std::byte*, kSizes> fresh;  // the unused rest of the current span
   std::array<std::byte*, kSizes> end;
 };
 
 constinit thread_local Lists lists{};
-// Where the range starts. Until there is one: such that no address lies after it by less than
+// The start of the range; before it is reserved, a value that no address follows by less than
 // kRange.
 constinit std::atomic<uintptr_t> range{uintptr_t{0} - kRange};
 constinit std::atomic<size_t> used{0};  // of the range, in spans
@@ -69,7 +68,7 @@ size_t size_at(size_t index) {
   return (size_t{kFine} << (coarse / 4)) / 4 * (5 + coarse % 4);
 }
 
-// What lies wholly between the two may come in pages of kHugePage, where the system has such.
+// Asks for pages of kHugePage for the whole ones in a range, if the system has them.
 void ask_for_huge_pages([[maybe_unused]] std::byte* begin, [[maybe_unused]] std::byte* end) {
 #ifdef MADV_HUGEPAGE
   const uintptr_t first = (reinterpret_cast<uintptr_t>(begin) + kHugePage - 1) & ~(kHugePage - 1);
@@ -92,7 +91,7 @@ std::byte* reserve() {
   return start;
 }
 
-// A span for blocks of one size; nullptr if there is no room left.
+// Reserves a span for blocks of one size; nullptr if the range is full.
 std::byte* span_for(size_t index) {
   static std::byte* const start = reserve();
   if (start == nullptr || used.load(std::memory_order_relaxed) >= kRange / kSpan) return nullptr;
@@ -115,7 +114,7 @@ void* from_malloc(size_t size) {
   }
 }
 
-// The list is empty.
+// Takes a new block from a span if the list is empty.
 [[gnu::noinline]] void* cut(size_t index) {
   const size_t size = size_at(index);
   std::byte*& fresh = lists.fresh[index];

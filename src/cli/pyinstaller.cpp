@@ -44,7 +44,7 @@ std::optional<Cookie> cookie_at(Span bytes, size_t at) {
   return cookie;
 }
 
-// ELF, Windows, Mach-O (of 32 and 64 bits, either order, and several in one).
+// Returns true for ELF, Windows and Mach-O (32 and 64 bits, either byte order, and universal).
 bool is_executable(Span bytes) {
   if (bytes.size() < 4) return false;
   if (bytes[0] == 'M' && bytes[1] == 'Z') return true;
@@ -64,7 +64,7 @@ std::string module_place(std::string name, bool is_package) {
   return name + (is_package ? "/__init__.pyc" : ".pyc");
 }
 
-// A row of a PYZ's table: a name, and (kind, place, size).
+// A row of a PYZ's table: a name, and (kind, start, size).
 struct Row {
   std::string name;
   int64_t kind = 0;
@@ -72,7 +72,7 @@ struct Row {
   int64_t size = 0;
 };
 
-// From a dict, or from a list of pairs.
+// Reads the rows from a dict, or from a list of pairs.
 std::optional<std::vector<Row>> rows_of(const Value& table) {
   using Kind = Value::Kind;
   std::vector<std::pair<Value, Value>> pairs;
@@ -111,7 +111,7 @@ std::optional<std::vector<Row>> rows_of(const Value& table) {
 }  // namespace
 
 std::optional<Cookie> find_cookie(Span bytes) {
-  // What is no executable has nothing of size after it.
+  // In files other than executables, only the last 64 KiB are searched.
   const size_t least =
       is_executable(bytes) ? 0 : bytes.size() - std::min<size_t>(bytes.size(), 1 << 16);
   Span before = bytes.subspan(least);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cli: the archives of PyInstaller 4.0 and later: what stands after a program (CArchive), and the
-// PYZ in it that holds the modules.
+// cli: the archives of PyInstaller 4.0 and later: the one appended to a program (CArchive), and the
+// PYZ in it with the modules.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace pellucid::cli {
 
-// Where the archive of a program lies, by the cookie that is the last thing in it.
+// The position of a program's archive, from the cookie at its end.
 struct Cookie {
   uint64_t start = 0;  // of the archive in the file
   uint64_t table = 0;  // in the archive
@@ -31,15 +31,15 @@ struct Entry {
 };
 Result<std::vector<Entry>> entries_of(const Data& data, const Cookie& cookie);
 
-// The modules of a PYZ; what is encrypted says so when it is read.
+// Returns the modules of a PYZ; reading an encrypted one is an error.
 Result<std::vector<Member>> members_of_pyz(const Data& data, bool is_encrypted);
 
-// `read`, with a header of this version before code that has none.
+// Returns a reader that puts `header` before code without one.
 std::function<Result<std::vector<uint8_t>>()> with_header(
     std::function<Result<std::vector<uint8_t>>()> read, std::vector<uint8_t> header);
 std::vector<uint8_t> header_for(uint32_t major, uint32_t minor);
 
-// The bytes that zlib packed, no more than `limit`.
+// Unpacks zlib data of no more than `limit` bytes.
 Result<std::vector<uint8_t>> unpacked(std::span<const uint8_t> packed, uint64_t limit);
 
 inline constexpr uint64_t kLargestMember = uint64_t{256} << 20;

@@ -22,7 +22,7 @@ namespace pellucid::cli {
 
 namespace {
 
-constexpr size_t kLongestName = 80;  // bytes of one that are said
+constexpr size_t kLongestName = 80;  // bytes of a name in messages
 
 std::string hex(uint64_t number) {
   char text[24];
@@ -35,7 +35,7 @@ std::string described(const Error& error) {
   return error.message + " at byte " + hex(error.offset);
 }
 
-// How many bytes at `at` are one character of UTF-8 that JSON may hold as it is; 0: none.
+// Returns the length of the UTF-8 character at `at` if JSON may have it unescaped; otherwise 0.
 size_t character_at(const std::string& text, size_t at) {
   const auto byte = [&](size_t i) {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
@@ -53,8 +53,8 @@ size_t character_at(const std::string& text, size_t at) {
   return is_overlong || is_beyond ? 0 : size;
 }
 
-// Valid JSON, whatever the bytes: one that is no UTF-8 (a file's name may have any) becomes the
-// surrogate that Python makes of it, and a surrogate, which a name in bytecode may have, is
+// Returns a valid JSON string for any bytes: an invalid UTF-8 byte (possible in file names) becomes
+// the surrogate that Python uses for it, and a surrogate (possible in names in bytecode) is
 // escaped.
 std::string quoted(const std::string& text) {
   std::string out = "\"";
@@ -102,19 +102,19 @@ bool write_to(const std::string& path, const std::string& text) {
   return wrote && closed;
 }
 
-// A file is written beside its place and moved there, so that it appears whole or not at all. A
-// link stays: what it leads to is written; and so does a device or a pipe.
+// Writes a file next to its place and moves it there, so that it appears whole or not at all. A
+// symbolic link is followed, not replaced; a device or a pipe is written directly.
 bool write_whole(const std::string& path, const std::string& text) {
   namespace fs = std::filesystem;
   std::error_code failed;
   fs::path place(path);
   if (place.has_parent_path()) fs::create_directories(place.parent_path(), failed);
-  // Links may lead around in a circle.
+  // Links may form a cycle.
   for (size_t links = 0; links < 40 && fs::is_symlink(place, failed); ++links) {
     place = place.parent_path() / fs::read_symlink(place, failed);
   }
   if (fs::is_other(place, failed)) return write_to(place.string(), text);
-  // Two processes may write the same place.
+  // The process id keeps processes that write the same place apart.
   fs::path unfinished = place;
   unfinished.replace_filename('.' + place.filename().string() + '.' + std::to_string(getpid()));
   if (write_to(unfinished.string(), text) &&
@@ -127,8 +127,8 @@ bool write_whole(const std::string& path, const std::string& text) {
   return false;
 }
 
-// The worst verdict of all code objects, and where the first of the proofs stops. Each that is not
-// proven is marked in the source, but for those that have none, which are told of already.
+// Adds the worst verdict of all code objects, and the reason of the first unproven one. Marks each
+// unproven code object in the source, except those without source, which are reported already.
 void add_verdict(const Decompilation& made, Outcome& outcome, std::vector<Comment>& comments) {
   outcome.verdict = "equivalent";
   size_t count = 0;
@@ -151,7 +151,7 @@ void add_verdict(const Decompilation& made, Outcome& outcome, std::vector<Commen
                                (others > 0 ? ", and " + std::to_string(others) + " more" : ""));
 }
 
-// What is not as it should be, on standard error and in JSON.
+// Reports the diagnostics, on standard error and in JSON.
 void tell(const std::vector<Diagnostic>& diagnostics, Outcome& outcome) {
   for (const Diagnostic& said : diagnostics) {
     const bool is_refused = said.severity == Severity::Refused;
@@ -222,7 +222,7 @@ Outcome failed(std::string why) {
 
 }  // namespace
 
-// The one place where what should not happen is caught: a bug of ours is an error of one file.
+// Catches every exception: a bug of ours becomes an error of one file.
 Outcome work(const Arguments& arguments, const Job& job) {
   try {
     Result<Outcome> outcome = done(arguments, job);

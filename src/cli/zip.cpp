@@ -27,7 +27,8 @@ Error error(size_t at, const std::string& why) {
   return Error{ErrorCode::Malformed, at, "zip: " + why};
 }
 
-// Where the end record is: after it there may be a comment, before it anything (a zipapp's `#!`).
+// Returns the offset of the end record: a comment may follow it, and anything precede the archive
+// (a zipapp's `#!`).
 size_t end_record(std::span<const uint8_t> archive) {
   if (archive.size() < kEndSize) return archive.size();
   const size_t last = archive.size() - kEndSize;
@@ -48,7 +49,7 @@ Result<std::vector<ZipMember>> zip_members(std::span<const uint8_t> archive) {
   const uint64_t start = number(archive, end + 16, 4);
   if (count == 0xffff || start == 0xffffffff) return error(end, "the 64-bit form is not supported");
   if (size > end) return error(end, "a directory larger than the archive");
-  // What was put before the archive moves all its offsets.
+  // Data before the archive shifts all its offsets.
   const uint64_t directory = end - size;
   if (start > directory) return error(end, "a directory behind its end");
   const uint64_t moved = directory - start;
@@ -76,7 +77,7 @@ Result<std::vector<ZipMember>> zip_members(std::span<const uint8_t> archive) {
   return members;
 }
 
-// Where the bytes of a member lie.
+// Returns the packed bytes of a member.
 static Result<std::span<const uint8_t>> packed_bytes(std::span<const uint8_t> archive,
                                                      const ZipMember& member) {
   const size_t at = static_cast<size_t>(member.header);

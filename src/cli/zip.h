@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cli: the members of a zip archive (APPNOTE.TXT), as far as wheels, eggs and zipapps use it.
+// cli: the members of a zip archive (APPNOTE.TXT), restricted to the features that wheels, eggs and
+// zipapps use.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +22,17 @@ struct ZipMember {
   uint64_t header = 0;  // offset of the local header
 };
 
-// Returns true if a directory ends the bytes, whatever comes before the archive.
+// Returns true if the bytes end with a zip directory, whatever precedes the archive.
 bool is_zip(std::span<const uint8_t> archive);
 
-// The members of an archive, in the order of its directory.
+// Returns the members of an archive, in the order of its directory.
 Result<std::vector<ZipMember>> zip_members(std::span<const uint8_t> archive);
 
-// The bytes of one, checked against their checksum.
+// Returns the bytes of a member, verified by their checksum.
 Result<std::vector<uint8_t>> unpack(std::span<const uint8_t> archive, const ZipMember& member);
 
-// Its first bytes, unchecked, to tell what it is; fewer if there are no more, or it is damaged.
+// Returns the first bytes of a member, unverified, to determine its kind; fewer if it is shorter or
+// damaged.
 std::vector<uint8_t> front_of(std::span<const uint8_t> archive, const ZipMember& member,
                               size_t count);
 

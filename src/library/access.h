@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// library: what is after the classes of the public header.
+// library: the implementation of the public header's classes.
 #pragma once
 
 #include <memory>
@@ -30,7 +30,7 @@ struct Access {
   }
 };
 
-// Returns what `work` does. A bug of ours is an error like one of the input.
+// Returns the result of `work`. A bug of ours becomes an error, like a fault of the input.
 template <typename Work>
 auto guarded(Work work) -> decltype(work()) {
   try {

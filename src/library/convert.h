@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// library: what the layers below say, in the words of the public header.
+// library: converts results of the lower layers to the public header's types.
 #pragma once
 
 #include <vector>
@@ -21,10 +21,11 @@ std::vector<Diagnostic> public_diagnostics(const std::vector<driver::Diagnostic>
 
 driver::Options own_options(const DecompileOptions& options);
 
-// The parts of a decompilation that a driver::Output has; `module` is what was decompiled.
+// Returns the parts of a decompilation that a driver::Output has; `module` is the decompiled
+// module.
 Decompilation public_decompilation(const object::Module& module, driver::Output output);
 
-// decompile() with the options of the driver.
+// Implements decompile() with the driver's options.
 Result<Decompilation> decompiled(const driver::Input& input, const driver::Options& options,
                                  bool with_remarks);
 

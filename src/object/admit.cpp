@@ -12,7 +12,7 @@ class Inspection {
  public:
   explicit Inspection(const Module& module) : module_(module) {}
 
-  // What is wrong with the module as such, or "".
+  // Returns the fault of the module as a whole, or "".
   std::string of_module() const {
     if (module_.root.index() >= module_.codes.size()) return "the root is no code object";
     for (size_t i = 0; i < module_.consts.size(); ++i) {
@@ -55,7 +55,8 @@ class Inspection {
                        [&](Symbol symbol) { return symbol.index() < module_.strings.size(); });
   }
 
-  // Until 3.10 locals are numbered by themselves, and their slots come first in all versions.
+  // Checks the slots. Until 3.10 locals have separate numbers; in all versions their slots come
+  // first.
   static std::string of_slots(const Code& code) {
     if (code.localspluskinds.size() != code.localsplus.size()) {
       return "localspluskinds and localsplusnames differ in length";
@@ -72,7 +73,7 @@ class Inspection {
     return locals == code.varnames.size() ? "" : "localsplusnames and varnames differ";
   }
 
-  // Items come before what holds them, so that the constants are a DAG in the order of their ids.
+  // Items come before their containers, so that the constants are a DAG in the order of their ids.
   std::string of_const(size_t index) const {
     const Const& value = module_.consts[index];
     const bool has_text = value.kind == ConstKind::BigInt || value.kind == ConstKind::Str ||
@@ -92,7 +93,7 @@ class Inspection {
   const Module& module_;
 };
 
-// What is left of a code object that cannot be read: what it is called.
+// Returns what is kept of a code object that cannot be read: its name.
 Code without_contents(const Module& module, const Code& code, std::string fault) {
   Code left;
   left.version = module.version;

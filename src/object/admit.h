@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// object: the border. Whoever makes a Module of what comes from outside has it admitted, in every
-// build, before anything else reads it.
+// object: validation of modules from outside. Every new Module is admitted, in every build, before
+// anything else reads it.
 //
-// From then on every layer may use the ids, counts and indices of a Module as they are: those that
-// lie in the bytes of its code objects are looked at where these are decoded.
+// From then on every layer may use the ids, counts and indices of a Module unchecked; those in the
+// bytes of its code objects are checked when these are decoded.
 #pragma once
 
 #include <optional>
@@ -14,13 +14,14 @@
 
 namespace pellucid::object {
 
-// Looks at everything in the module once. A code object whose parts do not agree loses all that
-// could mislead and says why (Code::fault), so that it costs nobody else anything. The result is
-// what is wrong with the module as such: a version that nobody reads, ids out of range, constants
-// that hold themselves, another start than that of new_module().
+// Checks the whole module once. A code object with inconsistent parts loses its contents and gets a
+// reason (Code::fault), so that the others stay usable. Returns a fault of the module as a whole:
+// an unsupported version, ids out of range, cyclic constants, other initial constants than those of
+// new_module().
 std::optional<Error> admit(Module& module);
 
-// What is wrong with a module as such, and why the parts of a code object do not agree; or "".
+// Return the fault of a module as a whole, or of a code object with inconsistent parts; "" if there
+// is none.
 std::string find_fault(const Module& module);
 std::string find_fault(const Module& module, const Code& code);
 

@@ -2,15 +2,15 @@
 // object: the Python objects that bytecode carries, as plain values.
 //
 // A Module owns every string, constant and code object that came from one .pyc file (or from one
-// live code object). Everything to the right of this layer refers to them by id. Two ways in:
+// live code object). All later layers refer to them by id. Two sources:
 //
 //   read_pyc(bytes)               a .pyc file of CPython 3.8-3.15         (pyc.h)
 //   python/from_code.cpp          a live types.CodeType
 //
-// LOAD_SMALL_INT of 3.14 and LOAD_COMMON_CONSTANT of 3.15 name no constant of their code object, so
-// a Module starts with the constants that they can mean: constant n is the int n for n < 256, and
-// in 3.15 those of CommonConst follow. Start every Module with new_module(), and hand it to admit()
-// once it is whole (admit.h).
+// LOAD_SMALL_INT of 3.14 and LOAD_COMMON_CONSTANT of 3.15 do not refer to constants of their code
+// object, so a Module starts with the constants that they can load: constant n is the int n for n <
+// 256, and in 3.15 those of CommonConst follow. Start every Module with new_module(), and pass it
+// to admit() when it is complete (admit.h).
 //
 // Invariants (check()): every id is in range; the constant graph is a DAG; `root` is a code object;
 // every Code has the version of its Module.
@@ -39,7 +39,7 @@ struct Version {
   friend constexpr auto operator<=>(Version, Version) = default;
 };
 
-// What pellucid reads.
+// The versions that pellucid reads.
 inline constexpr Version kOldestVersion{3, 8};
 inline constexpr Version kNewestVersion{3, 15};
 
@@ -47,7 +47,7 @@ constexpr bool is_supported(Version version) {
   return kOldestVersion <= version && version <= kNewestVersion;
 }
 
-// "3.8-3.15"
+// Returns "3.8-3.15".
 std::string supported_versions();
 
 enum class ConstKind : uint8_t {
@@ -62,17 +62,17 @@ enum class ConstKind : uint8_t {
   Complex,        // `real`, `imag`
   Str,            // `text`: UTF-8, lone surrogates as three bytes each ("surrogatepass")
   Bytes,          // `text`: the raw bytes
-  Tuple,          // `items`; of live code with a slice in it `text`, as of a Slice
+  Tuple,          // `items`; in live code with a slice in it `text`, as for a Slice
   List,           // `items` (marshal can carry it; no compiler emits it)
   Set,            // `items`, in marshalled order
-  FrozenSet,      // `items`, in marshalled order; of live code `text`, a name as of an Opaque
+  FrozenSet,      // `items`, in marshalled order; in live code `text`, a name as for an Opaque
   Dict,           // `items`: key, value, key, value, ...
-  Slice,   // `items`: start, stop, step (3.14 folds constant slices); `text` as of a FrozenSet
+  Slice,   // `items`: start, stop, step (3.14 folds constant slices); `text` as for a FrozenSet
   Code,    // `code`
-  Opaque,  // `text`: the name that the value is bound to; not a literal
+  Opaque,  // `text`: the name that the value is bound to; no literal
 };
 
-// One constant. Only the members named at its kind have a meaning.
+// One constant. Only the members named at its kind are used.
 struct Const {
   ConstKind kind = ConstKind::None;
   int64_t integer = 0;
@@ -83,7 +83,7 @@ struct Const {
   CodeId code{};
 };
 
-// What a slot of the fast-locals array is (3.11+ co_localspluskinds; derived before).
+// The kind of a slot of the fast-locals array (3.11+ co_localspluskinds; derived before).
 enum class LocalKind : uint8_t {
   Local,      // a plain local or argument
   CellLocal,  // an argument that is also a cell
@@ -95,7 +95,7 @@ enum class LocalKind : uint8_t {
 // A code object, field for field. Names are CPython's without `co_`.
 struct Code {
   Version version;
-  uint32_t argcount = 0;  // positional, positional-only ones included
+  uint32_t argcount = 0;  // positional, including positional-only
   uint32_t posonlyargcount = 0;
   uint32_t kwonlyargcount = 0;
   uint32_t nlocals = 0;
@@ -109,13 +109,13 @@ struct Code {
   std::vector<ConstId> consts;
   std::vector<Symbol> names;
   std::vector<Symbol> varnames;  // arguments first
-  std::vector<Symbol> cellvars;  // arguments that are cells included
+  std::vector<Symbol> cellvars;  // including arguments that are cells
   std::vector<Symbol> freevars;
   std::vector<Symbol> localsplus;  // the fast-locals index space of 3.11+ (filled for all)
   std::vector<LocalKind> localspluskinds;
   std::vector<uint8_t> linetable;       // lnotab <= 3.9, linetable 3.10, locations 3.11+
   std::vector<uint8_t> exceptiontable;  // 3.11+
-  std::string fault;                    // why it cannot be read; else empty (admit.h)
+  std::string fault;                    // why it cannot be read; empty otherwise (admit.h)
 };
 
 enum CodeFlag : uint32_t {
@@ -133,27 +133,27 @@ enum CodeFlag : uint32_t {
   kMethod = 0x8000000,        // 3.14+
 };
 
-// How many of the locals are parameters; they come first.
+// Returns the number of parameters, which are the first locals.
 inline size_t parameter_count(const Code& code) {
   return code.argcount + code.kwonlyargcount + ((code.flags & kVarArgs) != 0) +
          ((code.flags & kVarKeywords) != 0);
 }
 
-// Names that stand in a text for those that no text can have there (fitting_names.h).
+// Replacements for names that no text can have in their places (fitting_names.h).
 struct GivenNames {
   struct Pair {
     Symbol given;
     Symbol before;
   };
-  bool are_live = false;                                   // to the code of live objects
-  std::vector<Pair> pairs;                                 // in the order in which they were given
-  std::unordered_map<Symbol, Symbol> by_name;              // what was: what is given
-  std::unordered_set<Symbol> of_code;                      // given to code objects alone
-  std::unordered_map<std::string, uint32_t> last_of_stem;  // the number that was tried last
+  bool are_live = false;                                   // to code of live objects
+  std::vector<Pair> pairs;                                 // in the order of assignment
+  std::unordered_map<Symbol, Symbol> by_name;              // original: replacement
+  std::unordered_set<Symbol> of_code;                      // given only to code objects
+  std::unordered_map<std::string, uint32_t> last_of_stem;  // the last number tried
 };
 
-// The code objects of a module. A copy of it shares them: each text of a module adds constants, and
-// few change a code object.
+// The code objects of a module. Copies share them: each text of a module adds constants, but few
+// change a code object.
 class Codes {
  public:
   class Iterator {
@@ -181,7 +181,7 @@ class Codes {
     return CodeId(codes_.size() - 1);
   }
 
-  // Returns the code object to change it; no other module has it from then on.
+  // Returns the code object for changes; it is no longer shared with other modules.
   Code& edit(CodeId id) {
     std::shared_ptr<Code>& code = part_of(codes_, id);
     if (code.use_count() > 1) code = std::make_shared<Code>(*code);
@@ -198,8 +198,8 @@ struct Module {
   std::vector<Const> consts;
   Codes codes;
   CodeId root;
-  // What was read: `root`, or, where that is a module made around it (bytecode/holder.h), what
-  // this one holds. Invalid: `root`.
+  // The code object that was read if `root` is a module made around it (bytecode/holder.h); invalid
+  // if it is `root` itself.
   CodeId held{};
   GivenNames names_given{};
 
@@ -207,8 +207,8 @@ struct Module {
   std::string_view text(Symbol symbol) const { return strings.view(symbol); }
   const Const& operator[](ConstId id) const { return part_of(consts, id); }
   const Code& operator[](CodeId id) const { return part_of(codes, id); }
-  // Makes room for the constants that a text or a proof adds to a copy: few beside those that are
-  // there, so that doubling them would be waste.
+  // Reserves room for the constants that a text or a proof adds to a copy: few compared with the
+  // existing ones, so that doubling would waste memory.
   void make_room() { consts.reserve(consts.size() + consts.size() / 8 + 64); }
   ConstId add(Const value) {
     consts.push_back(std::move(value));
@@ -216,19 +216,19 @@ struct Module {
   }
 };
 
-// An empty module of a version, with the constants that its instructions name by themselves.
+// Returns an empty module of a version, with the constants that its instructions load implicitly.
 Module new_module(Version version);
 
-// How many constants at the front of a module of this version are the small ints.
+// Returns the number of small ints at the front of a module's constants.
 constexpr size_t small_int_count(Version version) { return version.minor >= 14 ? 256 : 0; }
 
-// What LOAD_COMMON_CONSTANT loads besides built-in functions and types, in its order.
+// The constants of LOAD_COMMON_CONSTANT, except built-in functions and types, in its order.
 enum class CommonConst : uint32_t { None, EmptyStr, True, False, MinusOne };
 
-// How many of them follow the small ints.
+// Returns the number of these that follow the small ints.
 constexpr size_t common_const_count(Version version) { return version.minor >= 15 ? 5 : 0; }
 
-// The constant of a module that has it.
+// Returns the constant of a module that has it.
 constexpr ConstId common_const(Version version, CommonConst which) {
   return ConstId(small_int_count(version) + static_cast<size_t>(which));
 }
@@ -237,18 +237,19 @@ constexpr ConstId common_const(Version version, CommonConst which) {
 // that 3.11+ gives them: locals (arguments that are cells among them), other cells, free variables.
 void derive_localsplus(Code& code);
 
-// Structural equality of two constants of one or two modules, as Python's compiler tells constants
-// apart: by type and value, -0.0 from 0.0, NaN equal to itself. Code constants are equal only if
-// they are the same id of the same module.
+// Returns true if two constants of one or two modules are structurally equal, as for CPython's
+// compiler: by type and value, -0.0 unequal to 0.0, NaN equal to itself. Code constants are equal
+// only if they are the same id of the same module.
 bool same_constant(const Module& a, ConstId x, const Module& b, ConstId y);
 
-// Returns true if a condition holds that is this constant.
+// Returns the truth of the constant.
 bool is_true(const Module& module, const Const& value);
 
-// Deterministic text of a module: every code object with every field. For goldens and people.
+// Returns the deterministic text of a module: every code object with every field. For goldens and
+// people.
 std::string dump(const Module& module);
 
-// The invariants of this header; throws InternalError.
+// Checks the invariants of this header; throws InternalError.
 void check(const Module& module);
 
 }  // namespace pellucid::object

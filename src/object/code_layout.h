@@ -37,16 +37,17 @@ inline constexpr size_t kFieldCount = 20;
 
 std::span<const Field> code_layout(Version version);
 
-// The fields that are a plain 32-bit number; the others are objects.
+// Returns true if the field is a plain 32-bit number; the others are objects.
 bool is_number(Field field);
 
-// What was read, indexed by Field.
+// The values read, indexed by Field.
 struct CodeFields {
   std::array<int32_t, kFieldCount> numbers{};
   std::array<ConstId, kFieldCount> objects{};
 };
 
-// Fills `code`, deriving the fields that the version does not write. Returns what is wrong, or "".
+// Fills `code`, deriving the fields that the version does not write. Returns an error message, or
+// "".
 std::string assemble_code(Module& module, const CodeFields& fields, Code& code);
 
 }  // namespace pellucid::object

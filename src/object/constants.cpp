@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Constants as Python's compiler tells them apart (_PyCode_ConstantKey in Objects/codeobject.c).
+// Equality of constants as in CPython's compiler (_PyCode_ConstantKey in Objects/codeobject.c).
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -20,7 +20,7 @@ uint64_t mix(uint64_t hash, uint64_t value) {
 
 bool is_set(ConstKind kind) { return kind == ConstKind::Set || kind == ConstKind::FrozenSet; }
 
-// Structural hashes, equal for equal constants. Only sets need them: their order means nothing.
+// Structural hashes, equal for equal constants. Only sets need them, which are unordered.
 class Hasher {
  public:
   explicit Hasher(const Module& module) : module_(module) {}
@@ -54,8 +54,8 @@ class Hasher {
   std::unordered_map<ConstId, uint64_t> known_;
 };
 
-// Recursion is bounded by the depth of constants, which the marshal reader caps. Pairs found equal
-// are kept, or constants that share parts would be compared once for each path to a part.
+// Recursion is bounded by the depth of constants, which the marshal reader caps. Equal pairs are
+// remembered; otherwise constants with shared parts would be compared once for each path to a part.
 class Comparer {
  public:
   Comparer(const Module& a, const Module& b) : a_(a), b_(b), hash_a_(a), hash_b_(b) {}
@@ -112,7 +112,7 @@ class Comparer {
     return true;
   }
 
-  // Both sides sorted by hash; elements whose hashes collide are tried in every pairing.
+  // Sorts both sides by hash; tries every pairing of elements whose hashes collide.
   bool same_elements(std::vector<ConstId> xs, std::vector<ConstId> ys) {
     std::stable_sort(xs.begin(), xs.end(),
                      [&](ConstId i, ConstId j) { return hash_a_(i) < hash_a_(j); });
@@ -149,7 +149,8 @@ Module new_module(Version version) {
   for (size_t n = 0; n < small_int_count(version); ++n) {
     module.add(Const{.kind = ConstKind::Int, .integer = static_cast<int64_t>(n)});
   }
-  // A `with` of 3.8 calls __exit__ with three of them, whatever its code has among its constants.
+  // A `with` of 3.8 calls __exit__ with three None, whether or not None is among its code's
+  // constants.
   if (version.minor == 8) module.add(Const{.kind = ConstKind::None});
   if (common_const_count(version) > 0) {
     module.add(Const{.kind = ConstKind::None});

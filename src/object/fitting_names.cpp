@@ -13,11 +13,12 @@ namespace pellucid::object {
 
 namespace {
 
-// What compilers name `.0` and `.type_params` is folded away; an import may have no name. Where the
-// names of a table stand is not known yet: what can stand anywhere stays.
+// Returns true if a name in a table may be kept. The compiler's `.0` and `.type_params` do not
+// reach the text; an import may have no name. The place of a name in a table is not known yet, so
+// names that fit some place are kept.
 bool may_stay(std::string_view text) { return text.empty() || text[0] == '.' || is_dotted(text); }
 
-// Names of functions that no `def` has.
+// Returns true for names of functions without a `def`.
 bool is_compilers_own(std::string_view name) {
   return name == "<lambda>" || name == "<listcomp>" || name == "<setcomp>" ||
          name == "<dictcomp>" || name == "<genexpr>" || name.starts_with("<generic parameters of ");
@@ -27,9 +28,9 @@ bool is_taken(const Module& module, const std::string& name) {
   return module.strings.find(name).valid() || !may_stand(name, Place::Variable);
 }
 
-// An identifier that is like `text` and that the module has no use for.
+// Returns an identifier similar to `text` that the module does not use.
 std::string unused(Module& module, std::string_view text) {
-  // Anything but a private name of a class.
+  // Avoids private names of classes.
   const std::string stem = as_identifier(text == "__debug__" ? "debug" : text);
   if (!is_taken(module, stem)) return stem;
   uint32_t& number = module.names_given.last_of_stem[stem];
@@ -46,8 +47,8 @@ Symbol give(Module& module, Symbol before, const std::string& name) {
   return given;
 }
 
-// A slot is a local, a cell or both, or a free variable. One name may be a local and free: that of
-// an inlined comprehension is, beside that of its surroundings.
+// A slot is a local, a cell or both, or a free variable. One name may be a local of an inlined
+// comprehension and a free variable of the enclosing code.
 enum class List : uint8_t { Locals, Cells, Free };
 
 bool is_in_list(LocalKind kind, List list) {
@@ -74,8 +75,8 @@ bool has_doubled(const std::vector<Symbol>& names) {
                       [&](Symbol name) { return seen.insert(name).second; });
 }
 
-// Returns true if a local and a cell that is another variable have one name. An argument that is a
-// cell has one slot since 3.11; before, its name is in both lists.
+// Returns true if a local and a cell are different variables with the same name. An argument that
+// is a cell has one slot since 3.11; before, its name is in both lists.
 bool has_local_like_cell(const Code& code) {
   if (code.cellvars.empty()) return false;
   std::unordered_set<Symbol> others;
@@ -95,8 +96,8 @@ bool has_local_like_cell(const Code& code) {
 }
 
 // Calls `visit` with each name of the code object's tables, and whether it may be that of a
-// variable of a live one. What the variables of that are called now, nested code refers to; `.0` of
-// its own is another one's.
+// variable of the live code object. Nested code refers to these variables by their new names; a
+// nested `.0` is a different variable.
 template <typename AnyCode, typename Visit>
 void for_each_name(AnyCode& code, bool is_live, const Visit& visit) {
   for (auto& name : code.names) visit(name, false);
@@ -111,7 +112,8 @@ void for_each_name(AnyCode& code, bool is_live, const Visit& visit) {
   }
 }
 
-// A module is called by no name; the code of a class goes by the name that the class is given.
+// Returns true if no text can give the code object its name. A module needs no name; a class body
+// is named by its class.
 bool is_called_badly(const Module& module, CodeId id) {
   const Code& code = module[id];
   const std::string_view name = module.text(code.name);
@@ -139,7 +141,7 @@ class Fitting {
         found_.holders.push_back(id);
       }
     }
-    // What they are called may be what a variable is called.
+    // Their names may also be names of variables.
     for (size_t i = 0; i < module_.codes.size(); ++i) fit_own(CodeId(i));
     find_holders();
     found_.codes.assign(is_renamed_.begin(), is_renamed_.end());
@@ -148,7 +150,7 @@ class Fitting {
   }
 
  private:
-  // Returns true if a name of the code object's tables cannot stand, and gives each such another.
+  // Replaces the unspellable names of the code object's tables; returns true if there were any.
   bool fit_tables(CodeId id) {
     const bool is_live = id == live_;
     bool has_odd = false;
@@ -216,7 +218,7 @@ class Fitting {
     }
   }
 
-  // Names that are each another's in one list are names of different variables.
+  // Renames all but the first of equal names in one list, which are different variables.
   void tell_apart(std::vector<Symbol>& names) {
     std::unordered_set<Symbol> seen;
     for (Symbol& name : names) {
@@ -269,7 +271,7 @@ class Fitting {
   std::unordered_map<std::string, std::string>& known_;
   CodeId live_;
   Fitted found_;
-  std::unordered_map<Symbol, Symbol> own_;  // names of functions, what they are now
+  std::unordered_map<Symbol, Symbol> own_;  // names of functions -> replacements
   std::unordered_set<CodeId> is_renamed_;
   std::unordered_set<CodeId> is_called_otherwise_;
 };

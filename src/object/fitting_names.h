@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names that code has and no source can write: a generator may call a variable `@py_assert1`, as
-// pytest does, or an attribute `class`; code that was made by hand may have two variables of one
-// name, or functions without any.
+// object: replaces names in code that no source can spell. A generator may name a variable
+// `@py_assert1`, as pytest does, or an attribute `class`; hand-made code may have two variables
+// with one name, or functions without a name.
 //
-// This is the one place that gives others. What is given is an identifier for which the module has
-// no other use, the same wherever the name stands; Module::names_given has all of them. The names
-// of the tables are given when a module was read (fit_names), those that only constants have when
-// the tree of the text is whole (ast/fitting.h).
+// Only this file makes replacements. A replacement is an identifier that the module does not use
+// otherwise, the same for each use of the name; Module::names_given has all of them. Names in
+// tables are replaced when a module is read (fit_names), those that only constants have when the
+// tree of the text is complete (ast/fitting.h).
 #pragma once
 
 #include <string>
@@ -18,46 +18,46 @@
 
 namespace pellucid::object {
 
-// Where a text has a name.
+// The places of names in a text.
 enum class Place : uint8_t {
-  Variable,   // bound or looked up: a parameter, a keyword, an alias, a class, a type parameter,
-              // what an import takes from a module too
+  Variable,   // bound or looked up: also a parameter, a keyword, an alias, a class, a type
+              // parameter, an imported member
   Attribute,  // after a dot
-  Target,     // after a dot, in what is assigned to or deleted
+  Target,     // after a dot, in a target of an assignment or deletion
   Module,     // of an import: identifiers with dots between them
-  Code,       // what a code object is called
+  Code,       // the name of a code object
 };
 
-// Returns true if a text can have the name there and means just that name.
+// Returns true if a text can have the name there, and it means exactly that name.
 bool may_stand(std::string_view name, Place place);
 
-// Returns the name, or what is given in its stead where it cannot stand.
+// Returns the name, or its replacement if it cannot be there.
 Symbol fit_name(Module& module, Symbol name, Place place);
 
-// Returns what was given in the stead of the name so far; the name itself, if nothing was.
+// Returns the replacement of the name so far; the name itself if there is none.
 Symbol as_given(const Module& module, Symbol name);
 
-// Escapes in the names of a module what a reader could not see: for listings, which have one
-// instruction a line, whatever the names are.
+// Escapes invisible characters in the names of a module: for listings, which have one instruction
+// on a line, whatever the names are.
 void escape_names(Module& module);
 
-// Returns true if two locals, two cells or two free variables have one name.
+// Returns true if two locals, two cells or two free variables have the same name.
 bool has_namesakes(const Code& code);
 
 struct Fitted {
-  std::vector<CodeId> codes;    // those whose own names or variables are others now
+  std::vector<CodeId> codes;    // those with replaced names or variables
   std::vector<CodeId> holders;  // those that make a function of such a code object, or have a name
-                                // that cannot stand everywhere
+                                // that cannot be everywhere
 };
 
 // Returns true if fit_names(module, …) would change nothing and find nothing.
 bool has_fitting_names(const Module& module);
 
-// Gives each name in the tables that no source can write another one, each variable whose name
-// another one has a name of its own, and each function without a name of Python's one. What a
-// compiler makes stays: `.0`, `<lambda>`, and `a.b` and nothing in an import. `known` has names
-// given before, by the names that were, and gets those given now. `live` is a code object of which
-// the variables are not folded away, whatever they are called: `.0` is a parameter of its `def`.
+// Replaces each name in the tables that no source can spell, the name of each variable that shares
+// it with another one, and the name of each function that no `def` can have. Names made by
+// compilers are kept: `.0`, `<lambda>`, and `a.b` and the empty name in an import. `known` maps
+// original names to earlier replacements, and gets the new ones. `live` is a code object whose
+// variables all remain visible: `.0` is a parameter of its `def`.
 Fitted fit_names(Module& module, std::unordered_map<std::string, std::string>& known,
                  CodeId live = {});
 

@@ -15,7 +15,7 @@ namespace {
 struct Range {
   char32_t first;
   char32_t last;
-  bool starts;        // whether a name may begin with it
+  bool starts;        // true if a name may begin with it
   uint8_t combining;  // the canonical combining class
 };
 
@@ -37,8 +37,8 @@ struct Span {
   char32_t last;
 };
 
-// Characters that a reader cannot see or that change how others are shown: controls, spaces other
-// than U+0020, format characters (bidirectional ones above all), surrogates, private use.
+// Characters that are invisible or affect how others are shown: controls, spaces other than U+0020,
+// format characters (bidirectional ones above all), surrogates, private use.
 constexpr Span kInvisible[] = {
     {0x00, 0x1f},       {0x7f, 0xa0},       {0xad, 0xad},       {0x34f, 0x34f},
     {0x600, 0x605},     {0x61c, 0x61c},     {0x6dd, 0x6dd},     {0x70f, 0x70f},
@@ -50,7 +50,7 @@ constexpr Span kInvisible[] = {
     {0x13430, 0x1345f}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0x10ffff},
 };
 
-// Bytes of an identifier that is made of what is none.
+// The limit of bytes of a replacement identifier.
 constexpr size_t kLongestGiven = 60;
 
 constexpr size_t kLongestFunction = 40;
@@ -64,7 +64,7 @@ constexpr std::array<std::string_view, 35> kKeywords = {
     "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
     "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
 
-// A bit for each length that keywords with a first letter have.
+// By first letter: a bit for each length of keywords.
 constexpr std::array<uint16_t, 128> kKeywordLengths = [] {
   std::array<uint16_t, 128> lengths{};
   for (const std::string_view keyword : kKeywords) {
@@ -74,7 +74,7 @@ constexpr std::array<uint16_t, 128> kKeywordLengths = [] {
   return lengths;
 }();
 
-// Of a text that begins with a letter.
+// Returns true for a keyword; `text` begins with a letter.
 bool is_keyword(std::string_view text) {
   const auto first = static_cast<unsigned char>(text[0]);
   if (first >= kKeywordLengths.size() || text.size() >= 16) return false;
@@ -106,7 +106,7 @@ bool is_identifier(std::string_view text) {
     const bool is_first = at == 0;
     const Range* const range = range_of(next_code_point(text, at));
     if (range == nullptr || (is_first && !range->starts)) return false;
-    // Marks out of their canonical order are put in order by NFKC.
+    // NFKC reorders marks that are not in canonical order.
     if (range->combining != 0 && combining > range->combining) return false;
     combining = range->combining;
   }
@@ -131,8 +131,8 @@ bool is_all_visible(std::string_view text) {
   return true;
 }
 
-// Reads tokens, and looks at how they follow each other: no grammar, but what it lets through is
-// read as one expression or as none.
+// Reads tokens and checks their sequence: not a full grammar, but an accepted text is one
+// expression or a syntax error.
 class ExpressionReader {
  public:
   explicit ExpressionReader(std::string_view text) : text_(text) {}
@@ -184,7 +184,7 @@ class ExpressionReader {
     }
   }
 
-  // Two of them in a row are no expression.
+  // Reads an operand; returns false after another one.
   bool operand() { return !std::exchange(is_operand_, true); }
 
   bool word() {
@@ -226,8 +226,8 @@ class ExpressionReader {
 
   std::string_view text_;
   size_t at_ = 0;
-  std::string open_;         // the brackets that are to come
-  bool is_operand_ = false;  // what comes before
+  std::string open_;         // the closing brackets expected
+  bool is_operand_ = false;  // the last token was an operand
 };
 
 }  // namespace
@@ -242,7 +242,7 @@ std::string as_identifier(std::string_view text) {
   for (size_t at = 0; at < text.size() && name.size() < kLongestGiven;) {
     const size_t start = at;
     next_code_point(text, at);
-    // `__x` would be a class's private name.
+    // `__x` would be a private name in a class.
     if (text[start] == '_' && name.size() == 1) continue;
     std::string longer = name + std::string(text.substr(start, at - start));
     if (is_identifier(longer)) name = std::move(longer);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of the object that an Opaque constant stands for: its `integer`.
+// object: what is known of the object of an Opaque constant, stored as its `integer`.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@ namespace pellucid::object {
 enum class Known : int64_t {
   Nothing,
   Iter,         // the built-in function `iter`
-  ReturnsNone,  // a function whose code is that of `lambda: None`, now at least (facts.h)
-  // This and a number more: a function of so many arguments, whose code, now at least, returns them
-  // as a tuple, the last one last and those before it from the back: `lambda a, b, c: (b, a, c)`.
-  // Unpacked, the last one lies below the others.
+  ReturnsNone,  // a function whose code is now that of `lambda: None` (facts.h)
+  // Rotates + n: a function of n arguments whose code now returns them as a tuple, the last one
+  // last and those before it in reverse: `lambda a, b, c: (b, a, c)`. Unpacked, the last one is
+  // below the others.
   Rotates,
 };
 
@@ -20,7 +20,7 @@ constexpr uint32_t kMostRotated = 255;
 
 constexpr int64_t rotates(uint32_t count) { return static_cast<int64_t>(Known::Rotates) + count; }
 
-// Of how many arguments it is such a function; 0: it is none.
+// Returns the number of arguments of such a function; 0 for other objects.
 constexpr uint32_t rotated(int64_t known) {
   const int64_t count = known - static_cast<int64_t>(Known::Rotates);
   return count > 0 && count <= kMostRotated ? static_cast<uint32_t>(count) : 0;

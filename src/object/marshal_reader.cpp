@@ -20,11 +20,11 @@ constexpr size_t kMaxDepth = 2000;  // MAX_MARSHAL_STACK_DEPTH of CPython's mars
 constexpr uint8_t kFlagRef = 0x80;
 constexpr size_t kMinBudget = 1 << 20;
 constexpr size_t kBudgetPerByte = 64;
-// How long a constant may be when it is written out, in values.
+// The limit for the written-out size of a constant, in values.
 constexpr size_t kMinWritten = 1 << 16;
 constexpr size_t kWrittenPerByte = 64;
 
-// A container that has been opened and not yet filled.
+// A container that is not yet filled.
 struct Frame {
   ConstKind kind = ConstKind::Tuple;
   bool until_null = false;    // dict: ends with TYPE_NULL instead of a count
@@ -35,7 +35,7 @@ struct Frame {
   CodeFields fields;
 };
 
-// What a type byte gave: a finished object, an opened container, or the end of a dict.
+// The result of reading a type byte: a finished object, an opened container, or the end of a dict.
 enum class Step : uint8_t { Value, Opened, Null, Failed };
 
 class Reader {
@@ -94,7 +94,7 @@ class Reader {
     out = static_cast<T>(value);
     return true;
   }
-  // A length of things that take at least one byte each.
+  // Reads the length of a sequence whose items take at least one byte each.
   bool length(uint32_t& out) {
     int32_t value = 0;
     if (!little_endian(value)) return false;
@@ -218,7 +218,7 @@ class Reader {
     return finish(Const{.kind = ConstKind::Int, .integer = value});
   }
 
-  // Base 2**15 digits, least significant first; the sign is that of their count.
+  // Reads base 2**15 digits, least significant first; the sign is that of their count.
   Step read_long() {
     int32_t signed_count = 0;
     if (!little_endian(signed_count)) return Step::Failed;
@@ -293,7 +293,7 @@ class Reader {
     }
     return finish_text(ConstKind::Str, text);
   }
-  // marshal calls these ASCII and reads them as Latin-1.
+  // Reads a string that marshal calls ASCII and reads as Latin-1.
   Step read_latin1(bool is_short) {
     uint32_t count = 0;
     if (!(is_short ? short_length(count) : length(count))) return Step::Failed;
@@ -341,7 +341,7 @@ class Reader {
     return true;
   }
 
-  // Hands value_ to the innermost open container.
+  // Passes value_ to the innermost open container.
   void deliver() {
     Frame& frame = stack_.back();
     if (frame.kind == ConstKind::Code) {
@@ -386,8 +386,8 @@ class Reader {
     return true;
   }
 
-  // How long a container is when it is written out, in values: what it holds several times, by
-  // reference, counts so often. A code object counts as one.
+  // Returns the written-out size of a container, in values: an item that it contains several times,
+  // by reference, counts each time. A code object counts as one.
   uint64_t written_size(const Const& container) const {
     uint64_t size = 1;
     for (const ConstId item : container.items) {
@@ -397,8 +397,9 @@ class Reader {
     return size;
   }
 
-  // A code object copies what it refers to. Many that refer to one huge object could make a small
-  // file fill the memory; what compilers write shares next to nothing.
+  // Returns false if code objects copy too much. Each copies the bytes and tables that it refers
+  // to. Many references to one huge object could make a small file exhaust memory; compilers share
+  // next to nothing.
   bool within_budget(const Code& code) {
     copied_ += code.bytecode.size() + code.linetable.size() + code.exceptiontable.size();
     copied_ += sizeof(uint32_t) * (code.consts.size() + code.names.size() + code.localsplus.size());

@@ -15,17 +15,17 @@ struct MagicRange {
   Version version;
 };
 
-// Lib/importlib/_bootstrap_external.py (3.14: pycore_magic_number.h) tells what each number
-// changed. `last` is that of the final release; between the two neither the opcodes nor the layout
-// changed, only what compilers make of a source. (3410 takes the operands of MAP_ADD the other way
-// round, 3568 has no cache after CONTAINS_OP, 3664 none after GET_ITER.)
+// Lib/importlib/_bootstrap_external.py (3.14: pycore_magic_number.h) lists what changed with each
+// number. `last` is that of the final release; within a range neither the opcodes nor the layout
+// changed, only the code that compilers emit. (3410 has the operands of MAP_ADD swapped, 3568 has
+// no cache after CONTAINS_OP, 3664 none after GET_ITER.)
 constexpr MagicRange kMagic[] = {
     {3411, 3413, {3, 8}},  {3425, 3425, {3, 9}},  {3438, 3439, {3, 10}}, {3494, 3495, {3, 11}},
     {3531, 3531, {3, 12}}, {3569, 3571, {3, 13}}, {3623, 3627, {3, 14}}, {3665, 3666, {3, 15}},
 };
 
-// What else a number is known to be of: who is refused wants to know what wrote the file. Each
-// version has a range of its own, also for its pre-releases.
+// Other known numbers, so that an error can name the version that wrote the file. Each version has
+// its own range, including its pre-releases.
 constexpr MagicRange kRefused[] = {
     {62171, 62211, {2, 7}}, {3190, 3230, {3, 3}},  {3250, 3310, {3, 4}},  {3320, 3351, {3, 5}},
     {3360, 3379, {3, 6}},   {3390, 3394, {3, 7}},  {3400, 3410, {3, 8}},  {3420, 3424, {3, 9}},

@@ -7,7 +7,7 @@
 namespace pellucid::object {
 namespace {
 
-// The length that a first byte announces, 0 if it cannot be one.
+// Returns the length of a sequence by its first byte, 0 if that is invalid.
 size_t sequence_length(uint8_t first) {
   if (first < 0x80) return 1;
   if (first >= 0xc2 && first <= 0xdf) return 2;
@@ -27,7 +27,7 @@ bool is_utf8_with_surrogates(std::string_view text) {
     for (size_t i = 1; i < length; ++i) {
       if ((byte(i) & 0xc0) != 0x80) return false;
     }
-    // Overlong forms, and what lies beyond U+10FFFF.
+    // Overlong forms, and code points beyond U+10FFFF.
     if (byte(0) == 0xe0 && byte(1) < 0xa0) return false;
     if (byte(0) == 0xf0 && byte(1) < 0x90) return false;
     if (byte(0) == 0xf4 && byte(1) > 0x8f) return false;

@@ -7,12 +7,12 @@
 
 namespace pellucid::object {
 
-// UTF-8 in which surrogates may stand alone (Python's "surrogatepass").
+// Returns true for UTF-8 that may have lone surrogates (Python's "surrogatepass").
 bool is_utf8_with_surrogates(std::string_view text);
 
 std::string utf8_of_latin1(std::string_view bytes);
 
-// The code point at `at` of valid text, and `at` moved after it.
+// Returns the code point at `at` of valid text, and moves `at` past it.
 char32_t next_code_point(std::string_view text, size_t& at);
 
 }  // namespace pellucid::object

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// object: how long constants are when they are written out, in values. What a constant holds
-// several times is stored once and written each time, so a small file may hold what no memory does.
+// object: the size of constants when written out, in values. An item that a constant contains
+// several times is stored once but written each time, so a small file may expand beyond any memory.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace pellucid::object {
 
-// Of one constant without what it holds.
+// Returns the size of one constant without its items.
 inline uint64_t written_alone(const Module& module, const Const& value) {
   constexpr uint64_t kCharacters = 16;  // that count as one value
   const bool has_text = value.kind == ConstKind::Str || value.kind == ConstKind::Bytes ||

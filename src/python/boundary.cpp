@@ -38,7 +38,7 @@ nb::str text(const std::string& utf8) {
   PyObject* made =
       PyUnicode_DecodeUTF8(utf8.data(), static_cast<Py_ssize_t>(utf8.size()), "surrogatepass");
   if (made == nullptr) {
-    // A message may quote bytes, or end in the middle of a character.
+    // A message may quote bytes, or be cut within a character.
     PyErr_Clear();
     made =
         PyUnicode_DecodeUTF8(utf8.data(), static_cast<Py_ssize_t>(utf8.size()), "backslashreplace");

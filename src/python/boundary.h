@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// python: what every function that Python calls needs on its way in and out: text, bytes, versions,
-// errors that become exceptions.
+// python: conversions for all functions that Python calls: text, bytes, versions, and errors as
+// exceptions.
 #pragma once
 
 #include <nanobind/nanobind.h>
-// What is not included here turns into std::bad_cast at run time: one list for all.
+// One list for all files, since a missing caster is a std::bad_cast at run time.
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -25,7 +25,7 @@
 
 namespace pellucid::python {
 
-// Throws the exception that an error is in Python.
+// Throws the Python exception for an error.
 [[noreturn]] void raise(const Error& error);
 
 template <typename T>
@@ -34,22 +34,23 @@ T value_or_raise(Result<T> result) {
   return std::move(*result);
 }
 
-// Lets other threads run meanwhile.
+// Runs `work` without the GIL.
 template <typename Work>
 auto without_gil(Work work) {
   const nanobind::gil_scoped_release others_may_run;
   return work();
 }
 
-// A str of what should be UTF-8: bytes that are none are shown as escapes.
+// Returns a str from UTF-8; invalid bytes become escapes.
 nanobind::str text(const std::string& utf8);
 
 std::span<const uint8_t> span_of(const nanobind::bytes& data);
 
-// (3, 11) or None.
+// A version such as (3, 11), or None.
 using MaybeVersion = std::optional<std::tuple<int, int>>;
 
-// Reads a file as this version, or as the one that it says or that fits. Throws what Python sees.
+// Reads a file as this version, or as the one that its header gives or that fits. Throws Python
+// exceptions.
 Program read_input(const nanobind::bytes& data, const MaybeVersion& wanted);
 
 }  // namespace pellucid::python

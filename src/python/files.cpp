@@ -9,7 +9,7 @@ namespace pellucid::python {
 
 namespace {
 
-// The value, whose parts nest no deeper than `depth`.
+// Returns the value as Python objects; raises if it nests deeper than `depth`.
 nb::object plain(const Value& value, int depth) {
   using Kind = Value::Kind;
   const auto items = [&] {
@@ -63,12 +63,12 @@ std::tuple<int, int> pyc_version(const nb::bytes& data) {
   return {version.major, version.minor};
 }
 
-// What tables of archives are: numbers, strings, and tuples, lists and dicts of these.
+// Reads a table of an archive: numbers, strings, and tuples, lists and dicts of these.
 nb::object unmarshal(const nb::bytes& data) {
   return plain(value_or_raise(pellucid::unmarshal(span_of(data))), 8);
 }
 
-// The bytes that a .pyc of a version begins with, its date and size unknown; none: not supported.
+// Returns the header of a .pyc of a version, with date and size unknown; None if not supported.
 nb::object header_for(int major, int minor) {
   const auto version = version_named(std::to_string(major) + '.' + std::to_string(minor));
   if (!version) return nb::none();
@@ -76,7 +76,7 @@ nb::object header_for(int major, int minor) {
   return nb::bytes(header.data(), header.size());
 }
 
-// How a file was read, its code objects and what is in them beside their instructions.
+// Returns how a file was read, its code objects and what is in them besides their instructions.
 nb::dict inspect_pyc(const nb::bytes& data, const MaybeVersion& version) {
   const Program program = read_input(data, version);
   const Inspection found = value_or_raise(without_gil([&] { return inspect(program); }));
@@ -112,8 +112,8 @@ nb::dict inspect_pyc(const nb::bytes& data, const MaybeVersion& version) {
   return made;
 }
 
-// Every string and bytes constant of no less than `least` bytes, with the path of its code object:
-// [(path, value), ...]. What lies in tuples and other constants is there too.
+// Returns every string and bytes constant of at least `least` bytes, with the path of its code
+// object: [(path, value), ...]. Includes items of tuples and other constants.
 nb::list long_constants(const nb::bytes& data, size_t least, const MaybeVersion& version) {
   const Program program = read_input(data, version);
   const object::Module& module = module_of(program);

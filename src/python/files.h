@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// python: what files hold besides source: versions, headers, tables, constants, findings.
+// python: the contents of files other than source: versions, headers, tables, constants, remarks.
 #pragma once
 
 #include "python/boundary.h"
@@ -8,17 +8,17 @@ namespace pellucid::python {
 
 std::tuple<int, int> pyc_version(const nanobind::bytes& data);
 
-// What tables of archives are: numbers, strings, and tuples, lists and dicts of these.
+// Reads a table of an archive: numbers, strings, and tuples, lists and dicts of these.
 nanobind::object unmarshal(const nanobind::bytes& data);
 
-// The bytes that a .pyc of a version begins with, its date and size unknown; none: not supported.
+// Returns the header of a .pyc of a version, with date and size unknown; None if not supported.
 nanobind::object header_for(int major, int minor);
 
-// How a file was read, its code objects and what is in them beside their instructions.
+// Returns how a file was read, its code objects and what is in them besides their instructions.
 nanobind::dict inspect_pyc(const nanobind::bytes& data, const MaybeVersion& version);
 
-// Every string and bytes constant of no less than `least` bytes, with the path of its code object:
-// [(path, value), ...]. What lies in tuples and other constants is there too.
+// Returns every string and bytes constant of at least `least` bytes, with the path of its code
+// object: [(path, value), ...]. Includes items of tuples and other constants.
 nanobind::list long_constants(const nanobind::bytes& data, size_t least,
                               const MaybeVersion& version);
 

@@ -27,7 +27,7 @@ using object::Module;
 
 namespace {
 
-// Tuples nested deeper than this are taken as opaque; no compiler emits them.
+// Tuples nested deeper than this are opaque; no compiler emits them.
 constexpr int kTupleDepth = 200;
 
 std::vector<uint8_t> bytes_of(nb::handle code, const char* attribute) {
@@ -46,7 +46,7 @@ std::vector<std::string> texts(nb::handle code, const char* attribute) {
   return found;
 }
 
-// What can be kept of `text` in an identifier: ASCII letters, digits and underscores.
+// Returns the characters of `text` for an identifier: ASCII letters, digits and underscores.
 std::string identifier_part(const std::string& text) {
   std::string kept;
   for (const char c : text) {
@@ -57,11 +57,11 @@ std::string identifier_part(const std::string& text) {
   return kept;
 }
 
-// A word that tells a reader what the object is: its own name if it has one, else its type's.
+// Returns a word that describes the object: its own name if it has one, otherwise its type's.
 std::string hint_of(nb::handle object) {
   for (const nb::handle named :
        {object, nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())))}) {
-    // Only these are asked for their name: a proxy's attribute access may run anybody's code.
+    // Only these, since attribute access on other objects, such as proxies, may run user code.
     PyObject* p = named.ptr();
     if (!PyType_Check(p) && !is_function(p) && !PyCFunction_Check(p) && !PyModule_Check(p)) {
       continue;
@@ -77,7 +77,7 @@ std::string hint_of(nb::handle object) {
   return "object";
 }
 
-// Of what `iter` in the built-in module was when the interpreter started.
+// Returns true for the original built-in `iter`.
 bool is_builtin_iter(nb::handle object) {
   if (!PyCFunction_Check(object.ptr())) return false;
   const auto text_of = [&](const char* attribute) {
@@ -88,7 +88,7 @@ bool is_builtin_iter(nb::handle object) {
   return text_of("__name__") == "iter" && text_of("__module__") == "builtins";
 }
 
-// Returns true if a function does what a lambda does that has no names but those of its arguments.
+// Returns true if a function has the code of `lambda`, which uses no names except its arguments.
 bool does_what(nb::handle function, const std::string& lambda) {
   nb::object scope = nb::dict();
   const std::string text = "(" + lambda + ").__code__";
@@ -102,14 +102,15 @@ bool does_what(nb::handle function, const std::string& lambda) {
   return (number(code, "co_flags") & kinds) == 0;
 }
 
-// Returns true if calling it, without arguments, gives None and does nothing. Dynamo calls such a
-// function to take a NULL from the stack, for which there is no instruction.
+// Returns true for a function that only returns None, called without arguments. Dynamo calls one to
+// pop a NULL from the stack, for which there is no instruction.
 bool returns_none(nb::handle object) {
   return is_function(object) && does_what(object, "lambda: None");
 }
 
-// Of how many arguments this is a function that returns them in the order of object/known.h; 0: of
-// none. Dynamo calls such a one where a Python has no instruction that rotates so many values.
+// Returns the number of arguments of a function that returns them in the order of object/known.h
+// (Known::Rotates); 0 for other objects. Dynamo calls one where a version has no instruction to
+// rotate so many values.
 uint32_t rotates(nb::handle object) {
   if (!is_function(object)) return 0;
   nb::object code = object.attr("__code__");
@@ -123,7 +124,7 @@ uint32_t rotates(nb::handle object) {
   return does_what(object, "lambda " + given + ": (" + returned + ")") ? count : 0;
 }
 
-// A live code object shows the index space of its fast locals only through its parts.
+// Fills the fast-locals index space, which a live code object shows only through its parts.
 void fill_localsplus(Code& code) {
   object::derive_localsplus(code);
   if ((code.flags & object::kOptimized) != 0) return;
@@ -163,7 +164,7 @@ class Converter {
     return it->second;
   }
 
-  // Opaque names must differ from every name in the code, that of nested code included.
+  // Reserves every name in the code and nested code, from which opaque names must differ.
   void reserve_names(nb::handle root) {
     std::vector<nb::handle> todo{root};
     std::unordered_set<PyObject*> seen{root.ptr()};
@@ -183,8 +184,8 @@ class Converter {
 
   Symbol intern(const std::string& text) { return module_.strings.intern(text); }
 
-  // What the `def` of a code object is called. Nested code that a compiler has given no name, such
-  // as `<lambda>`, keeps what says so.
+  // Returns the name of a code object's `def`. Nested code that is unnamed in source keeps the
+  // compiler's name, such as `<lambda>`.
   static std::string name_of(nb::handle live, bool is_root) {
     const nb::object name = live.attr("co_name");
     const std::string text = utf8(name);
@@ -231,7 +232,7 @@ class Converter {
     module_.codes.edit(id) = std::move(code);
   }
 
-  // The constant of `value`; one object is one constant.
+  // Returns the constant of `value`; one object is one constant.
   ConstId convert(nb::handle value) {
     const auto known = consts_.find(value.ptr());
     if (known != consts_.end()) return known->second;
@@ -264,7 +265,7 @@ class Converter {
     return module_.add(std::move(made));
   }
 
-  // Nothing if no literal makes an equal object of the same type.
+  // Returns nothing if no literal makes an equal object of the same type.
   std::optional<ConstId> convert_literal(nb::handle value, int depth) {
     PyObject* p = value.ptr();
     if (p == Py_None) return plain(ConstKind::None);
@@ -297,11 +298,11 @@ class Converter {
       return module_.add(std::move(made));
     }
     if (depth < kTupleDepth && PyTuple_CheckExact(p)) return items(ConstKind::Tuple, value, depth);
-    // No compiler before 3.14 makes constants of slices.
+    // Compilers make constants of slices since 3.14.
     if (depth < kTupleDepth && PySlice_Check(p) && module_.version.minor >= 14) {
       return slice(value, depth);
     }
-    // Compilers put none into another constant.
+    // Compilers never nest a frozenset in another constant.
     if (depth == 0 && PyFrozenSet_CheckExact(p)) return items(ConstKind::FrozenSet, value, depth);
     return std::nullopt;
   }
@@ -322,33 +323,33 @@ class Converter {
     return with_text(ConstKind::BigInt, digits);
   }
 
-  // A container is a literal if every item is: rebuilding an opaque item's container would lose
-  // the identity of the container.
+  // Returns a container constant, or nothing if an item is not a literal: rebuilding the container
+  // of an opaque item would lose the container's identity.
   std::optional<ConstId> items(ConstKind kind, nb::handle value, int depth) {
     Const made;
     made.kind = kind;
     for (nb::handle item : value) {
-      // A code object inside a tuple is no constant that source can write.
+      // No source makes a code object inside a tuple.
       if (is_code(item)) return std::nullopt;
       const std::optional<ConstId> id = convert_literal(item, depth + 1);
       if (!id) return std::nullopt;
       made.items.push_back(*id);
-      // What has a slice in it has a display only in a subscript.
+      // A tuple with a slice in it has a display only in a subscript.
       const Const& part = module_[*id];
       if (part.text.valid() && !has_own_text(part.kind)) made.text = intern(names_.name_of(value));
     }
-    // It has a display only where it is searched or iterated; anywhere else it goes by a name.
+    // A frozenset has a display only if it is searched or iterated; otherwise it is a name.
     if (kind == ConstKind::FrozenSet) made.text = intern(names_.name_of(value));
     return module_.add(std::move(made));
   }
 
-  // Returns true if `text` is what such a constant says, and no name that it goes by.
+  // Returns true if `text` is the content of such a constant, not its name.
   static bool has_own_text(ConstKind kind) {
     return kind == ConstKind::Str || kind == ConstKind::Bytes || kind == ConstKind::BigInt;
   }
 
-  // It is a display only in a subscript, and only where compilers make a constant of that; anywhere
-  // else it goes by a name.
+  // Returns a slice constant, or nothing. It has a display only in a subscript, and only if
+  // compilers make a constant of it; otherwise it is a name.
   std::optional<ConstId> slice(nb::handle value, int depth) {
     Const made;
     made.kind = ConstKind::Slice;

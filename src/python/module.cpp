@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// pellucid._core: what Python can ask of the engine. python/pellucid/_core.pyi is its description.
+// pellucid._core: the engine's interface for Python, described by python/pellucid/_core.pyi.
 
 #include <nanobind/nanobind.h>
 
@@ -28,18 +28,18 @@ void require_code(nb::handle object) {
 struct Decompiled {
   nb::str source;
   nb::list line_map;     // (line, original line or None, offset or None, code path)
-  nb::list first_lines;  // by the number of the code object
+  nb::list first_lines;  // by code object number
   nb::dict globals;      // opaque name -> object
   nb::dict renamed;      // name in the source -> name in the code object
-  nb::list diagnostics;  // (code path, offset, message, whether the source lacks it)
-  nb::list notes;        // how a file was read, if that is out of the ordinary
+  nb::list diagnostics;  // (code path, offset, message, true if the source lacks it)
+  nb::list notes;        // unusual ways in which a file was read
   nb::str doubt{""};     // why its version is a guess
-  nb::list remarks;      // what a file holds that its source does not show
+  nb::list remarks;      // contents of a file that its source does not show
   nb::list hidden;       // the source of code that nothing loads
   std::tuple<int, int> version;
 };
 
-// By the paths of the code objects: 0 as a person would write it, 1 plainly, 2 without structure.
+// Returns the forms by the paths of code objects: 0 usual, 1 plain, 2 a loop over a state.
 FormsByPath by_path(const nb::dict& given) {
   FormsByPath forms;
   for (const auto& [path, form] : given) {
@@ -55,7 +55,7 @@ DecompileOptions options_of(bool keep_lines, bool unstructured) {
   return options;
 }
 
-// The facts by their names in object/facts.h; None: there are none.
+// Returns the facts by their names in object/facts.h; none for None.
 object::Facts facts_of(nb::handle given) {
   object::Facts facts;
   if (given.is_none()) return facts;
@@ -109,8 +109,8 @@ Decompiled as_python(const Decompilation& found, Version version) {
   return made;
 }
 
-// A frozenset that is only searched, and a slice that stands in brackets, alone or in a tuple, is
-// written as a display, and its name nowhere.
+// Drops names that the text does not use: a frozenset that is only searched, and a slice in a
+// subscript, alone or in a tuple, are written as displays.
 void drop_unused_displays(const object::Module& module, Decompiled& made) {
   for (const object::Const& value : module.consts) {
     const bool has_items = value.kind == object::ConstKind::FrozenSet ||
@@ -189,7 +189,7 @@ const char* name_of(Status status) {
   return "unproven";
 }
 
-// (status, [(status, path, reason, offset a, offset b), ...])
+// Returns (status, [(status, path, reason, offset a, offset b, code object number), ...]).
 nb::tuple as_tuple(const Verdict& found) {
   nb::list codes;
   for (const CodeVerdict& code : found.codes) {
@@ -218,7 +218,7 @@ nb::tuple compare_pyc(const nb::bytes& pyc, const nb::bytes& marshalled,
   return as_tuple(value_or_raise(without_gil([&] { return compare(original, again); })));
 }
 
-// The verdict of the second tier on what the file is decompiled to.
+// Returns the relowered tier's verdict on a file's decompilation.
 nb::tuple relower_pyc(const nb::bytes& pyc, bool unstructured, const nb::dict& forms,
                       const MaybeVersion& version) {
   const Program program = read_input(pyc, version);

@@ -7,7 +7,7 @@ namespace pellucid::python {
 
 namespace {
 
-// Neither is ever freed: both are static objects of the interpreter.
+// Never freed: both are static objects of the interpreter.
 PyTypeObject* code_type = nullptr;
 PyTypeObject* function_type = nullptr;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// python: what the stable ABI has no words for. The wheel for 3.12 and later is built with it, so
-// what it runs on is known at run time alone.
+// python: type checks that the stable ABI lacks. The wheel for 3.12 and later is built with it, so
+// the interpreter's version is known only at run time.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -9,7 +9,7 @@
 
 namespace pellucid::python {
 
-// Called once, when the module is imported.
+// Finds the types; called once, when the module is imported.
 void find_types();
 
 // Returns true if `object` is a types.CodeType. That type has no subclasses.
@@ -18,7 +18,7 @@ bool is_code(nanobind::handle object);
 // Returns true if `object` is a types.FunctionType. That type has no subclasses either.
 bool is_function(nanobind::handle object);
 
-// The version of the interpreter that runs this.
+// Returns the version of the running interpreter.
 object::Version running_version();
 
 }  // namespace pellucid::python

@@ -91,7 +91,7 @@ class Comparison {
       rules.ignore_qualname = options_.ignore_qualname;
     }
     const std::string difference = header_difference(values_, todo.a, todo.b, rules);
-    // The proof knows variables by their names.
+    // The proof identifies variables by name.
     if (object::has_namesakes(values_.module(Side::A)[todo.a]) ||
         object::has_namesakes(values_.module(Side::B)[todo.b])) {
       verdict.reason = "two of its variables have one name";
@@ -119,7 +119,7 @@ class Comparison {
     }
   }
 
-  // The graph of a code object, or nullptr, and why there is none.
+  // Returns the graph of a code object, or nullptr and the reason in `reason`.
   static const flow::Graph* graph_of(flow::Graphs& graphs, CodeId code, std::string& reason) {
     const Result<bytecode::Stream>& stream = graphs.stream(code);
     if (!stream.ok()) {
@@ -140,7 +140,7 @@ class Comparison {
     return reason.empty() ? &lowered_->graphs[code.index()] : nullptr;
   }
 
-  // The first rule that the bytecode of A breaks. What is on side B a compiler has made.
+  // Returns the first breach in the bytecode of A. Side B is always a compiler's output.
   std::optional<bytecode::Breach> find_breach(CodeId code, const flow::Graph& graph) {
     const bytecode::Stream& stream = *a_.stream(code);
     auto breach = bytecode::find_breach(a_.module(), stream);
@@ -186,7 +186,7 @@ class Comparison {
     verdict.offset_b = difference->offset_b;
   }
 
-  // What others see of a frame's locals: arguments, cells and free variables.
+  // Returns the locals that code outside the frame can see: arguments, cells and free variables.
   std::set<uint32_t> seen_by_others(Side side, const object::Code& code) {
     std::set<uint32_t> seen;
     const uint32_t arguments = code.argcount + code.kwonlyargcount +
@@ -201,8 +201,8 @@ class Comparison {
     return seen;
   }
 
-  // A generator's own locals are nobody's: each side has them for itself. A name that A knows and
-  // never binds or reads is free for B.
+  // Makes the temporaries of a code generator private to each side. A name that A lists but never
+  // binds or reads is free for B.
   void part_temporaries(Frame& frame, const flow::Graph& a, const object::Code& code_a,
                         const object::Code& code_b) {
     std::set<uint32_t> fixed = seen_by_others(Side::A, code_a);
@@ -225,7 +225,7 @@ class Comparison {
     }
   }
 
-  // The greatest constant that an item is taken by.
+  // Returns the greatest constant index of a subscript, or -1.
   int64_t greatest_index(const flow::Graph& graph) {
     int64_t most = -1;
     for (size_t i = 0; i + 1 < graph.instrs.size(); ++i) {
@@ -236,7 +236,7 @@ class Comparison {
     return most;
   }
 
-  // Returns true if B has temporaries that it has no use for, or where the program could list them.
+  // Returns true if B has a temporary that serves no purpose, or that the program could list.
   bool extra_locals(const Frame& frame, const flow::Graph& a, const flow::Graph& b,
                     CodeVerdict& verdict) {
     std::string extra;
@@ -254,7 +254,7 @@ class Comparison {
           read.contains(name.value)) {
         continue;
       }
-      // It serves no purpose of the text's: the program has lost or gained a name.
+      // The text does not need it: the program has lost or gained a name.
       verdict.reason = "the local " + extra + " is new";
       verdict.offset_b = instr.offset;
       return true;

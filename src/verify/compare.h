@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// verify: do two code objects of one version mean the same? The oracle of the whole project.
+// verify: proves that two code objects of one version behave alike. The project's oracle.
 //
 // `compare` walks the product of both flow graphs from their entries: pairs of blocks are matched
 // by bisimulation, effects are compared by value number in order, handlers, exception state and
@@ -7,8 +7,8 @@
 // of the canonical ops, and shares no code with ir, structure, polish or print, or it would share
 // their bugs.
 //
-//   identical    the instruction streams equal but for metadata (lines, file name, pool order,
-//                jump encoding, unreachable code)
+//   identical    the instruction streams are equal except for metadata (lines, file name, pool
+//                order, jump encoding, unreachable code)
 //   equivalent   both graphs have the same observable effects in the same order on every path
 //   unproven     anything else, with the first place where the proof stops
 //
@@ -52,19 +52,20 @@ struct Verdict {
   }
 };
 
-// What may differ. Names and CO_NESTED only between the roots; in nested code qualified names may
-// then lack what the root's lacks. Future flags and temporaries may differ in nested code too.
+// The differences to accept. Names and CO_NESTED only between the roots; qualified names in nested
+// code may then lack the prefix that the root's lacks. Future flags and temporaries also in nested
+// code.
 struct Options {
-  bool ignore_nested_flag = false;  // CO_NESTED, where a function left its context
+  bool ignore_nested_flag = false;  // CO_NESTED, for a function outside its context
   bool ignore_qualname = false;
   bool ignore_future_flags = false;
-  bool ignore_name = false;  // a name that is no identifier was renamed
+  bool ignore_name = false;  // a name that is not an identifier was renamed
   // b's own locals (temporaries) may keep objects longer than a does, and a's may be missing.
   bool extra_locals = false;
   // b will run with a's opaque constants bound to globals of their names.
   bool bound_globals = false;
-  // What is assumed of the root pair, and of those that it names (object/facts.h). With facts, b
-  // may hold nothing longer than a.
+  // Assumptions about the root pair and the pairs that it names (object/facts.h). With facts, b may
+  // keep no object longer than a does.
   object::Facts facts;
   // Walk the graphs even where they are identical (for tests).
   bool thorough = false;
@@ -73,8 +74,8 @@ struct Options {
 Verdict compare(const object::Module& a, object::CodeId code_a, const object::Module& b,
                 object::CodeId code_b, const Options& options = {});
 
-// The relowered tier: A's graphs are those that the tree was made from, B is the tree, lowered
-// (lower/lower.h). It is never `identical`, since nobody has seen its text compiled.
+// The relowered tier: A's graphs are those that the tree was made from, B is the lowered tree
+// (lower/lower.h). Never `identical`, since the text was not compiled.
 struct Lowered;
 Verdict compare(flow::Graphs& a, object::CodeId code_a, const Lowered& b,
                 const Options& options = {});

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// verify's view of the facts about program-generated code (object/facts.h), for one pair of roots.
+// The facts about program-generated code (object/facts.h) as values, for one pair of roots.
 //
-// A steady name is one value on both sides, wherever it is loaded. What a graph returns is a tuple
-// or a list that nobody else has seen: as long as that is so, its items are what they are, and
-// taking one is no effect.
+// A steady name is one value on both sides, wherever it is loaded. A graph returns a tuple or list
+// that no other code refers to: until it escapes, its items do not change, and taking one is not an
+// effect.
 #pragma once
 
 #include <map>
@@ -21,15 +21,16 @@ namespace pellucid::verify {
 class Assumed {
  public:
   Assumed() = default;
-  // `most` is the greatest index that the code of side A takes an item by.
+  // `most` is the greatest constant index of a subscript in A.
   Assumed(Values& values, const object::Facts& facts, int64_t most);
 
   bool any() const { return any_; }
-  // The value of a steady global, of a steady attribute of one; nothing: it is no such.
+  // Return the value of a steady global, or of a steady attribute of one; nothing if it is not
+  // steady.
   std::optional<Value> global(Values& values, Name name) const;
   std::optional<Value> attribute(Values& values, Value base, Name name) const;
-  // Returns true if a callee's calls stand apart from the program's own effects, are those of a
-  // graph.
+  // Return true if the calls of a callee are ordered only among themselves; if they return a new
+  // object; if they call a graph.
   bool is_apart(const Values& values, Value callee) const { return is_one(values, callee, apart_); }
   bool gives_object(const Values& values, Value callee) const {
     return is_one(values, callee, givers_);
@@ -39,19 +40,19 @@ class Assumed {
   }
 
   void returned(Value outputs) { outputs_.insert(outputs.value); }
-  // Others know it from here on, with what is in it.
+  // Records that `value` escapes, with its items.
   void shown(const State& state, Value value);
   bool is_outputs(Value value) const { return outputs_.count(value.value) > 0; }
-  // The item of what a graph returned; nothing: there may be none.
+  // Returns an item of a graph's outputs; nothing if it may not exist.
   std::optional<Value> item(Values& values, Value outputs, int64_t index);
   int64_t most() const { return most_; }
 
   Lifetimes& lifetimes() { return lifetimes_; }
-  // Of a function that makes functions.
+  // Returns true if the callee makes functions.
   bool is_maker(const Values& values, Value callee) const {
     return is_one(values, callee, makers_);
   }
-  // The cells that a function refers to which was made of these, by slot.
+  // Records the cells that a new function refers to, by slot.
   void made(Value function, const std::vector<uint32_t>& cells) { of_[function.value] = cells; }
   const std::vector<uint32_t>* cells_of(Value function) const {
     const auto it = of_.find(function.value);
@@ -70,8 +71,8 @@ class Assumed {
   std::unordered_set<uint32_t> outputs_;
   std::map<std::pair<uint32_t, int64_t>, Value> items_;
   Lifetimes lifetimes_;
-  Marks found_;              // only while a question is answered
-  std::vector<Value> todo_;  // empty in between
+  Marks found_;              // only during a query
+  std::vector<Value> todo_;  // empty between queries
 };
 
 }  // namespace pellucid::verify

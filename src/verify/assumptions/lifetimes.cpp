@@ -8,7 +8,7 @@ namespace pellucid::verify {
 namespace {
 
 bool is_object(const Values& values, Value value) {
-  // What holds only what the frame holds anyhow keeps nothing alive.
+  // An object that refers only to objects of the frame keeps nothing else alive.
   const bool is_of_frame = values[value].y == 1;
   return values.is(value, Kind::Maybe) || (values.is(value, Kind::Unknown) && !is_of_frame);
 }
@@ -17,8 +17,7 @@ bool is_object(const Values& values, Value value) {
 
 template <typename F>
 void Holdings::update(const Values& values, const Half& half, F changed) {
-  // Of the thousand locals of a large function most are unbound at any time. Who has a method has
-  // its object.
+  // Most locals of a large function are unbound at any time. A method keeps its object alive.
   const auto held = [&](Value value) {
     return values.is(value, Kind::Method) ? Value(values[value].x) : value;
   };
@@ -71,7 +70,7 @@ void Lifetimes::taken(Value item, Value container) {
   if (keepers_.count(container.value)) keeps(container, item);
 }
 
-// Whether there is something to ask about a value changes with who refers to it.
+// Updates whether a value has to be checked, after the references to it have changed.
 void Lifetimes::look_at(const Values& values, Value value) {
   const bool is_only_of_b = of_b_.has(value.value) && !of_a_.has(value.value);
   if (is_only_of_b && is_object(values, value)) {
@@ -93,7 +92,8 @@ void Lifetimes::update(const Values& values, const State& state) {
   of_b_.update(values, state[Side::B], [&](Value value) { look_at(values, value); });
 }
 
-// What is in a container that A's frame refers to, and what a call of A's refers to.
+// Collects what A's frame refers to through containers and cells, and what the call of `callee`
+// refers to.
 void Lifetimes::find_indirect(const State& state, Value callee) {
   found_.clear();
   for (const Container& container : state.heap) {
@@ -108,7 +108,8 @@ void Lifetimes::find_indirect(const State& state, Value callee) {
   }
 }
 
-// Owners are older than what they own, so this comes to an end.
+// Returns true if A keeps the value or one of its owners. Owners are older than what they own, so
+// this terminates.
 bool Lifetimes::is_kept(uint32_t value) const {
   if (is_found(value)) return true;
   for (auto it = owners_.find(value); it != owners_.end(); it = owners_.find(it->second.value)) {
@@ -117,8 +118,8 @@ bool Lifetimes::is_kept(uint32_t value) const {
   return false;
 }
 
-// Returns true if it is kept by what A's frame refers to: there is nothing to ask until that
-// changes.
+// Returns true if a value that A's frame refers to keeps this one alive: no need to check it again
+// until that changes.
 bool Lifetimes::set_aside(uint32_t value) {
   for (auto it = owners_.find(value); it != owners_.end(); it = owners_.find(it->second.value)) {
     if (!of_a_.has(it->second.value)) continue;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// verify's question about generated code: does B keep an object alive that A has let go?
+// A check of generated code: does B keep an object alive that A has released?
 //
-// It is asked at every effect, and a function of thousands of locals has as many effects. So what
-// each side's frame refers to is counted, and a question counts only what has changed since the one
-// before it: parts of the locals that both states share are not looked at. What B alone refers to
-// is few; of these, what something of A's keeps is not asked about again until A lets that go.
+// It runs at every effect, and a function of thousands of locals has as many effects. So the
+// references of each side's frame are counted, and a check counts only the changes since the last
+// one, without the parts of the locals that both states share. B alone refers to few values; one
+// that an object of A keeps alive is not checked again until A releases that object.
 #pragma once
 
 #include <string>
@@ -17,12 +17,12 @@
 
 namespace pellucid::verify {
 
-// A set of values that is emptied at each effect of a function: no element is touched for that.
+// A set of values that is cleared in constant time, since it is cleared at every effect.
 class Marks {
  public:
   void clear() { ++now_; }
   bool has(uint32_t value) const { return value < when_.size() && when_[value] == now_; }
-  // Returns false if it was in.
+  // Returns false if it was a member.
   bool insert(uint32_t value) {
     if (value >= when_.size()) when_.resize(2 * static_cast<size_t>(value) + 1);
     return std::exchange(when_[value], now_) != now_;
@@ -33,8 +33,8 @@ class Marks {
   uint64_t now_ = 1;
 };
 
-// Visits `values` and all that the containers among them hold; those that `found` has already, and
-// what is in them, are passed by. No values are left.
+// Visits `values` and, transitively, the items of the containers among them, and adds them to
+// `found`; skips the members of `found` and their items. Empties `values`.
 template <typename F>
 void closure(const State& state, std::vector<Value>& values, Marks& found, F visit) {
   while (!values.empty()) {
@@ -48,12 +48,12 @@ void closure(const State& state, std::vector<Value>& values, Marks& found, F vis
   }
 }
 
-// What the frame of one side refers to itself, and how often.
+// Counts the direct references of one side's frame.
 class Holdings {
  public:
   bool has(uint32_t value) const { return value < counts_.size() && counts_[value] > 0; }
-  // Goes over to what `half` refers to; `changed(value)` is called for each value that the frame
-  // begins or ceases to refer to, perhaps several times.
+  // Updates the counts to those of `half`; calls `changed(value)` at least once for each value that
+  // the frame begins or ceases to refer to.
   template <typename F>
   void update(const Values& values, const Half& half, F changed);
 
@@ -66,16 +66,16 @@ class Holdings {
 class Lifetimes {
  public:
   Lifetimes() = default;
-  // `owned`: the attributes that an object keeps, as object::Facts has them.
+  // `owned`: the attributes that an object keeps alive (object::Facts).
   Lifetimes(Values& values, const std::vector<std::string>& owned);
 
   void loaded(Value attribute, Value object, Name name);
   void taken(Value item, Value container);
-  // Whoever has the owner has the item.
+  // Records that `owner` keeps `item` alive.
   void keeps(Value owner, Value item) { owners_[item.value] = owner; }
 
-  // Something that B would keep alive although A does not; invalid: there is nothing.
-  // An object counts as held while one of its attributes, `callee`, is called.
+  // Returns a value that B would keep alive although A does not; invalid if there is none. An
+  // object counts as held while `callee`, one of its attributes, is called.
   Value outlives(const Values& values, const State& state, Value callee);
 
  private:
@@ -87,16 +87,16 @@ class Lifetimes {
   bool set_aside(uint32_t value);
 
   std::unordered_set<uint32_t> owned_, owned_items_;  // names of attributes
-  std::unordered_map<uint32_t, Value> objects_;       // attribute -> what it was loaded from
-  std::unordered_map<uint32_t, Value> owners_;        // what an object keeps -> the object
+  std::unordered_map<uint32_t, Value> objects_;       // attribute -> the object it was loaded from
+  std::unordered_map<uint32_t, Value> owners_;        // value -> the object that keeps it alive
   std::unordered_set<uint32_t> keepers_;              // of their items
 
   Holdings of_a_, of_b_;
-  std::unordered_set<uint32_t> only_b_;  // objects of B's frame to ask about
-  // What A's frame refers to -> what it keeps of B's alone.
+  std::unordered_set<uint32_t> only_b_;  // objects of B's frame to check
+  // Value of A's frame -> the values only B refers to that it keeps alive.
   std::unordered_map<uint32_t, std::vector<uint32_t>> kept_;
-  Marks found_, seen_;       // only while a question is answered
-  std::vector<Value> todo_;  // empty in between
+  Marks found_, seen_;       // only during a query
+  std::vector<Value> todo_;  // empty between queries
 };
 
 }  // namespace pellucid::verify

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbering constants: by type and value, as Python's compiler tells them apart.
+// Numbers constants by type and value, as CPython's compiler does (`_PyCode_ConstantKey`).
 #include <algorithm>
 #include <cstring>
 
@@ -17,7 +17,7 @@ namespace {
 constexpr uint32_t kUnnumbered = 0xffffffffu;
 constexpr size_t kLongestRepr = 60;
 
-// NaN is equal to itself here, whatever its payload; -0.0 differs from 0.0.
+// Returns a key for a float. NaN is equal to itself, whatever its payload; -0.0 differs from 0.0.
 std::string bits_of(double value) {
   if (value != value) return "nan";
   uint64_t bits = 0;
@@ -67,7 +67,7 @@ uint32_t Values::intern(Constant constant, const std::string& key) {
   return it->second;
 }
 
-// The items of `value` have their numbers already.
+// Numbers one constant whose items have been numbered.
 uint32_t Values::intern_one(Side side, const Const& value) {
   Constant constant;
   constant.kind = value.kind;
@@ -141,7 +141,7 @@ uint32_t Values::intern_one(Side side, const Const& value) {
       constant.repr = "<constant set>";
       break;
     case ConstKind::Code:
-      // Inside a container, where no compiler puts it: equal to itself only.
+      // Inside a container, where no compiler puts one: equal to itself only.
       key += std::to_string(index(side)) + ' ' + std::to_string(value.code.value);
       constant.repr = "<code>";
       break;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// verify's locals of one side: a list of values that is copied at every branch and changed at every
-// store.
+// The locals of one side: a persistent vector of values, copied at every branch and changed at
+// every store.
 //
 // A function of a thousand locals and a thousand branches has a thousand states, which differ in a
-// few slots each. So the list is a shallow tree, its parts are shared between copies until one of
-// them changes, and a summary of each part says which values can be in it: who looks for a value,
-// or joins two states, passes by what has nothing to say.
+// few slots each. So the vector is a shallow tree with copy-on-write pages and chunks. Each has a
+// summary that bounds which values can be in it, so that searches and joins skip the parts that
+// cannot matter.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ class Locals {
     return pages_[slot / kPerPage]->chunks[slot / kFanOut % kFanOut]->items[slot % kFanOut];
   }
   void set(const Values& values, size_t slot, Value value);
-  // Returns true if a slot holds this symbol; not whether a value that one holds is made of it.
+  // Returns true if a slot holds this symbol itself; values made of it do not count.
   bool contains(Value value) const;
   friend bool operator==(const Locals& x, const Locals& y);
 
@@ -33,25 +33,26 @@ class Locals {
   void for_each(F visit) const {
     for_each_if([](const Summary&) { return true; }, visit);
   }
-  // At least the containers and what is made of other values.
+  // Visits at least the containers and the values made of other values.
   template <typename F>
   void for_each_compound(F visit) const {
     for_each_if([](const Summary& summary) { return summary.compounds; }, visit);
   }
-  // At least those that are `from` or made of it are replaced by what `change` makes of them.
+  // Replaces at least `from` and the values made of it by the results of `change`.
   template <typename F>
   void rewrite(const Values& values, Value from, F change);
-  // Goes over to another list of as many: visits what was and what is in the slots that differ.
+  // Assigns `other`, of the same size; visits the old and the new value of each slot that differs.
   template <typename F>
   void become(const Locals& other, F visit);
-  // The values of two states slot by slot, without parts where both share simple values.
+  // Visits the values of two states slot by slot, except chunks that both share and that hold no
+  // compound values.
   template <typename F>
   static void zip(const Locals& x, const Locals& y, F visit);
-  // Returns true if `zip` leaves out a slot with a symbol that is `wanted`, which are numbered
+  // Returns true if `zip` skips a slot whose symbol is `wanted`; wanted symbols have numbers from
   // `from` to `to`.
   template <typename P>
   static bool shares(const Locals& x, const Locals& y, uint32_t from, uint32_t to, P wanted);
-  // The join: `join` of each pair that `zip` visits; it keeps what both share.
+  // Returns the join of two states: `join` of each pair that `zip` visits; shared chunks are kept.
   template <typename F>
   static Locals joined(const Values& values, const Locals& x, const Locals& y, F join);
 
@@ -61,9 +62,9 @@ class Locals {
 
   // Bounds, which only widen until the part is rewritten.
   struct Summary {
-    uint32_t oldest = UINT32_MAX;  // of what can be learnt about, by number: values are numbered
+    uint32_t oldest = UINT32_MAX;  // of the symbols, by number: values are numbered
     uint32_t newest = 0;           // in the order in which they are made
-    uint32_t compound = 0;         // the newest that is made of older ones
+    uint32_t compound = 0;         // the newest value made of older ones
     bool compounds = false;        // containers among them
 
     void add(const Values& values, Value value);
@@ -100,8 +101,8 @@ class Locals {
   std::vector<std::shared_ptr<Page>> pages_;
 };
 
-// Returns true if a path can learn more about it: true or false, bound or not, one object with
-// another.
+// Returns true if a path can learn more about the value: its truth, whether it is bound, or that it
+// is the same object as another.
 bool is_symbol(const Values& values, Value value);
 
 template <typename F>

@@ -21,9 +21,9 @@ bool is_structured(Kind kind) {
   return kind == Kind::Not || kind == Kind::Is || kind == Kind::Method;
 }
 
-// The pairs of values that stand in the same slot, without what both states share (Locals::zip).
-// Values that stand in both and say nothing about others are kept apart: the deeper the stack, the
-// more of them lie there, and all that is to be known of one is that it stands for itself.
+// The pairs of values in the same slot, without the locals that both states share (Locals::zip). A
+// simple value in both states goes to `same`: a deep stack has many of them, and each only maps to
+// itself.
 struct Slots {
   std::vector<Pair> pairs;
   std::vector<Value> same;
@@ -48,14 +48,14 @@ Slots slots_of(const Values& values, const State& known, const State& next) {
     Locals::zip(known.half[side].locals, next.half[side].locals, add);
     zip(known.half[side].exceptions, next.half[side].exceptions);
   }
-  // Both have the same cells: see merge.
+  // Both have the same cells (merge).
   for (size_t i = 0; i < known.cells.size(); ++i) {
     add(known.cells[i].content, next.cells[i].content);
   }
   return slots;
 }
 
-// The pairs of the slots, and of what was tested.
+// Returns the pairs of the slots, of the tested values and of their truths.
 std::vector<Pair> pairs_of(const Slots& slots, const State& known, const State& next) {
   std::vector<Pair> pairs = slots.pairs;
   for (size_t side = 0; side < 2; ++side) {
@@ -67,7 +67,7 @@ std::vector<Pair> pairs_of(const Slots& slots, const State& known, const State& 
   return pairs;
 }
 
-// The operands of two values of one structure, paired; nothing if their structures differ.
+// Returns the operands of two values in pairs; nothing if their structures differ.
 std::optional<std::vector<Pair>> operands_of(Values& values, Value o, Value n) {
   const Node x = values[o];
   const Node y = values[n];
@@ -91,11 +91,11 @@ std::optional<std::vector<Pair>> operands_of(Values& values, Value o, Value n) {
 
 bool same_shape(const Values& values, const Container& x, const Container& y) {
   if (x.shape != y.shape || x.side != y.side || x.items.size() != y.items.size()) return false;
-  // What a dictionary holds is known by its keys.
+  // Dictionaries need the same keys,
   for (size_t i = 0; x.shape == Container::kDict && i < x.items.size(); i += 2) {
     if (x.items[i] != y.items[i]) return false;
   }
-  // And a function by its code, and by which attributes it has.
+  // functions the same code and the same set of attributes.
   for (size_t i = 0; x.shape == Container::kFunction && i < x.items.size(); ++i) {
     const bool is_part = i < Container::kFirstAttribute;
     const bool is_same =
@@ -110,7 +110,7 @@ bool is_dictionary(const Container* container) {
   return container != nullptr && container->shape == Container::kDict;
 }
 
-// A container that the value is about: a method of it, or whether it is something; invalid: none.
+// Returns the container that a method or an identity test refers to; invalid if there is none.
 Value container_in(const Values& values, const State& state, Value value) {
   while (values.is(value, Kind::Not) || values.is(value, Kind::Method)) {
     value = Value(values[value].x);
@@ -121,8 +121,9 @@ Value container_in(const Values& values, const State& state, Value value) {
   return first.valid() ? first : known(Value(values[value].y));
 }
 
-// Gives up one pair of containers that do not fit each other; false if there is none. Dictionaries
-// become one with what holds the same on the other side first, so that both sides go on with one.
+// Gives up one pair of containers that do not correspond; returns false if there is none. First
+// unifies containers with equal contents of both sides where dictionaries are involved, so that
+// both sides continue with one object.
 bool give_up_one(Values& values, const Slots& slots, State& known, State& next, CodePairs& pairs,
                  bool& known_changed) {
   std::unordered_map<uint32_t, Value> partner_of_known;
@@ -136,7 +137,7 @@ bool give_up_one(Values& values, const Slots& slots, State& known, State& next, 
         todo.insert(todo.end(), operands->begin(), operands->end());
         continue;
       }
-      // Of what is asked whether it is something both sides go on with one, too.
+      // The same for the operand of an identity test.
       const auto lose = [&](State& state, Value whole, Value part) {
         const bool is_asked = part.valid() && !values.is(whole, Kind::Method);
         if (is_asked && settle_heap(values, state, pairs, Settle::kAll)) return;
@@ -209,7 +210,7 @@ bool covers(Values& values, const Slots& slots, const State& known, const State&
     }
     if (o != n) return false;
   }
-  // In the slots that were left out each value stands for itself.
+  // In the slots that were left out each value maps to itself.
   uint32_t oldest = UINT32_MAX, newest = 0;
   for (const auto& [o, n] : renamed) {
     if (Value(o) == n) continue;
@@ -273,7 +274,7 @@ class Weakening {
 
   // Structures are at most three deep: not, is, value.
   Value value(Value o, Value n) {
-    // What both have stays what it is, but for containers: those are as many as there are pairs.
+    // A simple value of both stays; containers become as many as there are pairs.
     const Kind kind = values_[o].kind;
     if (o == n && kind != Kind::Fresh && !is_structured(kind)) return o;
     const auto [it, is_new] = memo_.try_emplace({o, n}, Value());
@@ -300,7 +301,7 @@ class Weakening {
     }
     const Name hint = x.hint == y.hint ? x.hint : Name();
     if (!values_.is_object(o) || !values_.is_object(n)) return values_.fresh(Kind::Maybe, hint);
-    // A flag that is True on one way and False on another is a value like any other from here on.
+    // A flag that is True on one path and False on another becomes an unknown boolean.
     const bool is_constant = x.kind == Kind::Const || y.kind == Kind::Const;
     if (!is_constant && values_.is_boolean(o) && values_.is_boolean(n)) {
       return values_.fresh(Kind::Bool, hint);
@@ -315,9 +316,9 @@ class Weakening {
   std::vector<Merged> fresh_;
 };
 
-// What is true or false by itself needs no test: where it lies in the place of a value that the
-// other state has tested, with the same answer, it counts as tested, too. A test of something else
-// is forgotten for that; whether there was one.
+// Treats a value of `other` with a known truth as tested if it is in the stack slot of the value
+// that the other state has tested, with the same answer. Returns true if that replaces the test of
+// another value.
 bool share_test(const Values& values, const Half& tested, Half& other) {
   const std::optional<bool> truth = values.truth(tested.truth);
   if (!truth) return false;
@@ -334,7 +335,7 @@ bool share_test(const Values& values, const Half& tested, Half& other) {
   return forgets;
 }
 
-// Drops the cells of which only one state knows what is in them; whether `known` had such.
+// Drops the cells whose contents only one state knows; returns true if `known` had such cells.
 bool keep_common_cells(State& known, State& next) {
   const size_t before = known.cells.size();
   std::erase_if(known.cells, [&](const OwnCell& cell) { return !next.own_cell(cell.slot); });

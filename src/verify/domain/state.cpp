@@ -78,8 +78,7 @@ Value substitute(Values& values, Value in, Value from, Value to) {
   return in;
 }
 
-// Returns true if both say whether one object is another one: they are one value if the objects
-// are.
+// Returns true if both are identity tests: they are one value if the objects are.
 bool same_test(const Values& values, Value a, Value b) {
   return a != b && values[a].kind == values[b].kind &&
          (values.is(a, Kind::Is) || values.is(a, Kind::Not));
@@ -118,7 +117,7 @@ bool can_unify(Values& values, const State& state, Value x, Value y, size_t& bud
     if (in_a != nullptr && in_b != nullptr) {
       if (in_a->shape != in_b->shape || in_a->items.size() != in_b->items.size()) return false;
       if (in_a->side != Side::A || in_b->side != Side::B) return false;
-      // One object of A is one object of B.
+      // Each object of A corresponds to exactly one of B.
       bool known = false;
       for (const auto& [p, q] : assumed) {
         if ((p == a) != (q == b)) return false;
@@ -135,7 +134,7 @@ bool can_unify(Values& values, const State& state, Value x, Value y, size_t& bud
       }
       continue;
     }
-    // A tuple that was built, and a constant one.
+    // A built tuple and a constant one.
     const Container* built = in_a != nullptr ? in_a : in_b;
     const auto items = values.tuple_items(in_a != nullptr ? b : a);
     if (built->shape != Container::kTuple || !items || items->size() != built->items.size()) {
@@ -216,7 +215,7 @@ bool unify(Values& values, State& state, Value x, Value y, CodePairs& pairs,
     }
     const Container* in_a = state.container(a);
     const Container* in_b = state.container(b);
-    // The same, or made the same by an earlier pair.
+    // The same, or unified by an earlier pair.
     if (in_a == nullptr && in_b == nullptr) continue;
     Value one;
     if (in_a != nullptr && in_b != nullptr) {
@@ -228,7 +227,7 @@ bool unify(Values& values, State& state, Value x, Value y, CodePairs& pairs,
                      : values.fresh(Kind::Unknown, values[a].hint);
       if (made != nullptr) made->push_back(one);
     } else {
-      // What a tuple of constants holds are constants: there is nothing more to unify.
+      // The items of a constant tuple are constants: nothing more to unify.
       one = in_a != nullptr ? b : a;
     }
     const bool had_a = in_a != nullptr;
@@ -281,9 +280,9 @@ bool settle_heap(Values& values, State& state, CodePairs& pairs, Settle what) {
     if (container.shape == Container::kDict && what == Settle::kButDictionaries) continue;
     of[index(container.side)].push_back(container.self);
   }
-  // The last that was made first: where A has more of a kind, generated code has left what it does
-  // not need any more at the bottom of its stack. Where B has more, it has gone on past a join that
-  // A waits at, and what it has made after that came last.
+  // The last allocated first: if A has more containers, generated code has left unused ones at the
+  // bottom of its stack. If B has more, it has passed a join at which A waits, and its last ones
+  // were made after that join, so the first allocated are matched first.
   const bool b_is_ahead = of[1].size() > of[0].size();
   if (b_is_ahead) {
     for (std::vector<Value>& made : of) std::reverse(made.begin(), made.end());
@@ -294,7 +293,7 @@ bool settle_heap(Values& values, State& state, CodePairs& pairs, Settle what) {
     const Value a = of[0][i];
     for (size_t j = of[1].size(); j-- > 0;) {
       const Value b = of[1][j];
-      // Both may have gone with a container that held them.
+      // Both may have been unified as items of a container.
       if (state.container(a) == nullptr || state.container(b) == nullptr) continue;
       if (!can_unify(values, state, a, b, budget)) continue;
       unify(values, state, a, b, pairs);

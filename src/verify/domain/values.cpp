@@ -43,7 +43,7 @@ Values::Values(const object::Module& a, const object::Module& b, bool moved)
     if (value.kind != ConstKind::Opaque && !is_named) continue;
     opaques_[name(Side::A, value.text).value] = number(Side::A, ConstId(i));
   }
-  // A name that the original itself uses is not one that was made up for an object.
+  // A name that the original uses was not invented for an object.
   for (const object::Code& code : a.codes) {
     for (Symbol symbol : code.names) opaques_.erase(name(Side::A, symbol).value);
   }
@@ -103,8 +103,8 @@ Value Values::negation(Value truth) {
 }
 
 Value Values::identity(Value x, Value y) {
-  // Equal tuples count as one value, though some were built and some are constants; so do slices,
-  // of which code may have several.
+  // Equal tuples have one value although they may be different objects (built, or constants); so do
+  // slices, of which a code object may have several.
   const Constant* in_x = as_constant(x);
   const bool is_any =
       in_x != nullptr && (in_x->kind == ConstKind::Tuple || in_x->kind == ConstKind::Slice);
@@ -115,7 +115,7 @@ Value Values::identity(Value x, Value y) {
     const Constant* constant = as_constant(value);
     return constant != nullptr && constant->kind <= ConstKind::StopIteration;
   };
-  // Only the singletons have an identity that nobody can duplicate.
+  // Only singletons have an identity that no other object can have.
   const auto elsewhere = [&](Value value) {
     const Kind kind = (*this)[value].kind;
     return kind == Kind::Const || kind == Kind::Fresh || kind == Kind::Code || kind == Kind::Cell ||

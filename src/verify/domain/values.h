@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// verify's value numbers: what the symbolic states of both sides are made of.
+// Value numbers, of which the symbolic states of both sides consist.
 //
 // A Value stands for one object (or for none: NULL, an unbound local). Both code objects share one
 // table, so that "the same object" is "the same number", whichever side holds it. Constants, names
-// and locals of the two modules are unified here too: from here on nobody compares text.
+// and locals of the two modules are unified here too: from here on no text is compared.
 //
-// A value's node never changes. What is learnt on a path (a boolean turned out true, a local turned
-// out bound) replaces the value in the state of that path (state.h).
+// A value's node never changes. A fact learnt on a path (a boolean is true, a local is bound)
+// replaces the value in the state of that path (state.h).
 #pragma once
 
 #include <optional>
@@ -33,11 +33,11 @@ enum class Kind : uint8_t {
   Code,     // x: its CodeId, y: its Side
   Cell,     // x: Name of the variable; the cell that the frame starts with
   Special,  // x: an op without inputs that always pushes the same object, y: its operand
-  Unknown,  // an object; x = 1: it is not None; y = 1: it holds what the frame holds anyhow
+  Unknown,  // an object; x = 1: not None; y = 1: refers only to objects that the frame refers to
   Bool,     // True or False
   Maybe,    // an object or none
-  Not,      // x: a boolean value; the other one
-  Is,       // x, y: values in the order of the test; whether they are one object
+  Not,      // x: a boolean value; its negation
+  Is,       // x, y: values in the order of the test; true if they are one object
   Fresh,    // a container that only this frame knows; its contents are in State::heap
   Method,   // x: value of a Fresh list, y: Name; its bound method
 };
@@ -46,7 +46,7 @@ struct Node {
   Kind kind = Kind::Unknown;
   uint32_t x = 0;
   uint32_t y = 0;
-  Name hint;  // for people: what it was loaded from
+  Name hint;  // for messages: the name it was loaded from
 };
 
 // A constant, with items that are numbers of constants: equal constants have equal numbers.
@@ -59,12 +59,13 @@ struct Constant {
   std::string repr;
 };
 
-// Returns true if a qualified name of B is one of A that lost its outermost part.
+// Returns true if `b` is the qualified name `a` without its outermost part.
 bool qualname_fits(std::string_view a, std::string_view b);
 
 class Values {
  public:
-  // `moved`: code may have been moved out of A, so that its names lack what it was in.
+  // `moved`: code may have been moved out of A, so that its qualified names lack the enclosing
+  // scope.
   Values(const object::Module& a, const object::Module& b, bool moved = false);
 
   const object::Module& module(Side side) const { return *modules_[index(side)]; }
@@ -73,7 +74,7 @@ class Values {
   Name name(std::string_view text) { return names_.intern(text); }
   Name name(Side side, Symbol symbol);
 
-  // The same arguments always give the same value.
+  // These return the same value for the same arguments.
   Value null() const { return null_; }
   Value none() const { return none_; }
   Value boolean(bool truth) const { return truth ? true_ : false_; }
@@ -86,21 +87,21 @@ class Values {
   Value negation(Value truth);
   Value identity(Value x, Value y);
   Value method(Value list, Name name) { return shared(Kind::Method, list.value, name.value); }
-  // The constant that a global of this name stands for, where side A carries an object that is no
-  // literal and side B loads it by the name that it was given.
+  // Returns the constant that a global of this name represents, if A has an object that is no
+  // literal and B loads it by the name it was given.
   std::optional<Value> opaque(Name name);
-  // The tuple with its items in a fixed order, for tuples that stand for sets.
+  // Returns the tuple with its items in a canonical order, for tuples that represent sets.
   Value sorted(Value tuple);
-  // A tuple constant of these values, if all are constants.
+  // Returns the tuple constant of these values if all are constants.
   std::optional<Value> tuple_of(const std::vector<Value>& items);
-  // The slice constant of constants: start, stop and perhaps a step.
+  // Returns the slice constant of constants: start, stop and optionally a step.
   std::optional<Value> slice_of(std::vector<Value> items);
 
-  // A new value each time.
+  // These return a new value each time.
   Value fresh(Kind kind, Name hint = Name());
-  // A new object that is known not to be None.
+  // Returns a new object that is known not to be None.
   Value fresh_some(Name hint);
-  // A new object that holds nothing but what the frame holds as long as it lives.
+  // Returns a new object that refers only to objects that the frame refers to as long as it lives.
   Value fresh_of_frame(Name hint);
 
   bool is(Value value, Kind kind) const { return (*this)[value].kind == kind; }
@@ -108,17 +109,18 @@ class Values {
   bool is_boolean(Value value) const;
   bool is_some(Value value) const { return is(value, Kind::Unknown) && (*this)[value].x == 1; }
   const Constant* as_constant(Value value) const;
-  std::optional<int64_t> as_integer(Value value) const;  // of an int that is no bool
-  bool is_number(Value value) const;                     // a constant, and no bool
-  // The items of a tuple constant.
+  std::optional<int64_t> as_integer(Value value) const;  // of an int that is not a bool
+  bool is_number(Value value) const;                     // a constant, not a bool
+  // Returns the items of a tuple constant.
   std::optional<std::vector<Value>> tuple_items(Value value);
-  // The items of a frozenset constant, sorted, if comparing and hashing them runs nobody's code.
+  // Returns the items of a frozenset constant, sorted, if comparing and hashing them runs no user
+  // code.
   std::optional<std::vector<Value>> set_items(Value value);
-  // Start, stop and step of a slice constant.
+  // Returns start, stop and step of a slice constant.
   std::optional<std::vector<Value>> slice_items(Value value);
-  // Returns true if these are qualified names that code has which was moved out of A.
+  // Returns true if these are the qualified names of one code object that was moved out of A.
   bool same_qualname(Value of_a, Value of_b) const;
-  // Whether the object is true, where the value alone says so.
+  // Returns the truth of the object if the value alone determines it.
   std::optional<bool> truth(Value value) const;
 
   std::string describe(Value value) const;

@@ -21,9 +21,9 @@ uint32_t future_flags(object::Version version) {
   return version.minor >= 9 ? 0xfff0000u & ~(object::kHasDocstring | object::kMethod) : 0xffe000u;
 }
 
-// What `__doc__` of a function with this code would be.
+// Returns the `__doc__` of a function with this code.
 std::optional<std::string_view> docstring(const object::Module& module, const Code& code) {
-  // Of comprehensions nobody sees the function.
+  // The function of a comprehension is never visible.
   const std::string_view name = module.text(code.name);
   const bool is_hidden = name.starts_with("<") && name != "<lambda>";
   if (!(code.flags & object::kOptimized) || is_hidden) return std::nullopt;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// verify's first question: do two code objects agree in everything but their instructions?
+// The first check: do two code objects agree in everything except their instructions?
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace pellucid::verify {
 
-// What the names and flags of a pair are held to.
+// Which differences of names and flags are accepted.
 struct HeaderRules {
   bool ignore_nested_flag = false;
   bool ignore_future_flags = false;
@@ -17,7 +17,7 @@ struct HeaderRules {
   bool moved = false;  // nested in roots whose qualified names may differ
 };
 
-// What differs, or nothing.
+// Returns the first difference; empty if there is none.
 std::string header_difference(Values& values, object::CodeId a, object::CodeId b,
                               const HeaderRules& rules);
 

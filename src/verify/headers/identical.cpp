@@ -62,7 +62,8 @@ class Comparison {
     return true;
   }
 
-  // The values of __firstlineno__ and __static_attributes__: metadata, and a set.
+  // Returns true for equivalent values of __firstlineno__ (metadata) and __static_attributes__ (a
+  // set).
   bool is_magic(const Instr& p, const Instr& q, const Instr& next_p, const Instr& next_q) {
     if (!has_magic_ || p.op != Op::LoadConst || next_p.op != Op::StoreName ||
         next_q.op != Op::StoreName) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// verify's quick answer: are two graphs the same, block by block?
+// The fast path: are two graphs the same, block by block?
 #pragma once
 
 #include "flow/graph.h"
@@ -7,8 +7,9 @@
 
 namespace pellucid::verify {
 
-// Instruction by instruction, names and constants by value; what a class body of 3.13 and later
-// notes about its lines and methods aside. Pairs of nested code objects are appended to `pairs`.
+// Returns true if they are equal instruction by instruction, names and constants by value. Ignores
+// the `__firstlineno__` and `__static_attributes__` of class bodies (3.13+). Appends the pairs of
+// nested code objects to `pairs`.
 bool identical(Values& values, const flow::Graph& a, const flow::Graph& b, CodePairs& pairs);
 
 }  // namespace pellucid::verify

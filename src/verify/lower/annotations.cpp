@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Annotations: up to 3.13 they are evaluated where they stand, since 3.14 by functions that are
-// called when somebody asks. Under `from __future__ import annotations` they are texts.
+// Annotations: evaluated in place up to 3.13, since 3.14 by functions that are called on request.
+// Under `from __future__ import annotations` they are strings.
 #include "verify/lower/compiler.h"
 
 namespace pellucid::verify::lower {
 
-// An annotation as a value: under `from __future__ import annotations`, its text.
+// Pushes the value of an annotation: under `from __future__ import annotations`, its text.
 void Compiler::annotation(NodeId node) {
   if (!symbols_.has_future_annotations()) return expression(node);
   if (tree_.is(node, Kind::Name)) return load_text(tree_.text(tree_.as<ast::Name>(node).id));
@@ -27,7 +27,7 @@ void Compiler::annotated(NodeId statement) {
       if (in_function) return;
       if (is_lazy) return lazily_annotated(statement);
       annotation(node.annotation);
-      // Whatever the name is in this scope.
+      // By name, whatever `__annotations__` is in this scope.
       emit().op(Op::LoadName, text("__annotations__").value);
       load_text(out_.module.text(mangled(tree_.as<ast::Name>(node.target).id)));
       return emit().op(Op::StoreSubscr);
@@ -87,7 +87,7 @@ uint32_t Compiler::function_annotations(NodeId node) {
   return bytecode::kAnnotate;
 }
 
-// Leaves the values on the stack, from 3.10 on each after its name; returns how many there are.
+// Pushes the values, from 3.10 on each after its name; returns their number.
 uint32_t Compiler::annotation_pairs(const ast::arguments& args, NodeId returns,
                                     std::vector<ConstId>& names) {
   const auto one = [&](Symbol name, NodeId node) {
@@ -104,7 +104,7 @@ uint32_t Compiler::annotation_pairs(const ast::arguments& args, NodeId returns,
   const auto argument = [&](NodeId node) {
     if (node.valid()) one(tree_.as<ast::arg>(node).arg, tree_.as<ast::arg>(node).annotation);
   };
-  // Those that are positional only come first since 3.15.
+  // Since 3.15 positional-only arguments come first.
   const ListId first = features_.positional_only_first ? args.posonlyargs : args.args;
   const ListId second = features_.positional_only_first ? args.args : args.posonlyargs;
   for (NodeId arg : tree_.items(first)) argument(arg);
@@ -139,7 +139,7 @@ CodeId Compiler::lazy_code(ScopeId scope, Symbol name, const char* argument,
   return compile_unit(scope, name, std::move(header), checked, owner);
 }
 
-// Where annotations of a module or class are noted that were reached.
+// Makes the set of the annotations of a module or class that were reached.
 void Compiler::make_conditional_set() {
   if (!scope().needs_conditional_set) return;
   const bool is_class = scope().kind == ScopeKind::Class;
@@ -147,7 +147,7 @@ void Compiler::make_conditional_set() {
   emit().op(is_class ? Op::StoreDeref : Op::StoreName, text("__conditional_annotations__").value);
 }
 
-// A copy of a `finally` body has annotations, and indices, of its own.
+// Records an annotation. Each copy of a `finally` body has its own annotations and indices.
 void Compiler::lazily_annotated(NodeId node) {
   const bool is_class = scope().kind == ScopeKind::Class;
   if (is_class && unit().conditional == 0) return unit().annotated.push_back({node, -1});

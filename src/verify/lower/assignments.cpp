@@ -5,7 +5,7 @@
 
 namespace pellucid::verify::lower {
 
-// The value on the stack goes to `target`.
+// Assigns the value on the stack to `target`.
 void Compiler::assign(NodeId target) {
   switch (tree_.kind(target)) {
     case Kind::Name:
@@ -36,7 +36,8 @@ void Compiler::assign(NodeId target) {
   }
 }
 
-// From 3.11 on two or three values are assigned as they lie on the stack.
+// Assigns two or three values straight from the stack (3.11+); returns false if that does not
+// apply.
 bool Compiler::assign_in_parallel(NodeId target, NodeId value, bool keeps_order) {
   if (!features_.assigns_in_parallel || !tree_.is(value, Kind::Tuple) ||
       !(tree_.is(target, Kind::Tuple) || tree_.is(target, Kind::List)) ||
@@ -57,7 +58,7 @@ bool Compiler::assign_in_parallel(NodeId target, NodeId value, bool keeps_order)
   return true;
 }
 
-// `apart`: each begins a line, but for the second of two stores that the first goes with.
+// `apart`: each target begins a line, except the second of two stores that are one (is_one_store).
 void Compiler::assign_each(std::span<const NodeId> targets, bool apart) {
   for (size_t i = 0; i < targets.size(); ++i) {
     const bool stays = i == 0 || (features_.drops_overwritten_stores &&
@@ -133,7 +134,7 @@ void Compiler::augmented(const ast::AugAssign& node) {
       const auto item = tree_.as<ast::Subscript>(node.target);
       expression(item.value);
       const bool is_slice = tree_.is(item.slice, Kind::Slice);
-      // 3.12+ makes the slice twice; where it is a constant, up to 3.13.
+      // 3.12+ builds the slice twice; a constant one only up to 3.13.
       const bool is_constant =
           is_slice && features_.constant_slices && constant_slice(tree_.as<ast::Slice>(item.slice));
       if (features_.slice_instructions && is_slice && !is_constant &&
@@ -162,7 +163,7 @@ void Compiler::augmented(const ast::AugAssign& node) {
   }
 }
 
-// 3.13 lists what the methods of a class set on `self`.
+// Records an attribute that a method sets on `self`, which its class lists since 3.13.
 void Compiler::note_attribute(const ast::Attribute& target) {
   if (!tree_.is(target.value, Kind::Name)) return;
   if (tree_.text(tree_.as<ast::Name>(target.value).id) != "self") return;

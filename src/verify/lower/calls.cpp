@@ -12,14 +12,14 @@ constexpr size_t kMostOnStack = 30;
 
 }  // namespace
 
-// Returns true if the method is looked up for the call alone.
+// Returns true if the callee is loaded by LOAD_METHOD.
 bool Compiler::is_method_call(const ast::Call& call) const {
   const auto keywords = tree_.items(call.keywords);
   return tree_.is(call.func, Kind::Attribute) && !are_large(tree_.items(call.args), keywords, 0) &&
          (keywords.empty() || features_.methods_with_keywords);
 }
 
-// Returns true if they are handed over in a tuple and a dictionary.
+// Returns true if the arguments are passed in a tuple and a dictionary (CALL_FUNCTION_EX).
 bool Compiler::are_large(std::span<const NodeId> args, std::span<const NodeId> keywords,
                          size_t injected) const {
   const bool starred = std::any_of(args.begin(), args.end(),
@@ -27,12 +27,13 @@ bool Compiler::are_large(std::span<const NodeId> args, std::span<const NodeId> k
                        std::any_of(keywords.begin(), keywords.end(), [&](NodeId keyword) {
                          return !tree_.as<ast::keyword>(keyword).arg.valid();
                        });
-  // Of so many arguments the positional ones become a tuple, and the others a dictionary.
+  // So many positional arguments become a tuple, and the keyword arguments a dictionary.
   return starred ||
          (features_.limits_stack && args.size() + injected + 2 * keywords.size() > kMostOnStack);
 }
 
-// `super().x` and `super(C, self).x` are one instruction since 3.12, where `super` is the builtin.
+// Lowers `super().x` and `super(C, self).x`, one instruction since 3.12 if `super` is the builtin;
+// returns false for other attributes.
 bool Compiler::super_attribute(NodeId value, Symbol attr, Op load) {
   if (!features_.super_attributes || !tree_.is(value, Kind::Call)) return false;
   const auto call = tree_.as<ast::Call>(value);
@@ -46,7 +47,7 @@ bool Compiler::super_attribute(NodeId value, Symbol attr, Op load) {
     return false;
   }
   if (tree_.text(attr) == "__class__") return false;
-  // A module that says `super` itself may bind it to something else.
+  // A module that uses the name `super` may rebind it.
   if (symbols_[ScopeId(0u)].find(super) != nullptr) return false;
   const auto args = tree_.items(call.args);
   if (!tree_.items(call.keywords).empty()) return false;
@@ -81,7 +82,7 @@ void Compiler::arguments(std::span<const NodeId> args, std::span<const NodeId> k
   plain_arguments(args, keywords, injected, pushed, 1);
 }
 
-// `slots`: how many the callee takes on the stack.
+// `slots`: the number of stack slots of the callee.
 void Compiler::plain_arguments(std::span<const NodeId> args, std::span<const NodeId> keywords,
                                const std::vector<Symbol>& injected, uint32_t pushed,
                                uint32_t slots) {
@@ -168,7 +169,7 @@ void Compiler::starred_arguments(std::span<const NodeId> args, std::span<const N
   emit().op(Op::CallEx, 1, 1);
 }
 
-// 3.8 unpacks all arguments at once.
+// Makes a call with unpacked arguments, which 3.8 unpacks all at once.
 void Compiler::arguments_38(std::span<const NodeId> args, std::span<const NodeId> keywords,
                             uint32_t pushed) {
   uint32_t parts = 0;

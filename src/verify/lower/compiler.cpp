@@ -11,7 +11,7 @@ namespace pellucid::verify::lower {
 
 namespace {
 
-// Strings and constants with the same ids; code objects are made anew.
+// Returns a module with the same ids of strings and constants, but without code objects.
 object::Module without_code(const object::Module& from) {
   object::Module made;
   made.version = from.version;
@@ -35,7 +35,7 @@ void Compiler::run(NodeId root) {
   misspelt_ = misspelt(tree_, root);
   object::Code header;
   out_.module.root = compile_unit(symbols_.scope_of(root), text("<module>"), header, [&] {
-    // The function of the annotations is made first.
+    // The function of the annotations is emitted first.
     const Label annotations = emit().reserve();
     make_conditional_set();
     body_with_docstring(tree_.as<ast::Module>(root).body, false);
@@ -48,7 +48,7 @@ std::string Compiler::qualname_of(ScopeId scope, Symbol name, const std::string&
   size_t outer = units_.size();
   if (outer == 0) return own;
   const Unit* parent = units_[--outer];
-  // What a type alias stands for is a function to its names (3.12, 3.13).
+  // The value of a type alias counts as a function in qualified names (3.12, 3.13).
   const NodeId alias = symbols_[parent->scope].node;
   const bool in_alias = !features_.lazy_annotations && alias.valid() &&
                         tree_.is(alias, Kind::TypeAlias) &&
@@ -56,7 +56,7 @@ std::string Compiler::qualname_of(ScopeId scope, Symbol name, const std::string&
   if (symbols_[parent->scope].kind == ScopeKind::Annotation && !in_alias) {
     if (outer == 0) return own;
     parent = units_[--outer];
-    // CPython asks no further below a module, and forgets the owner.
+    // CPython stops at the module, and drops the owner.
     if (outer == 0) return own;
   }
   own.insert(0, owner);
@@ -122,7 +122,7 @@ CodeId Compiler::compile_unit(ScopeId scope, Symbol name, object::Code header,
   return id;
 }
 
-// Variables and flags, which follow from the scope.
+// Sets the variables and flags, which follow from the scope.
 void Compiler::describe(const Unit& unit) {
   object::Code& code = out_.module.codes.edit(unit.code);
   const Scope& scope = symbols_[unit.scope];
@@ -243,8 +243,7 @@ void Compiler::name(Symbol id, Use use) {
     if (around.binds(name)) {
       return around.find(name)->binding == Binding::Cell ? deref() : fast();
     }
-    // 3.12 takes it for the variable of a comprehension in this one, if that was the first to say
-    // it.
+    // 3.12 confuses it with the variable of a nested comprehension, if that is the first to use it.
     const bool is_shared =
         features_.mixes_inlined_names &&
         std::any_of(around.kept.begin(), around.kept.end(),
@@ -259,11 +258,11 @@ void Compiler::name(Symbol id, Use use) {
     return entry != nullptr && entry->binding == Binding::Free ? deref() : global();
   }
   const Entry* entry = here.find(name);
-  // So it does in the body of a function. In a module the variable is one only while its own
-  // comprehension runs, unless it is a cell.
+  // The same in the body of a function. In a module the variable is local only within its own
+  // comprehension, unless it is a cell.
   const bool is_lifted = !inlined.empty() && entry != nullptr && (entry->use & kLifted) != 0;
   if (features_.mixes_inlined_names && is_lifted && here.bound_inside.contains(name)) {
-    // If the first one only reads a global, all releases of 3.12 agree.
+    // If the first use only reads a global, all releases of 3.12 agree.
     if (here.is_function()) {
       const bool is_global = entry->binding == Binding::GlobalImplicit;
       if (!is_global || is_bound_first(here, name)) give_up(kShared);
@@ -291,7 +290,7 @@ void Compiler::name(Symbol id, Use use) {
       emit().op(Op::LoadLocals);
       return emit().op(Op::LoadFromDictOrDeref, name.value);
     case Binding::GlobalExplicit: {
-      // 3.13 asks an inlined comprehension before the module around it.
+      // 3.13 resolves a name by the entry of an inlined comprehension before that of its module.
       const bool is_undeclared = std::any_of(inlined.begin(), inlined.end(), [&](ScopeId inner) {
         const Entry* own = symbols_[inner].find(name);
         return own != nullptr && !(own->use & kGlobal);

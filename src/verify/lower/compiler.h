@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// verify::lower's compiler: one statement or expression at a time, as CPython's compile.c has them.
+// The compiler: lowers one statement or expression at a time, as CPython's compile.c does.
 //
-// A Unit is a code object under construction. Units nest as the code objects do; finally bodies are
-// compiled once for each way out, as CPython does, but the functions in them only once.
+// A Unit is a code object under construction. Units nest as the code objects do. A finally body is
+// compiled once for each exit, as CPython does, but the functions in it only once.
 //
 // Private to verify/lower. The files: names, expressions, leaning, calls, displays,
 // conditions, strings, comprehensions, statements, assignments, loops, leave (unwinding), try,
@@ -31,24 +31,25 @@ using ast::Tree;
 using object::CodeId;
 using object::ConstId;
 
-// What the compiler has no words for; caught where its code object ends.
+// Thrown for a construct that is not supported; caught at the end of its code object.
 struct NotLowered {
   std::string what;
 };
 
-// What a jump out of a statement has to undo, innermost last.
+// A statement, or part of one, that a jump out of it has to unwind. Innermost last in
+// Unit::enclosing.
 struct Enclosing {
   enum Kind : uint8_t {
     kWhile,
     kFor,
-    kAsyncFor,  // before 3.11 its body is not protected; it has the iterator on the stack
+    kAsyncFor,  // before 3.11 its body is not protected; its iterator is on the stack
     kTryFinally,
     kFinallyEnd,  // the exceptional copy of a finally body
     kTryExcept,
-    kHandler,  // an `except` clause; with a name, which is unbound on the way out
+    kHandler,  // an `except` clause; its name, if any, is unbound on exit
     kWith,
     kAsyncWith,
-    kValue,        // a value to drop
+    kValue,        // a value to pop
     kStarHandler,  // of `except*`
   };
   Kind kind;
@@ -66,23 +67,23 @@ struct Unit {
   CodeId code;
   Emitter emit;
   std::vector<Enclosing> enclosing;
-  std::vector<ScopeId> inlined;  // comprehensions that are being compiled, innermost last
+  std::vector<ScopeId> inlined;                   // comprehensions being compiled, innermost last
   std::vector<Symbol> extra_locals, extra_cells;  // of inlined comprehensions
-  std::vector<Symbol> shared;        // names that some of these read and others bind (3.12)
-  std::set<std::string> attributes;  // that the methods of a class set on `self` (3.13)
+  std::vector<Symbol> shared;        // names that some comprehensions read and others bind (3.12)
+  std::set<std::string> attributes;  // attributes that methods set on `self` (3.13)
   std::string qualname;
   Symbol first_argument;
   bool first_is_docstring = false;  // the first constant, if it is a text
-  // Annotated variables of a module or class, for its `__annotate__` (3.14). The index stands for
-  // one that need not be reached; -1: it is.
+  // Annotated variables of a module or class, for its `__annotate__` (3.14). `index` identifies a
+  // conditional one; -1 if the annotation is always reached.
   struct Annotated {
     NodeId node;
     int64_t index;
   };
   std::vector<Annotated> annotated;
   int64_t next_index = 0;
-  uint32_t conditional = 0;       // statements around that may not come to what is in them
-  std::vector<Symbol> late_free;  // free variables that the compiler meets after all others
+  uint32_t conditional = 0;       // enclosing statements whose bodies may not run
+  std::vector<Symbol> late_free;  // free variables added after all others
 };
 
 class Compiler {
@@ -92,8 +93,8 @@ class Compiler {
 
  private:
   // -- units ----------------------------------------------------------------------------------
-  // The code object of a scope: `body` writes what it does. `header` has its arguments.
-  // `owner`: what its qualified name has before the name, in the scope around.
+  // Compiles the code object of a scope: `header` has its arguments, `body` emits its code. `owner`
+  // is the part of its qualified name between the enclosing scope's and its own name.
   CodeId compile_unit(ScopeId scope, Symbol name, object::Code header,
                       const std::function<void()>& body, const std::string& owner = {});
   void describe(const Unit& unit);
@@ -103,7 +104,8 @@ class Compiler {
   Emitter& emit() { return units_.back()->emit; }
   Unit& unit() { return *units_.back(); }
   const Scope& scope() const { return symbols_[units_.back()->scope]; }
-  // Up to 3.9 the optimiser of the syntax tree does not look into the value of a walrus.
+  // Returns true if constants are folded here: up to 3.9 ast_opt.c does not fold within the value
+  // of a walrus.
   bool folds() const { return features_.folds_within_walrus || walruses_ == 0; }
 
   // -- constants and small steps -----------------------------------------------------------------
@@ -117,7 +119,7 @@ class Compiler {
   void load_number(int64_t value);
   void call(uint32_t arguments) { emit().op(Op::Call, arguments, 1); }
   void await(uint32_t kind);
-  // The constant that CPython makes of an expression before it compiles it.
+  // Returns the constant that CPython folds an expression to before it compiles it.
   std::optional<ConstId> constant_of(NodeId node);
   std::optional<bool> truth_of(NodeId node);
 
@@ -147,7 +149,7 @@ class Compiler {
   void compare(uint32_t op);
   void jump_if(NodeId test, bool when, Label to);
   void chain_jump_if(NodeId test, bool when, Label to);
-  // In `for x in <list>` and `x in <list>` a list is as good as a tuple.
+  // Compiles the iterable of `for x in ...` or `x in ...`, where a list becomes a tuple.
   void iterated(NodeId node, bool is_searched = false);
   void iterator_of(const ast::comprehension& part);
   void iterator_of_iterable(const ast::comprehension& part);
@@ -168,7 +170,7 @@ class Compiler {
   void template_string(const ast::TemplateStr& node);
   void interpolation(const ast::Interpolation& node);
 
-  // What is done to the value that is evaluated first of an operator, attribute, subscript or call.
+  // An operation on the first operand of an operator, attribute, subscript or call.
   struct Applied {
     enum How : uint8_t { kNode, kMethod, kMethodCall };
     NodeId node;
@@ -182,8 +184,8 @@ class Compiler {
   bool super_attribute(NodeId value, Symbol attr, Op load);
   bool are_large(std::span<const NodeId> args, std::span<const NodeId> keywords,
                  size_t injected) const;
-  // Calls what lies below `pushed` arguments with these after them, and with the values of
-  // `injected` names after the positional ones.
+  // Calls the callee below `pushed` arguments with further ones: `args`, the values of the
+  // `injected` names, then `keywords`.
   void arguments(std::span<const NodeId> args, std::span<const NodeId> keywords,
                  const std::vector<Symbol>& injected = {}, uint32_t pushed = 0);
   void plain_arguments(std::span<const NodeId> args, std::span<const NodeId> keywords,
@@ -197,9 +199,9 @@ class Compiler {
   struct Comprehension {
     NodeId node;
     std::span<const NodeId> generators;
-    NodeId element, value;        // a value of dictionaries only
-    uint32_t container = 0;       // depth of what is being filled
-    bool first_on_stack = false;  // the outermost iterable, or its iterator: else it is an argument
+    NodeId element, value;        // `value`: dictionaries only
+    uint32_t container = 0;       // stack depth of the container being filled
+    bool first_on_stack = false;  // the outermost iterable or iterator; otherwise an argument
   };
   void comprehension(NodeId node);
   void comprehension_body(Comprehension& parts);
@@ -210,7 +212,7 @@ class Compiler {
   void inlined_comprehension(NodeId node, Comprehension& parts);
 
   // -- statements ------------------------------------------------------------------------------
-  // What IMPORT_NAME says of an import that stands here: its `b`.
+  // Returns the `b` of IMPORT_NAME for an import at this place.
   uint32_t laziness(bool is_lazy, bool is_star);
   void statements(ListId list);
   void statement(NodeId node);
@@ -222,7 +224,7 @@ class Compiler {
   void import(const ast::Import& node);
   void import_from(const ast::ImportFrom& node);
   void assign(NodeId target);
-  // `x, y = a, b` needs no tuple.
+  // Compiles `x, y = a, b` without a tuple.
   bool assign_in_parallel(NodeId target, NodeId value, bool keeps_order);
   void assign_elements(std::span<const NodeId> targets, bool apart = false);
   void assign_each(std::span<const NodeId> targets, bool apart);
@@ -230,7 +232,8 @@ class Compiler {
   void annotated(NodeId node);
   void annotation(NodeId node);
   void lazily_annotated(NodeId node);
-  // A function that makes something of annotations when asked, in a format that it checks (3.14).
+  // Compiles a function that evaluates annotations on request and checks the requested format
+  // (3.14).
   CodeId lazy_code(ScopeId scope, Symbol name, const char* argument,
                    const std::function<void()>& body, const std::string& owner = {});
   void lazy_annotations();
@@ -246,7 +249,7 @@ class Compiler {
   uint32_t iterator_slots() const { return features_.iterators_have_two_slots ? 2 : 1; }
   void leave_loop(bool is_continue);
   void unwind(const Enclosing& from, bool keeps_value);
-  // Undoes everything down to `depth` enclosing statements.
+  // Unwinds the enclosing statements down to `depth`.
   void unwind_to(size_t depth, bool keeps_value);
 
   void try_statement(const ast::Try& node);
@@ -272,13 +275,13 @@ class Compiler {
   void lambda(NodeId node);
   CodeId function_code(NodeId node);
   uint32_t function_defaults(const ast::arguments& args);
-  // The flag of what it leaves on the stack for a function; 0: nothing.
+  // Pushes the annotations of a function; returns their MAKE_FUNCTION flag, 0 if there are none.
   uint32_t function_annotations(NodeId node);
   uint32_t annotation_pairs(const ast::arguments& args, NodeId returns,
                             std::vector<ConstId>& names);
-  // Its defaults and the like, as `flags` says, are on the stack.
+  // Makes a function; the parts named by `flags` (defaults and the like) are on the stack.
   void make_function(CodeId code, uint32_t flags);
-  // The node may be absent: no arguments.
+  // Returns the arguments of a node; none if it is absent.
   ast::arguments arguments_of(NodeId node) const;
   object::Code header_of(const ast::arguments& args);
   void class_definition(NodeId node);
@@ -288,7 +291,7 @@ class Compiler {
   void type_alias(NodeId node);
   void generic_function(NodeId node, uint32_t flags);
   void generic_class(NodeId node);
-  // The function of an annotation scope, on the stack.
+  // Pushes the function of an annotation scope.
   void deferred(NodeId value, ScopeId scope, Symbol name);
   CodeId hidden_code(NodeId node, Symbol name, const object::Code& header,
                      const std::function<void()>& body);
@@ -297,9 +300,9 @@ class Compiler {
   Lowered& out_;
   Symbols& symbols_;
   const Features features_;
-  uint32_t walruses_ = 0;  // that what is being compiled is a value of
+  uint32_t walruses_ = 0;  // enclosing walruses
   std::vector<Unit*> units_;
-  std::unordered_map<ScopeId, CodeId> codes_;  // compiled already
+  std::unordered_map<ScopeId, CodeId> codes_;  // already compiled
   std::unordered_map<std::string, ConstId> strings_;
   std::vector<std::string> qualnames_;  // by CodeId
   Misspelt misspelt_;

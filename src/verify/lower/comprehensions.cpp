@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Comprehensions: functions of their own, and from 3.12 on, generator expressions aside, loops that
-// keep the variables of what holds them on the stack meanwhile.
+// Comprehensions: functions, and from 3.12 on, except generator expressions, inlined loops that
+// save the variables of the enclosing function on the stack (PEP 709).
 #include <algorithm>
 
 #include "verify/lower/compiler.h"
@@ -24,7 +24,7 @@ const char* function_of(Kind kind) {
 
 }  // namespace
 
-// 3.14 turns no list that an `async for` goes through into a tuple.
+// Pushes the iterable. 3.14 does not turn the list of an `async for` into a tuple.
 void Compiler::iterator_of(const ast::comprehension& part) {
   if (part.is_async && features_.folds_late) {
     expression(part.iter);
@@ -180,7 +180,7 @@ void Compiler::generator(Comprehension& parts, size_t index) {
 
 void Compiler::inlined_comprehension(NodeId node, Comprehension& parts) {
   const auto first = tree_.as<ast::comprehension>(parts.generators[0]);
-  // Since 3.15 the iterator is made when the variables have been kept.
+  // Since 3.15 the iterator is made after the variables are saved.
   features_.comprehensions_iterate ? expression(first.iter) : iterator_of(first);
   const ScopeId inner = symbols_.scope_of(node);
   std::vector<Symbol> saved;
@@ -192,7 +192,7 @@ void Compiler::inlined_comprehension(NodeId node, Comprehension& parts) {
     emit().op(Op::LoadFastAndClear, name.value);
     if (is_cell) emit().op(Op::MakeCell, name.value);
   };
-  // Up to 3.13 a class body keeps whatever its comprehension names.
+  // Up to 3.13 a class body saves all names of its comprehension.
   if (features_.classes_keep_all_names && scope().kind == ScopeKind::Class &&
       unit().inlined.empty()) {
     keep(text(".0"), Binding::Local);
@@ -213,7 +213,7 @@ void Compiler::inlined_comprehension(NodeId node, Comprehension& parts) {
   for (const Kept& one : symbols_[inner].kept) {
     Binding binding = symbols_[one.scope].find(one.name)->binding;
     for (ScopeId p = one.scope; p != inner; p = symbols_[p].parent) {
-      // It is the cell of what lends it.
+      // The cell of the scope that lends the name.
       const Entry* lent = symbols_[symbols_[p].parent].find(one.name);
       if (lent != nullptr && (lent->use & kLent) && lent->cell) binding = Binding::Cell;
     }

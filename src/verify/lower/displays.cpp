@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Displays and f-strings. Large ones are built item by item (3.10+), so that the stack stays small;
-// constant ones come out of constants.
+// Displays and f-strings. Large ones are built item by item (3.10+) to limit the stack; constant
+// ones are built from constants.
 #include <algorithm>
 #include <cmath>
 #include <unordered_set>
@@ -14,7 +14,7 @@ namespace {
 // CPython's STACK_USE_GUIDELINE.
 constexpr size_t kMostOnStack = 30;
 
-// The same text for what Python sees the same in, as far as this is easily told.
+// Returns equal keys for constants that compare equal, where that is easily determined.
 std::string sameness(const object::Module& module, ConstId id) {
   constexpr double kExact = 9007199254740992;  // 2 ** 53
   const object::Const& value = module[id];
@@ -42,7 +42,7 @@ std::string sameness(const object::Module& module, ConstId id) {
       break;
     case object::ConstKind::None:
       return "None";
-    default:  // NOLINT: told apart, so that at worst nothing is proven
+    default:  // NOLINT: kept distinct, so that at worst nothing is proven
       break;
   }
   return "constant " + std::to_string(id.value);
@@ -50,7 +50,7 @@ std::string sameness(const object::Module& module, ConstId id) {
 
 }  // namespace
 
-// Of equal constants a set that is a constant has the first only.
+// Drops all but the first of equal constants, as a constant set does.
 void Compiler::drop_equal(std::vector<ConstId>& items) const {
   std::vector<ConstId> kept;
   std::unordered_set<std::string> known;
@@ -62,7 +62,7 @@ void Compiler::drop_equal(std::vector<ConstId>& items) const {
 
 void Compiler::iterated(NodeId node, bool is_searched) {
   if (!folds()) return expression(node);
-  // Since 3.14 a tuple that is made of a list is left a list, where a loop goes through it.
+  // Since 3.14 an iterated tuple that would be built from a list stays a list.
   const bool is_tuple = tree_.is(node, Kind::Tuple) && !is_searched;
   if (features_.folds_late && (is_tuple || tree_.is(node, Kind::List)) && !constant_of(node)) {
     const auto elements = tree_.items(ListId(tree_.slot(node, 0)));
@@ -107,7 +107,7 @@ void Compiler::sequence(Display display, std::span<const NodeId> elements, uint3
   const Op append = display == Display::Set ? Op::SetAdd : Op::ListAppend;
   const Op extend = display == Display::Set ? Op::SetUpdate : Op::ListExtend;
   const bool big = features_.limits_stack && elements.size() + pushed > kMostOnStack;
-  // 3.14 looks for constants only when what builds the display has been written.
+  // 3.14 folds constants only after the code of the display is emitted.
   if (elements.size() > 2 && display != Display::Tuple && !(features_.folds_late && big)) {
     object::Const folded;
     folded.kind = display == Display::Set ? object::ConstKind::FrozenSet : object::ConstKind::Tuple;
@@ -230,7 +230,7 @@ void Compiler::dictionary(const ast::Dict& node) {
       emit().op(Op::DictUpdate, 1);
     } else {
       ++pending;
-      // As CPython cuts large ones: after this pair.
+      // Large ones are flushed after this pair, as in CPython.
       if (features_.limits_stack && (pending - 1) * 2 > kMostOnStack) flush(i + 1);
     }
   }
@@ -276,7 +276,7 @@ void Compiler::formatted_value(const ast::FormattedValue& node) {
 
 void Compiler::format_specification(NodeId node) {
   const auto values = tree_.items(tree_.as<ast::JoinedStr>(node).values);
-  // 3.12 sees an empty text after a nested field at the end.
+  // 3.12 adds an empty text after a nested field at the end.
   if (!features_.text_after_nested_field || values.empty() ||
       !tree_.is(values.back(), Kind::FormattedValue)) {
     return expression(node);
@@ -291,7 +291,7 @@ void Compiler::joined_string(const ast::JoinedStr& node) {
   join_pieces(values.size(), [&](size_t i) { expression(values[i]); });
 }
 
-// A string of `count` pieces, each of which `write` leaves on the stack.
+// Builds a string of `count` pieces, each pushed by `write`.
 void Compiler::join_pieces(size_t count, const std::function<void(size_t)>& write) {
   const bool is_large = features_.joins_long_strings && count > kMostOnStack;
   if (is_large) {
@@ -304,7 +304,7 @@ void Compiler::join_pieces(size_t count, const std::function<void(size_t)>& writ
     if (is_large) emit().op(Op::ListAppend, 1);
   }
   if (is_large) return emit().op(Op::Call, 1, 2);
-  // 3.13 and later load the string of no pieces, and optimise what is done with a constant.
+  // 3.13+ load the empty string as a constant, and optimise uses of a constant.
   if (count == 0 && features_.loads_empty_string) return load_text("");
   if (count != 1) emit().op(Op::BuildString, static_cast<uint32_t>(count));
 }

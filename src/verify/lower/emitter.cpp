@@ -9,10 +9,10 @@ namespace pellucid::verify::lower {
 
 namespace {
 
-// A statement that there is not.
+// Not the line of any statement.
 constexpr int32_t kNoLine = 0x7fffffff;
 
-// Of a StoreFast: it puts back what an inlined comprehension has kept.
+// The `b` of a StoreFast that restores a variable after an inlined comprehension.
 constexpr uint32_t kPutsBack = 1;
 
 bool may_change_places(const Instr& instr) {
@@ -21,7 +21,7 @@ bool may_change_places(const Instr& instr) {
 
 bool is_nothing(const Instr& instr) { return instr.op == Op::Swap && instr.a == 1; }
 
-// The next instruction after `at` that may change places, of statement `line` (any if negative);
+// Returns the next instruction after `at` that may be reordered, on line `line` (any if negative);
 // the end if another one comes first.
 size_t next_store(const std::vector<Instr>& code, size_t at, int32_t line) {
   while (++at < code.size()) {
@@ -32,8 +32,8 @@ size_t next_store(const std::vector<Instr>& code, size_t at, int32_t line) {
   return code.size();
 }
 
-// Since 3.11 `SWAP n` and the stores after it become stores in another order, as far as that
-// changes nothing but the order. (flowgraph.c: apply_static_swaps)
+// Replaces a `SWAP n` before stores by reordering them, if they store to different locals (3.11+).
+// (flowgraph.c: apply_static_swaps)
 void spend_swaps(std::vector<Instr>& code, size_t from) {
   for (size_t i = from + 1; i-- > 0;) {
     if (code[i].op != Op::Swap || is_nothing(code[i])) {
@@ -127,9 +127,9 @@ Instr Emitter::instr(Op op, uint32_t a, uint32_t b) const {
   return made;
 }
 
-// What CPython's optimiser does to the order of stores, which others may notice.
+// Reorders stores as CPython's optimiser does; their order is observable.
 void Emitter::settle_stores(std::vector<Instr>& code) const {
-  // Of two stores to one local in a row the first is left out (3.13+), before any change places.
+  // The first of two consecutive stores to one local is removed (3.13+), before any are reordered.
   for (size_t i = 0; features_.drops_overwritten_stores && i + 1 < code.size(); ++i) {
     if (code[i].op != Op::StoreFast || code[i + 1].op != Op::StoreFast ||
         code[i].a != code[i + 1].a || code[i].line != code[i + 1].line || code[i].b == kPutsBack ||
@@ -323,8 +323,8 @@ bool Emitter::tests_operand(const Draft& block) const {
          block.instrs.back().op == Op::Copy && block.instrs.back().a == 1;
 }
 
-// The jump over an operand that leads to one like it leads on from there, and what protects it is
-// lost. (flowgraph.c: jump_thread)
+// Marks branches that lose their handler to jump threading: a jump over an operand to a similar
+// jump goes straight to the latter's target. (flowgraph.c: jump_thread)
 void Emitter::lose_tests() {
   for (const Label id : order_) {
     Draft& block = blocks_[id.index()];
@@ -380,7 +380,7 @@ flow::Graph Emitter::finish(object::CodeId code) {
     graph.blocks.push_back(block);
   }
   for (flow::Handler& handler : handlers_) {
-    // Of a handler that nothing reaches, nothing is asked.
+    // An unreachable handler is never used.
     handler.entry =
         renamed[handler.entry.index()].valid() ? renamed[handler.entry.index()] : Label(0u);
   }

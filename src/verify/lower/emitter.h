@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// verify::lower: a flow graph under construction, written from front to back.
+// verify::lower: a flow graph under construction, emitted in layout order.
 //
-// The emitter knows how deep the stack is, how many exceptions are being handled and which handler
-// protects what is written; a block ends wherever one of these changes hands. What is written
-// after a jump goes to a block that nothing leads to, and finish() leaves it out.
+// The emitter tracks the stack depth, the number of handled exceptions and the protecting handler;
+// a block ends wherever control flow or the handler changes. Code after a jump goes to an
+// unreachable block, which finish() removes.
 #pragma once
 
 #include <functional>
@@ -22,50 +22,51 @@ using Label = flow::BlockId;
 
 class Emitter {
  public:
-  // Writes what compilers with these features write.
+  // Emits code as compilers with these features do.
   explicit Emitter(const Features& features);
 
-  // A statement starts, which the instruction at this offset of the original made.
+  // Starts a statement, recovered from the original's instruction at this offset.
   void at(uint32_t offset) {
     offset_ = offset;
     ++statement_;
   }
 
-  // What comes next stands on another line of the statement.
+  // Moves to the next line of the statement.
   void next_line() { ++statement_; }
 
-  // The line of what comes next, counted from the start; or another one that has been used.
+  // Returns the current line, counted from the start; on_line() returns to a line used before.
   int32_t line() const { return statement_; }
   void on_line(int32_t line) { statement_ = line; }
 
   Label label();
-  // What comes next stands at `label`.
+  // Places `label` here.
   void place(Label label);
   void op(Op op, uint32_t a = 0, uint32_t b = 0);
-  // Pops what a statement has no use for; up to 3.12 on no line, so that it stays after stores.
+  // Pops an unused value; up to 3.12 without a line, so that it stays after stores.
   void drop();
   void jump(Label to);
-  // Pops a value and jumps where its truth is `when`.
+  // Pops a value and jumps if its truth is `when`.
   void branch(bool when, Label to);
   void branch_none(bool when, Label to);
-  // Pushes the next item; jumps with the iterator popped.
+  // Pushes the next item, or pops the iterator and jumps.
   void for_iter(Label exhausted, uint32_t slots);
   void give_back();  // return
   void raise(uint32_t values);
-  // `lasti`: the slots below the exception are unwound to where it was raised (3.11+).
+  // Reraises; `lasti`: the offset of the original raise is on the stack below the exception
+  // (3.11+).
   void reraise(bool lasti);
 
-  // Everything until unprotect() is protected by `entry`, which keeps all but `above` slots.
+  // Protects the code until unprotect() by `entry`, which keeps all except `above` slots.
   void protect(Label entry, bool lasti, uint32_t above = 0);
   void unprotect();
-  // Starts the handler: the stack is as at protect(), with the exception on it.
+  // Starts the handler, with the stack of protect() and the exception on top.
   void place_handler(Label entry);
 
-  // A place in the code of straight instructions that are known later only.
+  // Reserves a place for straight-line code that is emitted later by write_at().
   Label reserve();
   void write_at(Label reserved, const std::function<void()>& write);
 
-  // Unwinding on the way out of statements ends in a jump; after it everything is as before.
+  // The emitter's state, saved while a jump unwinds statements and restored after it.
   struct Place {
     uint32_t depth, exceptions;
     std::vector<HandlerId> regions;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expressions, except those with files of their own.
+// Expressions, except those with separate files.
 #include <cmath>
 
 #include "base/check.h"
@@ -9,7 +9,7 @@ namespace pellucid::verify::lower {
 
 namespace {
 
-// CPython's own compiler stops at about as many.
+// About the limit of CPython's compiler.
 constexpr uint32_t kDeepest = 1500;
 
 }  // namespace
@@ -22,7 +22,7 @@ void Compiler::expression(NodeId node) {
 
 void Compiler::constant(ConstId value) {
   const object::ConstKind kind = out_.module[value].kind;
-  // A text has a name there, and nothing that binds it.
+  // The text has a name in its place, which is unbound.
   if (kind == object::ConstKind::Code || kind == object::ConstKind::Opaque) {
     give_up("a constant without a literal");
   }
@@ -113,7 +113,7 @@ void Compiler::unary(const ast::UnaryOp& node) {
   emit().op(Op::Unary, node.op);
 }
 
-// Returns true if a node is one token, which a number with a sign is not.
+// Returns true if a node is one token; a number with a sign is not.
 bool Compiler::is_literal(NodeId node) const {
   if (!tree_.is(node, Kind::Constant)) return false;
   const object::Const& value = out_.module[tree_.as<ast::Constant>(node).value];
@@ -138,8 +138,8 @@ bool Compiler::is_literal(NodeId node) const {
   }
 }
 
-// 3.14 makes constants of slices whose bounds are literals, before it computes anything: not of
-// `[:-1]`.
+// Returns the constant of a slice. 3.14 folds slices whose bounds are literals before it folds
+// other operations, so not `[:-1]`.
 std::optional<ConstId> Compiler::constant_slice(const ast::Slice& node) {
   if (!features_.constant_slices) return std::nullopt;
   object::Const folded;
@@ -354,7 +354,7 @@ void Compiler::jump_if(NodeId test, bool when, Label to) {
       chain_jump_if(test, when, to);
       --nesting_;
       return;
-    default:  // NOLINT: any other value is asked for its truth
+    default:  // NOLINT: any other value is tested for truth
       break;
   }
   expression(test);

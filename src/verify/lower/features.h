@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the compilers of CPython do differently, as far as `lower` follows them. From here on no
-// version is tested: each difference has a name, and features_of() says which versions have it.
+// The differences between CPython's compilers that `lower` follows. From here on no version is
+// tested: each difference has a name, and features_of() lists its versions.
 //
-// The names say what the newer compilers do, but for those at the end, which older ones did.
+// The names describe the newer compilers, except the last group, which describes older ones.
 #pragma once
 
 #include <cstdint>
@@ -15,46 +15,46 @@ struct Features {
   // -- 3.9 --------------------------------------------------------------------------------------
   bool unbinds_after_handling;  // `except E as name` ends the handling before `name` is unbound
   bool asserts_by_opcode;       // LOAD_ASSERTION_ERROR; before: the global of that name
-  bool extends_containers;      // `[*a, b]` adds to a list; before: BUILD_LIST_UNPACK of all parts
-  bool one_item_loops_assign;   // `for y in [f(x)]` of a comprehension is an assignment
-  bool deep_brackets;           // 3.8 has fewer in each other (parser.c: MAXSTACK)
+  bool extends_containers;      // `[*a, b]` extends a list; before: BUILD_LIST_UNPACK of all parts
+  bool one_item_loops_assign;   // `for y in [f(x)]` in a comprehension is an assignment
+  bool deep_brackets;           // 3.8 allows fewer nested ones (parser.c: MAXSTACK)
   bool moved_future_flags;      // the bits of `from __future__`; some releases of 3.8 have them too
 
   // -- 3.10 -------------------------------------------------------------------------------------
   bool limits_stack;          // large displays and calls are built in parts (kMostOnStack)
   bool annotations_in_tuple;  // those of a function; before: a dict of constant keys
-  bool repeats_loop_test;     // the test of a `while` is written once more at its end
-  bool folds_within_walrus;   // the optimiser looks into the value of a walrus
+  bool repeats_loop_test;     // loop inversion: the test of a `while` is repeated at its end
+  bool folds_within_walrus;   // constants are folded in the value of a walrus
 
   // -- 3.11 -------------------------------------------------------------------------------------
   bool exceptions_are_one_value;   // on the stack; before: type, value and traceback
   bool joins_long_strings;         // ''.join() of the pieces of a large f-string
-  bool patterns_have_lines;        // each the line on which the text has it
+  bool patterns_have_lines;        // each its line in the text
   bool swaps;                      // SWAP and COPY; before: ROT_TWO, ROT_THREE, ROT_N, DUP_TOP
   bool matches_are_none_or_value;  // MATCH_KEYS, MATCH_CLASS; before: a value and a truth
-  bool methods_with_keywords;      // a method is looked up for the call, whatever its arguments are
+  bool methods_with_keywords;      // LOAD_METHOD for calls with keywords, too
   bool qualname_in_code;           // before: an operand of MAKE_FUNCTION
-  bool says_why_it_awaits;         // the operand of GET_AWAITABLE
+  bool says_why_it_awaits;         // GET_AWAITABLE has an operand
   bool formats_percent;            // 'text %s' % (x,) is an f-string
-  bool assigns_in_parallel;        // two or three values as they lie on the stack
-  bool awaiting_spreads;           // from a comprehension to the one around it
+  bool assigns_in_parallel;        // two or three values, straight from the stack
+  bool awaiting_spreads;           // from a comprehension to the enclosing one
   bool reorders_stores;  // of a run of stores on one line (flowgraph.c: apply_static_swaps)
 
   // -- 3.12 -------------------------------------------------------------------------------------
   bool targets_have_lines;      // a store is on the line of its target
-  bool returns_to_outer_line;   // after a pattern in a pattern
+  bool returns_to_outer_line;   // after a nested pattern
   bool super_attributes;        // LOAD_SUPER_ATTR
-  bool wraps_stop_iteration;    // generators do, with a handler of their own
+  bool wraps_stop_iteration;    // generators do, by a handler around them
   bool class_dictionary_first;  // a free variable of a class: LOAD_LOCALS, LOAD_FROM_DICT_OR_DEREF
   bool slice_instructions;      // BINARY_SLICE, STORE_SLICE
   bool inlines_comprehensions;  // PEP 709
 
   // -- 3.13 -------------------------------------------------------------------------------------
-  bool drops_overwritten_stores;   // of two stores to one local in a row the first
+  bool drops_overwritten_stores;   // the first of two consecutive stores to one local
   bool converts_apart;             // CONVERT_VALUE; before: a flag of FORMAT_VALUE
-  bool loads_empty_string;         // an f-string of no pieces is a constant
-  bool module_asks_inlined;        // the names of an inlined comprehension before the module's own
-  bool type_parameters_mangle;     // private names in those of a class, as in the class
+  bool loads_empty_string;         // an empty f-string is a constant
+  bool module_asks_inlined;        // names resolve by an inlined comprehension first
+  bool type_parameters_mangle;     // private names in a class's type parameters
   bool sets_function_attributes;   // SET_FUNCTION_ATTRIBUTE; before: flags of MAKE_FUNCTION
   bool classes_list_attributes;    // __static_attributes__ and __firstlineno__
   bool trims_docstrings;           // of their indentation
@@ -62,7 +62,7 @@ struct Features {
 
   // -- 3.14 -------------------------------------------------------------------------------------
   bool exits_have_self;               // `with` keeps __exit__ and its manager on the stack
-  bool lazy_annotations;              // PEP 649: annotations, and what is evaluated like them
+  bool lazy_annotations;              // PEP 649: annotations, and what is deferred like them
   bool flags_docstrings_and_methods;  // CO_HAS_DOCSTRING, CO_METHOD
   bool folds_late;                    // in the flow graph; before: in the syntax tree
   bool constant_slices;               // of literals
@@ -70,24 +70,24 @@ struct Features {
 
   // -- 3.15 -------------------------------------------------------------------------------------
   bool lazy_imports;              // PEP 810
-  bool annotate_has_owner;        // the qualified name of `__annotate__` has that of its function
+  bool annotate_has_owner;        // the qualified name of `__annotate__` contains its function's
   bool positional_only_first;     // among the annotations
   bool iterators_have_two_slots;  // on the stack
   bool comprehensions_unpack;     // PEP 798
-  bool comprehensions_iterate;    // the code of one makes its first iterator; before: its caller
+  bool comprehensions_iterate;    // their code makes the first iterator; before: the caller
 
-  // -- What newer compilers do no more ----------------------------------------------------------
+  // -- Removed in newer compilers ---------------------------------------------------------------
   bool no_free_flag;             // up to 3.10: CO_NOFREE
   bool mixes_inlined_names;      // 3.12: inlined comprehensions of one scope share variables
-  bool shallow_expressions;      // 3.12: nested half as deep as before and after (symtable.c)
-  bool text_after_nested_field;  // 3.12: an empty one, at the end of a format specification
-  bool classes_keep_all_names;   // up to 3.13: those that an inlined comprehension names
+  bool shallow_expressions;      // 3.12: half the nesting of other versions (symtable.c)
+  bool text_after_nested_field;  // 3.12: an empty text at the end of a format specification
+  bool classes_keep_all_names;   // up to 3.13: all names in an inlined comprehension
 
-  // How many slots an exception takes that is handled.
+  // Returns the number of slots of a handled exception.
   constexpr uint32_t exception_slots() const { return exceptions_are_one_value ? 1 : 3; }
-  // How many slots what a `with` leaves by takes.
+  // Returns the number of slots of a `with`'s __exit__.
   constexpr uint32_t exit_slots() const { return exits_have_self ? 2 : 1; }
-  // How many slots there are from these on while it handles an exception.
+  // Returns the number of slots from these to the top while it handles an exception.
   constexpr uint32_t exit_depth() const {
     return exit_slots() + (exceptions_are_one_value ? 3 : 6);
   }

@@ -70,7 +70,7 @@ void Compiler::make_function(CodeId code, uint32_t flags) {
   load(out_.module.add(std::move(constant)));
   if (!features_.qualname_in_code) {
     const object::Code& made = out_.module[code];
-    // The function that is a class body has no qualified name.
+    // The function of a class body has no qualified name.
     const bool is_function = (made.flags & object::kOptimized) != 0;
     load_text(is_function ? qualnames_[code.index()] : std::string(out_.module.text(made.name)));
   }
@@ -178,7 +178,8 @@ void Compiler::class_definition(NodeId node) {
   name(def.name, Use::Store);
 }
 
-// After the callee lie two arguments already: the body and the name.
+// Completes the call of __build_class__, with two arguments already on the stack: the body and the
+// name.
 void Compiler::class_arguments(const ast::ClassDef& def, const std::vector<Symbol>& injected) {
   arguments(tree_.items(def.bases), tree_.items(def.keywords), injected, 2);
 }

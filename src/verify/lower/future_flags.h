@@ -14,8 +14,8 @@ struct FutureFlags {
   uint32_t barry;  // barry_as_FLUFL
 };
 
-// Returns the numbers that they have in the module. They changed with 3.9 and in the midst of 3.8,
-// where the module's own flags tell.
+// Returns the flags for the module's version. They changed in 3.9 and in some releases of 3.8,
+// which the module's own flags tell apart.
 inline FutureFlags future_flags_of(const object::Module& module) {
   const bool has_moved = features_of(module.version).moved_future_flags ||
                          (module[module.root].flags & 0xf000000u) != 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What leans to the left: operators, attributes, subscripts and calls in a row, `a.b(c)[d] + e`.
+// Left-leaning chains of operators, attributes, subscripts and calls: `a.b(c)[d] + e`.
 //
-// Such a row may be as long as the program likes, so it is taken in turn: down to the value that
-// is evaluated first, and up again with what is done to it.
+// Such a chain may be of any length, so it is lowered without recursion: down to the operand that
+// is evaluated first, then up again applying the operations.
 #include "verify/lower/compiler.h"
 
 namespace pellucid::verify::lower {
@@ -17,8 +17,8 @@ void Compiler::leaning(NodeId node) {
   }
 }
 
-// Leaves what is done to the first part of `node` in `rest`, and returns that part; absent: its
-// value is on the stack.
+// Appends the operation of `node` to `rest` and returns its first operand; absent if the value is
+// on the stack.
 NodeId Compiler::first_part(NodeId node, std::vector<Applied>& rest) {
   switch (tree_.kind(node)) {
     case Kind::BinOp: {
@@ -48,13 +48,13 @@ NodeId Compiler::first_part(NodeId node, std::vector<Applied>& rest) {
       rest.push_back({call.func, Applied::kMethod});
       return method.value;
     }
-    default:  // NOLINT: anything else is no row
+    default:  // NOLINT: not part of a chain
       expression(node);
       return {};
   }
 }
 
-// With the value of the first part on the stack.
+// Applies an operation to the first operand, which is on the stack.
 void Compiler::apply(const Applied& next) {
   if (next.how == Applied::kMethod) {
     const auto method = tree_.as<ast::Attribute>(next.node);

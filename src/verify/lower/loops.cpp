@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops, and the ways out of statements.
+// Loops, and the exits of statements.
 #include "base/check.h"
 #include "verify/lower/compiler.h"
 
@@ -18,7 +18,7 @@ void Compiler::while_loop(const ast::While& node) {
   unit().enclosing.push_back({Enclosing::kWhile, start, end, {}, {}, false});
   statements(node.body);
   unit().enclosing.pop_back();
-  // Since 3.10 the test is written once more at the end.
+  // Loop inversion: since 3.10 the test is repeated at the end.
   if (features_.repeats_loop_test && !truth && emit().live()) {
     jump_if(node.test, true, body);
     emit().jump(otherwise);
@@ -71,7 +71,7 @@ void Compiler::async_for_loop(const ast::For& node) {
   emit().place(end);
 }
 
-// The iterator of what is on the stack, with the slot that 3.15 keeps above it.
+// Replaces the iterable on the stack by its iterator, with the slot that 3.15 has above it.
 void Compiler::get_iterator() {
   emit().op(Op::GetIter);
   if (iterator_slots() == 2) emit().op(Op::PushNull);
@@ -99,8 +99,8 @@ void Compiler::leave_loop(bool is_continue) {
   emit().back_to(before);
 }
 
-// Undoes the innermost statements down to `depth`, innermost first. What is compiled on the way out
-// stands in the statements that are left.
+// Unwinds the enclosing statements down to `depth`, innermost first. Code compiled meanwhile is
+// enclosed by the remaining statements.
 void Compiler::unwind_to(size_t depth, bool keeps_value) {
   const std::vector<Enclosing> all = unit().enclosing;
   while (unit().enclosing.size() > depth) {
@@ -112,7 +112,7 @@ void Compiler::unwind_to(size_t depth, bool keeps_value) {
 }
 
 void Compiler::unwind(const Enclosing& from, bool keeps_value) {
-  // Brings what lies below the value that is kept to the top.
+  // Brings the slots below the kept value to the top.
   const auto reach = [&](uint32_t slots) {
     if (keeps_value) emit().op(Op::Rot, slots + 1);
   };
@@ -155,7 +155,7 @@ void Compiler::unwind(const Enclosing& from, bool keeps_value) {
       return call_exit(from.kind == Enclosing::kAsyncWith);
     case Enclosing::kHandler: {
       if (from.named) emit().unprotect();
-      // 3.8 unbinds the name first, the others end the handling first.
+      // 3.8 unbinds the name first, later versions end the handling first.
       if (features_.exceptions_are_one_value) {
         if (keeps_value) emit().op(Op::Swap, 2);
         emit().op(Op::PopExcept, 1);

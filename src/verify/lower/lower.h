@@ -4,17 +4,17 @@
 //   Lowered relower(const ast::Tree&, ast::NodeId root)
 //
 // The second tier of validation needs no interpreter: the tree that is about to be printed is
-// compiled here, for the version of its module, and compared with the original's graphs. It is a
-// second opinion on `structure` and `polish` and shares no code with them; it says nothing about
-// `print`, which only recompiling the text does.
+// compiled here, for the version of its module, and compared with the original's graphs. It checks
+// `structure` and `polish` independently and shares no code with them; it does not check `print`,
+// for which the text has to be recompiled.
 //
-// The graphs need not be CPython's instruction by instruction. They are made to be compared, and
-// compare() sees through everything that is no effect: jumps, stack shuffles, constants, the ways
-// of building a container. What decides is the order of effects, what protects each, and which
-// names are cells. Versions differ in that, so the compiler knows the version.
+// The graphs need not be CPython's instruction by instruction. They are made for compare(), which
+// ignores everything that is not an effect: jumps, stack shuffles, constants, how containers are
+// built. The order of effects, their handlers and which names are cells have to be exact. Versions
+// differ in these, so the compiler depends on the version.
 //
-// What it cannot compile is a problem of that code object, and its verdict is `unproven`: never a
-// guess.
+// If a code object cannot be compiled, a problem is recorded and its verdict is `unproven`: it is
+// never guessed.
 #pragma once
 
 #include <string>
@@ -31,7 +31,7 @@ struct Lowered {
   std::vector<std::string> problems;  // by CodeId; empty: none
 };
 
-// `root` is a Module node.
+// Lowers the tree below `root`, a Module node.
 Lowered relower(const ast::Tree& tree, ast::NodeId root);
 
 }  // namespace pellucid::verify

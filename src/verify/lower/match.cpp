@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// match. Captured values wait on the stack, below what is still to be matched, until the whole
-// pattern has matched; a failure jumps to as many pops as there is to drop.
+// match. Captured values stay on the stack, below the values still to be matched, until the whole
+// pattern has matched; a failure jumps to as many pops as there are values to drop.
 #include <algorithm>
 #include <utility>
 
@@ -62,7 +62,7 @@ class Matcher {
            !tree_.as<ast::MatchAs>(node).pattern.valid();
   }
 
-  // Where to jump with `pops` values to drop.
+  // Returns the label to jump to with `pops` values to drop.
   Label failure(size_t pops) {
     while (fail_.size() <= pops) fail_.push_back(emit().label());
     return fail_[pops];
@@ -78,7 +78,7 @@ class Matcher {
     if (!failures.empty()) emit().place(failures[0]);
   }
 
-  // The value on top goes below `count - 1` others.
+  // Moves the value on top below `count - 1` others.
   void rotate(size_t count) {
     if (!c_.features_.swaps) {
       if (count > 1) emit().op(Op::Rot, static_cast<uint32_t>(count));
@@ -93,7 +93,7 @@ class Matcher {
     keep(name);
   }
 
-  // CPython takes no pattern that binds a name twice.
+  // Records a capture. CPython rejects a pattern that binds a name twice.
   void keep(Symbol name) {
     if (std::find(stores_.begin(), stores_.end(), name) != stores_.end()) {
       c_.give_up("a pattern that binds a name twice");
@@ -106,12 +106,12 @@ class Matcher {
     const int32_t outer = emit().line();
     if (keeps_lines_) go_to(node);
     pattern_in(node);
-    // What comes next belongs to the pattern around this one. 3.11 is still where it was last.
+    // The next code belongs to the enclosing pattern. 3.11 stays on the last line.
     if (c_.features_.returns_to_outer_line) emit().on_line(outer);
     --c_.nesting_;
   }
 
-  // To the line on which the text has this pattern.
+  // Moves to the line of this pattern in the text.
   void go_to(NodeId node) {
     const int32_t line = ast::line_in_pattern(tree_, node, line_);
     if (line > line_ && line_ > 0) ++last_;
@@ -119,7 +119,7 @@ class Matcher {
     emit().on_line(last_);
   }
 
-  // A part of another one, which may take anything.
+  // Matches a subpattern, which may be irrefutable.
   void part(NodeId node) {
     const bool outer = std::exchange(may_take_all_, true);
     pattern(node);
@@ -152,7 +152,7 @@ class Matcher {
           pattern(as.pattern);
           --on_top_;
         } else if (!may_take_all_) {
-          // Nor one that keeps those after it from being reached.
+          // CPython also rejects one that makes later patterns unreachable.
           c_.give_up("a pattern that takes everything in front of others");
         }
         return store(as.name);
@@ -204,7 +204,7 @@ class Matcher {
     each(patterns);
   }
 
-  // The values lie on the stack, the first one on top.
+  // Matches the values on the stack, the first one on top.
   void each(std::span<const NodeId> patterns) {
     on_top_ += patterns.size();
     for (NodeId node : patterns) {
@@ -213,7 +213,7 @@ class Matcher {
     }
   }
 
-  // Items of a sequence of any length, one by one.
+  // Matches items of a sequence of any length, one by one.
   void pick(std::span<const NodeId> patterns, size_t star) {
     ++on_top_;
     for (size_t i = 0; i < patterns.size(); ++i) {
@@ -233,7 +233,7 @@ class Matcher {
     emit().op(Op::Pop);
   }
 
-  // Whether the tuple on top is no None (3.11+).
+  // Fails if None is on top instead of a tuple (3.11+).
   void check_found() {
     emit().op(Op::Copy, 1);
     c_.load_none();
@@ -241,7 +241,7 @@ class Matcher {
     fail_unless_true();
   }
 
-  // One after the other out of the tuple on top, which is popped (3.10).
+  // Matches the items of the tuple on top, which is popped (3.10).
   void each_of_tuple(std::span<const NodeId> patterns, size_t first) {
     for (size_t i = 0; i < patterns.size(); ++i) {
       if (is_wildcard(patterns[i])) continue;
@@ -371,7 +371,7 @@ class Matcher {
     emit().op(Op::Pop);
   }
 
-  // Brings the captures into the order of the first alternative.
+  // Reorders the captures to the order of the first alternative.
   void arrange(const std::vector<Symbol>& control) {
     if (stores_.size() != control.size()) c_.give_up("alternatives with different captures");
     for (size_t wanted = control.size(); wanted-- > 0;) {
@@ -392,11 +392,11 @@ class Matcher {
   const Tree& tree_;
   std::vector<Symbol> stores_;  // captured so far, the first one on top
   std::vector<Label> fail_;     // by the number of values to drop
-  size_t on_top_ = 0;           // values above the captured ones that have to stay
-  bool keeps_lines_ = false;    // whether parts of the pattern may stand on lines of their own
-  int32_t line_ = -1;           // of the text, up to what has been read
-  int32_t last_ = 0;            // the same line, as the emitter counts
-  bool may_take_all_ = false;   // whether nothing stands after the pattern that it would hide
+  size_t on_top_ = 0;           // values to keep above the captured ones
+  bool keeps_lines_ = false;    // subpatterns may be on separate lines
+  int32_t line_ = -1;           // of the text, up to the current pattern
+  int32_t last_ = 0;            // the same line, in the emitter's count
+  bool may_take_all_ = false;   // no later pattern would become unreachable
 };
 
 void Compiler::match_statement(NodeId node) { Matcher(*this).statement(node); }

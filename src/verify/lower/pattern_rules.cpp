@@ -20,13 +20,13 @@ using ast::ListId;
 using ast::NodeId;
 using ast::Tree;
 
-// A name, or attributes of one.
+// Returns true if the node is a name, or attributes of one.
 bool is_dotted_name(const Tree& tree, NodeId node) {
   while (tree.is(node, Kind::Attribute)) node = tree.as<ast::Attribute>(node).value;
   return tree.is(node, Kind::Name);
 }
 
-// Returns true if a pattern can say the number: with one sign for each part.
+// Returns true if a pattern can spell the number: with one sign for each part.
 bool is_number(const object::Const& value, const Features& features) {
   using object::ConstKind;
   if (value.kind == ConstKind::Int || value.kind == ConstKind::BigInt) return true;
@@ -38,9 +38,9 @@ bool is_number(const object::Const& value, const Features& features) {
   return value.imag != 0 || !std::signbit(value.imag) || features.signs_imaginary_zeros;
 }
 
-// What is the same of numbers that are equal.
+// Returns equal texts for equal numbers.
 std::string text_of_number(double real, double imag) {
-  std::array<char, 400> text{};  // of the greatest float, and its imaginary part
+  std::array<char, 400> text{};  // fits the greatest float and an imaginary part
   const bool is_whole = imag == 0 && std::nearbyint(real) == real;
   if (is_whole) {
     std::snprintf(text.data(), text.size(), "%.0f", real + 0.0);
@@ -50,8 +50,8 @@ std::string text_of_number(double real, double imag) {
   return text.data();
 }
 
-// Returns true if a pattern may compare with the expression. `None`, `True` and `False` are
-// patterns of their own, which ask for identity; a name is one that binds.
+// Returns true if a value pattern may have the expression. `None`, `True` and `False` are singleton
+// patterns, which test identity; a name is a capture pattern.
 bool is_pattern_value(const Tree& tree, NodeId node) {
   using object::ConstKind;
   switch (tree.kind(node)) {
@@ -150,7 +150,7 @@ class PatternRules {
     return names;
   }
 
-  // `_` is what binds nothing.
+  // Returns the rule that a captured name breaks: `_` is the wildcard.
   const char* binds(ast::field::Name name) const {
     if (name.valid() && tree_.text(name) == "_") return "a pattern binds _";
     return nullptr;
@@ -177,7 +177,7 @@ class PatternRules {
            kind == object::ConstKind::False;
   }
 
-  // What is the same of keys that are equal; empty: the compiler does not look.
+  // Returns equal texts for equal keys; empty if the compiler does not compare them.
   std::string key_of(NodeId key) const {
     using object::ConstKind;
     if (!tree_.is(key, Kind::Constant)) return "";

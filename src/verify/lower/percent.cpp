@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `'...' % (a, b)` with conversions that an f-string has too: CPython compiles it as one (3.11+).
+// `'...' % (a, b)` with conversions that f-strings have: CPython compiles it as an f-string
+// (3.11+).
 #include <string>
 
 #include "verify/lower/compiler.h"
@@ -8,7 +9,7 @@ namespace pellucid::verify::lower {
 
 namespace {
 
-// A piece of text, or a field with its conversion and format.
+// A literal text, or a field with its conversion and format.
 struct Piece {
   bool is_text = true;
   std::string text;
@@ -22,7 +23,7 @@ class Reader {
  public:
   explicit Reader(std::string_view format) : format_(format) {}
 
-  // Nothing if a field is none of an f-string. (ast_opt.c: optimize_format)
+  // Returns nothing if an f-string has no such field. (ast_opt.c: optimize_format)
   std::optional<std::vector<Piece>> run() {
     std::vector<Piece> pieces;
     while (at_ < format_.size()) {
@@ -51,7 +52,7 @@ class Reader {
     return text;
   }
 
-  // At most three digits; -1: none, nothing: more.
+  // Returns a number of at most three digits; -1 if there is none, nothing if it is longer.
   std::optional<int> number() {
     int value = -1;
     for (int digits = 0; at_ < format_.size() && is_digit(format_[at_]); ++digits) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of an expression, read as Python reads it, as far as a template may hold it.
+// Reads the text of an expression in a template as Python does, and writes it in the canonical
+// notation (meaning.h).
 #include <charconv>
 
 #include "verify/lower/meaning.h"
@@ -37,7 +38,7 @@ class Reader {
     } else if (starts_name(peek())) {
       while (starts_name(peek()) || is_digit(peek())) ++at_;
       token_ = text_.substr(start, at_ - start);
-      // A prefix of a text.
+      // The prefix of a string.
       if (peek() == '\'' || peek() == '"') throw NotKnown{};
     } else if (is_digit(peek()) || (peek() == '.' && is_digit(peek(1)))) {
       while (starts_name(peek()) || is_digit(peek()) || peek() == '.') ++at_;
@@ -93,7 +94,7 @@ class Reader {
     return name;
   }
 
-  // What lies between brackets: `a`, or `a, b`.
+  // Reads the contents of brackets: `a`, or `a, b`.
   std::string tuple_or_one(std::string_view end) {
     std::vector<std::string> parts;
     bool is_tuple = false;
@@ -111,7 +112,7 @@ class Reader {
     return expression();
   }
 
-  // In a subscript.
+  // Reads an item of a subscript.
   std::string item() {
     std::array<std::string, 3> parts = {"-", "-", "-"};
     if (token_ != ":") {

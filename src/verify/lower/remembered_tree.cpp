@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The expression of the tree, in the same way of writing.
+// Writes an expression of the tree in the canonical notation (meaning.h).
 #include "verify/lower/meaning.h"
 #include "verify/lower/remembered.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a tree has to fulfil so that CPython's symbol table takes its text: rules of `global`,
-// `nonlocal`, parameters and annotated names.
+// Conditions for CPython's symbol table (symtable.c) to accept a tree's text: the rules of
+// `global`, `nonlocal`, parameters and annotated names.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace pellucid::verify::lower {
 
-// Returns the first rule that is broken in the scope; empty: none.
+// Returns the first rule broken in the scope; empty if none.
 std::string broken_rule(const Symbols& symbols, ScopeId scope);
 
 }  // namespace pellucid::verify::lower

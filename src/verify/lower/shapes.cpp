@@ -21,13 +21,13 @@ using ast::ListId;
 using ast::NodeId;
 using ast::Tree;
 
-// The tokenizer's MAXLEVEL, less what the printer may add where it breaks a line. The parser of 3.8
-// has a stack of its own, which ends before.
+// The tokenizer's MAXLEVEL, minus the parentheses that the printer may add to break lines. In 3.8
+// the parser's stack is the lower limit.
 constexpr uint32_t kMostBrackets = 190;
 constexpr uint32_t kMostBrackets38 = 90;
-// How deep expressions and statements lie in each other where compilers still follow, less what
-// they count on top: a parser's 6000, in 3.12 the 3 * 1000 calls of its symbol table. Until 3.11
-// those calls are as many as the interpreter was told (sys.setrecursionlimit), whoever compiles.
+// The depth of nested expressions and statements that compilers accept, minus the levels that they
+// count in addition: the parser's 6000, in 3.12 the 3 * 1000 calls of its symbol table. Until 3.11
+// the limit of those calls is the interpreter's sys.setrecursionlimit.
 constexpr uint32_t kMostLevels312 = 2900;
 constexpr uint32_t kMostLevels = 5900;
 constexpr std::array<std::string_view, 10> kFeatures = {
@@ -54,7 +54,7 @@ struct Place {
   bool in_class = false;
   bool in_async = false;
   bool in_comprehension = false;
-  bool in_iterable = false;      // of a comprehension
+  bool in_iterable = false;      // in the iterable of a comprehension
   bool in_star_handler = false;  // of this function
   bool in_loop_of_handler = false;
 };
@@ -91,7 +91,7 @@ class Shapes {
     place.parent = node;
   }
 
-  // -- how deep --
+  // -- depth of nesting --
 
   void nesting(NodeId node, Kind kind, Place& place) {
     const bool is_parent = place.parent.valid();
@@ -161,7 +161,7 @@ class Shapes {
 
   // -- docstrings --
 
-  // A compiler that takes the indentation out of them does so with UTF-8.
+  // Checks a docstring: a compiler that strips its indentation requires UTF-8.
   void docstring(ListId body, const Place& place) {
     if (!features_.trims_docstrings) return;
     for (const NodeId statement : tree_.items(body)) {
@@ -183,7 +183,7 @@ class Shapes {
     return false;
   }
 
-  // -- what may stand where --
+  // -- where statements and expressions are allowed --
 
   void positions(NodeId node, Kind kind, const Place& place) {
     switch (kind) {
@@ -314,7 +314,7 @@ class Shapes {
     }
   }
 
-  // -- what opens a place --
+  // -- nodes that open a place --
 
   void opens(NodeId node, Kind kind, Place& place) {
     switch (kind) {
@@ -357,7 +357,7 @@ class Shapes {
     }
   }
 
-  // What is iterated first is evaluated outside of the comprehension.
+  // Records the first iterable, which is evaluated outside of the comprehension.
   void first_iterable(NodeId node, const Place& place) {
     const size_t field = ast::fields_of(tree_.kind(node)).size() - 1;
     const auto generators = tree_.items(ListId(tree_.slot(node, field)));
@@ -371,7 +371,7 @@ class Shapes {
   Misspelt& found_;
   std::unordered_set<NodeId> leading_;
   std::unordered_set<NodeId> iterables_;              // of comprehensions
-  std::unordered_map<NodeId, bool> first_iterables_;  // of each: whether that is in another one
+  std::unordered_map<NodeId, bool> first_iterables_;  // of each; true if it is in another one
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// More of what a tree has to fulfil so that CPython reads it from its text (spelling.h): rules of
-// the places of statements and expressions, and of how deep a text may be nested.
+// Conditions for CPython to read a tree from its text (spelling.h): the rules for the places of
+// statements and expressions, and for the depth of nesting.
 #pragma once
 
 #include "ast/tree.h"
@@ -8,7 +8,7 @@
 
 namespace pellucid::verify::lower {
 
-// Adds the first rule that is broken in each scope that has no fault yet.
+// Adds the first broken rule for each scope that has no entry yet.
 void check_shapes(const ast::Tree& tree, ast::NodeId root, Misspelt& found);
 
 }  // namespace pellucid::verify::lower

@@ -25,10 +25,10 @@ using ast::Tree;
 constexpr uint32_t kMostIndents = 100;
 constexpr uint32_t kMostBlocks = 20;
 
-// What is known of a place in the text.
+// The context of a place in the text.
 struct Place {
   NodeId scope;
-  NodeId elif;  // the `if` that is written so, on the level of the one around
+  NodeId elif;  // an `if` written as `elif`, on the level of the enclosing one
   uint32_t indents = 0;
   uint32_t blocks = 0;  // loops, `try` and `with` of this function
   bool in_function = false;
@@ -47,7 +47,7 @@ class Rules {
   }
 
  private:
-  // Returns true if what is in the node stands in its place.
+  // Checks a node; returns true if its children are still to be checked, in `place`.
   bool enter(NodeId node, Place& place) {
     names(node, place);
     targets(node, place);
@@ -83,14 +83,15 @@ class Rules {
     return true;
   }
 
-  // -- scopes: what is evaluated where they are made stands outside of them --
+  // -- scopes: their defaults, decorators and the like are evaluated outside of them --
 
   void outside(std::span<const NodeId> nodes, const Place& place) { check(nodes, place); }
   void outside(NodeId node, const Place& place) {
     if (node.valid()) check({&node, 1}, place);
   }
 
-  // `from __future__ import annotations` makes texts of them, which are names here.
+  // Checks an annotation. `from __future__ import annotations` makes it a string, which is a name
+  // in the tree.
   void annotation(NodeId node, const Place& place) {
     if (!tree_.is(node, Kind::Name)) return outside(node, place);
     const ast::field::Name name = tree_.as<ast::Name>(node).id;
@@ -168,7 +169,7 @@ class Rules {
 
   // -- names --
 
-  // A name that is bound or looked up; `__debug__` is a constant.
+  // Checks a name that is bound or looked up; `__debug__` is a constant.
   void variable(ast::field::Name name, const Place& place) {
     if (!name.valid()) return;
     if (!object::is_identifier(tree_.text(name))) fault(place, "no text can name " + quoted(name));
@@ -184,7 +185,7 @@ class Rules {
     if (!object::is_dotted(tree_.text(name))) fault(place, "no text can import " + quoted(name));
   }
 
-  // `import a.b` binds a.
+  // Checks an import; `import a.b` binds a.
   void imports(const ast::alias& alias, const Place& place) {
     module_name(alias.name, place);
     variable(alias.asname, place);
@@ -299,7 +300,7 @@ class Rules {
     }
   }
 
-  // -- what may stand but once --
+  // -- what is allowed only once --
 
   void once(ast::field::Name name, std::unordered_set<ast::field::Name>& seen, const char* what,
             const Place& place) {
@@ -335,7 +336,7 @@ class Rules {
       once(tree_.as<ast::Name>(item).id, seen, what, place);
   }
 
-  // Alternatives bind the same names, each of them once.
+  // Checks that alternatives bind the same names, each of them once.
   void pattern(NodeId node, const Place& place) {
     constexpr const char* kTwice = "a pattern binds a name twice";
     if (!node.valid()) return;
@@ -368,7 +369,7 @@ class Rules {
     });
   }
 
-  // -- where statements and expressions may stand --
+  // -- where statements and expressions are allowed --
 
   void positions(NodeId node, const Place& place) {
     switch (tree_.kind(node)) {
@@ -420,7 +421,7 @@ class Rules {
     fault(place, "a comprehension unpacks what it collects");
   }
 
-  // What an asynchronous function gives to its caller is items or a result.
+  // Checks that an asynchronous function either yields or returns a value.
   void gives(std::unordered_set<NodeId>& scopes, const Place& place) {
     if (!place.in_async) return;
     scopes.insert(place.scope);
@@ -456,10 +457,10 @@ class Rules {
       case Kind::Match:
       case Kind::match_case:
         break;
-      case Kind::ExceptHandler:  // the block of the handler, and that of its name
+      case Kind::ExceptHandler:  // one block for the handler, one for its name
         ++place.blocks;
         return;
-      case Kind::GeneratorExp:  // one that awaits is an asynchronous generator, wherever it stands
+      case Kind::GeneratorExp:  // with `await` it is an asynchronous generator, in any function
         place.in_async = true;
         return;
       default:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statements, except those with files of their own.
+// Statements, except those with separate files.
 #include <algorithm>
 
 #include "ast/lines.h"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint32_t kDeepest = 1500;
 
-// An annotation in it need not be reached.
+// Returns true if annotations in such a statement may not be reached.
 bool is_conditional_block(Kind kind) {
   return kind == Kind::If || kind == Kind::While || kind == Kind::For || kind == Kind::With ||
          kind == Kind::Match || kind == Kind::Try;
@@ -127,7 +127,7 @@ void Compiler::expression_statement(NodeId value) {
   emit().drop();
 }
 
-// What is known of a test before the program runs; CPython compiles no code for the other way.
+// Returns the truth of a constant test; CPython compiles no code for the other branch.
 std::optional<bool> Compiler::truth_of(NodeId node) {
   if (!tree_.is(node, Kind::Constant)) return std::nullopt;
   const object::Const& value = out_.module[tree_.as<ast::Constant>(node).value];
@@ -143,12 +143,12 @@ std::optional<bool> Compiler::truth_of(NodeId node) {
     case object::ConstKind::Str:
     case object::ConstKind::Bytes:
       return !out_.module.text(value.text).empty();
-    default:  // NOLINT: asked when it runs
+    default:  // NOLINT: known at run time only
       return std::nullopt;
   }
 }
 
-// `elif` after `elif` is a loop, not a recursion.
+// Lowers a chain of `elif` by a loop, not by recursion.
 void Compiler::if_statement(NodeId node) {
   const Label end = emit().label();
   while (true) {
@@ -212,9 +212,9 @@ void Compiler::assert_statement(const ast::Assert& node) {
   emit().place(end);
 }
 
-// Where 3.15 allows no `lazy import`, none is made lazy by the program's filter either: in
-// functions and classes, in a `try` and what handles its exceptions, and where all names are
-// imported.
+// Returns the laziness of an import. Where 3.15 does not allow `lazy import`, the lazy imports
+// filter does not apply either: in functions and classes, in `try` statements with their handlers,
+// and for `import *`.
 uint32_t Compiler::laziness(bool is_lazy, bool is_star) {
   if (!features_.lazy_imports) return 0;
   const auto& around = unit().enclosing;
@@ -312,8 +312,8 @@ void Compiler::body_with_docstring(ListId body, bool is_function) {
   for (size_t i = first; i < list.size(); ++i) statement(list[i]);
 }
 
-// Returns true if a module or class needs `__annotations__`: anywhere outside of functions and
-// classes.
+// Returns true if a module or class needs `__annotations__`: if any statement outside nested
+// functions and classes has an annotation.
 bool Compiler::has_annotations(ListId body) const {
   std::vector<NodeId> todo(tree_.items(body).begin(), tree_.items(body).end());
   const auto add = [&](ListId list) {

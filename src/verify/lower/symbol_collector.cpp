@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each scope does with each name: the first of the two passes that make the symbol table.
+// The first of two passes that build the symbol table: collects the uses of names in each scope.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -17,7 +17,7 @@ using ast::Kind;
 using ast::ListId;
 using ast::Tree;
 
-// Walks the tree once and notes what each scope does with each name.
+// Walks the tree once and records the uses of each name in each scope.
 class Collector {
  public:
   Collector(Symbols& symbols, const Tree& tree)
@@ -35,8 +35,7 @@ class Collector {
     while (!todo_.empty()) {
       const Todo next = todo_.back();
       todo_.pop_back();
-      // In the order of the text, which is the order in which 3.12+ saves the variables of inlined
-      // comprehensions.
+      // In source order, in which 3.12+ saves the variables of inlined comprehensions.
       const auto before = static_cast<ptrdiff_t>(todo_.size());
       visit(next);
       std::reverse(todo_.begin() + before, todo_.end());
@@ -48,8 +47,8 @@ class Collector {
     NodeId node;
     ScopeId scope;
     bool stores;
-    bool is_conditional;  // in a statement that may not come to it
-    bool is_entered;      // a comprehension of which the outermost iterable has been seen to
+    bool is_conditional;  // in a statement that may not reach it
+    bool is_entered;      // a comprehension whose outermost iterable has been visited
   };
 
   Scope& at(ScopeId id) { return symbols_.scopes_[id.index()]; }
@@ -231,7 +230,7 @@ class Collector {
         symbols_.refuse(scope, "a name is used before it is declared global or nonlocal");
       }
       note(scope, id, use);
-      // What anybody declares global is stored as a global at module level too.
+      // A name that any scope declares global is stored as a global at module level too.
       if (use == kGlobal) note_global(symbols_.mangle(id, scope));
     }
   }
@@ -263,8 +262,9 @@ class Collector {
     if (!symbols_.future_annotations_) push(node, scope);
   }
 
-  // 3.14 puts the annotations of a module's or class's variables into one function. It asks a set
-  // which of them were reached: any of a module, and those of a class that need not be.
+  // Collects a variable's annotation. 3.14 compiles those of a module or class into one function.
+  // It reads from a set which ones were reached: for all of a module, and for the conditional ones
+  // of a class.
   void lazy_annotation(NodeId node, ScopeId scope) {
     const ScopeKind kind = at(scope).kind;
     const bool is_function = at(scope).is_function();
@@ -286,7 +286,7 @@ class Collector {
     push(node, inner);
   }
 
-  // The target belongs to the function (or module) around all comprehensions.
+  // Binds the target in the function (or module) that encloses all comprehensions.
   void named_expression(NodeId node, ScopeId scope) {
     const auto named = tree_.as<ast::NamedExpr>(node);
     push(named.value, scope);
@@ -296,7 +296,7 @@ class Collector {
     if (owner == scope) return bind(scope, target);
     const Scope& outer = at(owner);
     const Entry* known = outer.find(symbols_.mangle(target, owner));
-    // At module level such a name is as good as declared global.
+    // At module level such a name is treated as declared global.
     const bool is_global =
         outer.kind == ScopeKind::Module || (known != nullptr && (known->use & kGlobal));
     note(owner, target, is_global ? kGlobal : kBound);
@@ -336,7 +336,7 @@ class Collector {
     ScopeId outer = scope;
     if (!tree_.items(def.type_params).empty()) {
       outer = type_parameters(node, scope, def.type_params);
-      // Compilers (3.12+) note the first of them always, and take it for whichever comes first.
+      // Compilers (3.12+) always add the first of them, and use it for whichever comes first.
       const auto keywords = tree_.items(args.kw_defaults);
       const bool has_keywords =
           std::any_of(keywords.begin(), keywords.end(), [](NodeId item) { return item.valid(); });
@@ -347,7 +347,7 @@ class Collector {
     }
     ScopeId annotations = outer;
     if (features_.lazy_annotations) {
-      // It is there and sees the class, even where there are no annotations.
+      // The scope exists and sees the class even if there are no annotations.
       const bool in_class = at(scope).kind == ScopeKind::Class && !symbols_.future_annotations_;
       annotations = annotation_scope(node, Role::Annotations, outer, in_class);
     }
@@ -405,13 +405,13 @@ class Collector {
     const ScopeId id = open(ScopeKind::Annotation, parent, node, role);
     at(id).in_class = in_class;
     if (in_class) note(id, text("__classdict__"), kUsed);
-    // The format in which they are wanted.
+    // The requested format.
     if (features_.lazy_annotations && role != Role::TypeParameters)
       note(id, text(".format"), kParameter);
     return id;
   }
 
-  // `class_name` is absent for those of functions and aliases.
+  // Opens the scope of type parameters; `class_name` is absent for functions and aliases.
   ScopeId type_parameters(NodeId node, ScopeId scope, ListId parameters, Symbol class_name = {}) {
     const bool in_class = at(scope).kind == ScopeKind::Class;
     const ScopeId outer = annotation_scope(node, Role::TypeParameters, scope, in_class);
@@ -453,7 +453,8 @@ class Collector {
     push(alias.value, annotation_scope(node, Role::Body, outer, in_class));
   }
 
-  // The outermost iterable is evaluated outside, and comprehensions in it come first there.
+  // Defers a comprehension. Its outermost iterable is evaluated in the enclosing scope, and
+  // comprehensions in it come first there.
   void comprehension(NodeId node, ScopeId scope) {
     const size_t last = ast::fields_of(tree_.kind(node)).size() - 1;
     const auto first = tree_.items(ListId(tree_.slot(node, last)))[0];
@@ -478,7 +479,7 @@ class Collector {
       if (generator != first) push(part.iter, inner);
       list(part.ifs, inner);
     }
-    // The value comes before its key.
+    // The value is visited before its key.
     for (size_t i = fields.size() - 1; i-- > 0;) push(NodeId(tree_.slot(node, i)), inner);
   }
 
@@ -486,7 +487,7 @@ class Collector {
   const Tree& tree_;
   const Features features_;
   const FutureFlags future_;
-  bool is_conditional_ = false;  // what is pushed
+  bool is_conditional_ = false;  // of the nodes being pushed
   std::vector<Todo> todo_;
 };
 

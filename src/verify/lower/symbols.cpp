@@ -11,7 +11,7 @@
 
 namespace pellucid::verify::lower {
 
-// Says what each name of each scope resolves to. Outer scopes stand before inner ones.
+// Resolves each name of each scope. Outer scopes come before inner ones.
 class Resolver {
  public:
   explicit Resolver(Symbols& symbols)
@@ -27,7 +27,7 @@ class Resolver {
     spread_coroutines();
     lift_out_of_inlined();
     for (uint32_t i = 0; i < scopes_.size(); ++i) {
-      // Handing names on adds entries to scopes that were seen to already.
+      // Passing names on may add entries to scopes already visited.
       for (uint32_t j = 0; j < scopes_[i].entries.size(); ++j) resolve(ScopeId(i), j);
     }
     for (Scope& scope : scopes_) {
@@ -40,7 +40,7 @@ class Resolver {
  private:
   Scope& at(ScopeId id) { return scopes_[id.index()]; }
 
-  // A comprehension that awaits in another one makes that one await.
+  // Makes a comprehension a coroutine if a nested one is.
   void spread_coroutines() {
     if (!features_.awaiting_spreads) return;
     for (size_t i = scopes_.size(); i-- > 0;) {
@@ -52,16 +52,16 @@ class Resolver {
     }
   }
 
-  // What an inlined comprehension uses, and does not bind, is used by what holds it. In a class it
-  // does not see the names of the class. One in another one has its variables kept by that one too.
+  // Adds the names that an inlined comprehension uses but does not bind to its parent, unless that
+  // is a class, whose names it does not see. An inlined comprehension in another one has its
+  // variables saved by that one too.
   void lift_out_of_inlined() {
     std::vector<std::vector<ScopeId>> inside(scopes_.size());
     for (size_t i = 0; i < scopes_.size(); ++i) {
       if (!scopes_[i].is_inlined) continue;
       inside[scopes_[i].parent.index()].push_back(ScopeId(i));
       for (const Entry& entry : scopes_[i].entries) {
-        // A walrus that binds a global counts too; one that binds a variable of the function does
-        // not.
+        // Includes walruses that bind a global, not those that bind a variable of the function.
         if ((entry.use & kBound) && !(entry.use & kNonlocal)) {
           scopes_[i].kept.push_back({entry.name, ScopeId(i)});
         }
@@ -95,7 +95,7 @@ class Resolver {
     }
   }
 
-  // Its own names come first, then what those in it bring.
+  // Orders the scope's own names first, then those of nested comprehensions.
   void order_names(ScopeId id, const std::vector<ScopeId>& inside) {
     std::vector<Symbol>& order = at(id).order;
     std::unordered_set<Symbol> known;
@@ -125,13 +125,13 @@ class Resolver {
     if (entry.use & kGlobal) return set(id, which, Binding::GlobalExplicit);
     if (scope.binds(entry.name)) return set(id, which, Binding::Local);
     if (entry.use == kHandedOn) return set(id, which, Binding::Free);
-    // An inlined comprehension is a part of what holds it.
+    // An inlined comprehension is part of its parent.
     if (scope.is_inlined && at(scope.parent).kind != ScopeKind::Class) {
       if (is_bound_outside(id, entry.name) && lends(id, entry.name)) lend(id, entry.name);
       return;
     }
     if (scope.in_class) {
-      // What the class binds is looked up there when it runs.
+      // Names that the class binds are looked up there at run time.
       ScopeId p = scope.parent;
       while (at(p).kind == ScopeKind::Annotation) p = at(p).parent;
       const Entry* known = at(p).kind == ScopeKind::Class ? at(p).find(entry.name) : nullptr;
@@ -146,7 +146,7 @@ class Resolver {
       const Scope& outer = at(p);
       if (outer.kind == ScopeKind::Module) break;
       if (outer.kind == ScopeKind::Class) {
-        // A class in a class that keeps such a set takes over that of the outer one, too (3.14).
+        // A nested class that keeps such a set captures the outer one's too (3.14).
         if (entry.name == class_) {
           at(p).needs_class_cell = true;
         } else if (entry.name == class_dictionary_) {
@@ -171,7 +171,7 @@ class Resolver {
 
   void set(ScopeId id, uint32_t which, Binding binding) { at(id).entries[which].binding = binding; }
 
-  // Returns true if a function around the scope binds the name.
+  // Returns true if an enclosing function binds the name.
   bool is_bound_outside(ScopeId id, Symbol name) {
     for (ScopeId p = at(id).parent; p.valid(); p = at(p).parent) {
       if (!at(p).is_function()) continue;
@@ -182,9 +182,9 @@ class Resolver {
     return false;
   }
 
-  // Returns true if the compiler takes a free variable for that of an inlined comprehension in the
-  // scope: the scope does not say the name, and the first comprehension in it that has the name
-  // binds it.
+  // Returns true if the compiler confuses a free variable with that of an inlined comprehension in
+  // the scope: the scope itself does not use the name, and the first comprehension in it that has
+  // the name binds it.
   bool lends(ScopeId id, Symbol name) {
     const Scope& scope = at(id);
     if (!scope.is_function() || !scope.bound_inside.contains(name)) return false;
@@ -201,7 +201,7 @@ class Resolver {
     return false;
   }
 
-  // Returns true if a function in the comprehension has the name from outside of it.
+  // Returns true if a function in the comprehension takes the name from outside.
   bool is_handed_on(ScopeId comprehension, Symbol name) {
     if (users_.empty()) {
       for (size_t i = 0; i < scopes_.size(); ++i) {
@@ -228,7 +228,8 @@ class Resolver {
     return entry;
   }
 
-  // The name `which` of scope `id` is the one of scope `owner`, unless one between them lends it.
+  // Captures the name `which` of scope `id` from scope `owner`, unless a scope between them lends
+  // it.
   void capture(ScopeId id, uint32_t which, ScopeId owner) {
     const Symbol name = at(id).entries[which].name;
     for (ScopeId p = id; p != owner; p = at(p).parent) {
@@ -241,14 +242,14 @@ class Resolver {
     set(id, which, Binding::Free);
     for (ScopeId p = at(id).parent; p != owner; p = at(p).parent) {
       Entry& passing = add(p, name, kHandedOn);
-      // A name of the class around an annotation scope stays that to the scope itself.
+      // An annotation scope itself keeps seeing the name in its class.
       const bool is_resolved = at(p).in_class && (passing.use & kUsed);
       if (!at(p).binds(name) && !is_resolved) passing.binding = Binding::Free;
     }
     if (at(owner).kind == ScopeKind::Class) return;
     at(owner).find(name)->cell = true;
-    // A cell of an inlined comprehension is one of whatever holds it, whose own local of that name
-    // becomes one too.
+    // A cell of an inlined comprehension is a cell of its parent, whose local of that name becomes
+    // a cell too.
     for (ScopeId host = owner; at(host).is_inlined;) {
       host = at(host).parent;
       if (at(host).kind == ScopeKind::Class) own_names(host, name);
@@ -257,8 +258,9 @@ class Resolver {
     }
   }
 
-  // A class binds and reads names that nobody has written, `__module__` for one. Where an inlined
-  // comprehension in it has a cell of such a name, compilers take that.
+  // Refuses a scope if the name is one of a class's own. A class binds and reads names implicitly,
+  // such as `__module__`. If an inlined comprehension in it has a cell of such a name, compilers
+  // use that cell.
   void own_names(ScopeId scope, Symbol name) {
     const std::string_view text = symbols_.module_.text(name);
     if (!text.starts_with("__") || !text.ends_with("__")) return;
@@ -270,7 +272,7 @@ class Resolver {
   Symbol class_, class_dictionary_, conditional_set_;
   const Features features_;
   bool is_lazy_;
-  std::unordered_map<Symbol, std::vector<ScopeId>> users_;  // of each name, who do not bind it
+  std::unordered_map<Symbol, std::vector<ScopeId>> users_;  // scopes that do not bind it
 };
 
 Symbols::Symbols(const ast::Tree& tree, object::Module& module, NodeId root) : module_(module) {

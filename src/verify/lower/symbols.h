@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// verify::lower: what each name of a program means where it stands.
+// verify::lower: the symbol table, which resolves each name of a program.
 //
-// CPython's symbol table once more, built from our own tree: every function, class, comprehension
-// and annotation scope with the names that it binds and uses, and what they resolve to. Nothing
-// here looks at the original's code objects: whether a name is a cell is to be proven.
+// It follows CPython's symtable.c, but is built from our own tree: every function, class,
+// comprehension and annotation scope with the names that it binds and uses, and their bindings. It
+// does not look at the original's code objects: whether a name is a cell is to be proven.
 //
-// Invariants: a scope comes after the one that holds it; a name is in a scope's table if the scope
-// binds it, uses it, or hands it on to a scope in it.
+// Invariants: a scope comes after its parent; a name is in a scope's table if the scope binds it,
+// uses it, or passes it on to a nested scope.
 #pragma once
 
 #include <string>
@@ -38,48 +38,48 @@ enum Use : uint16_t {
   kGlobal = 4,
   kNonlocal = 8,
   kUsed = 16,
-  kHandedOn = 32,  // free in a scope in it
+  kHandedOn = 32,  // free in a nested scope
   kAnnotated = 64,
-  kLifted = 128,    // only inlined comprehensions in it use it
-  kLent = 256,      // it is taken for the variable of an inlined comprehension in it
-  kIterated = 512,  // of a comprehension: one of its loops binds it
+  kLifted = 128,    // used only by inlined comprehensions in it
+  kLent = 256,      // confused with the variable of an inlined comprehension in it
+  kIterated = 512,  // in a comprehension: bound by one of its loops
 };
 
 struct Entry {
   Symbol name;
   uint16_t use = 0;
   Binding binding = Binding::GlobalImplicit;
-  bool cell = false;  // a scope in it has captured it
+  bool cell = false;  // captured by a nested scope
 };
 
 // A variable of an inlined comprehension.
 struct Kept {
   Symbol name;
-  ScopeId scope;  // that binds it
+  ScopeId scope;  // the scope that binds it
 };
 
 struct Scope {
   ScopeKind kind = ScopeKind::Module;
   ScopeId parent;
   NodeId node;
-  Symbol class_name;  // of the innermost class around, for mangling
+  Symbol class_name;  // the innermost enclosing class, for mangling
   // The scope of the type parameters of a class, within which only their names are mangled (3.13).
   ScopeId mangling;
-  std::unordered_set<Symbol> type_parameters;  // of such a scope
-  bool is_generator = false;                   // it yields, or it is a generator expression
+  std::unordered_set<Symbol> type_parameters;  // if this is such a scope
+  bool is_generator = false;                   // contains yield, or is a generator expression
   bool is_coroutine = false;
   bool is_generator_expression = false;
-  bool is_inlined = false;        // a comprehension that 3.12+ puts into what holds it
-  bool in_class = false;          // an annotation scope that sees the names of the class around it
-  bool is_unevaluated = false;    // of the annotations of a function's variables (3.14)
+  bool is_inlined = false;        // a comprehension inlined into its parent (3.12+)
+  bool in_class = false;          // an annotation scope that sees the names of the enclosing class
+  bool is_unevaluated = false;    // for annotations of a function's variables (3.14)
   bool is_nested = false;         // in a function
-  bool needs_class_cell = false;  // of a class: a method says `super` or `__class__`
-  bool needs_class_dictionary = false;  // of a class: an annotation scope looks into it
-  bool needs_conditional_set = false;   // which annotations were reached is kept (3.14)
-  std::string broken;         // what of it a compiler refuses, or takes for something else
-  std::vector<Kept> kept;     // of an inlined comprehension and those in it
-  std::vector<Symbol> order;  // the names of both, as the compiler meets them
-  std::unordered_set<Symbol> bound_inside;  // variables of inlined comprehensions in it
+  bool needs_class_cell = false;  // of a class: a method uses `super` or `__class__`
+  bool needs_class_dictionary = false;      // of a class: an annotation scope reads it
+  bool needs_conditional_set = false;       // __conditional_annotations__ (3.14)
+  std::string broken;                       // a construct that a compiler rejects or miscompiles
+  std::vector<Kept> kept;                   // of an inlined comprehension and nested ones
+  std::vector<Symbol> order;                // the names of both, in the compiler's order
+  std::unordered_set<Symbol> bound_inside;  // variables of inlined comprehensions in this scope
   std::vector<ScopeId> inlined_inside;      // these comprehensions, in order
   std::vector<Entry> entries;
   std::unordered_map<Symbol, uint32_t> index;
@@ -97,9 +97,9 @@ struct Scope {
   bool is_function() const { return kind != ScopeKind::Module && kind != ScopeKind::Class; }
 };
 
-// What a node makes a scope for: a generic function makes three. `Annotations` are those of the
-// parameters of a function, or of the variables of a module or class; `LocalAnnotations` those of
-// the variables of a function, which nothing evaluates.
+// The purpose of a scope: a generic function has three. `Annotations` are those of a function's
+// parameters, or of the variables of a module or class; `LocalAnnotations` those of the variables
+// of a function, which are never evaluated.
 enum class Role : uint8_t { Body, TypeParameters, Bound, Default, Annotations, LocalAnnotations };
 
 class Symbols {
@@ -120,9 +120,9 @@ class Symbols {
     return (static_cast<uint64_t>(node.value) << 3) | static_cast<uint64_t>(role);
   }
   void collect(const ast::Tree& tree, ast::NodeId root);
-  // Says so of the scope, and of what holds it where it is a comprehension.
+  // Marks the scope as broken; for a comprehension also its parents, up to the first other scope.
   void refuse(ScopeId scope, const char* rule);
-  // A walrus in a comprehension binds no variable of its loops, before them or after.
+  // Refuses a walrus that binds a variable of a loop of its comprehension, in either order.
   void keep_apart(ScopeId comprehension, Symbol name);
 
   object::Module& module_;

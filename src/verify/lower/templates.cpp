@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Template strings (3.14): a tuple of texts, one more than there are interpolations, and a tuple
-// of these, each with its value and the text of its expression.
+// Template strings (3.14): a tuple of texts, one more than there are interpolations, and a tuple of
+// interpolations, each with its value and the text of its expression.
 #include "verify/lower/compiler.h"
 #include "verify/lower/remembered.h"
 
@@ -37,7 +37,7 @@ void Compiler::interpolation(const ast::Interpolation& node) {
   const Mangle mangle = [&](std::string_view name) {
     return std::string(out_.module.text(mangled(text(name))));
   };
-  // What is printed is the remembered text.
+  // The remembered text is printed.
   const std::string_view source = out_.module.text(out_.module[node.str].text);
   const auto meaning = meaning_of_text(source, mangle);
   if (!meaning || meaning != meaning_of_tree(tree_, node.value, mangle)) {

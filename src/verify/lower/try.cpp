@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// try and with. A finally body stands once for each way out of what it belongs to; so does a
-// call of __exit__.
+// try and with. A finally body is compiled once for each exit of its statement; so is a call of
+// __exit__.
 #include "verify/lower/compiler.h"
 
 namespace pellucid::verify::lower {
@@ -38,7 +38,7 @@ void Compiler::try_finally(const ast::Try& node) {
   emit().place(end);
 }
 
-// The body and the `else`, which go on at `end`; what comes next handles an exception of the body.
+// Compiles the body and the `else`, which continue at `end`; the handler of the body comes next.
 void Compiler::protected_body(const ast::Try& node, Label end) {
   const Label failed = emit().label();
   emit().protect(failed, false);
@@ -139,7 +139,7 @@ void Compiler::with_statement(NodeId node, size_t index) {
   emit().place(end);
 }
 
-// Calls the way out of a manager, which is on the stack.
+// Calls the __exit__ on the stack.
 void Compiler::call_exit(bool is_async) {
   for (int i = 0; i < 3; ++i) load_none();
   emit().op(Op::Call, 3, features_.exit_slots());
@@ -163,8 +163,8 @@ void Compiler::with_end(bool is_async, Label end) {
   emit().jump(end);
 }
 
-// except*: each clause takes what it matches out of a group; what is raised by them and what nobody
-// takes is collected in a list, and raised again together.
+// Lowers except*: each clause takes the exceptions it matches out of a group; those raised by
+// clauses and those left unmatched are collected in a list and reraised together.
 void Compiler::try_star(const ast::Try& node) {
   const Label end = emit().label();
   protected_body(node, end);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Type parameters and aliases (3.12+): hidden functions that bind the parameters and return what
-// they belong to, called at once; bounds, defaults and the values of aliases wait in functions of
-// their own.
+// Type parameters and aliases (3.12+): hidden functions, called at once, that bind the parameters
+// and return their function, class or alias; bounds, defaults and values of aliases are deferred in
+// separate functions.
 #include "verify/lower/compiler.h"
 
 namespace pellucid::verify::lower {
 
 void Compiler::deferred(NodeId value, ScopeId scope, Symbol name) {
   const auto body = [&] {
-    // The value of an alias has None there.
+    // The function of an alias's value has None as its first constant.
     unit().first_is_docstring =
         !features_.lazy_annotations && !tree_.is(symbols_[scope].node, Kind::TypeAlias);
     if (tree_.is(value, Kind::Starred)) {
@@ -21,7 +21,7 @@ void Compiler::deferred(NodeId value, ScopeId scope, Symbol name) {
   };
   if (!features_.lazy_annotations)
     return make_function(compile_unit(scope, name, object::Code(), body), 0);
-  // The format is 1, values, unless another one is asked for.
+  // The default format is 1 (VALUE).
   object::Const one;
   one.kind = object::ConstKind::Int;
   one.integer = 1;
@@ -29,7 +29,7 @@ void Compiler::deferred(NodeId value, ScopeId scope, Symbol name) {
   make_function(lazy_code(scope, name, ".format", body), bytecode::kDefaults);
 }
 
-// Binds each, and leaves the tuple of them on the stack.
+// Binds each parameter, and pushes the tuple of them.
 void Compiler::type_parameters(ListId parameters) {
   const auto list = tree_.items(parameters);
   for (NodeId node : list) {
@@ -81,7 +81,7 @@ void Compiler::generic_function(NodeId node, uint32_t flags) {
     if (flags & flag) header.varnames.push_back(text(name));
   }
   header.argcount = static_cast<uint32_t>(header.varnames.size());
-  // CPython calls the first argument so, whichever it is.
+  // CPython uses this name for the first argument, whichever it is.
   if (header.argcount > 0) header.varnames[0] = text(".defaults");
   const CodeId code = hidden_code(node, def.name, header, [&] {
     type_parameters(def.type_params);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Containers that nobody else knows: what is done to them shows only in what they hold.
+// Containers that have not escaped: operations on them are observed only by their contents.
 //
-// A tuple, list or slice that this frame made is Fresh, its items known, until another effect gets
-// hold of it (state.h: unify, give_up). Only what cannot fail is done here; an index that is out of
-// range, or unknown, is left to be an effect. Lists and tuples of Python have no subclass here and
-// their methods cannot be replaced, so a method call on one is as good as an instruction.
+// A tuple, list or slice made by this frame is Fresh, with known items, until it escapes by an
+// effect (state.h: unify, give_up). Only operations that cannot fail are executed here; one with an
+// unknown or out-of-range index is an effect. The objects are exact lists and tuples, whose methods
+// cannot be replaced, so a method call on one is treated like an instruction.
 #include <algorithm>
 #include <array>
 
@@ -15,8 +15,8 @@ namespace pellucid::verify {
 
 namespace {
 
-// A container that grows beyond this is given to the world: its contents are in every state.
-// Dynamo calls a graph with every parameter of the model, a call that CPython makes through a list.
+// Growing a container beyond this is an effect, since its contents are in every state. The limit is
+// large because Dynamo passes every parameter of the model to a graph, by way of a list.
 constexpr size_t kLargest = 4096;
 
 class Containers {
@@ -134,7 +134,7 @@ class Containers {
     return static_cast<size_t>(at);
   }
 
-  // [begin, end) of a slice with step 1 and bounds that are known.
+  // Returns [begin, end) of a slice with step 1 and known bounds.
   std::optional<std::pair<size_t, size_t>> range(Value value, size_t size) {
     const auto parts = slice_parts(values_, state_, value);
     if (!parts) return std::nullopt;
@@ -179,7 +179,7 @@ class Containers {
     return true;
   }
 
-  // value, list, key
+  // On the stack: value, list, key.
   bool store() {
     Container* target = list(top(2));
     if (target == nullptr) return false;
@@ -201,7 +201,7 @@ class Containers {
     return true;
   }
 
-  // list, key
+  // On the stack: list, key.
   bool erase() {
     Container* target = list(top(2));
     if (target == nullptr) return false;
@@ -220,7 +220,7 @@ class Containers {
     return true;
   }
 
-  // Only what will be called: a method that is bound for its own sake is an object.
+  // Loads a method that is called; one bound for other purposes is an object.
   bool method(Name name) {
     if (list(top(1)) == nullptr) return false;
     constexpr std::array known{"append", "extend", "pop", "clear", "copy", "insert", "reverse"};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dictionaries that nobody else knows, with keys that are constant strings.
+// Dictionaries that have not escaped, with constant strings as keys.
 //
-// Those hash without running anybody's code, so building one cannot fail and shows only in what it
-// holds. Items are key, value, key, value, ... in order of insertion, which is part of what a
-// dictionary is. Any other key makes the instruction an effect.
+// Hashing strings runs no user code, so building such a dictionary cannot fail and is observed only
+// by its contents. Items are key, value, key, value, ... in insertion order, which is observable.
+// Any other key makes the instruction an effect.
 #include <algorithm>
 
 #include "base/check.h"
@@ -13,7 +13,7 @@ namespace pellucid::verify {
 
 namespace {
 
-// Pairs; a dictionary that grows beyond this is given to the world.
+// In pairs; growing a dictionary beyond this is an effect.
 constexpr size_t kLargest = 256;
 
 class Dictionaries {
@@ -117,7 +117,7 @@ class Dictionaries {
       return false;
     }
     for (size_t i = 0; i + 1 < source->items.size(); i += 2) {
-      // The same keyword twice is an error.
+      // A repeated keyword argument is an error.
       if (instr.op == Op::DictMerge && find(target->items, source->items[i])) return false;
     }
     for (size_t i = 0; i + 1 < source->items.size(); i += 2) {
@@ -137,7 +137,7 @@ class Dictionaries {
     return true;
   }
 
-  // value, dictionary, key
+  // On the stack: value, dictionary, key.
   bool store() {
     Container* target = dictionary(top(2));
     if (target == nullptr || !is_text(top(1)) || target->items.size() >= 2 * kLargest) return false;

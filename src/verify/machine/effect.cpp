@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Effects: what an instruction does that others can notice, and what it leaves on its own side.
+// Effects: describes the observable effect of an instruction, and executes it on one side.
 #include "base/check.h"
 #include "object/known.h"
 #include "verify/machine/machine.h"
@@ -10,7 +10,7 @@ namespace {
 
 using bytecode::Operand;
 
-// What the caller of `instr` calls: of two slots one may be NULL, and then it does not count.
+// Returns the inputs without the NULL that may be in one of the callee's two slots.
 std::vector<Value> without_null(const Values& values, std::vector<Value> inputs, uint32_t slots) {
   for (uint32_t i = slots; i-- > 0 && slots > 1;) {
     if (!values.is(inputs[i], Kind::Null)) continue;
@@ -20,7 +20,7 @@ std::vector<Value> without_null(const Values& values, std::vector<Value> inputs,
   return inputs;
 }
 
-// How many slots below its own operands an instruction reads.
+// Returns how many slots below the popped ones an instruction reads.
 uint32_t peeks_of(Op op) {
   switch (op) {
     case Op::ImportFrom:
@@ -47,7 +47,7 @@ bool extends_container(Op op) {
          op == Op::MapAdd || op == Op::DictUpdate || op == Op::DictMerge;
 }
 
-// The callee sees the items of `*args` and `**kwargs`, whatever held them.
+// Replaces the containers of `*args` and `**kwargs` by their items, which is all the callee sees.
 void pass_items(Values& values, const State& state, Effect& effect) {
   const auto items = items_of(values, state, effect.inputs[1]);
   if (!items) return;
@@ -95,7 +95,7 @@ Effect Machine::effect(const State& state, const Point& point) const {
   effect.raises = true;
   switch (effect.exit) {
     case ExitKind::Branch:
-      // Asking comes first; what follows from the answer is decided when it is known.
+      // The truth test comes first; the branch is taken once the result is known.
       effect.op = Op::ToBool;
       effect.exit = ExitKind::Goto;
       if (instr.b == flow::kLostTest) effect.handler = {};
@@ -133,8 +133,8 @@ Effect Machine::effect(const State& state, const Point& point) const {
   return effect;
 }
 
-// `{1, 2, 3}`, of which 3.9 and later make a constant that goes into a new set: its items. An empty
-// set, for which there is no other expression than `{*()}`, is made the same way.
+// Returns the items of a display such as `{1, 2, 3}`, which 3.9+ compiles to a new set updated with
+// a constant. An empty set, written `{*()}`, is made the same way.
 std::optional<std::vector<Value>> Machine::folded_set(const Point& point) const {
   const flow::Block& here = block(point);
   const Instr* const first = &graph_->instrs[here.first + point.at];
@@ -207,7 +207,7 @@ void Machine::describe(const Instr& instr, const State& state, Effect& effect) c
       break;
     case Op::ImportName:
       effect.b = instr.b;
-      // A generator may ask for no names by an empty tuple, where a compiler has None.
+      // A code generator may pass an empty tuple for no names, where a compiler has None.
       if (context_->assumed.any()) {
         const auto names = values.tuple_items(effect.inputs[1]);
         if (names && names->empty()) effect.inputs[1] = values.none();
@@ -225,7 +225,7 @@ void Machine::describe(const Instr& instr, const State& state, Effect& effect) c
     }
     case Op::IsOp:
     case Op::ContainsOp:
-      // `not in` asks the same and turns the answer around: see finish().
+      // `not in` is the same effect; finish() negates the result.
       effect.a = 0;
       break;
     case Op::LoadMethod:
@@ -236,7 +236,7 @@ void Machine::describe(const Instr& instr, const State& state, Effect& effect) c
     case Op::CallKw:
       effect.inputs = without_null(values, std::move(effect.inputs), instr.b);
       effect.a = 0;
-      // What GET_ITER does, under the only name that it has.
+      // A call of iter() is GET_ITER.
       if (instr.op == Op::Call && effect.inputs.size() == 2) {
         const Constant* callee = values.as_constant(effect.inputs[0]);
         if (callee != nullptr && callee->kind == object::ConstKind::Opaque &&
@@ -248,16 +248,16 @@ void Machine::describe(const Instr& instr, const State& state, Effect& effect) c
       break;
     case Op::CallEx:
       effect.inputs = without_null(values, std::move(effect.inputs), instr.b);
-      // A NULL for keyword arguments is as good as none.
+      // A NULL for keyword arguments means that there are none.
       if (!effect.inputs.empty() && values.is(effect.inputs.back(), Kind::Null)) {
         effect.inputs.pop_back();
       }
       effect.a = effect.b = 0;
-      // (A callee in two slots, neither of them NULL, comes from no compiler.)
+      // (No compiler leaves both slots of the callee non-NULL.)
       if (instr.b == 1 || effect.inputs.size() < reads) pass_items(values, state, effect);
       break;
     case Op::BuildConstKeyMap: {
-      // Keys of other kinds than strings: see dictionaries.cpp.
+      // With other keys than strings: see dictionaries.cpp.
       const auto keys = values.tuple_items(effect.inputs.back());
       if (!keys || keys->size() + 1 != effect.inputs.size()) break;
       std::vector<Value> pairs;
@@ -271,7 +271,7 @@ void Machine::describe(const Instr& instr, const State& state, Effect& effect) c
       break;
     }
     case Op::WithExceptStart: {
-      // The way out of the manager, and the exception.
+      // The manager's __exit__, and the exception.
       const uint32_t exception = stack.size() >= 3 && instr.a >= 7 ? 3 : 1;
       PELLUCID_CHECK(instr.a >= 1 && instr.a <= stack.size() && exception <= stack.size());
       effect.inputs.assign(stack.end() - exception, stack.end());
@@ -280,8 +280,8 @@ void Machine::describe(const Instr& instr, const State& state, Effect& effect) c
       break;
     }
     case Op::StoreName:
-      // Where a class body of 3.13 and later starts is metadata, and which attributes its methods
-      // set is a set that the compiler writes in any order.
+      // In a class body (3.13+), __firstlineno__ is metadata and __static_attributes__ is a set
+      // that the compiler writes in any order.
       if (code_->version.minor < 13 || (code_->flags & object::kOptimized)) break;
       if (values.text(Name(effect.a)) == "__firstlineno__" && values.as_integer(effect.inputs[0])) {
         effect.inputs[0] = values.none();
@@ -312,7 +312,7 @@ void Machine::finish(State& state, Point& point, const std::vector<Value>& resul
         stack.back() = results[0];
         go(point, exit.next[way]);
         return;
-      case ExitKind::Branch:  // the answer is known now: look again
+      case ExitKind::Branch:  // executed again with the known result
       case ExitKind::Goto:
       case ExitKind::BranchNone:
       case ExitKind::Return:
@@ -323,7 +323,7 @@ void Machine::finish(State& state, Point& point, const std::vector<Value>& resul
   }
   const bool is_not =
       instr.op == Op::Unary && instr.a == static_cast<uint32_t>(bytecode::UnaryOperator::Not);
-  // What was learnt is in the state: these are executed again.
+  // The fact is in the state now: these are executed again.
   if (is_not || instr.op == Op::ToBool || instr.op == Op::LoadFast || instr.op == Op::DeleteFast) {
     return;
   }

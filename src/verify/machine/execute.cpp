@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The silent instructions: what each does to the state of one side.
+// The silent instructions: executes each on the state of one side.
 #include <algorithm>
 
 #include "base/check.h"
@@ -16,7 +16,7 @@ Value pop(std::vector<Value>& stack) {
   return value;
 }
 
-// The a-th value from the top, 1 = top.
+// Returns the value at `depth` from the top; 1 is the top.
 Value& peek(std::vector<Value>& stack, uint32_t depth) {
   PELLUCID_CHECK(depth >= 1 && depth <= stack.size());
   return stack[stack.size() - depth];
@@ -43,7 +43,7 @@ std::optional<bool> compare_integers(uint32_t op, int64_t x, int64_t y) {
 
 }  // namespace
 
-// False: it takes an effect (or, with problem() set, the proof ends here).
+// Returns false if the instruction is an effect (or, with problem() set, if the proof ends here).
 bool Machine::execute(State& state, const Instr& instr) {
   Values& values = *context_->values;
   Half& half = state[side_];
@@ -99,7 +99,7 @@ bool Machine::execute(State& state, const Instr& instr) {
       }
       return false;
     case Op::StoreDeref: {
-      // What is in it already.
+      // The cell holds this value already.
       const OwnCell* cell = own_cell(state, instr);
       if (cell == nullptr || peek(stack, 1) != cell->content) return false;
       pop(stack);
@@ -107,7 +107,7 @@ bool Machine::execute(State& state, const Instr& instr) {
     }
     case Op::StoreFast: {
       const Value value = pop(stack);
-      // A local that the other side lacks may only hold a container that it lacks too.
+      // A local that B lacks may only hold a container that has not escaped.
       if (side_ == Side::A && context_->frame->owners[slot(instr)] == Frame::kOnlyA &&
           !(context_->extra_locals && values.is(value, Kind::Fresh))) {
         return fail("the local " + std::string(values.text(local(instr))) + " is missing");
@@ -129,8 +129,8 @@ bool Machine::execute(State& state, const Instr& instr) {
       return false;
 
     case Op::IsOp: {
-      // A test of a test would nest values as deep as the input likes: leave it to be an effect.
-      // None alone it never is.
+      // A test of a test would nest values without bound: it is an effect. Tests with None never
+      // are.
       const auto nests = [&](Value value) {
         return values.is(value, Kind::Is) || values.is(value, Kind::Not) ||
                values.is(value, Kind::Method);
@@ -146,7 +146,7 @@ bool Machine::execute(State& state, const Instr& instr) {
     case Op::Unary:
     case Op::ToBool: {
       if (instr.op == Op::Unary && instr.a != static_cast<uint32_t>(bytecode::UnaryOperator::Not)) {
-        // `+7` is the object that 7 is: compilers see so at different times.
+        // `+7` is the object 7: versions fold it at different stages.
         const bool is_plus = instr.a == static_cast<uint32_t>(bytecode::UnaryOperator::Positive);
         return is_plus && values.is_number(peek(stack, 1));
       }
@@ -167,7 +167,7 @@ bool Machine::execute(State& state, const Instr& instr) {
     }
 
     case Op::PushExcInfo: {
-      // What was being handled before is only ever given back to PopExcept.
+      // The previous exception is only consumed by PopExcept.
       const Value exception = pop(stack);
       stack.push_back(values.special(Op::PushExcInfo, 0));
       stack.push_back(exception);
@@ -276,7 +276,7 @@ bool Machine::execute(State& state, const Instr& instr) {
     case Op::EndAsyncFor:
       return false;
 
-    // Exits of blocks, gone since flow::build, or in graphs for structure only.
+    // Exits of blocks, removed by flow::build, or only in graphs for structure.
     case Op::Marker:
     case Op::Jump:
     case Op::BranchTrue:

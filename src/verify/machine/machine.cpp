@@ -34,8 +34,8 @@ void assume(Values& values, State& state, Value condition, bool truth) {
 
 Machine::Machine(Context& context, Side side, const object::Code& code, const flow::Graph& graph)
     : context_(&context), side_(side), code_(&code), graph_(&graph) {
-  // Ways meet after empty blocks, so that a row of ends that coincide is one join, as it is on the
-  // other side. A way back is left, so that there is a join in every loop.
+  // Counts ways in after skipping empty blocks, so that coinciding ends of statements are one join,
+  // as on the other side. Back edges are not skipped, so that every loop has a join.
   std::vector<uint32_t> met(graph.blocks.size());
   for (uint32_t i = static_cast<uint32_t>(met.size()); i-- > 0;) {
     const flow::Block& block = graph.blocks[i];
@@ -78,7 +78,7 @@ void Machine::enter(State& state) const {
   PELLUCID_CHECK(count <= code_->varnames.size());
   for (uint32_t i = 0; i < count; ++i) {
     const uint32_t slot = frame.slot(values.name(side_, code_->varnames[i]));
-    // Both sides are called with the same arguments; the other side may have been here first.
+    // Both sides are called with the same arguments; the other side may have been entered already.
     const Locals& others = state[other(side_)].locals;
     half.locals.set(values, slot,
                     !others.empty() && values.is(others[slot], Kind::Unknown)
@@ -119,7 +119,7 @@ Stop Machine::advance(State& state, Point& point, Joins joins) {
           joins == Joins::Stop || (joins == Joins::PassDecided && !is_decided(state, point));
       if (stops && joins_[point.block.index()]) return Stop::Join;
       point.entering = false;
-      // Unwinding restores what was being handled; so does every other way into the block.
+      // Unwinding restores the handled exceptions; so does every other edge into the block.
       PELLUCID_CHECK(half.exceptions.size() >= block(point).exc_depth);
       half.exceptions.resize(block(point).exc_depth);
       if (snapshot.block == point.block && snapshot.stack == half.stack &&
@@ -194,8 +194,9 @@ bool Machine::is_test_of_local(const Point& point) const {
   return at == here.count && (exit == ExitKind::Branch || exit == ExitKind::BranchNone);
 }
 
-// A test that stands in both programs is a test, even where a constant has just been stored: only
-// what one side has for itself is decided here.
+// Loads a shared local with a constant value as an unknown if it is only tested: a test in both
+// programs is compared, even right after the constant was stored. Only tests of locals of one side
+// are decided.
 bool Machine::load_for_test(State& state, Point& point) const {
   if (!is_test_of_local(point)) return false;
   Values& values = *context_->values;
@@ -210,8 +211,8 @@ bool Machine::load_for_test(State& state, Point& point) const {
   return true;
 }
 
-// Goes back to the front of a test of a local that has not happened yet, where the other side
-// stands at a join: what is loaded there depends on the way, and is told from the local itself.
+// Steps back to the load of a local whose test is pending, if the other side is at a join: the
+// loaded value depends on the path, and is loaded again from the merged local.
 void Machine::unload_test(State& state, Point& point) const {
   Values& values = *context_->values;
   std::vector<Value>& stack = state[side_].stack;
@@ -234,8 +235,8 @@ void Machine::unload_test(State& state, Point& point) const {
   }
 }
 
-// `(lambda: x).__closure__[0]` is how source text names the cell of x: a function is made, asked
-// for its closure, which nobody can replace, and dropped.
+// Executes `(lambda: x).__closure__[0]`, which is how source text refers to the cell of x: a
+// function is made, its closure, which cannot be replaced, is read, and it is dropped.
 bool Machine::take_cell(State& state, Point& point) const {
   const flow::Block& here = block(point);
   Values& values = *context_->values;
@@ -247,7 +248,7 @@ bool Machine::take_cell(State& state, Point& point) const {
   };
   const Instr* make = next(Op::MakeFunction);
   if (make == nullptr) return false;
-  // Up to 3.12 the closure lies below the code (and the name), later it is set on its own.
+  // Up to 3.12 the closure is below the code (and the name); later it is set separately.
   uint32_t depth = 2 + make->b;
   uint32_t pops = 1 + make->b;
   if (make->a == bytecode::kClosure) {
@@ -271,7 +272,7 @@ bool Machine::take_cell(State& state, Point& point) const {
   return true;
 }
 
-// `r[1]`, or `a, b = r[:2]`, of what a graph returned.
+// Executes `r[1]`, or `a, b = r[:2]`, on the outputs of a graph.
 bool Machine::take_item(State& state, Point& point) const {
   Assumed& assumed = context_->assumed;
   const flow::Block& here = block(point);
@@ -318,12 +319,12 @@ bool Machine::load_steady(State& state, const Instr& instr) const {
   const auto value = assumed.attribute(values, stack.back(), local(instr));
   if (!value) return false;
   stack.back() = *value;
-  // A call takes whichever of both slots is not NULL.
+  // A call uses whichever of the two slots is not NULL.
   if (instr.op == Op::LoadMethod) stack.insert(stack.end() - 1, values.null());
   return true;
 }
 
-// `(lambda: None)()` of generated code, by a constant that nobody changes.
+// Executes `(lambda: None)()` of generated code, where the callee is a known constant.
 bool Machine::call_nothing(State& state, const Instr& instr) const {
   Values& values = *context_->values;
   std::vector<Value>& stack = state[side_].stack;
@@ -344,11 +345,11 @@ bool Machine::call_nothing(State& state, const Instr& instr) const {
   return true;
 }
 
-// `(lambda a, b, c: (b, a, c))(*(x, y, z))` of generated code, by such a constant.
+// Executes `(lambda a, b, c: (b, a, c))(*(x, y, z))` of generated code, with such a constant.
 bool Machine::call_rotation(State& state, const Instr& instr) const {
   Values& values = *context_->values;
   std::vector<Value>& stack = state[side_].stack;
-  // 3.14 has a NULL where there are no keyword arguments.
+  // 3.14 passes NULL if there are no keyword arguments.
   const uint32_t above = instr.a & 1;
   if (!context_->assumed.any() || stack.size() <= instr.b + above) return false;
   if (above == 1 && !values.is(stack.back(), Kind::Null)) return false;
@@ -394,7 +395,7 @@ std::optional<Value> Machine::constant_behind(const Instr& instr) const {
 void Machine::store(State& state, const Instr& instr, Value value) {
   const uint32_t at = slot(instr);
   Half& half = state[side_];
-  // What is in it already: nothing is released, and nothing changes.
+  // The local holds this value already: nothing is released or changed.
   const bool is_there = half.locals[at] == value && context_->values->is_object(value);
   if (is_there && context_->assumed.any()) return;
   half.locals.set(*context_->values, at, value);

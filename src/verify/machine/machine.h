@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// verify's symbolic machine: one side of the walk, from one effect to the next.
+// The symbolic machine: runs one side of the walk from one effect to the next.
 //
 // Between two effects a frame only moves values: stack shuffles, constants, bound locals, branches
-// that are decided, work on containers that nobody else knows. `advance` does all that and stops
+// that are decided, changes of containers that have not escaped. `advance` does all that and stops:
 //
-//   Effect   before an instruction that others can notice: it can raise, run code, or touch the
-//   heap Fork     before a branch on a condition that is pure but unknown Join     at the entry of
-//   a block with several ways in, where asked to Spin     in a loop that will never do anything
-//   again Problem  where the proof ends; `problem()` says why
+//   * Effect: before an instruction with observable effects: it can raise, run code, or touch the
+//     heap;
+//   * Fork: before a branch on a condition that is pure but unknown;
+//   * Join: at the entry of a block with several ways in, if requested;
+//   * Spin: in a loop that never has an effect again;
+//   * Problem: where the proof ends; `problem()` returns the reason.
 //
-// An effect is described by what it does, not by how the stack lay: a method call is a call of an
-// attribute, a truth test is one whichever instruction makes it.
+// An effect is described independently of the stack layout: a method call is a call of an
+// attribute, a truth test is the same for every instruction that makes it.
 #pragma once
 
 #include "verify/assumptions/assumed.h"
@@ -25,32 +27,32 @@ using flow::ExitKind;
 
 struct Point {
   BlockId block;
-  uint32_t at = 0;        // instruction of the block; its count: the exit
-  bool entering = false;  // just came to `at` 0, joins not yet seen to
+  uint32_t at = 0;        // instruction of the block; `count` is the exit
+  bool entering = false;  // at the block's entry, before the join
   friend auto operator<=>(const Point&, const Point&) = default;
 };
 
 struct Effect {
   Op op = Op::Pop;
-  uint32_t a = 0;  // operand as far as it matters; names are unified
+  uint32_t a = 0;  // the operand, if it matters; names are unified
   uint32_t b = 0;
   std::vector<Value> inputs;
-  uint32_t results = 0;  // new values that it makes
-  bool boolean = false;  // which are True or False
+  uint32_t results = 0;  // number of new values
+  bool boolean = false;  // the results are True or False
   bool raises = false;
-  bool always = false;     // it raises in any case
-  bool unordered = false;  // the inputs are those of a set constant, in no order of anybody's
+  bool always = false;     // it raises on every execution
+  bool unordered = false;  // the inputs are the items of a set constant, in any order
   flow::HandlerId handler;
   uint32_t offset = 0;
-  ExitKind exit = ExitKind::Goto;  // Goto: it is no exit
+  ExitKind exit = ExitKind::Goto;  // Goto: not an exit
 };
 
 enum class Stop : uint8_t { Effect, Fork, Join, Spin, Problem };
 
-// Which joins one goes on past.
+// Which joins `advance` passes.
 enum class Joins : uint8_t { Stop, PassDecided, Pass };
 
-// What both sides share during one walk.
+// The data that both sides share during one walk.
 struct Context {
   Values* values = nullptr;
   const Frame* frame = nullptr;
@@ -68,25 +70,25 @@ class Machine {
   const flow::Graph& graph() const { return *graph_; }
   const object::Code& code() const { return *code_; }
 
-  // The state of this side when the function starts.
+  // Sets this side of the state to that at the function's entry.
   void enter(State& state) const;
   Stop advance(State& state, Point& point, Joins joins);
-  // What it stands before; only after Stop::Effect.
+  // Returns the effect at `point`; only after Stop::Effect.
   Effect effect(const State& state, const Point& point) const;
-  // Returns true if it stands at a join that only asks for the truth of a constant on the stack:
-  // where that leads to depends on the way, which nobody knows after the join.
+  // Returns true if `point` is a join that only tests the truth of a constant on the stack: the
+  // result depends on the predecessor, which is not known after the join.
   bool is_decided(const State& state, const Point& point) const;
-  // After advance, if the other side has stopped at a join.
+  // Steps back to a pending test of a local; after advance, if the other side stopped at a join.
   void unload_test(State& state, Point& point) const;
-  // Executes it with these results; `way` chooses among the successors of a two-way exit.
+  // Executes the effect with these results; `way` chooses the successor of a two-way exit.
   void finish(State& state, Point& point, const std::vector<Value>& results, size_t way) const;
-  // The condition after Stop::Fork.
+  // Returns the condition after Stop::Fork.
   Value condition(const State& state, const Point& point) const;
-  // Takes that branch.
+  // Takes the branch.
   void choose(State& state, Point& point, bool truth) const;
   const std::string& problem() const { return problem_; }
   uint32_t offset(const Point& point) const;
-  // Blocks entered so far: whether it moves at all.
+  // Returns the number of blocks entered so far.
   uint64_t hops() const { return hops_; }
 
  private:
@@ -123,18 +125,18 @@ class Machine {
   uint64_t hops_ = 0;
 };
 
-// What this side knows without asking: whether `value` is true, or the value that says so.
+// Returns the truth of `value` if this side knows it without an effect, as a boolean value.
 std::optional<Value> truth_of(Values& values, const State& state, Side side, Value value);
-// From here on, `condition` is `truth`.
+// Assumes that `condition` is `truth` from here on.
 void assume(Values& values, State& state, Value condition, bool truth);
 
-// The items of a list or tuple that is known, or of a tuple constant.
+// Returns the items of a list or tuple with known contents, or of a tuple constant.
 std::optional<std::vector<Value>> items_of(Values& values, const State& state, Value value);
 
-// Start, stop and, where it has one, step of a slice that is a constant or that this frame built.
+// Returns start, stop and optionally step of a slice that is a constant or built by this frame.
 std::optional<std::vector<Value>> slice_parts(Values& values, const State& state, Value value);
 
-// Instructions on containers that only this frame knows; false if it takes an effect.
+// Execute an instruction on containers that have not escaped; return false if it is an effect.
 bool execute_on_fresh(Values& values, State& state, Side side, const Instr& instr, Name name);
 bool execute_on_dictionary(Values& values, State& state, Side side, const Instr& instr);
 

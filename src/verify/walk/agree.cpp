@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where both sides stand before an effect: whether it is the same one, in the same surroundings.
+// Compares the effects that both sides are about to have, and the state around them.
 #include <algorithm>
 
 #include "verify/walk/walk.h"
@@ -12,7 +12,7 @@ constexpr size_t kMostInputsShown = 6;
 
 }  // namespace
 
-// Takes what both sides have stored alike off the logs, and checks that the locals now agree.
+// Removes the common prefix of both logs of stores, and checks that those locals agree.
 bool Walk::settle_locals(Path& path, bool at_effect) {
   State& state = path.state;
   std::vector<uint32_t>& of_a = state[Side::A].stores;
@@ -35,7 +35,7 @@ bool Walk::settle_locals(Path& path, bool at_effect) {
   of_b.erase(of_b.begin(), of_b.begin() + static_cast<ptrdiff_t>(both));
   const std::vector<uint32_t>& later = of_a.empty() ? of_b : of_a;
   for (uint32_t slot : common) {
-    // The side that is ahead has changed it again; the other one will follow.
+    // The side that is ahead has stored it again, and the other will too.
     if (std::find(later.begin(), later.end(), slot) != later.end()) continue;
     const Value x = state[Side::A].locals[slot];
     const Value y = state[Side::B].locals[slot];
@@ -52,8 +52,8 @@ bool Walk::same_qualname(const Effect& a, Value x, Value y, size_t input) const 
          values_.same_qualname(x, y);
 }
 
-// A local that B alone has may hold a constant, or what A has at hand as well; what A has let go
-// would live on in it.
+// Returns a local of B alone that keeps an object alive which A no longer refers to. A constant, or
+// a value that A also holds, is fine.
 std::optional<Name> Walk::kept_longer(const State& state) const {
   const Half& a = state[Side::A];
   const Half& b = state[Side::B];
@@ -94,14 +94,14 @@ bool Walk::compare_effects(Path& path, Effect& a, Effect& b) {
     return fail(path, text(a) + " / " + text(b));
   }
   if (!settle_locals(path, true)) return false;
-  // Making two containers one renames them: then look at the inputs again.
+  // Unifying two containers renames them, so the inputs are read again.
   bool stale = true;
   const auto refresh = [&] {
     if (stale) {
       a = a_.effect(path.state, path.a);
       b = b_.effect(path.state, path.b);
-      // A set display of constants is the set that the compiler may have made of it: equal, and in
-      // an order that the language leaves open.
+      // A set display of constants equals the frozenset that the compiler may have folded it to;
+      // the order of the items is unspecified.
       if (a.unordered != b.unordered) {
         for (Effect* effect : {&a, &b}) std::sort(effect->inputs.begin(), effect->inputs.end());
       }
@@ -133,7 +133,8 @@ bool Walk::compare_effects(Path& path, Effect& a, Effect& b) {
   return true;
 }
 
-// The calls of functions that keep books of their own are compared with one another, in order.
+// Returns true for calls that are ordered only among themselves, since the callee's effects concern
+// no other code (object/facts.h).
 bool Walk::stands_apart(const Effect& effect) const {
   if (effect.op != Op::Call || effect.handler.valid() || effect.results != 1) return false;
   if (!context_.assumed.is_apart(values_, effect.inputs[0])) return false;
@@ -169,8 +170,9 @@ bool Walk::may_be_passed(const Effect& effect) const {
          (effect.op == Op::Call && context_.assumed.is_read(values_, effect.inputs[0]));
 }
 
-// What A has dropped by now, B has dropped as well. At the end of the function all of it goes; and
-// what raised has the frame in its traceback, with all that is in it.
+// Checks that B has dropped all objects that A has dropped. Not at the end of the function, where
+// all locals go, nor while an exception is handled: its traceback keeps the frame and all its
+// locals.
 bool Walk::same_lifetimes(const Path& path, const Effect& effect) {
   if (!context_.assumed.any() || effect.exit == ExitKind::Return) return true;
   if (!path.state[Side::A].exceptions.empty()) return true;

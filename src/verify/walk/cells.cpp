@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is in the cells of arguments of generated code.
+// The contents of the cells of arguments, in generated code.
 //
-// Dynamo writes arguments that are in cells back into them, changed or not. As long as nobody but
-// the frame has such a cell, it holds what the frame was called with: loading it is no effect, and
-// neither is storing that once more. A function that refers to it may be made, but not shown; where
-// paths meet, nobody keeps track of who does.
+// Dynamo writes arguments that are in cells back into them, changed or not. Until such a cell
+// escapes from the frame, it holds the value the frame was called with: loading it is not an
+// effect, and neither is storing the same value again. A function that refers to it may be made,
+// but must not escape; at joins, which functions refer to it is not tracked.
 #include <algorithm>
 
 #include "verify/walk/walk.h"
@@ -15,7 +15,7 @@ OwnCell* Machine::own_cell(State& state, const Instr& instr) const {
   if (state.cells.empty()) return nullptr;
   OwnCell* cell = state.own_cell(slot(instr));
   if (cell == nullptr) return nullptr;
-  // An inlined comprehension has another one under the same name.
+  // An inlined comprehension has another cell under the same name.
   const bool is_first = context_->values->is(state[side_].locals[cell->slot], Kind::Cell);
   return is_first ? cell : nullptr;
 }
@@ -42,7 +42,7 @@ void Walk::own_cells(State& state) const {
   }
 }
 
-// The cells that somebody can come to who has these values.
+// Returns the cells that can be reached from these values.
 std::vector<uint32_t> Walk::cells_behind(const State& state, std::vector<Value> values) const {
   std::vector<uint32_t> found;
   Marks seen;
@@ -72,8 +72,7 @@ void Walk::lose_taken(State& state) const {
   std::erase_if(state.cells, [](const OwnCell& cell) { return cell.is_taken; });
 }
 
-// Returns true if a function is made of it that others do not know: there is nothing else in
-// between by which they could come to know the cells.
+// Returns true if the effect makes a function from values through which the cells cannot escape.
 bool Walk::makes_function(const State& state, const Effect& effect) const {
   const bool makes = effect.op == Op::MakeFunction || effect.op == Op::SetFunctionAttribute ||
                      (effect.op == Op::Call && !effect.inputs.empty() &&
@@ -84,8 +83,8 @@ bool Walk::makes_function(const State& state, const Effect& effect) const {
          });
 }
 
-// Before an effect: forgets the cells that others come to know, or that it changes. Returns those
-// that what it makes refers to.
+// Before an effect: forgets the cells that escape by it or that it changes. If it makes a function,
+// returns the cells that the function refers to.
 std::vector<uint32_t> Walk::hand_over(State& state, const Effect& a, const Effect& b) const {
   if (state.cells.empty()) return {};
   if (a.op == Op::StoreDeref || a.op == Op::DeleteDeref || a.op == Op::MakeCell) {
@@ -97,7 +96,7 @@ std::vector<uint32_t> Walk::hand_over(State& state, const Effect& a, const Effec
   if (makes_function(state, a) && makes_function(state, b)) {
     return cells_behind(state, std::move(inputs));
   }
-  // The cell itself is an operand of what works on it.
+  // An instruction on a cell has the cell itself as an operand.
   const auto works_on_cell = [](const Effect& effect) {
     return bytecode::operand_of(effect.op) == bytecode::Operand::Cell;
   };

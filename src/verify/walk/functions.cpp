@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that nobody else knows: what was made of a code object and of values that are there.
+// Functions that have not escaped from the frame.
 //
-// Making one runs nobody's code and cannot fail, and the function is seen only once it is given to
-// somebody. So it is a container (state.h) of what it was made of; each time it is made it is
-// another object. What others can tell is what it has taken of the globals when it was made, its
-// __module__ and its builtins: loads of names leave these what they are, whatever else happens may
-// bind them anew. There the functions of both sides have to be the same ones.
+// Making a function runs no user code and cannot fail, and nothing observes the function until it
+// escapes. So it is a container (state.h) of the values it was made from; each execution makes a
+// new object. What can be observed later is what it took from the globals when it was made, its
+// __module__ and its builtins: loads of names do not change these, any other effect may rebind
+// them. So at such an effect the functions of both sides are unified.
 #include <algorithm>
 
 #include "base/check.h"
@@ -15,7 +15,7 @@ namespace pellucid::verify {
 
 namespace {
 
-// Which item of the container an attribute is.
+// Returns the index of an attribute in the container.
 std::optional<size_t> item_of(uint32_t flag, object::Version version) {
   switch (flag) {
     case bytecode::kDefaults:
@@ -41,7 +41,7 @@ bool is_string(const Values& values, Value value) {
 
 }  // namespace
 
-// code, and up to 3.10 the qualified name
+// On the stack: code, and up to 3.10 the qualified name.
 bool Machine::make_function(State& state, const Instr& instr) const {
   constexpr uint32_t kOnStack =
       bytecode::kDefaults | bytecode::kKwDefaults | bytecode::kAnnotations | bytecode::kClosure;
@@ -71,7 +71,7 @@ bool Machine::make_function(State& state, const Instr& instr) const {
   return true;
 }
 
-// attribute, function
+// On the stack: attribute, function.
 bool Machine::set_function_attribute(State& state, const Instr& instr) const {
   Values& values = *context_->values;
   std::vector<Value>& stack = state[side_].stack;
@@ -80,14 +80,14 @@ bool Machine::set_function_attribute(State& state, const Instr& instr) const {
   const Value attribute = stack[stack.size() - 2];
   const auto at = item_of(instr.a, code_->version);
   if (function == nullptr || function->shape != Container::kFunction || !at) return false;
-  // What it had before would be released.
+  // A previous attribute would be released.
   if (!values.is(function->items[*at], Kind::Null) || !values.is_object(attribute)) return false;
   function->items[*at] = attribute;
   stack.erase(stack.end() - 2);
   return true;
 }
 
-// Returns true if functions keep what they have of the globals while this goes on.
+// Returns true if the effect cannot rebind the globals that a function takes when it is made.
 bool Walk::passes_functions(const Effect& effect) const {
   switch (effect.op) {
     case Op::LoadFast:
@@ -104,7 +104,7 @@ bool Walk::passes_functions(const Effect& effect) const {
   }
 }
 
-// Returns true if nobody can come to the cells that a function refers to but through the function.
+// Returns true if the cells that a function refers to are reached only through the function.
 bool Walk::hides_cells(const State& state, Value value) const {
   const Container* function = state.container(value);
   return function != nullptr && function->shape == Container::kFunction &&
@@ -114,8 +114,8 @@ bool Walk::hides_cells(const State& state, Value value) const {
          });
 }
 
-// Makes one of what the frames of both sides hold, and others do not: what is in a container is
-// known only until then, of a function it stays known which cells it refers to.
+// Unifies two values of the frames. The contents of a container are lost by that; for a function,
+// the cells that it refers to stay known.
 bool Walk::make_one(State& state, Value x, Value y) {
   const bool is_new = values_.is(x, Kind::Fresh) || values_.is(y, Kind::Fresh);
   if (!is_new || state.cells.empty()) return unify(values_, state, x, y, pairs_);
@@ -130,8 +130,8 @@ bool Walk::make_one(State& state, Value x, Value y) {
   return is_one;
 }
 
-// Makes one of the functions of A and B that are made of the same, in the order that settle_heap()
-// has; what is left over nobody knows any more if `all` have to have a counterpart.
+// Unifies the functions of A and B that were made from the same values, in the order of
+// settle_heap(). Gives up the remaining ones if `all`, that is, if each must have a counterpart.
 void Walk::settle_functions(State& state, bool all) {
   const auto is_function = [](const Container& container) {
     return container.shape == Container::kFunction;
@@ -147,7 +147,7 @@ void Walk::settle_functions(State& state, bool all) {
   }
   for (size_t i = of[0].size(); i-- > 0;) {
     for (size_t j = of[1].size(); j-- > 0;) {
-      // Both may have gone with a container that held them.
+      // Both may have been unified as items of a container.
       const Value a = of[0][i], b = of[1][j];
       if (state.container(a) == nullptr || state.container(b) == nullptr) continue;
       if (values_[a].hint == values_[b].hint && make_one(state, a, b)) break;

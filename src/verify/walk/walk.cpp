@@ -9,9 +9,9 @@ namespace pellucid::verify {
 
 namespace {
 
-// How many sets of constants a pair of points is told apart by.
+// The limit of nodes for one pair of points that differ only in constants.
 constexpr uint32_t kMostVariants = 512;
-// How many containers are kept before those are dropped that nothing refers to.
+// The size of the heap from which on unreferenced containers are dropped.
 constexpr size_t kFullHeap = 64;
 
 }  // namespace
@@ -31,7 +31,7 @@ std::optional<Difference> Walk::run() {
     queue_.erase(next);
     Node& node = nodes_[from_];
     node.queued = false;
-    // B goes on where it stands before a block, as A does.
+    // At the entry of a block, B continues past the join, as A does.
     Path path{node.state, node.key.a, node.key.b, true, node.key.b.entering};
     pass(a_, path.state, Side::A, path.a);
     pass(b_, path.state, Side::B, path.b);
@@ -63,11 +63,11 @@ void Walk::follow(Path path) {
     full_heap_ = std::max(kFullHeap, 2 * path.state.heap.size());
   }
   const uint64_t hops = b_.hops();
-  // A side that has a call to make up for goes on past joins until it comes to that.
+  // While one side has to make up for a call, both pass joins until it does.
   const Joins at_joins = path.ahead.empty() ? Joins::Stop : Joins::Pass;
   const Stop at_a = a_.advance(path.state, path.a, at_joins);
   Stop at_b = at_a == Stop::Problem ? Stop::Effect : b_.advance(path.state, path.b, at_joins);
-  // B waits at a join only for A to be at one.
+  // B stops at a join only if A is at one too.
   if (at_b == Stop::Join && at_a != Stop::Join) {
     at_b = b_.advance(path.state, path.b, Joins::Pass);
   } else if (at_b == Stop::Join && b_.is_decided(path.state, path.b) &&
@@ -110,7 +110,7 @@ void Walk::follow(Path path) {
     fail(path, "a call that stands apart has moved past " + text(a));
     return;
   }
-  // While containers are still known: once an effect has hold of one, nobody knows what is in it.
+  // Before compare_effects(), by which containers escape and lose their contents.
   if (!same_lifetimes(path, a)) return;
   const std::vector<uint32_t> cells = hand_over(path.state, a, b);
   if (!compare_effects(path, a, b)) return;
@@ -120,14 +120,14 @@ void Walk::follow(Path path) {
   if (!difference_) go_on(std::move(path), a, b, cells);
 }
 
-// `x is [...]`: what both sides have made there is one object from here on, if it holds the same.
+// Unifies the operands of identity tests such as `x is [...]`, if they have equal contents.
 void Walk::unify_identities(State& state, Value in_a, Value in_b) {
   if (values_.is(in_a, Kind::Not)) in_a = Value(values_[in_a].x);
   if (values_.is(in_b, Kind::Not)) in_b = Value(values_[in_b].x);
   if (!values_.is(in_a, Kind::Is) || !values_.is(in_b, Kind::Is)) return;
   const verify::Node a = values_[in_a], b = values_[in_b];
   if (!unify(values_, state, Value(a.x), Value(b.x), pairs_)) return;
-  // One object may stand on both sides of the test.
+  // Both operands may be one object.
   if (a.x == a.y || b.x == b.y) return;
   unify(values_, state, Value(a.y), Value(b.y), pairs_);
 }
@@ -148,7 +148,7 @@ void Walk::fork(Path path) {
   for (const bool truth : {false, true}) {
     Path way = path;
     way.b_moved = true;
-    // Copies of the condition that were kept are decided with it.
+    // Decides the copies of the condition on the stack, too.
     assume(values_, way.state, in_a, truth);
     a_.choose(way.state, way.a, truth);
     b_.choose(way.state, way.b, truth == (in_a == in_b));
@@ -173,7 +173,7 @@ void Walk::raise(const Path& path, const Effect& a, const Effect& b) {
   for (uint8_t i = 0; i < x.pushes; ++i) {
     pushed.push_back(values_.fresh(Kind::Unknown, values_.name("<exception>")));
   }
-  // Up to 3.10 this exception is being handled from here on; later PushExcInfo says so.
+  // Up to 3.10 entering the handler starts handling the exception; later PushExcInfo does.
   const bool handling = x.is_on_block_stack();
   for (const auto& [side, handler] : {std::pair(Side::A, &x), std::pair(Side::B, &y)}) {
     Half& half = handled.state[side];
@@ -209,7 +209,7 @@ void Walk::go_on(Path path, const Effect& a, const Effect& b, const std::vector<
     if (a.op == Op::Subscr) assumed.lifetimes().taken(results[0], a.inputs[0]);
   }
   if (!cells.empty()) {
-    // The tuple of cells that a function was made of is an object like it from here on.
+    // The closure of the function is an object like it from here on.
     for (const Value value : a.inputs) {
       const verify::Node& node = values_[value];
       if (node.kind == Kind::Unknown && node.y == 1) context_.assumed.made(value, cells);
@@ -277,16 +277,15 @@ void Walk::arrive(Path path) {
   enqueue(to);
 }
 
-// Blocks are looked at in the order of the bytecode, so that a join has heard from all that leads
-// there. What comes back to a loop from within is looked at as soon, but only once: where loops
-// nest, each new one in the first walk down would climb back to the outermost. Later it waits for
-// the end of its loop.
+// Visits blocks in bytecode order, so that a join is visited after its predecessors. A header
+// reached by a back edge is visited again at once, but only the first time: in nested loops, each
+// new one would otherwise restart the outermost. Later it waits for the end of its loop.
 void Walk::enqueue(uint32_t index) {
   Node& node = nodes_[index];
   const Point at = node.key.a;
   Turn turn{at.block.value, 0, at.at, index};
   if (nodes_[from_].key.a.block >= at.block && node.rounds++ > 0) {
-    // Of two loops with one end the inner one comes first.
+    // Of two loops with the same end the inner one comes first.
     turn = {std::max(at.block.value, loop_ends_[at.block.index()]), ~at.block.value, at.at, index};
   }
   if (node.queued) {
@@ -308,7 +307,7 @@ std::vector<uint32_t> Walk::loop_ends(const flow::Graph& graph) {
   return ends;
 }
 
-// Returns true if B stands still on some way around a loop of A that has no effects.
+// Returns true if B does not move on some cycle of A without effects.
 bool Walk::waits_forever() const {
   std::vector<std::vector<uint32_t>> next(nodes_.size());
   std::vector<uint32_t> ways(nodes_.size(), 0);

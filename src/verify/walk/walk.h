@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// verify's walk: the product of two graphs, from their entries.
+// The walk: traverses the product of two graphs from their entries.
 //
-// A node is a pair of points with a state that covers every way of getting there. From a node both
-// machines run silently to their next effect; the effects must be the same, done to the same values
-// under handlers that lead on to equal places; then both go on. A branch on a pure condition that
-// is not known is followed both ways, by the side that meets it first; the other side then knows
-// the answer. Nodes are made where A has joins (and at handlers), and at B's joins where B alone
-// has branched. Constants in locals that only one side has are part of a node, so that a loop over
-// a state variable is followed state by state.
+// A node is a pair of points with a state that covers every path to it. From a node both machines
+// run silently to their next effect; the effects must be the same, with the same inputs and under
+// handlers that lead to equal nodes; then both continue. A branch on a pure condition of unknown
+// truth is followed both ways by the side that meets it first; the answer is then known to the
+// other side. Nodes are made at A's joins (and at handlers), and at B's joins if only B has
+// branched. Constants in locals that only one side has are part of a node, so that a loop over a
+// state variable is followed state by state.
 //
-// Everything that is assumed of a node holds for all that leads there (a greatest fixpoint), except
-// that two silent loops must not wait for each other: `silent_cycle` looks for those at the end.
+// The assumptions of a node hold on every path to it (a greatest fixpoint), except that two silent
+// loops must not wait for each other: `waits_forever` looks for those at the end.
 #pragma once
 
 #include <array>
@@ -41,9 +41,9 @@ class Walk {
         of_one_side_(context.frame->of_one_side()),
         loop_ends_(loop_ends(a.graph())) {}
 
-  // The first place where the proof stops, if it does.
+  // Returns the first place where the proof stops, if it does.
   std::optional<Difference> run();
-  // Code objects that have to be equal for it to hold.
+  // Returns the code objects that have to be equal for the proof to hold.
   const CodePairs& pairs() const { return pairs_; }
 
  private:
@@ -54,14 +54,14 @@ class Walk {
     friend auto operator<=>(const Key&, const Key&) = default;
   };
 
-  // When a node is looked at again: the least first.
+  // The order in which nodes are visited: the least first.
   using Turn = std::array<uint32_t, 4>;
 
   struct Node {
     Key key;
     State state;
     bool queued = false;
-    uint32_t rounds = 0;  // how often it was reached from within its own loop
+    uint32_t rounds = 0;  // how often it was reached by back edges
     Turn turn{};          // while it is queued
   };
 
@@ -71,7 +71,7 @@ class Walk {
     // Since the node:
     bool quiet = true;     // there was no effect
     bool b_moved = false;  // to another block
-    // Calls that stand apart, by a side that is ahead of the other with them.
+    // Calls ordered only among themselves that one side has made and the other has not yet.
     std::vector<std::pair<std::vector<Value>, Value>> ahead{};  // inputs, result
     Side leader = Side::A;
   };
@@ -111,12 +111,12 @@ class Walk {
   Values& values_;
   Machine& a_;
   Machine& b_;
-  std::vector<uint32_t> of_one_side_;  // slots: most functions have none, some have thousands
+  std::vector<uint32_t> of_one_side_;  // slots; most functions have none, some have thousands
   CodePairs pairs_;
   std::vector<Node> nodes_;
   std::map<Key, uint32_t> index_;
   std::map<std::pair<Point, Point>, uint32_t> variants_;
-  std::vector<uint32_t> loop_ends_;  // by block of A: the last that leads back to it
+  std::vector<uint32_t> loop_ends_;  // by block of A: its last predecessor
   std::set<Turn> queue_;
   std::vector<std::pair<uint32_t, uint32_t>> quiet_edges_;  // where B did not move
   std::vector<Path> todo_;
