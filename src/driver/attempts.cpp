@@ -15,21 +15,21 @@
 namespace pellucid::driver {
 namespace {
 
-// What is read with structure. Where compilers leave nothing of code that never runs, all three are
-// one, and it is the last that is tried.
+// The ways to read a body with structure. If compilers left nothing of code that never runs, all
+// three are the same, and only the last is tried.
 struct Reading {
   const char* name;
   bool with_ends;         // with what is left of code that never runs
-  bool believes_finally;  // what 3.8 says about which handlers are finally bodies
+  bool believes_finally;  // 3.8: which handlers are finally bodies
 };
 constexpr Reading kReadings[] = {
-    // What is said about code that never runs is more than a first try need be able to follow.
+    // The first may fail: it also has to follow what is left of code that never runs.
     {"with code that never runs", true, true},
     {"with that code, and without what 3.8 says of `finally`", true, false},
     {"without code that never runs", false, false},
 };
 
-// Takes back what 3.8 says about which handlers are finally bodies. False: it says nothing.
+// Clears 3.8's marks of handlers that are finally bodies. Returns false if there are none.
 bool forget_finally(ir::Function& function) {
   bool was_said = false;
   for (flow::Handler& handler : function.handlers) {
@@ -44,7 +44,7 @@ class Attempts {
       : text_(text), tree_(text.tree), module_(text.tree.module()), wanted_(wanted) {}
 
   Attempted run() {
-    // An attempt that fails may leave the bodies that it read as expressions half rewritten.
+    // A failed attempt may leave the bodies that it read as expressions half rewritten.
     tree_.remember();
     Result<ast::ListId> body = structured(wanted_.unstructured, wanted_.joins_copies);
     if (body.ok()) return {body, std::nullopt, std::move(faults_)};
@@ -55,7 +55,7 @@ class Attempts {
     body = as_loop(wanted_.code, reason, faults_);
     trace("a loop over a state", body);
     if (!body.ok()) {
-      // Comprehensions stay what they are, wherever they can be called as such.
+      // Only now: comprehensions stay what they are, if they can be called as such.
       tree_.restore();
       make_comprehensions_functions(reason);
       body = as_loop(wanted_.code, reason, faults_);
@@ -69,7 +69,7 @@ class Attempts {
   }
 
  private:
-  // The body that statements of Python's own say, or what stands in the way.
+  // Returns the body with structure, or the reason why it has none.
   Result<ast::ListId> structured(bool only_if_straight, bool joins_copies) {
     try {
       return read(only_if_straight, joins_copies);
@@ -94,7 +94,7 @@ class Attempts {
       if (has_ends && !reading.with_ends) {
         PELLUCID_TRY(function, lifted(false));
       }
-      // Nothing new is to be had where nothing was said.
+      // Without such marks this reading is not a new one.
       if (!reading.believes_finally && !forget_finally(function) && reading.with_ends) continue;
       body = structure::recover(function, tree_, text_.bodies, joins_copies, named(reading.name));
       trace_outcome(body);
@@ -104,7 +104,7 @@ class Attempts {
     return body;
   }
 
-  // The same as a loop over a state: for any control flow.
+  // Returns the body as a loop over a state, for any control flow.
   Result<ast::ListId> as_loop(object::CodeId code, const Error& reason, Faults& faults) {
     try {
       PELLUCID_TRY(const ir::Function function,
@@ -119,9 +119,9 @@ class Attempts {
     }
   }
 
-  // What a loop over a state calls is a function: writes the comprehensions in the code as such.
+  // Writes the comprehensions in the code as functions, which a loop over a state can call.
   void make_comprehensions_functions(const Error& reason) {
-    // Those directly inside, and those inside of these: outer ones first.
+    // Those directly inside, and those nested in these: outer ones first.
     std::vector<object::CodeId> order{wanted_.code};
     for (size_t i = 0; i < order.size(); ++i) {
       for (const object::ConstId id : module_[order[i]].consts) {
@@ -149,9 +149,10 @@ class Attempts {
                        text_.scopes.finish_body(body, function, wanted_.facts.empty()));
   }
 
-  // The body, or why no text can say it.
+  // Returns the body, or the reason why no text can spell it.
   Result<ast::ListId> expressible(object::CodeId code, ast::ListId body) {
-    // What is read where it is used is looked at there; a module is not, whatever it is called.
+    // A body that is read where it is used is checked there; that of a module is not, whatever its
+    // name.
     const std::string_view name = module_.text(module_[code].name);
     const bool is_function = (module_[code].flags & object::kOptimized) != 0;
     const bool is_hidden = is_function && name.starts_with('<');
@@ -164,7 +165,7 @@ class Attempts {
         std::string("a definition or a part of one within a ") + ast::name_of(tree_.kind(misfit))};
   }
 
-  // The trace, which is told what is tried now.
+  // Adds the attempt to the trace, and returns the trace.
   structure::Trace* named(const char* attempt) {
     if (text_.trace != nullptr) text_.trace->text += std::string("attempt: ") + attempt + '\n';
     return text_.trace;

@@ -18,7 +18,7 @@
 
 namespace pellucid::driver {
 
-// What the attempts at all code objects of one text share.
+// The state that the attempts at all code objects of one text share.
 struct Text {
   flow::Graphs& graphs;
   ast::Tree& tree;  // its module is a copy of that of `graphs`, and gains what the text needs
@@ -29,28 +29,28 @@ struct Text {
   structure::Trace* trace = nullptr;
 };
 
-// What is asked of one body.
+// The request for one body.
 struct Wanted {
   object::CodeId code;
   bool unstructured = false;    // control flow as a loop over a state
-  bool is_unproven = false;     // since with structure it is unproven
-  bool structured_too = false;  // after all, if it cannot be written as a loop
-  bool joins_copies = true;     // false: endings stay apart as they lie there
+  bool is_unproven = false;     // because it is unproven with structure
+  bool structured_too = false;  // with structure after all, if it cannot be written as a loop
+  bool joins_copies = true;     // false: copies of endings stay separate, in their places
   object::Facts facts = {};
 };
 
 struct Attempted {
   Result<ast::ListId> body;           // or why the last attempt failed
   std::optional<Error> no_structure;  // why the first attempts failed, if they did
-  Faults faults;                      // what could not be said
+  Faults faults;                      // the places that no instruction can say
 };
 
-// Makes the attempts at a body in their order: with statements of Python's own, then as a loop over
-// a state. What a failed one has changed in the tree is taken back.
+// Makes the attempts at a body in order: with structure, then as a loop over a state. What a failed
+// attempt changed in the tree is undone.
 Attempted attempt(const Text& text, const Wanted& wanted);
 
-// Returns true if the shape of the body is read where the code object is used: it says what nobody
-// wrote.
+// Returns true if the body is read by its shape where the code object is used: the compiler added
+// it, and no text has it.
 bool is_read_by_shape(const object::Module& module, object::CodeId code);
 
 }  // namespace pellucid::driver

@@ -22,10 +22,10 @@
 namespace pellucid::driver {
 namespace {
 
-// Tells the scopes what they cannot see from within a code object: which locals of those around it
-// only inlined comprehensions (3.12+) bind, and whether it is a value that is evaluated later.
-// Functions are done from the inside out, so what is around one has not been looked at when this
-// is asked for it.
+// Records in the scopes what they cannot see inside a code object: the locals of the code around it
+// that only inlined comprehensions (3.12+) bind, and whether it is a value that is evaluated on
+// demand. Functions are finished from the inside out, so the code around one is not read yet when
+// this is needed.
 void tell_of_surroundings(flow::Graphs& graphs, const std::vector<object::CodeId>& order,
                           structure::Scopes& scopes) {
   const object::Module& module = graphs.module();
@@ -51,7 +51,7 @@ polish::Body kind_of(structure::ScopeKind scope) {
   return is_block ? polish::Body::Block : polish::Body::Expression;
 }
 
-// The body as a person would write it.
+// Returns the body as a person would write it.
 Result<ast::ListId> polished_body(ast::Tree& tree, object::CodeId code, ast::ListId body,
                                   polish::Body kind, Form form, const object::Facts& facts) {
   const object::Module& module = tree.module();
@@ -67,7 +67,7 @@ Result<ast::ListId> polished_body(ast::Tree& tree, object::CodeId code, ast::Lis
                           .looks_into_walrus = folds.walruses},
                          {columns, module[code].firstlineno});
     }
-    // Compilers keep nothing in names of their own; generators care how long they do.
+    // Only generated code has temporaries, whose lifetime matters.
     if (!facts.empty()) body = polish::release_temporaries(tree, body, code, facts);
     return body;
   } catch (const InternalError& bug) {
@@ -140,7 +140,7 @@ class Bodies {
     return wanted;
   }
 
-  // The finished body of one code object; what is to be said of it is noted.
+  // Returns the finished body of one code object, and records its diagnostics.
   Result<ast::ListId> body_of(object::CodeId code) {
     const Wanted asked = wanted(code);
     Attempted made = attempt(text_, asked);

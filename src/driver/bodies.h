@@ -14,18 +14,18 @@
 
 namespace pellucid::driver {
 
-// Code objects that a bug of ours leaves without a text, and how it shows.
+// Code objects that a bug of ours leaves without a text, with its error.
 using Broken = std::unordered_map<object::CodeId, Error>;
 
-// What is decompiled.
+// The code to decompile.
 struct Request {
-  flow::Graphs& graphs;  // of a module whose names a source can write
+  flow::Graphs& graphs;  // of a module with names that a source can write
   object::CodeId root;
   const Options& options;
 };
 
 // Returns the text of `root` with everything nested in it: its statements, or one `def` of a
-// function. Each body is structured, else a loop over a state with a diagnostic that says why, else
+// function. Each body is structured, else a loop over a state with a diagnostic of the reason, else
 // (a bug of ours, or one of `broken`) a marker. `tree` is empty, its module a copy of the
 // request's.
 ast::NodeId recover_all(const Request& request, const Forms& forms, const Broken& broken,

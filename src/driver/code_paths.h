@@ -9,8 +9,8 @@
 
 namespace pellucid::driver {
 
-// Returns the path of every code object that was read, by its id. What was made to hold that
-// (bytecode/holder.h) has none.
+// Returns the path of every code object that was read, by its id. Code objects that were made to
+// hold it (bytecode/holder.h) have none.
 std::vector<std::string> paths_of(const object::Module& module);
 
 }  // namespace pellucid::driver

@@ -11,7 +11,7 @@ using bytecode::Instr;
 using bytecode::Op;
 
 constexpr uint32_t kNotImplementedError = 1;  // of LoadCommonConstant
-constexpr uint32_t kWords = 4;                // instructions that stand for one place
+constexpr uint32_t kWords = 4;                // instructions that stand for one fault
 
 object::ConstId message_of(object::Module& module, const std::string& message) {
   object::Const text;
@@ -20,7 +20,7 @@ object::ConstId message_of(object::Module& module, const std::string& message) {
   return module.add(text);
 }
 
-// The list with what is to stand before some of its items.
+// Returns the list with a comment before each `raise` that stands for a fault.
 ast::ListId with_comments_before(ast::Tree& tree, ast::ListId list,
                                  const std::unordered_map<uint32_t, Symbol>& comments) {
   std::vector<ast::NodeId> items;

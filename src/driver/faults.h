@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// driver: the places of a code object that cannot be said (bytecode::Fault), as the text has them.
+// driver: the faults of a code object (bytecode::Fault), as the text has them.
 //
-// The rest of the code stands. In such a place stands `raise NotImplementedError('...')`, under a
-// comment with the instructions, and nothing about the code object is proven.
+// The rest of the code is unaffected. A fault is written as `raise NotImplementedError('...')`,
+// under a comment with the instructions, and nothing about the code object is proven.
 #pragma once
 
 #include <vector>
@@ -15,15 +15,16 @@
 
 namespace pellucid::driver {
 
-// So many places are given up after decoding, one try each, before the whole code object is.
+// The number of places that are given up after decoding, one try each, before the whole code object
+// is.
 inline constexpr size_t kMostPlaces = 32;
 
-// Returns the stream with a call that raises in every place that cannot be said. The module gains
-// the messages.
+// Returns the stream with a call that raises in the place of every fault. The module gains the
+// messages.
 bytecode::Stream spelled_out(object::Module& module, const bytecode::Stream& stream);
 
-// Returns what `use` makes of the code object's stream. A place that `use` cannot follow costs that
-// place, and `use` is asked again. `faults` gets what could not be said.
+// Returns the result of `use` for the code object's stream. A place where `use` fails becomes a
+// fault, and `use` is called again. `faults` gets all faults.
 template <typename Use>
 auto with_places(const object::Module& module, const Result<bytecode::Stream>& decoded,
                  std::vector<bytecode::Fault>& faults, Use use)
@@ -38,11 +39,11 @@ auto with_places(const object::Module& module, const Result<bytecode::Stream>& d
   }
 }
 
-// Returns the statements with a comment before each that stands for a place that cannot be said.
+// Returns the statements with a comment before each that stands for a fault.
 ast::ListId with_instructions(ast::Tree& tree, ast::ListId body,
                               const std::vector<bytecode::Fault>& faults);
 
-// A body that says that there is none, and why.
+// Returns a body that only raises, with the error as its message.
 ast::ListId marker_body(ast::Tree& tree, const Error& error);
 
 }  // namespace pellucid::driver

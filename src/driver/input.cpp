@@ -18,7 +18,8 @@ using object::Module;
 using object::Version;
 
 constexpr size_t kStarts[] = {object::kHeaderSize, 12, 8, 4, 0};
-// One instruction in so many may be out of order before a header is disbelieved or a guess is none.
+// If more than one instruction in so many is out of order, a header is disbelieved, or a guess
+// refused.
 constexpr uint64_t kFewFaults = 20;
 constexpr uint64_t kSomeFaults = 4;
 
@@ -34,7 +35,7 @@ std::vector<Version> every_version() {
   return versions;
 }
 
-// The bytes read as one version from one place.
+// The bytes, read as one version from one start.
 struct Reading {
   size_t start = 0;
   size_t end = 0;
@@ -43,7 +44,8 @@ struct Reading {
 
   Version version() const { return module.version; }
   bool is_clean() const { return fit.faults == 0; }
-  // The less the better: what cannot be, what nobody writes, what the header and file names say.
+  // The lower the better: impossible code, unlikely code, disagreement with the header and file
+  // names.
   bool is_other = false;
   auto rank() const {
     return std::tuple(fit.faults, fit.oddities, is_other, fit.is_missed, !fit.is_named);
@@ -70,7 +72,7 @@ class Search {
   }
 
  private:
-  // What the header says, or the user.
+  // Returns the version in the header, or the user's choice.
   const Version* version_said() {
     if (!header_.has_mark) return nullptr;
     said_ = wanted_ ? wanted_ : object::version_of_magic(header_.magic);
@@ -92,7 +94,7 @@ class Search {
     return start < bytes_.size() && (bytes_[start] & 0x7f) == 'c';
   }
 
-  // The best reading of each version.
+  // Finds the best reading of each version.
   void find_all() {
     const std::vector<Version> versions =
         wanted_ ? std::vector<Version>{*wanted_} : every_version();
@@ -115,7 +117,7 @@ class Search {
                      [](const Reading& a, const Reading& b) { return a.rank() < b.rank(); });
   }
 
-  // Stacks that underflow, that two ways disagree about, or that need more than there is.
+  // Counts the code objects whose stack underflows, differs between edges, or is too small.
   static void look_closer(Reading& reading) {
     const Module& module = reading.module;
     for (size_t i = 0; i < module.codes.size(); ++i) {
@@ -151,7 +153,7 @@ class Search {
     return finished(std::move(best));
   }
 
-  // Another version that runs a program of another meaning, as far as anybody can tell.
+  // Doubts the version if another one fits too and runs another program, as far as can be told.
   void doubt_of_others(const Reading& best) {
     for (const Reading& other : found_) {
       if (&other == &best || !other.is_clean()) continue;
@@ -160,14 +162,14 @@ class Search {
                dotted(other.version()) + " alike";
       return;
     }
-    // A version in between that nobody reads here may have meant something else by the same bytes.
+    // An unsupported version in between may have given the same bytes another meaning.
     const auto origin = object::origin_of_magic(header_.magic);
     if (header_.has_mark && origin && !object::version_of_magic(header_.magic)) {
       doubt_ = object::words_of_magic(header_.magic) + ", whose format is another";
     }
   }
 
-  // What is wrong with the bytes, in the order in which a reader wants to know.
+  // Returns what is wrong with the bytes: the first error that a reader would want to know.
   Error refusal() const {
     if (error_) return *error_;
     const Result<Module> strict = object::read_pyc(bytes_);
@@ -226,7 +228,7 @@ class Search {
     }
   }
 
-  // What else could be said of the version that was taken.
+  // Returns a remark on the other versions that fit.
   std::string others_than(Version version) const {
     std::string others;
     for (const Reading& other : found_) {
@@ -241,9 +243,9 @@ class Search {
   std::optional<Version> wanted_;
   std::optional<Version> said_;
   object::Header header_;
-  std::optional<Reading> claimed_;  // read as the header says
+  std::optional<Reading> claimed_;  // read as the version in the header
   std::vector<Reading> found_;      // at most one a version, the best first
-  std::optional<Error> error_;      // why it could not be
+  std::optional<Error> error_;      // why it could not be read so
   std::optional<Error> guess_error_;
   uint64_t furthest_ = 0;
   std::string doubt_;

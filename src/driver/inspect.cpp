@@ -51,7 +51,7 @@ bool is_text(std::string_view bytes) {
 
 std::string quoted(std::string_view bytes) { return shortened(object::repr_of_text(bytes)); }
 
-// Names that a source can write, and those that compilers give all the same.
+// Returns true for names that a source can write, and for those that compilers give.
 bool is_compilers_own(std::string_view name) {
   return name.starts_with('.') || (name.starts_with('<') && name.ends_with('>')) ||
          object::is_dotted(name);
@@ -132,7 +132,7 @@ class Inspector {
         continue;
       }
       Finding finding{"constant", "constant that no instruction loads: "};
-      // Where code was taken away, everything that is left tells something.
+      // If code was taken away, every constant that is left tells something.
       finding.is_common = found.junk == 0 && is_left_behind(code, found, i);
       if (finding.is_common && is_brief_) continue;
       finding.value = shortened(object::repr(module_, code.consts[i]));
@@ -141,7 +141,8 @@ class Inspector {
     }
   }
 
-  // Compilers fold displays, and leave what they were made of.
+  // Returns true if a constant is a remainder of folding: compilers fold displays, and leave their
+  // parts.
   bool is_left_behind(const Code& code, const bytecode::Contents& found, size_t index) {
     const Const& value = module_[code.consts[index]];
     if (value.kind != ConstKind::Str && value.kind != ConstKind::Bytes) return true;
@@ -154,7 +155,7 @@ class Inspector {
     return joined_.find(module_.text(value.text)) != std::string::npos;
   }
 
-  // What the loaded constants of a code object hold.
+  // Collects the parts of the constants that a code object loads.
   void collect_parts(const Code& code, const bytecode::Contents& found) {
     has_parts_ = true;
     std::vector<ConstId> todo;
@@ -219,7 +220,7 @@ class Inspector {
     }
   }
 
-  // Nothing is what `from . import x` imports from.
+  // (`from . import x` imports from an empty name.)
   bool is_odd(Symbol symbol, bool may_be_empty) {
     enum : uint8_t { kUnknown, kOdd, kPlain };
     uint8_t& kind = kinds_[symbol.index()];
@@ -255,13 +256,13 @@ class Inspector {
   uint32_t list_ = 0;
   std::string operands_;  // of all code objects
   bool has_parts_ = false;
-  std::unordered_set<Symbol> parts_;  // of the constants of the one at hand
-  std::string joined_;                // the same in a row
+  std::unordered_set<Symbol> parts_;  // of the constants of the current code object
+  std::string joined_;                // the same, joined
   size_t searches_ = kMostSearches;
   Inspection out_;
 };
 
-// A line for all constants, one for all names, and one for each other thing.
+// Adds a line for all constants, one for all names, and one for each other finding.
 void add_lines(const CodeReport& report, std::vector<std::string>& lines) {
   std::string constants, names;
   for (const Finding& finding : report.findings) {
@@ -283,7 +284,7 @@ void add_lines(const CodeReport& report, std::vector<std::string>& lines) {
   }
 }
 
-// The source of one code object by itself.
+// Adds the source of one code object by itself.
 void add_source(const Module& module, CodeId code, const std::string& path,
                 std::vector<std::string>& lines) {
   Module alone = module;

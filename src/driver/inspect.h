@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// driver: what a file holds that the text of its code does not show.
+// driver: the contents of a file that the text of its code does not show.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace pellucid::driver {
 
-// One thing that is there, and is not in the text.
+// One thing in the file that is not in the text.
 struct Finding {
   std::string kind;        // "constant", "code", "name", "operands", "junk", "odd name", ...
   std::string text;        // what it is, in ASCII
@@ -32,10 +32,10 @@ struct Inspection {
   std::vector<Finding> file;      // of the file as a whole
 };
 
-// With `is_brief` without what is common.
+// Inspects a file; with `is_brief`, leaves out common findings.
 Inspection inspect(const Input& input, bool is_brief = false);
 
-// What a text says in comments of what it does not show; nothing for what compilers make.
+// The comments of a text on what it does not show, without what compilers leave behind.
 struct Remarks {
   std::vector<std::string> before;  // a line each
   std::vector<std::string> after;   // the source of code that no instruction loads

@@ -27,7 +27,7 @@ Result<ir::Function> lifted(flow::Graphs& graphs, object::Module& module, object
       }
     }
   }
-  // Some places cannot be said: the graph is another one without each of them.
+  // With faults: the graph is another one without each of these places.
   return with_places(
       module, stream, faults, [&](const bytecode::Stream& sayable) -> Result<ir::Function> {
         const bytecode::Stream spelled = spelled_out(module, sayable);
@@ -41,7 +41,7 @@ Result<ir::Function> lifted(flow::Graphs& graphs, object::Module& module, object
 Result<ir::Function> to_ir(flow::Graphs& graphs, object::Module& module, object::CodeId code,
                            bool keep_ends, Faults& faults, const object::Facts& facts) {
   PELLUCID_TRY(ir::Function function, lifted(graphs, module, code, keep_ends, faults, ir::lift));
-  // What a generator's own names, and lists that it keeps its values in, stand for.
+  // Replaces a generator's names, and the lists that it keeps values in, by these values.
   if (!facts.empty()) ir::settle_generated(module, facts, function);
   ir::simplify(module, function, !facts.empty());
   if (!facts.empty()) ir::drop_stores_in_locals(module, function);

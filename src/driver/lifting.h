@@ -17,11 +17,11 @@ using Faults = std::vector<bytecode::Fault>;
 
 // Returns the function of a code object of `graphs`. `keep_ends`: with what compilers leave behind
 // of code that never runs. `module` is that of `graphs` or a copy, and gains constants; `faults`
-// gets what could not be said (faults.h).
+// gets the places that no instruction can say (faults.h).
 Result<ir::Function> to_ir(flow::Graphs& graphs, object::Module& module, object::CodeId code,
                            bool keep_ends, Faults& faults, const object::Facts& facts = {});
 
-// The same with a parameter for every slot of the stack: for a loop over a state.
+// The same with a parameter for every stack slot: for a loop over a state.
 Result<ir::Function> to_ir_of_slots(flow::Graphs& graphs, object::Module& module,
                                     object::CodeId code, Faults& faults);
 

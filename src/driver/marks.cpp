@@ -13,7 +13,8 @@ namespace {
 constexpr size_t kMostNames = 30;
 constexpr size_t kLongestName = 300;  // bytes that are shown
 
-// Within the first two lines of a file, "coding:" in a comment says how all of it is to be read.
+// Hides "coding:" in a comment: within the first two lines of a file it declares the encoding of
+// all of it.
 void hide_declaration(std::string& text) {
   for (size_t at = text.find("coding"); at != std::string::npos; at = text.find("coding", at)) {
     at += std::string_view("coding").size();
@@ -23,7 +24,8 @@ void hide_declaration(std::string& text) {
   }
 }
 
-// One line of printable ASCII, so that no text of the input can end the comment or hide in it.
+// Returns a text as one line of printable ASCII, so that no input can end the comment or hide in
+// it.
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {

@@ -19,7 +19,8 @@
 namespace pellucid::driver {
 namespace {
 
-// A source with other names than the code is no proof of it, whatever the tree's code compares to.
+// Makes code with replaced names unproven: a source with other names is no proof, whatever the
+// tree's code compares to.
 void doubt_names(const object::Fitted& fitted, Output& out) {
   if (!out.verdict || fitted.codes.empty()) return;
   out.verdict->status = verify::Status::Unproven;
@@ -31,8 +32,8 @@ void doubt_names(const object::Fitted& fitted, Output& out) {
   }
 }
 
-// Returns true if code that stays in the usual form has no structure in that: the plain form may
-// have.
+// Requests the plain form for code that keeps its form but got no structure in the usual one.
+// Returns true if there is any.
 bool has_plainer(const Output& output, const std::vector<bool>& as_is, Forms& forms) {
   bool is_any = false;
   for (const Diagnostic& said : output.diagnostics) {
@@ -52,7 +53,7 @@ void name_codes(const object::Module& module, std::vector<Diagnostic>& diagnosti
 
 Result<Output> decompile(const object::Module& module, object::CodeId root, const Options& given) {
   Options options = given;
-  // The same in names that a source can write. Those of live objects fit already.
+  // The same module with names that a source can write. Those of live objects fit already.
   std::optional<object::Module> renamed;
   object::Fitted fitted;
   if (!module.names_given.are_live && !object::has_fitting_names(module)) {
@@ -60,7 +61,7 @@ Result<Output> decompile(const object::Module& module, object::CodeId root, cons
     fitted = object::fit_names(renamed.emplace(module), none_before);
   }
   const object::Module& named = renamed ? *renamed : module;
-  // No form would prove it.
+  // No form of these could be proven.
   std::vector<bool> as_is(named.codes.size());
   for (const auto* codes : {&fitted.codes, &fitted.holders}) {
     for (const object::CodeId code : *codes) {

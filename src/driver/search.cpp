@@ -12,7 +12,7 @@
 namespace pellucid::driver {
 namespace {
 
-// Past so many of them in one file the whole is given up.
+// With more broken code objects than this in one file, the whole is given up.
 constexpr size_t kMostBroken = 8;
 
 void note_lines(const print::Source& source, object::CodeId root, Output& out) {
@@ -22,7 +22,8 @@ void note_lines(const print::Source& source, object::CodeId root, Output& out) {
   }
 }
 
-// What the syntax of the version cannot say is no less a failure than what was not recovered.
+// Adds a diagnostic for what the syntax of the version cannot express: it is a failure like code
+// that was not recovered.
 void note_problems(const print::Source& source, object::CodeId root, Output& out) {
   for (const print::Problem& problem : source.problems) {
     const object::CodeId code = problem.where.code.valid() ? problem.where.code : root;
@@ -30,7 +31,8 @@ void note_problems(const print::Source& source, object::CodeId root, Output& out
   }
 }
 
-// A text that its version cannot read is no proof, whatever its tree compares to.
+// Makes a text unproven that its version cannot read: it is no proof, whatever its tree compares
+// to.
 void doubt_unsayable(const print::Source& source, object::CodeId root, verify::Verdict& verdict) {
   for (const print::Problem& problem : source.problems) {
     const object::CodeId culprit = problem.where.code.valid() ? problem.where.code : root;
@@ -51,10 +53,10 @@ void note_opaques(const object::Module& module, Output& out) {
   }
 }
 
-// Notes the names that stand in the text for those that no source can write.
+// Records the names that stand in the text for those that no source can write.
 void note_renamed(const object::Module& module, Output& out) {
   for (const auto& [given, before] : module.names_given.pairs) {
-    // A function goes by the name that it is bound to, where it can.
+    // A function goes by the name that it is bound to, if it can.
     const bool may_be_nowhere = module.names_given.of_code.contains(given);
     if (may_be_nowhere && out.source.find(module.text(given)) == std::string::npos) continue;
     out.renamed.emplace_back(module.text(given), module.text(before));
@@ -70,7 +72,7 @@ Output written_without(const Request& request, const Forms& forms, Broken broken
   print::Source source =
       print::to_source(tree, top, {module.version, request.options.keep_lines, 0});
   if (source.failure) {
-    // Once more without the one code object.
+    // Again, without this code object.
     const ast::Where& where = source.failure->where;
     const bool is_one = where.code.valid() && broken.size() < kMostBroken;
     const Error bug{ErrorCode::Internal, where.offset, source.failure->message};
@@ -96,7 +98,8 @@ size_t unproven(const Output& output) {
       [](const verify::CodeVerdict& code) { return code.status == verify::Status::Unproven; }));
 }
 
-// The next form of each code object that is unproven in these; none left: false.
+// Selects the next form of each code object that is unproven in these; returns false if none is
+// left.
 bool next_forms(const verify::Verdict& verdict, const std::vector<bool>& as_is, Forms& forms) {
   bool is_new = false;
   for (const verify::CodeVerdict& code : verdict.codes) {

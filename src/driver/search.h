@@ -9,12 +9,13 @@
 
 namespace pellucid::driver {
 
-// Returns the text in these forms, with its verdict where that was asked for.
+// Returns the text in these forms, with its verdict if requested.
 Output written(const Request& request, const Forms& forms);
 
-// Returns the text in forms that are all proven, where there are any: a code object that is not is
-// tried in the next form, up to the last. What none of them proves stays in the first, which reads
-// best; so does everything if it is no better for all that. `as_is`, by id, stay in their form.
+// Returns the text in forms that are all proven, if there are any: an unproven code object is tried
+// in the next form, up to the last. Code that no form proves stays in its first form, which reads
+// best; so does everything if the search proves no more. Code objects in `as_is`, by id, keep their
+// form.
 Output search(const Request& request, Forms forms, const std::vector<bool>& as_is);
 
 }  // namespace pellucid::driver

@@ -8,7 +8,7 @@ namespace pellucid::driver {
 
 namespace {
 
-// How long a text may be, in values, for each byte of bytecode, and for the smallest file.
+// The limits of a text's size, in values: per byte of bytecode, and for the smallest file.
 constexpr uint64_t kTextPerByte = 64;
 constexpr uint64_t kLeastText = 1u << 16;
 
@@ -55,7 +55,7 @@ SharedBodies::SharedBodies(const object::Module& module, const std::vector<objec
   }
 }
 
-// What a constant holds comes before it.
+// Returns the size of a constant's text. The items of a constant come before it.
 uint64_t SharedBodies::written(object::ConstId id) {
   for (size_t i = written_.size(); i <= id.index(); ++i) {
     const object::Const& constant = module_[object::ConstId(i)];

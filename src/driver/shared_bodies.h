@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// driver: what code objects have in common with those around them.
+// driver: bodies of code objects that several others hold.
 #pragma once
 
 #include <unordered_map>
@@ -12,26 +12,25 @@
 
 namespace pellucid::driver {
 
-// What is said of code whose text would be longer than it may be.
+// The error for code whose text would be too long.
 inline const Error kTooLong{ErrorCode::Limit, 0, "one code object is used too many times"};
 
-// Every code object below `root`, nested ones before those that hold them; one may be held by
-// several.
+// Returns every code object below `root`, nested ones before their holders; one may have several.
 std::vector<object::CodeId> innermost_first(const object::Module& module, object::CodeId root);
 
 // Compilers make one constant of code objects that are equal: `f(lambda: (a for b in c), lambda: (a
-// for b in d))`. What is made of the one in an expression may not be changed with the other, so
-// every code object that refers to such a body gets a copy of its own.
+// for b in d))`. The body in one expression must not change with the other, so every code object
+// that refers to such a body gets a separate copy.
 class SharedBodies {
  public:
   SharedBodies(const object::Module& module, const std::vector<object::CodeId>& order);
 
   void note(object::CodeId code, ast::ListId body, bool is_marker);
-  // Returns false if there have been too many copies: then what `owner` gets says so.
+  // Gives `owner` its copies. Returns false if there were too many: then its bodies are markers.
   bool hand_out(object::CodeId owner, ast::Tree& tree, std::vector<ast::ListId>& bodies);
 
-  // Returns true if the text of a function, with all that it holds written where it is used, is no
-  // longer than it may be: code that is used twice by code that is used twice doubles at each step.
+  // Returns true if the text of a function, with all that it holds written where it is used, is
+  // within the limit: code that is used twice by code that is used twice doubles at each step.
   bool fits(const ir::Function& function);
 
  private:

@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::array kOfCodes{"raw", "stream", "flow", "ir", "dis"};
 
-// `module` is a copy of that of the graphs, and gains constants.
+// Returns the text of one stage of a code object. `module` is a copy of that of the graphs, and
+// gains constants.
 Result<std::string> text_of(flow::Graphs& graphs, object::Module& module, object::CodeId code,
                             const std::string& stage, Faults& faults) {
   if (stage == "ir") {
@@ -55,7 +56,7 @@ Result<std::string> list_codes(flow::Graphs& graphs, object::CodeId root, const 
     tell(listed.error().offset, listed.error().message);
     text +=
         std::string(module.text(module[code].qualname)) + "  # " + listed.error().message + '\n';
-    // What its bytes say is there all the same.
+    // Its raw instructions can be listed all the same.
     const Result<bytecode::Stream>& stream = graphs.stream(code);
     if (stream.ok() && stage != "raw") text += bytecode::dump_raw(module, *stream);
   }

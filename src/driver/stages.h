@@ -12,8 +12,8 @@
 
 namespace pellucid::driver {
 
-// The text of "raw", "stream", "flow", "ir" or "dis", for `root` and all nested code objects. What
-// cannot be listed is marked, and told.
+// Returns the text of "raw", "stream", "flow", "ir" or "dis", for `root` and all nested code
+// objects. Code that cannot be listed is marked, with a diagnostic in `told`.
 Result<std::string> list_codes(flow::Graphs& graphs, object::CodeId root, const std::string& stage,
                                std::vector<Diagnostic>& told);
 

@@ -10,7 +10,7 @@
 namespace pellucid::driver {
 namespace {
 
-// What may differ between a code object by itself and one that is compiled with others around it.
+// Returns what may differ between a code object by itself and one compiled with others around it.
 verify::Options options_of(const object::Module& module) {
   verify::Options options;
   options.ignore_nested_flag = options.ignore_qualname = module.subject() != module.root;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// driver: what is compared with what, where a file may hold less than a module (bytecode/holder.h).
+// driver: verdicts on files that may hold less than a module (bytecode/holder.h).
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@
 
 namespace pellucid::driver {
 
-// The verdict of the second tier on the tree that was made of a module.
+// Returns the verdict of the second tier on the tree made of a module.
 verify::Verdict relowered(flow::Graphs& graphs, const ast::Tree& tree, ast::NodeId top);
 
-// The verdict of the first tier: of what was read on the code that its text was compiled to.
+// Returns the verdict of the first tier: on what was read and the code that its text compiles to.
 verify::Verdict compare_recompiled(const object::Module& original, const object::Module& again);
 
-// Of a guess at the version nothing is proven.
+// Returns the verdict for a guessed version: nothing is proven.
 verify::Verdict of_a_guess(const object::Module& module, verify::Tier tier,
                            const std::string& doubt);
 

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // assemble: a Draft -> the Graph, without the blocks that only an interpreter needs.
 //
-//   1. An empty block is jumped over. One stays if it heads a loop from outside of the region that
-//      begins after it, as in `while True: try: ...`; so does a loop that is nothing but a jump.
-//   2. A block that only shuffles the stack and then leaves (`return f()`, `break` in a `try`) is
-//      protected as what leads to it is: it cannot raise, and it belongs to the body that it ends.
-//      The first block of a `with` stays what it is: from where it was entered, nothing leaves.
-//   3. A block that only falls into the next one is joined with it.
-//   4. The entry gets a block of its own if a loop goes back to it.
-//   5. So does a handler if a loop goes back to where it starts.
-//   6. What nothing reaches goes, and the rest is numbered in the order of the bytecode.
+//   1. Jumps are threaded over empty blocks. One stays if it heads a loop from outside of the
+//   region
+//      that begins after it, as in `while True: try: ...`; so does a loop that is only a jump.
+//   2. A block that only shuffles the stack and then leaves (`return f()`, `break` in a `try`) gets
+//      the handler of its predecessors: it cannot raise, and it belongs to the body that it ends.
+//      The first block of a `with` keeps its handler: control enters the `with` there.
+//   3. A block is joined with the one that it falls through to, if that has no other predecessor.
+//   4. If a back edge leads to the entry, an empty entry block is put before it.
+//   5. The same for the entry of a handler.
+//   6. Unreachable blocks are dropped, and the rest is numbered in the order of the bytecode.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -54,7 +55,7 @@ class Assembler {
     return block.instrs.empty() && block.exit.kind == ExitKind::Goto;
   }
 
-  // Handlers that mean the same become one.
+  // Merges equal handlers.
   void unify_handlers() {
     std::map<std::tuple<uint32_t, uint32_t, bool, bool, uint32_t>, HandlerId> known;
     std::vector<HandlerId> instead;
@@ -108,7 +109,7 @@ class Assembler {
       BlockId block(i);
       path.clear();
       while (!instead_[block.index()].valid() && is_empty(at(block)) && !stays[block.index()]) {
-        // Until its own end is known a block stands for itself: a ring of jumps stays a loop.
+        // A block maps to itself until its path is known, so that a ring of jumps stays a loop.
         instead_[block.index()] = block;
         path.push_back(block);
         block = at(block).exit.next[0];
@@ -129,7 +130,8 @@ class Assembler {
     entry_ = instead_[entry_.index()];
   }
 
-  // Where nothing jumps back on a condition (3.12+), a jump over a jump back of the same line does.
+  // From 3.12 on no conditional jump goes backwards: a branch over a backward jump of the same line
+  // stands for one.
   void turn_jump_back(DraftBlock& block) {
     Exit& exit = block.exit;
     if (exit.kind != ExitKind::Branch) return;
@@ -141,7 +143,7 @@ class Assembler {
   }
 
   void thread_exit(Exit& exit) {
-    // A fall into a jump is that jump.
+    // A fall-through into a jump becomes that jump.
     for (BlockId next = exit.next[0];
          exit.kind == ExitKind::Goto && exit.falls && instead_[next.index()] != next;
          next = at(next).exit.next[0]) {
@@ -173,7 +175,7 @@ class Assembler {
     }
   }
 
-  // Returns true if control comes from outside of the `with` that protects the block.
+  // Returns true if control enters the `with` that protects the block from outside.
   bool begins_with(const DraftBlock& block, HandlerId lead) {
     if (!block.handler.valid() || !at(block.handler).is_with) return false;
     return !lead.valid() || at(lead).depth < at(block.handler).depth;
@@ -205,7 +207,7 @@ class Assembler {
     ++ways_in_[entry_.index()];
   }
 
-  // A finally body may start with a loop: what goes back to it does not enter the handler.
+  // A `finally` body may start with a loop, whose back edges do not enter the handler.
   void give_handlers_their_own_blocks() {
     std::vector<bool> is_left_to(draft_.blocks.size());
     for_each_edge([&](BlockId, BlockId to) { is_left_to[to.index()] = true; });
@@ -230,15 +232,15 @@ class Assembler {
       block.depth = at(entry).depth;
       block.exc_depth = at(entry).exc_depth;
       draft_.blocks.push_back(std::move(block));
-      // Those that it protects and the fall are ways in as well: nothing is joined with either.
+      // The protected blocks and the fall-through count as edges in: nothing is joined with either.
       ways_in_.push_back(2);
       ways_in_[entry.index()] += 2;
       reached_.push_back(true);
     }
   }
 
-  // Returns true if `block` falls into a block that only it leads to and that is protected as it
-  // is.
+  // Returns true if `block` falls through to a block that has no other predecessor and the same
+  // handler.
   bool joins_next(const DraftBlock& block) {
     if (block.exit.kind != ExitKind::Goto || !block.exit.falls) return false;
     const BlockId next = block.exit.next[0];
@@ -313,8 +315,8 @@ class Assembler {
     return graph;
   }
 
-  // Of the blocks that start at one place, the outermost one that a loop goes back to heads the
-  // loop that all jumps back to that place are said of.
+  // Sets Block::loop_end. Of the loop headers that start at one place, the outermost one gets the
+  // end of all jumps back to that place.
   void say_where_loops_end(Graph& graph, const std::vector<BlockId>& order) {
     std::vector<bool> heads(graph.blocks.size());
     for (size_t i = 0; i < graph.blocks.size(); ++i) {

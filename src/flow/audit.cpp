@@ -18,11 +18,11 @@ using bytecode::Mark;
 using object::LocalKind;
 
 enum class What : uint8_t {
-  Value,     // an object; which one says `of`: borrowed from that local, 0: its own
-  Null,      // as PUSH_NULL makes it
-  Callee,    // the lower slot of what LoadMethod pushes, `of` says which one
-  Receiver,  // the upper one
-  Saved,     // what LoadFastAndClear has set aside: `of` is 1 if it is an object or a cell for sure
+  Value,     // an object; `of`: 1 + the local that it is borrowed from, 0: not borrowed
+  Null,      // as PUSH_NULL pushes it
+  Callee,    // the lower slot that LoadMethod pushes; `of` identifies which
+  Receiver,  // the upper slot
+  Saved,     // saved by LoadFastAndClear; `of`: 1 if it is certainly an object or a cell
   Previous,  // the exception that was being handled before
   Lasti,     // where the exception was raised
 };
@@ -33,12 +33,12 @@ struct Slot {
   bool operator==(const Slot&) const = default;
 };
 
-// What is known wherever control enters a block.
+// The known state whenever control enters a block.
 struct State {
   bool is_known = false;
   std::vector<Slot> stack;
-  std::vector<uint64_t> unbound;  // by slot of the frame: it may hold nothing, or no cell
-  std::vector<uint64_t> lent;     // the same: an inlined comprehension has a local in it
+  std::vector<uint64_t> unbound;  // by slot of the frame: may be empty, or have no cell
+  std::vector<uint64_t> lent;  // by slot of the frame: an inlined comprehension has a local in it
 };
 
 class Audit {
@@ -54,7 +54,8 @@ class Audit {
   std::optional<Breach> run() {
     if (graph_.unrestored) say("an exception is left as being handled", *graph_.unrestored);
     begin();
-    // In reverse postorder, so that a block waits for all that leads to it but back edges.
+    // In reverse postorder, so that a block comes after all its predecessors except those of back
+    // edges.
     while (!work_.empty() && !found_) {
       const BlockId block = order_.blocks[*work_.begin()];
       work_.erase(work_.begin());
@@ -91,7 +92,7 @@ class Audit {
       set_unbound(entry, i, minor_ >= 11 && !is_bound);
     }
     make_first_cells(entry);
-    // Calls of super() without arguments take the first argument out of its cell.
+    // super() without arguments takes the first argument from its cell.
     if (parameters > 0 && minor_ >= 11 && is_unbound(entry, 0)) {
       say("the cell of the first argument is not made", 0);
     }
@@ -100,7 +101,7 @@ class Audit {
     work_.insert(0);
   }
 
-  // Those of the prologue have no canonical instruction.
+  // Makes the cells of the prologue, whose instructions have no canonical form.
   void make_first_cells(State& entry) const {
     if (minor_ < 11) return;
     std::vector<bool> is_told(stream_.raw.size(), false);
@@ -142,7 +143,8 @@ class Audit {
     if (x == y) return x;
     if (x.what == What::Value && y.what == What::Value) return {What::Value, std::max(x.of, y.of)};
     if (x.what == What::Saved && y.what == What::Saved) return {What::Saved, 0};
-    // An object here and something else there is that something: no rule may be passed by.
+    // An object on one path and another kind of slot on the other merge to that kind, so that no
+    // rule is skipped.
     if (x.what == What::Value) return y;
     return x;
   }
@@ -179,7 +181,7 @@ class Audit {
   // -- one block ------------------------------------------------------------------------------
   void walk(const Block& block, State state) {
     exceptions_ = block.exc_depth;
-    bool is_told = false;  // the handler knows this state
+    bool is_told = false;  // the handler has been given this state
     for (uint32_t i = block.first; i < block.first + block.count && !found_; ++i) {
       const Instr& instr = graph_.instrs[i];
       if (bytecode::can_raise(instr.op) && !is_told) {
@@ -203,7 +205,7 @@ class Audit {
 
   Mark mark_of(const Instr& instr) const { return traits_[stream_.raw[instr.raw].opcode].mark; }
 
-  // The names of a call take no slot in 3.11 and 3.12.
+  // In 3.11 and 3.12 the names of a call take no slot.
   size_t most_slots(const Instr& instr) const {
     return code_.stacksize + (mark_of(instr) == Mark::KwNames ? 1 : 0);
   }
@@ -276,7 +278,7 @@ class Audit {
   }
 
   // -- one instruction ------------------------------------------------------------------------
-  // Returns true if it changes what a handler would find.
+  // Returns true if the instruction changes the state that a handler sees.
   bool one(const Instr& instr, State& state) {
     std::vector<Slot>& stack = state.stack;
     switch (instr.op) {
@@ -297,7 +299,7 @@ class Audit {
         return true;
       }
       case Op::Pop: {
-        // An iterator lies below a slot of nothing in 3.15.
+        // In 3.15 an iterator has a NULL slot above it.
         const What what = stack.back().what;
         hold(what == What::Value || what == What::Lasti || (minor_ >= 15 && what == What::Null),
              "of what is no object", instr);
@@ -352,7 +354,8 @@ class Audit {
     return false;
   }
 
-  // What is called, and beside it nothing, or what it is a method of; then the result is there.
+  // Pops the callee and the slot beside it (NULL, or the receiver of a method), and pushes the
+  // result.
   void call(const Instr& instr, State& state) {
     std::vector<Slot>& stack = state.stack;
     if (instr.b == 1) {
@@ -364,7 +367,7 @@ class Audit {
     const Slot lower = stack[stack.size() - 2];
     stack.resize(stack.size() - 2);
     stack.push_back({});
-    // CALL_FUNCTION_EX calls the one and does not look at the other.
+    // CALL_FUNCTION_EX calls the one and ignores the other.
     const bool takes_receiver = instr.op != Op::CallEx;
     const bool is_method =
         takes_receiver && lower.what == What::Callee && upper == Slot{What::Receiver, lower.of};
@@ -414,7 +417,7 @@ class Audit {
         hold(is_unbound(state, *place) || is_set(state.lent, *place), "the cell is there", instr);
         set_unbound(state, *place, false);
         return true;
-      default:  // of a cell
+      default:  // operations on a cell
         hold(!is_unbound(state, *place) || !is_cell(*place), "the cell is not made yet", instr);
         take(instr, state, effect.pops);
         stack.resize(stack.size() + effect.pushes);
@@ -429,7 +432,7 @@ class Audit {
     hold(checks || !was_unbound || is_cell(place), "the local may be unbound", instr);
     const bool borrows = mark == Mark::LoadFastBorrow || mark == Mark::LoadFastBorrowLoadFastBorrow;
     state.stack.push_back({What::Value, borrows ? instr.a + 1 : 0});
-    // Where it goes on, it is bound.
+    // If the load succeeds, the local is bound.
     if (was_unbound && !is_cell(place)) set_unbound(state, place, false);
     return was_unbound;
   }
@@ -449,7 +452,7 @@ class Audit {
     set_unbound(state, place, false);
   }
 
-  // What a borrowed value is in the stack by the grace of stays in its local meanwhile.
+  // Requires that no stack slot borrows from the local, which has to keep the value meanwhile.
   void not_borrowed(const Instr& instr, const State& state) {
     if (minor_ < 14) return;
     const Slot borrowed{What::Value, instr.a + 1};
@@ -465,7 +468,7 @@ class Audit {
   int minor_;
   std::unordered_map<uint32_t, uint32_t> locals_, cells_;  // by symbol
   std::vector<State> states_;                              // at the entry of each block
-  std::set<uint32_t> work_;                                // by the blocks' place in the order
+  std::set<uint32_t> work_;                                // by number in the order
   uint32_t exceptions_ = 0;
   std::optional<Breach> found_;
 };

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// flow: what CPython takes for granted of the ways through a code object and of its stack, and a
-// proof too.
+// flow: the rules for control flow and the stack of a code object that CPython relies on its
+// compiler for, and a proof does too.
 //
-// What a slot of the stack may be is followed along all ways: NULLs and the two slots of a method
-// only ever get to a call, what LOAD_FAST_AND_CLEAR has set aside to the local that it came from,
-// a saved exception to POP_EXCEPT. Cells are made once and before they are used, unchecked loads
-// (3.12+) are of locals that are bound, borrowed ones (3.14+) of locals that stay so, the state of
-// exceptions is given back on each way out, and the stack is as large as it has to be.
+// The kind of each stack slot is followed along all paths: NULLs and the two slots of a method
+// reach only calls, a value saved by LOAD_FAST_AND_CLEAR only the local that it came from, a saved
+// exception only POP_EXCEPT. Cells are made once and before they are used, unchecked loads (3.12+)
+// are of bound locals, borrowed ones (3.14+) of locals that keep their value, the exception state
+// is restored on every exit, and the stack is large enough.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@
 
 namespace pellucid::flow {
 
-// The first of these rules that is broken, and where.
+// Returns the first breach of these rules, and its place.
 std::optional<bytecode::Breach> audit(const object::Module& module, const bytecode::Stream& stream,
                                       const Graph& graph);
 

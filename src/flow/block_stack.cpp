@@ -8,7 +8,7 @@ namespace pellucid::flow {
 namespace {
 
 constexpr uint32_t kMaxBlocks = 20;  // CPython's CO_MAXBLOCKS
-// How far the copies of finally bodies in finally bodies may go: 3.9 doubles them at each level.
+// Limits for copies of `finally` bodies in `finally` bodies: 3.9 doubles them at each level.
 constexpr size_t kCopiesPerInstruction = 32;
 constexpr size_t kCopies = 1u << 12;
 
@@ -30,7 +30,7 @@ BlockStack::BlockStack(const object::Module& module, const bytecode::Stream& str
     if (instr.op == Op::CallFinally) is_subroutine_[instr.a] = true;
     draft_.has_subroutines =
         draft_.has_subroutines || instr.op == Op::BeginFinally || instr.op == Op::CallFinally;
-    // After a 3.8 finally body its copies meet again.
+    // The copies of a 3.8 `finally` body merge after it.
     if (instr.op == Op::EndFinally || instr.op == Op::PopFinally) leader_[i + 1] = true;
   }
 }
@@ -81,7 +81,7 @@ uint64_t BlockStack::interleaving(const State& state) const {
   uint32_t blocks = state.blocks;
   uint32_t hidden = state.hidden;
   while (blocks != 0 && hidden != 0) {
-    // Of a block and a slot at one level the block came first.
+    // At the same level, the block was pushed before the slot.
     const bool block_on_top = chains_[blocks].level > chains_[hidden].level;
     order = order << 1 | (block_on_top ? 1 : 0);
     uint32_t& top = block_on_top ? blocks : hidden;
@@ -268,7 +268,7 @@ void BlockStack::ordinary(Instr instr, State& state) {
     --state.depth;
     return;
   }
-  // Slots that the graph does not have must not be touched, nor counted by a depth operand.
+  // Hidden slots must not be touched, nor counted by a depth operand.
   const uint32_t need = reach_of(instr);
   const uint32_t pops = bytecode::stack_effect(instr).pops;
   if (state.depth < need) return fail("stack underflow");
@@ -342,7 +342,7 @@ void BlockStack::pop_block(State& state) {
   state.blocks = chains_[state.blocks].parent;
 }
 
-// Returns true if a `try` that is left here has said nothing that code was made of, as `pass` does.
+// Returns true if the `try` that ends here has a body without code, such as `pass`.
 bool BlockStack::is_body_without_code(const State& state) const {
   if (!keep_ends_ || !body_.empty() || chains_[state.blocks].kind != kProtect) return false;
   return at_ > 0 && stream_.instrs[at_ - 1].op == Op::SetupFinally;

@@ -2,13 +2,13 @@
 // BlockStack: runs the block stack of 3.8-3.10 over a stream, instruction by instruction.
 //
 // An instruction is visited once for each context in which it can run: the blocks on the block
-// stack, and the ways into the 3.8 finally bodies around it. What compilers emit for 3.9 and 3.10
-// gives every instruction one context. In 3.8 a finally body is a subroutine (CALL_FINALLY,
+// stack, and the ways into the 3.8 finally bodies around it. In the code of 3.9 and 3.10 compilers
+// every instruction has one context. In 3.8 a finally body is a subroutine (CALL_FINALLY,
 // END_FINALLY); it gets one context, and so one copy, for each way in, as 3.9 compiles it.
 //
 // 3.8 marks the way in by a slot on the stack: NULL or a return address. The graph has no such
-// slots. Here they are the links of State::hidden, and what the graph says about depths is
-// corrected for them.
+// slots. Here they are the links of State::hidden, and the depths of the graph are corrected for
+// them.
 //
 // Private to flow.
 #pragma once
@@ -52,13 +52,13 @@ class BlockStack {
 
   void fail(const std::string& what, ErrorCode code = ErrorCode::Malformed);
 
-  // Blocks and handlers, made when they are first asked for.
+  // Blocks and handlers, made on first use.
   BlockId node(uint32_t at, const State& state);
   BlockId add_block(uint32_t at, const State& state);
   HandlerId handler_of(const State& state);
   void enter_handlers();
 
-  // Runs one block to its exit; step() says whether the block goes on after the instruction.
+  // Runs one block to its exit; step() returns true if the block continues after the instruction.
   void walk(uint32_t index);
   bool step(const Instr& instr, State& state);
   void transfer(const Instr& instr, const Control& control, State state);
@@ -72,7 +72,7 @@ class BlockStack {
   void mark(Marker what, State& state) { emit(Op::Marker, static_cast<uint32_t>(what), 0, state); }
   void push_block(BlockKind kind, uint32_t target, uint32_t level, State& state);
   void pop_block(State& state);
-  // Pops the block of a handler that has run so far; false: there is none, or not at that level.
+  // Pops the block of the running handler; returns false if there is none.
   bool leave_handler(State& state);
 
   // The finally subroutines of 3.8 (finally_subroutine.cpp).
@@ -94,9 +94,10 @@ class BlockStack {
 
   uint32_t hidden_below(const State& state, uint32_t level) const;
   bool hidden_at(const State& state, uint32_t level) const;
-  // Returns true if the top slots are all there and none of them is hidden.
+  // Returns true if the top `slots` slots exist and none of them is hidden.
   bool solid(const State& state, uint32_t slots) const;
-  // Which blocks lie above which hidden slots: a part of the context that the chains do not show.
+  // Returns how blocks and hidden slots are interleaved: a part of the context that the chains do
+  // not have.
   uint64_t interleaving(const State& state) const;
   uint32_t exceptions(uint32_t blocks) const;
 
@@ -113,7 +114,7 @@ class BlockStack {
   std::vector<uint32_t> handler_levels_;  // stack slots that stay, as the interpreter counts
   std::vector<PendingHandler> pending_;
   std::set<uint32_t> swallows_;  // blocks that start by dropping the exception of a with statement
-  std::map<uint32_t, uint32_t> calls_;  // blocks that call a finally body -> where it is to return
+  std::map<uint32_t, uint32_t> calls_;  // blocks that call a finally body -> return address
   std::set<uint32_t> returned_to_;
   std::optional<Error> error_;
 

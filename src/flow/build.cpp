@@ -14,7 +14,7 @@ namespace pellucid::flow {
 
 namespace {
 
-// With smaller counts than this no sum of them overflows; CPython's own limit is lower.
+// Sums of counts below this cannot overflow; CPython's own limit is lower.
 constexpr uint32_t kMaxCount = 1u << 24;
 
 std::optional<Error> find_excess(const bytecode::Stream& stream) {
@@ -28,24 +28,24 @@ std::optional<Error> find_excess(const bytecode::Stream& stream) {
   return std::nullopt;
 }
 
-// Where code begins that was moved after everything else (3.11+): handlers, and what only they
-// lead to.
+// Returns the start of the code that push_cold_blocks_to_end moved (3.11+): handlers, and what only
+// they lead to.
 size_t find_moved(const bytecode::Stream& stream, const Draft& draft) {
   size_t moved = stream.instrs.size();
   for (const Handler& handler : draft.handlers) {
     const size_t at = draft.blocks[handler.entry.index()].at;
     if (handler.pushes < 6) moved = std::min(moved, at);
   }
-  // Those of empty bodies protect nothing.
+  // The handlers of empty bodies protect nothing.
   for (size_t i = 0; i < moved; ++i) {
     if (stream.instrs[i].op == Op::PushExcInfo) moved = i;
   }
   return moved;
 }
 
-// Where loops end: after the last jump back to each instruction. A jump back from moved code says
-// nothing of where that was written. Where the handler of an `async for` was moved, so was all that
-// stood after that loop: then no place says anything.
+// Returns the ends of loops: after the last jump back to each instruction. A jump back from moved
+// code does not show where it was written. If the handler of an `async for` was moved, so was all
+// the code after that loop: then no place shows anything.
 std::vector<uint32_t> find_loop_ends(const bytecode::Stream& stream, const Draft& draft) {
   const size_t moved = find_moved(stream, draft);
   std::vector<uint32_t> ends(stream.instrs.size(), 0);
@@ -76,13 +76,13 @@ Result<Graph> build(const object::Module& module, const bytecode::Stream& stream
   std::optional<Draft> kept;
   if (keep_ends && has_block_stack) {
     Result<Draft> with_ends = draft_from_block_stack(module, stream, true);
-    // Code that never runs need not be valid.
+    // The ends are code that never runs, which need not be valid.
     if (with_ends.ok() && (with_ends->marks_ends || with_ends->marks_empty_bodies)) {
       Graph graph = finish(stream, std::move(*with_ends), version);
       check(module, graph);
       return graph;
     }
-    // Without any of these there was nothing to keep.
+    // Without markers and subroutines the draft is the plain one.
     if (with_ends.ok() && !with_ends->has_subroutines) kept = std::move(*with_ends);
   }
   if (!kept) {

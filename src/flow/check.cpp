@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The invariants of graph.h.
+// Checks the invariants of graph.h.
 #include "base/check.h"
 
 #include <vector>
@@ -155,7 +155,7 @@ class Checker {
     }
   }
 
-  // The entry may lie anywhere: the bytecode may begin with a jump.
+  // The entry may be anywhere: the bytecode may begin with a jump.
   void check_order() {
     for (size_t i = 2; i < graph_.blocks.size(); ++i)
       PELLUCID_CHECK(graph_.blocks[i - 1].offset <= graph_.blocks[i].offset);

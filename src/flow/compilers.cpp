@@ -8,7 +8,7 @@ using object::Version;
 Folds folds_of(Version version) {
   Folds folds;
   folds.arguments = version >= Version{3, 10};
-  // 3.14 makes constants of tuples only after that.
+  // 3.14 does so before tuples are constants: Folds::literals.
   folds.choices = version >= Version{3, 10} && version < Version{3, 14};
   folds.displays = version >= Version{3, 9};
   folds.drops = version >= Version{3, 12};

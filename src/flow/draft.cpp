@@ -26,7 +26,7 @@ std::optional<Control> control_of(const Instr& instr) {
     case Op::ForIter:
       return two_way(ExitKind::ForIter, 1, -1 - static_cast<int>(instr.b), 1);
     case Op::Send:
-      // 3.11 (b = 1) has popped the iterator where it jumps.
+      // 3.11 (b = 1) pops the iterator when it jumps.
       return two_way(ExitKind::Send, 1, instr.b == 1 ? -1 : 0, 0);
     case Op::ReturnValue:
       control.kind = ExitKind::Return;

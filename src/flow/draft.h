@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Draft: blocks as the interpreter of a block stack or of an exception table finds them, in any
-// order, with more empty and split ones than anybody wants. assemble() makes the Graph of it.
+// order, with superfluous empty and split ones. assemble() makes the Graph of it.
 //
 //   draft_from_block_stack       3.8-3.10   (block_stack.cpp)
 //   draft_from_exception_table   3.11+      (exception_table.cpp)
@@ -20,7 +20,7 @@ namespace pellucid::flow {
 
 struct DraftBlock {
   uint32_t at = 0;    // index in the stream where it starts
-  uint32_t rank = 1;  // among the blocks that start there; then the earlier made goes first
+  uint32_t rank = 1;  // order among the blocks that start there; then by creation
   std::vector<Instr> instrs;
   Exit exit;  // next: indices of Draft::blocks
   HandlerId handler;
@@ -46,25 +46,25 @@ Result<Draft> draft_from_block_stack(const object::Module& module, const bytecod
 Result<Draft> draft_from_exception_table(const object::Module& module,
                                          const bytecode::Stream& stream);
 
-// Threads jumps over empty blocks, joins straight lines, drops what nothing reaches, and numbers
-// the rest in the order of the bytecode.
+// Threads jumps over empty blocks, joins straight lines, drops unreachable blocks, and numbers the
+// rest in the order of the bytecode.
 Graph assemble(Draft draft);
 
-// What a control instruction does. Ops that transfer no control have none.
+// The effect of a control instruction. Ops that transfer no control have none.
 struct Control {
   ExitKind kind = ExitKind::Goto;
   uint8_t jump = 0;    // which of Exit::next its target is; the other one follows it
-  int jump_depth = 0;  // slots more or less on the way to its target
-  int fall_depth = 0;  // and on the way to what follows
+  int jump_depth = 0;  // change of the stack depth at the jump
+  int fall_depth = 0;  // and at the fall-through
   bool jumps = false;
   bool falls = false;
 };
 std::optional<Control> control_of(const Instr& instr);
 
-// No stack grows beyond this, so that no depth overflows.
+// No stack is deeper than this, so that no depth overflows.
 inline constexpr uint32_t kMaxDepth = 1u << 28;
 
-// How many slots the instruction looks at, those that it pops included.
+// Returns the number of slots that the instruction looks at, including those that it pops.
 uint32_t reach_of(const Instr& instr);
 
 // A chain of facts about stack positions, interned: equal chains have equal ids, 0 is the empty

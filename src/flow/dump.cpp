@@ -40,7 +40,7 @@ void dump_exit(const Graph& graph, const Exit& exit, std::ostringstream& out) {
   const bool two_ways = exit.next[1].valid();
   for (size_t i = 0; i < exit.next.size(); ++i) {
     if (!exit.next[i].valid()) continue;
-    // The way that the bytecode jumps is marked by an arrow, the one that it falls by dots.
+    // An arrow marks the jump, dots mark the fall-through.
     const bool jumps = two_ways ? exit.jump == i : !exit.falls;
     out << (jumps ? " -> " : " .. ") << exit.next[i].value;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// 3.11+: every instruction is visited once; the exception table says what protects it.
+// 3.11+: visits every instruction once; the exception table gives its handler.
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -17,19 +17,19 @@ class ExceptionTable {
  public:
   ExceptionTable(const object::Module& module, const bytecode::Stream& stream, bool fold);
   Result<Draft> run();
-  // Returns true if what folding took for granted holds; known once run() is through.
+  // Returns true if the assumptions of folding hold; known after run().
   bool confirmed() const { return confirmed_; }
 
  private:
   struct State {
     uint32_t depth = 0;
-    uint32_t saved = 0;  // where the exceptions lie that PushExcInfo has set aside
+    uint32_t saved = 0;  // the slots of the exceptions that PushExcInfo saved
     bool operator==(const State&) const = default;
   };
 
   struct Cover {
     uint32_t region = kNoRegion;
-    bool is_known = true;  // else it is the region, or one around it or none
+    bool is_known = true;  // else: the region, one around it, or none
   };
 
   uint32_t around_jump(uint32_t at) const;
@@ -53,9 +53,10 @@ class ExceptionTable {
   Regions code_;
   uint32_t size_;
   std::vector<bool> leader_;
-  // Of an instruction to which a loop goes back from outside of its region: the region that holds
-  // both ends. All ways in from outside of its own region meet in an empty block before it, which
-  // heads the loop; what stands there in the source (`try:`, `with`) is inside of the loop.
+  // For an instruction with a back edge from outside of its region: the region that holds both
+  // ends. All edges from outside of the instruction's own region enter an empty block before it,
+  // which heads the loop; the statement whose region starts there (`try`, `with`) is inside of the
+  // loop.
   std::vector<uint32_t> outer_;
   std::vector<bool> has_outer_;
 
@@ -88,8 +89,8 @@ ExceptionTable::ExceptionTable(const object::Module& module, const bytecode::Str
   find_leaders();
 }
 
-// What protects both what stands before a jump without protection and what stands after it.
-// Compilers (3.12+) leave those without that they add at last, in the middle of a region.
+// Returns the innermost region that protects both the code before and the code after an unprotected
+// jump. Compilers (3.12+) leave those unprotected that they add last, in the middle of a region.
 uint32_t ExceptionTable::around_jump(uint32_t at) const {
   const auto is_bare = [&](uint32_t i) {
     return code_.gone[i] || (code_.cover[i] == kNoRegion && control_of(code_.instrs[i]));
@@ -101,9 +102,9 @@ uint32_t ExceptionTable::around_jump(uint32_t at) const {
   return code_.common(code_.cover[before], code_.cover[behind]);
 }
 
-// What protects an instruction. Of a jump without protection the one or the other may be true: it
-// was added at last, or it leaves a `try`. Where regions lie in each other that is told apart, as a
-// jump out of the inner one would be protected by the outer one. Else it is not known.
+// Returns the region of an instruction. An unprotected jump was either added last, or leaves a
+// `try`. If the regions are nested it was added last, since the outer region would protect a jump
+// out of the inner one; else it is not known.
 ExceptionTable::Cover ExceptionTable::cover_of(uint32_t at) const {
   if (code_.cover[at] != kNoRegion || bytecode::can_raise(code_.instrs[at].op)) {
     return {code_.cover[at], true};
@@ -120,7 +121,7 @@ void ExceptionTable::find_leaders() {
     Cover cover;
   };
   std::vector<Back> back;
-  std::unordered_map<uint32_t, uint32_t> entered_in;  // what protects all other ways to a target
+  std::unordered_map<uint32_t, uint32_t> entered_in;  // the region of all other edges to a target
   for (uint32_t i = 0; i < size_; ++i) {
     const Instr& instr = code_.instrs[i];
     if (code_.gone[i] || bytecode::operand_of(instr.op) != bytecode::Operand::Target) continue;
@@ -145,7 +146,7 @@ void ExceptionTable::find_leaders() {
   }
 }
 
-// The innermost region that holds every way to a target of which it is known what protects it.
+// Sets, for each target, the innermost region that holds all edges to it whose region is known.
 void ExceptionTable::find_entered(std::unordered_map<uint32_t, uint32_t>& entered_in) const {
   const auto comes = [&](uint32_t from, uint32_t target) {
     const auto found = entered_in.find(target);
@@ -256,7 +257,7 @@ void ExceptionTable::walk(uint32_t index) {
     const Instr& instr = code_.instrs[at_];
     confirm(state);
     restore(instr, region, state);
-    // The handler sees the stack as it is where something can be raised.
+    // The handler gets the stack of an instruction that can raise.
     if (region != kNoRegion && bytecode::can_raise(instr.op)) {
       if (state.depth < code_.regions[region].depth)
         fail("a handler keeps more slots than there are");
@@ -339,8 +340,8 @@ bool ExceptionTable::is_with(uint32_t at) const {
          code_.instrs[at + 1].op == Op::WithExceptStart;
 }
 
-// What is being handled where something can be raised, and no more where it is handled, has been
-// taken off by the handlers that were folded.
+// Records the first instruction from which an exception leaves a handler without its exception
+// state being restored: the folded handlers restored fewer exceptions than are no longer handled.
 void ExceptionTable::restore(const Instr& instr, uint32_t region, const State& state) {
   const bool is_lost = control_of(instr) && instr.b == kLostTest && instr.op != Op::Reraise &&
                        instr.op != Op::Raise && instr.op != Op::Send && instr.op != Op::ForIter;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The finally bodies and with statements of 3.8, spelt as 3.9 spells them.
+// The finally bodies and with statements of 3.8, as 3.9 compiles them.
 //
-// A finally body is entered with one slot that says how: NULL (BEGIN_FINALLY: by falling in), a
-// return address (CALL_FINALLY), or the six slots of an exception. END_FINALLY goes on, returns or
-// re-raises accordingly. WITH_CLEANUP_START calls __exit__ with what that slot says, duplicates the
-// exception or None, and pushes the result; WITH_CLEANUP_FINISH takes both and turns a handled
-// exception into NULL.
+// The top of the stack marks the way into a finally body: NULL (BEGIN_FINALLY: fall-through), a
+// return address (CALL_FINALLY), or the six slots of an exception. END_FINALLY continues, returns
+// or re-raises accordingly. WITH_CLEANUP_START calls __exit__ accordingly, duplicates the exception
+// or None, and pushes the result; WITH_CLEANUP_FINISH takes both and turns a handled exception into
+// NULL.
 #include "flow/block_stack.h"
 
 namespace pellucid::flow {
@@ -41,8 +41,8 @@ bool BlockStack::end_finally(State& state) {
   return false;
 }
 
-// Where the statement of an exception's handler goes on, though not by this way. That of `with`
-// does go on, where __exit__ has said true.
+// Keeps where the statement of an exception handler continues, though not by this edge. The
+// statement of a `with` is not marked: it does continue, if __exit__ returns true.
 void BlockStack::keep_end(const State& state) {
   if (state.blocks == 0 || chains_[state.blocks].kind != kHandling || error_) return;
   const uint32_t level = chains_[state.blocks].level;
@@ -50,8 +50,8 @@ void BlockStack::keep_end(const State& state) {
   exit_.next[0] = node(at_ + 1, {level, chains_[state.blocks].parent, state.hidden});
 }
 
-// A jump statement that runs a finally body which never comes to its end has only that effect. What
-// it is stands after it, where control never comes.
+// Marks the jump statements that run a finally body which never reaches its end: that is their only
+// effect. The statement is read from the code after the call, which is never reached.
 void BlockStack::mark_lost_jumps() {
   for (const auto& [block, back] : calls_) {
     if (returned_to_.contains(back)) continue;
@@ -61,7 +61,8 @@ void BlockStack::mark_lost_jumps() {
   }
 }
 
-// Lets the marker say which jump statement leaves regions and loops from here on. False: none does.
+// Sets the marker to the jump statement that leaves regions and loops from here on. Returns false
+// if there is none.
 bool BlockStack::mark_lost_jump(uint32_t at, Instr& marker) const {
   const auto say = [&](Marker what, uint32_t constant = 0) {
     marker.a = static_cast<uint32_t>(what);
@@ -83,8 +84,8 @@ bool BlockStack::mark_lost_jump(uint32_t at, Instr& marker) const {
   return false;
 }
 
-// Returns true if a loop around `at` starts after `header`: what jumps to the latter from there
-// leaves it.
+// Returns true if a loop around `at` starts after `header`: a jump from there to the latter leaves
+// that loop.
 bool BlockStack::is_in_loop_within(uint32_t at, uint32_t header) const {
   for (uint32_t i = at; i < stream_.instrs.size(); ++i) {
     const Instr& instr = stream_.instrs[i];
@@ -93,14 +94,15 @@ bool BlockStack::is_in_loop_within(uint32_t at, uint32_t header) const {
   return false;
 }
 
-// Returns true if the code before has left a region by `return`, `break` or `continue`.
+// Returns true if the code before left a region by `return`, `break` or `continue`.
 bool BlockStack::is_behind_jump(uint32_t at) const {
   if (!keep_ends_ || at == 0) return false;
   const Op before = stream_.instrs[at - 1].op;
   return before == Op::CallFinally || before == Op::PopFinally;
 }
 
-// Before a `try` whose finally body goes another way, a constant is loaded for no statement.
+// Marks the constant that is loaded before a `try` whose finally body leaves in another way: it
+// belongs to no statement.
 void BlockStack::mark_placeholder(const Instr& setup) {
   const bool is_loaded = !body_.empty() && stream_.instrs[at_ - 1].op == Op::LoadConst;
   if (keep_ends_ && is_subroutine_[setup.a] && is_loaded) body_.back().b = kPlaceholder;
@@ -111,7 +113,7 @@ bool BlockStack::jumps_behind(uint32_t at) const {
          stream_.instrs[at + 1].op == Op::Jump;
 }
 
-// A finally body is left by return, break or continue: the way in does not matter any more.
+// Leaves a finally body by `return`, `break` or `continue`: the way into it no longer matters.
 void BlockStack::pop_finally(const Instr& instr, State& state) {
   const bool keeps_top = instr.a != 0;
   if (state.depth < 1 + instr.a) return fail("stack underflow");
@@ -140,8 +142,8 @@ void BlockStack::with_cleanup_start(State& state) {
     const object::ConstId none = none_constant();
     for (int i = 0; i < 3; ++i) emit(Op::LoadConst, none.value, 0, state);
     emit(Op::Call, 3, 1, state);
-    // The result lies where the exit function was; the interpreter has it two slots higher, above
-    // the way in and a None.
+    // The result is in the slot of the exit function; the interpreter has it two slots higher,
+    // above the way in and a None.
     --state.depth;
     state.hidden = chains_.push(state.hidden, way_in.kind, way_in.value, state.depth++);
     state.hidden = chains_.push(state.hidden, kNoException, 0, state.depth++);
@@ -181,14 +183,14 @@ bool BlockStack::with_cleanup_finish(State& state) {
   exit_.instr.a = 0;
   exit_.next[0] = add_block(at_, state);
   swallows_.insert(exit_.next[0].value);
-  // The exit function stays below the exception, where 3.8 itself has dropped it by now.
+  // The exit function stays below the exception; 3.8 itself has dropped it by now.
   const Chains::Link handling = chains_[state.blocks];
   state.blocks = chains_.push(handling.parent, kHandlingWith, 0, handling.level);
   exit_.next[1] = node(at_ + 1, state);
   return false;
 }
 
-// __exit__ has said true: the exception is dropped, and the finally body ends as a normal one.
+// Drops the exception after __exit__ has returned true; the finally body then ends as a normal one.
 void BlockStack::swallow_exception(State& state) {
   for (int i = 0; i < 3; ++i) emit(Op::Pop, 0, 0, state);
   emit(Op::PopExcept, 3, 0, state);

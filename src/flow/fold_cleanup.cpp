@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Regions out of exception tables, and the handlers among them that say nothing.
+// Makes regions of the exception table, and folds the handlers that are mere bookkeeping.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -12,24 +12,24 @@ namespace {
 constexpr uint32_t kStopIterationError = 3;  // INTRINSIC_STOPITERATION_ERROR
 constexpr uint32_t kSecondIsLasti = 2;       // the `b` of RERAISE 1
 
-// COPY 3; POP_EXCEPT; RERAISE 1.
+// Returns true for COPY 3; POP_EXCEPT; RERAISE 1.
 bool is_cleanup(const std::vector<Instr>& instrs, uint32_t at) {
   return at + 2 < instrs.size() && instrs[at].op == Op::Copy && instrs[at].a == 3 &&
          instrs[at + 1].op == Op::PopExcept && instrs[at + 2].op == Op::Reraise &&
          instrs[at + 2].b == kSecondIsLasti;
 }
 
-// CALL_INTRINSIC_1 3; RERAISE 1.
+// Returns true for CALL_INTRINSIC_1 3; RERAISE 1.
 bool is_stop_iteration_wrapper(const std::vector<Instr>& instrs, uint32_t at) {
   return at + 1 < instrs.size() && instrs[at].op == Op::Intrinsic1 &&
          instrs[at].a == kStopIterationError && instrs[at + 1].op == Op::Reraise &&
          instrs[at + 1].b == kSecondIsLasti;
 }
 
-// The region that takes the place of `region` when all cleanup handlers are folded; `restores`
-// counts these.
+// Returns the region that replaces `region` when all cleanup handlers are folded; `restores` counts
+// these.
 uint32_t behind_cleanups(const Regions& regions, uint32_t region, uint32_t& restores) {
-  // A handler may protect itself; then it is no cleanup of anything.
+  // A handler that protects itself is no cleanup handler.
   for (size_t steps = 0; steps <= regions.regions.size(); ++steps) {
     if (region == kNoRegion) return region;
     const Region& it = regions.regions[region];
@@ -55,7 +55,8 @@ void fold_cleanups(Regions& regions) {
   }
 }
 
-// What stands before the start of a generator runs outside of it, and so outside of the wrapper.
+// Returns true if the wrapper does not protect the code before the start of the generator, which
+// runs outside of it. `start`: that start.
 bool starts_generator_within(const Regions& regions, uint32_t wrapper, uint32_t& start) {
   start = 0;
   for (uint32_t i = 0; i < regions.instrs.size(); ++i) {
@@ -67,7 +68,7 @@ bool starts_generator_within(const Regions& regions, uint32_t wrapper, uint32_t&
   return true;
 }
 
-// The wrapper goes only if nothing that can raise is outside of it.
+// Removes the wrapper if nothing outside of it can raise.
 void fold_stop_iteration_wrapper(Regions& regions) {
   uint32_t wrapper = kNoRegion;
   for (uint32_t i = 0; i < regions.regions.size(); ++i) {
@@ -89,9 +90,9 @@ void fold_stop_iteration_wrapper(Regions& regions) {
   regions.wraps_stop_iteration = true;
 }
 
-// A branch that cannot raise belongs to what it tests. In 3.13+ no branch can, as TO_BOOL is an
-// instruction of its own there, and the compiler loses some branches from their regions. So does
-// the jump back that 3.12+ writes after a branch that would have to jump back itself.
+// Gives a branch that cannot raise the region of its test. In 3.13+ no branch can, since TO_BOOL is
+// a separate instruction, and the compiler loses the regions of some branches. The same for the
+// backward jump that 3.12+ emits after a branch, in place of a conditional backward jump.
 void protect_branches(Regions& regions, bool tests_raise) {
   for (uint32_t i = 1; i < regions.instrs.size(); ++i) {
     const Op op = regions.instrs[i].op;
@@ -105,9 +106,9 @@ void protect_branches(Regions& regions, bool tests_raise) {
   }
 }
 
-// The compilers of 3.14 lose the regions of some tests of an operand: of `a` in `(a or b) or c`,
-// whose jump leads past the next test. What such a test raises, no handler gets; but it stands
-// where the operand does.
+// Restores the regions that 3.14 loses of some tests of an operand: of `a` in `(a or b) or c`,
+// whose jump is threaded past the next test. No handler gets an exception of such a test, but it
+// was written in the operand's region.
 void mark_lost_tests(Regions& regions) {
   for (uint32_t i = 1; i + 1 < regions.instrs.size(); ++i) {
     const Instr& copy = regions.instrs[i];
@@ -121,7 +122,7 @@ void mark_lost_tests(Regions& regions) {
   }
 }
 
-// Parents, with cycles (a handler that protects itself) cut.
+// Sets the parents; cycles (a handler that protects itself) are cut.
 void find_parents(Regions& regions) {
   std::vector<uint32_t> state(regions.regions.size(), 0);  // 1: being numbered, 2: numbered
   std::vector<uint32_t> path;

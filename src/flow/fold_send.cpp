@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `await` and `yield from` of 3.11+: a loop of its own, folded to one YieldFrom.
+// `await` and `yield from` of 3.11+: an explicit loop, folded to one YieldFrom.
 //
 //   3.11                               3.12+
 //   i:    SEND t                       i:    SEND t
@@ -9,8 +9,8 @@
 //                                      c:    CLEANUP_THROW    (out of line, or right before t)
 //                                            JUMP t
 //
-// In 3.15 a slot that only the interpreter sees lies above the iterator: PUSH_NULL or GET_ITER
-// pushes it right before the loop, and END_SEND takes it away.
+// In 3.15 the iterator has a slot above it that only the interpreter uses: PUSH_NULL or GET_ITER
+// pushes it right before the loop, and END_SEND pops it.
 //
 // throw() and close() on the generator go to the iterator first, which 3.11 does by itself and
 // 3.12+ by CLEANUP_THROW; YieldFrom means the same as in 3.10.
@@ -44,7 +44,7 @@ class SendFolder {
     const uint32_t cover = regions_.cover[at];
     uint32_t behind = target;
     if (keeps_iterator) {
-      // END_SEND is one raw instruction, so nothing can jump into it.
+      // END_SEND is one raw instruction, so no jump leads into it.
       if (!is(target, Op::Swap) || instrs[target].a != end_size || !is(target + 1, Op::Pop)) return;
       behind = target + end_size;
     }
@@ -73,7 +73,7 @@ class SendFolder {
     if (has_slot) regions_.gone[at - 2] = true;
     for (uint32_t i = target; i < behind; ++i) regions_.gone[i] = true;
     if (throws != kNoRegion) {
-      // (Of what it keeps, only the slot that is gone is not there.)
+      // (Of the slots that it keeps, only the folded one is missing.)
       regions_.depth_at[at] = regions_.regions[regions_.cover[at + 1]].depth - (has_slot ? 1 : 0);
       regions_.gone[throws] = true;
       if (ways_in == 2) regions_.gone[throws + 1] = true;
@@ -82,7 +82,7 @@ class SendFolder {
     loops_.push_back(at + 2);
   }
 
-  // The jump back has become a jump on; where that is the next instruction, it goes.
+  // Drops the loops' jumps, which lead forward now, if they lead to the next instruction.
   void drop_jumps() {
     for (const uint32_t jump : loops_)
       if (regions_.live(jump + 1) == regions_.live(regions_.instrs[jump].a))

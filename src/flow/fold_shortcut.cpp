@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `any(...)`, `all(...)` and `tuple(...)` of a generator expression in 3.14, `list(...)` and
 // `set(...)` as well in 3.15: the compiler writes the loop of the builtin before the call, after a
-// test that the name still means the builtin.
+// test that the name still means the builtin (maybe_optimize_function_call in codegen.c).
 //
 //   i:    COPY 1; LOAD_COMMON_CONSTANT any; IS_OP 0; POP_JUMP_IF_FALSE t
 //         POP_TOP                           (tuple, list: and BUILD_LIST 0; set: BUILD_SET 0)
@@ -15,7 +15,7 @@
 //         <the generator>
 //         CALL 1; ...
 //
-// Where both ways are seen to do the same, only the call stays.
+// If both paths provably do the same, only the call stays.
 #include <optional>
 #include <set>
 #include <utility>
@@ -28,10 +28,10 @@ namespace {
 // Numbers of LOAD_COMMON_CONSTANT.
 enum Builtin : uint32_t { kTuple = 2, kAll = 3, kAny = 4, kList = 5, kSet = 6 };
 
-// How far after the call the two ways may run apart: compilers copy short ends only.
+// The length of the two paths after the call: compilers copy short exits only.
 constexpr size_t kMaxPairs = 256;
 
-using Pair = std::pair<uint32_t, uint32_t>;  // an instruction of the loop's way, one of the call's
+using Pair = std::pair<uint32_t, uint32_t>;  // an instruction of the loop's path, one of the call's
 
 class ShortcutFolder {
  public:
@@ -74,7 +74,7 @@ class ShortcutFolder {
     return is(index, Op::BranchTrue) || is(index, Op::BranchFalse);
   }
 
-  // Where control is when it has reached `index`: after jumps and what is gone.
+  // Returns where control is after `index`: past jumps and folded instructions.
   uint32_t settle(uint32_t index) const {
     for (size_t steps = 0; steps < kMaxPairs; ++steps) {
       index = regions_.live(index);
@@ -95,8 +95,8 @@ class ShortcutFolder {
     return std::nullopt;
   }
 
-  // Returns true if exceptions of both go to handlers of the same form, the stack of one `delta`
-  // higher.
+  // Returns true if both are protected by handlers of the same form, the second one's with `delta`
+  // more stack slots.
   bool same_handlers(uint32_t a, uint32_t b, uint32_t delta, std::vector<Pair>& todo) const {
     if (!bytecode::can_raise(at(a).op)) return true;
     const uint32_t left = regions_.cover[a];
@@ -110,7 +110,7 @@ class ShortcutFolder {
     return true;
   }
 
-  // Returns true if the same instruction stands at both; what follows it is left to do.
+  // Returns true if both are the same instruction; their successors are appended to `todo`.
   bool same_step(uint32_t a, uint32_t b, uint32_t delta, std::vector<Pair>& todo) const {
     const Instr& left = at(a);
     const Instr& right = at(b);
@@ -123,7 +123,8 @@ class ShortcutFolder {
     return true;
   }
 
-  // Both ways make the generator; then one loops over it and the other one calls the builtin.
+  // Returns true if both paths make the same generator, then one loops over it and the other calls
+  // the builtin.
   bool same_generators(uint32_t loop, uint32_t call) const {
     const uint32_t delta = fills() ? 1 : 2;
     std::vector<Pair> todo = {{loop, call}};
@@ -148,10 +149,10 @@ class ShortcutFolder {
     return has_loop;
   }
 
-  // Returns true if the loop puts the items into a container.
+  // Returns true if the loop adds the items to a container.
   bool fills() const { return builtin_ == kTuple || builtin_ == kList || builtin_ == kSet; }
 
-  // The loop that starts here; kNoRegion: there is none.
+  // Returns the loop that starts here; kNoRegion if there is none.
   uint32_t loop_behind(uint32_t index) const {
     if (is(index, Op::ForIter) && at(index).b == 0) return index;
     const uint32_t next = regions_.live(index + 1);
@@ -180,7 +181,8 @@ class ShortcutFolder {
     return same_known(stop, behind, found) && same_known(end, behind, !found);
   }
 
-  // The way of the loop knows the result: `value`. The compiler may have decided tests of it.
+  // Returns true if the paths are the same, where that of the loop knows the result: `value`. The
+  // compiler may have folded tests of it.
   bool same_known(uint32_t a, uint32_t b, bool value) const {
     bool loaded = false;
     for (size_t steps = 0; steps < kMaxPairs; ++steps) {
@@ -211,7 +213,8 @@ class ShortcutFolder {
     return false;
   }
 
-  // From here on both ways are the same, or copies of each other up to where they meet or leave.
+  // Returns true if both paths are the same from here on, or copies of each other until they merge
+  // or leave.
   bool same_ends(uint32_t a, uint32_t b) const {
     std::vector<Pair> todo = {{a, b}};
     std::set<Pair> seen;

@@ -3,17 +3,17 @@
 //
 //   Result<Graph> build(const object::Module&, const bytecode::Stream&)      (build.h)
 //
-// Blocks are straight lines of canonical instructions with one Exit each. What protects a block is
-// its Handler, whether 3.8-3.10 said so with a block stack or 3.11+ with an exception table:
+// Blocks are straight lines of canonical instructions with one Exit each. A block is protected by
+// its Handler, whether that was on a block stack (3.8-3.10) or in an exception table (3.11+):
 //
 //   * SETUP_*/POP_BLOCK and table entries have become Block::handler; blocks are split
 //     where it changes.
-//   * An exception in a block with a handler cuts the stack to Handler::depth, pushes what
-//     Handler::pushes says, and goes on at Handler::entry. Without one it leaves the function.
-//   * 3.8 finally bodies are subroutines (CALL_FINALLY, END_FINALLY): each way of entering one has
-//     become a copy of its own, as 3.9+ compiles them, so EndFinally, CallFinally and friends are
-//     gone: END_FINALLY is a Goto in the copy of a normal entry, and a Reraise in the exceptional
-//     one.
+//   * An exception in a block with a handler cuts the stack to Handler::depth, pushes
+//     Handler::pushes slots, and control continues at Handler::entry. Without one it leaves the
+//     function.
+//   * 3.8 finally bodies are subroutines (CALL_FINALLY, END_FINALLY): each way into one has become
+//     a separate copy, as 3.9+ compiles them, so EndFinally, CallFinally and the like are gone:
+//     END_FINALLY is a Goto in the copy of a normal entry, and a Reraise in the exceptional one.
 //   * WITH_CLEANUP_* of 3.8 have become Call (b = 1, three None arguments) or WithExceptStart.
 //   * The handler that 3.11+ puts around handlers only to restore the exception state (COPY 3,
 //     POP_EXCEPT, RERAISE 1) is gone; its blocks are protected by what protects it, and unwinding
@@ -26,14 +26,15 @@
 //
 //   * Jumps are threaded over empty blocks. One stays where a loop goes back to a `try` or a `with`
 //     from outside of its region (`while True: try: ...`): it heads the loop, the region is within.
-//   * A region has the extent of its statement's body. What only leaves it (a Return or a jump of a
-//     value computed in it, with nothing but Pop, Copy, Swap, Rot before) belongs to it too.
+//   * A region has the extent of its statement's body. A block that only leaves it (a Return or a
+//     jump with a value computed in it, after nothing but Pop, Copy, Swap, Rot) belongs to it too.
 //   * A loop that starts the function has an empty entry block before it.
 //
-// Invariants (check()): block 0 is the entry, with an empty stack; nothing leads to it; every block
-// is reachable from it, by exits and handlers; blocks lie in the order of their bytecode (copies
-// where their origin lies); the stack depth at a block's entry is the same on every way in; no
-// instruction of a block but its Exit transfers control; a block's instructions share one handler.
+// Invariants (check()): block 0 is the entry, with an empty stack; no edge leads to it; every block
+// is reachable from it, by exits and handlers; blocks are in the order of their bytecode (copies in
+// the place of their original); the stack depth at a block's entry is the same for every edge into
+// it; no instruction of a block but its Exit transfers control; a block's instructions share one
+// handler.
 #pragma once
 
 #include <array>
@@ -67,9 +68,9 @@ enum class ExitKind : uint8_t {
 struct Exit {
   ExitKind kind = ExitKind::Goto;
   std::array<BlockId, 2> next;  // invalid where unused
-  uint8_t jump = 0;    // of a two-way exit: which of `next` the bytecode jumps to (the other
-                       // is laid out right after); back, by two jumps, where it takes two
-  Instr instr;         // the instruction itself (Goto by falling through: the last one)
+  uint8_t jump = 0;  // of a two-way exit: which of `next` the bytecode jumps to (the other is laid
+                     // out right after); the target of the backward jump, if it takes two jumps
+  Instr instr;       // the instruction itself (Goto by falling through: the last one)
   bool falls = false;  // Goto only: there is no jump instruction
 };
 
@@ -81,13 +82,13 @@ struct Block {
   uint32_t depth = 0;      // stack slots at entry
   uint32_t exc_depth = 0;  // exceptions being handled at entry (PUSH_EXC_INFO less POP_EXCEPT)
   uint32_t offset = 0;     // byte offset where it starts
-  uint32_t loop_end = 0;   // of the target of jumps back: where the last one of them ends, be it in
-                           // code that never runs; what lies before it was written into the loop
+  uint32_t loop_end = 0;   // of a target of backward jumps: the end of the last one, even in code
+                           // that never runs; code before it was written into the loop
 };
 
 struct Handler {
   BlockId entry;
-  uint32_t depth = 0;  // stack slots that stay when it is entered
+  uint32_t depth = 0;  // stack slots that it keeps
   bool lasti = false;
   uint8_t pushes = 1;  // 6 (<= 3.10: three of the previous exception, traceback, value, type),
                        // 1 (exception) or 2 (lasti, exception)
@@ -99,8 +100,8 @@ struct Handler {
   uint32_t exc_depth = 0;  // exceptions being handled on entry, this one (<= 3.10) or the enclosing
                            // ones only (3.11+, where PushExcInfo follows)
 
-  // Returns true if the interpreter finds the handler on its stack of blocks (<= 3.10) and not in
-  // an exception table: it handles the exception on entry, without a PushExcInfo.
+  // Returns true if the interpreter finds the handler on its block stack (<= 3.10) and not in an
+  // exception table: it handles the exception on entry, without a PushExcInfo.
   bool is_on_block_stack() const { return pushes == 6; }
 };
 
@@ -109,18 +110,18 @@ struct Graph {
   std::vector<Instr> instrs;
   std::vector<Block> blocks;
   std::vector<Handler> handlers;
-  bool wraps_stop_iteration = false;  // 3.12+ generators: the wrapper was there and was taken off
-  // 3.8, if build() was asked to: the Reraise of a handler's end has a next[0], where its statement
-  // goes on (control does not go there that way, and maybe not at all), and a Marker stands where a
-  // jump statement has left a region, or would have. A Pop with a jump right after it has
-  // a = kDroppedByJump: `break` drops an iterator so, `return` goes on without a jump. A constant
-  // that nobody has written has b = kPlaceholder.
+  bool wraps_stop_iteration = false;  // 3.12+ generators: the wrapper was removed
+  // 3.8, if build() was asked to: the Reraise at the end of a handler has a next[0], the code after
+  // its statement (control does not go there that way, and maybe not at all), and there is a Marker
+  // where a jump statement left a region, or would have. A Pop right before a jump has a =
+  // kDroppedByJump: `break` drops an iterator that way, `return` continues without a jump. A
+  // constant that was not written has b = kPlaceholder.
   bool marks_ends = false;
-  // 3.8-3.10, if build() was asked to: a Marker stands where a `try` has a body of which no code
-  // was made, so that its handler is not forgotten.
+  // 3.8-3.10, if build() was asked to: a Marker stands for the body of a `try` that compiled to no
+  // code, so that its handler is kept.
   bool marks_empty_bodies = false;
-  // Byte offset from where an exception gets out of a handler with nothing that restores what was
-  // being handled before (3.11+): no compiler leaves that out, and unwinding here restores it.
+  // Byte offset from which an exception leaves a handler without anything restoring the exception
+  // state (3.11+): every compiler restores it, and so does unwinding here.
   std::optional<uint32_t> unrestored;
   Folds folds;
   Habits habits;
@@ -130,34 +131,34 @@ struct Graph {
   const Handler& operator[](HandlerId id) const { return part_of(handlers, id); }
 };
 
-// What an Op::Marker says: a place in the code where nothing is executed. The first three are also
-// put there by the steps of `structure`.
+// The meanings of an Op::Marker, which executes nothing. The first three are also added by the
+// steps of `structure`.
 enum class Marker : uint32_t {
   Left,          // control leaves a protected region
   LeftByJump,    // the same by a jump statement (Graph::marks_ends)
-  EndOfClause,   // the clause of an exception with a name has come to its end
-  EmptyBody,     // the body of a `try`, which has no code (Graph::marks_empty_bodies)
-  LostBreak,     // a jump statement that only runs a finally body, which goes another way
+  EndOfClause,   // the end of an `except` clause that binds a name
+  EmptyBody,     // the body of a `try`, without code (Graph::marks_empty_bodies)
+  LostBreak,     // a jump statement that only runs a finally body, which overtakes it
   LostContinue,  // (Graph::marks_ends)
   LostReturn     // b: object::ConstId of what it returns
 };
 
-// As `b` of the instruction of a Branch: what it raises goes past all handlers, though the compiler
-// was given it where its block stands.
+// The b of a Branch's instruction: no handler gets what it raises, though it was written in the
+// region of its block.
 inline constexpr uint32_t kLostTest = 1;
 
 inline constexpr uint32_t kDroppedByJump = 2;
 
-// The b of a LoadConst that lies in the place of what a `try` may return, for its finally body to
-// find; what leaves the statement drops it, and nobody has written it.
+// The b of a LoadConst in the slot of a `try`'s return value, for its finally body to find; the
+// exits of the statement drop it, and it was not written.
 inline constexpr uint32_t kPlaceholder = 1;
 
-// The b of a Pop of what an inlined comprehension has made, where only an annotation drops it so.
+// The b of a Pop of an inlined comprehension's result, where only an annotation drops it that way.
 inline constexpr uint32_t kOfAnnotation = 1;
 
 std::string dump(const object::Module& module, const Graph& graph);
 
-// The same for people: `pellucid dis`, with lines and offsets.
+// Returns the same for people: `pellucid dis`, with lines and offsets.
 std::string listing(const object::Module& module, const Graph& graph);
 void check(const object::Module& module, const Graph& graph);
 

@@ -9,7 +9,7 @@
 namespace pellucid::flow {
 namespace {
 
-// So many instructions are kept. Their streams and graphs take some 100 bytes for each.
+// The number of instructions that are kept. Their streams and graphs take about 100 bytes each.
 constexpr size_t kMostKept = 1u << 14;
 
 }  // namespace

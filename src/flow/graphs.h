@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // flow: the instructions and the graphs of the code objects of one module, each made once.
 //
-// Who asks first has a code object decoded and its graph built; whoever asks again gets the same.
-// Of a module with very many instructions only what was made last is kept, and the rest is made
-// again: what is returned is valid until another code object is asked for. The module outlives this
-// and stays as it is. One thread at a time.
+// A code object is decoded, and its graph built, on the first request; later requests get the same.
+// Of a module with very many instructions only the latest are kept, and the rest is made again: a
+// result is valid until another code object is requested. The module outlives this and does not
+// change. One thread at a time.
 #pragma once
 
 #include <deque>
@@ -24,14 +24,14 @@ class Graphs {
 
   const object::Module& module() const { return module_; }
 
-  // bytecode::decode() of the code object.
+  // Returns bytecode::decode() of the code object.
   const Result<bytecode::Stream>& stream(object::CodeId code);
 
-  // flow::build() of its stream.
+  // Returns flow::build() of its stream.
   const Result<Graph>& graph(object::CodeId code);
 
-  // The same with what compilers leave behind of code that never runs (`keep_ends` in build.h). The
-  // one above, if there is no such code.
+  // Returns the same with what compilers leave behind of code that never runs (`keep_ends` in
+  // build.h); the graph above, if there is no such code.
   const Result<Graph>& graph_with_ends(object::CodeId code);
 
  private:
@@ -48,7 +48,7 @@ class Graphs {
 
   const object::Module& module_;
   std::vector<Entry> entries_;  // by CodeId
-  // What is kept, the oldest first, with its instructions, and how many these are.
+  // The kept code objects, the oldest first, with their instructions, and the sum of these.
   std::deque<std::pair<object::CodeId, size_t>> kept_;
   size_t kept_instructions_ = 0;
 };

@@ -9,7 +9,7 @@
 namespace pellucid::flow {
 namespace {
 
-// The names that a handler puts back before it raises again; empty if it is none of that kind.
+// Returns the names that a handler restores before it re-raises; empty if it does anything else.
 std::vector<uint32_t> names_put_back(const Graph& graph, const Handler& handler) {
   const Block& entry = graph[handler.entry];
   if (entry.exit.kind != ExitKind::Reraise) return {};
@@ -34,7 +34,7 @@ void read_inlined_locals(Graph& graph) {
   std::vector<std::vector<uint32_t>> put_back;
   for (const Handler& handler : graph.handlers) put_back.push_back(names_put_back(graph, handler));
 
-  // In the order of the bytecode: a region is entered right after what hides its names.
+  // In the order of the bytecode: a region is entered right after the code that hides its names.
   std::unordered_map<uint32_t, bool> closed_over;  // name -> whether a cell was made in its place
   std::vector<std::unordered_map<uint32_t, bool>> inside(graph.handlers.size());
   for (const Block& block : graph.blocks) {
@@ -83,8 +83,8 @@ namespace {
 
 using bytecode::Stream;
 
-// The names that the handler at `target` puts back before it raises again; empty if it is none of
-// that kind.
+// Returns the names that the handler at `target` restores before it re-raises; empty if it does
+// anything else.
 std::vector<uint32_t> names_put_back(const Stream& stream, size_t target) {
   std::vector<uint32_t> names;
   for (size_t i = target; i < stream.instrs.size(); ++i) {
@@ -99,7 +99,7 @@ std::vector<uint32_t> names_put_back(const Stream& stream, size_t target) {
   return {};
 }
 
-// Where the comprehensions of a stream hide which names.
+// The ranges in which the comprehensions of a stream hide names.
 class HiddenRanges {
  public:
   explicit HiddenRanges(const Stream& stream) : stream_(stream) {
@@ -112,11 +112,10 @@ class HiddenRanges {
     }
   }
 
-  // Returns true if the instruction, on the local `name`, is that of a comprehension which hides
-  // it.
+  // Returns true if the instruction, on the local `name`, belongs to a comprehension that hides it.
   bool contain(size_t at, uint32_t name) const {
     if (restores_.contains(at)) return true;
-    // Within a handler the table says what is around it.
+    // The table gives the region around a handler.
     for (size_t steps = 0; steps <= stream_.exceptions.size(); ++steps) {
       auto next = std::upper_bound(
           stream_.exceptions.begin(), stream_.exceptions.end(), at,

@@ -7,7 +7,8 @@ namespace {
 using bytecode::Instr;
 using bytecode::Op;
 
-// The function is the last operand, so its code is the last that was loaded.
+// Returns true if the instruction takes the function of a lazy value. That is the last operand, so
+// its code is the last that was loaded.
 bool takes_lazy_value(const Instr& instr) {
   if (instr.op == Op::Intrinsic1) return instr.a == bytecode::kTypeAlias;
   return instr.op == Op::Intrinsic2 &&

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// flow: values that are written where they stand and evaluated when somebody asks (3.12+).
+// flow: values that are evaluated on demand (3.12+).
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace pellucid::flow {
 
-// The code objects that `stream` makes functions of for the values of type aliases, and the bounds
-// and defaults of type parameters: each holds one expression.
+// Returns the code objects of the functions that `stream` makes for the values of type aliases and
+// for the bounds and defaults of type parameters: each holds one expression.
 std::vector<object::CodeId> lazy_values(const object::Module& module,
                                         const bytecode::Stream& stream);
 

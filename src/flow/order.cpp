@@ -6,7 +6,7 @@
 namespace pellucid::flow {
 namespace {
 
-// The blocks that `entry` reaches, in postorder.
+// Returns the blocks that `entry` reaches, in postorder.
 std::vector<BlockId> postorder(BlockId entry, const BlockLists& successors) {
   struct Visit {
     BlockId block;
@@ -85,7 +85,7 @@ class SemiNca {
     return node;
   }
 
-  // The label of `node` among its ancestors from `linked` on.
+  // Returns the label of `node` among its ancestors from `linked` on.
   uint32_t evaluate(uint32_t node, uint32_t linked) {
     if (nodes_[node].parent < linked) return nodes_[node].label;
     path_.clear();
@@ -103,8 +103,8 @@ class SemiNca {
     return nodes_[above].label;
   }
 
-  // A node's immediate dominator has a lower number than the node. So the sizes of subtrees can be
-  // summed up from the end, and their preorder numbers be handed out from the start.
+  // A node's immediate dominator has a lower number than the node, so the sizes of subtrees are
+  // summed from the end, and their preorder numbers assigned from the start.
   Tree tree() const {
     const size_t count = nodes_.size();
     std::vector<uint32_t> size(count, 1), free(count, 0);

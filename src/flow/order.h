@@ -80,13 +80,13 @@ struct Order {
 };
 
 // A dominator tree. Blocks outside of it (those that the entry does not reach) have no parent and
-// are contained in nothing.
+// are contained in no subtree.
 struct Tree {
   std::vector<BlockId> parent;  // immediate dominator; invalid at the entry
   std::vector<uint32_t> enter;  // preorder numbers: a contains b iff
   std::vector<uint32_t> leave;  //   enter[a] <= enter[b] && enter[b] < leave[a]
 
-  // Returns true if `a` dominates `b`; every block of the tree does so to itself.
+  // Returns true if `a` dominates `b`; every block of the tree dominates itself.
   bool contains(BlockId a, BlockId b) const {
     return enter[a.index()] <= enter[b.index()] && enter[b.index()] < leave[a.index()];
   }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Regions: what the exception table of 3.11+ says, instruction by instruction, without the parts
-// that are mere bookkeeping.
+// Regions: the exception table of 3.11+, instruction by instruction, without the parts that are
+// mere bookkeeping.
 //
 //   * The cleanup handler `COPY 3; POP_EXCEPT; RERAISE 1` restores the exception state on the way
-//     out of a handler. Unwinding does that by itself in a Graph, so what it protects is protected
-//     by whatever protects the cleanup handler.
+//     out of a handler. Unwinding does that by itself in a Graph, so its region is merged into the
+//     one that protects the cleanup handler.
 //   * The wrapper of 3.12+ generators, `CALL_INTRINSIC_1 3; RERAISE 1`, protects everything else.
 //   * A SEND loop with its CLEANUP_THROW handler is one YieldFrom.
 //   * The loop that 3.14 puts before `any(...)`, `all(...)` and `tuple(...)` of a generator
@@ -29,7 +29,7 @@ struct Region {
   uint32_t target = 0;  // index of the handler's first instruction
   uint32_t depth = 0;
   bool lasti = false;
-  uint32_t parent = kNoRegion;  // what protects the handler
+  uint32_t parent = kNoRegion;  // the region that protects the handler
   uint32_t nesting = 1;         // length of the chain of parents, this one included
 };
 
@@ -40,30 +40,31 @@ struct Regions {
   std::vector<uint32_t> cover;  // of each instruction: its region or kNoRegion
   bool wraps_stop_iteration = false;
 
-  // What folding took for granted, to be confirmed when the stack is known: the slot in which an
-  // exception lies saved while an instruction runs.
+  // The assumptions of folding, to be confirmed once the stack is known: the slot of the saved
+  // exception while an instruction runs.
   std::vector<uint32_t> saved_at;  // kAnything: nothing to confirm
-  // The same of a folded SEND loop: how many slots its handler has kept.
+  // The same for a folded SEND loop: the number of slots that its handler kept.
   std::vector<uint32_t> depth_at;
-  // How many exceptions the folded handlers of an instruction have restored.
+  // The number of exceptions that the folded handlers of an instruction restored.
   std::vector<uint32_t> restores;
 
-  // The first instruction at or after `at` that is not gone; instrs.size() if there is none.
+  // Returns the first instruction at or after `at` that is not gone; instrs.size() if there is
+  // none.
   uint32_t live(uint32_t at) const {
     while (at < instrs.size() && gone[at]) ++at;
     return at;
   }
-  // The innermost region that contains both; kNoRegion if there is none.
+  // Returns the innermost region that contains both; kNoRegion if there is none.
   uint32_t common(uint32_t a, uint32_t b) const;
 };
 
-// `fold` = false leaves everything as the table has it.
+// Returns the regions of a stream; with `fold` = false, exactly those of its table.
 Regions regions_of(const object::Module& module, const bytecode::Stream& stream, bool fold);
 
-// The SEND loops, in place (fold_send.cpp).
+// Folds the SEND loops in place (fold_send.cpp).
 void fold_send_loops(Regions& regions);
 
-// The loops before calls of any, all and tuple, in place (fold_shortcut.cpp).
+// Folds the loops before calls of any, all and tuple in place (fold_shortcut.cpp).
 void fold_shortcuts(Regions& regions, const object::Module& module);
 
 }  // namespace pellucid::flow

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A walk of the graph on stacks of flags: whether a slot may hold what GET_ITER has pushed.
+// Walks the graph with one flag per stack slot: whether it may hold what GET_ITER pushed.
 #include "flow/shown_iterators.h"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ class Walk {
     if (is_new) todo_.push_back(to);
   }
 
-  // What the instruction raises leaves what lies below the handler's depth as it is.
+  // An exception leaves the slots below the handler's depth as they are.
   void keep(const Block& block, const Instr& instr, const Flags& stack) {
     if (!block.handler.valid() || !bytecode::can_raise(instr.op)) return;
     const Handler& handler = graph_[block.handler];
@@ -107,7 +107,7 @@ class Walk {
       case Op::SetUpdate:
       case Op::DictUpdate:
       case Op::DictMerge:
-        // Between the container and what is added lie the iterators of a comprehension.
+        // The iterators of a comprehension are between the container and the added value.
         see_top(instr, stack, effect.pops);
         see(instr, at(stack, effect.pops + instr.a));
         break;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What GET_ITER of 3.15 pushes is an iterator to loops alone.
+// flow: uses of an iterator of 3.15 other than by a loop.
 #pragma once
 
 #include <optional>
@@ -9,9 +9,9 @@
 
 namespace pellucid::flow {
 
-// 3.15 leaves a list, a tuple, a text and bytes as they are when it is asked for their iterator,
-// and counts in the slot above. Loops, `yield from` and drops cannot tell; anything else sees what
-// no expression of Python's stands for. Returns where something may, if anything does.
+// Returns where such a use may occur, if anywhere. In 3.15 the iterator of a list, a tuple, a
+// string or bytes is the object itself, with a count in the slot above. Loops, `yield from` and
+// drops cannot tell; any other use sees a value that no expression of Python evaluates to.
 std::optional<Error> find_shown_iterator(const Graph& graph);
 
 }  // namespace pellucid::flow

@@ -5,8 +5,9 @@
 //
 // Symbolic execution of the stack turns every instruction into a Value whose operands are values.
 // Copies, swaps and rotations leave no trace. Python's variables are not in SSA form: loads and
-// stores of them are effects, in order, like calls. What reaches a join on the stack from several
-// sides is a Phi, a parameter of the block; each edge carries one argument per parameter.
+// stores of them are effects, in order, like calls. A stack slot whose value differs between the
+// edges into a join is a Phi, a parameter of the block; each edge carries one argument per
+// parameter.
 //
 // Invariants (check()): the operands of a value are defined before it on every path; items of a
 // block are in the order of their evaluation; an edge has as many arguments as its target has
@@ -54,30 +55,30 @@ enum class ExceptionPart : uint8_t { Value, Type, Traceback, Previous, Lasti };
 
 // What a Pop drops: its `b`.
 enum class Dropped : uint32_t {
-  Result = 0,     // of an expression statement
-  Iterator = 1,   // of a loop that is left
-  Stored = 3,     // a value that has just been stored
-  Used = 4,       // was used before: this says something only if it is the iterator of a loop
-  Constant = 5,   // a constant that has just been loaded
-  Carried = 6,    // comes from the block before, where it had its effect: a statement may end here
-  Copy = 7,       // a copy that was made for this: what `_` in `case _ as y` takes
-  Annotated = 8,  // is what an annotation says of something other than a name, or the latter
-  Overwritten = 9,  // a constant below a value that has just been stored where it was to go
+  Result = 0,       // of an expression statement
+  Iterator = 1,     // of a loop that is left
+  Stored = 3,       // a value that has just been stored
+  Used = 4,         // was used before: only matters if it is the iterator of a loop
+  Constant = 5,     // a constant that has just been loaded
+  Carried = 6,      // of the block before, where it had its effect: a statement may end here
+  Copy = 7,         // a copy made to be dropped, for `_` in `case _ as y`
+  Annotated = 8,    // the annotation of something other than a name, or that thing
+  Overwritten = 9,  // a constant whose target has just received the value above it
 };
 
-// Where a Pop stands, if that tells how the text was written: its `a`.
+// The place of a Pop, if that shows how the text was written: its `a`.
 enum class DropPlace : uint32_t {
   Plain = 0,
   BeforeJump = flow::kDroppedByJump,
-  Apart,   // compilers would have put it before the others, but for its line
-  Behind,  // it is on their line, so they would have, but for a jump that was never to be made
-  AtEnd,   // what arms of a choice come to, at the end of a body that was too long to copy to them
+  Apart,   // only its line kept the compiler from moving it before the others
+  Behind,  // on their line; a jump that is never taken kept it from being moved
+  AtEnd,   // of a conditional expression at the end of a body, too long to copy into the arms
 };
 
 struct Value {
   ValueKind kind = ValueKind::Instr;
   Op op = Op::Pop;
-  bool steady = false;  // a name that is the same wherever it is loaded (generated.h)
+  bool steady = false;  // the same wherever it is loaded (generated.h)
   uint32_t a = 0;
   uint32_t b = 0;
   uint32_t first = 0;  // into Function::operands
@@ -103,7 +104,7 @@ inline bool drops(const Value& value, Dropped what) {
 inline DropPlace drop_place(const Value& pop) { return static_cast<DropPlace>(pop.a); }
 inline void set_drop_place(Value& pop, DropPlace place) { pop.a = static_cast<uint32_t>(place); }
 
-// In whatever scope the name is.
+// Returns true if the value is a store to a name, in any scope.
 inline bool stores_name(const Value& value) {
   return is_op(value, Op::StoreFast, Op::StoreName, Op::StoreGlobal, Op::StoreDeref);
 }
@@ -157,11 +158,11 @@ struct Function {
   std::span<const ValueId> operands(ValueId id) const { return operands(values[id.index()]); }
 };
 
-// Counts the uses of every value anew.
+// Recounts the uses of every value.
 void count_uses(Function& function);
 
 std::string dump(const object::Module& module, const Function& function);
-// What a value does: the operation with its operand, as `LoadGlobal x`.
+// Returns the operation of a value with its operand, as `LoadGlobal x`.
 std::string text_of(const object::Module& module, const Value& value);
 const char* name_of(ExitKind exit);
 void check(const object::Module& module, const Function& function);

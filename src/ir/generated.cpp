@@ -57,7 +57,7 @@ class Generated {
             }};
   }
 
-  // A function that only returns None is called for a NULL that lies below it.
+  // Drops the calls of a function that only returns None, made for a NULL below it.
   void drop_calls_of_nothing() {
     const auto is_call = [&](ValueId id) {
       if (!is_op(f_[id], Op::Call) || f_.operands(id).size() != 1) return false;
@@ -82,7 +82,7 @@ class Generated {
     }
   }
 
-  // f(*(a, b), **{}) is f(a, b).
+  // Before: f(*(a, b), **{}). After: f(a, b).
   void pass_arguments() {
     count_uses(f_);
     for (Block& block : f_.blocks) {
@@ -110,7 +110,7 @@ class Generated {
     }
   }
 
-  // A call of a function that returns its arguments in another order is that tuple.
+  // Replaces a call of a function that returns its arguments in another order by that tuple.
   void rotate() {
     for (Block& block : f_.blocks) {
       std::set<ValueId> gone;
@@ -157,7 +157,7 @@ class Generated {
       for (const Symbol name : *cells) names.erase(name);
     }
     promote_temporaries(f_, names);
-    // An argument that nothing changes is the same wherever it is loaded.
+    // An argument that is never stored is the same wherever it is loaded.
     for (uint32_t i = 0; i < arguments && i < code.varnames.size(); ++i) {
       kept_.insert(code.varnames[i]);
     }
@@ -171,7 +171,7 @@ class Generated {
     }
   }
 
-  // "name", "name.attribute" and so on, if the value is a load of these.
+  // Returns "name", "name.attribute" and so on, if the value is a load of these.
   std::optional<std::string> dotted(ValueId id) const {
     std::string attributes;
     while (is_op(f_[id], Op::LoadAttr, Op::LoadMethod)) {
@@ -186,7 +186,7 @@ class Generated {
     for (size_t v = 0; v < f_.values.size(); ++v) mark_steady(ValueId(v));
   }
 
-  // Operands have smaller numbers than what they are operands of.
+  // Marks a value that may be loaded anywhere. Operands have smaller numbers than their users.
   void mark_steady(ValueId id) {
     if (is_op(f_[id], Op::LoadFast)) {
       f_[id].steady = kept_.count(f_[id].symbol()) > 0;
@@ -198,8 +198,8 @@ class Generated {
     f_[id].steady = !is_attribute || f_[f_.operands(id)[0]].steady;
   }
 
-  // An argument that is loaded to be dropped says nothing: the function that goes on after a call
-  // is given its result, and may have no use for it.
+  // Drops the loads of arguments that are only dropped: a function that continues after a call is
+  // given its result, and may have no use for it.
   void drop_arguments() {
     const auto is_argument = [&](ValueId id) {
       return is_op(f_[id], Op::LoadFast) && f_[id].steady;
@@ -246,7 +246,7 @@ class Generated {
     std::vector<ValueId> items;
     for (const ValueId item : block.items) {
       size_t at = items.size();
-      // What a call returned is dropped where the call went.
+      // The result of a call is dropped right after the call, which has moved.
       const bool drops = is_op(f_[item], Op::Pop) && is_call_of(f_.operands(item)[0], facts_.apart);
       if (drops) {
         at = static_cast<size_t>(std::find(items.begin(), items.end(), f_.operands(item)[0]) -
@@ -259,7 +259,7 @@ class Generated {
                  std::find(operands.begin(), operands.end(), id) != operands.end();
         };
         while (at > 0 && may_be_passed(items[at - 1]) && !needs(items[at - 1])) --at;
-        // The names that it loads go with it.
+        // The names that it loads move with it.
         const auto rest = items.begin() + static_cast<ptrdiff_t>(at);
         std::stable_partition(rest, items.end(), [&](ValueId id) {
           return f_[id].steady && (id == operands[0] || id == f_.operands(operands[0])[0]);
@@ -274,12 +274,13 @@ class Generated {
     block.items = std::move(items);
   }
 
-  // A constant in a temporary is there as well before something else is computed.
+  // Moves a constant in a temporary, with its store, to the front of the block, unless something
+  // before names the local.
   void hoist_constants(Block& block) {
     if (block.handler.valid()) return;
     std::vector<ValueId>& items = block.items;
     size_t front = 0;
-    std::unordered_set<uint32_t> named;  // locals that something before names
+    std::unordered_set<uint32_t> named;  // locals that were named before
     for (size_t i = 0; i < items.size(); ++i) {
       const Value& value = f_[items[i]];
       if (value.kind != ValueKind::Instr) continue;
@@ -313,7 +314,7 @@ class Generated {
       if (!is_call_of(call, facts_.graphs)) continue;
       std::vector<ValueId> loads;
       std::map<int64_t, ValueId> wanted;
-      std::map<ValueId, ValueId> again;  // what is taken a second time is what it was
+      std::map<ValueId, ValueId> again;  // an item that is taken a second time -> the first
       for (const ValueId item : f_.blocks[id.index()].items) {
         if (!is_op(f_[item], Op::Subscr) || f_.operands(item)[0] != call) continue;
         const auto index = index_of(item);
@@ -336,7 +337,7 @@ class Generated {
     }
   }
 
-  // Moves loads of items to where what they are items of is made.
+  // Moves loads of items to right after the call that makes their container.
   void gather(Block& block, ValueId call, const std::vector<ValueId>& loads) {
     const std::set<ValueId> moved(loads.begin(), loads.end());
     std::vector<ValueId> items;
@@ -410,7 +411,7 @@ class Generated {
     items.insert(place, made.begin(), made.end());
   }
 
-  // Values of a block that are others from here on.
+  // Replaces values of a block by others, in all uses.
   void replace(Block& home, const std::map<ValueId, ValueId>& replaced) {
     if (replaced.empty()) return;
     std::erase_if(home.items, [&](ValueId item) { return replaced.count(item) > 0; });

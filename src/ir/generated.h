@@ -4,7 +4,7 @@
 //   temporaries  become the values that they hold: a store, a load and a deletion leave no trace
 //   steady       names are marked: loading one costs nothing and may happen where it is wanted
 //   apart        calls move before the loads that they may pass, next to one another; so do
-//                tests of what is known where control comes from (threads.h)
+//                tests that their predecessors decide (threads.h)
 //   makers       of functions, and who has these: arguments are not stored back where they are
 //                (write_backs.h)
 //   graphs       the items of a result are taken where the result is, several at once
@@ -19,8 +19,8 @@ namespace pellucid::ir {
 
 void settle_generated(object::Module& module, const object::Facts& facts, Function& function);
 
-// A list or tuple of nothing but steady values, which one thing in its block takes, may be built
-// where it is taken; it is marked as steady itself.
+// Marks as steady a list or tuple of nothing but steady values and constants, whose only use is in
+// its block: it may be built there.
 void mark_displays(Function& function);
 
 }  // namespace pellucid::ir

@@ -12,7 +12,7 @@
 namespace pellucid::ir {
 namespace {
 
-// Blocks in an order in which a block comes after at least one way into it.
+// Returns the blocks in an order in which each comes after at least one predecessor.
 std::vector<BlockId> reverse_postorder(const flow::Graph& graph) {
   const size_t count = graph.blocks.size();
   std::vector<uint8_t> seen(count, 0);
@@ -32,7 +32,7 @@ std::vector<BlockId> reverse_postorder(const flow::Graph& graph) {
     if (step == 0) {
       if (block.handler.valid()) next = graph[block.handler].entry;
     } else if (step <= 2) {
-      // The far target first, so that what is laid out after the block comes right after it.
+      // The far target first, so that the block laid out next comes right after this one.
       next = block.exit.next[step == 1 ? 1 : 0];
     } else {
       order.push_back(frame.block);
@@ -51,7 +51,7 @@ std::vector<BlockId> reverse_postorder(const flow::Graph& graph) {
 class Lifter {
  public:
   Lifter(const flow::Graph& graph, bool slots) : graph_(graph), by_slots_(slots), ways_(graph) {
-    // About one an instruction.
+    // About one per instruction.
     out_.values.reserve(graph.instrs.size() + 2 * graph.blocks.size());
     used_.reserve(out_.values.capacity());
     out_.values.emplace_back().kind = ValueKind::Null;
@@ -100,7 +100,7 @@ class Lifter {
   }
 
  private:
-  // Makes the stack that `id` starts with.
+  // Makes the entry stack of `id`.
   std::optional<Error> enter(BlockId id) {
     Block& block = out_.blocks[id.index()];
     const flow::Block& source = graph_[id];
@@ -140,8 +140,8 @@ class Lifter {
     return std::nullopt;
   }
 
-  // What the one jump that leads to a block has tested, or the block before has stored at last,
-  // or a constant that was the last that it loaded.
+  // Returns the value whose effect came right before a block with one predecessor: the condition of
+  // the jump to it, the value stored last, or a constant loaded last.
   ValueId settled_before(BlockId id) const {
     if (ways_.normal[id.index()].size() != 1) return {};
     const Way& way = ways_.normal[id.index()][0];
@@ -164,7 +164,7 @@ class Lifter {
     block.entry_stack.push_back(phi);
   }
 
-  // PUSH_EXC_INFO as an item: where every slot is a parameter, nothing else tells of it.
+  // Adds PUSH_EXC_INFO as an item: where every slot is a parameter, nothing else shows it.
   void note_push(StackMachine& machine, const bytecode::Instr& instr) {
     Value push;
     push.op = instr.op;
@@ -187,8 +187,8 @@ class Lifter {
         kept = stack[slot];
       }
       if (differs) {
-        // It may turn out to be one value. If not, the handler may drop it, and no more: nothing
-        // passes it.
+        // It may turn out to be one value. If not, the handler may only drop it: no edge carries
+        // it.
         kept = new_phi(block.offset);
         kept_.push_back({kept, id, slot});
       }
@@ -214,8 +214,8 @@ class Lifter {
     used_.resize(out_.values.size(), 0);
   }
 
-  // What a handler finds in the slots that it keeps has to be the same wherever its region was
-  // entered, by blocks that come later as well.
+  // Returns an error if a handler can find different values in a slot that it keeps, from whichever
+  // block of its region, later ones included.
   std::optional<Error> changed_below_handler() const {
     for (size_t b = 0; b < out_.blocks.size(); ++b) {
       const auto& kept = out_.blocks[b].entry_stack;
@@ -236,7 +236,7 @@ class Lifter {
     return std::nullopt;
   }
 
-  // The one value that every way in brings in `slot`, if all are known already.
+  // Returns the one value that every edge brings in `slot`, if all are known already; else invalid.
   ValueId common_value(const std::vector<Way>& ways, uint32_t slot) const {
     ValueId common;
     for (const Way& way : ways) {
@@ -324,8 +324,8 @@ class Lifter {
     }
   }
 
-  // Where an outer loop's iterator was still a phi, dropping it looked like an expression
-  // statement, or like nothing at all.
+  // Corrects drops of an outer loop's iterator: while that was a phi, they looked like expression
+  // statements, or like nothing at all.
   void mark_dropped_iterators() {
     std::vector<uint8_t> is_iterator(out_.values.size(), 0);
     for (const Block& block : out_.blocks) {
@@ -340,7 +340,7 @@ class Lifter {
         Value& value = out_[item];
         const bool again = drops(value, Dropped::Used);
         if (!again && !drops(value, Dropped::Result)) return false;
-        // Known as such only now, after a loop: as silent as anywhere else.
+        // Known as such only now, after a loop: dropping it is silent.
         const ValueKind kind = out_[out_.operands(item)[0]].kind;
         if (kind == ValueKind::Exception || kind == ValueKind::Null) return true;
         const bool is_drop = is_iterator[out_.operands(item)[0].index()] != 0;
@@ -383,7 +383,7 @@ class Lifter {
   std::vector<std::array<std::vector<ValueId>, 2>> exits_;  // the stack on each edge, by block
   std::vector<std::vector<uint32_t>> slots_;                // the stack slot of each parameter
   std::vector<uint8_t> done_;
-  std::vector<Kept> kept_;  // what handlers find in slots that hold one of several values
+  std::vector<Kept> kept_;  // slots in which a handler finds one of several values
 };
 
 }  // namespace

@@ -6,7 +6,7 @@
 namespace pellucid::ir {
 namespace {
 
-// Values that turn out to be others, written into a function at the end.
+// Replacements of values by others, written into a function at the end.
 class Forwards {
  public:
   explicit Forwards(Function& f) : f_(f), to_(f.values.size()) {
@@ -36,14 +36,14 @@ class Forwards {
   }
 
  private:
-  // A NULL in a slot of a callable that came by way of a loop: known only now.
+  // Drops a NULL in the slot of a callable that came through a loop: it is known only now.
   void drop_nulls(Value& value) {
     if (!is_op(value, Op::Call, Op::CallKw, Op::CallEx)) return;
     const auto operands = f_.operand_pool.begin() + value.first;
     const auto slots = operands + std::min(value.b, value.count);
     auto kept =
         std::remove_if(operands, slots, [&](ValueId id) { return f_[id].kind == ValueKind::Null; });
-    // Where nothing is called, one stands for it.
+    // If nothing is called, one NULL stands for the callee.
     if (kept == operands && slots != operands) ++kept;
     std::move(slots, operands + value.count, kept);
     value.count -= static_cast<uint32_t>(slots - kept);
@@ -58,8 +58,8 @@ class TrivialPhis {
   TrivialPhis(Function& f, const Ways& ways) : f_(f), ways_(ways), forwards_(f) {}
 
   void remove(const std::vector<Kept>& kept) {
-    // Both ways in turn: after a choice a parameter waits for what stands before it, and that
-    // of a loop for those of the loops in it.
+    // In both directions in turn: after a choice, a parameter depends on those before it, and that
+    // of a loop on those of the loops in it.
     bool changed = true;
     for (size_t round = 0; changed; ++round) {
       changed = false;
@@ -130,8 +130,8 @@ class TrivialPhis {
   Forwards forwards_;
 };
 
-// Which values may be NULL, at first every parameter; then those that something else flows to are
-// not, and what flows from these.
+// The values that may be NULL: at first every parameter, then only those that no other value flows
+// to, directly or through parameters.
 class Nulls {
  public:
   Nulls(Function& f, const Ways& ways)
@@ -192,7 +192,7 @@ class Nulls {
   }
 
   Function& f_;
-  std::vector<std::vector<ValueId>> feeds_;  // parameters, by what they are given
+  std::vector<std::vector<ValueId>> feeds_;  // parameters, by the value that flows to them
   std::vector<uint8_t> is_null_;
   std::vector<ValueId> todo_;  // not NULL, and not yet followed
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameters of blocks that need not be: the phis that stand for one value, or for none.
+// Removes needless parameters of blocks: phis that stand for one value, or for none.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace pellucid::ir {
 
-// How control comes to a block: over an edge, or out of a block that a handler protects.
+// How control enters a block: over an edge, or from a block that a handler protects.
 struct Way {
   BlockId from;
   uint8_t edge = 0;
@@ -26,18 +26,20 @@ struct Ways {
   std::vector<std::vector<Protected>> protects;  // by block; empty but for entries of handlers
 };
 
-// A phi that is no parameter: what a handler finds in a slot that holds one of several values.
+// A phi that is no parameter: a slot in which a handler finds one of several values.
 struct Kept {
   ValueId phi;
   BlockId entry;  // of the handler
   uint32_t slot = 0;
 };
 
-// A phi whose arguments are all one value, or itself, is that value (Braun et al., CC 2013).
+// Replaces a phi whose arguments are all one value, or itself, by that value (Braun et al., CC
+// 2013).
 void remove_trivial_phis(Function& f, const Ways& ways, const std::vector<Kept>& kept);
 
-// Where every slot of the stack is a parameter: those that hold a NULL whichever way control came
-// are NULL. A slot that a handler keeps has what it had where its region was entered.
+// Replaces by NULL the parameters that are NULL on every path, in a function with every stack slot
+// as a parameter. A slot that a handler keeps has the value that it had where its region was
+// entered.
 void find_nulls(Function& f, const Ways& ways);
 
 }  // namespace pellucid::ir

@@ -17,7 +17,7 @@ struct Fresh {
 
 struct State {
   std::unordered_map<ValueId, Fresh> known;       // containers that have not escaped
-  std::unordered_map<ValueId, ValueId> replaced;  // values that are other values on this path
+  std::unordered_map<ValueId, ValueId> replaced;  // values that are replaced on this path
 };
 
 class Simplifier {
@@ -27,7 +27,7 @@ class Simplifier {
   void run(bool known_to_be_generated) {
     if (!known_to_be_generated && !is_program_generated()) return;
     count_ways();
-    // An item that was read is used where its list was.
+    // A read item is used where its list was: look again.
     do {
       find_eligible();
     } while (read_shared());
@@ -52,8 +52,8 @@ class Simplifier {
 
  private:
   bool is_program_generated() const {
-    // Lists that somebody wrote: those that a comprehension fills which is part of the code around
-    // it (3.12+), and those that have a name (`del (a := [])[i]`).
+    // Lists that were written: those that an inlined comprehension (3.12+) fills, and those with a
+    // name (`del (a := [])[i]`).
     std::unordered_set<ValueId> written;
     for (const Value& value : f_.values) {
       const bool is_filled = is_op(value, Op::ListAppend) && value.a > 1;
@@ -63,8 +63,8 @@ class Simplifier {
       return std::any_of(block.items.begin(), block.items.end(), [&](ValueId id) {
         const Value& value = f_[id];
         if (is_op(value, Op::ListExtend) && value.a > 1) return true;
-        // `del [a, b][i]` may be written, but a list of which more is wanted is a local then;
-        // `f(*[a, b])` is written now and then.
+        // `del [a, b][i]` may be written, but a list that is used again is a local then; `f(*[a,
+        // b])` is written now and then.
         if (!is_op(value, Op::DeleteSubscr)) return false;
         const ValueId list = f_.operands(value)[0];
         return is_op(f_[list], Op::BuildList) && f_[list].uses > 1 && !written.contains(list);
@@ -82,7 +82,7 @@ class Simplifier {
     for (const flow::Handler& handler : f_.handlers) entries_.insert(handler.entry);
   }
 
-  // Containers all of whose uses lie on paths without joins from where they are made.
+  // Finds the containers with a use that a join or a handler separates from where they are made.
   void find_eligible() {
     shared_.clear();
     std::unordered_map<ValueId, BlockId> home;
@@ -112,10 +112,10 @@ class Simplifier {
     }
   }
 
-  // A list after a join of which only items are read is its elements as well. Whether there was
-  // such an item.
+  // Replaces the items of a list by its elements, if it is used after a join but only items are
+  // read. Returns true if there was such an item.
   bool read_shared() {
-    std::unordered_map<ValueId, ValueId> read;  // an item -> what it is
+    std::unordered_map<ValueId, ValueId> read;  // an item -> the element
     std::unordered_map<ValueId, bool> only_read;
     for (const ValueId id : shared_) {
       only_read[id] = is_op(f_[id], Op::BuildList, Op::BuildTuple);
@@ -184,7 +184,7 @@ class Simplifier {
     return constant.integer;
   }
 
-  // The bounds of a slice without a step, which is built of constants or is one.
+  // Returns the bounds of a slice without a step that is a constant or built of constants.
   std::optional<std::array<object::ConstId, 2>> slice_parts(const State& state, ValueId key) const {
     if (is_op(f_[key], Op::LoadConst)) {
       const object::Const& slice = module_[f_[key].constant()];
@@ -206,7 +206,7 @@ class Simplifier {
     size_t end;
   };
 
-  // The elements that an index or a slice with constant bounds selects.
+  // Returns the elements that an index or a slice with constant bounds selects.
   std::optional<Range> select(const State& state, ValueId key, size_t size) const {
     const auto count = static_cast<int64_t>(size);
     if (const auto index = integer(key)) {
@@ -245,7 +245,7 @@ class Simplifier {
     return ValueId(f_.values.size() - 1);
   }
 
-  // The value itself, containers in it built on the spot (innermost first).
+  // Returns the value itself; the containers in it are built here, innermost first.
   ValueId escape(State& state, ValueId id, std::vector<ValueId>& items) {
     std::vector<ValueId> todo{resolve(state, id)};
     while (!todo.empty()) {
@@ -297,7 +297,7 @@ class Simplifier {
       const ValueId escaped = escape(state, operand, items);
       f_.operand_pool[value.first + i] = escaped;
     }
-    // The parts of a function are built before the function is made that they are set in.
+    // The parts of a function are built before the function in which they are set.
     if (is_op(value, Op::SetFunctionAttribute)) {
       const auto built = items.begin() + static_cast<ptrdiff_t>(before);
       std::rotate(first_of_function(f_.operands(value)[1], items, before), built, items.end());
@@ -305,7 +305,7 @@ class Simplifier {
     items.push_back(item);
   }
 
-  // Where before `end` the function is made, if it only had parts set since.
+  // Returns where before `end` the function is made, if only its parts were set since.
   std::vector<ValueId>::iterator first_of_function(ValueId function, std::vector<ValueId>& items,
                                                    size_t end) {
     size_t at = end;
@@ -317,7 +317,7 @@ class Simplifier {
     return items.begin() + static_cast<ptrdiff_t>(at);
   }
 
-  // What the instruction does to known containers; false: it is none of these.
+  // Applies the instruction to known containers; returns false if it does nothing to them.
   bool step(State& state, ValueId id) {
     const Value value = f_[id];
     if (value.kind != ValueKind::Instr) return false;
@@ -429,7 +429,7 @@ class Simplifier {
     }
   }
 
-  // Constants and slices that only the bookkeeping used, and every count of uses.
+  // Drops constants and containers that only the bookkeeping used, and recounts all uses.
   void drop_unused() {
     bool changed = true;
     while (changed) {

@@ -12,7 +12,8 @@ using bytecode::Op;
 
 namespace {
 
-// The lowest slot, counted from the bottom, that an instruction changes at this stack depth.
+// Returns the lowest slot, counted from the bottom, that an instruction changes at this stack
+// depth.
 uint32_t lowest_change(const Instr& instr, uint32_t depth) {
   const bytecode::StackEffect effect = bytecode::stack_effect(instr);
   switch (instr.op) {
@@ -48,7 +49,7 @@ flow::Graph split_for_slots(const flow::Graph& graph) {
       const int step = change_of_level(instr);
       depth = depth - effect.pops + effect.pushes;
       level = static_cast<uint32_t>(static_cast<int>(level) + step);
-      // What `except*` matches is handled from here on, at the same level.
+      // The match of `except*` is handled from here on, at the same level.
       if (!disturbs && step == 0 && instr.op != Op::EgMatch) continue;
       flow::Block rest;
       rest.first = i + 1;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Splits blocks where what a handler or a level of exception handling sees would change inside.
+// Splits blocks in which the stack that a handler sees, or the level of exception handling,
+// changes.
 #pragma once
 
 #include "flow/graph.h"
 
 namespace pellucid::ir {
 
-// The same graph, in which no block changes how many exceptions are being handled but at its end,
-// and none that is protected changes a stack slot that its handler keeps but at its end. Blocks
-// keep their ids; new ones come after the old, out of the order of the bytecode.
+// Returns the same graph, in which the number of exceptions being handled, and a stack slot that
+// the handler of a block keeps, change only at the end of a block. Blocks keep their ids; new ones
+// come after the old, out of the order of the bytecode.
 flow::Graph split_for_slots(const flow::Graph& graph);
 
 }  // namespace pellucid::ir

@@ -52,7 +52,7 @@ ValueId StackMachine::element(ValueId of, uint32_t index) {
   return make(value, {of});
 }
 
-// One NULL serves for all, so that paths that push one each agree at a join.
+// Returns the one NULL of the function, so that paths that push one each agree at a join.
 ValueId StackMachine::null() { return kNull; }
 
 void StackMachine::discard(const bytecode::Instr& instr) {
@@ -72,7 +72,7 @@ void StackMachine::discard(const bytecode::Instr& instr) {
     if (stores_name(last) && out_.operands(last)[0] == id) {
       return emit_drop(instr, id, Dropped::Stored);
     }
-    // `a, a = 0, v` (3.13+): what a later target overwrites.
+    // `a, a = 0, v` (3.13+): the value that a later target overwrites.
     const auto& items = block_.items;
     const bool is_constant = is_op(value, Op::LoadConst);
     if (is_constant && !(marks & kUsed) && is_op(last, Op::StoreFast) && last.line == value.line &&
@@ -80,14 +80,14 @@ void StackMachine::discard(const bytecode::Instr& instr) {
       return emit_drop(instr, id, Dropped::Overwritten);
     }
   }
-  // A constant that is dropped where it was loaded: some texts say so, as an f-string without
-  // fields does.
+  // A constant that is dropped where it was loaded was written, for example as an f-string without
+  // fields.
   if (is_op(value, Op::LoadConst) && !(marks & kUsed) && !block_.items.empty() &&
       block_.items.back() == id) {
     return emit_drop(instr, id, Dropped::Constant);
   }
-  // `a or b` and `0 if a else b` as statements, where the end of the statement was copied: after
-  // nothing but what a chain has held, as in `a < (b or c) < d`.
+  // `a or b` and `0 if a else b` as statements whose end was copied: at the start of a block, after
+  // nothing but values that a comparison chain held, as in `a < (b or c) < d`.
   const bool starts = std::all_of(block_.items.begin(), block_.items.end(),
                                   [&](ValueId item) { return drops(out_[item], Dropped::Used); });
   if (starts && id == settled) return emit_drop(instr, id, Dropped::Carried);
@@ -95,7 +95,7 @@ void StackMachine::discard(const bytecode::Instr& instr) {
   const bool silent = value.kind == ValueKind::Null || value.kind == ValueKind::Exception ||
                       is_op(value, Op::LoadConst, Op::BeforeWith, Op::BeforeAsyncWith);
   if (copied || silent) return;
-  // What another way has dropped may turn out to be the iterator of a loop around this one.
+  // A value that another path drops may turn out to be the iterator of an enclosing loop.
   if ((marks & kUsed) && value.kind != ValueKind::Phi) return;
   if (marks & kUsed) return emit_drop(instr, id, Dropped::Used);
   const bool annotates = instr.b == flow::kOfAnnotation;
@@ -113,8 +113,8 @@ void StackMachine::call(const bytecode::Instr& instr, uint32_t extra) {
   std::vector<ValueId> operands;
   const size_t base = stack.size() - arguments - instr.b;
   for (size_t i = base; i < stack.size(); ++i) {
-    // A NULL among the callable's slots says that the other one is called as it is. Where that is
-    // one, too, nothing is called, but something has to stand for it.
+    // A NULL among the callable's slots means that the other slot is called as it is. If that is a
+    // NULL too, nothing is called, but something has to stand for the callee.
     const bool may_be_left_out = i + 1 < base + instr.b || !operands.empty();
     if (i < base + instr.b && may_be_left_out && out_[stack[i]].kind == ValueKind::Null) continue;
     operands.push_back(stack[i]);
@@ -131,7 +131,7 @@ void StackMachine::update_container(const bytecode::Instr& instr, uint32_t items
   const uint8_t marks = used_[operands[0].index()];
   const ValueId result = emit(instr, operands);
   if (instr.a == 1) stack.back() = result;
-  // The comprehension alone has done so: what it makes may still be a statement.
+  // Only the comprehension used it: its result may still be a statement.
   if (instr.a > 1) used_[operands[0].index()] = marks;
 }
 
@@ -171,7 +171,7 @@ void StackMachine::step(const bytecode::Instr& instr) {
       stack.push_back(null());
       return;
     case Op::GetAnext:
-      // An asynchronous loop: where its iterator is dropped, it is left.
+      // Dropping the iterator of an asynchronous loop leaves the loop.
       mark_iterator(top());
       stack.push_back(emit(instr, {top()}));
       return;
@@ -200,8 +200,8 @@ void StackMachine::step(const bytecode::Instr& instr) {
       return;
     }
     case Op::ImportName: {
-      // Whether it is lazy. That it may not be made so depends on where it stands: compilers say it
-      // of one copy of a finally body and not of another.
+      // b: whether it is lazy. Whether it may be made lazy depends on its place: compilers note
+      // that in one copy of a finally body and not in another.
       bytecode::Instr import = instr;
       import.b = instr.b == 1;
       return generic(import);
@@ -284,7 +284,7 @@ void StackMachine::step(const bytecode::Instr& instr) {
       stack.push_back(emit(instr, {peek(instr.a)}));
       return;
     case Op::CleanupThrow: {
-      // The iterator, what was sent, the exception; the slot above the iterator is the
+      // The iterator, the sent value, the exception; the slot above the iterator is the
       // interpreter's.
       const uint32_t slots = 3 + instr.b;
       const ValueId thrown = emit(instr, {peek(slots), peek(2), peek(1)});

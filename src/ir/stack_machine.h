@@ -12,7 +12,8 @@ namespace pellucid::ir {
 
 class StackMachine {
  public:
-  // `used` marks values that something has used so far (kUsed), and iterators of loops (kIterator).
+  // `used`: marks of the values that are used so far (kUsed) and of the iterators of loops
+  // (kIterator).
   StackMachine(Function& out, Block& block, std::vector<uint8_t>& used)
       : out_(out), block_(block), used_(used) {}
 
@@ -29,14 +30,14 @@ class StackMachine {
   void use(ValueId id) { used_[id.index()] |= kUsed; }
   void mark_iterator(ValueId id) { used_[id.index()] |= kIterator; }
 
-  // A new value with these operands; not an item, not on the stack.
+  // Makes a value with these operands; it is no item, and not on the stack.
   ValueId make(Value value, std::span<const ValueId> operands);
   ValueId make(Value value, std::initializer_list<ValueId> operands) {
     return make(value, std::span<const ValueId>(operands.begin(), operands.size()));
   }
 
   std::vector<ValueId> stack;
-  ValueId settled;  // what had its effect in the block before, and was left on the stack by it
+  ValueId settled;  // had its effect in the block before, which left it on the stack
 
  private:
   static constexpr uint8_t kUsed = 1;
@@ -58,7 +59,7 @@ class StackMachine {
   Function& out_;
   Block& block_;
   std::vector<uint8_t>& used_;
-  bool copied_ = false;  // the last instruction has copied the top of the stack
+  bool copied_ = false;  // the last instruction copied the top of the stack
 };
 
 }  // namespace pellucid::ir

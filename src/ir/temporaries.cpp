@@ -8,7 +8,7 @@ namespace pellucid::ir {
 
 namespace {
 
-// What a temporary holds at one point: a value, nothing, or one thing or another.
+// The content of a temporary at one point: a value, nothing, or several that differ by path.
 struct Held {
   enum Kind : uint8_t { kNothing, kValue, kMixed };
   Kind kind = kNothing;
@@ -16,7 +16,7 @@ struct Held {
   friend bool operator==(const Held&, const Held&) = default;
 };
 
-using State = std::map<Symbol, Held>;  // what is not in it holds nothing
+using State = std::map<Symbol, Held>;  // a name that is not in it holds nothing
 
 class Promotion {
  public:
@@ -43,8 +43,8 @@ class Promotion {
            mixed_.count(value.symbol()) == 0;
   }
 
-  // What is held at the start of every block that control reaches, to a fixpoint: what a name holds
-  // changes twice at most.
+  // Computes the contents at the start of every reachable block, to a fixpoint: the content of a
+  // name changes twice at most.
   void flow() {
     std::vector<BlockId> todo{BlockId(0u)};
     at_start_[BlockId(0u)] = {};
@@ -58,7 +58,7 @@ class Promotion {
         if (edge.to.valid() && arrive(edge.to, state)) todo.push_back(edge.to);
       }
       if (!block.handler.valid()) continue;
-      // A handler starts anywhere in between.
+      // A handler may be entered after any instruction.
       State anything;
       for (const Symbol name : names_) anything[name] = {Held::kMixed, {}};
       const BlockId entry = f_.handlers[block.handler.index()].entry;
@@ -112,7 +112,7 @@ class Promotion {
       Value& value = f_[item];
       if (is_temporary(value, Op::LoadFast)) {
         replaced_[item] = state[value.symbol()].value;
-        value.kind = ValueKind::Null;  // nobody is to find a name in it
+        value.kind = ValueKind::Null;  // no later step is to find a name in it
         continue;
       }
       const bool stores = is_temporary(value, Op::StoreFast);
@@ -122,7 +122,7 @@ class Promotion {
         continue;
       }
       if (stores) {
-        // It may be all that was done with the value.
+        // It may be the only use of the value.
         value.op = Op::Pop;
         value.a = value.b = 0;
         dropped_.insert(item);
@@ -139,7 +139,8 @@ class Promotion {
     return id;
   }
 
-  // A value that something uses is at hand there; one that nothing uses is still computed.
+  // Drops the remains of stores. A value with other uses is computed before them; one without any
+  // is still computed.
   void keep_effects() {
     for (Block& block : f_.blocks) {
       std::erase_if(block.items, [&](ValueId item) {
@@ -147,7 +148,7 @@ class Promotion {
         if (!is_op(value, Op::Pop)) return false;
         const ValueId what = f_.operands(value)[0];
         if (!dropped_.count(item)) {
-          // What had just been stored is a statement of its own now.
+          // Without its store, the value is a statement by itself.
           if (drops(value, Dropped::Stored)) value.b = static_cast<uint32_t>(Dropped::Result);
           return false;
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Locals that a generator made for itself -> the values that they hold.
+// Replaces locals that a generator made for itself by the values that they hold.
 #pragma once
 
 #include <unordered_set>
@@ -8,8 +8,8 @@
 
 namespace pellucid::ir {
 
-// Stores, loads and deletions of `names` go wherever each load finds the value of one store on
-// every path; the uses of values are counted anew.
+// Removes the stores, loads and deletions of `names`, if each load finds the value of one store on
+// every path; recounts the uses of values.
 void promote_temporaries(Function& function, const std::unordered_set<Symbol>& names);
 
 }  // namespace pellucid::ir

@@ -46,7 +46,7 @@ class Threads {
   struct Test {
     Symbol name;
     bool opposite = false;
-    std::vector<ValueId> items;  // that make it
+    std::vector<ValueId> items;  // the values that compute it
   };
 
   bool is_none(ValueId id) const {
@@ -81,7 +81,7 @@ class Threads {
     return is_ours ? std::optional(test) : std::nullopt;
   }
 
-  // Whether the temporary is None at the end of a block; nothing: who knows.
+  // Returns true if the temporary is None at the end of a block; nothing if that is not known.
   std::optional<bool> is_none_behind(Symbol name, BlockId at) const {
     for (size_t steps = 0; steps <= f_.blocks.size(); ++steps) {
       const std::vector<ValueId>& items = f_[at].items;
@@ -105,7 +105,7 @@ class Threads {
 
   static bool names_local(Op op) { return bytecode::operand_of(op) == bytecode::Operand::Local; }
 
-  // Returns true if a block does nothing but calls that stand apart, and what these need.
+  // Returns true if a block has only calls that stand apart, and what these need.
   bool only_stands_apart(BlockId id) const {
     const Block& block = f_[id];
     if (block.exit != ExitKind::Goto || block.handler.valid() || !block.params.empty()) {
@@ -120,7 +120,8 @@ class Threads {
     });
   }
 
-  // Where both answers lead to, if one of them goes there without detours at most.
+  // Returns the merge point of both arms of a test, if each arm is empty or such a block, and one
+  // is not empty.
   BlockId meeting(const Block& block) const {
     const BlockId yes = block.next[0].to, no = block.next[1].to;
     if (!yes.valid() || !no.valid()) return {};
@@ -138,7 +139,7 @@ class Threads {
     const BlockId meet = meeting(f_[id]);
     if (!meet.valid() || meet == id || f_[meet].handler.valid()) return false;
     if (!f_[meet].params.empty()) return false;
-    // All that come to the meeting point come by this test.
+    // All edges into the merge point come from this test.
     const size_t arms = (f_[id].next[0].to == meet ? 0 : 1) + (f_[id].next[1].to == meet ? 0 : 1);
     if (ways_[meet.index()].size() != 2 || arms == 0) return false;
     std::vector<ValueId> rest;
@@ -154,7 +155,7 @@ class Threads {
       leads.push_back(*known != test->opposite ? 0 : 1);
     }
     const Block before = f_[id];
-    // Nobody is to find a name in what is gone.
+    // No later step is to find a name in removed values.
     for (const ValueId item : test->items) f_[item].kind = ValueKind::Null;
     for (size_t i = 0; i < ways.size(); ++i) {
       f_.blocks[ways[i].from.index()].next[ways[i].edge].to = before.next[leads[i]].to;
@@ -166,7 +167,7 @@ class Threads {
     for (const Edge& edge : before.next) {
       if (edge.to != meet) f_.blocks[edge.to.index()].entry_stack = before.entry_stack;
     }
-    // Nobody comes here any more.
+    // The block is unreachable now.
     Block& empty = f_.blocks[id.index()];
     empty = {};
     empty.exit = ExitKind::Goto;
@@ -177,7 +178,7 @@ class Threads {
     return true;
   }
 
-  // A block that only one other leads to is the rest of it.
+  // Joins a block with its successor, if that has no other predecessor.
   void join_straight(BlockId id) {
     Block& block = f_.blocks[id.index()];
     const BlockId to = block.next[0].to;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ir::thread_branches: branches of program-generated code that are decided where control comes
-// from.
+// ir::thread_branches: jump threading of branches in program-generated code that their predecessors
+// decide.
 //
 //   t = None                                       if flag:
 //   if flag:                                           exit(enter())
@@ -9,10 +9,10 @@
 //   if t is not None:
 //       exit(t)
 //
-// A block that asks whether a temporary is None, where every way into it has stored one thing that
-// is known to be None or not, asks nothing new: each way goes on to where the answer leads. What
-// the block does besides moves after that, to where its ways meet again. It has to be what calls
-// that stand apart (object/facts.h) may pass, and these calls are all that may lie in between.
+// A block tests whether a temporary is None, and on every edge into it the value last stored is
+// known to be None or not: each edge is threaded to the successor that its value selects. The other
+// items of the block move to the merge point of the arms. They must be such that calls that stand
+// apart (object/facts.h) may pass them, and the arms may have no other code than these calls.
 #pragma once
 
 #include <functional>
@@ -29,10 +29,10 @@ struct ThreadRules {
   std::function<bool(ValueId)> may_be_passed;
 };
 
-// Returns whether anything changed. The uses of values are to be counted anew.
+// Returns true if anything changed. The uses of values have to be recounted.
 bool thread_branches(const object::Module& module, const ThreadRules& rules, Function& function);
 
-// Takes away parameters of blocks that are constants on every way, and only dropped.
+// Removes parameters of blocks that are constants on every edge and are only dropped.
 void drop_constant_parameters(Function& function);
 
 }  // namespace pellucid::ir

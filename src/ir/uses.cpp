@@ -10,7 +10,7 @@ void count_uses(Function& f) {
       for (const ValueId operand : f.operands(item)) ++f[operand].uses;
     }
     for (const ValueId operand : block.operands) {
-      // A loop hands on its own item.
+      // The item among a loop's operands is its own result.
       if (block.exit == ExitKind::ForIter && operand != block.operands[0]) continue;
       ++f[operand].uses;
     }

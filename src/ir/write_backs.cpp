@@ -14,9 +14,9 @@ namespace {
 
 using Names = std::set<Symbol>;
 
-// What is known at one place of the cells of arguments.
+// The known state of the cells of arguments at one place.
 struct Known {
-  Names own;    // hold what the frame was called with, and nobody else has them
+  Names own;    // hold the original argument, and only this frame has them
   Names taken;  // of these: something in this frame refers to them
 };
 
@@ -41,7 +41,7 @@ class WriteBacks {
       for (const Edge& edge : f_.blocks[block.index()].next) {
         if (!edge.to.valid()) continue;
         std::optional<Known>& there = at[edge.to.index()];
-        // Who refers to a cell is told within a block alone.
+        // References to a cell are tracked within a block only.
         Names own;
         for (const Symbol name : after.own) {
           const bool stays = !after.taken.count(name) && (!there || there->own.count(name));
@@ -52,7 +52,7 @@ class WriteBacks {
         todo.push_back(edge.to);
       }
     }
-    // What was unchanged on the way to here need not be now that all ways are known.
+    // A load that was unchanged at first need not be so now that all paths are known.
     unchanged_.clear();
     std::set<ValueId> idle;
     for (std::set<ValueId>* into : {static_cast<std::set<ValueId>*>(nullptr), &idle}) {
@@ -78,7 +78,7 @@ class WriteBacks {
     }
   }
 
-  // Which values refer to which cells, in whatever order things happen.
+  // Computes which values refer to which cells, in whatever order things happen.
   void find_referrers() {
     std::unordered_map<Symbol, Names> locals;
     bool grows = true;
@@ -116,7 +116,7 @@ class WriteBacks {
     }
   }
 
-  // What only moves values, or makes a function of them.
+  // Returns true if a value only moves values, or makes a function of them.
   bool keeps_to_itself(ValueId id) const {
     if (f_[id].kind != ValueKind::Instr || is_maker_(id)) return true;
     switch (f_[id].op) {
@@ -160,7 +160,7 @@ class WriteBacks {
     return known;
   }
 
-  // With what they load, where nothing else uses it.
+  // Drops the stores, and the loads of their values if nothing else uses them.
   void drop(const std::set<ValueId>& stores) {
     if (stores.empty()) return;
     count_uses(f_);
@@ -179,13 +179,13 @@ class WriteBacks {
   Function& f_;
   Names arguments_;  // that are in cells
   std::unordered_map<ValueId, Names> referred_;
-  std::set<ValueId> unchanged_;  // loads that give what the frame was called with
+  std::set<ValueId> unchanged_;  // loads that give the original argument
 };
 
 }  // namespace
 
 void drop_stores_in_locals(const object::Module& module, Function& f) {
-  // Loading what is unbound would raise.
+  // Loading an unbound local would raise.
   const object::Code& code = module[f.code];
   const auto first = code.varnames.begin();
   Names bound(first, first + static_cast<ptrdiff_t>(object::parameter_count(code)));
@@ -195,7 +195,7 @@ void drop_stores_in_locals(const object::Module& module, Function& f) {
   }
   count_uses(f);
   for (Block& block : f.blocks) {
-    std::set<ValueId> current, gone;  // loads of what is in its local still
+    std::set<ValueId> current, gone;  // loads whose local still has the value
     for (const ValueId item : block.items) {
       const Symbol name = f[item].symbol();
       if (is_op(f[item], Op::LoadFast) && bound.count(name)) current.insert(item);

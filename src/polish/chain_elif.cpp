@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What follows an `if` that never goes on is its `else`, where it stands in an `else` already: one
-// level less. Where only an exception is raised, it is a check before what follows.
+// Before: an `else` that starts with an `if` which never falls through, and more statements after
+// it. After: these are the `else` of that `if`, which becomes an `elif`: one level less. An `if`
+// that only raises is left alone: it is a check before those statements.
 #include "polish/ends.h"
 #include "polish/rewrites.h"
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A jump to where control goes anyway says nothing. It stays where it is all that an arm of an `if`
-// does, and, but for compilers that copy the end of a function to where control comes from, in
-// `try`, `with` and `match`, where leaving by a jump compiles to other code than falling off the
-// end.
+// Drops jumps to where control goes anyway. A jump is kept if it is the only statement of an arm.
+// In `try`, `with` and `match` all jumps are kept unless the compiler copies exits
+// (Compiler::copies_exits), since there a jump compiles to other code than falling off the end.
 #include <algorithm>
 #include <string_view>
 
@@ -27,8 +26,8 @@ class TailJumps {
   TailJumps(ast::Tree& tree, const Starts& starts, Kind jump, bool enters_all)
       : tree_(tree), starts_(starts), jump_(jump), enters_all_(enters_all) {}
 
-  // Takes jumps from the end of a list and of the lists in the statement that ends it. `owner`: the
-  // statement whose list it is, if any.
+  // Drops jumps from the end of a list and of the lists in its last statement. `owner`: the
+  // statement that holds the list, if any.
   void drop(Statements& items, NodeId owner) {
     clip(items, owner);
     if (!items.empty()) todo_.push_back(items.back());
@@ -47,7 +46,7 @@ class TailJumps {
  private:
   using Written = Starts::Jump;
 
-  // What says where control goes anyway is left out but where it was written.
+  // Drops the redundant jump at the end of a list, unless it was written.
   void clip(Statements& list, NodeId owner) {
     while (!list.empty() && is_jump(tree_, list.back(), jump_)) {
       const NodeId last = list.back();
@@ -90,7 +89,8 @@ class TailJumps {
     }
   }
 
-  // `return` where a `break` was written, which leads to the end of the function.
+  // Replaces `return` by `break` where that was written: the loop is left to the end of the
+  // function.
   void write_breaks(NodeId loop) {
     if (jump_ != Kind::Return || !starts_.known()) return;
     if (!items_at(tree_, {loop, field_of(loop, "orelse")}).empty()) return;
@@ -108,7 +108,7 @@ class TailJumps {
     }
   }
 
-  // `else: return` that nobody wrote.
+  // Drops an `else: return` that was not written.
   void drop_unwritten_arm(NodeId statement) {
     auto branch = tree_.as<ast::If>(statement);
     const auto arm = tree_.items(branch.orelse);
@@ -151,10 +151,10 @@ class TailJumps {
   Kind jump_;
   bool enters_all_;
   std::vector<NodeId> todo_;
-  std::vector<NodeId> bare_;  // jumps that are all that a clause does
+  std::vector<NodeId> bare_;  // jumps that are the only statement of a clause
 };
 
-// Returns true if the body returns a value anywhere: then a bare `return` stands beside others.
+// Returns true if any `return` of the body has a value.
 bool returns_value(const ast::Tree& tree, const Statements& body) {
   const auto returns = [&](const Statements& items) {
     return std::any_of(items.begin(), items.end(), [&](NodeId item) {
@@ -166,8 +166,8 @@ bool returns_value(const ast::Tree& tree, const Statements& body) {
                                       [&](Place place) { return returns(items_at(tree, place)); });
 }
 
-// `return` where `return None` was written; where nothing tells, as PEP 8 has it: beside others
-// that return a value.
+// Replaces `return` by `return None` where that was written; if the columns are not known, beside
+// others that return a value, as PEP 8 recommends.
 void write_nones(ast::Tree& tree, const Statements& body, const Starts& starts) {
   if (!starts.known() && !returns_value(tree, body)) return;
   const auto look_at = [&](const Statements& items, NodeId owner) {

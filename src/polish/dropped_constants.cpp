@@ -6,9 +6,10 @@ namespace pellucid::polish {
 using ast::Kind;
 using ast::NodeId;
 
-// Compilers copy a short end of a body to each arm and then see that a constant is dropped there.
-// They have not where the end was too long for that: each line without code is an instruction of
-// it when they look.
+// Appends lines of `pass` after a conditional expression whose dropped constants are still loaded.
+// The compiler copies a short exit block into each arm (3.12: inline_small_exit_blocks) and then
+// removes a constant that is dropped there. It did not, so the block was too long to copy: at that
+// time a line without code counts as an instruction of it.
 void keep_dropped_constants(ast::Tree& tree, Statements& body) {
   if (body.empty() || !tree.is(body.back(), Kind::Expr)) return;
   const NodeId last = body.back();
@@ -21,7 +22,7 @@ void keep_dropped_constants(ast::Tree& tree, Statements& body) {
     has_constant = tree.is(node, Kind::Constant);
     if (!tree.is(node, Kind::IfExp)) continue;
     const auto choice = tree.as<ast::IfExp>(node);
-    // Something that is always so was made for another reason.
+    // A conditional expression with a constant test was made for another reason.
     if (tree.is(choice.test, Kind::Constant)) return;
     todo.push_back(choice.body);
     todo.push_back(choice.orelse);

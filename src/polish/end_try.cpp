@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a `try` ends with is in its `else`, or after it, where its line is after that of a
-// handler: leaving by a jump or by a value that is there cannot raise, so nothing protects it
-// either way.
+// Moves the last statement of a `try` body into its `else`, or after the `try`, if its line is
+// after that of a handler. Only a jump, or the `return` of a constant or a name: it cannot raise,
+// so no handler covers it in either place.
 #include <algorithm>
 #include <cstdint>
 
@@ -15,7 +15,8 @@ using ast::NodeId;
 
 namespace {
 
-// A jump that raises nothing. The line of a `break` is only its own where its columns are, too.
+// Returns true for a jump that cannot raise. A `break` or `continue` has its own line only if it
+// has its own columns too.
 bool is_quiet_jump(const ast::Tree& tree, const Starts& starts, NodeId statement) {
   const Kind kind = tree.kind(statement);
   using Written = Starts::Jump;
@@ -26,7 +27,7 @@ bool is_quiet_jump(const ast::Tree& tree, const Starts& starts, NodeId statement
   return !value.valid() || tree.is(value, Kind::Constant) || tree.is(value, Kind::Name);
 }
 
-// The first line of a handler that is known; -1: none is.
+// Returns the line of a handler's type or else of its first statement; -1 if it is not known.
 int32_t line_of(const ast::Tree& tree, NodeId handler) {
   const auto clause = tree.as<ast::ExceptHandler>(handler);
   if (clause.type.valid() && tree.where(clause.type).line >= 0) return tree.where(clause.type).line;
@@ -34,8 +35,8 @@ int32_t line_of(const ast::Tree& tree, NodeId handler) {
   return body.empty() ? -1 : tree.where(body[0]).line;
 }
 
-// The line of a statement that leaves; that of what is returned, for before the `return`
-// itself the `finally` around it may have been copied.
+// Returns the line of a jump statement: for a `return`, that of its value, since the body of an
+// enclosing `finally` may have been copied before the `return` itself.
 int32_t line_of_jump(const ast::Tree& tree, NodeId jump) {
   if (!tree.is(jump, Kind::Return)) return tree.where(jump).line;
   const NodeId value = tree.as<ast::Return>(jump).value;
@@ -62,7 +63,7 @@ class TryEnds {
  private:
   struct Inside {
     Place place;
-    int32_t limit;  // a line before which it ends: the first `finally` around it
+    int32_t limit;  // the list ends before this line: that of the first `finally` body around it
   };
 
   void rewrite(Statements& items, int32_t limit) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// polish: how control leaves the lists of statements of a body, and other ways to say the same.
+// polish: how control leaves the statement lists of a body, and equivalent ways to write that.
 #pragma once
 
 #include "polish/lists.h"
 
 namespace pellucid::polish {
 
-// How control leaves a list: by falling off its end, which this jump says as well.
+// How control leaves a list: by falling off its end, which is equivalent to this jump.
 enum class End : uint8_t { Other, Continue, Return };
 
 struct List {
@@ -14,24 +14,24 @@ struct List {
   End end = End::Other;
 };
 
-// Adds the lists in a statement whose own end is as `end` says.
+// Appends the lists in a statement, given how the statement itself ends.
 void add_lists(const ast::Tree& tree, ast::NodeId statement, End end, std::vector<List>& lists);
 
-// Returns true if no way leads to the end of a list: it ends in a jump, or in an `if` or a `try`
-// all arms of which do.
+// Returns true if control never falls off the end of a list: it ends in a jump, or in an `if` or a
+// `try` all arms of which do.
 bool never_goes_on(const ast::Tree& tree, ast::ListId list);
 
 bool is_try_without_finally(const ast::Tree& tree, ast::NodeId statement);
 
-// The rest of the body, which a statement at its end holds: what is in an `if` without `else`, or
-// in the `else` of a `try`. Invalid or empty: there is none.
+// Returns the rest of a body, if the statement at its end holds it: the body of an `if` without
+// `else`, or the `else` of a `try`. Invalid or empty if there is none.
 ast::ListId rest_in(const ast::Tree& tree, ast::NodeId statement);
 
-// The jump that says how a list ends.
+// Returns the jump that is equivalent to the end of a list.
 ast::NodeId jump(ast::Tree& tree, End end, ast::Where at);
 
-// Leaves nothing but the jump in a statement that held the rest of the body:
-// `if not a: continue`, `except E: return`.
+// Replaces the rest of the body, in the statement that holds it, by a jump: `if not a: continue`,
+// `except E: return`.
 void skip_rest(ast::Tree& tree, ast::NodeId statement, End end);
 
 }  // namespace pellucid::polish

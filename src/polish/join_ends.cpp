@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compilers copy a short end of a function or a loop to each place that leads there. Where both
-// arms of an `if` end with one statement of one line, it stood after them.
+// Undoes tail duplication. Compilers copy a short exit of a function or a loop to each of its
+// predecessors; if both arms of an `if` end with the same statement on the same line, it was
+// written after the `if`.
 #include "polish/rewrites.h"
 
 namespace pellucid::polish {

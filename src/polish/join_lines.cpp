@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `del a, b` and `import a, b` compile to one statement for each name. Their line tells them from
-// statements of their own.
+// `del a, b` and `import a, b` compile to one statement for each name. Their common line
+// distinguishes them from separate statements.
 #include "polish/rewrites.h"
 
 namespace pellucid::polish {
@@ -10,8 +10,8 @@ using ast::NodeId;
 
 namespace {
 
-// The list of names, if this is a statement that can be joined to one of its kind. `from` imports
-// already hold all of theirs.
+// Returns the names of a statement that can be joined to one of its kind; invalid for any other. A
+// `from` import already holds all of its names.
 ast::ListId names_of(const ast::Tree& tree, NodeId statement) {
   if (tree.is(statement, Kind::Delete)) return tree.as<ast::Delete>(statement).targets;
   if (tree.is(statement, Kind::Import)) return tree.as<ast::Import>(statement).names;

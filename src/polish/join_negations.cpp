@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `not a or not b` jumps as `not (a and b)` does. From 3.11 on the columns between the operands say
-// which word was written there.
+// `not a or not b` compiles to the jumps of `not (a and b)`. From 3.11 on, the columns between the
+// operands show which word was written there.
 #include "polish/keywords.h"
 #include "polish/negations.h"
 #include "polish/rewrites.h"
@@ -12,7 +12,7 @@ using ast::NodeId;
 
 namespace {
 
-// What is tested for its truth: only jumps follow from it.
+// Returns the expressions that are only tested for their truth.
 std::vector<NodeId> tests(const ast::Tree& tree, const std::vector<NodeId>& nodes) {
   std::vector<NodeId> found;
   for (const NodeId node : nodes) {

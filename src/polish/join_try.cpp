@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The compiler takes `try` with both `except` and `finally` apart into two that are nested.
+// The compiler splits a `try` with both `except` and `finally` into two nested ones.
 #include "polish/rewrites.h"
 
 namespace pellucid::polish {

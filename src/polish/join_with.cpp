@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `with a, b:` compiles to two nested statements; on one line there is no other way to write them.
+// `with a, b:` compiles to two nested statements; on one line they can only have been written that
+// way.
 #include "polish/rewrites.h"
 
 namespace pellucid::polish {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// polish: how wide the words of Python are, where columns are counted.
+// polish: the widths of Python's keywords, for counting columns.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace pellucid::polish {
 
-// In columns, with the spaces that stand beside the word: `width_of(" and ")`.
+// Returns the width in columns, with the spaces around the word: `width_of(" and ")`.
 constexpr int32_t width_of(std::string_view keyword) {
   return static_cast<int32_t>(keyword.size());
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same control flow can be written in several ways: what follows an `if` that never goes on is
-// in its `else` or after it; the rest of a loop's body is in an `if` or after `if not ...:
-// continue`; `if a: if b:` is `if a and b:`. From 3.11 on the columns of the statements say which
-// of them was written: they are read as Python reads indentation, and the lists of statements are
-// arranged by them. What has no column stays where it is.
+// The same control flow can be written in several ways: the statements after an `if` that never
+// falls through may be in its `else` or after it; the rest of a loop's body may be in an `if` or
+// after `if not ...: continue`; `if a: if b:` is `if a and b:`. From 3.11 on, the columns of the
+// statements show which way was written: they are read as Python reads indentation, and the
+// statement lists are arranged by them. A statement without a column stays where it is.
 #include <algorithm>
 #include <cstdlib>
 
@@ -22,12 +22,12 @@ namespace {
 
 constexpr int32_t kUnknown = Starts::kUnknown;
 constexpr int32_t kElif = 2;  // the test of an `elif` is that much further right than an `if`'s
-constexpr int32_t kDeepest = 120;    // no statement starts further right that a person writes
-constexpr int32_t kParenthesis = 1;  // what counting back from a test may be off by
+constexpr int32_t kDeepest = 120;    // no hand-written statement starts further right
+constexpr int32_t kParenthesis = 1;  // the error of counting back from a test: a parenthesis
 
 struct Block {
   List list;
-  int32_t column = kUnknown;  // in which its statements start
+  int32_t column = kUnknown;  // of the start of its statements
 };
 
 class Layout {
@@ -73,8 +73,8 @@ class Layout {
     return kUnknown;
   }
 
-  // Returns true if a list whose owner's statements start in `column` starts there too, and so was
-  // not written within it.
+  // Returns true if a list starts in `column`, where its owner starts, and so was not written
+  // inside it.
   bool is_outside(ListId list, int32_t column) const {
     const auto items = tree_.items(list);
     if (items.empty() || column == kUnknown) return false;
@@ -89,7 +89,8 @@ class Layout {
     });
   }
 
-  // Falling off the end of a clause that binds a name is other code than leaving it by a jump.
+  // Returns true if the handlers may end in a jump. A clause that binds a name compiles to other
+  // code if it is left by a jump instead of falling off its end.
   bool handlers_may_jump(const ast::Try& attempt) const {
     const auto handlers = tree_.items(attempt.handlers);
     return std::all_of(handlers.begin(), handlers.end(), [&](NodeId handler) {
@@ -98,7 +99,7 @@ class Layout {
     });
   }
 
-  // The list with everything moved after its owner that was written there.
+  // Returns the list with those statements moved after their owner that were written there.
   Statements flat(const Statements& items, End end, int32_t column) {
     Statements made;
     Statements todo(items.rbegin(), items.rend());
@@ -113,7 +114,7 @@ class Layout {
     return made;
   }
 
-  // Takes from a statement what was written after it.
+  // Takes the statements that were written after it out of a statement, and returns them.
   ListId take_outside(NodeId statement, End end, int32_t column) {
     if (tree_.is(statement, Kind::If)) {
       auto branch = tree_.as<ast::If>(statement);
@@ -171,7 +172,7 @@ class Layout {
            start - column <= kElif + kParenthesis;
   }
 
-  // The list with everything moved into an `else` that was written in one.
+  // Returns the list with those statements moved into an `else` that were written in one.
   Statements nested(const Statements& items, int32_t column) {
     std::vector<Open> open{{NodeId(), column, false, {}}};
     const auto close = [&] {
@@ -200,8 +201,8 @@ class Layout {
     return std::move(open.back().items);
   }
 
-  // `if a: continue` with an `else` that ends the list, whose jump is only the reading's: the
-  // other arm is what was written.
+  // Replaces a last `if a: continue` by its `else`, under the opposite test, if the jump was not
+  // written.
   void drop_unwritten_jump(NodeId statement, End end) {
     if (!tree_.is(statement, Kind::If)) return;
     auto branch = tree_.as<ast::If>(statement);
@@ -218,8 +219,8 @@ class Layout {
     tree_.set(statement, branch);
   }
 
-  // `if a and b: c` -> `if a: if b: c`, where b stands on a line of its own, as far from the `if`
-  // as c from b.
+  // Before: `if a and b: c`, with b on its own line, as far right of the `if` as c is of b. After:
+  // `if a: if b: c`.
   void split_condition(NodeId statement, int32_t column) {
     if (!tree_.is(statement, Kind::If) || column == kUnknown) return;
     auto branch = tree_.as<ast::If>(statement);
@@ -243,7 +244,8 @@ class Layout {
     tree_.set(statement, branch);
   }
 
-  // Which values start an `if` of their own, inner ones first: all are one step apart.
+  // Returns the indices of the values that start an inner `if`, innermost first: all are one
+  // indentation step apart.
   std::vector<size_t> written_levels(const Statements& values, int32_t column,
                                      int32_t inside) const {
     std::vector<size_t> levels;

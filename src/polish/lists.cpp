@@ -26,7 +26,7 @@ Statements items_at(const ast::Tree& tree, Place place) {
 
 namespace {
 
-// Returns true if a list of statements, or of clauses that have some, may be a field of it.
+// Returns true if a node of this kind can have a list of statements, or of clauses with statements.
 bool holds_statements(Kind kind) {
   switch (kind) {
     case Kind::For:
@@ -57,7 +57,7 @@ std::vector<Place> nested_lists(const ast::Tree& tree, const Statements& body) {
     }
   };
   for (const NodeId statement : body) look_into(statement);
-  // Lists of clauses lead to their statements; those of expressions lead nowhere and are dropped.
+  // Lists of clauses are followed to their statements; lists of expressions are dropped.
   std::vector<Place> lists;
   for (size_t i = 0; i < found.size(); ++i) {
     const Place place = found[i];
@@ -75,7 +75,7 @@ std::vector<Place> nested_lists(const ast::Tree& tree, const Statements& body) {
 
 namespace {
 
-// What is below `statements` and is wanted, as the text has it.
+// Returns the nodes below `statements` that are wanted, in the order of the text.
 template <typename Wanted>
 std::vector<NodeId> nodes_below(const ast::Tree& tree, const Statements& statements,
                                 bool in_lambdas, Wanted wanted) {

@@ -18,19 +18,20 @@ struct Place {
 
 using Statements = std::vector<ast::NodeId>;
 
-// Every list of statements below those of `body`, outer ones before those in them.
+// Returns every list of statements below those of `body`, outer lists before inner ones.
 std::vector<Place> nested_lists(const ast::Tree& tree, const Statements& body);
 
-// Every node below the statements of `body` and the statements themselves, as the text has them.
+// Returns the statements of `body` and every node below them, in the order of the text.
 std::vector<ast::NodeId> all_nodes(const ast::Tree& tree, const Statements& body);
-// Those that no lambda has finished before; of these, those of a kind that is wanted.
+// Returns the same without the bodies of lambdas, which are finished before; with `wanted`, only
+// the nodes of those kinds.
 std::vector<ast::NodeId> own_nodes(const ast::Tree& tree, const Statements& body);
 std::vector<ast::NodeId> own_nodes(const ast::Tree& tree, const Statements& body,
                                    bool wanted(ast::Kind));
 
 Statements items_at(const ast::Tree& tree, Place place);
 
-// Calls rewrite(list) on every list, inner ones first, and puts back those that it changed.
+// Calls rewrite(list) on every list, inner lists first, and stores those that it changed.
 template <typename Rewrite>
 void for_each_list(ast::Tree& tree, Statements& body, Rewrite rewrite) {
   const std::vector<Place> places = nested_lists(tree, body);

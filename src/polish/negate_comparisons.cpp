@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The compiler itself makes `a is not b` of `not a is b`.
+// The compiler itself replaces `not a is b` by `a is not b`.
 #include <unordered_set>
 
 #include "polish/negations.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Since 3.11 the compiler makes the same of `'%s: %r' % (a, b)` as of `f'{a!s}: {b!r}'`. Nobody
-// writes `!s` in an f-string, where it says nothing but what happens anyway.
+// From 3.11 on, the compiler makes the same code of `'%s: %r' % (a, b)` and `f'{a!s}: {b!r}'`. The
+// `%` form is the likely one: `!s` is redundant in an f-string.
 #include <string>
 #include <unordered_set>
 
@@ -13,7 +13,7 @@ using ast::NodeId;
 
 namespace {
 
-// What the left side of `%` is. Empty: no such text was written.
+// The `%` form of an f-string. Empty text: it has none.
 struct Percent {
   std::string text;
   std::vector<NodeId> values;
@@ -22,7 +22,7 @@ struct Percent {
 Percent percent_of(const ast::Tree& tree, NodeId joined) {
   Percent out;
   bool has_str = false;
-  bool is_constant = true;  // then the compiler would have made a text of it
+  bool is_constant = true;  // if so, the compiler would have folded it into a string
   for (const NodeId part : tree.items(tree.as<ast::JoinedStr>(joined).values)) {
     if (tree.is(part, Kind::Constant)) {
       const object::Const& constant = tree.module()[tree.as<ast::Constant>(part).value];

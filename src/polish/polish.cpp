@@ -7,7 +7,7 @@ namespace pellucid::polish {
 
 namespace {
 
-// What the rewrites of expressions look at: one walk finds it for all of them.
+// Returns true for the nodes that rewrites of expressions look at: one walk finds them for all.
 bool may_be_rewritten(ast::Kind kind) {
   switch (kind) {
     case ast::Kind::If:
@@ -32,33 +32,33 @@ ast::ListId run(ast::Tree& tree, ast::ListId body, Body kind, const Compiler& co
                 const Source& source) {
   Statements statements(tree.items(body).begin(), tree.items(body).end());
   const bool is_function = kind != Body::Block;
-  // What becomes an expression stays as it is read.
+  // A body that becomes an expression is not arranged by columns.
   const auto columns =
       kind == Body::Expression ? std::span<const object::Columns>() : source.columns;
   const Starts starts(tree, statements, columns, source.first_line);
-  // While the jumps are there that it looks for.
+  // Before the step that drops the jumps it looks for.
   chain_elif(tree, statements);
-  // What is copied hides where the arms of an `if` end.
+  // Duplicated tails hide the end of an `if`.
   join_ends(tree, statements);
   end_try(tree, statements, starts);
-  // Instead of what is a guess where nothing is known; it leaves jumps where control goes anyway.
+  // Replaces the guesses of later steps where columns are known; leaves redundant jumps.
   lay_out(tree, statements, is_function, starts);
-  // Before what looks for bodies of one statement.
+  // Before the steps that look for bodies of one statement.
   drop_tail_jumps(tree, statements, kind, compiler.copies_exits, starts);
-  // Before anything walks what is nested without need.
+  // Before the other walks, which would go down needless nesting.
   flatten_rows(tree, statements, is_function, starts);
   // Needs bodies of one statement.
   join_try(tree, statements);
   join_with(tree, statements);
-  // Statements of one line that stand side by side only now.
+  // Statements of one line are adjacent only now.
   join_lines(tree, statements);
-  // Expressions last: which of them stay is known.
+  // Expressions last: it is decided which of them stay.
   const std::vector<ast::NodeId> nodes = own_nodes(tree, statements, may_be_rewritten);
   negate_comparisons(tree, nodes, compiler.looks_into_walrus);
-  // Counts the words of what is written by now.
+  // Counts the words of the text as it is now.
   join_negations(tree, nodes, starts);
   if (compiler.makes_f_strings_of_percent) percent_formats(tree, nodes);
-  // After all that looks at what a body ends with.
+  // After all steps that look at the end of a body.
   if (compiler.leaves_dropped && kind != Body::Expression) {
     keep_dropped_constants(tree, statements);
   }

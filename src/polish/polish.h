@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// polish: rewrites that change how a tree reads and not what it means.
+// polish: rewrites that change how a tree reads but not what it means.
 //
-// Each rewrite is a free function in a file of its own; run() applies them in one order, in which
-// every line says why it stands there.
+// Each rewrite is a free function in its own file; run() applies them in one order, with a reason
+// for each place.
 #pragma once
 
 #include <span>
@@ -12,19 +12,19 @@
 
 namespace pellucid::polish {
 
-// What the compiler that made the code does to what it compiles.
+// Properties of the compiler that made the code.
 struct Compiler {
   bool makes_f_strings_of_percent = false;  // 3.11+
   bool leaves_dropped = false;              // 3.12, 3.13: see keep_dropped_constants
   bool copies_exits = false;       // 3.10+: falling off the end compiles to a `return` there
-  bool looks_into_walrus = false;  // 3.10+: it folds the value of a walrus, too
+  bool looks_into_walrus = false;  // 3.10+: it also folds inside the value of a walrus
 };
 
-// What becomes of a body: the statements of a module or class, of a function, or those from which
-// an expression is made afterwards (lambdas, comprehensions).
+// The kind of a body: the statements of a module or class, of a function, or those from which an
+// expression is made afterwards (lambdas, comprehensions).
 enum class Body : uint8_t { Block, Function, Expression };
 
-// Where the source of a code object stands.
+// The place of a code object in its source.
 struct Source {
   std::span<const object::Columns> columns;  // of each code unit; none before 3.11
   int32_t first_line = -1;

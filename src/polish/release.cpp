@@ -53,7 +53,7 @@ class Release {
     std::erase_if(temporaries, [&](Symbol name) { return kept_.count(name) > 0; });
     open_up(body, {temporaries.begin(), temporaries.end()});
     for (const NodeId item : body) {
-      // What open_up has named is deleted like the others.
+      // The names that open_up() introduced are deleted like the others.
       for (const NodeId target : targets_of(item)) {
         if (!tree_.is(target, Kind::Name)) continue;
         const Symbol name = tree_.as<ast::Name>(target).id;
@@ -68,11 +68,11 @@ class Release {
   }
 
  private:
-  // A list in which the name has to go, and whether something happens after it.
+  // A list in which the name is to be deleted, and whether anything is executed after it.
   struct Todo {
     Place place;  // no owner: the body itself
     bool tail = false;
-    bool defined = false;  // on entry
+    bool defined = false;  // the name is bound on entry
 
     bool is_body() const { return !place.owner.valid(); }
   };
@@ -94,7 +94,8 @@ class Release {
     return found;
   }
 
-  // Names that hold, once and for all, what an argument keeps; that such a name goes frees nothing.
+  // Finds the names that are bound once, to a value that an argument keeps alive: deleting such a
+  // name frees nothing.
   void find_kept(const Statements& body) {
     std::map<Symbol, size_t> bound;
     std::vector<std::pair<Symbol, NodeId>> values;
@@ -126,7 +127,8 @@ class Release {
     }
   }
 
-  // By which attribute an argument keeps the value, "[]" after it for an item; empty: it does not.
+  // Returns the attribute by which an argument keeps the value alive, with "[]" after it for an
+  // item; empty if none does.
   std::string owned(NodeId value) const {
     if (tree_.is(value, Kind::Name)) {
       const auto found = owned_.find(tree_.as<ast::Name>(value).id);
@@ -147,8 +149,8 @@ class Release {
     return object::Facts::has(facts_.owned, name) ? name : "";
   }
 
-  // A last statement is opened up where a name could not go in time: `return f(t(), x)` is
-  // `r = t()` and `return f(r, x)`, `return a if t else b` is an `if`.
+  // Splits a last statement in which a name could not be deleted in time: `return f(t(), x)`
+  // becomes `r = t()` and `return f(r, x)`, `return a if t else b` becomes an `if`.
   void open_up(Statements& body, const std::set<Symbol>& temporaries) {
     if (body.empty() || !tree_.is(body.back(), Kind::Return)) return;
     const NodeId value = tree_.as<ast::Return>(body.back()).value;
@@ -173,23 +175,24 @@ class Release {
     }
   }
 
-  // How many calls within calls are opened up.
+  // The number of nested calls that are split.
   static constexpr int kDeepest = 16;
 
-  // What is computed for a call in statements of its own, up to the last that holds one: `f(g(t))`
-  // is `r = g(t)` and `f(r)`.
+  // Returns statements that compute the arguments of a call, up to the last one that holds a
+  // temporary: `f(g(t))` becomes `r = g(t)` and `f(r)`.
   template <typename F>
   Statements opened(NodeId value, F holds_one, int depth) {
     Statements made;
     auto call = tree_.as<ast::Call>(value);
     Statements arguments(tree_.items(call.args).begin(), tree_.items(call.args).end());
     const auto is_computed = [&](NodeId part) { return !is_steady(part) && !is_quiet(part); };
-    // Who takes one item has the whole until the end, as a rule.
+    // The container of an item usually stays alive until the end anyway.
     const auto is_item = [&](NodeId argument) {
       return tree_.is(argument, Kind::Subscript) &&
              tree_.is(tree_.as<ast::Subscript>(argument).slice, Kind::Constant);
     };
-    // All that is computed up to the last that holds one: nothing moves.
+    // Everything computed up to the last such argument is taken out, so that the order of
+    // evaluation stays.
     size_t end = 0;
     for (size_t i = 0; i < arguments.size(); ++i) {
       if (tree_.is(arguments[i], Kind::Starred)) break;
@@ -216,7 +219,8 @@ class Release {
     return made;
   }
 
-  // Returns true if it is a name that may be loaded anywhere.
+  // Returns true if it is a name, or an attribute of one, that may be loaded at any time
+  // (Facts::steady).
   bool is_steady(NodeId node) const {
     std::string attributes;
     while (tree_.is(node, Kind::Attribute)) {
@@ -256,8 +260,8 @@ class Release {
     return found;
   }
 
-  // A body may have thousands of statements and of names, each in a few of them, so it is read
-  // once. It stays as it is until every name is dealt with.
+  // Indexes the body. It may have thousands of statements and of names, each in a few of them, so
+  // it is read once; it stays as it is until every name is handled.
   void look_at(const Statements& body) {
     for (size_t i = 0; i < body.size(); ++i) {
       for (const Symbol name : names_in(Statements{body[i]})) {
@@ -266,7 +270,7 @@ class Release {
       }
       if (tree_.is(body[i], Kind::If)) branches_.push_back(i);
     }
-    // A name that a nested function or a hidden scope uses is not ours to delete.
+    // A name that a nested function or a hidden scope uses must not be deleted.
     for (const NodeId node : all_nodes(tree_, body)) {
       const bool is_scope = tree_.is(node, Kind::Lambda) || tree_.is(node, Kind::ListComp) ||
                             tree_.is(node, Kind::SetComp) || tree_.is(node, Kind::DictComp) ||
@@ -278,7 +282,7 @@ class Release {
     }
   }
 
-  // Returns true if nothing runs that could take time, memory or notice.
+  // Returns true if the statement executes nothing that takes time or memory or has an effect.
   bool is_quiet(NodeId statement) const {
     for (const NodeId node : all_nodes(tree_, Statements{statement})) {
       switch (tree_.kind(node)) {
@@ -306,7 +310,7 @@ class Release {
            (tree.is(items.back(), Kind::Return) || tree.is(items.back(), Kind::Raise));
   }
 
-  // Returns true if something happens in items[from...] or after them.
+  // Returns true if items[from...] or the code after them is not quiet.
   bool goes_on(const Statements& items, size_t from, bool tail) const {
     const auto rest = items.begin() + static_cast<ptrdiff_t>(from);
     if (std::any_of(rest, items.end(), [&](NodeId item) { return !is_quiet(item); })) return true;
@@ -368,7 +372,7 @@ class Release {
     }
   }
 
-  // `uses` are the items that have the name in them, `branches` those that are an `if`.
+  // `uses` are the items that mention the name, `branches` the items that are an `if`.
   void in_list(Statements& items, const std::vector<size_t>& uses,
                const std::vector<size_t>& branches, Symbol name, const Todo& here,
                std::vector<Todo>& todo) {
@@ -378,7 +382,7 @@ class Release {
     }
     const size_t last = uses.back();
     const bool earlier = here.defined || uses.size() > 1;
-    // An arm that leaves the function does not come to the last use.
+    // An arm that leaves the function does not reach the last use.
     for (const size_t i : branches) {
       if (i >= last) break;
       const bool defined =
@@ -411,9 +415,9 @@ class Release {
       }
       return;
     }
-    // All in one list within a compound statement?
+    // Are all uses in one list of a compound statement?
     for (const Place place : nested_lists(tree_, Statements{statement})) {
-      // What runs once, after what came before.
+      // A list that runs once, after the statements before it.
       const bool once = (tree_.is(statement, Kind::Try) || tree_.is(statement, Kind::With)) &&
                         std::string_view(fields[place.field].name) == "body";
       if (place.owner != statement || (earlier && !once)) continue;
@@ -436,13 +440,13 @@ class Release {
 
   ast::Tree& tree_;
   const object::Facts& facts_;
-  std::set<Symbol> kept_;  // arguments that nothing binds anew, and what holds what they keep
-  std::map<Symbol, std::string> owned_;  // the latter, with the attribute
+  std::set<Symbol> kept_;  // arguments that are not rebound, and names of what they keep alive
+  std::map<Symbol, std::string> owned_;  // those names, with the attribute
   std::set<Symbol> locals_;
   std::set<Symbol> others_;
   std::set<NodeId> made_;
   std::set<Symbol> opened_;
-  // Of the body itself: where each name is used, where an `if` stands, what goes in at the end.
+  // Of the body itself: the uses of each name, the places of each `if`, the statements to insert.
   std::unordered_map<Symbol, std::vector<size_t>> uses_;
   std::vector<size_t> branches_;
   std::set<Symbol> captured_;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Temporaries that structuring made are deleted where they are no longer wanted.
+// Deletes the temporaries that structuring made, after their last use.
 //
-// A value on the stack is gone once it was used; a name that stands for it would hold it until the
-// function returns. In code whose values are large that matters, so what has a name of ours is
-// deleted after its last use, unless nothing happens from there to the end, or an argument keeps
-// the value anyway (Facts::owned).
+// A value on the stack is gone once it is used; a name in its place would hold it until the
+// function returns. That matters in code whose values are large, so each temporary is deleted after
+// its last use, unless nothing is executed from there to the end, or an argument keeps the value
+// alive anyway (Facts::owned).
 #pragma once
 
 #include "ast/tree.h"
@@ -12,7 +12,8 @@
 
 namespace pellucid::polish {
 
-// `body` is that of `code`; names that it assigns and the code does not know are temporaries.
+// Returns `body`, the body of `code`, with its temporaries deleted: the names that it assigns and
+// the code does not have.
 ast::ListId release_temporaries(ast::Tree& tree, ast::ListId body, object::CodeId code,
                                 const object::Facts& facts);
 

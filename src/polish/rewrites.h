@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// polish: the rewrites, one a file. Each takes the statements or all nodes of one body, which
-// compile to the same afterwards.
+// polish: the rewrites, one per file. Each takes the statements or all nodes of one body, which
+// compile to the same code afterwards.
 #pragma once
 
 #include "polish/lists.h"
@@ -18,38 +18,38 @@ void join_with(ast::Tree& tree, Statements& body);
 // `del a` and `del b`, `import a` and `import b` of one line  ->  `del a, b`, `import a, b`
 void join_lines(ast::Tree& tree, Statements& body);
 
-// `not a is b`, `not a in b`  ->  `a is not b`, `a not in b`, wherever the compiler does the same
+// `not a is b`, `not a in b`  ->  `a is not b`, `a not in b`, where the compiler does the same
 void negate_comparisons(ast::Tree& tree, const std::vector<ast::NodeId>& nodes,
                         bool looks_into_walrus);
 
-// `f'{a!s}: {b!r}'`  ->  `'%s: %r' % (a, b)`, for compilers that make the same of both
+// `f'{a!s}: {b!r}'`  ->  `'%s: %r' % (a, b)`, if the compiler makes the same code of both
 void percent_formats(ast::Tree& tree, const std::vector<ast::NodeId>& nodes);
 
 // `else: if a: return b` and `return c` after it  ->  `elif a: return b else: return c`
 void chain_elif(ast::Tree& tree, Statements& body);
 
-// `if a: b; x else: c; x`, where x is of one line  ->  `if a: b else: c` and x after it
+// `if a: b; x else: c; x`, with both x on one line  ->  `if a: b else: c` and x after it
 void join_ends(ast::Tree& tree, Statements& body);
 
 // `try: a; return 1 except: b`, where the `return` was written after b  ->  `else: return 1`
 void end_try(ast::Tree& tree, Statements& body, const Starts& starts);
 
-// `not a or not b`  ->  `not (a and b)`, as the columns say
+// `not a or not b`  ->  `not (a and b)`, by the columns
 void join_negations(ast::Tree& tree, const std::vector<ast::NodeId>& nodes, const Starts& starts);
 
-// What is in an `else` and what after it, `if a and b` and `if a: if b`, as the columns say.
+// `else` bodies or statements after them, `if a and b` or `if a: if b`: as the columns show.
 void lay_out(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts);
 
-// `0 if a else 0` where a body ends, and compilers left constants that are dropped: lines of `pass`
+// `0 if a else 0` at the end of a body, whose dropped constants are loaded  ->  lines of `pass`
 // after it
 void keep_dropped_constants(ast::Tree& tree, Statements& body);
 
-// `continue` where a loop's body ends, `return` where a function's does  ->  nothing
+// `continue` at the end of a loop's body, `return` at the end of a function's  ->  nothing
 void drop_tail_jumps(ast::Tree& tree, Statements& body, Body kind, bool copies_exits,
                      const Starts& starts);
 
-// `if a: (b; if c: (d; if e: ...))` where the body of a loop or a function ends  ->
-// `if not a: continue`, b, `if not c: continue`, ...
+// `if a: (b; if c: (d; if e: ...))` at the end of a loop's or a function's body  -> `if not a:
+// continue`, b, `if not c: continue`, ...
 void flatten_rows(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts);
 
 }  // namespace pellucid::polish

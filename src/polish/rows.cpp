@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// At the end of a loop's body `if c: a` and `if not c: continue` with `a` after it mean the same,
-// as do `except E: pass` with an `else` and `except E: continue` with the rest after it; at the
-// end of a function the same with `return`. Of these readings the structure has the first. A row of
-// such statements would be nested as deep as it is long, which nobody writes, and of which Python
-// takes a hundred levels.
+// At the end of a loop's body, `if c: a` is equivalent to `if not c: continue` with `a` after it,
+// and `except E: pass` with an `else` to `except E: continue` with the rest after it; at the end of
+// a function, the same with `return`. `structure` reads all of them in the first form. A row of
+// such statements would be nested as deep as it is long, which is hard to read; and Python's limit
+// is a hundred levels of indentation.
 #include <algorithm>
 
 #include "polish/ends.h"
@@ -17,12 +17,13 @@ using ast::NodeId;
 
 namespace {
 
-// From how many on a nest is a row: of statements after which more follows, of any.
+// The length from which a nest is a row: of statements followed by more (kRow), of any (kDeepest).
 constexpr size_t kRow = 8;
 constexpr size_t kDeepest = 60;
 
-// Two `try` that hold each other's `else` at the end of a loop are a row. Leaving a clause that
-// binds a name by a jump compiles to other code than falling off its end.
+// Returns true if a `try` may leave its clauses by a jump; two such, one in the other's `else`, are
+// a row at the end of a loop. A clause that binds a name compiles to other code if it is left by a
+// jump instead of falling off its end.
 bool is_jump_alike(const ast::Tree& tree, NodeId statement) {
   if (!is_try_without_finally(tree, statement)) return false;
   const auto handlers = tree.items(tree.as<ast::Try>(statement).handlers);
@@ -48,8 +49,8 @@ bool is_row(const ast::Tree& tree, NodeId statement, bool is_of_loop) {
   return true;
 }
 
-// A guess for where no columns tell: a `try` that more than a statement depends on. In a loop the
-// round ends where it fails.
+// Guesses, without columns: returns true for a `try` that at least two statements depend on and
+// whose clauses bind no name. In a loop, the iteration ends if it fails.
 bool is_guard(const ast::Tree& tree, NodeId statement) {
   if (!is_try_without_finally(tree, statement) || tree.items(rest_in(tree, statement)).size() < 2)
     return false;
@@ -71,7 +72,7 @@ void flatten(ast::Tree& tree, Statements& items, const List& here, const Starts&
     if (rest.empty()) return;
     in_row = in_row || is_row(tree, statement, is_of_loop);
     if (!in_row && !(is_of_loop && !starts.known() && is_guard(tree, statement))) return;
-    // The last `if` of a row holds what it is about.
+    // The last `if` of a row keeps its body.
     const bool is_last = tree.items(rest_in(tree, rest.back())).empty();
     if (is_last && tree.is(statement, Kind::If)) return;
     skip_rest(tree, statement, here.end);

@@ -13,7 +13,7 @@ using ast::NodeId;
 
 namespace {
 
-constexpr int32_t kStep = 4;  // what most indent by
+constexpr int32_t kStep = 4;  // the usual indentation
 
 bool is_bare_jump(const ast::Tree& tree, NodeId node) {
   const Kind kind = tree.kind(node);
@@ -21,7 +21,8 @@ bool is_bare_jump(const ast::Tree& tree, NodeId node) {
   return kind == Kind::Break || kind == Kind::Continue || kind == Kind::Pass;
 }
 
-// The part of an expression that is written first; invalid: it starts with a word or a bracket.
+// Returns the part of an expression that is written first; invalid if it starts with a keyword or a
+// bracket.
 NodeId first_part(const ast::Tree& tree, NodeId node) {
   switch (tree.kind(node)) {
     case Kind::BoolOp:
@@ -63,7 +64,7 @@ bool Starts::has_more_than_jumps(int32_t line) const {
 }
 
 object::Columns Starts::own(NodeId node) const {
-  // What belongs to a body that was finished before stands at other offsets.
+  // The offsets of a body that was finished before are those of other code.
   if (tree_.where(node).code.valid()) return {};
   const size_t unit = tree_.where(node).offset / 2;
   return unit < columns_.size() ? columns_[unit] : object::Columns();
@@ -75,8 +76,8 @@ Starts::At Starts::at(NodeId node) const {
   return {tree_.where(node).line, begin};
 }
 
-// The least place along the parts that are written first. A jump that tests an operand has the
-// place of more than that.
+// Returns the least place along the parts that are written first. The jump that tests an operand
+// has the place of a larger expression.
 Starts::At Starts::leftmost(NodeId expression) const {
   At least;
   int32_t nots = 0;
@@ -101,8 +102,8 @@ Starts::At Starts::leftmost(NodeId expression) const {
   return least;
 }
 
-// Returns true if a `not` stands before a comparison, of which compilers make the opposite
-// comparison: `not (a in b)`. What is between the operands tells.
+// Returns true if a `not` is written before a comparison that the compiler replaced by its
+// opposite: `not (a in b)`. The width between the operands shows it.
 bool Starts::is_negated_outside(NodeId comparison, bool negated) const {
   const auto compare = tree_.as<ast::Compare>(comparison);
   const auto ops = tree_.numbers(compare.ops);
@@ -131,7 +132,8 @@ int32_t Starts::gap(NodeId before, NodeId behind) const {
   return tree_.where(before).line == start.line ? start.column - end : kUnknown;
 }
 
-// Names that one instruction stores (3.13+) all have the place of one of them.
+// Returns the place of the leftmost element. Names that one instruction stores (3.13+) share the
+// place of one of them; then it is unknown.
 Starts::At Starts::leftmost_target(NodeId target) const {
   if (!tree_.is(target, Kind::Tuple) && !tree_.is(target, Kind::List)) return leftmost(target);
   const auto elements =
@@ -159,8 +161,8 @@ int32_t Starts::width(NodeId statement) const {
   return known ? found.end - found.begin : 0;
 }
 
-// What the compiler adds has the place of something before it. On one line with others a jump
-// is only written after the test that leads to it.
+// An instruction that the compiler adds has the place of one before it. On a line with other code,
+// a jump counts as written only after the test that leads to it.
 Starts::Jump Starts::jump(NodeId statement, NodeId before) const {
   const At here = at(statement);
   if (here.column == kUnknown) return Jump::Unknown;
@@ -176,13 +178,13 @@ Starts::Jump Starts::jump(NodeId statement, NodeId before) const {
   if (wide == width_of("break")) return Jump::Break;
   if (wide == width_of("...")) return Jump::Ellipsis;
   if (wide != width_of("pass")) return Jump::None;
-  // Of `return None` the place of the constant is noted. It is as much further right as no steps
-  // of four columns are; in a function of one line this says nothing.
+  // `return None` has the place of its constant: the width of `return ` to the right of a multiple
+  // of kStep. In a function of one line this shows nothing.
   const bool is_constant = here.column % kStep == width_of("return ") % kStep;
   return is_constant && here.line != first_line_ ? Jump::ReturnNone : Jump::Pass;
 }
 
-// Of `return 1` the compiler notes the place of the constant, of `return f()` that of the whole.
+// `return 1` has the place of the constant, `return f()` that of the whole statement.
 int32_t Starts::of_return(NodeId statement) const {
   const NodeId value = tree_.as<ast::Return>(statement).value;
   const At whole = at(statement);
@@ -201,14 +203,14 @@ int32_t Starts::of_return(NodeId statement) const {
   const At first = leftmost(value);
   if (first.column == kUnknown) return kUnknown;
   if (whole.line == first.line && whole.column < first.column) return whole.column;
-  // A return that leaves a `with` has the place of that; a value in brackets may start on a line of
-  // its own.
+  // A `return` that leaves a `with` has the place of the `with`; a value in brackets may start on
+  // its own line.
   const int32_t column = first.column - width_of("return ");
   return column >= 0 && (whole.line == first.line || column % kStep == 0) ? column : kUnknown;
 }
 
-// Only its `except` clauses have instructions, for what they name; without any, what is tried
-// stands a step further right.
+// Only its `except` clauses have instructions, for their types; without any type, the body of the
+// `try` is one step further right.
 int32_t Starts::of_try(NodeId statement) const {
   for (const NodeId handler : tree_.items(tree_.as<ast::Try>(statement).handlers)) {
     const NodeId type = tree_.as<ast::ExceptHandler>(handler).type;
@@ -220,7 +222,7 @@ int32_t Starts::of_try(NodeId statement) const {
   return inside >= kStep ? inside - kStep : kUnknown;
 }
 
-// Where the first statement of a list starts, if it holds no others.
+// Returns the column of the first statement of a list, if that is a simple statement.
 int32_t Starts::of_simple(ast::ListId list) const {
   const auto items = tree_.items(list);
   if (items.empty()) return kUnknown;
@@ -240,7 +242,7 @@ int32_t Starts::of_simple(ast::ListId list) const {
   }
 }
 
-// A test may stand in parentheses: what follows from it stands a step further right than the `if`.
+// Corrects for a test in parentheses: the body is one step further right than the `if`.
 int32_t Starts::of_branch(NodeId test, ast::ListId body, int32_t keyword) const {
   const int32_t column = behind(test, keyword);
   const int32_t inside = of_simple(body);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// polish: the columns in which the statements of one body start, as far as the bytecode tells.
+// polish: the columns in which the statements of one body start, as far as the bytecode has them.
 //
-// From 3.11 on instructions know the columns of the expression or statement that they come from.
-// What has no instruction of its own, such as the `if` before a test, is counted back from
-// what has one. That may be off by a parenthesis, or by a `not` that only our reading has: columns
-// may decide how a text reads, never what it means.
+// From 3.11 on, instructions have the columns of their expression or statement. A part without an
+// instruction, such as the `if` before a test, is counted back from one that has columns. That may
+// be off by a parenthesis, or by a `not` that only our reading has: columns may decide how a text
+// reads, never what it means.
 #pragma once
 
 #include <span>
@@ -20,33 +20,33 @@ class Starts {
  public:
   static constexpr int32_t kUnknown = -1;
 
-  // `columns` of each code unit of the body's code, which starts on `first_line`; empty: nothing is
-  // known.
+  // `columns`: of each code unit of the body's code, which starts on `first_line`; empty: nothing
+  // is known.
   Starts(const ast::Tree& tree, const Statements& body, std::span<const object::Columns> columns,
          int32_t first_line)
       : tree_(tree), body_(body), columns_(columns), first_line_(first_line) {}
 
-  // The column in which a statement starts. What is an `elif` seems to start two columns further
-  // right than it does: its test is taken to stand after an `if`.
+  // Returns the column in which a statement starts. An `elif` seems to start two columns further
+  // right than it does: its test is taken to follow an `if`.
   int32_t of(ast::NodeId statement) const;
 
-  // The column in which an `if` with this test would start.
+  // Returns the column in which an `if` with this test would start.
   int32_t of_test(ast::NodeId test) const;
 
-  // What was written where control leaves by this jump. A `pass` before the end of a function
-  // leaves nothing but its place in the `return` that the compiler adds there.
+  // The statement that was written where control leaves by a jump. A `pass` at the end of a
+  // function leaves only its place, in the `return` that the compiler adds.
   enum class Jump : uint8_t { Unknown, None, Return, ReturnNone, Pass, Ellipsis, Break, Continue };
-  // `before`: the statement before the jump, or the one in which it is all that is done;
-  // invalid: there is none.
+  // `before`: the statement before the jump, or the one in which it is the only statement; invalid
+  // if there is none.
   Jump jump(ast::NodeId statement, ast::NodeId before) const;
 
-  // How many columns there are between two operands, a `not` before the second one among them;
-  // kUnknown where they are on different lines.
+  // Returns the number of columns between two operands, including a `not` before the second one;
+  // kUnknown if they are on different lines.
   int32_t gap(ast::NodeId before, ast::NodeId behind) const;
 
   bool known() const { return !columns_.empty(); }
 
-  // The line in which an expression starts.
+  // Returns the line in which an expression starts.
   int32_t line_of(ast::NodeId expression) const { return leftmost(expression).line; }
 
  private:
@@ -73,7 +73,7 @@ class Starts {
   Statements body_;
   std::span<const object::Columns> columns_;
   int32_t first_line_;
-  mutable std::vector<int32_t> lines_;  // on which there is more than a jump, in order; when asked
+  mutable std::vector<int32_t> lines_;  // lines with more than a jump, sorted; filled on demand
 };
 
 }  // namespace pellucid::polish

@@ -71,7 +71,7 @@ class Reader {
   }
 
   void open(bool is_round) {
-    // The brackets of a call or a subscript stand right after what is called.
+    // The brackets of a call or a subscript come right after the callee.
     const bool follows =
         at_ > 0 && (is_word(text_[at_ - 1]) || text_[at_ - 1] == ')' || text_[at_ - 1] == ']');
     if (!is_round) spoil();
@@ -89,7 +89,7 @@ class Reader {
     if (!is_constant) spoil();
   }
 
-  // What is open holds more than constants.
+  // Records that the open brackets hold more than constants.
   void spoil() {
     if (!open_.empty()) groups_[open_.back()].is_constant = false;
   }

@@ -7,9 +7,9 @@
 
 namespace pellucid::print {
 
-// CPython 3.8 has made a constant of the tuple in `Callable[..., None]` before it writes the
-// annotation, so that the string holds the constant's repr: `Callable[(Ellipsis, None)]`. Returns
-// the text with `...` for `Ellipsis` in tuples that hold constants only.
+// Returns the text with `...` for `Ellipsis` in tuples that hold constants only. CPython 3.8 folds
+// the tuple in `Callable[..., None]` into a constant before it writes the annotation, so that the
+// string has the constant's repr: `Callable[(Ellipsis, None)]`.
 std::string with_ellipses(std::string_view annotation);
 
 }  // namespace pellucid::print

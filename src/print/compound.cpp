@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statements that hold bodies.
+// Compound statements.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -26,7 +26,7 @@ void Statements::body(ListId list, uint32_t depth, bool may_have_docstring) {
   work_.back().may_have_docstring = may_have_docstring;
 }
 
-// The statements stand where the region does, under a comment that says why they look as they do.
+// Prints the statements in place of the region, under a comment with the reason for their form.
 void Statements::unstructured(NodeId id, uint32_t depth) {
   const auto node = tree_.as<ast::Unstructured>(id);
   char offset[16];
@@ -53,8 +53,8 @@ void Statements::end_header(ListId list, uint32_t depth, bool may_have_docstring
   }
 }
 
-// Returns true if a body must stand after its header to stand on its own line. One without
-// instructions takes no line of its own.
+// Returns true if a body has to follow its header on the same line to be on its original line. A
+// body without instructions takes no separate line.
 bool Statements::stands_on_this_line(ListId list) const {
   const auto items = tree_.items(list);
   if (items.empty()) return true;

@@ -11,7 +11,8 @@ using object::Const;
 using object::ConstId;
 using object::ConstKind;
 
-// Constants may share parts, so that a small module can hold a constant of astronomical length.
+// The limit of a constant's text. Constants may share parts, so that a small module can hold a
+// constant of astronomical length.
 constexpr size_t kMaxText = size_t{256} << 20;
 
 void Expressions::text_constant(std::string_view content, TextKind kind) {
@@ -76,7 +77,7 @@ void Expressions::expand_constant(ConstId id, Place place) {
       constant_items(value.items, value.items.empty() ? "{*()" : "{", "}");
       break;
     case ConstKind::FrozenSet:
-      // The compiler makes these of displays, in membership tests and in what a loop iterates.
+      // The compiler makes these of displays, in membership tests and in the iterable of a loop.
       if (place.has(Place::kMembership) && !value.items.empty()) {
         constant_items(value.items, "{", "}");
       } else if (value.text.valid()) {

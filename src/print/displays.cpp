@@ -26,7 +26,7 @@ void Expressions::dict(NodeId id) {
   open("{");
   for (size_t i = 0; i < values.size(); ++i) {
     if (i > 0) separator();
-    // Constant keys are one constant together and have no lines of their own.
+    // Keys that are all constants are one constant together and have no separate lines.
     if (!keys[i].valid() || tree_->is(keys[i], Kind::Constant)) line_before(values[i]);
     if (keys[i].valid()) {
       expr(keys[i], kTest);
@@ -79,7 +79,7 @@ void Expressions::comprehension_of(const char* opening, NodeId elt, ast::ListId 
   if (before(15) && tree_->is(elt, Kind::Starred)) {
     problem("unpacking in a comprehension needs Python 3.15");
   }
-  const bool is_bare = *opening == '\0';  // the brackets around are its own
+  const bool is_bare = *opening == '\0';  // the enclosing brackets serve it
   if (!is_bare) open(opening);
   expr(elt, kTest);
   for (const NodeId generator : tree_->items(generators)) {

@@ -21,8 +21,7 @@ bool is_operation(Kind kind) {
 
 }  // namespace
 
-// --- lines
-// --------------------------------------------------------------------------------------
+// --- lines ---
 
 void Expressions::go_to_line(int32_t line) {
   if (!keeps_lines_ || is_confined_ || line > kLastKeptLine) return;
@@ -38,7 +37,7 @@ void Expressions::go_to_line(int32_t line) {
     return;
   }
   while (out_.ends_with(' ')) out_.pop_back();
-  // A line end means nothing inside of brackets; elsewhere it must be taken back.
+  // A line end has no meaning inside of brackets; elsewhere it needs a backslash.
   for (size_t i = 0; i < count; ++i) out_ += depth_ > 0 ? "\n" : " \\\n";
   out_.append(indent_, ' ');
 }
@@ -66,8 +65,7 @@ void Expressions::class_arguments(ast::ListId bases, ast::ListId keywords) {
   run();
 }
 
-// --- one node
-// ---------------------------------------------------------------------------------------
+// --- one node ---
 
 void Expressions::expand(NodeId id, Place place) {
   if (keeps_lines_ && !inside_) go_to_line(own_line(*tree_, id));
@@ -137,7 +135,7 @@ void Expressions::expand_bare(NodeId id, Place place) {
       break;
     case Kind::Set: {
       const auto items = tree.items(tree.as<ast::Set>(id).elts);
-      // An empty set has no display; unpacking nothing makes one without a name.
+      // An empty set has no display; `{*()}` makes one without naming `set`.
       open(items.empty() ? "{*()" : "{");
       list(items, kTest);
       close("}", !items.empty());
@@ -249,8 +247,9 @@ void Expressions::expand_bare(NodeId id, Place place) {
   }
 }
 
-// CPython 3.10 and 3.11 spare the second test of `(a and b) or c` where both operations stand on
-// one line: what was tested twice gets a line of its own, and what was not begins on one line.
+// CPython 3.10 and 3.11 thread jumps past the second test of `(a and b) or c` if both operations
+// are on one line: an operation that was tested twice is put on a separate line, and any other
+// begins on the line of the operation around it.
 void Expressions::boolean(NodeId id, Place place) {
   const auto node = tree_->as<ast::BoolOp>(id);
   const bool is_and = static_cast<ast::BoolOperator>(node.op) == ast::BoolOperator::And;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // print: expressions, patterns and parameters.
 //
-// An expression of any depth is printed without recursion: a stack holds what is still to be
-// written, its next piece on top. Expanding a node replaces it by its pieces, in reading order.
-// Only f-strings before 3.12 recurse (fstrings.cpp says how deep).
+// An expression of any depth is printed without recursion: a stack holds the pieces that are still
+// to be written, the next one on top. Expanding a node replaces it by its pieces, in reading order.
+// Only f-strings before 3.12 recurse (at most four levels: fstrings.cpp).
 #pragma once
 
 #include <cstdint>
@@ -26,12 +26,12 @@ struct Mark {
   enum What : uint8_t {
     Open,
     OpenLine,  // always broken
-    OpenBare,  // of a tuple: brackets are written only where it is broken
+    OpenBare,  // of a tuple: brackets are written only if it is broken
     Separator,
     Close,
     CloseWithComma,
     Choice,     // an `and` or `or` begins
-    Joined,     // one that has to begin on the line of the choice around it
+    Joined,     // one that must begin on the line of the choice around it
     ChoiceEnd,  // the choice ends
     Group,      // an operation begins that may get brackets, to be broken before its operators
     Row,        // the same without brackets, within such a one
@@ -39,34 +39,34 @@ struct Mark {
     GroupEnd,  // of a Group or a Row
   } what;
   uint32_t at;  // Open, OpenLine, Separator: after their text; the others: before it
-  // Of a Group: the start of its last part may stand on the line of the operator before it.
+  // Of a Group: its last part may start on the line of the operator before it.
   bool may_hug = false;
 };
 
-// The end of a text in an f-string that the field after it shows of itself: `x=` of `{x=}`.
+// The end of a text in an f-string that the field after it shows by itself: `x=` of `{x=}`.
 struct Shown {
   size_t size = 0;          // in bytes
-  const char* equals = "";  // what follows the expression; empty: nothing is shown
+  const char* equals = "";  // after the expression; empty: nothing is shown
 };
 
 class Expressions {
  public:
-  // The text is appended to `out`. `tree` may be null where only constants are printed.
+  // Appends the text to `out`. `tree` may be null if only constants are printed.
   Expressions(const object::Module& module, const ast::Tree* tree, object::Version version,
               std::string& out)
       : module_(module), tree_(tree), version_(version), out_(out) {}
 
   void expression(ast::NodeId id, Place place);
   void constant(object::ConstId id, Place place);
-  // With their parentheses; absent arguments are none.
+  // Prints parameters with their parentheses; invalid: none.
   void parameters(ast::NodeId arguments);
   void type_parameters(ast::ListId params);
-  // Continued lines have `indent` columns at least.
+  // Continued lines have at least `indent` columns.
   void pattern(ast::NodeId id, size_t indent);
-  // The parenthesised bases and keywords of a class.
+  // Prints the bases and keywords of a class in parentheses.
   void class_arguments(ast::ListId bases, ast::ListId keywords);
 
-  // What the version's syntax cannot say, to be reported at `where` of the statement.
+  // Reports what the version's syntax cannot express, at `where` of the statement.
   void problem(std::string message) {
     if (problems_.empty() || problems_.back() != message) problems_.push_back(std::move(message));
   }
@@ -74,8 +74,8 @@ class Expressions {
 
   std::vector<Mark>& marks() { return marks_; }
 
-  // From here on what is known to stand on a later line than `line` goes there. Continued lines
-  // have `indent` columns.
+  // Puts text that is known to be from a later line than `line` on that line from here on.
+  // Continued lines have `indent` columns.
   void keep_lines_from(uint32_t line, uint32_t indent, bool is_line_start) {
     keeps_lines_ = true;
     line_ = line;
@@ -84,19 +84,19 @@ class Expressions {
     depth_ = 0;
   }
   uint32_t line() const { return line_; }
-  // Breaks the text, if need be, so that what follows stands on an original line.
+  // Breaks the text, if need be, so that what follows is on an original line.
   void go_to_line(int32_t line);
 
  private:
-  // A pattern whose parts stand on the lines on which they were written (ast/lines.h).
+  // A pattern whose parts are printed on their original lines (ast/lines.h).
   struct PatternLines {
     struct Bracket {
-      size_t indent;       // of the line on which it stands
+      size_t indent;       // of its line
       size_t start;        // of the text inside
       bool is_last_there;  // a line ends after it
     };
     bool kept = false;
-    int32_t line = -1;  // on which the text so far ends
+    int32_t line = -1;  // of the end of the text so far
     size_t indent = 0;  // of the text's last line
     std::vector<Bracket> brackets;
   };
@@ -143,13 +143,13 @@ class Expressions {
     Braces braces = Braces::Plain;
     Place place;
     uint32_t id = 0;
-    uint32_t cut = 0;  // FormatText: so many bytes at the end are shown by the field after it
+    uint32_t cut = 0;  // FormatText: the bytes at the end that the field after it shows
     const char* text = "";
   };
-  // How an expression inside an f-string of a version before 3.12 is confined.
+  // The limits of an expression inside an f-string before 3.12.
   struct Confined {
     Quotes quotes;
-    bool newlines;  // every string around has triple quotes
+    bool newlines;  // every enclosing string has triple quotes
   };
 
   Expressions(const Expressions& outer, std::string& out, Confined confined)
@@ -165,25 +165,25 @@ class Expressions {
   void run();
   void step(const Task& task);
 
-  // These append one piece in reading order; `step` turns the pieces round.
+  // These append one piece in reading order; `step` reverses the pieces.
   Task& push(Task::What what, uint32_t id = 0, Place place = {}, const char* text = "");
   void text(const char* piece) { push(Task::Text, 0, {}, piece); }
   void open(const char* piece) { push(Task::Open, 0, {}, piece); }
   void separator(const char* piece = ", ") { push(Task::Separator, 0, {}, piece); }
-  // Where no bracket of its own is near, a line break would belong to another list.
+  // Not breakable without brackets around: the line break would belong to another list.
   void comma(bool breakable) { push(breakable ? Task::Separator : Task::Text, 0, {}, ", "); }
   void close(const char* piece, bool may_add_comma = false) {
     push(may_add_comma ? Task::CloseWithComma : Task::Close, 0, {}, piece);
   }
   void word(Symbol symbol) { push(Task::Word, symbol.value); }
-  // The text has a space before.
+  // The text starts with a space.
   void operation(const char* piece, bool breakable) {
     if (!breakable) return text(piece);
     text(" ");
     push(Task::Operator);
     text(piece + 1);
   }
-  // What comes next starts with this expression, or stands on one line with its start.
+  // The next piece starts with this expression, or is on the line where it starts.
   void line_before(ast::NodeId id);
   void expr(ast::NodeId id, Place place) { push(Task::Expr, id.value, place); }
 
@@ -249,9 +249,9 @@ class Expressions {
                              const char* equals);
   bool confined_expression(std::string& text, ast::NodeId value, Quote quote);
   Place place_in_format(ast::NodeId id) const;
-  // The values of an f-string or a format spec; `id` itself where a value stands alone.
+  // Returns the values of an f-string or a format spec; `id` itself for a single value.
   std::span<const ast::NodeId> parts_of(const ast::NodeId& id) const;
-  // The text between the replacement fields.
+  // Returns the text between the replacement fields.
   std::string literal_text(std::span<const ast::NodeId> values) const;
   const object::Const* text_part(ast::NodeId id) const;
 
@@ -262,10 +262,10 @@ class Expressions {
   bool is_confined_ = false;
   Confined confined_{kAllQuotes, true};
   bool keeps_lines_ = false;
-  uint32_t line_ = 0;           // where the text ends, if lines are kept
+  uint32_t line_ = 0;           // of the end of the text, if lines are kept
   uint32_t indent_ = 0;         // of lines that are continued
   uint32_t depth_ = 0;          // open brackets
-  size_t statement_start_ = 0;  // of the text: a line may be ended here as if there were none
+  size_t statement_start_ = 0;  // in the text: a line may end here without a backslash
   bool failed_ = false;         // confined or a trial: something does not fit
   bool is_trial_ = false;       // the text is only compared
   Quotes quotes_ = kAllQuotes;

@@ -2,11 +2,10 @@
 // f-strings and t-strings.
 //
 // From 3.12 on (PEP 701) a replacement field holds any expression, quotes and backslashes included;
-// other quotes inside than outside are only a courtesy. Before, the whole f-string is one token:
-// its expressions may hold neither its own quotes nor a backslash, nor a line end unless its quotes
-// are triple. There the text is built for one choice of quotes after the other until one fits. An
-// f-string inside has fewer quotes to choose from than the one around it, so that this ends after
-// four levels.
+// different quotes inside are only for the reader. Before, the whole f-string is one token: its
+// expressions may hold neither its own quotes nor a backslash, nor a line end unless its quotes are
+// triple. There the text is built for one choice of quotes after the other until one fits. A nested
+// f-string has fewer quotes to choose from, so that this ends after four levels.
 #include <algorithm>
 #include <cctype>
 
@@ -57,7 +56,7 @@ bool is_part_of_name(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || (c & 0x80) != 0;
 }
 
-// A replacement field, whichever kind of node it is.
+// A replacement field, of any kind of node.
 struct Field {
   NodeId value;
   uint32_t conversion = 0;
@@ -77,7 +76,8 @@ Field field_of(const ast::Tree& tree, NodeId id) {
   return {id, 0, {}, {}};
 }
 
-// With an `=`, a field without a format has the conversion `!r`.
+// Returns the text of a field's conversion. With an `=`, a field without a format has the
+// conversion `!r` by default.
 const char* conversion_of(const Field& field, std::string_view equals) {
   const bool is_usual = !equals.empty() && !field.format_spec.valid() && field.conversion == 'r';
   return is_usual ? "" : conversion_text(field.conversion);
@@ -88,7 +88,8 @@ bool may_be_shown(std::string_view before) {
   return last != std::string_view::npos && before[last] == '=';
 }
 
-// What a field whose expression is written so shows of itself at the end of the text before it.
+// Returns the end of the text before a field that the field shows by itself, if its expression is
+// written this way.
 Shown shown_by(std::string_view before, const Field& field, std::string_view written) {
   const bool is_bare = !field.format_spec.valid();
   if (field.source.valid() || written.empty() || (is_bare && field.conversion == 0)) return {};
@@ -106,7 +107,7 @@ Shown shown_by(std::string_view before, const Field& field, std::string_view wri
 
 }  // namespace
 
-// A colon ends the expression unless brackets hide it, so no lambda may stand bare in it.
+// A colon ends the expression unless brackets enclose it, so it may not have a bare lambda.
 Place Expressions::place_in_format(NodeId id) const {
   if (!tree_->is(id, Kind::IfExp)) return at(Level::Or);
   NodeId last = id;
@@ -116,7 +117,7 @@ Place Expressions::place_in_format(NodeId id) const {
 
 void Expressions::format_string(NodeId id) {
   const bool is_template = tree_->is(id, Kind::TemplateStr) || tree_->is(id, Kind::Interpolation);
-  failed_ = failed_ || is_trial_;  // its own fields may be written otherwise in the end
+  failed_ = failed_ || is_trial_;  // its fields may be written differently in the end
   if (is_template && before(14)) problem("template strings need Python 3.14");
   if (before(12)) {
     std::string whole;
@@ -162,7 +163,8 @@ void Expressions::format_parts(std::span<const NodeId> values, Quote quote, Brac
   }
 }
 
-// What a field shows of itself at the end of the text before it, in the quotes that are free.
+// Returns the end of the text before a field that the field shows by itself, in the quotes that are
+// free.
 Shown Expressions::shown_in(std::string_view before, NodeId id) {
   if (text_part(id) != nullptr || !may_be_shown(before)) return {};
   std::string written;
@@ -190,9 +192,9 @@ void Expressions::format_value(NodeId id, Quote quote, const char* equals) {
   text("}");
 }
 
-// An interpolation remembers how its expression was written, and so it is printed again. That our
-// own text mentions the same names tells that it is of this expression; constants, parentheses and
-// spaces can be written in many ways.
+// Replaces the expression of an interpolation by its original text. If our own text mentions the
+// same names, it is the same expression; constants, parentheses and spaces can be written in many
+// ways.
 void Expressions::finish_interpolation(std::string_view source) {
   const size_t start = interpolations_.back();
   interpolations_.pop_back();
@@ -204,8 +206,7 @@ void Expressions::finish_interpolation(std::string_view source) {
   out_ += source;
 }
 
-// --- before 3.12
-// ------------------------------------------------------------------------------------
+// --- before 3.12 ---
 
 bool Expressions::confined_format_string(NodeId id, std::string& whole) {
   const auto values = parts_of(id);
@@ -250,7 +251,7 @@ bool Expressions::append_confined(std::string& whole, std::span<const NodeId> va
   return true;
 }
 
-// Appends the text of an expression in a field; false if it does not fit in there.
+// Appends the text of an expression in a field; returns false if it does not fit in there.
 bool Expressions::confined_expression(std::string& inner, NodeId value, Quote quote) {
   const Quotes allowed = is_confined_ ? confined_.quotes : kAllQuotes;
   const bool newlines = (!is_confined_ || confined_.newlines) && is_triple(quote);

@@ -17,7 +17,7 @@ bool is_letter(char c) {
 }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// What the place that is read lies in: code, or the text of a string with fields.
+// The context of the current place: code, or the text of a string with fields.
 struct Inside {
   bool is_text = false;
   std::string_view quote;  // of the string
@@ -65,7 +65,7 @@ class Reader {
   void bracket(char c) {
     if (c == '(' || c == '[' || c == '{') ++inside_.back().brackets;
     if (c != ')' && c != ']' && c != '}') return;
-    // The end of a replacement field: the text of its string goes on.
+    // The end of a replacement field: back in the text of its string.
     if (inside_.back().brackets == 0 && inside_.size() > 1) {
       inside_.pop_back();
     } else {

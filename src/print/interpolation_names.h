@@ -8,8 +8,8 @@
 
 namespace pellucid::print {
 
-// Names, sorted, with repetitions; no keywords. Strings and comments have none, but the replacement
-// fields of f-strings and t-strings do.
+// Returns the names, sorted, with repetitions and without keywords. Strings and comments have none,
+// but the replacement fields of f-strings and t-strings do.
 std::vector<std::string_view> names_in(std::string_view source);
 
 }  // namespace pellucid::print

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An instruction has the line on which its expression starts, most of the time: since 3.11 that of
-// an attribute or a method call is where the name after the dot stands. And a statement has the
-// line of the instruction that completes it, which may stand after where it starts.
+// An instruction usually has the line on which its expression starts; since 3.11, that of an
+// attribute or a method call has the line of the name after the dot. A statement has the line of
+// the instruction that completes it, which may be after its start.
 #include "print/lines.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ using ast::NodeId;
 
 namespace {
 
-// The part whose text comes first; invalid: the node begins with a token of its own.
+// Returns the part whose text comes first; invalid if the node begins with its own token.
 NodeId first_part(const ast::Tree& tree, NodeId id) {
   switch (tree.kind(id)) {
     case Kind::BoolOp:
@@ -48,7 +48,8 @@ int32_t earlier(int32_t a, int32_t b) {
   return b <= 0 ? a : std::min(a, b);
 }
 
-// The expression that a statement's text starts with, or with whose line its keyword stands.
+// Returns the expression that a statement's text starts with, or that is on the line of its
+// keyword.
 NodeId first_expression(const ast::Tree& tree, NodeId id) {
   switch (tree.kind(id)) {
     case Kind::Expr:
@@ -94,7 +95,8 @@ NodeId first_decorator(const ast::Tree& tree, NodeId id) {
   return items.empty() ? NodeId() : items[0];
 }
 
-// The body of a statement whose header does nothing, so that no instruction has its line.
+// Returns the first statement in the body of a statement whose header has no instructions, and so
+// no line.
 NodeId body_of_idle_header(const ast::Tree& tree, NodeId id) {
   ast::ListId body;
   if (tree.is(id, Kind::Try)) body = tree.as<ast::Try>(id).body;
@@ -117,7 +119,7 @@ int32_t first_line(const ast::Tree& tree, NodeId expression) {
 }
 
 int32_t own_line(const ast::Tree& tree, NodeId expression) {
-  // A tuple may have brackets of its own or not.
+  // A tuple may have brackets or not.
   const bool has_part = first_part(tree, expression).valid() || tree.is(expression, Kind::Starred);
   return has_part ? -1 : tree.where(expression).line;
 }
@@ -125,7 +127,7 @@ int32_t own_line(const ast::Tree& tree, NodeId expression) {
 int32_t line_of(const ast::Tree& tree, NodeId statement) {
   const NodeId decorator = first_decorator(tree, statement);
   if (decorator.valid()) return first_line(tree, decorator);
-  // `try:` and `while True:` stand on the line before what they hold, nearly always.
+  // `try:` and `while True:` are nearly always on the line before their body.
   int32_t headers = 0;
   NodeId first = statement;
   for (NodeId inner = body_of_idle_header(tree, first); inner.valid();

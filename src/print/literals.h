@@ -12,7 +12,7 @@
 
 namespace pellucid::print {
 
-// A number may need an operator (-1, 1 + 2j), which binds as `level` says.
+// The text of a number. It may need an operator (-1, 1 + 2j), which binds at `level`.
 struct Number {
   std::string text;
   Level level = Level::Primary;
@@ -40,7 +40,7 @@ constexpr const char* text_of(Quote quote) {
   return "";
 }
 
-// What may be quoted inside a string that is quoted with `quote`, without ending that string.
+// Returns the quotes that may be used inside a string quoted with `quote` without ending it.
 constexpr Quotes without(Quotes quotes, Quote quote) {
   switch (quote) {
     case kSingle:
@@ -57,32 +57,33 @@ constexpr Quotes without(Quotes quotes, Quote quote) {
 
 enum class TextKind : uint8_t { Str, Bytes };
 
-// What the text of a literal part must heed besides its quotes.
+// How braces are written in the text of a literal part.
 enum class Braces : uint8_t {
   Plain,
   Doubled,
   Escaped
 };  // outside, in an f-string, in a format spec
 
-// A literal with escapes: any value fits. An empty set of quotes means that any will do.
+// Returns a literal with escapes, for any value. An empty set of quotes allows all of them.
 std::string quoted(std::string_view text, TextKind kind, Quotes quotes);
 
-// A literal without a backslash, as an f-string's expression needs before 3.12; none if impossible.
+// Returns a literal without a backslash, as an f-string's expression needs before 3.12; none if
+// impossible.
 std::optional<std::string> quoted_without_escapes(std::string_view text, TextKind kind,
                                                   Quotes quotes, bool newlines);
 
-// The quote of `quotes` that needs the fewest escapes.
+// Returns the quote of `quotes` that needs the fewest escapes.
 Quote best_quote(std::string_view text, Quotes quotes);
 
 // Appends the inside of a literal, with escapes.
 void append_escaped(std::string& out, std::string_view text, TextKind kind, Quote quote,
                     Braces braces);
 
-// Appends the inside of a literal without a backslash; false if that is impossible.
+// Appends the inside of a literal without a backslash; returns false if that is impossible.
 bool append_verbatim(std::string& out, std::string_view text, TextKind kind, Quote quote,
                      Braces braces, bool newlines);
 
-// The natural form of a docstring: triple quotes, real line ends.
+// Returns the natural form of a docstring: triple quotes, real line ends.
 std::string docstring(std::string_view text);
 
 }  // namespace pellucid::print

@@ -11,7 +11,7 @@ namespace pellucid::print {
 
 namespace {
 
-// CPython refuses decimal literals that are longer (sys.int_info.default_max_str_digits).
+// CPython refuses longer decimal literals (sys.int_info.default_max_str_digits).
 constexpr size_t kMaxDecimalDigits = 4300;
 
 // Infinity has no literal; a number that overflows is folded to it. NaN is the difference of two.
@@ -19,7 +19,8 @@ constexpr const char* kInfinity = "1e309";
 constexpr const char* kNan = "1e309 - 1e309";
 constexpr const char* kImaginaryNan = "(1e309j - 1e309j)";
 
-// repr() of a finite, non-negative float: the shortest digits that read back as the same value.
+// Returns the repr() of a finite, non-negative float: the shortest digits that read back as the
+// same value.
 std::string finite_text(double value) {
   char buffer[40];
   const auto end =
@@ -60,7 +61,8 @@ Number float_number(double value) {
 
 bool is_negative_zero(double value) { return value == 0 && std::signbit(value); }
 
-// A part of a complex number reads better as `2` than as `2.0`; arithmetic gives the same.
+// Returns a part of a complex number as `2` instead of `2.0`, which reads better; arithmetic gives
+// the same.
 std::string without_fraction(std::string text) {
   if (text.ends_with(".0") && text != "-0.0") text.resize(text.size() - 2);
   return text;
@@ -70,7 +72,7 @@ std::string imaginary_text(double value) {
   return std::isnan(value) ? kImaginaryNan : without_fraction(magnitude_text(value)) + 'j';
 }
 
-// The sum or difference that is folded to (real, imag), or nothing.
+// Returns the sum or difference that is folded to (real, imag), or nothing.
 //
 // Signs of zero decide. Before 3.14 the real operand is made complex first, so that a - 0j has the
 // imaginary part 0 - 0 = 0; from 3.14 on (gh-69639) it has -0. Both lose the sign of -0.0 + bj.
@@ -85,7 +87,7 @@ std::string complex_sum(double real, double imag, bool mixed_arithmetic) {
   return {};
 }
 
-// A complex number has no literal of its own: it is what constant folding makes of an expression.
+// Returns an expression that is folded to a complex number, which has no literal.
 Number complex_number(double real, double imag, object::Version version) {
   const bool mixed_arithmetic = version.minor >= 14;
   const bool imaginary = real == 0 && !std::isnan(imag);
@@ -101,7 +103,7 @@ Number complex_number(double real, double imag, object::Version version) {
   return {"-(" + sum + ")", Level::Factor};
 }
 
-// Decimal digits of a hexadecimal magnitude: nine at a time, by long division.
+// Returns the decimal digits of a hexadecimal magnitude: nine at a time, by long division.
 std::string decimal_of(std::string_view hex) {
   std::vector<uint32_t> limbs;  // base 10^9, lowest first
   for (const char c : hex) {
@@ -128,7 +130,7 @@ Number big_number(std::string_view text) {
   const bool negative = text.starts_with('-');
   const std::string_view hex = text.substr(negative ? 1 : 0);
   std::string out = negative ? "-" : "";
-  // 1.21 decimal digits to a hexadecimal one.
+  // A hexadecimal digit is 1.21 decimal digits.
   std::string decimal = hex.size() < kMaxDecimalDigits ? decimal_of(hex) : std::string();
   if (decimal.empty() || decimal.size() > kMaxDecimalDigits) {
     out += "0x";

@@ -6,7 +6,7 @@ namespace pellucid::print {
 using ast::NodeId;
 
 void Expressions::parameters(NodeId arguments) {
-  // The stack's top comes first.
+  // Pushed in reverse: the top of the stack comes first.
   close(")", arguments.valid());
   if (arguments.valid()) push(Task::Params, arguments.value, {}, "");
   open("(");

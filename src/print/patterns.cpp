@@ -21,8 +21,7 @@ bool has_brackets(const ast::Tree& tree, NodeId id) {
   return !tree.is(id, Kind::MatchOr) && !tree.is(id, Kind::MatchAs);
 }
 
-// Returns true if some part of a pattern that keeps its lines stands on another line than its
-// start.
+// Returns true if some part of a pattern that keeps its lines is on another line than its start.
 bool is_on_lines(const ast::Tree& tree, NodeId pattern) {
   const int32_t first = ast::line_in_pattern(tree, pattern, -1);
   bool found = false;
@@ -60,7 +59,7 @@ void Expressions::close_pattern(const char* piece, bool may_add_comma) {
   push(Task::PatternClose, may_add_comma ? 1 : 0, {}, piece);
 }
 
-// Before a part: where lines are kept, it may stand on the next one.
+// Before a part: if lines are kept, it may go to the next one.
 void Expressions::next_pattern(NodeId id) {
   if (pattern_lines_.kept) push(Task::PatternLine, id.value);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stack of pieces that are still to be written.
+// The stack of pieces still to be written.
 #include <algorithm>
 
 #include "object/identifiers.h"

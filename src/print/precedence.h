@@ -10,7 +10,7 @@
 namespace pellucid::print {
 
 // How tightly an expression binds, loosest first (CPython's Grammar/python.gram, from
-// star_expressions to atom). Tuple, Yield and Named stand bare only where a Place says so.
+// star_expressions to atom). Tuple, Yield and Named are bare only where a Place allows it.
 enum class Level : uint8_t {
   Tuple,
   Yield,
@@ -34,33 +34,33 @@ enum class Level : uint8_t {
 
 constexpr Level tighter(Level level) { return static_cast<Level>(static_cast<uint8_t>(level) + 1); }
 
-// What a place in the text accepts without parentheses: everything from `min` up, and what `flags`
+// What a place in the text accepts without parentheses: all levels from `min` up, and what `flags`
 // add.
 struct Place {
   enum Flag : uint16_t {
-    kTuple = 1,           // a tuple of two or more may stand bare: return a, b
+    kTuple = 1,           // a tuple of two or more may be bare: return a, b
     kYield = 2,           // x = yield y
     kNamed = 4,           // if x := y:
     kNoStar = 8,          // with kTuple: but not one with a starred item
-    kSubscript = 16,      // inside [...]: any tuple stands bare
+    kSubscript = 16,      // inside [...]: any tuple is bare
     kSlice = 256,         // a slice constant is written a:b
     kBareGenerator = 32,  // the call's own parentheses serve the generator expression
     kMembership = 64,     // a frozenset constant may be written as a set display
     kNoNumber = 128,      // before a dot, where 1.real would be a float
-    kBranch = 512,        // what it comes to decides where control goes, and nothing else
-    kOperand = 1024,      // an operation that `and` or `or` stands for tests what it comes to
-    kTarget = 2048,       // what is there is assigned to
+    kBranch = 512,        // only a branch depends on its value
+    kOperand = 1024,      // an `and` or `or` tests its value
+    kTarget = 2048,       // an assignment target
     kWhole = 4096,        // of a statement: brackets may be put around it
-    kPart = 8192,         // of an operation before whose operators lines may be broken
-    kFirstPart = 16384,   // the same, and its operators are of one row with those after it
-    kApart = 32768,  // it starts on a line of its own; of a tuple, each item does (ast/lines.h)
+    kPart = 8192,         // part of an operation that may be broken before its operators
+    kFirstPart = 16384,   // the same, in one row with the operators after it
+    kApart = 32768,       // it starts on a separate line; of a tuple, each item does (ast/lines.h)
   };
   Level min = Level::Test;
   uint16_t flags = 0;
   constexpr bool has(Flag flag) const { return (flags & flag) != 0; }
 };
 
-// How what stands in the place is used: the flags of it that hold of the parts that it may be, too.
+// Returns the flags of a place that also hold for the parts of its expression.
 constexpr uint16_t use_of(Place place) {
   return place.flags & static_cast<uint16_t>(Place::kBranch | Place::kOperand);
 }
@@ -96,8 +96,8 @@ inline constexpr const char* kCompare[] = {" < ",  " <= ", " == ",     " != ", "
 Level level_of(const ast::Tree& tree, ast::NodeId id);
 Level level_of(const object::Module& module, object::ConstId id, object::Version version);
 
-// Returns true if an expression of this level needs parentheses in this place. A tuple's answer is
-// that of a tuple with two items; whether it has one, or a star, is what its printing knows.
+// Returns true if an expression of this level needs parentheses in this place. A tuple is taken to
+// have two items; its printing decides for one item, or a star.
 constexpr bool needs_parentheses(Level level, Place place) {
   switch (level) {
     case Level::Tuple:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statements of one line, and docstrings.
+// Simple statements, and docstrings.
 #include <algorithm>
 
 #include "ast/lines.h"
@@ -15,7 +15,7 @@ using ast::NodeId;
 
 namespace {
 
-// Of the packages around a module: no path is as long.
+// The limit of dots in a relative import: no path is as long.
 constexpr uint32_t kMostDots = 1000;
 
 }  // namespace
@@ -205,8 +205,8 @@ void Statements::names(ListId list) {
   }
 }
 
-// One comment a line. What a reader could not see is escaped, and "coding:", which within the first
-// two lines would say how all of the text is to be read.
+// Prints one comment per line. Invisible characters are escaped, and so is "coding:", which in the
+// first two lines would declare the encoding of the whole text.
 void Statements::comment(std::string_view text, uint32_t depth) {
   out_ += '#';
   if (!text.empty()) out_ += ' ';
@@ -226,8 +226,7 @@ void Statements::comment(std::string_view text, uint32_t depth) {
   }
 }
 
-// --- docstrings
-// -------------------------------------------------------------------------------------
+// --- docstrings ---
 
 bool Statements::is_docstring(NodeId id) const {
   if (!tree_.is(id, Kind::Expr)) return false;
@@ -242,7 +241,7 @@ size_t line_end(std::string_view text, size_t at) {
   return end == std::string_view::npos ? text.size() : end + 1;
 }
 
-// What the compiler makes of a docstring without tabs since 3.13 (_PyCompile_CleanDoc).
+// Returns a docstring without tabs as the compiler cleans it since 3.13 (_PyCompile_CleanDoc).
 std::string cleaned(std::string_view text) {
   size_t margin = std::string_view::npos;
   for (size_t at = line_end(text, 0); at < text.size(); at = line_end(text, at)) {
@@ -266,7 +265,7 @@ std::string indented(std::string_view text, size_t columns) {
     if (text[at] != '\n') out.append(columns, ' ');
     out += text.substr(at, line_end(text, at) - at);
   }
-  // The closing quotes stand below the opening ones.
+  // The closing quotes go below the opening ones.
   if (out.ends_with('\n')) out.append(columns, ' ');
   return out;
 }
@@ -275,7 +274,7 @@ std::string indented(std::string_view text, size_t columns) {
 
 void Statements::docstring(NodeId id, uint32_t depth, NodeId next) {
   const std::string_view text = tree_.text(constant(tree_.as<ast::Expr>(id).value).text);
-  // The compiler takes the indentation away again, so the text may stand as its author saw it.
+  // The compiler removes the indentation again, so the text may be written as its author saw it.
   if (!before(13) && depth > 0 && text.find('\t') == std::string_view::npos) {
     const std::string natural = indented(text, size_t{4} * depth);
     if (cleaned(natural) == text) {
@@ -286,7 +285,8 @@ void Statements::docstring(NodeId id, uint32_t depth, NodeId next) {
   put_docstring(print::docstring(text), id, next);
 }
 
-// A docstring whose lines were escapes in one literal must not push what follows to later lines.
+// Prints a docstring; as one line with escapes, if its lines would push the next statement past its
+// original line.
 void Statements::put_docstring(const std::string& literal, NodeId id, NodeId next) {
   const int32_t limit = next.valid() && style_.keep_lines ? line_of(tree_, next) : -1;
   const auto lines = std::count(literal.begin(), literal.end(), '\n');

@@ -14,7 +14,7 @@ using ast::NodeId;
 
 namespace {
 
-// CPython's tokenizer stops at this many levels of indentation.
+// The levels of indentation at which CPython's tokenizer stops (MAXINDENT).
 constexpr uint32_t kMaxIndents = 100;
 
 bool is_definition(const ast::Tree& tree, NodeId id) {
@@ -65,7 +65,7 @@ void Statements::run_steps() {
     work_.pop_back();
     const auto mark = static_cast<std::ptrdiff_t>(work_.size());
     step(next);
-    // A step leaves what follows from it in reading order; the stack wants the first on top.
+    // A step pushes its pieces in reading order; the first has to be on top.
     std::reverse(work_.begin() + mark, work_.end());
   }
 }
@@ -168,8 +168,7 @@ void Statements::statement(NodeId id, uint32_t depth) {
   }
 }
 
-// --- lines
-// ------------------------------------------------------------------------------------------
+// --- lines ---
 
 bool Statements::can_share_a_line(NodeId id) const {
   switch (tree_.kind(id)) {
@@ -189,7 +188,7 @@ bool Statements::can_share_a_line(NodeId id) const {
   }
 }
 
-// Goes to the line where a statement (or a clause with a node of its own) starts.
+// Goes to the line where a statement, or a clause with a node, starts.
 void Statements::place(NodeId id, uint32_t depth, NodeId previous) {
   where_ = tree_.where(id);
   if (style_.keep_lines) {
@@ -216,8 +215,8 @@ void Statements::place(NodeId id, uint32_t depth, NodeId previous) {
   map_line(id);
 }
 
-// A `pass` has no instruction. It is written after its header, and moves to a line of its own, its
-// usual place, when what follows leaves room.
+// Moves a `pass` to its usual place, a separate line, if the text after it leaves room. A `pass`
+// has no instruction, and so no line: at first it is written after its header.
 void Statements::settle_pass() {
   constexpr std::string_view kPass = " pass\n";
   if (pass_at_ == 0 || pass_at_ + kPass.size() != out_.size()) return;
@@ -228,7 +227,7 @@ void Statements::settle_pass() {
   ++line_;
 }
 
-// Goes on after what was written last.
+// Continues after the text that was written last.
 void Statements::behind(const char* separator) {
   if (out_.ends_with('\n')) {
     out_.pop_back();
@@ -269,8 +268,7 @@ void Statements::needs(int minor, const char* what) {
   expressions_.problem(std::string(what) + " needs Python 3." + std::to_string(minor));
 }
 
-// --- the layer's interface
-// --------------------------------------------------------------------------
+// --- the layer's interface ---
 
 Source to_source(const ast::Tree& tree, NodeId root, const Style& style) {
   return Statements(tree, style).run(root);

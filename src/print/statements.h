@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // print: statements, their places in the text, and the source map.
 //
-// Bodies nest and `elif` chains grow as deep as the input likes, so a stack holds the lines and
-// bodies that are still to come.
+// Bodies nest and `elif` chains grow as deep as the input has them, so a stack holds the lines and
+// bodies that are still to be printed.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ class Statements {
  private:
   struct Step {
     enum What : uint8_t { Body, Line, Handler, Case, Elif } what;
-    bool may_have_docstring = false;  // Body: no statement but comments so far
-    bool is_empty = true;             // Body: nothing so far that Python would see
+    bool may_have_docstring = false;  // Body: only comments so far
+    bool is_empty = true;             // Body: nothing so far but comments
     uint32_t id = 0;                  // a list (Body) or a node
     uint32_t index = 0;               // Body: the next statement
     uint32_t depth = 0;
@@ -44,7 +44,7 @@ class Statements {
   void push(Step::What what, uint32_t id, uint32_t depth, const char* text = "");
   void body(ast::ListId list, uint32_t depth, bool may_have_docstring = false);
   void clause(const char* text, ast::ListId list, uint32_t depth);
-  // Ends a header; its body follows, on the same line if it stood there.
+  // Ends a header; its body follows, on the same line if it was written there.
   void end_header(ast::ListId body_list, uint32_t depth, bool may_have_docstring = false);
   bool stands_on_this_line(ast::ListId list) const;
   void function(ast::NodeId id, uint32_t depth);

@@ -18,13 +18,13 @@ void append_code(std::string& out, char32_t point) {
   out += text;
 }
 
-// The character at `at`, and `at` moved after it; of bytes, the byte.
+// Returns the character at `at` and moves `at` past it; for bytes, the byte.
 char32_t next(std::string_view text, TextKind kind, size_t& at) {
   if (kind == TextKind::Bytes) return static_cast<uint8_t>(text[at++]);
   return object::next_code_point(text, at);
 }
 
-// Returns true if the character can stand in source as it is, quotes and braces aside.
+// Returns true if the character can be in source as it is, apart from quotes and braces.
 bool stands_for_itself(char32_t point, TextKind kind) {
   return kind == TextKind::Bytes ? point >= 0x20 && point < 0x7f : is_visible(point);
 }
@@ -57,7 +57,7 @@ const char* short_escape(char32_t point) {
 struct QuoteState {
   char mark;
   bool triple;
-  size_t run = 0;  // quotes of this kind that stand unescaped just before
+  size_t run = 0;  // unescaped quotes of this kind right before
 
   explicit QuoteState(Quote quote) : mark(text_of(quote)[0]), triple(is_triple(quote)) {}
 
@@ -135,9 +135,9 @@ bool append_verbatim(std::string& out, std::string_view text, TextKind kind, Quo
 
 namespace {
 
-// Returns true if a raw literal in these quotes has this value, and whether it is likely to have
-// been written so: a backslash stands before something that no escape begins with, as in `\\d`,
-// which patterns have and other texts seldom.
+// Returns true if a raw literal in these quotes has this value and is likely to have been written:
+// a backslash comes before a character that begins no escape, as in `\\d`, which is common in
+// patterns and rare in other texts.
 bool is_raw(std::string_view text, TextKind kind, Quote quote) {
   constexpr std::string_view kEscapes = "abfnrtvxuUN01234567\n'\"";
   if (is_triple(quote) || text.find(text_of(quote)) != std::string_view::npos) return false;

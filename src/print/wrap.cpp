@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the left, each bracket whose content fits is left alone; any other gets its items on lines
-// of their own, and then the items are looked at in the same way. What has to begin on the line of
-// the choice around it keeps the brackets before it from that.
+// From the left, each bracket whose content fits is left alone; any other gets its items on
+// separate lines, which are then treated in the same way. An operation that has to begin on the
+// line of the choice around it prevents that for the brackets before it.
 //
-// An operation that is all of a value or a condition, and does not fit, gets brackets of its own
-// and is broken before its operators. Of one with a single operator only the bracket at its end is
-// broken, where all before it fits; not of `and`, `or` and `if`, where that makes both sides
-// fit.
+// An operation that is all of a value or a condition, and does not fit, is put in brackets and
+// broken before its operators. If it has a single operator, only the bracket at its end is broken,
+// if all before it fits; not for `and`, `or` and `if`, if a break there makes both sides fit.
 #include "print/wrap.h"
 
 #include <algorithm>
@@ -15,7 +14,7 @@ namespace pellucid::print {
 
 namespace {
 
-// Where indentation takes most of a line, this much text still fits after it.
+// If indentation takes most of a line, this much text still fits after it.
 constexpr size_t kLeastText = 40;
 
 size_t most_columns(size_t indent) { return std::max(kMaxColumns, indent + kLeastText); }
@@ -45,7 +44,7 @@ class Wrapper {
         case Mark::OpenLine:
         case Mark::OpenBare:
           copy_to(i);
-          // Nothing in it needs to be looked at.
+          // Nothing in it has to be broken.
           if (!open(i) && breaks_[partner_[i]] == breaks_[i]) {
             i = partner_[i];
             copy_to(i);
@@ -130,8 +129,7 @@ class Wrapper {
     bool is_broken = false;
   };
 
-  // Returns true if the line may be broken at this mark, of those that are no brackets and no
-  // separators.
+  // Returns true if the line may be broken at this mark, which is no bracket and no separator.
   bool is_chance(size_t i) const {
     if (marks_[i].what == Mark::Group) return may_break(i);
     if (marks_[i].what == Mark::Operator) return groups_[partner_[i]].is_broken;
@@ -179,8 +177,8 @@ class Wrapper {
     out_ += ')';
   }
 
-  // Returns true if an operation with one operator is rather broken in the brackets that it ends
-  // with, or not at all.
+  // Returns true if an operation with one operator is better broken in the brackets at its end, or
+  // not at all.
   bool is_better_broken_behind(size_t i) const {
     if (groups_[i].operators.size() > 1) return false;
     const size_t at = position(groups_[i].operators[0]), end = position(partner_[i]);
@@ -207,7 +205,7 @@ class Wrapper {
 
   // --- brackets
 
-  // Returns true if something in the bracket is to be broken.
+  // Returns true if something in the bracket has to be broken.
   bool open(size_t i) {
     const bool must = marks_[i].what == Mark::OpenLine;
     const bool is_full = must || !fits(i);
@@ -235,8 +233,7 @@ class Wrapper {
     done_ = position(i);
   }
 
-  // Returns true if all up to the next chance of a break after the bracket fits on the current
-  // line.
+  // Returns true if all up to the next possible break after the bracket fits on the current line.
   bool fits(size_t i) const {
     const size_t close = partner_[i];
     // An empty pair of brackets cannot be broken.
@@ -268,8 +265,8 @@ class Wrapper {
   std::vector<uint32_t> joined_;     // how many before the mark have to be on a choice's line
   std::vector<size_t> last_joined_;  // of a choice: the last mark that is to be on its line
   size_t held_until_ = 0;            // no bracket is broken before this mark
-  std::vector<bool> open_;           // the brackets around: whether their items stand on lines
-  size_t levels_ = 0;                // how many of them do
+  std::vector<bool> open_;  // the enclosing brackets: whether their items are on separate lines
+  size_t levels_ = 0;       // how many of them do
   std::string out_;
   size_t done_ = 0;
   size_t column_;    // where the text of the last line of `out_` starts
@@ -284,7 +281,7 @@ void wrap_line(std::string& out, size_t start, size_t indent, const std::vector<
                                 [](const Mark& mark) { return mark.what == Mark::OpenLine; });
   const size_t most = most_columns(indent);
   if (marks.empty() || (line.size() <= most && !must)) return;
-  // Of lines in deep nests most is indentation: nobody need look at it.
+  // Lines in deep nests are mostly indentation, which is not counted.
   const std::string_view text = line.substr(std::min(indent, line.size()));
   if (indent + columns(text) <= most && !must) return;
   // A literal that spans lines keeps them.

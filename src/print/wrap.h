@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// print: long lines are broken inside brackets, where a line end means nothing.
+// print: breaks long lines inside brackets, where a line end has no meaning.
 #pragma once
 
 #include <string>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls: how positional, named, starred and double-starred arguments were written.
+// Calls: positional, named, starred and double-starred arguments.
 //
-// CALL and CALL_KW say it themselves. CALL_FUNCTION_EX takes a tuple and a dict; whether an element
-// of one was an argument of its own is decided so that the same compiler builds the same tuple
-// again.
+// CALL and CALL_KW state their arguments. CALL_FUNCTION_EX takes a tuple and a dict; an element of
+// either is written as an argument if the same compiler builds the same tuple and dict from that
+// text.
 #include "ast/nodes.h"
 #include "structure/expressions/expressions.h"
 
@@ -16,7 +16,7 @@ using object::ConstKind;
 
 namespace {
 
-// From 3.10 on a call with more operands than this takes a tuple and a dict (STACK_USE_GUIDELINE).
+// From 3.10 on, a call with more operands than this takes a tuple and a dict (STACK_USE_GUIDELINE).
 constexpr size_t kManyOperands = 30;
 
 NodeId starred(ast::Tree& tree, NodeId node) {
@@ -27,7 +27,8 @@ NodeId double_starred(ast::Tree& tree, NodeId node) {
   return tree.add(ast::keyword{Symbol(), node}, tree.where(node));
 }
 
-// The arguments of a mapping: `k=v` of each pair whose key can be a name, `**m` of the others.
+// Returns the keyword arguments for a dict display: `k=v` for each pair whose key can be a name,
+// `**{k: v}` for the other pairs, `**m` for each mapping.
 std::vector<NodeId> keywords_of(ast::Tree& tree, NodeId dict) {
   const auto node = tree.as<ast::Dict>(dict);
   std::vector<NodeId> keywords;
@@ -101,7 +102,8 @@ NodeId Expressions::call_ex(const ir::Value& value, Nodes operands) {
   const bool is_display = tree_.is(tuple, ast::Kind::Tuple) &&
                           (is_op(made, Op::ListToTuple, Op::BuildTupleUnpackWithCall) ||
                            (has_keywords && is_op(made, Op::BuildTuple)));
-  // A call without positional arguments may build its empty tuple; then `*()` is the constant.
+  // Compilers without Folds::arguments build the empty tuple of a call that has no positional
+  // arguments, so there an empty constant was written as `*()`.
   const bool is_empty_star = constant && constant->items.empty() && !function_.folds.arguments;
   const bool is_constant =
       has_keywords && constant && constant->kind == ConstKind::Tuple && !is_empty_star;
@@ -117,13 +119,13 @@ NodeId Expressions::call_ex(const ir::Value& value, Nodes operands) {
         tree_.is(dict, ast::Kind::Dict) && !tree_.items(tree_.as<ast::Dict>(dict).keys).empty();
     keywords =
         is_written ? keywords_of(tree_, dict) : std::vector<NodeId>{double_starred(tree_, dict)};
-    // Without any star, 3.8 reaches CALL_FUNCTION_EX by `**{...}` only; later versions when there
-    // are too many for the stack.
+    // Without a star, 3.8 emits CALL_FUNCTION_EX for `**{...}` only; later versions also when there
+    // are too many arguments for the stack.
     bool has_star = false;
     bool has_double_star = false;
     for (const NodeId arg : args) has_star |= tree_.is(arg, ast::Kind::Starred);
     for (const NodeId word : keywords) has_double_star |= !tree_.as<ast::keyword>(word).arg.valid();
-    // One dictionary that is made at once has been written as one, if not all of it is names.
+    // A dict built by one instruction was written as one display, unless all its keys can be names.
     const bool is_made_at_once = is_op(kwargs, Op::BuildMap, Op::BuildConstKeyMap);
     const bool is_one = is_made_at_once && has_double_star;
     has_star |= has_double_star;

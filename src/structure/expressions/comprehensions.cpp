@@ -17,8 +17,8 @@ using bytecode::Op;
 
 namespace {
 
-// The condition of a statement as a part of an expression, where a constant alone is tested, too:
-// tested_condition() is taken back.
+// Returns a statement's condition as it reads inside an expression, where a bare constant is tested
+// too: undoes tested_condition().
 NodeId bare_condition(const ast::Tree& tree, NodeId test) {
   if (!tree.is(test, Kind::BoolOp)) return test;
   const auto items = tree.items(tree.as<ast::BoolOp>(test).values);
@@ -39,8 +39,8 @@ bool does_nothing(const ast::Tree& tree, const ast::If& branch) {
                      [&](NodeId item) { return tree.is(item, Kind::Pass); });
 }
 
-// The one statement of a list that matters: a trailing return (of the result) or continue is the
-// compiler's.
+// Returns the list without the trailing `return` (of the result), `continue` or `pass` that the
+// compiler or our reading added.
 std::span<const NodeId> without_tail(const ast::Tree& tree, ListId list) {
   auto items = tree.items(list);
   while (items.size() > 1 &&
@@ -51,7 +51,8 @@ std::span<const NodeId> without_tail(const ast::Tree& tree, ListId list) {
   return items;
 }
 
-// Returns true if a statement is `temporary = []` (or set or dict), the list that is made.
+// Returns true if a statement is `temporary = []` (or an empty set or dict): the container that the
+// comprehension fills.
 bool makes_container(const ast::Tree& tree, NodeId statement) {
   if (!tree.is(statement, Kind::Assign)) return false;
   const auto assign = tree.as<ast::Assign>(statement);
@@ -69,8 +70,8 @@ struct Generator {
   bool is_single = false;  // `for x in [v]`: loop.iter is v
 };
 
-// Compilers (3.9+) make an assignment of `for x in [v]`. What a walrus stores into lies outside of
-// the comprehension.
+// Returns true if an assignment stands for `for x in [v]`, which 3.9+ compiles to one. The target
+// of a walrus belongs to the enclosing scope, so it is not among the code's own locals.
 bool is_single_loop(const ast::Tree& tree, NodeId statement) {
   const object::CodeId code = tree.where(statement).code;
   const NodeId target = tree.items(tree.as<ast::Assign>(statement).targets)[0];
@@ -84,22 +85,22 @@ bool is_single_loop(const ast::Tree& tree, NodeId statement) {
   return holds(owner.varnames) || holds(owner.cellvars);
 }
 
-// What the loops of a comprehension say. Tests that are to be negated and assignments that belong
-// into the expression after them are remembered, so that nothing changes before the form is known.
+// The loops of a comprehension. Tests to negate and assignments to fold into the next expression
+// are only recorded, so that nothing changes before the form is known.
 struct Loops {
   explicit Loops(const ast::Tree& tree) : walrus(tree) {}
 
   std::vector<Generator> generators;
   std::vector<NodeId> to_negate;
-  std::vector<NodeId> to_settle;  // `if not x: pass`, which is what jumps for `if x or True` do
+  std::vector<NodeId> to_settle;  // `if not x: pass`, as `if x or True` compiles
   WalrusFold walrus;
   NodeId yield;
   NodeId spread;  // `(*x for x in y)`: the x whose items are yielded
-  NodeId dead;    // the statement that was left where only `if False` could have been
+  NodeId dead;    // the statement left in place of what only `if False` can have held
 };
 
-// Returns true if the innermost loop yields each of its items and gives them no name of the code's
-// own: `(*x for x in y)`.
+// Returns true if the innermost loop yields each of its items unchanged, through a name that is no
+// local of the code: `(*x for x in y)`.
 bool spreads(const ast::Tree& tree, const std::vector<Generator>& generators, NodeId yielded) {
   const Generator& inner = generators.back();
   const bool is_plain = generators.size() > 1 && inner.ifs.empty() && !inner.is_single &&
@@ -161,7 +162,7 @@ bool read_loops(const ast::Tree& tree, ListId body, Loops& loops) {
         continue;
       }
       if (is_continue(tree, branch.body)) {
-        // `if not c: continue`, then the rest after it or in its else.
+        // `if not c: continue`, with the rest after it or in its `else`.
         loops.to_negate.push_back(branch.test);
         if (tree.items(branch.orelse).empty()) {
           at.erase(at.begin());
@@ -197,7 +198,7 @@ bool read_loops(const ast::Tree& tree, ListId body, Loops& loops) {
   return true;
 }
 
-// Mentions what only dead code did in an element, or in the key of one.
+// Adds the mentions of dead code to an element, or to the key of a dict's element.
 void add_mentions(ast::Tree& tree, NodeId& elt, const std::vector<NodeId>& mentions) {
   if (!tree.is(elt, Kind::Tuple)) {
     elt = with_mentions(tree, elt, mentions);
@@ -213,10 +214,10 @@ void add_mentions(ast::Tree& tree, NodeId& elt, const std::vector<NodeId>& menti
   elt = tree.add(ast::Tuple{tree.list(parts)}, tree.where(elt));
 }
 
-// The statements of a list with those that follow, as one expression.
+// Statements that are to become one expression, followed by those after the branch.
 struct Pending {
   std::vector<NodeId> statements;
-  NodeId owner;  // the IfExp that waits for it
+  NodeId owner;  // the IfExp that takes it as an arm
   bool is_else = false;
   bool ends_here = true;  // whether the body ends where the statements do
 };
@@ -241,7 +242,7 @@ bool comprehension_parts(ast::Tree& tree, ListId body, NodeId first_iter,
   }
   if (!parts.elt.valid()) parts.elt = none_node(tree, {});
   if (loops.dead.valid()) {
-    // Nothing is left of the element.
+    // The code of the element is gone.
     loops.generators.back().ifs.push_back(constant_node(tree, object::ConstKind::False));
   }
   std::vector<NodeId> nodes;
@@ -272,7 +273,7 @@ bool comprehension_parts(ast::Tree& tree, ListId body, NodeId first_iter,
   return true;
 }
 
-// The list, set or dict comprehension or generator expression that a call of its function is.
+// Returns the list, set or dict comprehension or generator expression for the call of its function.
 NodeId Expressions::comprehension_call(const ir::Value& value, NodeId callee, NodeId iterable) {
   const auto def = tree_.as<ast::FunctionDef>(callee);
   // The outermost iterable is evaluated, and its iterator made, before the call.
@@ -292,7 +293,7 @@ NodeId Expressions::comprehension_call(const ir::Value& value, NodeId callee, No
     const NodeId added = tree_.as<ast::Starred>(parts.elt).value;
     return tree_.add(ast::DictComp{added, NodeId(), parts.generators}, at);
   }
-  // What adds to a dict is a pair; what is none stands for an element that is never reached.
+  // A dict comprehension adds pairs; any other value stands for an element that is never reached.
   const bool is_tuple = tree_.is(parts.elt, Kind::Tuple);
   const auto pair =
       is_tuple ? tree_.items(tree_.as<ast::Tuple>(parts.elt).elts) : std::span<const NodeId>();
@@ -313,7 +314,7 @@ NodeId returned_expression(ast::Tree& tree, ListId body) {
     const NodeId first = task.statements.empty() ? NodeId() : task.statements[0];
     NodeId made;
     if (!first.valid()) {
-      // A body of several blocks ends without a word where it returns None.
+      // The implicit `return None` of a body of several blocks has no statement.
       if (!task.ends_here) return NodeId();
       made = none_node(tree, {});
     } else if (tree.is(first, Kind::Return)) {
@@ -332,14 +333,14 @@ NodeId returned_expression(ast::Tree& tree, ListId body) {
       };
       add(then, branch.body);
       add(otherwise, branch.orelse);
-      // Where both ways say the same, only one of them was left: `a if c else a`.
+      // Of two equal arms the compiler kept one: `a if c else a`.
       if (then.statements.empty() && otherwise.statements.empty()) {
         const ListId copied =
             ast::clone(tree, tree.list(std::vector<NodeId>(rest.begin(), rest.end())));
         then.statements.assign(tree.items(copied).begin(), tree.items(copied).end());
         otherwise.statements.clear();
       }
-      // Only one of both may go on with what follows: nothing is written twice.
+      // Exactly one arm may fall through to the rest, since nothing is written twice.
       const auto ends = [&](const Pending& side) {
         return !side.statements.empty() && (tree.is(side.statements.back(), Kind::Return) ||
                                             tree.is(side.statements.back(), Kind::If));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Displays: tuples, lists, sets and dicts, built at once, element by element, or from parts.
 //
-// From 3.9 on a display with a star is a container that grows: BUILD_LIST, then LIST_APPEND and
-// LIST_EXTEND, LIST_TO_TUPLE for a tuple or a call's arguments. 3.8 builds the parts as tuples and
-// joins them with BUILD_*_UNPACK. What a part was in the source, `*x` or plain elements, is decided
-// so that the same compiler makes the same parts again.
+// From 3.9 on, a display with a star is a container that grows: BUILD_LIST, then LIST_APPEND and
+// LIST_EXTEND, and LIST_TO_TUPLE for a tuple or the arguments of a call. 3.8 builds the parts as
+// tuples and joins them with BUILD_*_UNPACK. A part is read as `*x` or as plain elements such that
+// the same compiler makes the same parts again.
 #include <algorithm>
 #include <string>
 
@@ -22,17 +22,17 @@ using object::ConstKind;
 
 namespace {
 
-// From three constants on, a list or set display is a constant that an empty container is extended
-// by.
+// A list or set display of at least this many constants is compiled as an empty container extended
+// by one constant.
 constexpr size_t kFoldedConstants = 3;
-// A dict display of 3.10+ is built in parts of so many pairs.
+// 3.10+ builds a dict display in chunks of this many pairs.
 constexpr size_t kDictChunk = 17;
 
 bool is_sequence(ConstKind kind) {
   return kind == ConstKind::Tuple || kind == ConstKind::FrozenSet;
 }
 
-// The elements of a constant tuple or frozenset, each a node.
+// Returns the elements of a constant tuple or frozenset, each as a node.
 std::vector<NodeId> constant_elements(ast::Tree& tree, NodeId node) {
   const std::vector<ConstId> items = constant_of(tree, node)->items;
   std::vector<NodeId> nodes;
@@ -40,7 +40,7 @@ std::vector<NodeId> constant_elements(ast::Tree& tree, NodeId node) {
   return nodes;
 }
 
-// List, Set and Tuple have the same one field.
+// List, Set and Tuple share one field at the same place.
 ListId elements_id(const ast::Tree& tree, NodeId node) { return ListId(tree.slot(node, 0)); }
 void set_elements(ast::Tree& tree, NodeId node, ListId list) { tree.set_slot(node, 0, list.value); }
 
@@ -72,7 +72,8 @@ bool ends_with_star(const ast::Tree& tree, NodeId dict) {
   return !keys.empty() && !keys.back().valid();
 }
 
-// How many pairs a dict display that was built without any `**` has; 0: it is no such display.
+// Returns the number of pairs in a dict display that was built without any `**`; 0 if it is no such
+// display.
 size_t plain_pairs(const ir::Function& function, const ir::Value& value) {
   const ir::Value* at = &value;
   size_t count = 0;
@@ -86,8 +87,8 @@ size_t plain_pairs(const ir::Function& function, const ir::Value& value) {
   return 0;
 }
 
-// Returns true if `part`, added to the dict `container`, was written as pairs of the same display.
-// It was if something must have ended the part before it: a `**` or its length.
+// Returns true if `part`, added to the dict `container`, was written as pairs of the same display:
+// if the part before it had to end there, because of a `**` or of its length.
 bool continues_dict(const ir::Function& function, const ast::Tree& tree, const ir::Value& container,
                     NodeId container_node, const ir::Value& part, NodeId part_node) {
   if (!tree.is(part_node, ast::Kind::Dict) || plain_pairs(function, part) == 0) return false;
@@ -97,7 +98,7 @@ bool continues_dict(const ir::Function& function, const ast::Tree& tree, const i
   return plain_pairs(function, before) == kDictChunk;
 }
 
-// Returns true if a call may have the pairs of a dict as arguments of its own.
+// Returns true if every key of a dict can be the name of a keyword argument.
 bool has_names_for_keys(const ast::Tree& tree, NodeId dict) {
   const auto keys = tree.items(tree.as<ast::Dict>(dict).keys);
   return std::all_of(keys.begin(), keys.end(), [&](NodeId key) {
@@ -106,7 +107,7 @@ bool has_names_for_keys(const ast::Tree& tree, NodeId dict) {
   });
 }
 
-// `c if True else c`.
+// Returns `c if True else c`.
 NodeId chosen(ast::Tree& tree, NodeId constant, ast::Where at) {
   Const always;
   always.kind = ConstKind::True;
@@ -117,15 +118,17 @@ NodeId chosen(ast::Tree& tree, NodeId constant, ast::Where at) {
 
 }  // namespace
 
-// A constant that compilers fold into what it stands in, if it is written as one.
+// Returns true if `value` loads a constant that compilers fold into the operation around it when it
+// is written as a literal.
 bool Expressions::is_plain_constant(const ir::Value& value, NodeId node) const {
   const Const* constant = constant_of(tree_, node);
   return constant && constant->kind != ConstKind::Opaque && constant->kind != ConstKind::Code &&
          is_op(value, Op::LoadConst);
 }
 
-// The same constant as something that is computed: a string is an f-string (an empty one would be
-// built of nothing), anything else what a condition always comes to.
+// Returns the same constant as a computed value, which compilers do not fold: an f-string for a
+// string (an empty one would be built from nothing), else a conditional expression with a constant
+// test.
 NodeId Expressions::computed(NodeId constant, ast::Where at) {
   const Const* value = constant_of(tree_, constant);
   if (value->kind == ConstKind::Str && !tree_.text(value->text).empty()) {
@@ -134,8 +137,8 @@ NodeId Expressions::computed(NodeId constant, ast::Where at) {
   return chosen(tree_, constant, at);
 }
 
-// The keys of a dict display. Compilers make one constant of keys that all are; these were loaded
-// one by one.
+// Returns the keys of a dict display. Compilers merge keys that are all constants into one; these
+// were loaded one by one, so one of them is written as a computed value.
 std::vector<NodeId> Expressions::keys_apart(const ir::Value& value, Nodes operands) {
   std::vector<NodeId> keys;
   size_t text = 0, constants = 0;
@@ -153,8 +156,8 @@ std::vector<NodeId> Expressions::keys_apart(const ir::Value& value, Nodes operan
   return keys;
 }
 
-// Compilers make one constant of a display of constants. This one was built when it ran, for one of
-// its elements was computed, as `1 or 2` is: written as what always comes to it.
+// Returns the elements of a display. Compilers make one constant of a display of constants; this
+// one was built at run time, so one element was computed, as `1 or 2` is, and is written that way.
 std::vector<NodeId> Expressions::keep_apart(const ir::Value& value, Nodes operands) {
   std::vector<NodeId> nodes(operands.begin(), operands.end());
   const bool is_tuple = is_op(value, Op::BuildTuple);
@@ -162,13 +165,13 @@ std::vector<NodeId> Expressions::keep_apart(const ir::Value& value, Nodes operan
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (!is_plain_constant(operand(value, i), nodes[i])) return nodes;
   }
-  // What is extended later is built as far as the star.
+  // A display that is extended later is built up to the star.
   if (!is_tuple && (!function_.folds.displays || is_extended(value))) return nodes;
   nodes[0] = chosen(tree_, nodes[0], where(value));
   return nodes;
 }
 
-// Returns true if something is put into the container that `value` makes.
+// Returns true if anything is added to the container that `value` makes.
 bool Expressions::is_extended(const ir::Value& value) const {
   return std::any_of(function_.values.begin(), function_.values.end(), [&](const ir::Value& other) {
     const bool extends = is_op(other, Op::ListExtend, Op::ListAppend, Op::SetUpdate, Op::SetAdd);
@@ -204,7 +207,8 @@ NodeId Expressions::display(const ir::Value& value, Nodes operands) {
                    at);
 }
 
-// A container that is no display (of Dynamo's making): its method, which returns None, or itself.
+// Returns an expression for extending a container that is no display (made by Dynamo): the method
+// call, which returns None, then the container itself.
 NodeId Expressions::updated(const ir::Value& value, Nodes operands) {
   const ast::Where at = where(value);
   const std::string_view method = value.op == Op::ListAppend   ? "append"
@@ -224,14 +228,14 @@ NodeId Expressions::updated(const ir::Value& value, Nodes operands) {
   }
   const NodeId function = tree_.add(ast::Attribute{container, tree_.intern(method)}, at);
   const NodeId call = tree_.add(ast::Call{function, tree_.list(operands.subspan(1)), {}}, at);
-  // 3.14 notes an annotation that was reached in a set, which nobody takes.
+  // 3.14 records the annotations that were executed in a set, whose value is unused.
   if (tree_.text(name) == "__conditional_annotations__") return call;
   const auto op = static_cast<uint32_t>(ast::BoolOperator::Or);
   return tree_.add(ast::BoolOp{op, tree_.list({call, tree_.add(ast::Name{name}, at)})}, at);
 }
 
-// The container with one more part. It must be a display: nothing else in Python extends a
-// container and has it as its value.
+// Returns the container with one more part. It must be a display: no other expression of Python
+// extends a container and evaluates to it.
 NodeId Expressions::extended(const ir::Value& value, Nodes operands) {
   const NodeId display = operands[0];
   if (value.op == Op::ListToTuple) {
@@ -262,7 +266,7 @@ NodeId Expressions::extended(const ir::Value& value, Nodes operands) {
     return display;
   }
 
-  // `[*(1, 2, 3), x]`, where `[1, 2, 3]` was made of the first step: take that back.
+  // `[*(1, 2, 3), x]`: the first step was read as `[1, 2, 3]`; undo that.
   const bool was_folded =
       (is_op(container, Op::ListExtend, Op::SetUpdate)) &&
       is_op(operand(container, 1), Op::LoadConst) && operand(container, 0).count == 0 &&
@@ -286,7 +290,7 @@ NodeId Expressions::extended(const ir::Value& value, Nodes operands) {
   if (added && is_sequence(added->kind) && is_empty &&
       (added->items.size() >= kFoldedConstants || added->kind == ConstKind::FrozenSet)) {
     std::vector<NodeId> elements = constant_elements(tree_, operands[1]);
-    // Fewer would not have been folded: some were written more than once.
+    // With fewer constants the compiler would not have folded: some were written more than once.
     while (added->kind == ConstKind::FrozenSet && !elements.empty() &&
            elements.size() < kFoldedConstants) {
       elements.push_back(constant_elements(tree_, operands[1]).back());
@@ -298,8 +302,8 @@ NodeId Expressions::extended(const ir::Value& value, Nodes operands) {
   return display;
 }
 
-// BUILD_*_UNPACK of 3.8. A part that was built as a tuple (set, dict) on the spot was written as
-// plain elements, unless its neighbour was so too or no star would be left.
+// BUILD_*_UNPACK of 3.8. A part that was built in place as a tuple, set or dict was written as
+// plain elements, unless the part before it was one too or no star would be left.
 NodeId Expressions::unpack_38(const ir::Value& value, Nodes operands) {
   const bool is_map = value.op == Op::BuildMapUnpack || value.op == Op::BuildMapUnpackWithCall;
   const bool is_set = value.op == Op::BuildSetUnpack;
@@ -310,7 +314,7 @@ NodeId Expressions::unpack_38(const ir::Value& value, Nodes operands) {
     const Const* constant = constant_of(tree_, operands[i]);
     bool plain = false;
     if (is_map) {
-      // Keywords of a call are names; a display of anything else was written as one.
+      // Keywords of a call are names; a display with other keys was written as `**{...}`.
       plain = tree_.is(operands[i], ast::Kind::Dict) && plain_pairs(function_, part) > 0 &&
               (value.op != Op::BuildMapUnpackWithCall || has_names_for_keys(tree_, operands[i]));
     } else if (constant) {

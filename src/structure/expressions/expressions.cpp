@@ -27,7 +27,8 @@ NodeId compare(ast::Tree& tree, NodeId left, ast::CmpOperator op, NodeId right, 
   return tree.add(ast::Compare{left, tree.numbers(ops), tree.list({right})}, where);
 }
 
-// A cell has no name in Python; a closure has cells.
+// Returns an expression for a cell, which has none in Python: the closure of a lambda that uses the
+// variable holds it.
 NodeId cell(ast::Tree& tree, Symbol name, ast::Where where) {
   const NodeId lambda = tree.add(ast::Lambda{NodeId(), tree.add(ast::Name{name}, where)}, where);
   const NodeId closure = tree.add(ast::Attribute{lambda, tree.intern("__closure__")}, where);
@@ -41,8 +42,8 @@ NodeId cell(ast::Tree& tree, Symbol name, ast::Where where) {
 
 namespace {
 
-// A compiler that makes a constant of a slice whose bounds are literals has built this one when it
-// ran: its bounds were computed from constants, as `+1` is.
+// Restores a slice that was built at run time although its bounds are literals, which compilers
+// with Folds::slices make one constant of: one bound was computed, as `+1` is.
 void keep_built(ast::Tree& tree, ast::Slice& slice, ast::Where where) {
   NodeId* computed = nullptr;
   for (NodeId* bound : {&slice.lower, &slice.upper, &slice.step}) {
@@ -59,7 +60,7 @@ void keep_built(ast::Tree& tree, ast::Slice& slice, ast::Where where) {
       tree.add(ast::UnaryOp{static_cast<uint32_t>(ast::UnaryOperator::UAdd), *computed}, where);
 }
 
-// BUILD_SLICE 3 says a step even if it is None; an absent bound is a None that nobody wrote.
+// BUILD_SLICE 3 has a step even if that is None; an absent bound is an unwritten None.
 NodeId slice(ast::Tree& tree, std::span<const NodeId> parts, ast::Where where, bool is_folded) {
   const auto bound = [&](NodeId part) { return is_none(tree, part) ? NodeId() : part; };
   ast::Slice node{bound(parts[0]), bound(parts[1]), parts.size() > 2 ? parts[2] : NodeId()};
@@ -67,8 +68,8 @@ NodeId slice(ast::Tree& tree, std::span<const NodeId> parts, ast::Where where, b
   return tree.add(node, where);
 }
 
-// Returns true if compilers would make a formatted string of `left % (count values)`. This one was
-// left alone, so `left` was written as an f-string without parts.
+// Returns true if compilers would make a formatted string of `left % (count values)`. They did not,
+// so `left` was written as an f-string without fields.
 bool would_be_formatted(const ast::Tree& tree, NodeId left, size_t count) {
   const Const* format = constant_of(tree, left);
   if (!format || format->kind != ConstKind::Str) return false;
@@ -87,8 +88,8 @@ bool would_be_formatted(const ast::Tree& tree, NodeId left, size_t count) {
   return values == count;
 }
 
-// Returns true if compilers would put a constant in the place of an operation on strings: one that
-// was left to be done was written with an f-string.
+// Returns true if compilers would fold an operation on strings into a constant; an operation that
+// was not folded had an f-string as an operand.
 bool would_be_folded(const ast::Tree& tree, NodeId left, uint32_t op, NodeId right) {
   constexpr size_t kLongest = 4096;  // CPython's MAX_STR_SIZE
   const Const *first = constant_of(tree, left), *second = constant_of(tree, right);
@@ -107,8 +108,8 @@ bool is_number(const Const& constant) {
          constant.kind == ConstKind::False || constant.kind == ConstKind::Float;
 }
 
-// The same of an operation on two numbers: no more than is certain, as what would be too long or
-// would raise is left to be done.
+// Returns true if compilers would fold an operation on two numbers. Only certain cases count:
+// results that are too long or that raise are not folded.
 bool numbers_would_be_folded(const ast::Tree& tree, NodeId left, uint32_t op, NodeId right) {
   const Const *first = constant_of(tree, left), *second = constant_of(tree, right);
   if (!is_number(*first) || !is_number(*second)) return false;
@@ -137,7 +138,7 @@ bool numbers_would_be_folded(const ast::Tree& tree, NodeId left, uint32_t op, No
   return false;
 }
 
-// The same of an operation on one constant.
+// Returns true if compilers would fold a unary operation on this constant.
 bool would_be_folded(const ast::Tree& tree, uint32_t op, NodeId operand) {
   switch (constant_of(tree, operand)->kind) {
     case ConstKind::True:
@@ -206,7 +207,7 @@ NodeId Expressions::make(const ir::Value& value, Nodes operands) {
   }
 }
 
-// Loads, attributes and items, operators, iteration, generators.
+// Makes loads, attributes and items, operators, iteration and generators.
 NodeId Expressions::operation(const ir::Value& value, Nodes operands) {
   const ast::Where at = where(value);
   switch (value.op) {
@@ -241,14 +242,14 @@ NodeId Expressions::operation(const ir::Value& value, Nodes operands) {
     case Op::Subscr:
       return tree_.add(ast::Subscript{operands[0], operands[1]}, at);
     case Op::BuildSlice:
-      // To a proof of generated code it is the same whether such a slice is built or a constant.
+      // A proof of generated code does not distinguish a slice that is built from a constant one.
       return slice(tree_, operands, at, function_.folds.slices && !function_.is_generated);
     case Op::Unary: {
       const bool is_not = value.a == static_cast<uint32_t>(ast::UnaryOperator::Not);
-      // The constant may have been made of a test.
+      // The constant may stand for a test that was folded.
       NodeId whole =
           is_not && function_.folds.operations ? constant_truth(tree_, operands[0]) : operands[0];
-      // In a walrus compilers may have left it alone.
+      // Without Folds::walruses the compiler does not fold inside a walrus.
       const bool is_plain = function_.folds.walruses && !function_.is_generated &&
                             is_plain_constant(operand(value, 0), whole) &&
                             (!is_not || !function_.folds.literals || is_atom(tree_, whole));
@@ -285,14 +286,14 @@ NodeId Expressions::operation(const ir::Value& value, Nodes operands) {
       return compare(tree_, operands[0], value.a ? ast::CmpOperator::NotIn : ast::CmpOperator::In,
                      as_iterable(tree_, operands[1]), at);
     case Op::ToBool: {
-      // 3.14 makes TO_BOOL of `not not x`.
+      // 3.14 compiles `not not x` to TO_BOOL.
       const uint32_t op_not = static_cast<uint32_t>(ast::UnaryOperator::Not);
       return tree_.add(ast::UnaryOp{op_not, tree_.add(ast::UnaryOp{op_not, operands[0]}, at)}, at);
     }
     case Op::GetIter:
       return tree_.add(ast::Call{name_node(tree_, "iter", at), tree_.list(operands), {}}, at);
     case Op::GetAwaitable:
-      // The call of a comprehension that awaits is awaited without anybody writing so.
+      // The call of a comprehension that awaits is awaited implicitly.
       if (is_op(operand(value, 0), Op::Call) && calls_coroutine(operand(value, 0))) {
         const ast::Kind kind = tree_.kind(operands[0]);
         if (kind == ast::Kind::ListComp || kind == ast::Kind::SetComp ||
@@ -319,7 +320,7 @@ NodeId Expressions::operation(const ir::Value& value, Nodes operands) {
   }
 }
 
-// Returns true if what is called is a function that is made for the call, and is a coroutine.
+// Returns true if a call's callee is a coroutine function made for that call.
 bool Expressions::calls_coroutine(const ir::Value& call) const {
   const ir::Value* function = &operand(call, 0);
   if (is_op(*function, Op::SetFunctionAttribute)) function = &operand(*function, 1);

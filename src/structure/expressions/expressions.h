@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // structure: expressions of single values.
 //
-// Every value of an ir::Function that has a result is one expression over those of its operands.
-// Expressions::make says which. Functions and classes have no expression in Python; their values
-// are *literals* for the time being: a FunctionDef, ClassDef or TypeAlias node in the place of an
+// Every value of an ir::Function that has a result is one expression over those of its operands,
+// made by Expressions::make. Functions and classes have no expression in Python; their values are
+// *literals* for the time being: a FunctionDef, ClassDef or TypeAlias node in the place of an
 // expression. `definition` makes statements of the literals that are stored under their own name;
-// those that end up elsewhere are hoisted by the caller: a definition before the statement,
-// and a Name in their place.
+// the caller hoists the others: a definition before the statement, and a Name in their place.
 //
-//   MakeFunction, SetFunctionAttribute...   FunctionDef, or a Lambda where the body is one
-//   expression Call(LoadBuildClass, FunctionDef, name, ...)   ClassDef Call(FunctionDef of a
-//   comprehension, GetIter(x))   ListComp, SetComp, DictComp, GeneratorExp Call(FunctionDef
-//   `<generic parameters of X>`)   the FunctionDef, ClassDef or TypeAlias it returns
+//   MakeFunction, SetFunctionAttribute...   FunctionDef, or Lambda if its body is one expression
+//   Call(LoadBuildClass, FunctionDef...)    ClassDef
+//   Call(FunctionDef of a comprehension)    ListComp, SetComp, DictComp, GeneratorExp
+//   Call(`<generic parameters of X>`)       the FunctionDef, ClassDef or TypeAlias it returns
 //
 // A cell as a value (Dynamo passes them) is `(lambda: x).__closure__[0]`. A code object as a value
 // is a Constant of kind Code until Scopes::finish_body makes it an Opaque one with a name.
@@ -29,16 +28,17 @@ namespace pellucid::structure {
 
 class Expressions {
  public:
-  // bodies[c]: the statements recovered for code object c, finished by Scopes; nested ones first.
+  // bodies[c]: the statements recovered for code object c, finished by Scopes; nested code objects
+  // first.
   Expressions(const ir::Function& function, ast::Tree& tree, const std::vector<ast::ListId>& bodies)
       : function_(function), tree_(tree), bodies_(bodies) {}
 
-  // The expression of `value`, whose operands have the expressions `operands`, in the order of the
-  // ir. Takes the operand nodes over. Invalid: the value cannot be expressed.
+  // Returns the expression of `value`, whose operands have the expressions `operands`, in the order
+  // of the ir. Takes the operand nodes over. Invalid: the value cannot be expressed.
   ast::NodeId make(const ir::Value& value, std::span<const ast::NodeId> operands);
 
-  // The statement that `name = value` is if `value` is a literal, decorated or not, that this name
-  // fits; else invalid. Takes `value` over when it is.
+  // Returns the statement that defines `name` if `value` is a literal of that name, decorated or
+  // not; else invalid. Takes `value` over if it succeeds.
   ast::NodeId definition(ast::NodeId value, Symbol name);
 
  private:
@@ -75,7 +75,7 @@ class Expressions {
   ast::NodeId function(const ir::Value& value, Nodes operands);
   ast::NodeId function_attribute(const ir::Value& value, Nodes operands);
   ast::NodeId function_literal(object::CodeId code, ast::Where where);
-  // The call of a function that nobody wrote: of a comprehension or of type parameters.
+  // The implicit call of a comprehension's function or of the function of type parameters.
   ast::NodeId hidden_call(const ir::Value& value, ast::NodeId callee, Nodes args);
   // comprehensions.cpp
   ast::NodeId comprehension_call(const ir::Value& value, ast::NodeId callee, ast::NodeId iterable);
@@ -91,36 +91,37 @@ class Expressions {
   std::unordered_set<object::CodeId> made_;  // code objects whose statements are in use
 };
 
-// The definition of a code object on its own: what `bodies` has for it under its parameters.
+// Returns the definition of a code object by itself: its body in `bodies` under its parameters.
 ast::NodeId function_source(ast::Tree& tree, object::CodeId code,
                             const std::vector<ast::ListId>& bodies);
 
-// Returns true if `node` is a literal: no expression yet, to be defined or hoisted by the caller.
+// Returns true if `node` is a literal: not an expression yet, to be defined or hoisted by the
+// caller.
 bool is_literal(const ast::Tree& tree, ast::NodeId node);
 
-// What the code of a literal is called, which may be no identifier.
+// Returns the name of a literal's code, which may be no identifier.
 Symbol literal_name(const ast::Tree& tree, ast::NodeId literal);
 
-// The statement that defines a literal under `name`, whatever its own is.
+// Returns the statement that defines a literal under `name`, whatever its own name is.
 ast::NodeId hoisted(ast::Tree& tree, ast::NodeId literal, Symbol name);
 
-// What a comprehension's loop says: `elt` (a Tuple of key and value for a dict) and the generators.
+// The parts of a comprehension: `elt` (a Tuple of key and value for a dict) and the generators.
 struct ComprehensionParts {
   ast::NodeId elt;
   ast::ListId generators;  // of `comprehension`
 };
 
-// Reads the statements of a comprehension: nested `for` and `if` around one `Expr(Yield(elt))`, a
-// trailing return or not. `first_iter` takes the place of the outermost loop's iterable if valid.
-// False, with nothing changed: it is of another form.
+// Reads the statements of a comprehension: nested `for` and `if` around one `Expr(Yield(elt))`,
+// with or without a trailing `return`. A valid `first_iter` replaces the iterable of the outermost
+// loop. Returns false, with nothing changed, if the body has another form.
 bool comprehension_parts(ast::Tree& tree, ast::ListId body, ast::NodeId first_iter,
                          ComprehensionParts& parts);
 
-// A statement list in which every path ends in a Return, as one expression (nested conditional
-// expressions); invalid if it is none.
+// Returns a statement list in which every path ends in a Return as one expression (nested
+// conditional expressions); invalid if it is none.
 ast::NodeId returned_expression(ast::Tree& tree, ast::ListId body);
 
-// What is iterated or searched: a frozenset constant is written as a set display there.
+// Replaces an iterated or searched frozenset constant by the set display it was written as.
 ast::NodeId as_iterable(ast::Tree& tree, ast::NodeId node);
 
 using object::is_identifier;

@@ -70,7 +70,8 @@ bool tuple_elements(ast::Tree& tree, NodeId node, std::vector<NodeId>& out) {
 
 namespace {
 
-// Names and values, from a dict display with constant keys or a tuple of both in turn.
+// Reads names and values, from a dict display with constant keys or from a tuple that alternates
+// them.
 bool named_values(ast::Tree& tree, NodeId node, std::vector<Named>& out) {
   std::vector<NodeId> keys, values;
   if (tree.is(node, ast::Kind::Dict)) {
@@ -83,7 +84,7 @@ bool named_values(ast::Tree& tree, NodeId node, std::vector<Named>& out) {
     std::vector<NodeId> both;
     if (!tuple_elements(tree, node, both) || both.size() % 2 != 0) return false;
     if (!both.empty() && tree.is(both[0], ast::Kind::IfExp)) {
-      // Constants that were not made one: not the name, but what it names was computed.
+      // Constants that were not merged into one: the computed one is the annotation, not its name.
       auto chosen = tree.as<ast::IfExp>(both[0]);
       if (!tree.is(both[1], ast::Kind::Constant)) return false;
       both[0] = chosen.body;
@@ -105,7 +106,8 @@ bool named_values(ast::Tree& tree, NodeId node, std::vector<Named>& out) {
   return true;
 }
 
-// `.defaults` and `.kwdefaults`: parameters of a hidden function, known where that is called.
+// Returns true for `.defaults` and `.kwdefaults`: parameters of a hidden function, known where it
+// is called.
 bool is_hidden_name(const ast::Tree& tree, NodeId node) {
   return tree.is(node, ast::Kind::Name) && tree.text(tree.as<ast::Name>(node).id).starts_with('.');
 }
@@ -157,13 +159,13 @@ NodeId lazy_value(ast::Tree& tree, NodeId literal) {
   if (!tree.is(literal, ast::Kind::FunctionDef)) return NodeId();
   std::vector<NodeId> statements;
   const DeadParts dead = take_dead_parts(tree, tree.as<ast::FunctionDef>(literal).body, statements);
-  NodeId text;  // that is there to be the first constant
+  NodeId text;  // a string that is there to be the first constant
   if (!statements.empty() && tree.is(statements[0], ast::Kind::Expr)) {
     text = tree.as<ast::Expr>(statements[0]).value;
     if (!is_constant(tree, text, object::ConstKind::Str)) return NodeId();
     statements.erase(statements.begin());
   }
-  // 3.14 refuses unknown formats first: `if .format > 2: raise NotImplementedError`.
+  // 3.14 rejects unknown formats first: `if .format > 2: raise NotImplementedError`.
   if (!statements.empty() && tree.is(statements[0], ast::Kind::If)) {
     const auto check = tree.as<ast::If>(statements[0]);
     const auto raises = [&](ListId list) {
@@ -173,12 +175,12 @@ NodeId lazy_value(ast::Tree& tree, NodeId literal) {
       const auto other = tree.items(raises(check.body) ? check.orelse : check.body);
       std::vector<NodeId> rest(other.begin(), other.end());
       rest.insert(rest.end(), statements.begin() + 1, statements.end());
-      // A function of several blocks ends without a word where it returns None.
+      // The implicit `return None` of a function of several blocks has no statement.
       if (rest.empty()) rest.push_back(tree.add(ast::Return{}, tree.where(literal)));
       statements = std::move(rest);
     }
   }
-  // `*Ts = *x`: the default is unpacked into the one value that is returned.
+  // `*Ts = *x`: the default is unpacked into one value, which is returned.
   if (statements.size() == 2 && tree.is(statements[0], ast::Kind::Assign) &&
       tree.is(statements[1], ast::Kind::Return)) {
     const auto assign = tree.as<ast::Assign>(statements[0]);
@@ -195,7 +197,8 @@ NodeId lazy_value(ast::Tree& tree, NodeId literal) {
 
 namespace {
 
-// The dict that an `__annotate__` function returns: after the check of `format`, or in its else.
+// Returns the dict that an `__annotate__` function returns: after the check of `format`, or in its
+// `else`.
 NodeId returned_dict(const ast::Tree& tree, ListId body) {
   std::vector<NodeId> todo(tree.items(body).begin(), tree.items(body).end());
   while (!todo.empty()) {
@@ -264,7 +267,7 @@ bool set_part(ast::Tree& tree, NodeId literal, uint32_t flag, NodeId value, bool
     case bytecode::kAnnotations:
     case bytecode::kAnnotate:
       return !is_lambda && set_annotations(tree, literal, value, are_strings);
-    // The free variables of the code say what the closure holds.
+    // The closure follows from the free variables of the code.
     case bytecode::kClosure:
       return true;
     default:
@@ -281,7 +284,7 @@ NodeId function_source(ast::Tree& tree, CodeId id, const std::vector<ListId>& bo
   const NodeId args = parameters(tree, id, at);
   if (!args.valid()) return NodeId();
   if (is_comprehension_name(tree.text(code.name)) && is_unstructured(tree, bodies[id.index()])) {
-    // It will be a function that is called by its name.
+    // It becomes a function that is called by its name.
     for (const ListId list :
          {tree.as<ast::arguments>(args).posonlyargs, tree.as<ast::arguments>(args).args}) {
       for (const NodeId arg : tree.items(list)) {
@@ -297,7 +300,7 @@ NodeId Expressions::function_literal(CodeId id, ast::Where at) {
   const NodeId literal = function_source(tree_, id, bodies_);
   if (!literal.valid()) return literal;
   tree_.set_where(literal, at);
-  // Compilers copy short endings and finally bodies, so one code object may be made in two places.
+  // Compilers copy short exits and `finally` bodies, so one code object may be made in two places.
   if (!made_.insert(id).second) {
     auto def = tree_.as<ast::FunctionDef>(literal);
     def.body = ast::clone(tree_, def.body);
@@ -368,14 +371,14 @@ NodeId Expressions::definition(NodeId value, Symbol name) {
     const NodeId target = tree_.as<ast::TypeAlias>(at).name;
     return decorators.empty() && tree_.as<ast::Name>(target).id == name ? at : NodeId();
   }
-  // A name of the form that a class mangles: Scopes gives it its short form again.
+  // A private name as a class mangles it: Scopes restores the short form.
   const std::string_view own = tree_.text(Symbol(tree_.slot(at, 0)));
   const std::string_view wanted = tree_.text(name);
   const bool is_mangled = is_private(own) && wanted.starts_with('_') && wanted.ends_with(own) &&
                           wanted.size() > own.size() + 1;
-  // 3.14 stores the annotations of a class under a name of their own.
+  // 3.14 stores the annotations of a class under another name than the function's.
   const bool is_annotate = own == "__annotate__" && wanted == "__annotate_func__";
-  // What no text can call it, it may as well be called by the name that it is bound to.
+  // A function whose name no text can spell takes the name that it is bound to.
   const bool is_nameless = tree_.module().names_given.of_code.contains(Symbol(tree_.slot(at, 0)));
   if (own != wanted && !is_mangled && !is_annotate && !is_nameless) return NodeId();
   if (!decorators.empty()) {
@@ -408,8 +411,8 @@ Symbol literal_name(const ast::Tree& tree, NodeId literal) {
 
 namespace {
 
-// The function of a comprehension takes what no parameter can be called (`.0`), and fills what its
-// body does not name: it is no statement.
+// Throws if a literal is the function of a comprehension: its parameter (`.0`) is no identifier,
+// and its body fills a container that it does not name, so it cannot be a statement.
 void refuse_comprehension(const ast::Tree& tree, NodeId literal) {
   if (!tree.is(literal, ast::Kind::FunctionDef)) return;
   const auto args = tree.as<ast::arguments>(tree.as<ast::FunctionDef>(literal).args);

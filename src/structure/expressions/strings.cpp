@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::array<uint32_t, 4> kConversions = {0, 's', 'r', 'a'};
 
-// The parts of one string under construction. Neighbouring literal parts become one.
+// The parts of one string under construction. Adjacent literal parts are merged.
 class Parts {
  public:
   explicit Parts(ast::Tree& tree) : tree_(tree) {}
@@ -47,7 +47,7 @@ class Parts {
   std::vector<NodeId> nodes_;
 };
 
-// A format specification: a JoinedStr, whatever made the string.
+// Returns a format specification as a JoinedStr, whatever made the string.
 NodeId format_spec(ast::Tree& tree, NodeId spec) {
   if (tree.is(spec, ast::Kind::JoinedStr)) return spec;
   const ast::Where at = tree.where(spec);
@@ -64,7 +64,7 @@ NodeId format_spec(ast::Tree& tree, NodeId spec) {
 NodeId Expressions::string(const ir::Value& value, Nodes operands) {
   const ast::Where at = where(value);
   switch (value.op) {
-    // Compilers have a FORMAT_* after each CONVERT_VALUE, which takes the part over.
+    // The FORMAT_* that compilers emit after each CONVERT_VALUE takes the part over.
     case Op::Convert: {
       if (value.a >= kConversions.size()) return NodeId();
       const ast::FormattedValue part{operands[0], kConversions[value.a], NodeId()};
@@ -108,7 +108,7 @@ NodeId Expressions::string(const ir::Value& value, Nodes operands) {
       return tree_.add(ast::Interpolation{operands[0], str, kConversions[value.a], spec}, at);
     }
     case Op::BuildTemplate: {
-      // The strings, one more than the interpolations, and the interpolations.
+      // Operands: the strings, one more than the interpolations, then the interpolations.
       std::vector<NodeId> strings;
       if (const Const* constant = constant_of(tree_, operands[0])) {
         for (const auto item : std::vector<object::ConstId>(constant->items)) {

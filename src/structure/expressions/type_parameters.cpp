@@ -3,7 +3,7 @@
 //
 // The compiler makes a hidden function `<generic parameters of X>` that binds the parameters and
 // returns the function, class or alias; it is called at once. Bounds, defaults and the value of an
-// alias are functions without parameters that are called when somebody asks.
+// alias are functions without parameters that are called on demand.
 #include <unordered_map>
 
 #include "ast/nodes.h"
@@ -49,7 +49,7 @@ bool is_type_parameter(const ast::Tree& tree, NodeId node) {
          tree.is(node, Kind::TypeVarTuple);
 }
 
-// What the names of a hidden function stand for: type parameters and tuples of them.
+// The bindings of a hidden function's names: type parameters and tuples of them.
 class Bindings {
  public:
   Bindings(const ast::Tree& tree, ListId body) : tree_(tree) {
@@ -65,7 +65,7 @@ class Bindings {
     }
   }
 
-  // What `node` stands for.
+  // Returns the value that `node` stands for.
   NodeId resolve(NodeId node) {
     while (true) {
       if (tree_.is(node, Kind::NamedExpr)) {
@@ -81,7 +81,8 @@ class Bindings {
     }
   }
 
-  // The type parameters among `nodes`, each resolved. False: something else is among them.
+  // Appends the type parameters among `nodes`, each resolved. Returns false if anything else is
+  // among them.
   bool parameters(std::vector<NodeId> nodes, std::vector<NodeId>& out) {
     for (NodeId node : nodes) {
       node = resolve(node);
@@ -117,8 +118,8 @@ std::vector<NodeId> to_vector(const ast::Tree& tree, ListId list) {
   return {tree.items(list).begin(), tree.items(list).end()};
 }
 
-// The values of `.defaults` and `.kwdefaults`, which the hidden function took as arguments.
-// (CPython calls the second one `.defaults`, too, where it is the only one.)
+// Passes the values of `.defaults` and `.kwdefaults`, the arguments of the hidden function.
+// (CPython names the second one `.defaults` too if it is the only one.)
 bool pass_defaults(ast::Tree& tree, NodeId hidden_args, std::span<const NodeId> args,
                    NodeId function_args) {
   const auto parameters = to_vector(tree, tree.as<ast::arguments>(hidden_args).args);
@@ -201,7 +202,8 @@ NodeId Expressions::type_parameter(const ir::Value& value, Nodes operands) {
   }
 }
 
-// Whatever else the hidden function of a function computes is its annotations.
+// Adds the mentions to an annotation: nothing else is computed in the hidden function of a
+// function.
 void mention_in_annotation(ast::Tree& tree, ast::FunctionDef& def, const DeadParts& dead) {
   if (dead.mentions.empty()) return;
   const auto args = tree.as<ast::arguments>(def.args);
@@ -220,7 +222,7 @@ void mention_in_annotation(ast::Tree& tree, ast::FunctionDef& def, const DeadPar
   if (def.returns.valid()) def.returns = with_mentions(tree, def.returns, dead.mentions);
 }
 
-// What the call of a hidden function makes: its literal, with the type parameters it bound.
+// Returns the literal that the call of a hidden function makes, with the type parameters it bound.
 NodeId Expressions::with_type_parameters(NodeId callee, Nodes args) {
   const auto hidden = tree_.as<ast::FunctionDef>(callee);
   std::vector<NodeId> statements;
@@ -236,7 +238,7 @@ NodeId Expressions::with_type_parameters(NodeId callee, Nodes args) {
     const std::string_view callee_name =
         tree_.is(call.func, Kind::Name) ? tree_.text(tree_.as<ast::Name>(call.func).id) : "";
     if (callee_name == "__build_class__" && !parts.empty()) {
-      // The function of the class body was made before the generic base was.
+      // The function of the class body was made before the generic base.
       parts[0] = bindings.resolve(parts[0]);
       const auto keywords = to_vector(tree_, call.keywords);
       literal = class_literal(tree_.where(literal), parts, keywords);

@@ -11,14 +11,15 @@ using ast::NodeId;
 
 namespace {
 
-// What evaluating a node does once its operands are there.
+// Returns true if evaluating a node, once its operands are evaluated, only packs or loads values.
 bool only_packs(Kind kind) {
   return kind == Kind::Tuple || kind == Kind::List || kind == Kind::Starred ||
          kind == Kind::keyword || kind == Kind::Dict || kind == Kind::Name ||
          kind == Kind::Constant;
 }
 
-// The operands in order of evaluation; of one that is evaluated in part, the first only.
+// Returns the operands in order of evaluation; only the first if not all of them are always
+// evaluated.
 std::vector<NodeId> operands_of(const ast::Tree& tree, NodeId node) {
   std::vector<NodeId> out;
   switch (tree.kind(node)) {

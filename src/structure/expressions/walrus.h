@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// structure: assignments that were parts of the expression after them.
+// structure: assignments that were part of the expression after them.
 #pragma once
 
 #include <unordered_map>
@@ -9,16 +9,17 @@
 
 namespace pellucid::structure {
 
-// `x = v` before an expression that loads x before it does anything else: `(x := v)` in place
-// of that load. Found first, done later, so that nothing changes if the form turns out another.
+// Before: `x = v`, then an expression whose first action is to load x. After: `(x := v)` in place
+// of that load. Planned first and applied later, so that nothing changes if the form turns out to
+// be another.
 class WalrusFold {
  public:
   explicit WalrusFold(const ast::Tree& tree) : tree_(tree) {}
 
-  // Returns true if each of the assignments, in order, can go into `expression`.
+  // Returns true if all of the assignments, in order, can go into `expression`.
   bool plan(const std::vector<ast::NodeId>& assignments, ast::NodeId expression);
 
-  // Does what was planned.
+  // Applies what was planned.
   void apply(ast::Tree& tree) const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// structure: what the eager annotations of 3.8-3.13 and the lazy ones of 3.14 have in common.
+// structure: helpers for both the eager annotations of 3.8-3.13 and the lazy ones of 3.14.
 #pragma once
 
 #include <string_view>
@@ -10,14 +10,14 @@
 
 namespace pellucid::structure {
 
-// The name and the annotation of `dict['name'] = annotation`.
+// Returns true if a statement is `dict['name'] = annotation`, and sets both.
 bool annotation_store(const ast::Tree& tree, ast::NodeId statement, std::string_view dict,
                       Symbol& name, ast::NodeId& annotation);
 
-// The value of `name = value`, if that is the statement at the end; else invalid.
+// Takes `name = value` off the end and returns the value; invalid if there is no such statement.
 ast::NodeId take_assigned(const ast::Tree& tree, std::vector<ast::NodeId>& out, Symbol name);
 
-// `name: annotation = value`; an invalid value: none.
+// Returns `name: annotation = value`; invalid value: none.
 ast::NodeId annotated(ast::Tree& tree, Symbol name, ast::NodeId annotation, ast::NodeId value,
                       ast::Where at);
 

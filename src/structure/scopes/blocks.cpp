@@ -38,7 +38,7 @@ class Normaliser {
  private:
   struct Task {
     NodeId node;
-    bool is_subscript = false;  // it is, or is an element of, what a Subscript has in brackets
+    bool is_subscript = false;  // in a Subscript's brackets, or an element of that tuple
   };
 
   void push_all(ListId list, bool is_subscript = false) {
@@ -72,7 +72,7 @@ class Normaliser {
   void enter(const Task& task) {
     const Kind kind = tree_.kind(task.node);
     const auto fields = ast::fields_of(kind);
-    // Bodies of their own were put in order before.
+    // The bodies of definitions were put in order before.
     const bool is_code =
         kind == Kind::FunctionDef || kind == Kind::ClassDef || kind == Kind::Lambda;
     for (size_t i = 0; i < fields.size(); ++i) {
@@ -96,8 +96,8 @@ class Normaliser {
     return false;
   }
 
-  // Returns true if what stands in brackets is made a constant of again. What is not goes by its
-  // name, where it has one.
+  // Returns true if the compiler makes the constant again from this display in brackets. A constant
+  // that it does not make is written by its name, if it has one.
   bool is_display(const Const& constant) const {
     if (!constant.text.valid()) return true;
     const object::Module& module = tree_.module();
@@ -118,8 +118,8 @@ class Normaliser {
     tree_.set(node, ast::Call{name_node(tree_, "slice", at), tree_.list(args), {}});
   }
 
-  // The elements of a short tuple display may be stored one by one. This tuple was unpacked, so it
-  // was a constant before anybody saw what becomes of it.
+  // Replaces an unpacked constant tuple by a conditional expression. The compiler may store the
+  // elements of a short tuple display one by one; this tuple was made a constant before that.
   void keep_unpacked(NodeId node) {
     if (!folds_.unpacked) return;
     auto assign = tree_.as<ast::Assign>(node);
@@ -151,7 +151,7 @@ class Normaliser {
               ast::Slice{bound(slice.items[0]), bound(slice.items[1]), bound(slice.items[2])});
   }
 
-  // The constant by whose name a code object is known.
+  // Returns the constant by whose name a code object is known.
   ConstId named(CodeId code) {
     const auto it = opaques_.find(code);
     if (it != opaques_.end()) return it->second;

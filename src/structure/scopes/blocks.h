@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// structure: walks over the statements of one body, and what they are good for.
+// structure: walks over the statements of one body, and the rewrites that use them.
 #pragma once
 
 #include <unordered_map>
@@ -27,35 +27,37 @@ void for_each_block(const ast::Tree& tree, ast::NodeId statement, Visit visit) {
   }
 }
 
-// Puts in order what only the context of an expression decides: slices outside subscripts are calls
-// of `slice`, constant slices in subscripts are written out, code objects as values get a name.
-// Bodies of functions and classes, which are finished, are not entered.
+// Puts in order what depends on the context of an expression: slices outside of subscripts become
+// calls of `slice`, constant slices in subscripts are written out, code objects as values get a
+// name. Does not enter the bodies of functions and classes, which are finished.
 void normalise(ast::Tree& tree, ast::ListId body, const flow::Folds& folds,
                std::unordered_map<object::CodeId, object::ConstId>& opaques);
 
-// Takes the returns out of a module or class body, where none can be written: one at the end goes,
-// what follows a branch that ends in one becomes its else, one in a loop at the end is a break.
-// What the compiler puts before a class body's return goes with it. Throws NotStructured where
-// one is left.
+// Removes the returns of a module or class body, where none can be written: one at the end is
+// dropped, the statements after a branch that ends in one become its `else`, one in a loop at the
+// end becomes a `break`. What the compiler puts before the return of a class body is dropped with
+// it. Throws NotStructured if a return is left.
 void strip_tail_returns(ast::Tree& tree, std::vector<ast::NodeId>& body, bool is_class);
 
-// Makes annotated assignments of the stores to `__annotations__` that they were compiled to. False:
-// there is none.
+// Replaces the stores to `__annotations__` by the annotated assignments that compiled to them.
+// Returns false if the body has no annotation.
 bool fold_annotations(ast::Tree& tree, std::vector<ast::NodeId>& body, object::CodeId code);
 
-// One entry of the dict that 3.14's `__annotate__` makes.
+// One entry of the dict that 3.14's `__annotate__` returns.
 struct LazyAnnotation {
   Symbol name;
   ast::NodeId annotation;
   int64_t index = -1;  // in `__conditional_annotations__`; -1: unconditional
 };
 
-// Takes `__annotate__` and the set of conditional annotations out of the body of a module or class.
+// Removes `__annotate__` and the set of conditional annotations from the body of a module or class,
+// and returns the annotations.
 std::vector<LazyAnnotation> take_lazy_annotations(ast::Tree& tree, std::vector<ast::NodeId>& body);
-// Makes annotated assignments of what was taken.
+// Adds these annotations to the body as annotated assignments.
 void place_lazy_annotations(ast::Tree& tree, std::vector<ast::NodeId>& body,
                             const std::vector<LazyAnnotation>& annotations);
-// Returns true if there is an annotated assignment; `conditional`: one below the top of the body.
+// Returns true if there is an annotated assignment; with `conditional`, one below the top of the
+// body.
 bool has_annotation(ast::Tree& tree, std::vector<ast::NodeId> body, bool conditional);
 
 }  // namespace pellucid::structure

@@ -9,7 +9,7 @@
 
 namespace pellucid::structure {
 
-// Of the code objects as they were read; looked through once, when a name is first asked for.
+// Of the code objects as they were read; collected when a name is first asked for.
 class BoundNames {
  public:
   explicit BoundNames(const object::Module& module) : module_(module) {}

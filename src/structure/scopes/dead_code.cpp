@@ -22,19 +22,19 @@ bool contains(const std::vector<Symbol>& names, Symbol name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// `[lambda: name for name in ()]`: the cell of a comprehension that is part of the code around it.
+// Returns `[lambda: name for name in ()]`: a cell of an inlined comprehension.
 NodeId captured_in_comprehension(ast::Tree& tree, Symbol name) {
   const ListId generators = tree.list({empty_generator(tree, name)});
   return tree.add(ast::ListComp{capture(tree, name), generators});
 }
 
-// `[None for name in ()]`: it hides the name.
+// Returns `[None for name in ()]`, which hides the name.
 NodeId empty_comprehension(ast::Tree& tree, Symbol name) {
   const ListId generators = tree.list({empty_generator(tree, name)});
   return tree.add(ast::ListComp{none_node(tree, {}), generators});
 }
 
-// The name that `[None for name in ()]` hides.
+// Returns the name that `[None for name in ()]` hides.
 Symbol target_of(const ast::Tree& tree, NodeId mention) {
   if (!tree.is(mention, Kind::ListComp)) return {};
   const auto first = tree.items(tree.as<ast::ListComp>(mention).generators)[0];
@@ -42,8 +42,8 @@ Symbol target_of(const ast::Tree& tree, NodeId mention) {
   return tree.is(target, Kind::Name) ? tree.as<ast::Name>(target).id : Symbol();
 }
 
-// A cell that was a local first, without being an argument: an inlined comprehension binds the name
-// for itself as well.
+// Returns true if a cell was a local first, without being a parameter: an inlined comprehension
+// binds the name as well.
 bool is_hidden_too(const object::Code& code, Symbol name) {
   for (size_t i = 0; i < code.localsplus.size(); ++i) {
     if (code.localsplus[i] != name) continue;
@@ -89,8 +89,8 @@ Nodes dead_code(ast::Tree& tree, object::CodeId code, const Symbols& symbols, bo
   for (const Symbol symbol : symbols.passed_on) {
     dead.push_back(tree.add(ast::Expr{capture(tree, symbol)}));
   }
-  // Names of modules and classes are no locals, which alone can be cells: but those of their
-  // comprehensions are, wherever these are no functions.
+  // Names of modules and classes are no locals, and only locals can be cells; but names of their
+  // inlined comprehensions are.
   const bool has_locals = (tree.module()[code].flags & object::kOptimized) != 0;
   const auto comprehension = [&](Symbol symbol) {
     return tree.add(ast::Expr{empty_comprehension(tree, symbol)});
@@ -153,7 +153,7 @@ Nodes mentions_without_binding(ast::Tree& tree, ListId body) {
     if (dead.empty()) continue;
     Nodes mentions;
     for (const NodeId mention : dead.mentions) {
-      // A cell that nothing binds is that of a comprehension.
+      // A cell that nothing else binds becomes that of a comprehension.
       const NodeId named =
           tree.is(mention, Kind::Lambda) ? tree.as<ast::Lambda>(mention).body : NodeId();
       const Symbol name =

@@ -2,11 +2,11 @@
 // Annotated assignments of modules and classes in 3.14: a function `__annotate__` makes the dict of
 // annotations on demand.
 //
-// An annotation that is not sure to be reached has an index: where it is reached, the index is put
-// into the set `__conditional_annotations__`, which `__annotate__` asks. All annotations of a
-// module are of this kind. Those at the top of a class body leave no trace there but their places
-// in the dict; those in dead code have an index that nothing adds. Each copy of a `finally` body
-// has indices, and entries in the dict, of its own.
+// An annotation that may not be reached has an index: when it is reached, the index is added to the
+// set `__conditional_annotations__`, which `__annotate__` tests. All annotations of a module are of
+// this kind. Those at the top of a class body leave no trace there except their places in the dict;
+// those in dead code have an index that is never added. Each copy of a `finally` body has separate
+// indices and entries in the dict.
 #include <algorithm>
 #include <string>
 #include <unordered_map>
@@ -28,7 +28,7 @@ namespace {
 
 constexpr std::string_view kSet = "__conditional_annotations__";
 
-// The index of `index in __conditional_annotations__`; -1: another test.
+// Returns the index of `index in __conditional_annotations__`; -1 for another test.
 int64_t condition_index(const ast::Tree& tree, NodeId test) {
   if (!tree.is(test, Kind::Compare)) return -1;
   const auto compare = tree.as<ast::Compare>(test);
@@ -39,7 +39,7 @@ int64_t condition_index(const ast::Tree& tree, NodeId test) {
   return fits ? left->integer : -1;
 }
 
-// The index of `__conditional_annotations__.add(index)`; -1: another statement.
+// Returns the index of `__conditional_annotations__.add(index)`; -1 for another statement.
 int64_t reached_index(const ast::Tree& tree, NodeId statement) {
   if (!tree.is(statement, Kind::Expr)) return -1;
   const NodeId value = tree.as<ast::Expr>(statement).value;
@@ -59,7 +59,7 @@ class Reader {
  public:
   explicit Reader(ast::Tree& tree) : tree_(tree) {}
 
-  // False: the function is not the compiler's.
+  // Returns false if the function is not the compiler's.
   bool read(ListId body) {
     const std::vector<NodeId> mentions = mentions_without_binding(tree_, body);
     if (!read_statements(body)) return false;
@@ -95,7 +95,7 @@ class Reader {
     const auto otherwise = tree_.items(branch.orelse);
     const int64_t index = condition_index(tree_, resolve(branch.test));
     if (index < 0) {
-      // The check of the format comes first; the rest may be its else.
+      // The check of the format comes first; the rest may be its `else`.
       if (has_check_) return false;
       for (const auto& list : {then, otherwise}) {
         if (!list.empty() && tree_.is(list[0], Kind::Raise)) {
@@ -127,7 +127,8 @@ class Reader {
     return true;
   }
 
-  // Notes `temporary = value`, which was evaluated before its use.
+  // Records `temporary = value`, which was evaluated before its use. Returns false for another
+  // statement.
   bool bind(NodeId statement) {
     const auto assign = tree_.as<ast::Assign>(statement);
     const auto targets = tree_.items(assign.targets);
@@ -150,7 +151,7 @@ class Reader {
   bool has_check_ = false;
 };
 
-// The indices that are reached in the list and in the blocks of its statements.
+// Returns the indices that are added in the list and in the blocks of its statements.
 std::unordered_set<int64_t> reached_in(ast::Tree& tree, std::vector<NodeId> body) {
   std::unordered_set<int64_t> reached;
   rewrite_blocks(tree, body, [&](const std::vector<NodeId>& items) {
@@ -159,7 +160,7 @@ std::unordered_set<int64_t> reached_in(ast::Tree& tree, std::vector<NodeId> body
   return reached;
 }
 
-// The entries but those of copies of `finally` bodies: of one body, the last copy is left.
+// Returns the entries without those of copies of `finally` bodies: of each body, one copy is left.
 std::vector<LazyAnnotation> without_copies(ast::Tree& tree, std::vector<NodeId> body,
                                            std::vector<LazyAnnotation> entries) {
   std::unordered_set<int64_t> in_finally;
@@ -188,7 +189,7 @@ std::vector<LazyAnnotation> without_copies(ast::Tree& tree, std::vector<NodeId> 
   return entries;
 }
 
-// Gives every annotation its place, in the order of the dict.
+// Places every annotation, in the order of the dict.
 class Placer {
  public:
   Placer(ast::Tree& tree, std::vector<NodeId>& body, const std::vector<LazyAnnotation>& entries)
@@ -197,7 +198,7 @@ class Placer {
     for (size_t i = 0; i < entries.size(); ++i) {
       is_reached_.push_back(entries[i].index >= 0 && reached.contains(entries[i].index));
       if (entries[i].index >= 0) position_.emplace(entries[i].index, i);
-      // Dead ones right before one that is reached may stand within its statement.
+      // Dead annotations right before a reached one may be within the same statement.
       size_t first = i;
       while (is_reached_[i] && first > 0 && is_dead(first - 1)) --first;
       leads_[i] = i - first;
@@ -238,7 +239,7 @@ class Placer {
     return tree_.add(ast::If{test, tree_.list({one}), {}});
   }
 
-  // Places what leaves no trace, up to `end`.
+  // Places the annotations that leave no trace, up to `end`.
   void place_until(size_t end, std::vector<NodeId>& out) {
     for (; next_ < end; ++next_) {
       const LazyAnnotation& entry = entries_[next_];
@@ -250,7 +251,8 @@ class Placer {
     }
   }
 
-  // The unconditional annotation that may go to the assignment `statement`; entries_.size(): none.
+  // Returns the unconditional annotation that may belong to the assignment `statement`;
+  // entries_.size() if none does.
   size_t annotation_of(NodeId statement) const {
     if (!tree_.is(statement, Kind::Assign)) return entries_.size();
     const auto targets = tree_.items(tree_.as<ast::Assign>(statement).targets);
@@ -278,7 +280,7 @@ class Placer {
         next_ = k + 1;
         continue;
       }
-      // What the dict has before an annotation within this statement comes before it.
+      // The entries before an annotation within this statement are placed before it.
       size_t first = entries_.size();
       size_t last = next_;
       std::vector<NodeId> one = {statement};
@@ -292,7 +294,7 @@ class Placer {
       });
       if (last > next_) {
         for (; leads_[first] > 0; --leads_[first]) has_place_[first - leads_[first]] = false;
-        // The value that belongs to the annotation has been stored right before.
+        // The value of that annotation was stored right before.
         const NodeId stored = out.empty() ? NodeId() : out.back();
         const NodeId value = take_assigned(tree_, out, entries_[first].name);
         place_until(first, out);
@@ -310,7 +312,7 @@ class Placer {
   const std::vector<LazyAnnotation>& entries_;
   std::unordered_map<int64_t, size_t> position_;  // in entries_, by index
   std::vector<bool> is_reached_;
-  std::vector<size_t> leads_;    // how many dead ones an entry takes along
+  std::vector<size_t> leads_;    // how many dead annotations an entry takes along
   std::vector<bool> has_place_;  // it is one of those
   size_t next_ = 0;
 };

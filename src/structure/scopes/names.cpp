@@ -21,8 +21,9 @@ bool is_private(std::string_view name) {
 
 namespace {
 
-// Names that the compiler takes as they are: of keywords in calls and patterns. Those of modules it
-// mangles, and those of their members, which are constants too, so that both forms are known.
+// Returns true if the compiler mangles the name in a field. It takes the names of keywords, in
+// calls and patterns, as they are. It mangles the names of modules, and of their members, whose
+// written form is a constant too.
 bool is_mangled_field(Kind kind, const ast::FieldInfo& field, bool in_import) {
   if (field.type != ast::FieldType::Name) return false;
   if (kind == Kind::alias) return in_import || std::string_view(field.name) == "asname";
@@ -70,7 +71,7 @@ void demangle(ast::Tree& tree, std::string_view class_name, ast::ListId body) {
 }
 
 bool has_future_annotations(const object::Module& module, object::CodeId code) {
-  // 3.8.0 and 3.8.1 had another bit, which means something else since (bpo-39562).
+  // 3.8.0 and 3.8.1 had another bit, which has another meaning since (bpo-39562).
   return (module[code].flags & 0x1000000) != 0;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// structure: what the names and flags of code objects tell.
+// structure: the meaning of the names and flags of code objects.
 #pragma once
 
 #include <string_view>
@@ -8,28 +8,29 @@
 
 namespace pellucid::structure {
 
-// `<listcomp>` and its like: the functions that comprehensions were compiled to.
+// Returns true for `<listcomp>` and its like: the functions that comprehensions were compiled to.
 bool is_comprehension_name(std::string_view name);
 
-// `__x`, which a class body mangles (`__x__` and dotted names are left alone).
+// Returns true for `__x`, which a class body mangles (`__x__` and dotted names are left alone).
 bool is_private(std::string_view name);
 
-// Gives the names below `body` that class `class_name` mangled (`_C__x`) their short form. Nested
-// classes mangle with their own name and are left alone.
+// Replaces the names below `body` that class `class_name` mangled (`_C__x`) by their short form.
+// Nested classes mangle with their own name and are left alone.
 void demangle(ast::Tree& tree, std::string_view class_name, ast::ListId body);
 
 // Returns true if the code was compiled under `from __future__ import annotations`.
 bool has_future_annotations(const object::Module& module, object::CodeId code);
 
-// Under `from __future__ import annotations` an annotation is kept as its own text. The node that
-// is printed as that text: a Name, whatever the text is.
+// Returns the node that is printed as the text of an annotation, which code under `from __future__
+// import annotations` keeps as a string: a Name, whatever the text is.
 ast::NodeId annotation_of_string(ast::Tree& tree, ast::NodeId node);
 
-// The built-in function `iter` under a name that no code of the module uses: whatever the program
-// binds `iter` to, the text means the object.
+// Returns the built-in function `iter` under a name that no code of the module uses: whatever the
+// program binds `iter` to, the text means the object.
 object::ConstId builtin_iter(ast::Tree& tree);
 
-// The name of a parameter that has none in Python (`.0` of comprehensions), in a loop over a state.
+// Returns the name of a parameter that has none in Python (`.0` of comprehensions), for a loop over
+// a state.
 Symbol unstructured_parameter(ast::Tree& tree, Symbol name);
 
 }  // namespace pellucid::structure

@@ -30,7 +30,7 @@ namespace {
 
 using Statements = std::vector<NodeId>;
 
-// The value of `name = value`; invalid: the statement is of another form.
+// Returns the value of `name = value`; invalid if the statement has another form.
 NodeId stored_in(const ast::Tree& tree, NodeId statement, std::string_view name) {
   if (!tree.is(statement, Kind::Assign)) return NodeId();
   const auto assign = tree.as<ast::Assign>(statement);
@@ -43,7 +43,7 @@ bool is_const(const ast::Tree& tree, NodeId node, ConstKind kind) {
   return constant && constant->kind == kind;
 }
 
-// What the compiler puts before a class body, in this order, each maybe absent.
+// Drops what the compiler puts before a class body, in this order, each part optional.
 void strip_class_prologue(const ast::Tree& tree, Statements& body) {
   size_t at = 0;
   const auto skip = [&](std::string_view name, auto fits) {
@@ -76,7 +76,8 @@ bool is_clean(std::string_view text) {
   return margin == text.npos || margin == 0;
 }
 
-// `cleans`: compilers clean docstrings; an explicit `__doc__ = "..."` they keep.
+// Replaces a leading `__doc__ = "..."` by a docstring. `cleans`: compilers clean docstrings; an
+// explicit store they keep.
 void fold_docstring_store(ast::Tree& tree, Statements& body, bool cleans) {
   if (body.empty()) return;
   const NodeId value = stored_in(tree, body[0], "__doc__");
@@ -85,8 +86,8 @@ void fold_docstring_store(ast::Tree& tree, Statements& body, bool cleans) {
   body[0] = tree.add(ast::Expr{value}, tree.where(body[0]));
 }
 
-// The docstring of a function is its first constant. Where no flag says so, that one is None if
-// there is none.
+// Returns the docstring of a function: its first constant. Without a flag for it, that constant is
+// None if there is no docstring.
 NodeId function_docstring(ast::Tree& tree, const ir::Function& function) {
   const Code& code = tree.module()[function.code];
   const bool lacks_flag =
@@ -96,9 +97,10 @@ NodeId function_docstring(ast::Tree& tree, const ir::Function& function) {
   return tree.add(ast::Expr{tree.add(ast::Constant{code.consts[0]})});
 }
 
-// What is evaluated for a type parameter has no docstring, but its first constant is taken for one.
-// The text that stands there and is not read was an operand that compilers look through. Where
-// dead code is mentioned, the constant that this is said with would come first.
+// Returns the first constant of a lazy value (of a type parameter or alias), which the compiler
+// takes for a docstring, if it has to be written as one. A string that no expression reads was an
+// operand that the compiler folded. If dead code is mentioned, the constant of that would come
+// first.
 NodeId unread_docstring(ast::Tree& tree, const ir::Function& function, ListId body,
                         bool mentions_dead) {
   if (tree.text(tree.module()[function.code].name).starts_with("<")) return NodeId();
@@ -121,8 +123,9 @@ NodeId names_statement(ast::Tree& tree, const std::vector<Symbol>& names, bool i
   return is_global ? tree.add(ast::Global{list}) : tree.add(ast::Nonlocal{list});
 }
 
-// The names that the statements of a module declare `global` themselves, and those that a walrus in
-// one of its comprehensions binds, which is as much: not those of code that nothing leads to.
+// Returns the names that the statements of a module declare `global` themselves, and those that a
+// walrus in one of its comprehensions binds, which has the same effect: without those of
+// unreachable code.
 std::unordered_set<Symbol> declared_in(const ast::Tree& tree, const Statements& body) {
   struct Place {
     bool in_function = false, in_comprehension = false;
@@ -147,7 +150,8 @@ std::unordered_set<Symbol> declared_in(const ast::Tree& tree, const Statements& 
   return names;
 }
 
-// The names that statements mention themselves, outside of functions and comprehensions in them.
+// Returns the names that statements mention themselves, outside of nested functions and
+// comprehensions.
 std::unordered_set<Symbol> mentioned_in(const ast::Tree& tree, const Statements& statements) {
   std::unordered_set<Symbol> names;
   ast::walk(tree, statements, [&](NodeId id) {
@@ -162,18 +166,19 @@ std::unordered_set<Symbol> mentioned_in(const ast::Tree& tree, const Statements&
   return names;
 }
 
-// 3.12 looks up what an inlined comprehension reads as the scope around it would, where it finds
-// the variable of one before that has the same name, unless the scope mentions the name itself.
-// What is read as a global all the same was mentioned in dead code.
+// Returns the names that 3.12 found in an earlier inlined comprehension. It looks up a name that an
+// inlined comprehension reads as the enclosing scope would, and finds the variable of an earlier
+// one with the same name, unless the scope mentions the name itself. If the name is read as a
+// global all the same, dead code mentioned it.
 std::vector<Symbol> lent_names(const ast::Tree& tree, const ir::Function& function,
                                const Statements& statements) {
   const Code& code = tree.module()[function.code];
   std::unordered_set<Symbol> lent(code.cellvars.begin(), code.cellvars.end());
-  // Of what is no function, only cells are found so.
+  // In a body that is no function, only cells are found that way.
   if ((code.flags & object::kOptimized) != 0) {
     lent.insert(code.varnames.begin(), code.varnames.end());
   }
-  std::unordered_map<Symbol, uint32_t> bound, read;  // first where
+  std::unordered_map<Symbol, uint32_t> bound, read;  // offset of the first
   if (lent.empty()) return {};
   for (const ir::Value& value : function.values) {
     if (value.kind != ir::ValueKind::Instr) continue;
@@ -196,7 +201,7 @@ std::vector<Symbol> lent_names(const ast::Tree& tree, const ir::Function& functi
   return names;
 }
 
-// The code objects that the body does anything with.
+// Returns the code objects that the body loads.
 std::unordered_set<CodeId> loaded_codes(const object::Module& module,
                                         const ir::Function& function) {
   std::unordered_set<CodeId> found;
@@ -208,7 +213,7 @@ std::unordered_set<CodeId> loaded_codes(const object::Module& module,
   return found;
 }
 
-// Returns true if an inlined comprehension of the body binds the name for itself.
+// Returns true if an inlined comprehension of the body binds the name.
 bool is_hidden_in(const ir::Function& function, Symbol name) {
   return std::any_of(function.values.begin(), function.values.end(), [&](const ir::Value& value) {
     return is_op(value, bytecode::Op::LoadFastAndClear) && value.symbol() == name;
@@ -257,7 +262,7 @@ ScopeKind Scopes::scope_of(CodeId id) const {
   return ScopeKind::Function;
 }
 
-// Returns true if `name`, read in `code`, would be taken from a function around it.
+// Returns true if `name`, read in `code`, would be the variable of an enclosing function.
 bool Scopes::is_bound_outside(CodeId code, Symbol name) const {
   for (CodeId at = parent_[code.index()]; at.valid(); at = parent_[at.index()]) {
     const Code& outer = tree_.module()[at];
@@ -278,7 +283,7 @@ bool Scopes::is_bound_outside(CodeId code, Symbol name) const {
 
 ListId Scopes::finish_body(ListId body, const ir::Function& function, bool mentions_unused) {
   ScopeKind scope = scope_of(function.code);
-  // What has no structure is no expression: it will be a function that declares for itself.
+  // An unstructured body is no expression: it becomes a function with its own declarations.
   const bool becomes_function = (scope == ScopeKind::Lambda || scope == ScopeKind::Comprehension) &&
                                 is_unstructured(tree_, body);
   if (becomes_function) scope = ScopeKind::Function;
@@ -289,13 +294,14 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
   const bool can_declare = !is_expression && scope != ScopeKind::TypeParameters;
   if (!can_declare) {
     for (const Symbol name : undeclared_stores_[function.code]) symbols.declare_global(name);
-    // Where the names of a class come first, only those that it declares are looked up as globals.
+    // If names are looked up in a class first, only declared ones are looked up as globals.
     if (sees_class(tree_.module(), function.code)) {
       for (const Symbol name : symbols.global_reads) symbols.declare_global(name);
     }
   }
 
-  // `global` for names that an enclosing function binds; from scopes that cannot declare, too.
+  // `global` for names that an enclosing function binds, and for those of scopes that cannot
+  // declare.
   std::vector<Symbol>& inherited = undeclared_[function.code];
   symbols.global_reads.insert(symbols.global_reads.end(), inherited.begin(), inherited.end());
   for (const Symbol name : symbols.global_reads) {
@@ -313,7 +319,7 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
       }
     }
     if (!is_expression) {
-      // What only dead code captures or reads: told to whoever reads the parameters.
+      // The names that only dead code captures or reads, for the reader of the parameters.
       const Statements dead =
           mentions_unused ? dead_code(tree_, function.code, symbols, false) : Statements();
       if (dead.empty()) return body;
@@ -343,7 +349,8 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
     std::unordered_set<CodeId> loaded;
     if (!undeclared.empty()) loaded = loaded_codes(tree_.module(), function);
     for (const auto& [inner, name] : undeclared) {
-      // A comprehension in this body binds it. Of one in dead code compilers keep the constant.
+      // It is bound by a comprehension in this body. The compiler keeps the constant of one in dead
+      // code.
       if (!loaded.contains(inner)) continue;
       std::erase(symbols.unbound_locals, name);
       std::erase(symbols.unbound_cells, name);
@@ -370,7 +377,8 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
     fold_docstring_store(tree_, statements, function.habits.cleans_docstrings);
     place_lazy_annotations(tree_, statements, annotations);
   }
-  // What a function around a class binds is looked up by name only if the class binds it, too.
+  // A name that a function around a class binds is looked up by name only if the class binds it
+  // too.
   for (const Symbol name : symbols.looked_up) {
     const auto& declared = symbols.globals;
     if (std::find(declared.begin(), declared.end(), name) != declared.end()) continue;
@@ -390,11 +398,11 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
     }
   }
   if (symbols.sets_up_annotations && !fold_annotations(tree_, statements, function.code)) {
-    // Only dead code has an annotation; SETUP_ANNOTATIONS must come back all the same.
+    // Only dead code has an annotation, but SETUP_ANNOTATIONS must come back.
     dead.push_back(dead_annotation(tree_, 1));
   } else if (symbols.keeps_reached_set &&
              !has_annotation(tree_, statements, scope == ScopeKind::Class)) {
-    // The same for the set of 3.14, where no annotation left needs it.
+    // The same for the set of 3.14, if no annotation that is left needs it.
     dead.push_back(dead_annotation(tree_, 0));
   }
   if (scope != ScopeKind::Function && !statements.empty() && tree_.is(statements[0], Kind::Expr) &&
@@ -406,7 +414,7 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
   while (first < statements.size() && is_future_import(tree_, statements[first])) {
     front.push_back(statements[first++]);
   }
-  // A declaration in a function or class makes the name explicitly global in the module, too.
+  // A declaration in a function or class makes the name explicitly global in the module too.
   if (scope == ScopeKind::Module && !symbols.globals.empty()) {
     const std::unordered_set<Symbol> declared = declared_in(tree_, statements);
     std::erase_if(symbols.globals, [&](Symbol name) { return declared.contains(name); });

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// structure: what belongs to a body as a whole.
+// structure: the parts of a body that are not in its statements.
 //
-// After the statements of a code object have been recovered, Scopes puts back what the compiler
-// took out of them and takes out what it put in:
+// After the statements of a code object have been recovered, Scopes restores what the compiler took
+// out of them and removes what it added:
 //
-//   * docstrings, `global` and `nonlocal` declarations, annotated assignments come back;
-//   * `__module__`, `__qualname__`, `__classcell__` and friends, the trailing `return None` go;
-//   * what only dead code said (a name is local, a function is a generator, a variable is captured)
-//     is said by `if False:` statements, which compile to nothing.
+//   * docstrings, `global` and `nonlocal` declarations, annotated assignments are restored;
+//   * `__module__`, `__qualname__`, `__classcell__` and the like, and the trailing `return None`,
+//     are removed;
+//   * the effects of dead code on names (a name is local, a function is a generator, a variable is
+//     captured) are restored by `if False:` statements, which compile to nothing.
 //
-// The bodies of comprehensions and lambdas stay as they are; what they cannot declare themselves is
-// declared by the function around them, so finish nested code objects first.
+// The bodies of comprehensions and lambdas stay as they are; names that they cannot declare are
+// declared by the enclosing function, so finish nested code objects first.
 #pragma once
 
 #include <unordered_map>
@@ -30,20 +31,22 @@ class Scopes {
 
   ScopeKind scope_of(object::CodeId code) const;
 
-  // The finished body of function.code; never empty where Python wants a statement. Where whoever
-  // runs it sees to its cells and free variables, it need not mention those that nothing uses.
+  // Returns the finished body of function.code; never empty where Python requires a statement.
+  // `mentions_unused` = false: the cells and free variables are provided by whoever runs the text,
+  // so those that nothing uses are not mentioned.
   ast::ListId finish_body(ast::ListId body, const ir::Function& function,
                           bool mentions_unused = true);
 
-  // Names among the locals of `code` that only its inlined comprehensions bind: nothing within
-  // takes them from it.
+  // Sets the names among the locals of `code` that only its inlined comprehensions bind: no nested
+  // scope takes them from it.
   void hide(object::CodeId code, std::vector<Symbol> names) { hidden_[code] = std::move(names); }
 
   BoundNames& bound_names() { return bound_names_; }
 
-  // `code` holds one expression, which is evaluated later: it can declare no more than a lambda.
+  // Records that `code` holds one expression, evaluated lazily: it can declare no more than a
+  // lambda.
   void set_lazy(object::CodeId code) { lazy_.insert(code); }
-  // Returns true if it is such a code object or in one: it can have no statement.
+  // Returns true if `code` is such a code object or is nested in one: it can have no statement.
   bool is_in_lazy(object::CodeId code) const;
 
  private:
@@ -58,7 +61,7 @@ class Scopes {
   std::vector<object::CodeId> parent_;  // by CodeId; invalid: none
   NamesByCode undeclared_;              // global names that lambdas and comprehensions in it read
   NamesByCode undeclared_stores_;       // ... and bind (by walrus)
-  // Those also by which code was to declare them.
+  // The same for nonlocal names, with the code that needs the declaration.
   std::unordered_map<object::CodeId, std::vector<std::pair<object::CodeId, Symbol>>>
       undeclared_nonlocals_;
   std::unordered_map<object::CodeId, object::ConstId> opaques_;  // names of code objects as values

@@ -21,10 +21,10 @@ class StaticAttributes {
  public:
   explicit StaticAttributes(ast::Tree& tree) : tree_(tree), self_(tree.intern("self")) {}
 
-  // Reads the statements of the class, and of the functions in it.
+  // Reads the statements of the class and of the functions in it.
   void read(std::span<const NodeId> body) {
     ast::walk(tree_, body, /*in_function=*/false, [&](NodeId node, bool& in_function) {
-      // What a class inside assigns is an attribute of that one.
+      // An assignment in a nested class is an attribute of that class.
       if (tree_.is(node, Kind::ClassDef)) return false;
       if (tree_.is(node, Kind::FunctionDef)) note_function(node);
       in_function ? note_stores(node) : note_kept(node);
@@ -65,7 +65,7 @@ class StaticAttributes {
     }
   }
 
-  // `__static_attributes__ = (...)`, which the compiler wrote.
+  // Records `__static_attributes__ = (...)`, which the compiler wrote.
   void note_kept(NodeId id) {
     if (!tree_.is(id, Kind::Assign)) return;
     const auto assign = tree_.as<ast::Assign>(id);
@@ -122,7 +122,7 @@ class StaticAttributes {
     }
   }
 
-  // In methods the private names of a class have their long form yet.
+  // In methods, private names of a class still have their mangled form.
   void note_assigned(Symbol name) {
     assigned_.insert(name);
     const std::string text(tree_.text(name));

@@ -18,15 +18,15 @@ namespace {
 
 using Names = std::unordered_set<Symbol>;
 
-// How often each name is used in which way, over all instructions.
+// The names that are used in each way, over all instructions.
 struct Uses {
   Names fast_loads;
-  Names lent;           // loaded in a comprehension, and what another one has hidden before
+  Names lent;           // loaded in a comprehension, and hidden by an earlier one
   Names fast_bindings;  // stored or deleted, but not by an inlined comprehension
   Names cell_bindings;
   Names hidden_cells;  // stored by an inlined comprehension
   Names cell_mentions;
-  Names hidden;    // set aside by an inlined comprehension
+  Names hidden;    // saved by an inlined comprehension
   Names captured;  // free in a nested function that is made, or a cell taken as a value
   Names global_loads;
   Names outer_global_loads;  // not by an inlined comprehension
@@ -70,7 +70,7 @@ void add_use(const object::Module& module, const ir::Function& function, const i
       uses.captured.insert(value.symbol());
       break;
     case Op::LoadGlobal:
-      if (value.b == 1) break;  // nobody has written the name
+      if (value.b == 1) break;  // the name was not written
       uses.global_loads.insert(value.symbol());
       uses.mentions_super |= module.text(value.symbol()) == "super";
       break;
@@ -96,7 +96,7 @@ void add_use(const object::Module& module, const ir::Function& function, const i
       uses.awaits = true;
       break;
     case Op::YieldFrom: {
-      // `await` and `async for` are such, too, but make no generator.
+      // `await` and `async for` compile to it too, but make no generator.
       const ir::Value& iterator = function[function.operands(value)[0]];
       uses.yields |= !is_op(iterator, Op::GetAwaitable, Op::GetAnext);
       break;
@@ -109,8 +109,8 @@ void add_use(const object::Module& module, const ir::Function& function, const i
   }
 }
 
-// Where a local belongs to an inlined comprehension: from where it is set aside up to where it is
-// put back first.
+// The ranges in which a local belongs to an inlined comprehension: from where it is saved to where
+// it is first restored.
 class HiddenLocals {
  public:
   explicit HiddenLocals(const ir::Function& function) {
@@ -122,7 +122,7 @@ class HiddenLocals {
       end = std::min(end, value.offset);
       restored_.insert(&value);
     }
-    // One in another one hides the same name once more.
+    // A nested comprehension hides the same name again.
     for (auto& [name, ranges] : ranges_) {
       for (auto outer = ranges.begin(); outer != ranges.end();) {
         const auto inner = std::next(outer);
@@ -133,7 +133,7 @@ class HiddenLocals {
     }
   }
 
-  // Returns true if the instruction on a local is the comprehension's own.
+  // Returns true if the instruction on a local belongs to a comprehension.
   bool contain(const ir::Value& value) const {
     if (value.op == Op::LoadFastAndClear || restored_.contains(&value)) return true;
     const auto ranges = ranges_.find(value.symbol());
@@ -142,15 +142,15 @@ class HiddenLocals {
     return next != ranges->second.begin() && value.offset <= std::prev(next)->second;
   }
 
-  // Returns true if 3.12 takes a name in an inlined comprehension, which does not bind it, for the
-  // variable of one before it.
+  // Returns true if 3.12 takes a name in an inlined comprehension that does not bind it for the
+  // variable of an earlier one.
   bool lend(const ir::Value& value) const {
     if (value.op != Op::LoadFast || !surround(value)) return false;
     const auto ranges = ranges_.find(value.symbol());
     return ranges != ranges_.end() && ranges->second.begin()->first < value.offset;
   }
 
-  // Returns true if the instruction lies within a comprehension that hides something.
+  // Returns true if the instruction is within a comprehension that hides a name.
   bool surround(const ir::Value& value) const {
     return std::any_of(ranges_.begin(), ranges_.end(), [&](const auto& ranges) {
       const auto next = ranges.second.upper_bound(value.offset);
@@ -159,7 +159,7 @@ class HiddenLocals {
   }
 
  private:
-  std::unordered_map<Symbol, std::map<uint32_t, uint32_t>> ranges_;  // from where up to where
+  std::unordered_map<Symbol, std::map<uint32_t, uint32_t>> ranges_;  // start -> end
   std::unordered_set<const ir::Value*> restored_;
 };
 
@@ -203,8 +203,8 @@ std::vector<Symbol> sorted(const object::Module& module, const Names& names) {
   return list;
 }
 
-// The free variables that nested functions made here have, as the class body's `__class__` is taken
-// as a value whether one has it or not.
+// Returns the free variables of the nested functions made here. (A class body takes its `__class__`
+// as a value whether or not one of them has it.)
 Names free_of_nested(const object::Module& module, const ir::Function& function) {
   Names names;
   for (const ir::Value& value : function.values) {
@@ -221,8 +221,8 @@ Names free_of_nested(const object::Module& module, const ir::Function& function)
   return names;
 }
 
-// Returns true if a function is made that compilers that delay annotations give a scope for these,
-// empty or not; such a scope in a class makes a cell of the class's dict.
+// Returns true if a function is made for which compilers that delay annotations add an annotation
+// scope, empty or not; such a scope in a class makes a cell of the class's dict.
 bool defines_function(const object::Module& module, const ir::Function& function) {
   if (!function.habits.delays_annotations) return false;
   return std::any_of(function.values.begin(), function.values.end(), [&](const ir::Value& value) {
@@ -234,8 +234,7 @@ bool defines_function(const object::Module& module, const ir::Function& function
   });
 }
 
-// Returns true if a function within the code reads the name, and not as a variable of what holds
-// it.
+// Returns true if a nested function reads the name, but not as a variable.
 bool reads_as_global(const object::Module& module, const Code& code, Symbol name) {
   std::vector<const Code*> todo{&code};
   while (!todo.empty()) {
@@ -251,7 +250,7 @@ bool reads_as_global(const object::Module& module, const Code& code, Symbol name
   return false;
 }
 
-// Cells and free variables of the compiler's own have names that no text can mention.
+// Returns true if a text can mention the name: not for the compiler's own cells and free variables.
 bool can_be_mentioned(std::string_view name) {
   return object::is_identifier(name) && name != "__classdict__" &&
          name != "__conditional_annotations__";
@@ -267,7 +266,7 @@ Symbols symbols_of(const object::Module& module, const ir::Function& function, S
   const Names free(code.freevars.begin(), code.freevars.end());
 
   Names globals = uses.global_bindings;
-  // Classes and modules read names by LOAD_NAME, unless they are declared; only an inlined
+  // Classes and modules read names by LOAD_NAME unless they are declared; only an inlined
   // comprehension in a class does not.
   if (scope == ScopeKind::Module) {
     globals.insert(uses.global_loads.begin(), uses.global_loads.end());
@@ -278,7 +277,7 @@ Symbols symbols_of(const object::Module& module, const ir::Function& function, S
   }
   symbols.globals = sorted(module, globals);
   for (const Symbol name : sorted(module, uses.cell_bindings)) {
-    // A class in a class has two sets of annotations that were reached: its own one is bound.
+    // A class in a class has two sets of reached annotations: it binds its own.
     const bool is_set = module.text(name) == "__conditional_annotations__";
     if (free.contains(name) && !is_set) symbols.nonlocals.push_back(name);
   }
@@ -292,7 +291,7 @@ Symbols symbols_of(const object::Module& module, const ir::Function& function, S
     const std::string_view text = module.text(name);
     if (uses.cell_mentions.contains(name) || !can_be_mentioned(text)) continue;
     if (text == "__class__" && uses.mentions_super) continue;
-    // What a class binds, or looks up by name, is free only for what is nested in it.
+    // A name that a class binds, or looks up by name, is free only for the scopes nested in it.
     const bool is_own = scope == ScopeKind::Class && uses.name_uses.contains(name);
     (is_own ? symbols.passed_on : symbols.unused_free).push_back(name);
   }
@@ -310,8 +309,8 @@ Symbols symbols_of(const object::Module& module, const ir::Function& function, S
       symbols.lacks_class_dict = !defines_function(module, function);
     if (module.text(name) == "__conditional_annotations__") symbols.keeps_reached_set = true;
   }
-  // The first of several comprehensions settles what a name is that the code around them does not
-  // mention: a cell that comes first would be read as one. They stay together, in their order.
+  // The first of several comprehensions decides the scope of a name that the code around them does
+  // not mention: after a cell it would be read as one. The cells stay together, in their order.
   const auto is_looked_up = [&](Symbol name) { return uses.lookups.contains(name); };
   if (scope <= ScopeKind::Class &&
       std::any_of(symbols.unused_cells.begin(), symbols.unused_cells.end(), is_looked_up)) {
@@ -326,8 +325,8 @@ Symbols symbols_of(const object::Module& module, const ir::Function& function, S
     bound.insert(uses.hidden_cells.begin(), uses.hidden_cells.end());
     for (size_t i = 0; i < std::min(args, code.varnames.size()); ++i)
       bound.insert(code.varnames[i]);
-    // What another comprehension lends is plainly a local where it is bound, too; but then it would
-    // be the cell of a function that reads a global of that name.
+    // Binding a lent name makes it a plain local, but then it would also be the cell of a function
+    // that reads a global of that name.
     const auto is_lent = [&](Symbol name) {
       return uses.lent.contains(name) && !reads_as_global(module, code, name);
     };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// structure: what the instructions of a code object say about its names.
+// structure: the scopes of a code object's names, as its instructions show them.
 #pragma once
 
 #include <algorithm>
@@ -15,20 +15,19 @@ struct Symbols {
   std::vector<Symbol> globals;         // to be declared `global`
   std::vector<Symbol> nonlocals;       // to be declared `nonlocal`
   std::vector<Symbol> global_reads;    // read as globals in a function
-  std::vector<Symbol> unbound_locals;  // local, though nothing that is left binds them
-  std::vector<Symbol> unused_free;     // free, though nothing that is left mentions them
-  std::vector<Symbol> passed_on;       // of these, what a class has under the name itself
-  std::vector<Symbol> looked_up;       // by name in a class, though nothing that is left binds them
-  std::vector<Symbol> unused_cells;    // cells, though nothing that is left captures them
-  std::vector<Symbol> late_cells;      // instead, where a comprehension has looked one up before
-  std::vector<Symbol> hidden_cells;    // used, and a local of a comprehension that is not left
-  std::vector<Symbol> unbound_cells;   // of these, what nothing that is left even mentions
-  bool lacks_yield = false;            // a generator, though nothing that is left yields
-  bool lacks_await = false;            // an asynchronous comprehension of which nothing left is
+  std::vector<Symbol> unbound_locals;  // local, but no code that is left binds them
+  std::vector<Symbol> unused_free;     // free, but no code that is left mentions them
+  std::vector<Symbol> passed_on;       // of these, names that a class has itself
+  std::vector<Symbol> looked_up;       // by name in a class, but no code that is left binds them
+  std::vector<Symbol> unused_cells;    // cells, but no code that is left captures them
+  std::vector<Symbol> late_cells;      // the same, if a comprehension looks one of them up
+  std::vector<Symbol> hidden_cells;    // used, and also a local of a comprehension that is gone
+  std::vector<Symbol> unbound_cells;   // cells that no code that is left binds or mentions
+  bool lacks_yield = false;            // a generator, but no code that is left yields
+  bool lacks_await = false;  // an asynchronous comprehension, but no code that is left awaits
   bool sets_up_annotations = false;
-  bool lacks_class_dict = false;  // a class with the cell of its dict, though nothing left asks it
-  // It has a cell for the set of the annotations that were reached (3.14), which nothing in it
-  // takes over.
+  bool lacks_class_dict = false;  // a class with a cell for its dict that nothing left uses
+  // It has a cell for the set of reached annotations (3.14), which no code that is left captures.
   bool keeps_reached_set = false;
 
   void declare_global(Symbol name) { add(globals, name); }

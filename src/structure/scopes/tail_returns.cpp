@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Returns that cannot be written: a module or class body ends where its code returns None.
+// Removes returns that cannot be written: a module or class body ends where its code returns None.
 #include <algorithm>
 
 #include "ast/nodes.h"
@@ -16,7 +16,7 @@ namespace {
 
 using Statements = std::vector<NodeId>;
 
-// `(lambda: x).__closure__[0]`, as Expressions writes a cell.
+// Returns true for `(lambda: x).__closure__[0]`, as Expressions writes a cell.
 bool is_cell(const ast::Tree& tree, NodeId node) {
   if (!tree.is(node, Kind::Subscript)) return false;
   const NodeId closure = tree.as<ast::Subscript>(node).value;
@@ -25,8 +25,8 @@ bool is_cell(const ast::Tree& tree, NodeId node) {
          tree.text(tree.as<ast::Attribute>(closure).attr) == "__closure__";
 }
 
-// What the compiler puts at the end of a class body: `__static_attributes__`, the cells that
-// type.__new__ fills.
+// Returns true for what the compiler puts at the end of a class body: `__static_attributes__`, the
+// cells that type.__new__ fills.
 bool is_epilogue(const ast::Tree& tree, NodeId statement) {
   if (!tree.is(statement, Kind::Assign)) return false;
   const auto assign = tree.as<ast::Assign>(statement);
@@ -67,19 +67,20 @@ class BodyEnds {
   }
 
  private:
-  // A class body returns None, or the cell of `__class__`.
+  // Returns true for a return that cannot be written. A class body returns None, or the cell of
+  // `__class__`.
   bool is_end(NodeId statement) const {
     if (!tree_.is(statement, Kind::Return)) return false;
     const NodeId value = tree_.as<ast::Return>(statement).value;
     return is_class_ || !value.valid() || is_none(tree_, value);
   }
-  // `case _`, or a name, without a guard.
+  // Returns true for `case _`, or a name, without a guard.
   bool is_default(NodeId match_case) const {
     const auto it = tree_.as<ast::match_case>(match_case);
     return !it.guard.valid() && takes_everything(tree_, it.pattern);
   }
 
-  // Returns true if a return that cannot be written is anywhere in a list.
+  // Returns true if a list has such a return at any depth.
   bool has_end(ListId list) const {
     Statements todo = to_vector(tree_, list);
     while (!todo.empty()) {
@@ -93,8 +94,8 @@ class BodyEnds {
     return false;
   }
 
-  // How the ways through a list end: one at least by a return that cannot be written, all by
-  // raising, or some way goes on.
+  // How the paths through a list end: at least one by a return that cannot be written, all by
+  // raising, or some path falls through.
   enum class Ends : uint8_t { Returns, Raises, GoesOn };
   Ends ends(ListId list) const {
     std::vector<ListId> todo = {list};
@@ -123,7 +124,7 @@ class BodyEnds {
     return has_end(list) ? Ends::Returns : Ends::Raises;
   }
 
-  // Takes from the end what the compiler put there.
+  // Drops what the compiler put at the end.
   void pop_end(Statements& items, bool may_be_empty) {
     if (items.empty()) return;
     const ast::Where at = tree_.where(items.back());
@@ -132,7 +133,7 @@ class BodyEnds {
     if (items.empty() && !may_be_empty) items.push_back(tree_.add(ast::Pass{}, at));
   }
 
-  // `return None if c else None` is a branch with nothing in it.
+  // Replaces `return None if c else None` by an `if` with one in each arm.
   void split_conditional(Statements& items) {
     if (items.empty() || !tree_.is(items.back(), Kind::Return)) return;
     const NodeId value = tree_.as<ast::Return>(items.back()).value;
@@ -148,10 +149,10 @@ class BodyEnds {
     NodeId owner;
     size_t field;
     bool may_be_empty = false;
-    bool in_loop = false;  // of a loop that stands at the end: to return is to break
+    bool in_loop = false;  // of a loop at the end: a return is a `break`
   };
 
-  // A list in tail position.
+  // Clips a list in tail position.
   void clip(Statements& items, bool may_be_empty) {
     split_conditional(items);
     nest_what_follows(items);
@@ -178,7 +179,8 @@ class BodyEnds {
     });
   }
 
-  // `if c: a; return` before others: they are its else. The same for `try` whose handlers end.
+  // Moves the statements after `if c: a; return` into its `else`. The same for a `try` whose
+  // handlers all end.
   void nest_what_follows(Statements& items) {
     for (size_t i = 0; i + 1 < items.size(); ++i) {
       if (tree_.is(items[i], Kind::Try) && nest_in_else(items, i)) return;
@@ -218,8 +220,8 @@ class BodyEnds {
     return true;
   }
 
-  // What follows a `match` belongs to its only case that goes on, or to one that takes what no
-  // other does.
+  // Moves the statements after a `match` into its only case that falls through, or into a new case
+  // for what no other takes.
   bool nest_in_case(Statements& items, size_t i) {
     auto statement = tree_.as<ast::Match>(items[i]);
     Statements cases = to_vector(tree_, statement.cases);
@@ -254,7 +256,8 @@ class BodyEnds {
     return true;
   }
 
-  // What follows a loop that is left by returns only runs once it is exhausted.
+  // Moves the statements after a loop that only returns leave into its `else`: they run only once
+  // it is exhausted.
   bool nest_in_else_of_loop(Statements& items, size_t i) {
     if (!leaves_by_return_only(items[i])) return false;
     const size_t field = else_field(items[i]);
@@ -278,7 +281,7 @@ class BodyEnds {
         tree_.is(loop, Kind::For) ? tree_.as<ast::For>(loop).body : tree_.as<ast::While>(loop).body;
     struct Inner {
       NodeId statement;
-      bool in_loop;  // in one within, which a break leaves
+      bool in_loop;  // in a nested loop, which a break leaves
     };
     bool returns = false;
     std::vector<Inner> todo;
@@ -311,7 +314,7 @@ class BodyEnds {
       const Kind kind = tree_.kind(statement);
       if (kind == Kind::For || kind == Kind::While) {
         if (!leaves_by_return_only(statement)) {
-          // What stands after it in its `else` is not in it.
+          // The statements in its `else` are not inside of it.
           todo_.push_back({statement, else_field(statement), true, true});
           continue;
         }
@@ -323,8 +326,8 @@ class BodyEnds {
     }
   }
 
-  // A loop in a loop that is to be left: after it the outer one is left as well, unless it was
-  // exhausted.
+  // Makes the exit of a nested loop leave the outer one too: a `break` after it, which a `continue`
+  // at the end of its `else` skips if it was exhausted.
   void leave_both(Statements& items, size_t i) {
     const ast::Where at = tree_.where(items[i]);
     nest_in_else_of_loop(items, i);

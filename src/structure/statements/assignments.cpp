@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forms of assignment: chains, unpacking, tuples that never were.
+// The forms of assignment: chains, unpacking, tuples that were never built.
 #include <algorithm>
 #include <array>
 #include <set>
@@ -34,8 +34,8 @@ bool is_unpack(const ir::Value& value) { return is_op(value, Op::UnpackSequence,
 
 }  // namespace
 
-// Of two stores to one local in a row, compilers (3.12+) leave a pop of the first: `_, _ = v`. The
-// store that is left; invalid: items[i] is no such pop.
+// Returns the store that is left of several to one local in a row, if items[i] is the pop that
+// replaces an earlier one (3.12+), as in `_, _ = v`; else invalid.
 ValueId Statements::overwriting_store(std::span<const ValueId> items, size_t i) const {
   const Graph& g = c_.graph;
   const auto is_pop = [&](ValueId id) { return drops(g[id], ir::Dropped::Result); };
@@ -75,9 +75,8 @@ void Statements::store(std::span<const ValueId> items, size_t i) {
   deliver(items, i, stored, target);
 }
 
-// The with statement whose `as` value this is: what __enter__ returned, or what awaiting the result
-// of
-// __aenter__ gave. Invalid: it is another value.
+// Returns the `with` statement whose `as` value this is: the result of __enter__, or of awaiting
+// that of __aenter__. Invalid for another value.
 ValueId Statements::entered(ValueId id) const {
   for (;;) {
     const ir::Value& value = c_.graph[id];
@@ -91,7 +90,7 @@ ValueId Statements::entered(ValueId id) const {
   }
 }
 
-// `target` receives `value`: as a slot of an unpacking, a member of a group, one of a chain.
+// Assigns `value` to `target`: as a slot of an unpacking, a member of a group, or one of a chain.
 void Statements::deliver(std::span<const ValueId> items, size_t i, ValueId value, NodeId target) {
   const ast::Where at = where(items[i]);
   const Unpacking* outermost = nullptr;
@@ -124,12 +123,13 @@ void Statements::deliver(std::span<const ValueId> items, size_t i, ValueId value
   }
   if (start_group(items, i, value)) return deliver(items, i, value, target);
   if (outermost != nullptr) protect_unpacked(*outermost, target);
-  // What came later and was stored first is stored first; who is called in between sees no cell.
+  // A value above that has targets was stored first, and a call above must not see the cell: both
+  // are spilled before this store.
   const bool is_cell = c_.graph[items[i]].op == Op::StoreDeref;
   if (is_assigned_above(find(value)) || (is_cell && has_called_above(find(value)))) spill_all();
   const size_t entry = find(value);
   if (entry < pending_.size() && pending_[entry].uses_left > 1 && !c_.materialized.count(value)) {
-    // What was loaded since the value came is not to see the store, wherever that will stand.
+    // The loads since this value must not see the store, wherever that is placed.
     if (c_.tree.is(target, ast::Kind::Name)) {
       protect(c_.tree.as<ast::Name>(target).id, entry + 1);
     }
@@ -181,7 +181,7 @@ void Statements::assign(ValueId value, NodeId target, ast::Where at) {
       return c_.tree.is(each, ast::Kind::Name);
     });
     const bool only_names = other == targets.end() - 1;
-    // `x: (y := v)`, or what a compiler would have folded outside of a walrus.
+    // `x: (y := v)`, or a value that a compiler would have folded outside of a walrus.
     if (is_annotation(target) ? only_names : !c_.graph.f.folds.walruses && is_left_unfolded(node)) {
       for (auto name = targets.begin(); name != other; ++name) {
         node = c_.tree.add(ast::NamedExpr{*name, node}, at);
@@ -192,14 +192,14 @@ void Statements::assign(ValueId value, NodeId target, ast::Where at) {
   append(c_.tree.add(ast::Assign{c_.tree.list(targets), node}, at));
 }
 
-// Returns true if the target is where the annotation of a name goes.
+// Returns true if the target is the entry of a name in `__annotations__`.
 bool Statements::is_annotation(NodeId target) const {
   if (!c_.tree.is(target, ast::Kind::Subscript)) return false;
   return is_name(c_.tree, c_.tree.as<ast::Subscript>(target).value, "__annotations__");
 }
 
-// Returns true if what compilers make a constant of is left in it: a tuple or an operation of
-// constants. Not in a walrus of its own, which is why it is left there.
+// Returns true if an expression has a tuple or an operation of constants that compilers would have
+// folded, except in a walrus. Nested walruses are not searched.
 bool Statements::is_left_unfolded(NodeId root) const {
   bool found = false;
   ast::walk(c_.tree, std::array<NodeId, 1>{root}, [&](NodeId node) {
@@ -222,7 +222,7 @@ bool Statements::is_left_unfolded(NodeId root) const {
   return found;
 }
 
-// Returns true if they store to locals, to each once: nobody sees in which order.
+// Returns true if all stores are to locals, to each once: then nothing observes their order.
 bool Statements::are_locals_once(std::span<const ValueId> stores) const {
   std::set<uint32_t> names;
   return std::all_of(stores.begin(), stores.end(), [&](ValueId id) {
@@ -231,7 +231,7 @@ bool Statements::are_locals_once(std::span<const ValueId> stores) const {
   });
 }
 
-// Returns true if the value waits for a target of `a, b = v, w`.
+// Returns true if the value still lacks its target in `a, b = v, w`.
 bool Statements::is_in_group(ValueId value) const {
   return std::any_of(groups_.begin(), groups_.end(), [&](const Group& group) {
     const auto place = std::find(group.values.begin(), group.values.end(), value);
@@ -240,19 +240,20 @@ bool Statements::is_in_group(ValueId value) const {
   });
 }
 
-// a, b = v, w: the values are pending and the stores follow one another. Compilers leave the tuple
-// out for two or three values, and (3.12+) may store in reverse order.
+// Starts `a, b = v, w` if the values are pending and their stores follow one another; else returns
+// false. Compilers omit the tuple for two or three values, and 3.12+ may store in reverse order.
 bool Statements::start_group(std::span<const ValueId> items, size_t i, ValueId value) {
   if (!groups_.empty() || c_.materialized.count(value)) return false;
-  // Only compilers store in an order that tells of a tuple.
+  // Only in a compiler's code does the order of stores imply a tuple.
   if (c_.graph.f.is_generated) return false;
   const size_t at = find(value);
   if (at == pending_.size() || pending_[at].uses_left != 1) return false;
   size_t begin = at, end = pending_.size();
   if (at + 1 == end) {
-    // The last value is stored first: take those below it that the next stores want.
+    // The last value is stored first: take the values below it that the next items store.
     size_t k = i + 1;
-    // Of two stores to one name the later one counts, in the other order the earlier one.
+    // Of two stores to one name the later one takes effect; in reverse order it would be the
+    // earlier one.
     const auto is_new = [&](ValueId store) {
       return std::none_of(items.begin() + static_cast<ptrdiff_t>(i),
                           items.begin() + static_cast<ptrdiff_t>(k), [&](ValueId before) {
@@ -262,7 +263,7 @@ bool Statements::start_group(std::span<const ValueId> items, size_t i, ValueId v
     };
     while (begin > 0 && k < items.size() && pending_[begin - 1].uses_left == 1) {
       const ir::Value& next = c_.graph[items[k]];
-      // What a later target overwrites is dropped instead (3.13): `a, a = v, w`.
+      // A value that a later target overwrites is dropped instead (3.13): `a, a = v, w`.
       const bool overwritten =
           drops(next, ir::Dropped::Result) || drops(next, ir::Dropped::Overwritten);
       if (!overwritten && !(is_store(next) && next.op == Op::StoreFast && is_new(items[k]))) break;
@@ -272,7 +273,7 @@ bool Statements::start_group(std::span<const ValueId> items, size_t i, ValueId v
     }
     if (begin == at) return false;
   } else {
-    // Those above it must be stored by what follows, with nothing but targets computed in between.
+    // The values above it must be stored by the next items, with only targets computed in between.
     size_t want = end - at - 1;
     size_t before = at;
     bool in_order = true;
@@ -283,7 +284,7 @@ bool Statements::start_group(std::span<const ValueId> items, size_t i, ValueId v
       const bool receives = next.kind == ValueKind::Instr && (is_store(next) || is_unpack(next));
       const ValueId stored = receives ? c_.graph.resolve(operands(items[k])[0]) : ValueId();
       const size_t place = receives ? find(stored) : pending_.size();
-      // The last use of what a walrus has named already is a target: `a, b = v, (c := w)`.
+      // The last use of a value that a walrus has named is a target: `a, b = v, (c := w)`.
       const bool is_last = place < pending_.size() && pending_[place].uses_left == 1;
       if (!is_last && is_walrus(items[k])) continue;
       if (receives) {
@@ -323,14 +324,14 @@ void Statements::finish_group(Group& group, ast::Where at) {
 
 // ---- unpacking ------------------------------------------------------------------------------
 
-// Returns true if a computed value is stored and used once more: `(a := v)`, as a part of a target.
+// Returns true if a computed value is stored and used once more: `(a := v)`, as part of a target.
 bool Statements::is_walrus(ValueId id) const {
   if (!stores_name(c_.graph[id])) return false;
   const ir::Value& stored = c_.graph[c_.graph.resolve(operands(id)[0])];
   return stored.kind != ValueKind::Element && stored.uses > 1;
 }
 
-// Returns true if the elements are stored one after the other by what follows.
+// Returns true if the next items store the elements one after the other.
 bool Statements::unpacks_into_targets(std::span<const ValueId> items, size_t i) const {
   const Graph& g = c_.graph;
   // (unpack item, next element) from the outermost to the innermost that is open
@@ -372,8 +373,8 @@ bool Statements::unpacks_into_targets(std::span<const ValueId> items, size_t i) 
   return true;
 }
 
-// How many elements, from the first on, the next items store into locals and do nothing else. Of
-// what is generated the rest may stay on the stack.
+// Returns how many elements, from the first on, the next items store into locals before anything
+// else. In generated code the rest may stay on the stack.
 uint32_t Statements::stored_at_once(std::span<const ValueId> items, size_t i) const {
   const Graph& g = c_.graph;
   uint32_t found = 0;
@@ -392,8 +393,8 @@ uint32_t Statements::stored_at_once(std::span<const ValueId> items, size_t i) co
   return found;
 }
 
-// `def f(*args: *Ts)`: the annotation is unpacked into the one element that goes into the tuple of
-// annotations, or into the dict that 3.14's `__annotate__` returns.
+// Returns true for `def f(*args: *Ts)`: the annotation is unpacked into one element, which goes
+// into the tuple of annotations, or into the dict that 3.14's `__annotate__` returns.
 bool Statements::annotates(std::span<const ValueId> items, size_t i) const {
   const Graph& g = c_.graph;
   const bool is_lazy = c_.tree.text(c_.tree.module()[g.f.code].name) == "__annotate__";
@@ -421,7 +422,7 @@ bool Statements::annotates(std::span<const ValueId> items, size_t i) const {
   return false;
 }
 
-// The value that stands for one element of an unpacking; invalid: nothing uses it.
+// Returns the value of one element of an unpacking; invalid if it has no use.
 ValueId Statements::element_of(ValueId unpacked, uint32_t index) const {
   ValueId found;
   for_each_element(unpacked, [&](ValueId id, uint32_t place) {
@@ -430,7 +431,7 @@ ValueId Statements::element_of(ValueId unpacked, uint32_t index) const {
   return found;
 }
 
-// Elements follow what they are of.
+// Calls visit(element, index) for each element; elements follow the unpacking.
 template <typename Visit>
 void Statements::for_each_element(ValueId unpacked, Visit visit) const {
   const std::vector<ir::Value>& values = c_.graph.f.values;
@@ -455,7 +456,7 @@ void Statements::unpack(std::span<const ValueId> items, size_t i) {
   if (count > 0 && (nested || unpacks_into_targets(items, i))) {
     const size_t index = unpackings_.size();
     unpackings_.push_back(std::move(unpacking));
-    // The elements are found when they are stored.
+    // The elements get their targets when they are stored.
     for_each_element(id, [&](ValueId element, uint32_t slot) { slots_[element] = {index, slot}; });
     return;
   }
@@ -464,7 +465,7 @@ void Statements::unpack(std::span<const ValueId> items, size_t i) {
     const ValueId element = element_of(id, 0);
     return push(element, c_.tree.add(ast::Starred{node}, where(id)), false);
   }
-  // Not what targets do: every element that is not stored at once gets a name.
+  // No list of targets: every element that is not stored at once gets a name.
   const uint32_t stored = value.op == Op::UnpackSequence ? stored_at_once(items, i) : 0;
   const size_t index = unpackings_.size();
   std::vector<Symbol> names(count);

@@ -10,8 +10,8 @@ namespace pellucid::structure {
 
 using ast::NodeId;
 
-// The first of the items after items[i] that uses the value; their number: none does. Where one
-// value is asked about many are, so the uses of all are looked up together.
+// Returns the index of the first item after items[i] that uses the value; their number if none
+// does. The uses of all items are indexed together, since many values are looked up.
 size_t Statements::next_use(std::span<const ValueId> items, size_t i, ValueId value) {
   if (uses_in_.data() != items.data() || uses_in_.size() != items.size()) {
     uses_in_ = items;
@@ -27,7 +27,8 @@ size_t Statements::next_use(std::span<const ValueId> items, size_t i, ValueId va
   return next != uses_.end() && next->first == value ? next->second : items.size();
 }
 
-// At the load of `x.y` or `x[k]`: whether its base is used once more, by the store of `x.y op= v`.
+// At the load of `x.y` or `x[k]`: returns true if it is the first half of `x.y op= v`, whose store
+// uses the same base once more.
 bool Statements::augmented_load(std::span<const ValueId> items, size_t i) {
   Graph& g = c_.graph;
   const ValueId id = items[i];
@@ -49,7 +50,8 @@ bool Statements::augmented_load(std::span<const ValueId> items, size_t i) {
   } else if (g[bases[0]].uses != 2 + kept || g[id].uses != 1) {
     return false;
   }
-  // Each base has one more use: what takes the first of them is the other half, or there is none.
+  // Each base has one more use: the item that takes the first of them is the other half, or there
+  // is none.
   const size_t other = next_use(items, i, bases[0]);
   if (other == items.size()) return false;
   const ir::Value& later = g[items[other]];
@@ -80,7 +82,7 @@ bool Statements::augmented_load(std::span<const ValueId> items, size_t i) {
   return true;
 }
 
-// The other half of an augmented assignment does not ask for its bases again.
+// Removes the use of the bases by the other half of an augmented assignment.
 void Statements::use_once(const std::vector<ValueId>& bases) {
   for (Entry& entry : pending_) {
     if (std::find(bases.begin(), bases.end(), entry.value) != bases.end()) entry.uses_left = 1;

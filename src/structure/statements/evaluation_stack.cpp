@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values that were computed and wait to be used: what becomes part of the expression that takes
-// it, and what has to be kept in a temporary because something comes in between.
+// The evaluation stack. Decides for each computed value whether it becomes part of the expression
+// that uses it, or must be spilled to a temporary because an effect comes in between.
 #include <algorithm>
 #include <array>
 
@@ -15,7 +15,7 @@ namespace pellucid::structure {
 using ast::NodeId;
 
 size_t Statements::find(ValueId id, size_t guess) const {
-  // Operands lie one after the other, as they were evaluated.
+  // Operands are adjacent, in the order in which they were evaluated.
   if (guess < pending_.size() && pending_[guess].value == id) return guess;
   for (size_t i = pending_.size(); i-- > 0;) {
     if (pending_[i].value == id) return i;
@@ -35,7 +35,8 @@ size_t Statements::hard_pending() const {
                                            [](const Entry& entry) { return !entry.reloadable; }));
 }
 
-// A value that lies on the stack only to be dropped: `return f()` with a `finally` that returns.
+// Appends as a statement the value that stays on the stack only to be dropped: `return f()` with a
+// `finally` that returns.
 void Statements::settle_dropped() {
   if (hard_pending() != 1) return;
   const auto only = std::find_if(pending_.begin(), pending_.end(),
@@ -74,12 +75,12 @@ void Statements::forget_adopted() {
 
 void Statements::push(ValueId id, NodeId node, bool reloadable) {
   if (reloadable && c_.graph[id].uses == 0) return;
-  // It is computed once more, in another copy of its block.
+  // It is computed again, in another copy of its block.
   if (c_.kept_as.count(id)) c_.materialized.erase(id);
   pending_.push_back({id, node, std::max(1u, c_.graph[id].uses), reloadable, false});
 }
 
-// The expression of a value that costs nothing to compute again.
+// Returns the expression of a value that costs nothing to compute again.
 NodeId Statements::remake(ValueId id) {
   const ir::Value value = c_.graph[id];
   std::vector<NodeId> bounds;  // of a constant slice
@@ -92,7 +93,7 @@ NodeId Statements::remake(ValueId id) {
 
 namespace {
 
-// What the name of a temporary says about the value that it holds.
+// Returns the stem of a temporary's name, by the value that it holds.
 const char* stem_of(const ir::Value& value) {
   if (value.kind != ValueKind::Instr) return "temp";
   if (value.op == Op::GetIter || value.op == Op::GetAiter) return "iterator";
@@ -121,9 +122,9 @@ void Statements::spill_entry(Entry& entry) {
   c_.materialized[entry.value] = temporary;
 }
 
-// Spills what is pending before `end`, but for what costs nothing to compute again.
+// Spills the pending values before `end`, except those that cost nothing to compute again.
 void Statements::spill_until(size_t end) {
-  // What is about to be assigned stays in its place.
+  // A value with targets keeps its place.
   const auto hard = [&](const Entry& entry) {
     return !entry.reloadable || assignment_of(entry.value) != nullptr;
   };
@@ -153,8 +154,8 @@ bool Statements::is_load_of(const Entry& entry, Symbol local) const {
          assignment_of(entry.value) == nullptr;
 }
 
-// Before a local changes: what was loaded from it and is still wanted must be kept. Of what is
-// pending between the two places only; returns how many entries that were.
+// Before a store to a local: spills the pending loads of it, those between the two places only.
+// Returns how many there were.
 size_t Statements::protect(Symbol local, size_t begin, size_t end) {
   size_t count = 0;
   for (size_t i = begin; i < std::min(end - std::min(end, count), pending_.size());) {
@@ -170,8 +171,8 @@ size_t Statements::protect(Symbol local, size_t begin, size_t end) {
   return count;
 }
 
-// Before the assignment of the value at `index` takes its place among the statements: what was
-// loaded below it was loaded before. Returns where the value is then.
+// Before the assignment of the value at `index` becomes a statement: spills the loads of its
+// targets below it. Returns the new index of the value.
 size_t Statements::protect_targets(size_t index) {
   const Assignment* assignment = assignment_of(pending_[index].value);
   if (assignment == nullptr) return index;
@@ -188,7 +189,7 @@ bool Statements::are_names(const std::vector<NodeId>& targets) const {
                      [&](NodeId target) { return c_.tree.is(target, ast::Kind::Name); });
 }
 
-// Returns true if a value that came later than the one at `index` has targets already.
+// Returns true if a value above the one at `index` already has targets.
 bool Statements::is_assigned_above(size_t index) const {
   for (size_t i = index + 1; i < pending_.size() && !assignments_.empty(); ++i) {
     if (assignment_of(pending_[i].value) != nullptr) return true;
@@ -205,8 +206,8 @@ bool Statements::has_called_above(size_t index) const {
   return false;
 }
 
-// Before `(local := v)` takes its place in an expression: what was loaded from the local below it,
-// and is taken by what the expression will be part of, is from now on a value of its place.
+// Before `(local := v)` becomes part of an expression: a load of the local below it, which the
+// enclosing expression will take, can no longer be made again elsewhere.
 void Statements::settle_loads_below(std::span<const ValueId> ids, size_t at) {
   const Assignment* assignment = assignment_of(pending_[at].value);
   if (assignment == nullptr || !are_names(assignment->targets)) return;
@@ -222,8 +223,8 @@ void Statements::settle_loads_below(std::span<const ValueId> ids, size_t at) {
   }
 }
 
-// Returns true if `(local := v)` cannot stand among `ids` where `v` does: a load from below it is
-// not taken before it, or one from above it is.
+// Returns true if `(local := v)` cannot take the place of `v` among `ids`: a load of the local from
+// below is not taken before it, or one from above is.
 bool Statements::reads_out_of_order(std::span<const ValueId> ids, size_t at) const {
   const ValueId assigned = pending_[at].value;
   const Assignment* assignment = assignment_of(assigned);
@@ -244,17 +245,18 @@ bool Statements::reads_out_of_order(std::span<const ValueId> ids, size_t at) con
   return false;
 }
 
-// Returns true if a function with a name is made here, which will be a statement, where its place
-// counts: generated code says how long what it evaluates before is held, too.
+// Returns true if a function with a name is made here, which becomes a statement, and its place
+// matters. In generated code it also decides how long the values evaluated before are held.
 bool Statements::stands_in_front(NodeId node) const {
   const bool counts = c_.graph.f.is_generated || c_.keeps_functions_in_place;
   return counts && c_.tree.is(node, ast::Kind::FunctionDef) &&
          is_identifier(c_.tree.text(c_.tree.as<ast::FunctionDef>(node).name));
 }
 
-// A function that only closes over cells may be made later: nothing sees when it is. The hidden
-// function of type parameters is made after the defaults that are passed to it. One with a name
-// will be a statement before, which what was evaluated before has to stay before.
+// Returns true if a value may be made later. A function that only closes over cells may: nothing
+// observes when it is made. The hidden function of type parameters is made after the defaults that
+// are passed to it. A function with a name becomes a statement before the expression, and the
+// values evaluated before it have to stay before that.
 bool Statements::is_movable(const Entry& entry) const {
   const ir::Value& value = c_.graph[entry.value];
   if (value.kind != ValueKind::Instr || entry.uses_left != 1) return false;
@@ -263,14 +265,15 @@ bool Statements::is_movable(const Entry& entry) const {
   return value.op == Op::SetFunctionAttribute && value.a == bytecode::kClosure;
 }
 
-// The values of an assignment may be those of names only, to go into the expression: `(n := v)`,
-// `(n := (m := v))`.
+// Returns true if all targets of a value are names, so that it can be part of an expression: `(n :=
+// v)`, `(n := (m := v))`.
 bool Statements::is_part_of_expression(ValueId id) {
   const Assignment* assignment = assignment_of(id);
   return assignment == nullptr || are_names(assignment->targets);
 }
 
-// From which entry on everything pending is taken by `ids`, once and in the order of evaluation.
+// Returns the first entry from which on `ids` take everything pending, once and in the order of
+// evaluation.
 size_t Statements::first_in_order(std::span<const ValueId> ids) {
   size_t later = ids.size();
   for (size_t i = pending_.size(); i-- > 0;) {
@@ -314,14 +317,14 @@ std::vector<NodeId> Statements::take_all(std::span<const ValueId> ids) {
         spill = true;
       }
     }
-    // What lies below was evaluated before; what lies above all that is taken may go on waiting.
+    // Values below were evaluated before; values above all of these may stay pending.
     const size_t last = *std::max_element(hard.begin(), hard.end());
     if (spill) spill_until(std::min(first_in_order(ids), last + 1));
   }
   std::vector<NodeId> nodes;
   nodes.reserve(ids.size());
   for (const ValueId id : ids) {
-    // No target stores it, or that is not all.
+    // No target stores it, or it has other uses.
     if (c_.graph[id].kind == ValueKind::Item) c_.name_given(id, id);
   }
   place = pending_.size() - std::min(ids.size(), pending_.size());
@@ -382,8 +385,8 @@ std::vector<NodeId> Statements::take_many(std::span<const ValueId> ids) {
   return nodes;
 }
 
-// A lambda or comprehension whose body is no expression has to be defined where it is made, among
-// what is evaluated before and after: Machine does that.
+// Throws for a lambda or comprehension whose body is no expression. It has to be defined where it
+// is made, among the values evaluated before and after: Machine does that.
 void Statements::refuse_unstructured(NodeId literal) const {
   if (!c_.tree.is(literal, ast::Kind::FunctionDef)) return;
   const auto def = c_.tree.as<ast::FunctionDef>(literal);
@@ -392,8 +395,8 @@ void Statements::refuse_unstructured(NodeId literal) const {
                       c_.tree.where(literal).offset);
 }
 
-// Definitions that ended up inside an expression are put before the statement. Expressions in
-// expressions come one after the other: each is looked through once.
+// Puts definitions inside an expression before the statement. Nested expressions come one after the
+// other: each is searched once.
 NodeId Statements::hoist_literals(NodeId root) {
   if (!root.valid()) return root;
   if (is_literal(c_.tree, root)) {
@@ -408,12 +411,12 @@ NodeId Statements::hoist_literals(NodeId root) {
   return root;
 }
 
-// The same with expressions that keep their places.
+// Does the same in expressions that keep their places.
 void Statements::hoist_within(std::span<const NodeId> roots) {
   ast::walk(c_.tree, roots, [&](NodeId node) {
     if (is_literal(c_.tree, node)) {
       refuse_unstructured(node);
-      // Keep the node's place, move the definition to a node of its own.
+      // The node keeps its place; the definition moves to a new node.
       const Symbol fresh = c_.name_of_definition(node);
       NodeId copy;
       switch (c_.tree.kind(node)) {
@@ -439,7 +442,8 @@ void Statements::hoist_within(std::span<const NodeId> roots) {
   });
 }
 
-// What a definition evaluates where it stands is before it by now but for this.
+// Does the same in the decorators, bases and keywords of a definition. Everything else that it
+// evaluates is before it by now.
 void Statements::hoist_from_header(NodeId definition) {
   std::vector<ast::ListId> parts;
   if (c_.tree.is(definition, ast::Kind::FunctionDef)) {
@@ -450,7 +454,7 @@ void Statements::hoist_from_header(NodeId definition) {
   }
   for (const ast::ListId part : parts) {
     const auto items = c_.tree.items(part);
-    // The tree grows while it is looked through.
+    // The tree grows during the search.
     hoist_within(std::vector<NodeId>(items.begin(), items.end()));
   }
 }

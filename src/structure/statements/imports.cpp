@@ -14,14 +14,14 @@ using ast::NodeId;
 
 namespace {
 
-// What is none is more than anybody can write.
+// Returns the level of an import. For a constant that is no level it is more than a text can have.
 uint32_t level_of(const object::Const& constant) {
   const bool fits = constant.kind == object::ConstKind::Int && constant.integer >= 0 &&
                     constant.integer <= UINT32_MAX;
   return fits ? static_cast<uint32_t>(constant.integer) : UINT32_MAX;
 }
 
-// Returns true if `name` is what some class makes of its private name `written`.
+// Returns true if `name` is the mangled form, in some class, of the private name `written`.
 bool is_mangled(std::string_view name, std::string_view written) {
   return is_private(written) && name.size() > written.size() + 1 && name[0] == '_' &&
          name.ends_with(written);
@@ -29,7 +29,7 @@ bool is_mangled(std::string_view name, std::string_view written) {
 
 }  // namespace
 
-// Returns true if what `import a` gives goes into an expression of generated code, and not to a
+// Returns true if generated code uses the result of `import a` in an expression, and not under a
 // name.
 bool Statements::is_used_as_it_is(std::span<const ValueId> items, size_t i) {
   Graph& g = c_.graph;
@@ -62,7 +62,7 @@ bool Statements::import(std::span<const ValueId> items, size_t i) {
   const ir::Value value = g[id];
   if (value.op == Op::ImportName) {
     if (is_used_as_it_is(items, i)) {
-      // Only generated code goes on with a module without a name.
+      // Only generated code uses a module without a name.
       Symbol& name = c_.kept_as[id];
       if (!name.valid()) name = c_.fresh_name("module");
       c_.kept_in[id] = c_.here;
@@ -79,7 +79,7 @@ bool Statements::import(std::span<const ValueId> items, size_t i) {
     }
     return true;
   }
-  if (value.op == Op::ImportFrom) return true;  // its store says the rest
+  if (value.op == Op::ImportFrom) return true;  // the store completes it
   const ValueId module = g.resolve(operands(id)[0]);
   const ir::Value& source = g[module];
   if (source.op != Op::ImportName) return false;
@@ -90,7 +90,8 @@ bool Statements::import(std::span<const ValueId> items, size_t i) {
   return true;
 }
 
-// `name` receives an imported module or a member of one.
+// Appends the import whose module, or a member of it, is stored in `stored`. Returns false for
+// another value.
 bool Statements::stored_import(ValueId id, Symbol stored) {
   Graph& g = c_.graph;
   const ir::Value value = g[id];

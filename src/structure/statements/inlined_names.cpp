@@ -47,7 +47,7 @@ class Reader {
     }
   }
 
-  std::vector<NodeId> inside;  // the comprehensions in it that are inlined
+  std::vector<NodeId> inside;  // the inlined comprehensions in it
 
  private:
   ListId generators_of(NodeId comprehension) const {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// structure: which names an inlined comprehension (3.12+) hides from what holds it, by its text.
+// structure: the names that an inlined comprehension (3.12+) hides from the scope around it, by its
+// text.
 //
-// The compiler hides what the comprehension binds, and what those in it bind that it does not
-// mention itself; directly in a class, all that it mentions (and its argument, `.0`). Dead code
-// mentions and binds no less than other code.
+// The compiler hides the names that the comprehension binds, and those that comprehensions in it
+// bind and it does not mention itself; directly in a class, all names that it mentions (and its
+// argument, `.0`). Dead code mentions and binds names like other code.
 #pragma once
 
 #include <unordered_map>
@@ -20,17 +21,17 @@ class InlinedNames {
 
   struct Names {
     std::vector<Symbol> all;            // in the order in which the compiler meets them
-    std::unordered_set<Symbol> bound;   // of these, what is hidden
-    std::unordered_set<Symbol> direct;  // of these, what is not only of a comprehension in it
-    std::unordered_set<Symbol> handed;  // to functions in it
-    // By walrus: hidden where they are global, else not.
+    std::unordered_set<Symbol> bound;   // of these, the hidden ones
+    std::unordered_set<Symbol> direct;  // of these, those not only of a comprehension in it
+    std::unordered_set<Symbol> handed;  // mentioned by functions in it
+    // Bound by a walrus: hidden if they are global, else not.
     std::unordered_set<Symbol> assigned;
   };
 
-  // Of a list, set or dict comprehension; what stands in it has been asked for before, or does not
-  // change any more.
+  // Returns the names of a list, set or dict comprehension. Those of comprehensions in it are
+  // known, or no longer change.
   const Names& of(ast::NodeId comprehension);
-  // The comprehension has been changed.
+  // Forgets the names of a comprehension that was changed.
   void forget(ast::NodeId comprehension) { known_.erase(comprehension); }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expressions that were control flow: conditions, chains, inlined comprehensions.
+// Expressions that were control flow: conditions, comparison chains, inlined comprehensions.
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -26,7 +26,7 @@ NodeId Statements::part(const Part& part, ValueId pivot) {
   return node;
 }
 
-// Returns true if the value is an `and` or `or` in which a test was lost.
+// Returns true if the value is an `and` or `or` with a lost test (flow::kLostTest) in it.
 bool Statements::holds_lost_test(ValueId id) const {
   const ir::Value& value = c_.graph[id];
   if (value.kind != ValueKind::Region) return false;
@@ -34,8 +34,8 @@ bool Statements::holds_lost_test(ValueId id) const {
   return std::any_of(parts.begin(), parts.end(), [](const Part& p) { return p.behind_lost_test; });
 }
 
-// `(a or b) or c`: compilers that lose tests lose those of operands whose jumps lead to the test of
-// what they are part of.
+// Returns the operands with their brackets, as in `(a or b) or c`: compilers that lose tests lose
+// those of operands whose jumps lead to the test of the enclosing operation.
 std::vector<NodeId> Statements::in_brackets(const std::vector<NodeId>& values,
                                             const std::vector<size_t>& lost, uint32_t op,
                                             ast::Where at) {
@@ -65,7 +65,7 @@ void Statements::region(ValueId id) {
       const auto op = static_cast<uint32_t>(region.kind == RegionKind::And ? ast::BoolOperator::And
                                                                            : ast::BoolOperator::Or);
       std::vector<NodeId> values;
-      std::vector<size_t> lost;  // the places of those whose test is a lost one
+      std::vector<size_t> lost;  // indices of the operands with a lost test
       const auto add = [&](NodeId node, ValueId of) {
         if (c_.tree.is(node, ast::Kind::BoolOp) && c_.tree.as<ast::BoolOp>(node).op == op &&
             !holds_lost_test(of)) {
@@ -147,7 +147,7 @@ NodeId Statements::inlined_comprehension(const Region& region, NodeId iterable, 
   Statements inner(c_);
   std::vector<NodeId> generators;
   NodeId elt;
-  // What has been read of the generator that is still open.
+  // The parts of the generator that is still open.
   NodeId target, iter = iterable;
   uint32_t is_async = 0;
   std::vector<NodeId> tests;
@@ -215,7 +215,7 @@ NodeId Statements::inlined_comprehension(const Region& region, NodeId iterable, 
   }
   const bool is_reached = elt.valid();
   if (!is_reached) {
-    // A test that was known to be false has left neither itself nor the element.
+    // A test known to be false was removed, and the element with it.
     tests.push_back(constant_node(c_.tree, object::ConstKind::False, at));
     elt = none_node(c_.tree, at);
     if (region.container == Op::BuildMap) {
@@ -245,7 +245,8 @@ NodeId Statements::comprehension_of(Op container, NodeId elt, const std::vector<
   return c_.tree.add(ast::DictComp{both[0], both[1], list}, at);
 }
 
-// Where a comprehension hides what it reads as a global, a walrus in it assigns that.
+// Returns true if a comprehension reads a name as a global. If it hides the name all the same, a
+// walrus in it assigns the global.
 bool Statements::is_read_as_global(const Region& region, Symbol name) const {
   std::vector<ValueId> todo;
   for (const ComprehensionStep& step : region.steps) {
@@ -266,9 +267,9 @@ bool Statements::is_read_as_global(const Region& region, Symbol name) const {
   return false;
 }
 
-// Says in dead code what only dead code said of the names: which ones the comprehension binds and
-// captures, and which of those that are bound in it are its own, too. Where the element is reached
-// this stands beside it, else in its place and in further generators.
+// Adds the names that only dead code used: those that the comprehension binds and captures, and
+// those bound in a comprehension in it that are also its own. If the element is reached they are
+// mentioned beside it, else in its place and in further generators.
 void Statements::mention_dead_names(const Region& region, NodeId comprehension, bool is_reached) {
   const std::unordered_set<Symbol> hidden(region.hidden.begin(), region.hidden.end());
   const std::unordered_set<Symbol> cells(region.cells.begin(), region.cells.end());
@@ -283,19 +284,19 @@ void Statements::mention_dead_names(const Region& region, NodeId comprehension, 
   }
   const bool in_class = std::any_of(region.hidden.begin(), region.hidden.end(),
                                     [&](Symbol name) { return c_.tree.text(name) == ".0"; });
-  // What only a comprehension in it binds is no cell of this one.
+  // A name that only a comprehension in it binds is no cell of this one.
   const auto is_bound = [&](Symbol name) {
     const bool is_only_inside = !is_reached && cells.contains(name) &&
                                 !names.direct.contains(name) && !names.handed.contains(name);
     return names.assigned.contains(name) || (names.bound.contains(name) && !is_only_inside);
   };
-  size_t later = 0;  // up to the last of those that are bound here in dead code
+  size_t later = 0;  // the last of those that are bound here in dead code
   for (size_t i = 0; i < region.hidden.size(); ++i) {
     if (!is_reached && !in_class && !is_bound(region.hidden[i])) later = i;
   }
   std::unordered_map<Symbol, size_t> place;
   for (size_t i = 0; i < names.all.size(); ++i) place.emplace(names.all[i], i);
-  // The first that the text has of this one and those after it.
+  // The first place in the text of this name and those after it.
   std::vector<size_t> first_of(region.hidden.size() + 1, names.all.size());
   for (size_t i = region.hidden.size(); i-- > 0;) {
     const auto known = place.find(region.hidden[i]);
@@ -304,13 +305,14 @@ void Statements::mention_dead_names(const Region& region, NodeId comprehension, 
   }
   for (size_t i = 0; i < region.hidden.size(); ++i) {
     const Symbol name = region.hidden[i];
-    // What a comprehension in it binds comes after all that this one does, in the order there.
+    // Names that a comprehension in it binds come after all that this one binds, in the order
+    // there.
     const bool overtakes =
         !is_reached && !in_class && place.contains(name) && first_of[i] < place.find(name)->second;
     const bool comes_first = (i < later || overtakes) && !names.direct.contains(name);
     if ((is_bound(name) && !comes_first) || c_.tree.text(name) == ".0") continue;
     if (in_class) {
-      // Whether it was bound or only mentioned is all the same there.
+      // In a class, bound and mentioned names are treated alike.
       const bool is_said = names.handed.contains(name) ||
                            std::find(names.all.begin(), names.all.end(), name) != names.all.end();
       if (!is_said) mentions.push_back(c_.tree.add(ast::Name{name}));
@@ -330,7 +332,7 @@ void Statements::mention_dead_names(const Region& region, NodeId comprehension, 
     }
   }
   if (!mentions.empty()) {
-    // The element, or the key of one.
+    // The element, or the key of its pair.
     const NodeId element(c_.tree.slot(comprehension, 0));
     const NodeId with =
         is_reached ? with_mentions(c_.tree, element, mentions) : mentions_of(c_.tree, mentions);

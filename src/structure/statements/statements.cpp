@@ -51,7 +51,7 @@ NodeId Statements::name(Symbol symbol, ast::Where where) {
 }
 
 std::vector<NodeId> Statements::take_list() {
-  // Waits for a use that is on another way.
+  // Its other use is on another path.
   if (!assignments_.empty()) {
     throw NotStructured("a store of a value that other ways use",
                         where(assignments_[0].value).offset);
@@ -149,7 +149,7 @@ void Statements::step(std::span<const ValueId> items, size_t i) {
       }
       const bool is_overwritten = drops(value, ir::Dropped::Overwritten);
       if ((drops(value, ir::Dropped::Result) || is_overwritten) && is_in_group(what)) {
-        // Dropped for the sake of the target that was stored before.
+        // Dropped in favour of the target that was stored before.
         size_t before = i;
         while (before > 0 && c_.graph[items[before]].op != Op::StoreFast) --before;
         return deliver(items, i, what, name(c_.graph[items[before]].symbol(), where(id)));
@@ -162,7 +162,7 @@ void Statements::step(std::span<const ValueId> items, size_t i) {
       if (drops(value, ir::Dropped::Constant)) {
         const size_t before = list_.size();
         dropped_constant(what);
-        // Where the function ends after it, only a statement around it keeps it.
+        // If the function ends after it, only an enclosing statement keeps it.
         const bool ends = i + 2 == items.size() && c_.here.valid() &&
                           c_.graph[c_.here].exit == ExitKind::Return &&
                           c_.graph[items[i + 1]].op == Op::LoadConst;
@@ -179,7 +179,7 @@ void Statements::step(std::span<const ValueId> items, size_t i) {
       if (find(what) == pending_.size() && !c_.materialized.count(what)) return;
       if (c_.materialized.count(what)) return;
       NodeId node = take(what);
-      // After a choice that is made at run time a block starts anyway.
+      // After a choice that is made at run time a new block starts anyway.
       const bool is_choice =
           c_.tree.is(node, ast::Kind::BoolOp) || c_.tree.is(node, ast::Kind::IfExp);
       const ir::DropPlace place = ir::drop_place(value);
@@ -190,7 +190,7 @@ void Statements::step(std::span<const ValueId> items, size_t i) {
       if (drops(value, ir::Dropped::Annotated)) return append(annotated(node, where(what)));
       append(c_.tree.add(ast::Expr{node}, where(what)));
       if (place == ir::DropPlace::AtEnd) {
-        // Each line without code makes the end longer.
+        // Each line without code makes the exit block longer.
         for (int line = 0; line < 2; ++line) append(c_.tree.add(ast::Pass{}, where(what)));
       }
       return;
@@ -231,7 +231,7 @@ void Statements::step(std::span<const ValueId> items, size_t i) {
     case Op::LoadFastAndClear:  // the comprehension that hides the local is an expression by now
       return;
     case Op::StartGenerator:
-      // A generator expression says so by what it is.
+      // A generator expression implies it.
       if (c_.tree.text(c_.tree.module()[c_.graph.f.code].name) == "<genexpr>") return;
       throw NotStructured("work that is done before a generator starts", value.offset);
     case Op::EndAsyncFor:
@@ -243,7 +243,7 @@ void Statements::step(std::span<const ValueId> items, size_t i) {
   }
 }
 
-// `(x := v)` for nothing but its effect.
+// Appends `(x := v)`, evaluated only for its effect. Returns false if the value has another form.
 bool Statements::named_statement(ValueId id, ast::Where at) {
   const size_t entry = find(id);
   const Assignment* assignment = assignment_of(id);
@@ -264,16 +264,16 @@ bool Statements::named_statement(ValueId id, ast::Where at) {
   return true;
 }
 
-// `node._: None`: an annotation of an attribute whose name no code mentions. The object alone is
-// looked at.
+// Returns `node._: None`: an annotation of an attribute whose name no code has. Only the object is
+// evaluated.
 NodeId Statements::annotated(NodeId node, ast::Where at) {
   const NodeId target = c_.tree.add(ast::Attribute{node, c_.tree.intern("_")}, at);
   return c_.tree.add(ast::AnnAssign{target, none_node(c_.tree, at), NodeId(), 0}, at);
 }
 
-// A constant that is loaded and dropped. As a statement of its own it would not even be loaded: a
-// string stays one in an f-string, anything else as what a condition always comes to. Compilers
-// that see through these still leave what `v or v` comes to.
+// Appends a constant that is loaded and dropped. As a bare statement it would not even be loaded: a
+// string becomes an f-string, anything else a conditional expression with a constant test.
+// Compilers that fold these still load the value of `v or v`.
 void Statements::dropped_constant(ValueId id) {
   const NodeId constant = take(id);
   const ast::Where at = where(id);
@@ -295,8 +295,8 @@ void Statements::dropped_constant(ValueId id) {
   append(c_.tree.add(ast::Expr{node}, at));
 }
 
-// Returns true if it can be made again wherever it is used. What a bound is still to be stored to
-// is said only once.
+// Returns true if the slice can be made again at each use. A bound with targets must be evaluated
+// only once.
 bool Statements::is_constant_slice(ValueId id) const {
   const auto bounds = operands(id);
   return std::all_of(bounds.begin(), bounds.end(), [&](ValueId bound) {
@@ -349,7 +349,7 @@ void Statements::expression(std::span<const ValueId> items, size_t i) {
     const NodeId function = c_.tree.add(ast::Constant{builtin_iter(c_.tree)}, where(id));
     return push(id, c_.tree.add(ast::Call{function, c_.tree.list(nodes), {}}, where(id)), false);
   }
-  // What a function evaluates before it is made stands in no statement of its own.
+  // The parts of a function that are evaluated before it are in no separate statement.
   if (value.op == Op::MakeFunction) hoist_within(nodes);
   if (value.op == Op::SetFunctionAttribute && value.a != bytecode::kAnnotate) {
     hoist_within(std::array{nodes[0]});
@@ -359,8 +359,9 @@ void Statements::expression(std::span<const ValueId> items, size_t i) {
     throw NotStructured("no expression for " + std::string(name_of(value.op)), value.offset);
   }
   if (c_.tree.is(node, ast::Kind::ClassDef)) hoist_from_header(node);
-  // What this expression evaluates before its function is made. From 3.13 on the parts of a
-  // function are evaluated before it and set one by one: it is whole when the last of them is.
+  // Spills the values that this expression evaluates before its function is made. From 3.13 on the
+  // parts of a function are evaluated before it and set one by one: it is complete after the last
+  // of them.
   const bool has_more_parts = i + 1 < items.size() &&
                               c_.graph[items[i + 1]].op == Op::SetFunctionAttribute &&
                               c_.graph.resolve(operands(items[i + 1])[1]) == id;
@@ -368,8 +369,8 @@ void Statements::expression(std::span<const ValueId> items, size_t i) {
   push(id, node, false);
 }
 
-// Returns true if all that follows are calls with the function alone, and a store of what they give
-// under its name.
+// Returns true if only calls with the function alone follow, and a store of their result under its
+// name.
 bool Statements::is_decorated(std::span<const ValueId> items, size_t i, NodeId function) const {
   if (c_.graph.f.is_generated) return false;
   const auto takes_last = [&](ValueId id, ValueId last) {

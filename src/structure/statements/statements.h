@@ -4,7 +4,7 @@
 // Compiled expressions evaluate their operands in order, so a run of values is read like a postfix
 // expression: each value goes to the end of `pending_`, each consumer takes its operands from
 // there. Stores, deletes and the like are statements; what is pending then was evaluated before
-// them. Where a value is used twice, or not in the order of evaluation, one of Python's own forms
+// them. If a value is used twice, or not in the order of evaluation, either a form of Python
 // explains it (a = b = v; a, b = b, a; x.y += v; (n := v); a < v < b), or the value is *spilled*:
 // assigned to a temporary, in the order of evaluation, so that no effect ever moves.
 #pragma once
@@ -26,7 +26,7 @@
 
 namespace pellucid::structure {
 
-// What the statements of one function share.
+// The state that the statements of one function share.
 struct FunctionContext {
   Graph& graph;
   ast::Tree& tree;
@@ -38,37 +38,37 @@ struct FunctionContext {
   std::unordered_set<ValueId> iterators = {};              // GetIter values that a loop consumes
   std::unordered_set<ValueId> accumulators = {};           // containers that comprehensions fill
   std::unordered_map<ast::NodeId, ast::NodeId> subjects = {};  // first match_case -> subject
-  std::unordered_set<ValueId> dropped = {};                    // all that happens to them is a Pop
+  std::unordered_set<ValueId> dropped = {};                    // values whose only use is a Pop
   uint32_t temporaries = 0;
-  std::vector<Symbol> made = {};  // names that were thought out
-  // Where statements are nested as control flows, the block that they are of. Invalid: they stand
-  // on one of the ways out of a block.
+  std::vector<Symbol> made = {};  // names that were invented
+  // The block of the statements, if they are nested as control flows. Invalid: they are on an edge
+  // out of a block.
   BlockId here = {};
-  const Analysis* analysis = nullptr;                 // of the blocks, where they are nested
+  const Analysis* analysis = nullptr;                 // of the blocks, if they are nested
   std::unordered_map<ValueId, Symbol> kept_as = {};   // temporaries, once they were made
-  std::unordered_map<ValueId, BlockId> kept_in = {};  // and where they were assigned last
+  std::unordered_map<ValueId, BlockId> kept_in = {};  // the blocks that assigned them last
   InlinedNames inlined_names = InlinedNames(tree);
-  std::unordered_set<ast::NodeId> without_literals = {};  // expressions that were looked through
+  std::unordered_set<ast::NodeId> without_literals = {};  // expressions that were searched
 
-  Symbol nothing = {};  // what is assigned to it nobody reads
+  Symbol nothing = {};  // the name for values that nothing reads
 
-  // What an expression evaluates before it makes a function is assigned before the function's
-  // statement, so that the order stays what it is at the cost of names for it.
+  // The values that an expression evaluates before it makes a function are assigned before the
+  // function's statement, so that their order stays, at the cost of names for them.
   bool keeps_functions_in_place = false;
 
-  bool is_trial = false;  // nothing of it is written: no name is thought out
+  bool is_trial = false;  // nothing of it is written: no name is invented
 
   Symbol fresh_name(const char* stem);
 
-  // What a definition is called that is put before the expression it was found in: its own name,
-  // or one like that which nothing else has.
+  // Returns the name of a definition that is put before its expression: its own name, or a similar
+  // one that is unused.
   Symbol name_of_definition(ast::NodeId literal);
 
   // targets.cpp
   Symbol name_of_nothing();
   void name_given(ValueId giver, ValueId value);
 
-  // Throws unless every way to this place has assigned the temporary of the value, if it is one.
+  // Throws unless every path to this place has assigned the temporary of the value, if it is one.
   void check_kept(ValueId id) const;
 };
 
@@ -76,27 +76,27 @@ class Statements {
  public:
   explicit Statements(FunctionContext& context) : c_(context) {}
 
-  // They are the body of the loop or `with` that gives this value.
+  // Starts the body of the loop or `with` that gives this value.
   void begin_body(ValueId giver) { giver_ = giver; }
 
   // Reads items in order.
   void run(std::span<const ValueId> items);
 
-  // The expression of a pending or materialised value, which this use consumes.
+  // Returns the expression of a pending or materialised value, which this use consumes.
   ast::NodeId take(ValueId id);
 
-  // The expressions of several, evaluated in this order.
+  // Returns the expressions of several values, evaluated in this order.
   std::vector<ast::NodeId> take_many(std::span<const ValueId> ids);
 
   // Assigns every pending value that is not reloadable to a temporary.
   void spill_all();
 
-  // The same, with the locals that have been loaded and not used yet; those that were adopted are
-  // left out if `own_only`.
+  // Does the same, also for locals that were loaded and are not used yet, except for adopted ones
+  // if `own_only`.
   void settle(bool own_only = false);
 
-  // Takes over the locals that `other` has loaded and not used yet. Forget them at the end: what
-  // this run did to keep their values holds on its path only.
+  // Takes over the locals that `other` has loaded and not used yet. They have to be forgotten at
+  // the end: temporaries that this run made for them hold on its path only.
   void adopt(const Statements& other);
   void forget_adopted();
 
@@ -106,15 +106,15 @@ class Statements {
   // Appends a statement, after spilling what is pending.
   void append(ast::NodeId statement);
 
-  // Values that are pending but not reloadable.
+  // Returns the number of pending values that are not reloadable.
   size_t hard_pending() const;
 
-  // All of them; none may be half read.
+  // Returns all statements; none may be incomplete.
   std::vector<ast::NodeId> take_list();
   const std::vector<ast::NodeId>& list() const { return list_; }
 
-  // The name that the exception being handled was stored under at the start, if any. Only a clause
-  // can say it: no other list may hold one.
+  // Returns the name under which the handled exception was stored at the start, if any. Only a
+  // clause can have it: no other list may hold one.
   Symbol take_caught() { return std::exchange(caught_, {}); }
 
   // Makes `id` pending with a given expression.
@@ -130,18 +130,18 @@ class Statements {
   };
   // A target list that is being filled: `a, (b, c) = v`.
   struct Unpacking {
-    ValueId value;  // what is unpacked
+    ValueId value;  // the unpacked value
     std::vector<ast::NodeId> slots;
     size_t filled = 0;
     uint32_t star = ~0u;
-    std::vector<ValueId> loaded;  // from locals before it, and still wanted
+    std::vector<ValueId> loaded;  // loads of locals before it that are still needed
   };
   // `a = b = v` so far.
   struct Assignment {
     ValueId value;
     std::vector<ast::NodeId> targets;
   };
-  // `a, b = v, w` whose right side is never a tuple.
+  // `a, b = v, w`, whose right side is never built.
   struct Group {
     std::vector<ValueId> values;
     std::vector<ast::NodeId> nodes;
@@ -244,10 +244,10 @@ class Statements {
   std::vector<ValueId> adopted_;
   std::unordered_map<ValueId, std::pair<size_t, size_t>> slots_;  // Element -> unpacking, slot
   std::unordered_set<ValueId> augmented_;  // Binary values whose store is an augmented assignment
-  std::unordered_set<ValueId> skipped_;    // items that another one has accounted for
+  std::unordered_set<ValueId> skipped_;    // items that another one includes
   std::unordered_map<ValueId, std::vector<ast::NodeId>> imports_;  // ImportName -> aliases so far
-  std::span<const ValueId> uses_in_;              // the items that `uses_` is about
-  std::vector<std::pair<ValueId, size_t>> uses_;  // what each uses: value, index; sorted
+  std::span<const ValueId> uses_in_;                               // the items indexed in `uses_`
+  std::vector<std::pair<ValueId, size_t>> uses_;  // by each item: value, index; sorted
 };
 
 }  // namespace pellucid::structure

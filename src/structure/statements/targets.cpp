@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Targets: where that goes which a loop or a `with` gives at its start.
+// Targets: where the value is stored that a loop or a `with` gives to its body.
 #include <algorithm>
 
 #include "structure/graph/items.h"
@@ -12,14 +12,14 @@ using ast::NodeId;
 
 namespace {
 
-// Returns true if a function, or one within it, has something to do with a name.
+// Returns true if a function, or one nested in it, has the name.
 bool mentions(const object::Module& module, object::CodeId function, Symbol name) {
   std::vector<object::CodeId> todo{function};
   std::unordered_set<object::CodeId> seen;
   while (!todo.empty()) {
     const object::CodeId id = todo.back();
     todo.pop_back();
-    // One that marshal refers to may be a constant of several.
+    // A code object that marshal refers to may be a constant of several.
     if (!seen.insert(id).second) continue;
     const object::Code& code = module[id];
     for (const auto* names : {&code.names, &code.localsplus}) {
@@ -34,7 +34,8 @@ bool mentions(const object::Module& module, object::CodeId function, Symbol name
 
 }  // namespace
 
-// `_`, wherever nobody would notice. Names of modules and classes everybody can see.
+// Returns `_` if nothing can observe it, else a fresh name. Names of modules and classes can always
+// be observed.
 Symbol FunctionContext::name_of_nothing() {
   if (nothing.valid()) return nothing;
   const object::CodeId code = graph.f.code;
@@ -44,7 +45,7 @@ Symbol FunctionContext::name_of_nothing() {
   return nothing;
 }
 
-// Gives what a loop or a `with` gives a name of our own, under which it is known from now on.
+// Gives the value of a loop or a `with` a fresh name, by which it is known from now on.
 void FunctionContext::name_given(ValueId giver, ValueId value) {
   const auto target = targets.find(giver);
   auto known = materialized.find(value);
@@ -59,8 +60,9 @@ void FunctionContext::name_given(ValueId giver, ValueId value) {
   if (target != targets.end()) target->second = tree.add(ast::Name{known->second});
 }
 
-// The target of a loop or a `with` is stored to first of all in its body, and once. A store that
-// comes later, on some ways only or again stays one: of the name of ours that is the target then.
+// Sets the target of a loop or a `with`, if this is its only use and the first action of the body.
+// A store that comes later, on some paths only or again stays a store, of the fresh name that
+// becomes the target; then returns false.
 bool Statements::receives(ValueId giver, ValueId value, NodeId target) {
   const bool is_first = giver == giver_ && list_.empty() && pending_.empty();
   if (is_first && c_.graph[value].uses == 1 && !c_.materialized.count(value)) {
@@ -71,8 +73,8 @@ bool Statements::receives(ValueId giver, ValueId value, NodeId target) {
   return false;
 }
 
-// What has been loaded from locals and is still wanted. An element that is unpacked itself becomes
-// one target with what it is an element of.
+// Returns the pending loads of locals. An element that is itself unpacked becomes one target with
+// the outer unpacking.
 std::vector<ValueId> Statements::loaded_before(ValueId unpacked) const {
   const auto outer = slots_.find(unpacked);
   if (outer != slots_.end()) return unpackings_[outer->second.first].loaded;
@@ -88,8 +90,8 @@ bool Statements::is_load_before(const Unpacking& unpacking, const Entry& entry) 
   return std::find(loaded.begin(), loaded.end(), entry.value) != loaded.end();
 }
 
-// An unpacking is one statement, which stands where its last element is stored: what was loaded in
-// its midst must not be of a local that it stores to later.
+// Throws if a local that an unpacking stores to was loaded in the middle of it: an unpacking is one
+// statement, at the place of its last store.
 void Statements::check_unpacked(const Unpacking& unpacking, NodeId target) const {
   if (!c_.tree.is(target, ast::Kind::Name)) return;
   const Symbol local = c_.tree.as<ast::Name>(target).id;
@@ -100,7 +102,7 @@ void Statements::check_unpacked(const Unpacking& unpacking, NodeId target) const
   }
 }
 
-// Before it is appended, what was loaded before from the locals that it stores to is kept.
+// Before an unpacking is appended: spills the earlier loads of the locals that it stores to.
 void Statements::protect_unpacked(const Unpacking& unpacking, NodeId target) {
   if (unpacking.loaded.empty()) return;
   for (const Symbol local : names_in(target)) {
@@ -112,7 +114,7 @@ void Statements::protect_unpacked(const Unpacking& unpacking, NodeId target) {
   }
 }
 
-// The names that a target assigns.
+// Returns the names that a target assigns.
 std::vector<Symbol> Statements::names_in(NodeId target) const {
   std::vector<Symbol> found;
   std::vector<NodeId> todo{target};
