@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(
     reason="older torch tells less of where nodes come from",
 )
 
-EVERY = (PROGRAMS / "partings.py").read_text()
+EVERY = "\n".join(file.read_text() for file in sorted((PROGRAMS / "partings").glob("*.py")))
 NAMES = [
     line.split("(")[0].split()[1].rstrip(":")
     for above, line in zip(EVERY.split("\n@fault")[0:], EVERY.split("\n@fault")[1:])
@@ -80,7 +80,9 @@ def test_random_state_and_gradients_are_left_as_they_were(torch, dynamo):
 
 def test_the_side_nearer_to_float64_is_told(program, torch, dynamo):
     faults = program("partings")
-    found = find_difference(faults.another_factor, *faults.plain(), reference=torch.float64)
+    found = find_difference(
+        faults.captured.another_factor, *faults.plain(), reference=torch.float64
+    )
     assert found.nearer.stage == "" or found.nearer.before <= found.nearer.after
     part = found.results[0]
     assert part.nearer.stage == "eager" and part.nearer.before < part.nearer.after
@@ -90,16 +92,19 @@ def test_the_side_nearer_to_float64_is_told(program, torch, dynamo):
 
 def test_a_tolerance_of_the_user_decides(program, torch, dynamo):
     faults = program("partings")
-    assert find_difference(faults.another_factor, *faults.plain(), rtol=1e-6)
+    assert find_difference(faults.captured.another_factor, *faults.plain(), rtol=1e-6)
     found = find_difference(
-        torch.compile(faults.another_factor, backend="eager"), *faults.plain(), rtol=1.0, atol=1.0
+        torch.compile(faults.captured.another_factor, backend="eager"),
+        *faults.plain(),
+        rtol=1.0,
+        atol=1.0,
     )
     assert not found, str(found)
 
 
 def test_state_is_told_with_what_it_was(program, torch, dynamo):
     faults = program("partings")
-    found = find_difference(faults.LostAppend(), *faults.plain())
+    found = find_difference(faults.captured.LostAppend(), *faults.plain())
     (change,) = found.state
     assert (change.name, change.before, change.eager) == (
         "self.log",
@@ -112,7 +117,7 @@ def test_state_is_told_with_what_it_was(program, torch, dynamo):
 
 def test_json_has_the_fields(program, torch, dynamo):
     faults = program("partings")
-    found = find_difference(faults.StaleBuffer(), *faults.plain())
+    found = find_difference(faults.captured.StaleBuffer(), *faults.plain())
     plain = json.loads(found.as_json())
     assert plain["different"] and plain["stage"] == "captured"
     assert plain["operation"] == "aten.mul_.Tensor" and plain["after"] is None
