@@ -41,8 +41,11 @@ def program(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
 
     def load(name: str) -> ModuleType:
         path = PROGRAMS / f"{name}.py"
+        path = path if path.exists() else PROGRAMS / name / "__init__.py"
         spec = importlib.util.spec_from_file_location(f"program_{name}", path)
         assert spec is not None and spec.loader is not None
+        for part in [part for part in sys.modules if part.startswith(f"{spec.name}.")]:
+            monkeypatch.delitem(sys.modules, part)
         module = importlib.util.module_from_spec(spec)
         # Dynamo looks modules up by name, for the globals of what it inlines.
         monkeypatch.setitem(sys.modules, spec.name, module)

@@ -13,7 +13,7 @@ import pytest
 from pellucid.comparison import compare
 from pellucid.errors import NotADump
 from pellucid.torch import find_nan, prepare_debug
-from support import PROGRAMS, run_env, torch_version
+from support import run_env, torch_version
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("torch") is not None and torch_version() < (2, 13),
@@ -215,25 +215,15 @@ def test_a_finding_is_told(torch, dynamo, tmp_path):
     assert change.kind == "finding" and "aten.log.default" in change.words
 
 
-def wrong_kernel():
-    from torch._inductor.codegen import cpp
-
-    spec = importlib.util.spec_from_file_location("partings", PROGRAMS / "partings.py")
-    assert spec is not None and spec.loader is not None
-    partings = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(partings)
-    assert cpp
-    return partings.kernel("cos", "({0} * {0})")()
-
-
-def test_kernels_alone_and_keys_of_caches(torch, dynamo, tmp_path):
+def test_kernels_alone_and_keys_of_caches(program, torch, dynamo, tmp_path):
     import torch._inductor.config as settings
 
+    wrong = program("partings").kernel("cos", "({0} * {0})")()
     text = PROGRAM.replace("    run(step)(x, True).sum().backward()\n", "")
     with settings.patch(fx_graph_cache=False):
         runs = {
             name: capture(torch, tmp_path / name, text, None, "inductor", inside)
-            for name, inside in (("one", None), ("again", None), ("two", wrong_kernel()))
+            for name, inside in (("one", None), ("again", None), ("two", wrong))
         }
     assert not compare(runs["one"], runs["again"])
     (change,) = compare(runs["one"], runs["two"]).changes

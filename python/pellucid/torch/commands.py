@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import argparse
+import importlib.machinery
 import importlib.util
 import os
-import runpy
 import sys
+from types import ModuleType
 from typing import Any
 
 _EPILOG = """\
@@ -65,8 +66,7 @@ def _find_difference(arguments: argparse.Namespace) -> int:
 
     sys.path.insert(0, os.path.dirname(os.path.abspath(script)))
     try:
-        scope = runpy.run_path(script, run_name=os.path.splitext(os.path.basename(script))[0])
-        function = scope.get(name)
+        function = getattr(_loaded(script), name, None)
         if not callable(function):
             return _complain(f"{script}: no function {name}")
         found = find_difference(
@@ -76,6 +76,24 @@ def _find_difference(arguments: argparse.Namespace) -> int:
         return _complain(f"{script}: {type(error).__name__}: {error}")
     print(found.as_json() if arguments.json else found, end="" if arguments.json else "\n")
     return 1 if found else 0 if found.graphs else 2
+
+
+def _loaded(script: str) -> ModuleType:
+    """Run a script as a module that stays in ``sys.modules``, where its classes are looked up."""
+    path = os.path.abspath(script)
+    name = os.path.splitext(os.path.basename(path))[0]
+    if name in sys.modules:  # of a library, which still needs it
+        name = f"{name} of {os.path.dirname(path)}"
+    loader = importlib.machinery.SourceFileLoader(name, path)
+    spec = importlib.util.spec_from_file_location(name, path, loader=loader)
+    assert spec is not None and spec.loader is not None
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
 
 
 def _complain(message: str) -> int:

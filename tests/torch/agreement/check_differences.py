@@ -44,7 +44,8 @@ def main() -> int:
         rows = [row.split("\t") for row in arguments.file.read_text().splitlines()]
         names += [f"{row[1].strip()}/{row[0]}" for row in rows if len(row) == 2]
     if arguments.faults:
-        source = (ROOT / "tests/torch/programs/partings.py").read_text()
+        files = sorted((ROOT / "tests/torch/programs/partings").glob("*.py"))
+        source = "\n".join(file.read_text() for file in files)
         made = re.findall(r"^@fault\([\s\S]*?^(?:def|class) (\w+)", source, re.MULTILINE)
         names = [f"fault/{name}" for name in made]
     if not names:

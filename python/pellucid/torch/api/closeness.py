@@ -40,10 +40,14 @@ class Tolerance(NamedTuple):
         return self.rtol is None and self.atol is None
 
     def part(self, one: torch.Tensor, other: torch.Tensor) -> bool:
-        """Return true if two tensors are not the same within this tolerance."""
+        """Return true if two tensors are not the same within this tolerance.
+
+        What has no values, on the device ``meta``, has none that differ.
+        """
         return bool(self._parted(one, other).any()) if one.shape == other.shape else True
 
     def _parted(self, one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+        one, other = _comparable(one, other)
         exact = one.dtype not in RTOL and not one.is_floating_point()
         if exact:
             return one != other
@@ -57,13 +61,13 @@ class Tolerance(NamedTuple):
             atol = rtol * max(mean, _FLOOR) if rtol else 0.0
         far = (a - b).abs() > atol + rtol * size
         both = torch.isfinite(a) & torch.isfinite(b)
-        alike = (a == b) | (torch.isnan(a) & torch.isnan(b))
-        return torch.where(both, far, ~alike)
+        return torch.where(both, far, ~_alike(a, b))
 
     def distance(self, one: torch.Tensor, other: torch.Tensor) -> Distance:
         """Return how far two tensors of one shape are apart."""
-        if one.shape != other.shape or not one.numel():
+        if one.shape != other.shape or not one.numel() or one.is_meta or other.is_meta:
             return Distance(one.numel(), one.numel(), None, None, None, ())
+        one, other = _comparable(one, other)
         parted = self._parted(one, other)
         apart = (_wide(one) - _wide(other)).abs()
         apart = torch.where(torch.isnan(apart), torch.zeros_like(apart), apart)
@@ -77,7 +81,7 @@ class Tolerance(NamedTuple):
     def part_values(self, one: Any, other: Any) -> bool:
         """Return true if two results, of any kind, are not the same within this tolerance."""
         if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
-            if one.dtype != other.dtype or one.device != other.device:
+            if (one.dtype, one.device, one.layout) != (other.dtype, other.device, other.layout):
                 return True
             return self.part(one, other)
         if isinstance(one, float) and isinstance(other, float):
@@ -85,13 +89,36 @@ class Tolerance(NamedTuple):
         return type(one) is not type(other) or bool(one != other)
 
 
-def error(value: torch.Tensor, true: torch.Tensor) -> float:
-    """Return the root mean square of the distance of a value from the true one; NaN for none."""
-    if value.shape != true.shape or not value.numel():
+def same_kind(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Return true if two tensors can differ by rounding alone.
+
+    That is, they are of one shape and type, and what is not finite in one is the same in the other.
+    """
+    if one.shape != other.shape or one.dtype != other.dtype:
+        return False
+    a, b = map(_wide, _comparable(one, other))
+    both = torch.isfinite(a) & torch.isfinite(b)
+    return bool((both | _alike(a, b)).all())
+
+
+def errors(one: torch.Tensor, other: torch.Tensor, true: torch.Tensor) -> tuple[float, float]:
+    """Return the root mean square of the distance of two values from the true one.
+
+    Elements that are NaN in both, or the same infinity, are left out; where one alone is not
+    finite, its distance is infinite.  NaN where no element is left.
+    """
+    one, other = _comparable(one, other)
+    a, true = map(_wide, _comparable(one, true))
+    b = _wide(other).to(a.device)
+    left = torch.isfinite(true) & ~(_alike(a, b) & ~torch.isfinite(a))
+    return _size((a - true)[left]), _size((b - true)[left])
+
+
+def _size(apart: torch.Tensor) -> float:
+    if not apart.numel():
         return math.nan
-    apart = _wide(value) - _wide(true)
-    apart = apart[torch.isfinite(apart)]
-    return float(apart.abs().square().mean().sqrt()) if apart.numel() else math.nan
+    apart = torch.nan_to_num(apart.abs(), nan=math.inf, posinf=math.inf)
+    return float(apart.square().mean().sqrt())
 
 
 def is_numeric(value: Any) -> bool:
@@ -108,7 +135,22 @@ def _of(number: float) -> torch.Tensor:
     return torch.tensor(number, dtype=torch.float64)
 
 
+def _alike(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return (a == b) | (torch.isnan(a) & torch.isnan(b))
+
+
+def _comparable(one: torch.Tensor, other: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Two tensors as dense ones on one device."""
+    if one.is_meta or other.is_meta:
+        return torch.empty(0), torch.empty(0)
+    one, other = _dense(one), _dense(other)
+    return (one, other) if one.device == other.device else (one.cpu(), other.cpu())
+
+
+def _dense(value: torch.Tensor) -> torch.Tensor:
+    value = value.detach()
+    return value if value.layout is torch.strided else value.to_dense()
+
+
 def _wide(value: torch.Tensor) -> torch.Tensor:
-    if value.layout is not torch.strided:
-        value = value.to_dense()
-    return value.detach().to(torch.complex128 if value.is_complex() else torch.float64)
+    return _dense(value).to(torch.complex128 if value.is_complex() else torch.float64)

@@ -31,9 +31,16 @@ def find_difference(
 
     The stages are the function itself, Dynamo's graphs (``captured``), AOTAutograd's (``AOT``),
     Inductor's after its passes (``post-grad``) and its program.  Each runs on the same values and
-    the same random state; whatever the function changes is put back, in place, before the next and
-    at the end.  When the result can be differentiated and the function has computed no gradients
-    itself, these are compared too.  Random numbers are drawn as eager draws them.
+    the same random state.  What the function changes is put back, in place, before the next and at
+    the end: modules, objects of the program's own classes, optimizers, ordinary containers,
+    closures' variables, mutable defaults, what ``functools.partial`` holds, globals that its
+    functions name, tensors with their shape, type, ``requires_grad`` and ``.grad``, and the global
+    random generators.  Out of reach, and not compared, are values that only an object of a library
+    holds, attributes of classes and functions, globals of other modules, ``torch.Generator``
+    objects, and what is outside of the process.
+
+    When the result can be differentiated and the function has computed no gradients itself, these
+    are compared too.  Random numbers are drawn as eager draws them.
 
     Args:
         fn: a function or module, compiled or not; functions that it calls may be compiled.  Options
@@ -45,7 +52,7 @@ def find_difference(
             ``|a - b| <= atol + rtol * |a|``.  By default ``rtol`` is 1e-4 for float32, 1e-2 for
             float16, 3e-2 for bfloat16, 1e-7 for float64, and ``atol`` that share of the root mean
             square of all elements; and when neither is given, a result that is as near to float64
-            as eager's is no difference.
+            as eager's is no difference, if it is of the same type and finite at the same places.
 
     Returns:
         Stage, operation, both values, lines and what Python state is left different: true when

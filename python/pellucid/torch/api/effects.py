@@ -14,7 +14,9 @@ from ..capture.sources import is_users
 from ..model.differences import StateChange
 from ..model.events import Place
 from .closeness import Tolerance
-from .program_state import GENERATORS, OF_PYTHON, ProgramState, random_state
+from .generators import GENERATORS, OF_PYTHON, random_state
+from .program_state import ProgramState
+from .reach import HIDDEN
 from .watch import values_of
 
 _ABSENT = object()
@@ -86,20 +88,23 @@ def changing_line(
 ) -> tuple[Place | None, str]:
     """Find the line of the program that changes what a path leads into, by running it once more.
 
+    The program is put back before and after.
+
     Args:
         state: knows the container.
         path: the way to what is changed.
         run: runs the function; whatever it raises is of no interest.
     """
-    scope, owner = state.global_of(path), state.owner(path)
-    if scope is None and owner is None and path not in OF_PYTHON:
+    state.restore()
+    slot, owner = state.slot(path), state.owner(path)
+    if slot is None and owner is None and path not in OF_PYTHON:
         return None, ""
 
     def now() -> Any:
         if path in OF_PYTHON:
             return random_state().get(path)
-        if scope is not None and scope[0].get(scope[1], _ABSENT) is not owner:
-            return id(scope[0].get(scope[1], _ABSENT))
+        if slot is not None and slot.read() is not owner:
+            return id(slot.read())
         return _fingerprint(owner)
 
     watch = _Lines(now)
@@ -111,6 +116,7 @@ def changing_line(
         pass
     finally:
         sys.settrace(before)
+        state.restore()
     return watch.found, watch.code
 
 
@@ -119,7 +125,9 @@ def _fingerprint(owner: Any) -> Any:
         return [(id(key), id(value)) for key, value in owner.items()]
     if isinstance(owner, (list, tuple, set, frozenset)) or hasattr(owner, "maxlen"):
         return [id(item) for item in owner]
-    return [(key, id(value)) for key, value in getattr(owner, "__dict__", {}).items()]
+    own = getattr(owner, "__dict__", {})
+    hidden = [own[name] for name in HIDDEN if isinstance(owner, torch.nn.Module) and name in own]
+    return [(key, id(value)) for held in (own, *hidden) for key, value in held.items()]
 
 
 class _Lines:

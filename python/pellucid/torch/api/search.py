@@ -20,17 +20,18 @@ from ..model.differences import (
 )
 from ..model.events import Frame, Place
 from ..store.session import Session, left_alone
-from .closeness import Tolerance, error, is_numeric
+from .closeness import Tolerance, errors, is_numeric, same_kind
 from .effects import changed_state, changing_line
+from .generators import GENERATORS
 from .isolate import first_in_kernel
 from .nan import left_one, located_line
 from .parting import Pair, counterpart, first_parted, last_write, other_draw
-from .program_state import GENERATORS
 from .recording import Made, Recording, wide_values
 from .stages import AOT, CAPTURED, EAGER, POST_GRAD, PROGRAM, STAGES, Outcome, Stages
 from .watch import values_of
 
 _FULL = Tolerance(0.0, 0.0)
+_MOST_NOTES = 8
 _ROUNDING = 4.0
 """So many times eager's own distance from float64 is what a compiled result may have."""
 
@@ -130,12 +131,17 @@ class Search:
                 found.append(Parted(name, _word(one), _word(other)))
             elif self.tolerance.part_values(one, other):
                 part = self._part(name, one, other)
-                (self.rounding if self._is_rounding(part) else found).append(part)
+                rounding = self._is_rounding(part) and same_kind(one, other)
+                (self.rounding if rounding else found).append(part)
         self.rounding = list({part.name: part for part in self.rounding}.values())
         return found
 
     def _part(self, name: str, one: Any, other: Any) -> Parted:
         if not isinstance(one, torch.Tensor) or not isinstance(other, torch.Tensor):
+            return Parted(name, _word(one), _word(other))
+        if (one.device, one.layout) != (other.device, other.layout):
+            return Parted(name, _kind(one), _kind(other))
+        if one.dtype != other.dtype:
             return Parted(name, _word(one), _word(other))
         distance = self.tolerance.distance(one, other)
         nearer = None
@@ -171,8 +177,7 @@ class Search:
         for part in parted:
             for kept in self.stages.state.tensors:
                 if kept.path == part.name:
-                    address = int(kept.tensor.untyped_storage().data_ptr())
-                    pair = last_write(address, before.made, after.made)
+                    pair = last_write(kept.memory, before.made, after.made)
                     if pair is not None:
                         return pair
         return None
@@ -289,10 +294,8 @@ class Search:
             runs = (EAGER, CAPTURED) if by_eager else (CAPTURED, EAGER)
             place, code = None, ""
             for stage in runs:
-                self.stages.state.restore()
                 run = functools.partial(self.stages.call, stage)
                 place, code = changing_line(self.stages.state, change.name, run)
-                self.stages.state.restore()
                 if place is not None:
                     break
             place, code = self._in_program(change.name, place, code)
@@ -325,7 +328,9 @@ class Search:
                 place=first.place,
                 code=first.code,
             )
-        notes = []
+        notes = [
+            f"not put back: {path}: {why}" for path, why in self.stages.state.not_put_back.items()
+        ][:_MOST_NOTES]
         if self.stages.no_program:
             notes.append(f"Inductor made no program: {self.stages.no_program}")
         if not self.graphs:
@@ -359,6 +364,10 @@ def _word(value: Any) -> str:
     return repr(value)
 
 
+def _kind(value: torch.Tensor) -> str:
+    return f"{_word(value)} ({value.layout}, {value.device})"
+
+
 def _worded(tolerance: Tolerance) -> str:
     if tolerance.is_default:
         return "tolerance by type and size"
@@ -383,7 +392,7 @@ def _values(one: Made | None, other: Made | None) -> tuple[torch.Tensor, torch.T
 def _nearer(
     one: torch.Tensor, other: torch.Tensor, true: torch.Tensor, before: str, after: str
 ) -> Nearer | None:
-    if one.shape != true.shape:
+    if not one.shape == other.shape == true.shape:
         return None
-    first, second = error(one, true), error(other, true)
+    first, second = errors(one, other, true)
     return Nearer("float64", first, second, (before, after))

@@ -242,27 +242,34 @@ class Stages:
                 return plain(*self.args, **self.kwargs)
         return self._compiled(*self.args, **self.kwargs)
 
-    def _gradients(self, result: Any, outcome: Outcome) -> Iterator[tuple[str, Any]]:
+    def _gradients(self, result: Any, outcome: Outcome) -> dict[str, torch.Tensor]:
         """The gradients of a result, unless the program has computed some itself.
 
         They are those of the sum of all that can be differentiated, each element of it weighted
-        by a number of its own.
+        by a number of its own.  The graph of an argument that the caller computed stays usable.
         """
         roots = [t for _, t in _leaves_of(result) if isinstance(t, torch.Tensor)]
         roots = [t for t in roots if t.requires_grad and t.grad_fn is not None]
+        found: dict[str, torch.Tensor] = {}
         if not roots:
-            return
+            return found
         outcome.backward = True
         names = {id(kept.tensor): kept.path for kept in self.state.tensors}
         leaves = _leaves(roots)
-        for leaf in leaves:
-            leaf.grad = None
-        torch.autograd.backward(roots, [_weights(root) for root in roots], retain_graph=False)
-        for at, leaf in enumerate(leaves):
-            if leaf.grad is not None:
-                name = names.get(id(leaf), f"input {at}")
-                yield f"gradient of {name}", leaf.grad.detach().clone()
+        before = [leaf.grad for leaf in leaves]
+        try:
+            for leaf in leaves:
                 leaf.grad = None
+            weights = [_weights(root) for root in roots]
+            torch.autograd.backward(roots, weights, retain_graph=self.state.has_graph)
+            for at, leaf in enumerate(leaves):
+                if leaf.grad is not None:
+                    name = names.get(id(leaf), f"input {at}")
+                    found[f"gradient of {name}"] = leaf.grad.detach().clone()
+        finally:
+            for leaf, gradient in zip(leaves, before):
+                leaf.grad = gradient
+        return found
 
     @contextlib.contextmanager
     def compiling(self, programs: bool) -> Iterator[None]:
@@ -270,7 +277,7 @@ class Stages:
         self._with_programs, self.graphs = programs, []
         options = staging.options_of(self.function)
         forget = graph_hooks.every_compile_by(self.backend)
-        with staging.comparable(options), forget as forced:
+        with staging.comparable(options, self.state.has_graph), forget as forced:
             own = graph_hooks.uncompiled(self.function)
             compiled = forced and own is not self.function
             self._compiled = self.function if compiled else torch.compile(own, backend=self.backend)

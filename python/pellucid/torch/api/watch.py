@@ -376,7 +376,8 @@ def values_of(name: str, value: torch.Tensor) -> Values:
     tensor = value.detach()
     dtype, shape = str(tensor.dtype).rpartition(".")[2], tuple(map(int, tensor.shape))
     if not _has_numbers(tensor):
-        if tensor.dtype is torch.bool or not tensor.numel() or tensor.layout is not torch.strided:
+        none = not tensor.numel() or tensor.layout is not torch.strided or tensor.is_meta
+        if none or tensor.dtype is torch.bool:
             return Values(name, dtype, shape, 0, 0, None, None, None)
         whole = tensor.double()
         return Values(name, dtype, shape, 0, 0, *_range(whole))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -21,6 +22,15 @@ _CALLED = {
     "program": "Inductor's program",
 }
 """The stages, as a sentence names them."""
+
+
+def _finite(value: Any) -> Any:
+    """The same with a string, ``NaN``, ``Infinity`` or ``-Infinity``, for what is not finite."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    return json.dumps(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 @dataclass(frozen=True)
@@ -63,7 +73,9 @@ class Nearer:
     @property
     def stage(self) -> str:
         """The stage that is nearer; empty when neither is."""
-        return "" if self.before == self.after else self.stages[self.before > self.after]
+        if self.before < self.after:
+            return self.stages[0]
+        return self.stages[1] if self.after < self.before else ""
 
     def __str__(self) -> str:
         which = f"{self.stage} is nearer" if self.stage else "both are as near"
@@ -194,9 +206,9 @@ class Difference:
         return self.after.file if self.after is not None else ""
 
     def as_json(self) -> str:
-        """Return all of it as JSON."""
-        plain: dict[str, Any] = {"tool": "pellucid", "different": bool(self), **asdict(self)}
-        return json.dumps(plain, indent=1, ensure_ascii=False) + "\n"
+        """Return all of it as JSON; NaN and infinities, which that has not, as strings."""
+        plain = {"tool": "pellucid", "different": bool(self), **asdict(self)}
+        return json.dumps(_finite(plain), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     def __str__(self) -> str:
         passes = "forward and backward" if self.backward else "forward only"

@@ -64,11 +64,13 @@ def inductor(compile_stage: CompileStage) -> Callable[[Any, Any], Any] | None:
 
 
 @contextlib.contextmanager
-def comparable(options: Mapping[str, Any]) -> Iterator[None]:
+def comparable(options: Mapping[str, Any], keeps_graphs: bool = False) -> Iterator[None]:
     """Let what compiles inside the block draw eager's random numbers, and come from no cache.
 
     Args:
         options: Inductor's settings that the program has asked for itself.
+        keeps_graphs: whether backward passes retain their graphs, which what they have saved must
+            then survive.
     """
     with contextlib.ExitStack() as stack:
         for name, settings in _SETTINGS.items():
@@ -76,6 +78,8 @@ def comparable(options: Mapping[str, Any]) -> Iterator[None]:
             given = {**(options if name == "inductor_patch" else {}), **settings}
             if patch is None:
                 continue
+            if keeps_graphs and name == "functorch_patch":
+                given["donated_buffer"] = False
             for setting, value in given.items():
                 with contextlib.suppress(Exception):  # which of these there are differs
                     stack.enter_context(patch(**{setting: value}))

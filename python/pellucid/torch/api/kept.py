@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values that are kept as they are, and put back in place: containers, and tensors."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+
+from .reach import ABSENT, LISTS
+
+
+class Held(NamedTuple):
+    """One container that can be reached, as it was."""
+
+    path: str
+    owner: Any
+    content: Any
+
+    def put_back(self) -> None:
+        """Give the container its content again; the same object stays."""
+        owner, content = self.owner, self.content
+        if isinstance(owner, (dict, set)):
+            if _changed(owner, content):
+                owner.clear()
+                owner.update(content)
+        elif isinstance(owner, LISTS):
+            if len(owner) != len(content) or any(a is not b for a, b in zip(owner, content)):
+                owner.clear()
+                owner.extend(content)
+        else:
+            _put_back_attributes(vars(owner), content)
+
+
+def hold(path: str, owner: Any) -> Held:
+    """Keep what a container, or an object with attributes, holds."""
+    if isinstance(owner, (dict, set)):
+        return Held(path, owner, owner.copy())
+    return Held(path, owner, list(owner) if isinstance(owner, LISTS) else dict(vars(owner)))
+
+
+def _put_back_attributes(now: dict[str, Any], before: dict[str, Any]) -> None:
+    for name in [name for name in now if name not in before]:
+        del now[name]
+    for name, value in before.items():
+        if now.get(name, ABSENT) is not value:
+            now[name] = value
+
+
+def _changed(owner: Any, content: Any) -> bool:
+    if isinstance(owner, set):
+        return bool(owner != content)
+    return list(owner) != list(content) or any(owner[key] is not content[key] for key in content)
+
+
+class Tensor(NamedTuple):
+    """One tensor that can be reached, as it was."""
+
+    path: str
+    tensor: torch.Tensor
+    data: torch.Tensor
+    """Another tensor of the same memory, with the shape and the type that it had."""
+    bytes: int
+    """The size of this memory; 0 where it cannot be seen."""
+    content: torch.Tensor
+    requires_grad: bool
+    grad_fn: Any
+    grad: torch.Tensor | None
+    grad_content: torch.Tensor | None
+
+    @property
+    def memory(self) -> int:
+        """The address of this memory; 0 where it cannot be seen."""
+        return _memory(self.tensor)[0]
+
+    def put_back(self) -> None:
+        """Make the tensor what it was, the same object with the same memory.
+
+        Raises:
+            RuntimeError: PyTorch refuses, as it does to take a view out of a graph in place, and to
+            put a tensor into the graph that it has left.
+        """
+        tensor = self.tensor
+        with torch.no_grad():
+            if _layout(tensor) != _layout(self.data):
+                if tensor.is_leaf:
+                    tensor.grad = None  # it has to be of the type of its tensor
+                tensor.data = self.data
+            if 0 < self.bytes > _memory(self.data)[1]:
+                self.data.untyped_storage().resize_(self.bytes)
+            if tensor.layout is not torch.strided:
+                tensor.data = self.content.clone()  # its memory cannot be written into as a whole
+            elif not _same_bits(tensor, self.content):
+                tensor.detach().copy_(self.content)
+            if self.grad is not None and self.grad_content is not None:
+                self.grad.copy_(self.grad_content)
+        if self.grad_fn is None:
+            self._put_back_as_leaf()
+            return
+        if tensor.retains_grad:
+            tensor.grad = self.grad
+        if tensor.grad_fn is not self.grad_fn:
+            raise RuntimeError("its values are as they were, but not the graph that it belongs to")
+
+    def _put_back_as_leaf(self) -> None:
+        tensor = self.tensor
+        if not tensor.is_leaf:
+            tensor.detach_()
+        if tensor.requires_grad != self.requires_grad:
+            tensor.requires_grad_(self.requires_grad)
+        tensor.grad = self.grad
+
+
+def keep(path: str, tensor: torch.Tensor) -> Tensor:
+    """Keep a tensor as it is now."""
+    grad = tensor.grad if tensor.is_leaf or tensor.retains_grad else None
+    return Tensor(
+        path,
+        tensor,
+        tensor.data,
+        _memory(tensor)[1],
+        tensor.detach().clone(),
+        tensor.requires_grad,
+        tensor.grad_fn,
+        grad,
+        None if grad is None else grad.detach().clone(),
+    )
+
+
+def _layout(tensor: torch.Tensor) -> tuple[Any, ...]:
+    kind = tensor.shape, tensor.dtype, tensor.device, tensor.layout
+    if tensor.layout is not torch.strided:
+        return kind
+    return *kind, tensor.stride(), tensor.storage_offset(), *_memory(tensor)
+
+
+def _memory(tensor: torch.Tensor) -> tuple[int, int]:
+    """Where a tensor's memory lies, and its size; 0 for what cannot be seen."""
+    try:
+        storage = tensor.untyped_storage()
+        return storage.data_ptr(), storage.nbytes()
+    except (RuntimeError, NotImplementedError):  # of another layout, or a wrapper around others
+        return 0, 0
+
+
+def _same_bits(one: torch.Tensor, other: torch.Tensor) -> bool:
+    if one.is_meta or one.shape != other.shape:
+        return False
+    return bool(torch.equal(one.detach(), other))
