@@ -39,13 +39,14 @@ constexpr uint8_t kEntryStart = 128;         // of the first byte of an entry of
 
 class Finder {
  public:
-  Finder(const object::Module& module, const Stream& stream)
+  Finder(const object::Module& module, const Stream& stream, bool is_generated)
       : module_(module),
         code_(module[stream.code]),
         stream_(stream),
         raw_(stream.raw),
         traits_(traits_of(code_.version)),
-        minor_(code_.version.minor) {}
+        minor_(code_.version.minor),
+        is_generated_(is_generated) {}
 
   std::optional<Breach> run() {
     if (raw_.empty()) return std::nullopt;
@@ -153,7 +154,7 @@ class Finder {
       for (uint32_t i = 0; i < code_.localspluskinds.size(); ++i) {
         const LocalKind kind = code_.localspluskinds[i];
         const bool is_cell = kind == LocalKind::Cell || kind == LocalKind::CellLocal;
-        if (is_cell && !made_.contains(i)) say("a cell is not made", 0);
+        if (is_cell && !is_generated_ && !made_.contains(i)) say("a cell is not made", 0);
       }
     }
     starts();
@@ -465,6 +466,7 @@ class Finder {
   const std::vector<RawInstr>& raw_;
   const TraitsTable& traits_;
   int minor_;
+  const bool is_generated_;
   std::vector<bool> is_target_;
   std::vector<size_t> handler_;
   std::unordered_set<uint32_t> is_cell_;  // the symbols of arguments that are cells
@@ -475,8 +477,9 @@ class Finder {
 
 }  // namespace
 
-std::optional<Breach> find_breach(const object::Module& module, const Stream& stream) {
-  return Finder(module, stream).run();
+std::optional<Breach> find_breach(const object::Module& module, const Stream& stream,
+                                  bool is_generated) {
+  return Finder(module, stream, is_generated).run();
 }
 
 }  // namespace pellucid::bytecode

@@ -23,6 +23,10 @@ struct Breach {
   uint32_t offset = 0;  // in bytes
 };
 
-std::optional<Breach> find_breach(const object::Module& module, const Stream& stream);
+// Returns the first breach; none: the code obeys all rules. `is_generated`: it was written by a
+// program whose facts hold (object/facts.h), so that its frames are not looked at. Dynamo leaves
+// cells in co_cellvars that nothing makes.
+std::optional<Breach> find_breach(const object::Module& module, const Stream& stream,
+                                  bool is_generated);
 
 }  // namespace pellucid::bytecode

@@ -143,7 +143,10 @@ class Comparison {
   // Returns the first breach in the bytecode of A. Side B is always a compiler's output.
   std::optional<bytecode::Breach> find_breach(CodeId code, const flow::Graph& graph) {
     const bytecode::Stream& stream = *a_.stream(code);
-    auto breach = bytecode::find_breach(a_.module(), stream);
+    const std::string_view name = a_.module().text(a_.module()[code].name);
+    const bool is_generated =
+        !options_.facts.empty() && options_.facts.hold_for(is_root_, name);
+    auto breach = bytecode::find_breach(a_.module(), stream, is_generated);
     return breach ? breach : flow::audit(a_.module(), stream, graph);
   }
 
