@@ -144,8 +144,7 @@ class Comparison {
   std::optional<bytecode::Breach> find_breach(CodeId code, const flow::Graph& graph) {
     const bytecode::Stream& stream = *a_.stream(code);
     const std::string_view name = a_.module().text(a_.module()[code].name);
-    const bool is_generated =
-        !options_.facts.empty() && options_.facts.hold_for(is_root_, name);
+    const bool is_generated = !options_.facts.empty() && options_.facts.hold_for(is_root_, name);
     auto breach = bytecode::find_breach(a_.module(), stream, is_generated);
     return breach ? breach : flow::audit(a_.module(), stream, graph);
   }
