@@ -13,12 +13,12 @@ from pellucid.torch.model.events import Break, CompileKey, Frame, Recompile, Sta
 
 @dataclass
 class Version:
-    """One compile of a function, or of what goes on in it after a break."""
+    """One compile of a function, or of its continuation after a graph break."""
 
     key: CompileKey
     frame: Frame | None
     part: int
-    """0 for the function itself, 1 for what goes on after its first break."""
+    """0 for the function itself, 1 for its continuation after its first graph break."""
 
     def label(self, function: Function) -> str:
         """Return how it is called: the function with the compile's id."""
@@ -89,7 +89,7 @@ def functions_of(capture: Capture) -> list[Function]:
         identity = (place.file, name, own)
         same = [i for i in found if i[:2] == identity[:2]]
         if line is not None and same:
-            identity = same[-1]  # what goes on after a break, whatever its line
+            identity = same[-1]  # the continuation after a graph break, whatever its line
         function = found.get(identity)
         if function is None:
             number = f" {len(same) + 1}" if same else ""

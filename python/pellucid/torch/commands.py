@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 _EPILOG = """\
-The script is run as a module is imported, not as __main__, so what stands below
+The script is imported as a module, not run as __main__, so the code below
 `if __name__ == "__main__":` does not run.
 
 exit status: 0 if there is no difference, 1 if there is one, 2 for wrong usage, or where the script

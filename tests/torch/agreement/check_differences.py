@@ -1,7 +1,7 @@
 """Look for differences where there are none: real models, one process for each.
 
 `python tests/torch/agreement/check_differences.py --file models.txt --out found.jsonl`; a second
-run goes on where the first stopped. Without names, the small models of programs/ are examined, with
+run continues the first. Without names, the small models of programs/ are examined, with
 static and with dynamic shapes; with --faults, faults are put in and to be found. With --pairs, each
 model is captured twice and the captures are compared, as `pellucid diff` does. Prints a line a
 model; the exit status is how many were found to differ, or faults missed, at most 100.
