@@ -96,7 +96,7 @@ PYTHON_LAYERS: Dict[str, List[str]] = {
     "pellucid.torch.guards": [*_VALUES, "pellucid.torch.taps"],
     "pellucid.findings": [*_READ],
     "pellucid.report": [*_READ, "pellucid.findings"],
-    "pellucid.comparison": [*_READ, "pellucid.findings"],
+    "pellucid.comparison": [*_READ, "pellucid.findings", "pellucid.report"],
     "pellucid.torch.text": [*_WRITTEN, "pellucid.findings"],
     "pellucid.torch.capture": [*_WRITTEN, "pellucid.findings", "pellucid.torch.text"],
     "pellucid.torch.api": [

@@ -1,9 +1,10 @@
-"""`pellucid diff` tells the one thing that is other, and of equal runs nothing."""
+"""`pellucid diff` reports the one thing that differs, and nothing for equal runs."""
 
 import importlib.util
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 from contextlib import nullcontext
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from pellucid.comparison import compare
+from pellucid.comparison.sides import folded, rows_of
 from pellucid.errors import NotADump
 from pellucid.torch import find_nan, prepare_debug
 from support import run_env, torch_version
@@ -101,7 +103,7 @@ ONE_CHANGE = {
     "another function": (
         edited(("run(other)(x)", "run(other)(x); run(more)(x)"), ("def calls", MORE)),
         "frame",
-        ["more (program.py:", "second capture alone"],
+        ["more (program.py:", "second capture only"],
     ),
     "a function less": (edited(("    run(other)(x)\n", "")), "frame", ["other (program.py:"]),
     "one recompile": (
@@ -306,6 +308,55 @@ def test_command_line_needs_no_torch(base, tmp_path):
     assert plain["different"] and plain["changes"][0]["kind"] == "version"
     done = command(base, tmp_path / "nowhere")
     assert done.returncode == 2 and "nowhere: no such directory" in done.stderr
+
+
+def shown_lines(rows):
+    return [tuple(side.text if side else None for side in (r.first, r.second)) for r in rows]
+
+
+def test_lines_side_by_side():
+    rows = rows_of("a\nb = f_1\nc\nsame", "a\nb = f_2\nd\ne\nsame", starts=(1, 11))
+    assert shown_lines(rows) == [
+        *(("a", "a"), ("b = f_1", "b = f_2"), ("c", "d"), (None, "e"), ("same", "same"))
+    ]
+    assert [row.differs for row in rows] == [False, True, True, True, False]
+    assert rows[-1].first.number == 4 and rows[-1].second.number == 15
+    told = rows_of("a\nb = f_1\nc", "a\nb = f_2\nd", told=({3}, {3}))
+    assert [row.differs for row in told] == [False, False, True]
+
+
+def test_equal_lines_far_from_a_difference_are_folded():
+    text = [str(i) + "x" for i in range(40)]
+    rows = rows_of("\n".join(text), "\n".join([*text[:20], "new", *text[20:]]))
+    runs = list(folded(rows))
+    assert [(run.folded, len(run.rows)) for run in runs] == [(True, 17), (False, 7), (True, 17)]
+    assert [row for run in runs for row in run.rows] == rows
+    many = "\n".join(["x"] * 5000)
+    (run,) = folded(rows_of(many, many))
+    assert run.folded and run.left_out == 5000 and not run.rows
+
+
+def test_the_page_shows_both_sides(base, torch, dynamo, tmp_path):
+    hostile = edited(("x * 2", "x * 3  # </style><script>alert(1)</script>"))
+    two = capture(torch, base.parent / "dump_2", **hostile)
+    page = tmp_path / "page.html"
+    done = command(base, two, "-o", page)
+    assert done.returncode == 1, done.stderr
+    text = page.read_text(encoding="utf-8")
+    assert "<h2>Graph: step (program.py:14) [0/0]</h2>" in text
+    assert "<script" not in text and "&lt;script&gt;" in text and "default-src 'none'" in text
+    assert text.count("__compiled_fn_0_0.captured.py, side by side") == 1
+    minus, plus = (
+        re.findall(rf'class="side {sign}"><i>\d*</i><code>(.*?)</code>', text)
+        for sign in ("minus", "plus")
+    )
+    assert any("* 2" in line for line in minus) and not any("* 3" in line for line in minus)
+    assert any("* 3" in line for line in plus) and not any("* 2" in line for line in plus)
+    assert "captured operations" in text and "Your code" in text
+    assert command(base, base, "-o", page).returncode == 0
+    assert "The captures are equal." in page.read_text(encoding="utf-8")
+    done = command(base, two, "-o", tmp_path / "no" / "page.html")
+    assert done.returncode == 2 and "no such file" in done.stderr and not done.stdout
 
 
 def test_what_is_no_capture_is_an_error(base, tmp_path):

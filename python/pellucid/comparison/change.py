@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is other in one of two captures, as plain values, in words, and as JSON."""
+"""How two captures differ: as plain values, in words, and as JSON."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Change:
-    """One thing that is other in the second capture."""
+    """One difference between the captures."""
 
     kind: str
     """One of :data:`KINDS`."""
@@ -50,16 +50,18 @@ class Change:
     lines: tuple[Line, ...] = ()
     """The difference itself."""
     follows: tuple[str, ...] = ()
-    """What is other because of it: later graphs, kernels, parts of cache keys."""
+    """What differs as a result: later graphs, kernels, parts of cache keys."""
     also: tuple[str, ...] = ()
-    """Where else the very same is other."""
+    """Where else the same difference was found."""
+    beside: tuple[tuple[str, str], ...] = ()
+    """The dumped files to read side by side: the first capture's and the second's."""
     process: str = ""
     """The rank or child process; empty for the first process."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What is other between two captures; true when something is."""
+    """The differences between two captures; true if there are any."""
 
     first: str
     """The directory of the first capture."""
@@ -79,7 +81,7 @@ class Comparison:
         return json.dumps(plain, indent=1, ensure_ascii=False) + "\n"
 
     def __str__(self) -> str:
-        """Return it in words; nothing when nothing is other."""
+        """Return it in words; nothing if there is no difference."""
         if not self.changes:
             return ""
         count = len(self.changes)
@@ -102,9 +104,9 @@ def _told(number: int, change: Change) -> list[str]:
     if len(change.lines) > _SHOWN:
         lines.append(f"       and {len(change.lines) - _SHOWN} lines more")
     if change.also:
-        lines += _wrapped("the same in " + ", ".join(change.also))
+        lines += _wrapped("also in " + ", ".join(change.also))
     if change.follows:
-        lines += _wrapped("what follows of it: " + ", ".join(change.follows))
+        lines += _wrapped("as a result: " + ", ".join(change.follows))
     return lines
 
 

@@ -5,23 +5,24 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import Any
 
 from pellucid.errors import NotADump
 
 _EPILOG = """\
-What a change makes other in turn (later graphs, kernels, keys of caches) is told with it. Times,
-lines that moved, and whether a compile cache had something already, are no difference.
+What a change brings with it (later graphs, kernels, keys of caches) is listed under it. Times,
+lines that moved, and whether a compile cache was warm do not count as differences.
 
-exit status: 0 if nothing is other, 1 if something is, 2 for wrong usage or where there is no
-capture that can be read"""
+exit status: 0 if the captures are equal, 1 if they differ, 2 for wrong usage or where there is no
+capture that can be read or the page cannot be written"""
 
 
 def add_diff(commands: Any, formatter: Any) -> None:
     """Add the command to those of ``pellucid``."""
     add = commands.add_parser(
         "diff",
-        help="what is other between two captures",
+        help="how two captures differ",
         description="Compare two captures: runs, releases of torch, or ranks. Compared are\n"
         "frames, breaks, recompiles, guards, graphs (by operation, shape and edges, not by name),\n"
         "kernels, settings, versions, keys of caches and findings. PyTorch is not needed.",
@@ -31,6 +32,9 @@ def add_diff(commands: Any, formatter: Any) -> None:
     add.add_argument("first", metavar="A", help="the directory of a capture")
     add.add_argument("second", metavar="B", help="the directory of another one")
     add.add_argument("--json", action="store_true", help="print JSON instead of text")
+    add.add_argument(
+        "-o", "--out", metavar="FILE", help="write both side by side to one HTML page as well"
+    )
     add.set_defaults(command=_diff)
 
 
@@ -39,8 +43,15 @@ def _diff(arguments: argparse.Namespace) -> int:
 
     try:
         found = compare(arguments.first, arguments.second)
+        if arguments.out:
+            from .page import page_of
+
+            Path(arguments.out).write_text(page_of(found), encoding="utf-8", errors="replace")
     except NotADump as error:
         print(f"pellucid: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"pellucid: {error.filename}: {(error.strerror or '').lower()}", file=sys.stderr)
         return 2
     text = found.as_json() if arguments.json else f"{found}\n" if found else ""
     sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))

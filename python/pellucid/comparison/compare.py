@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is other in one of two captures, causes apart from what follows of them.
+"""How two captures differ: each cause with what follows from it.
 
-A change in a function makes every later graph of it other, its kernels and the keys of its caches.
-Only the first is told, with what follows of it.  How long something took, and whether a cache had
-it already, is no difference.
+A change in a function changes every later graph of it, its kernels and the keys of its caches.
+Only the first difference is reported, with what follows from it.  How long something took, and
+whether a cache was warm, do not count.
 """
 
 from __future__ import annotations
@@ -13,13 +13,11 @@ import os
 from dataclasses import replace
 from typing import Iterator, Mapping, Sequence
 
-from pellucid.errors import NotADump
 from pellucid.torch.model.capture import Capture
-from pellucid.torch.store.load import captures_below, load
-from pellucid.torch.store.record import RECORD
 
 from .change import KINDS, Change, Comparison, Line
 from .functions import Function, functions_of
+from .load import captures_in, told_process
 from .parts import break_changes, findings_of, frame_changes, recompile_changes, skipped_changes
 from .versions import version_changes
 
@@ -32,12 +30,12 @@ def compare(first: str | os.PathLike[str], second: str | os.PathLike[str]) -> Co
             their names.
 
     Returns:
-        What is other; false when nothing is.
+        The differences; false if there are none.
 
     Raises:
         NotADump: one of them has no capture, or one that cannot be read.
     """
-    one, two = _all(first), _all(second)
+    one, two = captures_in(first), captures_in(second)
     changes: list[Change] = []
     for name in dict.fromkeys([*one, *two]):
         if name not in one or name not in two:
@@ -45,27 +43,14 @@ def compare(first: str | os.PathLike[str], second: str | os.PathLike[str]) -> Co
             words = f"only the {has} capture has it"
             changes.append(Change("process", name or "the first process", words))
             continue
-        told = name.replace("_", " ")
         found = compare_captures(one[name], two[name])
-        changes += [replace(change, process=told) for change in found]
+        changes += [replace(change, process=told_process(name)) for change in found]
     ordered = sorted(changes, key=lambda change: KINDS.index(change.kind))
     return Comparison(str(first), str(second), tuple(ordered))
 
 
-def _all(directory: str | os.PathLike[str]) -> dict[str, Capture]:
-    below = captures_below(directory)
-    found: dict[str, Capture] = {}
-    if not below or os.path.exists(os.path.join(os.fspath(directory), RECORD)):
-        found[""] = load(directory)
-    for name in below:
-        found[name] = load(os.path.join(os.fspath(directory), name))
-    if not found:
-        raise NotADump(f"{directory}: no capture")
-    return found
-
-
 def compare_captures(one: Capture, two: Capture) -> list[Change]:
-    """Return what is other in the second of two captures that were loaded."""
+    """Return the differences between two captures that were loaded."""
     changes = [*_tables("version", one.versions, two.versions)]
     settings = [*_tables("setting", one.configuration, two.configuration)]
     changes += settings
@@ -107,9 +92,10 @@ def _tables(kind: str, one: Mapping[str, str], two: Mapping[str, str]) -> Iterat
         lines = tuple(
             Line(sign, table[name]) for sign, table in (("-", one), ("+", two)) if name in table
         )
-        default = "; the other has its default" if kind == "setting" and len(lines) == 1 else ""
-        has = "other" if len(lines) == 2 else f"told by the {'first' if name in one else 'second'}"
-        yield Change(kind, name, f"the {kind} is {has}{default}", lines)
+        default = "; the other has the default" if kind == "setting" and len(lines) == 1 else ""
+        has = "first" if name in one else "second"
+        words = f"the {kind} differs" if len(lines) == 2 else f"only the {has} capture sets it"
+        yield Change(kind, name, words + default, lines)
 
 
 def _pairs(
@@ -144,20 +130,28 @@ def _lone(one: Function | None, two: Function | None) -> list[Change]:
     has = "second" if one is None else "first"
     versions = len(function.frames)
     times = f" in {versions} versions" if versions > 1 else ""
-    return [Change("frame", function.label, f"compiled{times} in the {has} capture alone")]
+    return [Change("frame", function.label, f"compiled{times} in the {has} capture only")]
 
 
 def _function_changes(
     one: Capture, two: Capture, mine: Function, other: Function, explained: bool
 ) -> list[Change]:
-    """What is other in one function: a break or a recompile explains what its frames differ in."""
+    """How one function differs: a break or a recompile explains the differences of its frames."""
     changes = break_changes(mine, other)
     if changes:
         frames = abs(len(mine.frames) - len(other.frames))
-        follows = (f"{frames} frame{'' if frames == 1 else 's'} more or less",) if frames else ()
-        changes[0] = replace(changes[0], follows=follows)
+        more = "more" if len(other.frames) > len(mine.frames) else "fewer"
+        words = f"{frames} {more} frame{'' if frames == 1 else 's'} in the second capture"
+        follows = (words,) if frames else ()
+        changes[0] = replace(changes[0], follows=follows, beside=_first_frames(mine, other))
         return changes
     changes = recompile_changes(mine, other)
     for first, second in mine.matched(other):
         changes += version_changes(one, two, first, second, explained)
     return changes or frame_changes(mine, other)
+
+
+def _first_frames(mine: Function, other: Function) -> tuple[tuple[str, str], ...]:
+    """The files of what runs in place of a function, in both captures."""
+    files = [function.frames[0].file for function in (mine, other) if function.frames]
+    return ((files[0], files[1]),) if len(files) == 2 else ()

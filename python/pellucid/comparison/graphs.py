@@ -50,7 +50,7 @@ def graph_lines(one: Capture, two: Capture, first: Graph, second: Graph) -> list
         same.update(zip(range(i1, i2), range(j1, j2)) if tag == "equal" else ())
         mine, theirs = list(a[i1:i2]), list(b[j1:j2])
         if tag == "replace" and i2 - i1 == j2 - j1:
-            # Of what only has other shapes the first is told; the others follow from it.
+            # Of nodes that differ in shape alone the first is reported; the others follow from it.
             pairs = [(n, m) for n, m in zip(mine, theirs) if lines and _only_shapes(n, m)]
             reshaped += len(pairs)
             mine = [n for n in mine if all(n is not pair[0] for pair in pairs)]
@@ -66,12 +66,12 @@ def graph_lines(one: Capture, two: Capture, first: Graph, second: Graph) -> list
             lines.append(Line("-", a[i].text, first.file, a[i].node.line))
             lines.append(Line("+", b[j].text, second.file, b[j].node.line))
     if reshaped:
-        lines.append(Line(" ", f"and {reshaped} more of other shapes or types"))
+        lines.append(Line(" ", f"and {reshaped} more that differ in shape or type"))
     return lines
 
 
 def _inputs_first(one: list[_Read], two: list[_Read]) -> tuple[list[_Read], list[_Read]]:
-    """Leave out what is other in shape alone, where an input before it is."""
+    """Leave out nodes that differ in shape alone, where an input before them does."""
     given = any(n.node.op == "placeholder" for n in one)
     pairs = [
         (n, m)
@@ -87,7 +87,7 @@ def _only_shapes(one: _Read, two: _Read) -> bool:
 
 
 def _same_edges(one: Sequence[int], two: Sequence[int], same: Mapping[int, int]) -> bool:
-    """Whether two nodes take the same; an argument that is told as other is told there."""
+    """Whether two nodes take the same arguments; one that differs itself is reported there."""
     if len(one) != len(two):
         return False
     return all(a not in same or same[a] == b for a, b in zip(one, two))

@@ -48,7 +48,7 @@ def break_changes(one: Function, two: Function) -> list[Change]:
         for stop in breaks:
             reason = stop.reason or stop.kind or stop.title.partition(" — ")[0]
             where = f" at {_short(stop.place)}" if stop.place is not None else ""
-            words = f"the {has} capture alone has a graph break{where}"
+            words = f"only the {has} capture has a graph break{where}"
             line = Line("-" if has == "first" else "+", " ".join(reason.split()))
             changes.append(Change("break", function.label, words, (line,)))
     return changes
@@ -68,7 +68,7 @@ def recompile_changes(one: Function, two: Function) -> list[Change]:
             sign = "-" if has == "first" else "+"
             told = [difference(failure) for failure in again.failures] or list(again.reasons)
             lines = tuple(Line(sign, " ".join(text.split())) for text in told)
-            words = f"the {has} capture alone compiled it again, as [{again.key}]"
+            words = f"only the {has} capture compiled it again, as [{again.key}]"
             changes.append(Change("recompile", function.label, words, lines))
     return changes
 
@@ -82,7 +82,8 @@ def frame_changes(one: Function, two: Function) -> list[Change]:
     """Return how often a function was compiled, where that differs for no reason that is told."""
     if len(one.versions) == len(two.versions):
         return []
-    words = f"compiled {len(one.versions)} times, then {len(two.versions)} times"
+    times = [f"{len(function.versions)} times" for function in (one, two)]
+    words = f"compiled {times[0]} in the first capture, {times[1]} in the second"
     return [Change("frame", two.label, words)]
 
 
@@ -94,7 +95,7 @@ def skipped_changes(one: Capture, two: Capture) -> list[Change]:
         for event in found:
             name = label(event.place.function) if event.place is not None else f"[{event.key}]"
             where = f"{name} ({_short(event.place)})" if event.place is not None else name
-            words = f"the {has} capture alone left it uncompiled"
+            words = f"only the {has} capture left it uncompiled"
             line = Line("-" if has == "first" else "+", event.brief)
             changes.append(Change("skipped", where, words, (line,)))
     return changes
@@ -125,7 +126,7 @@ def findings_of(one: Capture, two: Capture, changed: set[str]) -> list[Change]:
             if function in functions:
                 continue
             where = f"{finding.kind} {_short(finding.place)}".strip()
-            words = f"the {has} capture alone: {finding.cause}"
+            words = f"only in the {has} capture: {finding.cause}"
             changes.append(Change("finding", where, words))
     return changes
 

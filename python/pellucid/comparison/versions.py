@@ -40,7 +40,7 @@ _SYMBOL = re.compile(r"\b[su]\d+\b")
 def version_changes(
     one: Capture, two: Capture, first: InFunction, second: InFunction, explained: bool
 ) -> list[Change]:
-    """Return what is other in one compiled version.
+    """Return the differences between two compiled versions.
 
     Args:
         one, two: the captures.
@@ -54,21 +54,22 @@ def version_changes(
         follows.append(f"{len(keys)} part{_s(keys)} of cache keys")
     state = _state_of_process(guards)
     if state:
-        # It is the same for all that is compiled, and other guards and graphs come of it.
-        follows[:0] = ["its other guards and graphs"] if graph is not None else []
-        words = "it is compiled for another state of the process"
+        # It holds for everything that is compiled, and changes guards and graphs.
+        follows[:0] = ["its guards and graphs"] if graph is not None else []
+        words = "it is compiled for a different state of the process"
         return [Change("guard", second.label, words, tuple(state), tuple(follows))]
     if graph is not None and not of_values:
         # What a graph is given is what its guards ask of tensors.
         follows[:0] = ["its guards"] if guards else []
         return [replace(graph, follows=tuple(follows))]
     if guards:
-        lines, words = tuple(guards), "it is compiled for other values"
+        lines, words = tuple(guards), "it is compiled for different values"
         if graph is not None:
             lines, words = (*lines, *graph.lines), f"{words}, and {graph.words}"
-        return [Change("guard", second.label, words, lines, tuple(follows))]
+        beside = graph.beside if graph is not None else ()
+        return [Change("guard", second.label, words, lines, tuple(follows), beside=beside)]
     if keys and not explained:
-        words = "a compile cache was asked for another key"
+        words = "a compile cache was asked for a different key"
         return [Change("cache key", second.label, words, tuple(keys))]
     return []
 
@@ -154,17 +155,18 @@ def _graphs(
         mine, theirs = a.get(stage, []), b.get(stage, [])
         is_program = stage.startswith("inductor")
         compared = kernel_lines if is_program else graph_lines
-        pairs = zip(mine, theirs)
-        lines = [line for left, right in pairs for line in compared(one, two, left, right)]
+        told = [(m, t, compared(one, two, m, t)) for m, t in zip(mine, theirs)]
+        lines = [line for _, _, found_lines in told for line in found_lines]
         lone = [("-", g) for g in mine[len(theirs) :]] + [("+", g) for g in theirs[len(mine) :]]
         lines += [Line(sign, f"a graph {stage}", graph.file, 1) for sign, graph in lone]
         if lines and found is not None:
             later["program" if is_program else "later graph"] += 1
         elif lines:
-            what = "the kernels differ" if is_program else f"the {_named(stage)} graph is other"
-            what = f"a {_named(stage)} graph is in one of them alone" if lone else what
+            what = "the kernels differ" if is_program else f"the {_named(stage)} graph differs"
+            what = f"only one of them has a {_named(stage)} graph" if lone else what
             kind = "kernel" if is_program else "graph"
-            found = Change(kind, second.label, what, tuple(lines))
+            beside = tuple((m.file, t.file) for m, t, other in told if other)
+            found = Change(kind, second.label, what, tuple(lines), beside=beside)
     return found, [f"{n} {what}{'' if n == 1 else 's'}" for what, n in later.items()]
 
 

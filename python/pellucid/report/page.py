@@ -77,7 +77,7 @@ _SURE = {
 
 def html_of(page: Page, editor: bool = False, redacted: bool = False) -> str:
     """Return the page as text."""
-    style = _squeezed((_HERE / "static" / "page.css").read_text(encoding="utf-8"))
+    style = style_text()
     script = script_text()
     environment = Environment(
         loader=FileSystemLoader(str(_HERE / "templates")),
@@ -90,8 +90,8 @@ def html_of(page: Page, editor: bool = False, redacted: bool = False) -> str:
         version=__version__,
         style=style,
         script=script,
-        style_hash=_hash(style),
-        script_hash=_hash(script),
+        style_hash=hash_of(style),
+        script_hash=hash_of(script),
         views=[_shown(view, editor) for view in page.views],
         panes=PANES,
         keys=KEYS,
@@ -120,11 +120,18 @@ def script_text() -> str:
     return "\n".join(kept) + "\n"
 
 
-def _squeezed(style: str) -> str:
+def style_text() -> str:
+    """Return the styles as the page holds them."""
+    return squeezed((_HERE / "static" / "page.css").read_text(encoding="utf-8"))
+
+
+def squeezed(style: str) -> str:
+    """Return styles without comments and indentation."""
     return re.sub(r"\n\s*", "\n", re.sub(r"/\*.*?\*/", "", style, flags=re.DOTALL)).strip()
 
 
-def _hash(text: str) -> str:
+def hash_of(text: str) -> str:
+    """Return what allows a script or a style in a page's content policy."""
     digest = hashlib.sha256(text.encode("utf-8")).digest()
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
 

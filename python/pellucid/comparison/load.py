@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The captures of one directory: of the first process, and of ranks and children below it."""
+
+from __future__ import annotations
+
+import os
+
+from pellucid.errors import NotADump
+from pellucid.torch.model.capture import Capture
+from pellucid.torch.store.load import captures_below, load
+from pellucid.torch.store.record import RECORD
+
+
+def captures_in(directory: str | os.PathLike[str]) -> dict[str, Capture]:
+    """Load all captures of a directory, by their paths below it; the first process has none.
+
+    Raises:
+        NotADump: it has no capture, or one that cannot be read.
+    """
+    below = captures_below(directory)
+    found: dict[str, Capture] = {}
+    if not below or os.path.exists(os.path.join(os.fspath(directory), RECORD)):
+        found[""] = load(directory)
+    for name in below:
+        found[name] = load(os.path.join(os.fspath(directory), name))
+    if not found:
+        raise NotADump(f"{directory}: no capture")
+    return found
+
+
+def told_process(name: str) -> str:
+    """Return how a change names the process of a capture below its directory."""
+    return name.replace("_", " ")

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two captures side by side, as one HTML file that asks for nothing else and has no script."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Iterator, Mapping, Sequence
+
+from jinja2 import Environment, FileSystemLoader
+
+from pellucid._version import __version__
+from pellucid.findings import find
+from pellucid.report.page import hash_of, squeezed, style_text
+from pellucid.torch.model.capture import Capture
+from pellucid.torch.model.events import Break, Frame, Graph, KernelFile, Recompile, Source
+
+from .change import Change, Comparison, Line
+from .load import captures_in, told_process
+from .sides import Row, Run, Side, folded, rows_of
+
+_HERE = Path(__file__).parent
+_MOST_SIZE = 2_000_000
+_PLURALS = {"break": "graph breaks", "cache key": "cache keys", "process": "processes"}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A dumped file, or one of the user's, of both captures."""
+
+    names: tuple[str, str]
+    runs: tuple[Run, ...]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One change as the page shows it."""
+
+    change: Change
+    rows: tuple[Row, ...]
+    pairs: tuple[Pair, ...]
+
+
+def page_of(found: Comparison) -> str:
+    """Return the page of a comparison.
+
+    Raises:
+        NotADump: one of the captures is gone since it was compared.
+    """
+    one, two = captures_in(found.first), captures_in(found.second)
+    style = style_text() + squeezed((_HERE / "static" / "sides.css").read_text(encoding="utf-8"))
+    environment = Environment(
+        loader=FileSystemLoader(str(_HERE / "templates")),
+        autoescape=True,
+        trim_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return environment.get_template("sides.html").render(
+        first=found.first,
+        second=found.second,
+        version=__version__,
+        style=style,
+        style_hash=hash_of(style),
+        counts=list(_counted(found)),
+        facts=list(_facts(one, two)),
+        changes=[_shown(change, one, two) for change in found.changes],
+        files=list(_user_files(one, two)),
+    )
+
+
+def _counted(found: Comparison) -> Iterator[tuple[int, str]]:
+    """Yield how many changes there are of each kind, in words."""
+    for kind, number in Counter(change.kind for change in found.changes).items():
+        yield number, kind if number == 1 else _PLURALS.get(kind, f"{kind}s")
+
+
+def _facts(
+    one: Mapping[str, Capture], two: Mapping[str, Capture]
+) -> Iterator[tuple[str, str, str, bool]]:
+    """Yield what is counted of both captures: its name, both numbers, whether they are equal."""
+    tables = [_numbers(captures) for captures in (one, two)]
+    for name in dict.fromkeys([*tables[0], *tables[1]]):
+        first, second = (table.get(name, "") for table in tables)
+        yield name, first, second, first == second
+
+
+def _numbers(captures: Mapping[str, Capture]) -> dict[str, str]:
+    every = list(captures.values())
+    numbers = {
+        name: str(sum(len(capture.of(kind)) for capture in every))
+        for name, kind in (
+            ("compiled frames", Frame),
+            ("graph breaks", Break),
+            ("recompiles", Recompile),
+            ("kernels", KernelFile),
+        )
+    }
+    captured = [(c, g) for c in every for g in c.of(Graph) if g.stage == "captured"]
+    operations = sum(
+        node.op.startswith("call_") for capture, g in captured for node in capture.nodes(g.file)
+    )
+    numbers["captured operations"] = str(operations)
+    numbers["findings"] = str(sum(len(find(capture)) for capture in every))
+    if len(every) > 1:
+        numbers["processes"] = str(len(every))
+    versions = every[0].versions if every else {}
+    return {**{name: v for name, v in versions.items() if "git" not in name}, **numbers}
+
+
+def _shown(change: Change, one: Mapping[str, Capture], two: Mapping[str, Capture]) -> Shown:
+    first, second = (
+        next((c for name, c in captures.items() if told_process(name) == change.process), None)
+        for captures in (one, two)
+    )
+    pairs: list[Pair] = []
+    if first is not None and second is not None:
+        for left, right in change.beside:
+            told = _told(change.lines, left, "-"), _told(change.lines, right, "+")
+            texts = first.text(left), second.text(right)
+            pairs.append(Pair((left, right), _runs(texts, told if any(told) else None, (1, 1))))
+    return Shown(change, tuple(_lines(change.lines)), tuple(pairs))
+
+
+def _told(lines: Sequence[Line], file: str, sign: str) -> frozenset[int]:
+    return frozenset(line.line for line in lines if line.sign == sign and line.file == file)
+
+
+def _runs(
+    texts: tuple[str, str],
+    told: tuple[frozenset[int], frozenset[int]] | None,
+    starts: tuple[int, int],
+) -> tuple[Run, ...]:
+    if max(map(len, texts)) > _MOST_SIZE:
+        return ()
+    return tuple(folded(rows_of(*texts, told, starts)))
+
+
+def _lines(lines: Sequence[Line]) -> Iterator[Row]:
+    """Yield the lines of a change in two columns: what was told together is in one row."""
+    left: list[Line] = []
+    right: list[Line] = []
+
+    def rows() -> Iterator[Row]:
+        for i in range(max(len(left), len(right))):
+            sides = [
+                Side(group[i].line, group[i].text, True) if i < len(group) else None
+                for group in (left, right)
+            ]
+            yield Row(*sides)
+        left.clear()
+        right.clear()
+
+    for line in lines:
+        if line.sign == "-" and right:
+            yield from rows()
+        if line.sign == "-":
+            left.append(line)
+        elif line.sign == "+":
+            right.append(line)
+        else:
+            yield from rows()
+            side = Side(0, line.text, False)
+            yield Row(side, side)
+    yield from rows()
+
+
+def _user_files(one: Mapping[str, Capture], two: Mapping[str, Capture]) -> Iterator[Pair]:
+    """Yield the files of the user's that both captures keep and that differ."""
+    first, second = _sources(one), _sources(two)
+    by_name = {os.path.basename(path): path for path in second}
+    for path, mine in first.items():
+        other = path if path in second else by_name.get(os.path.basename(path))
+        if other is None or mine.sha256 == second[other].sha256:
+            continue
+        theirs = second[other]
+        runs = _runs((mine.text, theirs.text), None, (mine.first, theirs.first))
+        yield Pair((path, other), runs)
+
+
+def _sources(captures: Mapping[str, Capture]) -> dict[str, Source]:
+    return {
+        source.file: source
+        for capture in captures.values()
+        for source in capture.of(Source)
+        if source.text
+    }
